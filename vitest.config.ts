@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { NoSkips } from './test/support/no-skips.ts';
 
 /** Each in a process that did nothing before: what counts the memory, timers or calls of its process, and what loads little. */
 const alone = [
@@ -14,7 +15,10 @@ const alone = [
 /** Processes that are killed, clients that are hostile, and other programs around: they take long, and have a command of their own. */
 const faults = [
   'test/{conformance,crash,deploy,packages,releases}/**/*.test.ts',
-  'test/server/{hostile,hostile-bytes,object-store,overload}.test.ts',
+  'test/events/{transport,redis-faults,relay-processes}.test.ts',
+  'test/server/{hostile,hostile-bytes,hostile-input,object-store,overload}.test.ts',
+  'test/cli/{canaries-left,encryption,processes}.test.ts',
+  'test/client/outage.test.ts',
 ];
 
 /** What takes longest begins first, so that nothing runs alone at the end: one that works, and some that mostly wait. */
@@ -52,6 +56,7 @@ const shared = {
 export default defineConfig({
   test: {
     globalSetup: ['test/support/global-setup.ts'],
+    reporters: ['default', new NoSkips()],
     // Many tests wait, for servers that are away or silent: so there is work for more of them than a small machine has cores.
     maxWorkers: 4,
     sequence: { sequencer: LongestFirst },

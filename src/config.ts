@@ -26,10 +26,10 @@ const seconds = (lowest: number, highest: number, standard: number | 'never') =>
     })
     .default(standard);
 /** Of a caller or a tenant. */
-const limit = () =>
+const limit = (most = 1_000_000_000) =>
   z
-    .union([z.literal('none'), z.coerce.number().int().min(1).max(1_000_000_000)], {
-      error: 'must be a whole number from 1 to 1000000000, or none',
+    .union([z.literal('none'), z.coerce.number().int().min(1).max(most)], {
+      error: `must be a whole number from 1 to ${most}, or none`,
     })
     .default('none');
 const numberOf = (value: number | 'none') => (value === 'none' ? null : value);
@@ -38,8 +38,17 @@ const orNull = (value: number | 'never') => (value === 'never' ? null : value);
 const postgresUrl = z
   .string()
   .regex(/^postgres(ql)?:\/\//, 'must start with postgres:// or postgresql://')
+  .refine(
+    canBeParsed,
+    'is no URL: its port must be a number, and signs such as @, / and # in a password escaped (%40)',
+  )
   .transform(verifyTls)
   .optional();
+
+/** By `pg`, for which a user may stand before no host at all. */
+function canBeParsed(text: string): boolean {
+  return URL.canParse(text) || URL.canParse(text.replace('@/', '@host/'));
+}
 
 const redisUrl = z.string().transform((text, context) => {
   try {
@@ -342,6 +351,12 @@ const settings = {
     'The most WebSockets and event streams that all callers of a tenant together may have open on each server.',
   ),
   JOBTREE_TENANT_SUBSCRIPTIONS: limit().describe('The same for subscriptions.'),
+  JOBTREE_TENANT_MAX_STORED_ITEMS: limit(1_000_000_000_000_000).describe(
+    'The most items, pending and finished, that a tenant may have stored. What would add more is refused with STORAGE_LIMIT; what is deleted makes room. What comes within about three seconds may go beyond it.',
+  ),
+  JOBTREE_TENANT_MAX_STORED_BYTES: limit(1_000_000_000_000_000).describe(
+    'The same for bytes: payloads and results as JSON text, and uploads.',
+  ),
   JOBTREE_CALLER_SUBSCRIPTION_COST: z.coerce
     .number()
     .int()
@@ -442,7 +457,7 @@ const settings = {
     .max(1_000)
     .default(100)
     .describe(
-      'How many types have metrics of their own, those that the server sees first; the others are added up as `other`.',
+      'How many types, and how many tenants, have metrics of their own, those that the server sees first; the others are added up as `other`.',
     ),
   JOBTREE_SHUTDOWN_DELAY_MS: milliseconds(0, 600_000, 0).describe(
     'How long the server goes on after SIGTERM while /readyz already says 503, for load balancers to notice, in milliseconds.',
@@ -486,10 +501,11 @@ const settings = {
 
 const environment = z.object(settings);
 
-/** Names that are not for the server: the client's, and what `jobtree work` tells its commands. */
+/** Names that are not for the server: those of the client and the command line, and what `jobtree work` tells its commands. */
 const foreign = new Set([
   'JOBTREE_URL',
   'JOBTREE_TOKEN',
+  'JOBTREE_DEBUG',
   'JOBTREE_ITEM_ID',
   'JOBTREE_JOB_ID',
   'JOBTREE_TYPE',
@@ -566,6 +582,8 @@ export interface Config {
   readonly callerRates: LimitedRates;
   readonly tenantRates: LimitedRates;
   readonly tenantConnections: number | null;
+  /** What a tenant may store; null for no limit. */
+  readonly tenantStored: { readonly items: number | null; readonly bytes: number | null };
   readonly callerBytes: number;
   readonly maxBytesUnderWay: number;
   readonly trustedProxies: number;
@@ -599,13 +617,13 @@ export class ConfigError extends Error {
 export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
   const problems = Object.keys(env)
     .filter((name) => name.startsWith('JOBTREE_') && !(name in settings) && !foreign.has(name))
-    .map((name) => `${name}: there is no such setting`);
+    .map((name) => `${name} is not a setting`);
 
   // An empty value means "not set", as it does for most programs.
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
   const parsed = environment.safeParse(given);
   if (!parsed.success) {
-    problems.push(...parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`));
+    problems.push(...parsed.error.issues.map((issue) => problemOf(issue, given)));
   }
   if (given.JOBTREE_DIRECT_DATABASE_URL !== undefined && given.DATABASE_URL === undefined) {
     problems.push('JOBTREE_DIRECT_DATABASE_URL: belongs to a DATABASE_URL, which is not set');
@@ -674,6 +692,10 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       subscriptions: numberOf(value.JOBTREE_TENANT_SUBSCRIPTIONS),
     }),
     tenantConnections: numberOf(value.JOBTREE_TENANT_CONNECTIONS),
+    tenantStored: Object.freeze({
+      items: numberOf(value.JOBTREE_TENANT_MAX_STORED_ITEMS),
+      bytes: numberOf(value.JOBTREE_TENANT_MAX_STORED_BYTES),
+    }),
     callerBytes: value.JOBTREE_CALLER_BYTES_UNDER_WAY,
     maxBytesUnderWay: value.JOBTREE_MAX_BYTES_UNDER_WAY,
     trustedProxies: value.JOBTREE_TRUSTED_PROXIES,
@@ -698,6 +720,36 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     allowedOrigins: value.JOBTREE_ALLOWED_ORIGINS?.split(',') ?? [],
     graphiql: value.JOBTREE_GRAPHIQL === 'true',
   });
+}
+
+/** These have passwords or keys in them, which are not for the log. */
+const secrets = new Set([
+  'DATABASE_URL',
+  'JOBTREE_DIRECT_DATABASE_URL',
+  'REDIS_URL',
+  'JOBTREE_PROXY_SECRET',
+  'JOBTREE_SECRETS_KEY',
+  'JOBTREE_JWT_JWKS_URL',
+  'JOBTREE_UPLOAD_STORE_URL',
+  'JOBTREE_UPLOAD_STORE_ENDPOINT',
+]);
+
+/** The setting, its value and the rule: `JOBTREE_PORT is "abc": it must be a whole number from 0 to 65535`. */
+function problemOf(issue: z.core.$ZodIssue, given: Readonly<Record<string, string | undefined>>): string {
+  const name = issue.path.join('.');
+  const rule = ruleOf(name) ?? issue.message;
+  if (secrets.has(name)) return rule.startsWith('must ') ? `${name} ${rule}` : `${name}: ${rule}`;
+  return `${name} is ${JSON.stringify(given[name])}: ${rule.startsWith('must ') ? `it ${rule}` : rule}`;
+}
+
+/** Of numbers and choices. Others say theirs themselves. */
+function ruleOf(name: string): string | undefined {
+  let schema: unknown = settings[name as keyof typeof settings];
+  while (schema instanceof z.ZodDefault || schema instanceof z.ZodOptional) schema = schema.unwrap();
+  if (schema instanceof z.ZodNumber)
+    return `must be a ${schema.isInt ? 'whole ' : ''}number from ${schema.minValue} to ${schema.maxValue}`;
+  if (schema instanceof z.ZodEnum) return `must be ${schema.options.join(' or ')}`;
+  return undefined;
 }
 
 function toWays(text: string | undefined): AuthWay[] {
@@ -742,11 +794,11 @@ function toProxy(value: Values): ProxyConfig {
 export function refuseOpen({ host, auth, isOpenKnowingly }: Config): void {
   if (auth.length > 0 || isOpenKnowingly) return;
   throw new ConfigError(
-    `JOBTREE_HOST is ${host}, so others can reach the server, and JOBTREE_AUTH is not set. Set JOBTREE_AUTH=keys and make a first key with \`jobtree api-keys create NAME --role admin\`, or say JOBTREE_AUTH=none, if whoever reaches the port may do everything.`,
+    `JOBTREE_HOST is "${host}", which others can reach, and JOBTREE_AUTH is not set. Set JOBTREE_AUTH=keys and create a first key with \`jobtree api-keys create NAME --role admin\`, or set JOBTREE_AUTH=none if whoever reaches the port may do everything.`,
   );
 }
 
-/** Every setting with its meaning and default, for `jobtree start --help` and the documentation. */
+/** Every setting with its meaning and default, for `jobtree help settings` and the documentation. */
 export const settingDescriptions: readonly { name: string; meaning: string; standard: string }[] =
   Object.entries(settings).map(([name, schema]) => ({
     name,

@@ -9,6 +9,7 @@ export const errorCodes = {
   JOB_FED_BY_PARENT: "The job is fed by its parent, whose completion seals it; it can't be sealed by hand.",
   ITEM_NOT_CLAIMABLE: 'The item is not waiting for a worker.',
   ITEM_NOT_UPDATABLE: 'A worker has the item, or it is finished.',
+  STORAGE_LIMIT: 'The tenant would store more items or bytes than it may. Nothing was done.',
   UNAUTHENTICATED:
     'The server asks who you are: the request has no key or token, or one that is unknown, revoked or over.',
   FORBIDDEN: 'Your roles and scopes do not allow it.',
@@ -91,6 +92,27 @@ export class ItemNotUpdatableError extends JobtreeError {
   constructor(message: string, field: string | undefined, reason: NotUpdatableReason) {
     super(message, field);
     this.reason = reason;
+  }
+}
+
+/** Also of the limits that a key has of its own. */
+export class StorageLimitError extends JobtreeError {
+  readonly code = 'STORAGE_LIMIT' as const;
+  readonly limit: 'ITEMS' | 'BYTES';
+  readonly maximum: number;
+  readonly stored: number;
+
+  constructor(
+    what: 'items' | 'bytes',
+    { stored, more, maximum }: Record<'stored' | 'more' | 'maximum', number>,
+  ) {
+    const [are, would, may] = [stored, more, maximum].map((count) => count.toLocaleString('en'));
+    super(
+      `${are} ${what} are stored, and ${would} more would be beyond the limit of ${may}. Nothing was done. What is deleted, or whose retention is over, makes room.`,
+    );
+    this.limit = what === 'items' ? 'ITEMS' : 'BYTES';
+    this.maximum = maximum;
+    this.stored = stored;
   }
 }
 

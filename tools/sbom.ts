@@ -3,51 +3,15 @@
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-
-interface Locked {
-  readonly name?: string;
-  readonly version: string;
-  readonly license?: string;
-  readonly integrity?: string;
-  readonly dependencies?: Readonly<Record<string, string>>;
-  readonly optionalDependencies?: Readonly<Record<string, string>>;
-  readonly peerDependencies?: Readonly<Record<string, string>>;
-  readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>;
-}
+import { type Lock, type Locked, reachedFrom } from './lockfile.ts';
 
 const root = join(import.meta.dirname, '..');
-const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
-  packages: Readonly<Record<string, Locked>>;
-};
-
-/** What must be there for a package to work, or is if it can be. */
-function needs({
-  dependencies,
-  optionalDependencies,
-  peerDependencies,
-  peerDependenciesMeta,
-}: Locked): string[] {
-  const peers = Object.keys(peerDependencies ?? {}).filter((name) => !peerDependenciesMeta?.[name]?.optional);
-  return [...Object.keys({ ...dependencies, ...optionalDependencies }), ...peers];
-}
-
-/** As Node.js looks for it: in the folder of the package, and in those above. */
-function find(path: string, name: string): string | undefined {
-  for (let folder = path; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf('node_modules/') - 1))) {
-    const candidate = `${folder === '' ? '' : `${folder}/`}node_modules/${name}`;
-    if (packages[candidate] !== undefined) return candidate;
-    if (folder === '') return undefined;
-  }
-}
-
-const reached = new Map<string, string[]>();
-const open = [''];
-for (let path = open.pop(); path !== undefined; path = open.pop()) {
-  if (reached.has(path)) continue;
-  const found = needs(packages[path] as Locked).flatMap((name) => find(path, name) ?? []);
-  reached.set(path, found);
-  open.push(...found);
-}
+const readJson = (file: string) => JSON.parse(readFileSync(join(root, file), 'utf8'));
+const lock = readJson('package-lock.json') as Lock;
+const { packages } = lock;
+const reached = reachedFrom(lock);
+// Parts of these were built in, without what they depend on.
+for (const path of readJson('dist/built-in.json') as string[]) if (!reached.has(path)) reached.set(path, []);
 
 const nameOf = (path: string) => packages[path]?.name ?? path.replace(/^.*node_modules\//, '');
 const purlOf = (path: string) => `pkg:npm/${nameOf(path).replace('@', '%40')}@${packages[path]?.version}`;

@@ -9,7 +9,7 @@
 
 It speaks the protocol of docs/workers.md over HTTP: it claims, heartbeats and reports, waits for hints on an event stream, and sends
 again whatever got no answer. A handler takes a payload and the item, in a thread of its own, and gives the result; it raises to fail,
-PermanentError to fail for good. While `item.wanted()` is false its work is of no use any more, so one that takes long asks now and then.
+PermanentError to fail for good, RetryAfter to say when to try again, and Snooze to be asked later, which is no failure. While `item.wanted()` is false its work is of no use any more, so one that takes long asks now and then.
 """
 
 import http.client
@@ -27,9 +27,9 @@ from urllib.parse import urlsplit
 
 log = logging.getLogger("jobtree")
 
-FIELDS = "assignments { id itemId type payload attempt heartbeatIntervalMs } limitedTypes"
+FIELDS = "assignments { id itemId type payload attempt lastAttempt heartbeatIntervalMs } limitedTypes"
 REPORTED = "entries(all: false) { index status error { message } }"
-ERROR = "... on Error { code message field }"
+ERROR = "... on UserError { code message field }"
 
 CLAIM = f"""mutation ($claim: ClaimItemsInput!) {{
   answer: claimItems(input: $claim) {{ ... on ClaimItemsPayload {{ {FIELDS} }} {ERROR} }} }}"""
@@ -50,6 +50,22 @@ TRANSIENT = {"BUSY", "UNAVAILABLE", "OUTCOME_UNKNOWN", "TOO_MANY_OPERATIONS", "T
 
 class PermanentError(Exception):
     """Trying again is useless."""
+
+
+class RetryAfter(Exception):
+    """The attempt has failed; the next one comes after these seconds, instead of after the job's backoff."""
+
+    def __init__(self, message, seconds):
+        super().__init__(message)
+        self.milliseconds = round(seconds * 1000)
+
+
+class Snooze(Exception):
+    """Not yet: the item comes back after these seconds, one at least, and no attempt is counted."""
+
+    def __init__(self, seconds):
+        super().__init__(f"not for another {seconds} s")
+        self.milliseconds = round(seconds * 1000)
 
 
 class Refused(Exception):
@@ -115,6 +131,7 @@ class Item:
         self.type = assignment["type"]
         self.payload = assignment["payload"]
         self.attempt = assignment["attempt"]
+        self.last_attempt = assignment["lastAttempt"]  # whether the item has failed for good if this one fails
         self.heartbeat_seconds = assignment["heartbeatIntervalMs"] / 1000
         self.unwanted = threading.Event()
 
@@ -152,7 +169,10 @@ class Worker:
         server, failures = Server(self.url, self.token, timeout=30), 0
         while True:
             with self.changed:
-                self.changed.wait_for(self._has_something_to_say, timeout=self._patience())
+                stopping = self.stop_by is not None
+                self.changed.wait_for(
+                    lambda: self._has_something_to_say() or stopping != (self.stop_by is not None), timeout=self._patience()
+                )
                 if self.stop_by is not None:
                     if time.monotonic() >= self.stop_by:
                         self._give_back(list(self.running))
@@ -253,7 +273,7 @@ class Worker:
             for index, report in enumerate(reports):
                 id = report["assignmentId"]
                 problem = problems.get(index, {})
-                if problem.get("status") == "INVALID" and "failure" not in report:
+                if problem.get("status") == "INVALID" and "success" in report["outcome"]:
                     message = (problem["error"] or {}).get("message", "")
                     self.reports[id] = failure_of(id, "INVALID_RESULT", message, permanent=True)
                     continue
@@ -274,7 +294,11 @@ class Worker:
         try:
             result = self.handlers[item.type](item.payload, item)
             json.dumps(result, allow_nan=False)
-            report = {"assignmentId": item.assignment_id, "result": result}
+            report = {"assignmentId": item.assignment_id, "outcome": {"success": {"result": result}}}
+        except Snooze as snooze:
+            report = {"assignmentId": item.assignment_id, "outcome": {"snoozeMs": snooze.milliseconds}}
+        except RetryAfter as error:
+            report = failure_of(item.assignment_id, "RETRY_AFTER", str(error), retryAfterMs=error.milliseconds)
         except Exception as error:  # whatever a handler raises is a failure of its item
             report = failure_of(
                 item.assignment_id, type(error).__name__, str(error), permanent=isinstance(error, PermanentError)
@@ -282,7 +306,7 @@ class Worker:
         with self.changed:
             # An item that was lost, or given back, has no outcome of this worker.
             if self.running.pop(item.assignment_id, None) is not None:
-                if "failure" in report and not item.wanted():
+                if "success" not in report["outcome"] and not item.wanted():
                     self.releases.append(item.assignment_id)
                 else:
                     self.reports[item.assignment_id] = report
@@ -349,9 +373,9 @@ class Worker:
             self.changed.notify_all()
 
 
-def failure_of(id, code, message, permanent=False):
-    failure = {"code": code[:200] or "ERROR", "message": message[:10_000], "permanent": permanent}
-    return {"assignmentId": id, "failure": failure}
+def failure_of(id, code, message, **more):
+    failure = {"code": code[:200] or "ERROR", "message": message[:10_000], **more}
+    return {"assignmentId": id, "outcome": {"failure": failure}}
 
 
 def new_claim_id():

@@ -22,6 +22,7 @@ declare
   v_bits bit(128);
   v_accepted integer[];
   v_positions bigint[];
+  v_bytes bigint;
   v_ready jsonb;
   v_done record;
 begin
@@ -40,7 +41,8 @@ begin
         v_accepted := '{1}';
         v_positions := array[v_lease.position + p_numbers[1] - 1];
         insert into jobtree.outcome (job_id, position, lease_id, finished_at, result)
-        values (v_lease.job_id, v_positions[1], v_lease.id, v_now, p_results -> 0);
+        values (v_lease.job_id, v_positions[1], v_lease.id, v_now, p_results -> 0)
+        returning octet_length(result::text) into v_bytes;
       end if;
     elsif found then
       with given as (
@@ -51,8 +53,9 @@ begin
         insert into jobtree.outcome (job_id, position, lease_id, finished_at, result)
         select v_lease.job_id, v_lease.position + g.number - 1, v_lease.id, v_now, g.result from given g
       )
-      select bit_or(jobtree.bit_at(g.number)), array_agg(g.n::integer), array_agg(v_lease.position + g.number - 1)
-      into v_bits, v_accepted, v_positions
+      select bit_or(jobtree.bit_at(g.number)), array_agg(g.n::integer), array_agg(v_lease.position + g.number - 1),
+        sum(octet_length(g.result::text))
+      into v_bits, v_accepted, v_positions, v_bytes
       from given g;
     end if;
     if v_accepted is null then
@@ -62,8 +65,8 @@ begin
     update jobtree.lease l
     set open = l.open # v_bits, deadline_at = case when l.open <> v_bits then l.deadline_at end
     where l.id = v_lease.id;
-    insert into jobtree.progress_delta (root_id, job_id, succeeded)
-    values (v_lease.root_id, v_lease.job_id, cardinality(v_accepted));
+    insert into jobtree.progress_delta (root_id, job_id, succeeded, bytes)
+    values (v_lease.root_id, v_lease.job_id, cardinality(v_accepted), v_bytes);
     if v_lease.keyed then
       v_ready := jobtree.free_keys(array_fill(v_lease.job_id, array[cardinality(v_positions)]), v_positions);
     end if;
@@ -92,15 +95,16 @@ begin
     insert into jobtree.outcome (job_id, position, lease_id, finished_at, result)
     select g.job_id, g.position, g.lease_id, v_now, g.result from given g
   ), ended as materialized (
-    select g.lease_id, bit_or(jobtree.bit_at(g.number)) as bits, count(*) as count from given g group by g.lease_id
+    select g.lease_id, bit_or(jobtree.bit_at(g.number)) as bits, count(*) as count, sum(octet_length(g.result::text)) as bytes
+    from given g group by g.lease_id
   ), closed as (
     update jobtree.lease l
     set open = l.open # e.bits, deadline_at = case when l.open <> e.bits then l.deadline_at end
     from ended e
     where l.id = e.lease_id
   ), counted as (
-    insert into jobtree.progress_delta (root_id, job_id, succeeded)
-    select k.root_id, k.job_id, sum(e.count) from ended e join locked k on k.id = e.lease_id group by k.root_id, k.job_id
+    insert into jobtree.progress_delta (root_id, job_id, succeeded, bytes)
+    select k.root_id, k.job_id, sum(e.count), sum(e.bytes) from ended e join locked k on k.id = e.lease_id group by k.root_id, k.job_id
     returning progress_delta.root_id
   )
   select (select array_agg(distinct c.root_id) from counted c) as root_ids,

@@ -1,4 +1,6 @@
 -- What came of the attempts at a delivery, with one more: the last twenty.
+--
+-- returns    a JSON array
 create or replace function jobtree.add_attempt(p_history jsonb, p_attempt json)
 returns jsonb
 language sql immutable

@@ -1,4 +1,6 @@
 -- Adds counts by name: {"resize": 3} and {"resize": 1, "mail": 2} are {"resize": 4, "mail": 2}. Null counts nothing.
+--
+-- returns    a JSON object
 create or replace function jobtree.add_up(p_counts jsonb, p_more jsonb) returns jsonb
 language sql immutable
 as $$

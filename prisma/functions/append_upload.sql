@@ -16,11 +16,14 @@ returns boolean
 language plpgsql volatile
 set enable_seqscan = off
 as $$
+declare
+  v_tenant text;
 begin
   update jobtree.upload u
   set size = u.size + p_size, digest_state = p_digest, length = coalesce(u.length, p_length),
     expires_at = clock_timestamp() + p_lifetime_ms * interval '1 millisecond'
-  where u.id = p_id and u.size = p_position and u.sha256 is null and u.removed_at is null and (u.store is null) = (p_object is null);
+  where u.id = p_id and u.size = p_position and u.sha256 is null and u.removed_at is null and (u.store is null) = (p_object is null)
+  returning coalesce(u.tenant, '') into v_tenant;
   if not found then
     return false;
   end if;
@@ -29,6 +32,7 @@ begin
   else
     insert into jobtree.upload_object (upload_id, position, size, name) values (p_id, p_position, p_size, p_object);
   end if;
+  insert into jobtree.stored_delta (tenant, items, bytes) values (v_tenant, 0, p_size);
   return true;
 end
 $$;

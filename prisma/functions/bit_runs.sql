@@ -1,4 +1,6 @@
 -- The runs of ones in a mask of p_count bits: from which bit on, the first is 0, and how many.
+--
+-- returns    a row for each run
 create or replace function jobtree.bit_runs(p_bits bit(128), p_count integer)
 returns table ("from" integer, count integer)
 language sql immutable parallel safe

@@ -2,6 +2,7 @@
 --
 -- p_type     what has happened: job.completed, tree.completed, dead_letters.alert
 -- p_data     the rest of it; it is below 20 kB in all
+-- returns    a JSON object
 create or replace function jobtree.callback_body(p_type text, p_at timestamptz, p_data json)
 returns json
 language sql stable

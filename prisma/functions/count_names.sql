@@ -1,4 +1,6 @@
 -- How often each name stands in a list: {name: count}; null for none.
+--
+-- returns    a JSON object
 create or replace function jobtree.count_names(p_names text[]) returns jsonb
 language sql immutable
 as $$

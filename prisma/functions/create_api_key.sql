@@ -6,7 +6,7 @@
 -- p_root_ids  the trees that it is for; empty for all
 -- p_tenant    the tenant that its callers belong to, and that the types are of; null for callers that see all
 -- p_limits    what it may have, where it is not what the settings of servers say: requestsPerSecond, costPerSecond, connections,
---             subscriptions; each a whole number from 1 on
+--             subscriptions, storedItems, storedBytes; each a whole number from 1 on
 -- returns     its id
 -- errors      JT002, with the field in the error's column
 create or replace function jobtree.create_api_key(
@@ -37,7 +37,8 @@ begin
   end if;
   if exists (
     select from jsonb_each(p_limits) l
-    where l.key not in ('requestsPerSecond', 'costPerSecond', 'connections', 'subscriptions') or (l.value #>> '{}') !~ '^[1-9][0-9]{0,9}$'
+    where l.key not in ('requestsPerSecond', 'costPerSecond', 'connections', 'subscriptions', 'storedItems', 'storedBytes')
+      or (l.value #>> '{}') !~ '^[1-9][0-9]{0,15}$'
   ) then
     raise exception 'limits must be whole numbers from 1 on, by their names.' using errcode = 'JT002', column = 'limits';
   end if;

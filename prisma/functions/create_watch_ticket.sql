@@ -7,6 +7,7 @@
 -- p_issued_ms         when the token was made, and
 -- p_token_expires_ms  when it is over
 -- p_lifetime_ms       for how long the ticket is good
+-- locks      tickets that are over: skips those that are locked
 create or replace function jobtree.create_watch_ticket(
   p_hash bytea, p_root_id uuid, p_tenant text, p_sees text, p_secret_id integer, p_issued_ms double precision, p_token_expires_ms double precision,
   p_lifetime_ms integer

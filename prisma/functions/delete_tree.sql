@@ -38,6 +38,8 @@ begin
     delete from jobtree.outcome o where o.job_id = v_job_id and o.position between v_deletion.next_position and v_last;
     delete from jobtree.failure f where f.job_id = v_job_id and f.position between v_deletion.next_position and v_last;
     delete from jobtree.lease l where l.job_id = v_job_id and l.position between v_deletion.next_position and v_last;
+    -- After the leases, which whoever notes something has locked.
+    delete from jobtree.item_note n where n.job_id = v_job_id and n.position between v_deletion.next_position and v_last;
     delete from jobtree.dead_letter d where d.job_id = v_job_id and d.position between v_deletion.next_position and v_last;
     delete from jobtree.cancellation c where c.job_id = v_job_id and c.position between v_deletion.next_position and v_last;
     -- For promote_blocked, which may come later.
@@ -67,7 +69,13 @@ begin
   delete from jobtree.file_import f where f.job_id = any (array(select j.id from jobtree.job j where j.root_id = p_root_id));
   -- Whoever cancels or deletes the tree once more has these rows, and leaves deltas behind.
   perform 1 from jobtree.job j where j.root_id = p_root_id order by j.id for update;
-  delete from jobtree.job_progress p where p.job_id in (select j.id from jobtree.job j where j.root_id = p_root_id);
+  with gone as (
+    delete from jobtree.job_progress p where p.job_id in (select j.id from jobtree.job j where j.root_id = p_root_id)
+    returning p.item_count, p.bytes
+  )
+  insert into jobtree.stored_delta (tenant, items, bytes)
+  select (select jobtree.tenant_of(j.type) from jobtree.job j where j.id = p_root_id), -sum(g.item_count), -sum(g.bytes) from gone g
+  having count(*) > 0;
   delete from jobtree.progress_delta d where d.root_id = p_root_id;
   delete from jobtree.callback c where c.root_id = p_root_id;
   delete from jobtree.idle_tree t where t.root_id = p_root_id;

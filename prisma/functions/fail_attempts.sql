@@ -1,9 +1,9 @@
--- Ends attempts that failed: the failure is kept, and the item goes back into the queue, to wait out its backoff, or has failed
+-- Ends attempts that failed: the failure is kept, and the item goes back into the queue, to wait as long as the failure says or its backoff, or has failed
 -- once it has failed more than maxFailuresPerItem times, or for good. Both count from when it was added, or replayed. Of the failures
 -- of an item the first and the last twenty are kept.
 --
 -- p_lease_ids, p_numbers   assignments, each once
--- p_failures what went wrong, in the same order: {code, message, permanent?}
+-- p_failures what went wrong, in the same order: {code, message, permanent?, retryAfterMs?}
 -- p_lost     whether it is that the heartbeat stopped
 -- returns    the trees; the types that got ready items, tried again or let go by their keys, and how many; which failures counted, from 1 on, and
 --            when the item of each of these is due again: null if it is not; and figures as report_results has them
@@ -33,8 +33,10 @@ begin
       u.failure ->> 'code' as code, u.failure ->> 'message' as message,
       coalesce((u.failure ->> 'permanent')::boolean, false) or a.tries > l.max_failures_per_item as is_final,
       -- One draw for a lease, so that its items that fail together wait together.
-      (v_now + (1 + l.backoff_jitter * l.draw) * interval '1 millisecond'
-        * coalesce(l.backoff_ms[least(a.tries, cardinality(l.backoff_ms))], 0))::timestamptz(3) as due_at
+      (v_now + interval '1 millisecond' * coalesce(
+        (u.failure ->> 'retryAfterMs')::double precision,
+        (1 + l.backoff_jitter * l.draw) * coalesce(l.backoff_ms[least(a.tries, cardinality(l.backoff_ms))], 0)
+      ))::timestamptz(3) as due_at
     from (
       select u.lease_id, array_agg(u.number) as numbers, array_agg(u.failure) as failures, array_agg(u.n) as ns, random() as draw
       from unnest(p_lease_ids, p_numbers, p_failures) with ordinality u(lease_id, number, failure, n)

@@ -5,10 +5,12 @@
 -- p_occurrences  which to make, in their order; those due before them are missed, and stay out
 -- p_next_at      the next occurrence from then on; null if there is none or it can't be worked out, and then the schedule is paused
 -- p_error        why it can't be worked out
+-- p_refusal      why none of them is made: then they have failed; null to make them
 -- returns        the new roots, and how many items of each type are ready; no row if it is not due, or somebody else is at it
 -- locks          the schedule's row, skipping it if somebody has it, then those of create_job
 create or replace function jobtree.fire_schedule(
-  p_name text, p_expected timestamptz, p_occurrences timestamptz[], p_next_at timestamptz, p_error text default null
+  p_name text, p_expected timestamptz, p_occurrences timestamptz[], p_next_at timestamptz, p_error text default null,
+  p_refusal text default null
 )
 returns table (root_ids uuid[], ready jsonb)
 language plpgsql volatile
@@ -35,7 +37,10 @@ begin
     v_schedule.skip_reason := 'MISSED';
   end if;
   foreach v_at in array p_occurrences loop
-    if v_schedule.overlap = 'ALLOW' or v_schedule.open_root_ids = '{}' and v_schedule.queued = '{}' then
+    if p_refusal is not null then
+      v_schedule.failed_at := v_at;
+      v_schedule.error := left(p_refusal, 1000);
+    elsif v_schedule.overlap = 'ALLOW' or v_schedule.open_root_ids = '{}' and v_schedule.queued = '{}' then
       v_schedule := jobtree.make_occurrence(v_schedule, v_at);
       if v_schedule.failed_at is distinct from v_at then
         root_ids := root_ids || v_schedule.last_root_id;

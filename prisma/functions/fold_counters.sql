@@ -43,22 +43,23 @@ begin
     ) d
   ), summed as (
     select r.root_id, r.job_id, sum(r.items) as items, sum(r.succeeded) as succeeded, sum(r.failed) as failed,
-      sum(r.cancelled) as cancelled, bool_or(r.started or r.succeeded + r.failed > 0) as started, max(r.id) as last
+      sum(r.cancelled) as cancelled, sum(r.bytes) as bytes, bool_or(r.started or r.succeeded + r.failed > 0) as started, max(r.id) as last
     from read r
     group by r.root_id, r.job_id
   ), counted as materialized (
     select s.root_id, s.last, p.tid, p.job_id, p.version, p.is_root, p.generation, p.item_count + s.items as item_count,
       p.succeeded + s.succeeded as succeeded, p.failed + s.failed as failed, p.cancelled + s.cancelled as cancelled, p.open_jobs,
-      coalesce(p.started_at, case when s.started then v_now end) as started_at, p.completed_at, p.outcome, p.tree_outcome, p.completions
+      coalesce(p.started_at, case when s.started then v_now end) as started_at, p.completed_at, p.outcome, p.tree_outcome, p.completions,
+      p.bytes + s.bytes as bytes, s.items as more_items, s.bytes as more_bytes
     from summed s
     cross join lateral (
       select p.*, p.ctid as tid from jobtree.job_progress p where p.job_id = s.job_id order by p.version desc limit 1
     ) p
   ), judged as materialized (
-    select t.root_id, coalesce(c.last, 0) as last
+    select t.root_id, coalesce(c.last, 0) as last, c.more_items, c.more_bytes
     from unnest(v_roots) t(root_id)
     left join (
-      select c.root_id, max(c.last) as last, bool_and(
+      select c.root_id, max(c.last) as last, sum(c.more_items) as more_items, sum(c.more_bytes) as more_bytes, bool_and(
         c.completed_at is null
         and c.succeeded + c.failed + c.cancelled <= c.item_count
         and (c.succeeded + c.failed + c.cancelled < c.item_count or j.sealed_at is null)
@@ -78,10 +79,20 @@ begin
   ), written as (
     insert into jobtree.job_progress
     select c.job_id, c.version + 1, c.is_root, c.generation, c.item_count, c.succeeded, c.failed, c.cancelled, c.open_jobs,
-      c.started_at, c.completed_at, c.outcome, c.tree_outcome, c.completions, v_now
+      c.started_at, c.completed_at, c.outcome, c.tree_outcome, c.completions, v_now, null, false, c.bytes
     from counted c
     where c.root_id in (select j.root_id from judged j)
     returning job_progress
+  ), stored as (
+    insert into jobtree.stored_delta (tenant, items, bytes)
+    select r.tenant, sum(r.items), sum(r.bytes)
+    from (
+      select jobtree.tenant_of(t.type) as tenant, j.more_items as items, j.more_bytes as bytes
+      from judged j
+      cross join lateral (select t.type from jobtree.job t where t.id = j.root_id offset 0) t
+      where j.more_items <> 0 or j.more_bytes <> 0
+    ) r
+    group by r.tenant
   )
   select array(select j.root_id from judged j), array(select j.last from judged j), array(select w.job_progress from written w)
   into v_roots, v_lasts, v_rows;

@@ -62,6 +62,9 @@ declare
   -- Of the tree, if this fold has completed it.
   v_reap_at timestamptz;
   v_default_retention boolean := false;
+  -- What the deltas add to what the tenant stores.
+  v_items bigint := 0;
+  v_bytes bigint := 0;
   -- What the next fold is to look at again.
   v_again uuid[] := '{}';
   v_unfinished boolean := false;
@@ -84,7 +87,7 @@ begin
       returning d.*
     ), summed as (
       select c.job_id, sum(c.items) as items, sum(c.succeeded) as succeeded, sum(c.failed) as failed,
-        sum(c.cancelled) as cancelled, bool_or(c.started or c.succeeded + c.failed > 0) as started, max(c.id) as last
+        sum(c.cancelled) as cancelled, sum(c.bytes) as bytes, bool_or(c.started or c.succeeded + c.failed > 0) as started, max(c.id) as last
       from consumed c
       group by c.job_id
     ), known as (
@@ -101,16 +104,17 @@ begin
         k.succeeded + coalesce(s.succeeded, 0) as succeeded, k.failed + coalesce(s.failed, 0) as failed,
         k.cancelled + coalesce(s.cancelled, 0) as cancelled, k.open_jobs,
         coalesce(k.started_at, case when s.started then v_now end) as started_at, k.completed_at, k.outcome, k.tree_outcome, k.completions,
-        k.changed_at, k.reap_at, k.default_retention
+        k.changed_at, k.reap_at, k.default_retention, k.bytes + coalesce(s.bytes, 0) as bytes
       from known k
       left join summed s on s.job_id = k.job_id
     )
     select (select max(s.last) from summed s), (select array_agg(s.job_id) from summed s),
+      v_items + coalesce((select sum(s.items) from summed s), 0), v_bytes + coalesce((select sum(s.bytes) from summed s), 0),
       bool_or(c.succeeded + c.failed + c.cancelled > c.item_count),
       bool_or(c.succeeded + c.failed + c.cancelled = c.item_count and c.completed_at is null),
       bool_or(c.completed_at is not null and (c.job_id = any (v_touched) or c.job_id in (select s.job_id from summed s))),
       bool_or(c.failed > 0 and c.completed_at is null), array_agg(c::jobtree.job_progress)
-    into v_read_last, v_read, v_suspect, v_even, v_over, v_has_failures, v_rows
+    into v_read_last, v_read, v_items, v_bytes, v_suspect, v_even, v_over, v_has_failures, v_rows
     from counted c;
 
     v_last := greatest(v_last, v_read_last);
@@ -163,7 +167,7 @@ begin
           when v_cancelled is not null or r.tree_outcome = 'CANCELLED' then 'CANCELLED'
           else 'SUCCEEDED'
         end,
-        r.completions + case when r.job_id = any (v_completed) then 1 else 0 end, r.changed_at, r.reap_at, r.default_retention
+        r.completions + case when r.job_id = any (v_completed) then 1 else 0 end, r.changed_at, r.reap_at, r.default_retention, r.bytes
       )::jobtree.job_progress) into v_rows
       from unnest(v_rows) r;
       v_changed := v_changed || v_completed || p_root_id;
@@ -218,9 +222,13 @@ begin
   select r.job_id, r.version + 1, r.is_root, r.generation, r.item_count, r.succeeded, r.failed, r.cancelled, r.open_jobs,
     r.started_at, r.completed_at, r.outcome, r.tree_outcome, r.completions, v_now,
     case when r.is_root then coalesce(v_reap_at, r.reap_at) end,
-    case when r.is_root and v_reap_at is not null then v_default_retention else r.default_retention end
+    case when r.is_root and v_reap_at is not null then v_default_retention else r.default_retention end, r.bytes
   from unnest(v_rows) r
   where r.job_id = any (v_changed);
+  if v_items <> 0 or v_bytes <> 0 then
+    insert into jobtree.stored_delta (tenant, items, bytes)
+    select jobtree.tenant_of(j.type), v_items, v_bytes from jobtree.job j where j.id = p_root_id;
+  end if;
   if cardinality(v_ends) > 0 then
     perform jobtree.add_deliveries(p_root_id, v_ends);
   end if;

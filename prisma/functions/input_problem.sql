@@ -65,6 +65,12 @@ begin
       when e.key = 'lifetimeMs'
         and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 1 && @ <= 2147483647)'
         then 'must be a whole number from 1 to 2147483647'
+      when e.key = 'retryAfterMs'
+        and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 0 && @ <= 2147483647)'
+        then 'must be a whole number from 0 to 2147483647'
+      when e.key = 'snoozeMs'
+        and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 1000 && @ <= 2147483647)'
+        then 'must be a whole number from 1000 to 2147483647'
       when e.key = 'backoffJitter' and not e.value @? 'strict $ ? (@.type() == "number" && @ >= 0 && @ <= 1)'
         then 'must be a number from 0 to 1'
       when e.key = 'backoffMs' and (

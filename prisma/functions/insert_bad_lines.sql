@@ -23,7 +23,8 @@ begin
   insert into jobtree.failure (job_id, position, attempt, at, lost, code, message)
   select v_job_id, u.position, 1, v_now, false, u.code, u.problem
   from unnest(v_positions, p_codes, p_problems) u(position, code, problem);
-  insert into jobtree.progress_delta (root_id, job_id, items) values (p_job.root_id, v_job_id, v_count);
+  insert into jobtree.progress_delta (root_id, job_id, items, bytes)
+  select p_job.root_id, v_job_id, v_count, sum(octet_length(u.payload::text)) from unnest(p_payloads) u(payload);
   perform jobtree.bury_items(
     array_fill(v_job_id, array[v_count]), v_positions, array_fill(null::uuid, array[v_count]),
     p_codes, p_problems, false

@@ -74,6 +74,7 @@ begin
     group by r.priority, r.due_at, r.keyed, r.run, r.position / r.size
   )
   select (select array_agg(g.dedupe_key order by g.position) from given g) as dedupe_keys, count(*)::integer as added,
+    sum(i.payload_bytes) as bytes,
     count(*) filter (where not (i.keyed or p_job.waits) and i.due_at is null)::integer as ready,
     array_agg(i.position order by i.position) filter (where i.keyed) as positions,
     array_agg(i.priority order by i.position) filter (where i.keyed) as priorities,
@@ -82,7 +83,8 @@ begin
   from inserted i;
 
   if v_inserted.added > 0 then
-    insert into jobtree.progress_delta (root_id, job_id, items) values (p_job.root_id, v_job_id, v_inserted.added);
+    insert into jobtree.progress_delta (root_id, job_id, items, bytes)
+    values (p_job.root_id, v_job_id, v_inserted.added, v_inserted.bytes);
   end if;
   if v_inserted.positions is not null and not v_waits then
     v_inserted.ready := v_inserted.ready + jobtree.enter_keys(

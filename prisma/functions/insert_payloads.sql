@@ -21,10 +21,11 @@ declare
   v_count constant integer := cardinality(p_payloads);
   v_first bigint;
   v_size integer;
+  v_bytes bigint;
   v_some text[];
   v_firsts bigint[] := '{}';
 begin
-  select jobtree.entry_size(max(octet_length(u.payload))) into v_size from unnest(p_payloads) u(payload);
+  select jobtree.entry_size(max(octet_length(u.payload))), sum(octet_length(u.payload)) into v_size, v_bytes from unnest(p_payloads) u(payload);
 
   for v_from in 0 .. v_count - 1 by 1024 loop
     v_first := nextval('jobtree.block_seq') * 1024;
@@ -41,7 +42,7 @@ begin
       group by (u.n - 1) / v_size
     ) g;
   end loop;
-  insert into jobtree.progress_delta (root_id, job_id, items) values (p_job.root_id, v_job_id, v_count);
+  insert into jobtree.progress_delta (root_id, job_id, items, bytes) values (p_job.root_id, v_job_id, v_count, v_bytes);
   return v_firsts;
 end
 $$;

@@ -1,5 +1,7 @@
 -- Which types have schemas, for servers that check by them: the versions of each, the newest first. Read in the pool of operations, which
 -- wait for it: not in that of reads.
+--
+-- returns    a row for each version
 create or replace function jobtree.known_schemas()
 returns table (type text, version integer, id uuid, has_payload boolean, has_result boolean)
 language sql stable

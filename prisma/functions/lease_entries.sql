@@ -4,8 +4,9 @@
 --            the parts, an element each: where the entry is, a row that this transaction has locked; from which of its items on,
 --            the first is 0, and no gap between parts of one entry; how many; and for which request. What is left of an entry goes back into the queue, in its place.
 -- p_workers, p_claim_ids   of the requests: the worker, and the claim that may be repeated, if any
--- returns    a row for each lease: which of the requests it is for, from 1; whether something stands behind it in its entry, numbers null for all of its items, and the
---            payloads in their order: JSON texts with the record separator U+001E between them, which none of them can contain
+-- returns    a row for each lease: which of the requests it is for, from 1; whether something stands behind it in its entry, numbers null for all of its items, the
+--            payloads in their order: JSON texts with the record separator U+001E between them, which none of them can contain;
+--            and the numbers of those that have failed for good if this attempt fails, null for none
 -- locks      none new; deletes the entries, inserts leases, and a delta for a job that had not started. Entries of a job that
 --            was cancelled are not leased but counted as cancelled
 create or replace function jobtree.lease_entries(
@@ -14,7 +15,7 @@ create or replace function jobtree.lease_entries(
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz
+  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[]
 )
 language plpgsql volatile
 set enable_seqscan = off
@@ -41,7 +42,7 @@ begin
     delete from jobtree.queue_entry q using taken t where q.ctid = t.tid
     returning q.*, t.tid, t.froms, t.counts, t.requests, t.ns
   ), wanted as materialized (
-    select g.*, j.root_id, j.heartbeat_interval_ms, j.cancelled_at, p.started_at
+    select g.*, j.root_id, j.heartbeat_interval_ms, j.max_failures_per_item, j.cancelled_at, p.started_at
     from gone g
     join jobtree.job j on j.id = g.job_id
     cross join lateral (
@@ -50,7 +51,7 @@ begin
   ), part as materialized (
     select jobtree.new_lease_id(coalesce(p_claim_ids[u.request], v_claim_id)) as id, u.request, u.count, u.n,
       w.tid, w.job_id, w.root_id, w.type, w.position + u."from" as position, w.place + u."from" as place, w.attempt, w.priority, w.keyed,
-      w.heartbeat_interval_ms, u."from" + u.count < w.count as has_rest, i.payloads, i.bytes, w.ready_at, w.count as entry_count, w.bytes as entry_bytes
+      w.heartbeat_interval_ms, w.max_failures_per_item, u."from" + u.count < w.count as has_rest, i.payloads, i.bytes, w.ready_at, w.count as entry_count, w.bytes as entry_bytes
     from wanted w
     cross join lateral unnest(w.froms, w.counts, w.requests, w.ns) u("from", count, request, n)
     cross join lateral (
@@ -97,7 +98,10 @@ begin
   )
   select p.id, p.request, p.job_id, p.root_id, p.type, p.position, p.attempt, p_workers[p.request], p.heartbeat_interval_ms,
     v_now::timestamptz, v_now + 3 * p.heartbeat_interval_ms * interval '1 millisecond', p.priority, p.place,
-    p.has_rest, null::integer[], p.payloads, p.ready_at::timestamptz
+    p.has_rest, null::integer[], p.payloads, p.ready_at::timestamptz,
+    case when p.attempt > p.max_failures_per_item then
+      jobtree.last_attempts(p.job_id, p.position, p.count, p.attempt, p.max_failures_per_item)
+    end
   from part p
   order by p.n;
 end

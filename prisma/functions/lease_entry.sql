@@ -12,7 +12,7 @@ create or replace function jobtree.lease_entry(
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz
+  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[]
 )
 language plpgsql volatile
 set enable_seqscan = off
@@ -37,7 +37,7 @@ begin
   if not v_is_shortened then
     delete from jobtree.queue_entry q where q.ctid = p_tid returning * into v_entry;
   end if;
-  select j.root_id, j.heartbeat_interval_ms, j.cancelled_at, p.started_at into v_job
+  select j.root_id, j.heartbeat_interval_ms, j.max_failures_per_item, j.cancelled_at, p.started_at into v_job
   from jobtree.job j
   join jobtree.job_progress p on p.job_id = j.id
   where j.id = v_entry.job_id
@@ -78,6 +78,9 @@ begin
   has_rest := p_from + p_count < v_entry.count;
   -- One that is due and not promoted is ready since its time.
   ready_at := coalesce(v_entry.run_at, v_entry.ready_at);
+  if attempt > v_job.max_failures_per_item then
+    last_numbers := jobtree.last_attempts(job_id, first_position, p_count, attempt, v_job.max_failures_per_item);
+  end if;
   insert into jobtree.lease (
     id, job_id, claim_id, position, claimed_at, heartbeat_at, deadline_at, attempt, count, priority, open, worker, keyed
   )

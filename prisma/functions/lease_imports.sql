@@ -6,7 +6,8 @@
 -- locks      the imports, skipping those that somebody else has
 create or replace function jobtree.lease_imports(p_limit integer, p_lease_ms integer, p_in_store boolean)
 returns table (
-  job_id uuid, lease_id uuid, upload_id uuid, options jsonb, size bigint, attempts integer, "position" bigint, line bigint, columns jsonb
+  job_id uuid, lease_id uuid, upload_id uuid, options jsonb, size bigint, attempts integer, "position" bigint, line bigint, columns jsonb,
+  type text
 )
 language plpgsql volatile
 set enable_seqscan = off
@@ -31,6 +32,7 @@ begin
   set lease_id = gen_random_uuid(), leased_until = v_now + p_lease_ms * interval '1 millisecond', attempts = f.attempts + 1,
     started_at = coalesce(f.started_at, v_now)
   where f.job_id = any (array(select r.job_id from free r))
-  returning f.job_id, f.lease_id, f.upload_id, f.options, f.size, f.attempts, f.position, f.line, f.columns;
+  returning f.job_id, f.lease_id, f.upload_id, f.options, f.size, f.attempts, f.position, f.line, f.columns,
+    (select j.type from jobtree.job j where j.id = f.job_id);
 end
 $$;

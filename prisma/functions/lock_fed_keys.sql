@@ -46,7 +46,7 @@ begin
       select i.payload from jobtree.job_item i where i.job_id = r.job_id and i.position = r.position offset 0
     ) i
     cross join lateral jobtree.feed_keys(c.feed, i.payload, r.report -> 'result') k(value)
-    where r.report ->> 'failure' is null
+    where r.report ->> 'failure' is null and r.report ->> 'snoozeMs' is null
   )
   select array_agg(f.lease_id) as lease_ids, array_agg(f.key) as keys,
     array(

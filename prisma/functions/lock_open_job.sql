@@ -3,6 +3,7 @@
 -- p_seal     whether it will be sealed in the same transaction
 -- locks      the job's row: shared, so that adders run side by side while seal_job and cancel_job wait for them;
 --            exclusively where it will be sealed, because two that held it shared would then wait for each other
+-- returns    the job
 -- errors     JT001 no such job, JT003 the job is sealed (or cancelled)
 create or replace function jobtree.lock_open_job(p_job_id uuid, p_seal boolean)
 returns jobtree.job

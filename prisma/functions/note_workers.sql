@@ -3,6 +3,7 @@
 --
 -- p_workers  JSON array of {name, version, types, concurrency, connectedMs}, each name once; the last is for how long it has been connected
 -- The commit does not wait for the disk.
+-- locks      the rows of the server; of others, those that are over: skips those that are locked
 create or replace function jobtree.note_workers(p_server_id uuid, p_workers json)
 returns void
 language plpgsql volatile

@@ -3,12 +3,12 @@
 --
 -- p_ns, p_lease_ids, p_numbers, p_reports   as report_each has them
 -- p_held     the leases that this transaction has locked for it
--- returns    of each its index, assignment, report, whether it is a failure and whether its job feeds children; message is null
+-- returns    of each its index, assignment, report, kind (RESULT, FAILURE, SNOOZE) and whether its job feeds children; message is null
 --            if nothing is wrong
 create or replace function jobtree.open_reports(
   p_ns integer[], p_lease_ids uuid[], p_numbers integer[], p_reports json[], p_held uuid[]
 )
-returns table (n integer, lease_id uuid, number integer, report json, is_failure boolean, feeds_children boolean, field text, message text)
+returns table (n integer, lease_id uuid, number integer, report json, kind text, feeds_children boolean, field text, message text)
 language plpgsql stable
 set enable_seqscan = off
 set enable_hashjoin = off
@@ -18,9 +18,13 @@ as $$
 #variable_conflict use_column
 begin
   return query
-    select o.n, o.lease_id, o.number, o.report, o.report ->> 'failure' is not null, o.feeds_children, p.field, p.message
+    select o.n, o.lease_id, o.number, o.report, o.kind, o.feeds_children, p.field, p.message
     from (
-      select u.*, l.job_id, l.position + u.number - 1 as position, j.feeds_children,
+      select u.*, case
+          when u.report ->> 'failure' is not null then 'FAILURE'
+          when u.report ->> 'snoozeMs' is not null then 'SNOOZE'
+          else 'RESULT'
+        end as kind, l.job_id, l.position + u.number - 1 as position, j.feeds_children,
         row_number() over (partition by u.lease_id, u.number order by u.n) as nth
       from unnest(p_ns, p_lease_ids, p_numbers, p_reports) u(n, lease_id, number, report)
       join jobtree.lease l on l.id = u.lease_id
@@ -34,7 +38,7 @@ begin
       select f.*
       from jobtree.job_item i
       cross join lateral jobtree.feed_problem(o.job_id, i.payload, o.report) f
-      where i.job_id = o.job_id and i.position = o.position and o.report ->> 'failure' is null
+      where i.job_id = o.job_id and i.position = o.position and o.kind = 'RESULT'
         and (o.feeds_children or o.report ->> 'newItems' is not null)
         and not exists (select from jobtree.report_problem(o.report::jsonb))
       limit 1

@@ -1,6 +1,7 @@
 -- The operation that a filter describes, as it begins.
 --
 -- p_kind, p_filter, p_payload   as start_operation has them
+-- returns    a row that is not in the table yet
 -- errors     those of start_operation
 create or replace function jobtree.operation_of(p_kind text, p_filter jsonb, p_payload json default null)
 returns jobtree.operation

@@ -1,5 +1,8 @@
--- Removes entries of the audit that are older than so many seconds, at least a day, up to p_limit rows; returns how many. Skips those
+-- Removes entries of the audit that are older than so many seconds, at least a day, up to p_limit rows. Skips those
 -- that another server is just removing.
+--
+-- returns    how many
+-- locks      old entries: skips those that are locked
 create or replace function jobtree.prune_audit(p_keep_seconds bigint, p_limit integer default 1000)
 returns integer
 language plpgsql volatile

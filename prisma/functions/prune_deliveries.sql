@@ -1,6 +1,7 @@
 -- Removes deliveries that are settled and older than 30 days, up to p_limit.
 --
 -- returns    how many
+-- locks      old deliveries: skips those that are locked
 create or replace function jobtree.prune_deliveries(p_limit integer default 1000)
 returns integer
 language sql volatile

@@ -30,7 +30,9 @@ begin
   );
   get diagnostics v_objects = row_count;
   if v_chunks < p_limit and v_objects < v_object_limit then
-    delete from jobtree.upload u where u.id = v_id;
+    with gone as (delete from jobtree.upload u where u.id = v_id returning u.tenant, u.size)
+    insert into jobtree.stored_delta (tenant, items, bytes)
+    select coalesce(g.tenant, ''), 0, -g.size from gone g where g.size > 0;
   end if;
   return true;
 end

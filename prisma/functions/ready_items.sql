@@ -1,4 +1,6 @@
 -- How many items of new trees are ready, by type; null for none.
+--
+-- returns    a JSON object
 create or replace function jobtree.ready_items(p_root_ids uuid[])
 returns jsonb
 language sql stable

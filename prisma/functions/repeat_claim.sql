@@ -8,7 +8,7 @@ create or replace function jobtree.repeat_claim(p_claim_id uuid, p_worker text)
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz
+  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[]
 )
 language plpgsql volatile
 set enable_seqscan = off
@@ -40,16 +40,19 @@ begin
     update jobtree.lease l
     set heartbeat_at = v_now, deadline_at = v_now + 3 * j.heartbeat_interval_ms * interval '1 millisecond', deadlines = null
     from (
-      select o.id, j.root_id, j.type, j.heartbeat_interval_ms from jobtree.lease o
+      select o.id, j.root_id, j.type, j.heartbeat_interval_ms, j.max_failures_per_item from jobtree.lease o
       cross join lateral (select j.* from jobtree.job j where j.id = o.job_id and j.cancelled_at is null offset 0) j
       where o.id = any (v_ids) and o.open <> B'0'::bit(128)
       offset 0
     ) j
     where l.id = j.id
-    returning l.*, j.root_id, j.type, j.heartbeat_interval_ms
+    returning l.*, j.root_id, j.type, j.heartbeat_interval_ms, j.max_failures_per_item
   )
   select k.id, 1, k.job_id, k.root_id, k.type, k.position, k.attempt, k.worker, k.heartbeat_interval_ms,
-    k.claimed_at::timestamptz, k.deadline_at::timestamptz, k.priority, null::bigint, false, i.numbers, i.payloads, null::timestamptz
+    k.claimed_at::timestamptz, k.deadline_at::timestamptz, k.priority, null::bigint, false, i.numbers, i.payloads, null::timestamptz,
+    case when k.attempt > k.max_failures_per_item then
+      jobtree.last_attempts(k.job_id, k.position, k.count, k.attempt, k.max_failures_per_item)
+    end
   from kept k
   cross join lateral (
     select array_agg(i.number order by i.number) as numbers, string_agg(i.payload::text, E'\x1e' order by i.number) as payloads

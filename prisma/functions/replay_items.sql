@@ -67,7 +67,12 @@ begin
     delete from jobtree.outcome o using gone g where o.job_id = g.job_id and o.position = g.position
   ), corrected as (
     update jobtree.job_item i set payload = p_payload, payload_bytes = octet_length(p_payload::text)
-    from gone g where p_payload is not null and i.job_id = g.job_id and i.position = g.position
+    from gone g join jobtree.job_item b on b.job_id = g.job_id and b.position = g.position
+    where p_payload is not null and i.job_id = g.job_id and i.position = g.position
+    returning i.job_id, i.payload_bytes - b.payload_bytes as bytes
+  ), resized as (
+    insert into jobtree.progress_delta (root_id, job_id, bytes)
+    select p_root_id, c.job_id, sum(c.bytes) from corrected c group by c.job_id
   ), counted as (
     select g.*, coalesce(i.priority, g.priority) as item_priority, i.serialize_key is not null as keyed, coalesce((
         select max(f.attempt) from jobtree.failure f where f.job_id = g.job_id and f.position = g.position

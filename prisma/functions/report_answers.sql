@@ -3,7 +3,7 @@
 -- p_ns … p_reports   as report_each has them
 -- p_held     the leases that were locked for it
 -- p_counted  the indexes of the reports that counted
--- p_retries  when the items of counted failures are due again: {index: instant, or null}
+-- p_retries  when the items of counted failures and snoozes are due again: {index: instant, or null}
 -- p_problem_ns, p_fields, p_messages   what is wrong with reports
 -- returns    as report_outcomes has it
 create or replace function jobtree.report_answers(
@@ -29,7 +29,7 @@ begin
         case
           when p.n is not null then 'INVALID'
           when l.id is not null and u.lease_id <> all (p_held) then 'BUSY'
-          when o.lease_id = u.lease_id and not o.failed and u.report ->> 'failure' is null
+          when o.lease_id = u.lease_id and not o.failed and u.report ->> 'failure' is null and u.report ->> 'snoozeMs' is null
             and o.result::jsonb = coalesce(u.report -> 'result', 'null')::jsonb then 'DUPLICATE'
           when f.lease_id is not null then 'DUPLICATE'
           else 'STALE'

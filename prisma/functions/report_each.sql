@@ -1,7 +1,7 @@
 -- Takes outcomes of attempts one by one, whatever they are: the slow half of reporting.
 --
 -- p_ns, p_lease_ids, p_numbers, p_reports
---            an index for the answer, the assignment, and {result, newItems?} or {failure: {code, message, permanent?}}; of two for
+--            an index for the answer, the assignment, and {result, newItems?}, {failure: {code, message, permanent?, retryAfterMs?}} or {snoozeMs}; of two for
 --            one assignment the first is judged first
 -- p_wait     whether to wait for what another transaction has locked, or to answer BUSY; then nothing of that report has happened
 -- returns    as report_outcomes has it, with figures as report_results has them
@@ -27,7 +27,7 @@ declare
   v_figures json[];
   v_retries jsonb;
   v_left integer[];
-  v_failed_ns integer[];
+  v_due_ns integer[];
   v_done record;
   v_keys text[];
 begin
@@ -40,14 +40,18 @@ begin
     array_agg(o.n) filter (where o.message is not null) as problem_ns,
     array_agg(o.field) filter (where o.message is not null) as fields,
     array_agg(o.message) filter (where o.message is not null) as messages,
-    array_agg(o.lease_id) filter (where o.message is null and o.is_failure) as failed_leases,
-    array_agg(o.number) filter (where o.message is null and o.is_failure) as failed_numbers,
-    array_agg(o.report -> 'failure') filter (where o.message is null and o.is_failure) as failures,
-    array_agg(o.n) filter (where o.message is null and o.is_failure) as failed_ns,
-    array_agg(o.lease_id order by o.n) filter (where o.message is null and not o.is_failure) as leases,
-    array_agg(o.number order by o.n) filter (where o.message is null and not o.is_failure) as numbers,
-    json_agg(o.report -> 'result' order by o.n) filter (where o.message is null and not o.is_failure) as results,
-    array_agg(o.report -> 'newItems' order by o.n) filter (where o.message is null and not o.is_failure and o.feeds_children) as new_items
+    array_agg(o.lease_id) filter (where o.kind = 'FAILURE' and o.message is null) as failed_leases,
+    array_agg(o.number) filter (where o.kind = 'FAILURE' and o.message is null) as failed_numbers,
+    array_agg(o.report -> 'failure') filter (where o.kind = 'FAILURE' and o.message is null) as failures,
+    array_agg(o.n) filter (where o.kind = 'FAILURE' and o.message is null) as failed_ns,
+    array_agg(o.lease_id) filter (where o.kind = 'SNOOZE' and o.message is null) as snoozed_leases,
+    array_agg(o.number) filter (where o.kind = 'SNOOZE' and o.message is null) as snoozed_numbers,
+    array_agg((o.report ->> 'snoozeMs')::double precision::bigint) filter (where o.kind = 'SNOOZE' and o.message is null) as delays,
+    array_agg(o.n) filter (where o.kind = 'SNOOZE' and o.message is null) as snoozed_ns,
+    array_agg(o.lease_id order by o.n) filter (where o.kind = 'RESULT' and o.message is null) as leases,
+    array_agg(o.number order by o.n) filter (where o.kind = 'RESULT' and o.message is null) as numbers,
+    json_agg(o.report -> 'result' order by o.n) filter (where o.kind = 'RESULT' and o.message is null) as results,
+    array_agg(o.report -> 'newItems' order by o.n) filter (where o.kind = 'RESULT' and o.message is null and o.feeds_children) as new_items
   into v_open
   from jobtree.open_reports(p_ns, p_lease_ids, p_numbers, p_reports, v_held) o;
 
@@ -68,14 +72,17 @@ begin
     v_roots := v_roots || v_done.root_ids;
     v_figures := v_figures || v_done.figures;
     v_ready := jobtree.add_up(v_ready, v_done.ready);
-    v_failed_ns := v_open.failed_ns;
-    select jsonb_object_agg(v_failed_ns[r.n], r.retry_at) into v_retries from unnest(v_done.accepted, v_done.retries) r(n, retry_at);
-    if cardinality(v_done.accepted) < cardinality(v_failed_ns) then
-      -- Their job was cancelled just now.
-      v_open.ns := array(
-        select n from unnest(v_open.ns) n where n <> all (v_failed_ns) or v_retries ? n::text
-      );
-    end if;
+    select jsonb_object_agg(v_open.failed_ns[r.n], r.retry_at) into v_retries from unnest(v_done.accepted, v_done.retries) r(n, retry_at);
+  end if;
+  if v_open.snoozed_leases is not null then
+    select coalesce(v_retries, '{}') || coalesce(jsonb_object_agg(v_open.snoozed_ns[s.n], s.due_at), '{}') into v_retries
+    from jobtree.snooze_attempts(v_open.snoozed_leases, v_open.snoozed_numbers, v_open.delays) c
+    cross join lateral unnest(c.accepted, c.due_at) s(n, due_at);
+  end if;
+  -- The job of the others was cancelled just now.
+  v_due_ns := v_open.failed_ns || v_open.snoozed_ns;
+  if v_due_ns is not null then
+    v_open.ns := array(select n from unnest(v_open.ns) n where n <> all (v_due_ns) or v_retries ? n::text);
   end if;
   if v_keys is not null then
     perform jobtree.drop_keys(v_keys);

@@ -1,4 +1,4 @@
--- What is wrong with a report, whatever its job: a key that is not known, a failure without its code or message, new items
+-- What is wrong with a report, whatever its job: a key that is not known, a failure without its code or message, a time out of bounds, new items
 -- that are none.
 --
 -- p_report   as report_outcomes has it
@@ -10,20 +10,23 @@ as $$
   select p.field, p.field || ' ' || p.message || '.'
   from (
     select i.field, i.message
-    from jobtree.input_problem(p_report, '{assignmentId,result,failure,newItems}') i
+    from jobtree.input_problem(p_report, '{assignmentId,result,failure,snoozeMs,newItems}') i
     union all
     select 'result', 'is nested more than 256 levels deep' where jobtree.is_too_deep((p_report -> 'result')::text)
     union all
-    select 'failure', 'must stand alone: a report has a result (null is one) or a failure'
-    where (p_report ->> 'failure' is not null) = (p_report ? 'result')
-      or p_report ->> 'failure' is not null and p_report ->> 'newItems' is not null
+    select 'failure', 'must stand alone: a report has a result (null is one), a failure or snoozeMs'
+    where (p_report ->> 'failure' is not null)::integer + (p_report ->> 'snoozeMs' is not null)::integer + (p_report ? 'result')::integer <> 1
+      or not p_report ? 'result' and p_report ->> 'newItems' is not null
     union all
     select 'failure' || coalesce('.' || nullif(i.field, ''), ''), i.message
-    from jobtree.input_problem(p_report -> 'failure', '{code,message,permanent}') i
+    from jobtree.input_problem(p_report -> 'failure', '{code,message,permanent,retryAfterMs}') i
     where p_report ->> 'failure' is not null
     union all
     select 'failure', 'must have a code and a message'
     where p_report ->> 'failure' is not null and (p_report #>> '{failure,code}' is null or p_report #>> '{failure,message}' is null)
+    union all
+    select 'failure.retryAfterMs', 'must not stand beside permanent: the item is not tried again'
+    where (p_report #> '{failure,permanent}') = 'true' and p_report #>> '{failure,retryAfterMs}' is not null
     union all
     select format('newItems[%s]', e.n - 1) || coalesce('.' || nullif(i.field, ''), ''), i.message
     from jsonb_array_elements(case jsonb_typeof(p_report -> 'newItems') when 'array' then p_report -> 'newItems' end)

@@ -3,6 +3,7 @@
 --
 -- p_job_id  the root of the tree
 -- returns   the time up to which tokens are revoked
+-- locks     the row of the tree; old rows: skips those that are locked
 -- errors    JT001 no such job; JT002 it is not a root
 create or replace function jobtree.revoke_watch_tokens(p_job_id uuid)
 returns timestamptz

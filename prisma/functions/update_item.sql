@@ -24,6 +24,7 @@ declare
   v_job record;
   v_state text;
   v_item record;
+  v_bytes integer;
 begin
   if strpos(p_changes::text, '\u') > 0 then
     perform jobtree.check_text(p_changes);
@@ -58,6 +59,11 @@ begin
     end if;
   end loop;
 
+  if v_changes ? 'payload' then
+    select octet_length((p_changes -> 'payload')::text) - i.payload_bytes into v_bytes from jobtree.job_item i
+    where i.job_id = p_job_id and i.position = p_position;
+    insert into jobtree.progress_delta (root_id, job_id, bytes) values (v_job.root_id, p_job_id, v_bytes);
+  end if;
   update jobtree.job_item i
   set payload = case when v_changes ? 'payload' then p_changes -> 'payload' else i.payload end,
     payload_bytes = case when v_changes ? 'payload' then octet_length((p_changes -> 'payload')::text) else i.payload_bytes end,

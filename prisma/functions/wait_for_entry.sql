@@ -2,6 +2,7 @@
 -- up: look again.
 --
 -- returns    false if the time was over first
+-- locks      the queue entry
 create or replace function jobtree.wait_for_entry(p_tid tid, p_until timestamptz)
 returns boolean
 language plpgsql volatile

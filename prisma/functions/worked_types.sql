@@ -2,6 +2,7 @@
 --
 -- p_types    only these; null for all, by name
 -- p_after    only types whose names come after this one
+-- returns    their names
 create or replace function jobtree.worked_types(p_types text[] default null, p_after text default null)
 returns setof text
 language sql stable

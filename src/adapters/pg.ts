@@ -44,5 +44,12 @@ export function addItems(
 }
 
 function runOn(tx: ClientBase): Run {
-  return async (statement) => (await tx.query(numbered(statement), [...statement.values])).rows;
+  return async (statement) => {
+    // It would commit by itself, and a program in JavaScript has no types that say so.
+    if ('totalCount' in tx)
+      throw new TypeError(
+        'tx is a pool: it must be the client on which you began the transaction (await pool.connect()).',
+      );
+    return (await tx.query(numbered(statement), [...statement.values])).rows;
+  };
 }

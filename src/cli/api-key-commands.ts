@@ -1,19 +1,15 @@
 /** What the commands below `jobtree api-keys` are called and take. */
 import { type Command, Option } from 'commander';
 import { jsonOption } from './api-options.ts';
-import { exitCodesHelp } from './exit-codes.ts';
-import { parseDuration, parseEnd } from './figures.ts';
+import { parseDuration, parseEnd, parseWholeNumber } from './figures.ts';
+import { helpEnd } from './help-text.ts';
+import { run } from './run.ts';
 
-// biome-ignore lint/suspicious/noExplicitAny: commander gives arguments and options without types
-type Run = (brokenPipe: 'end' | 'continue', command: (...args: any[]) => Promise<number>) => any;
-
-export function addApiKeyCommands(program: Command, run: Run): void {
+export function addApiKeyCommands(program: Command): void {
   const commands = () => import('./commands/api-keys.ts');
   const apiKeys = program
     .command('api-keys')
-    .description(
-      'Make, list, rotate and revoke the keys of the API. Works on the database, also without a server.',
-    );
+    .description('Create, list, rotate and revoke API keys, in the database itself: no server is needed.');
   const add = (name: string, description: string) =>
     apiKeys
       .command(name)
@@ -21,42 +17,58 @@ export function addApiKeyCommands(program: Command, run: Run): void {
       .addOption(jsonOption('the outcome as JSON'))
       .addHelpText(
         'after',
-        `
-It takes DATABASE_URL and the other settings of the database as \`jobtree start\` does.
-${exitCodesHelp('success', 'failure', 'usage', 'notFound', 'unreachable')}`,
+        helpEnd(
+          ['success', 'failure', 'usage', 'notFound', 'unreachable'],
+          'It reads DATABASE_URL and the other settings of the database, as `jobtree start` does: `jobtree help settings`.',
+        ),
       );
 
-  add('create', 'Make a key and print it. It is never told again.')
-    .argument('<name>', 'what it is called, for people')
+  add('create', 'Create a key and print it. It is shown only once.')
+    .argument('<name>', 'a name, for people')
     .addOption(
-      new Option('--role <role...>', 'what it is for')
+      new Option('--role <role...>', 'what it may do')
         .choices(['admin', 'producer', 'worker', 'watcher'])
         .makeOptionMandatory(),
     )
+    .option('--type <type...>', 'only jobs of these types: names, or prefixes that end in *')
+    .option('--tenant <name>', 'the tenant of its callers (default: none, they see everything)')
+    .option('--tree <id...>', 'only the trees with these roots')
+    .option('--expires <time>', 'when it expires: a time, or in how long (90d); by default never', parseEnd)
     .option(
-      '--type <type...>',
-      'only jobs of these types: names, or beginnings of names with a * behind them',
+      '--requests-per-second <n>',
+      'how many operations it may send per second',
+      parseWholeNumber(1, 1_000_000_000),
     )
-    .option('--tenant <name>', 'the tenant that its callers belong to; by default none, and they see all')
-    .option('--tree <id...>', 'only the trees of these roots')
     .option(
-      '--expires <time>',
-      'until when it is good: a time, or in how long (90d); for ever by default',
-      parseEnd,
+      '--cost-per-second <n>',
+      'how much its operations may cost per second',
+      parseWholeNumber(1, 1_000_000_000),
     )
-    .option('--requests-per-second <n>', 'how many operations it may send a second', Number)
-    .option('--cost-per-second <n>', 'how much its operations may cost a second', Number)
-    .option('--connections <n>', 'how many sockets and event streams it may have', Number)
-    .option('--subscriptions <n>', 'how many subscriptions it may have', Number)
+    .option(
+      '--connections <n>',
+      'how many sockets and event streams it may have open',
+      parseWholeNumber(1, 1_000_000_000),
+    )
+    .option('--subscriptions <n>', 'how many subscriptions it may have', parseWholeNumber(1, 1_000_000_000))
+    .option(
+      '--stored-items <n>',
+      'how many items its tenant may have stored before it can add no more',
+      parseWholeNumber(1, Number.MAX_SAFE_INTEGER),
+    )
+    .option(
+      '--stored-bytes <n>',
+      'the same for bytes of payloads, results and uploads',
+      parseWholeNumber(1, Number.MAX_SAFE_INTEGER),
+    )
     .action(run('end', async (name, options) => (await commands()).createKey(name, options)));
-  add('list', 'List the keys by name, also those that are revoked or over.').action(
+  add('list', 'List keys by name, also revoked and expired ones.').action(
     run('end', async (options) => (await commands()).listApiKeys(options)),
   );
-  add('rotate', 'Give a key another text, and print it.')
+  add('rotate', 'Give a key a new text, and print it.')
     .argument('<id>', 'the id of the key')
-    .option('--keep <time>', 'how long the text that it had is good, too (default: 24h)', parseDuration)
+    .option('--keep <time>', 'how long the old text stays valid (default: 24h)', parseDuration)
     .action(run('end', async (id, options) => (await commands()).rotateKey(id, options)));
-  add('revoke', 'Revoke a key, for good. Servers notice it within five seconds.')
+  add('revoke', 'Revoke a key for good. Servers notice within five seconds.')
     .argument('<id>', 'the id of the key')
     .action(run('end', async (id, options) => (await commands()).revokeKey(id, options)));
 }

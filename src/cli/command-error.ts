@@ -1,7 +1,8 @@
 /** Errors on their way out: one clear line, and the exit code that fits. */
 import { JobtreeError } from '../client/index.ts';
+import { paint } from './colours.ts';
 import { exitCodes } from './exit-codes.ts';
-import { printError } from './output.ts';
+import { visible } from './output.ts';
 
 /** What a command has to say before it ends with a code. */
 export class CommandError extends Error {
@@ -17,8 +18,19 @@ export class CommandError extends Error {
 /** Prints why the command ends, and gives its exit code. */
 export function reportError(error: unknown): number {
   const { text, exitCode } = describeError(error);
-  printError(`jobtree: ${text}\n`);
+  process.stderr.write(`${paint('red', 'jobtree:', process.stderr)} ${visible(text)}\n`);
+  if (isDebugging()) process.stderr.write(`${visible((error as Error | undefined)?.stack ?? '')}\n`);
   return exitCode;
+}
+
+/** What nobody has caught, in a command that has no log for it. */
+export function reportFault(error: unknown): void {
+  process.exit(reportError(error));
+}
+
+/** Stack traces are for those who ask for them. */
+function isDebugging(): boolean {
+  return !['', '0', 'false', undefined].includes(process.env.JOBTREE_DEBUG);
 }
 
 /** What to tell a person, and how to tell a script. */
@@ -27,7 +39,7 @@ export function describeError(error: unknown): { text: string; exitCode: number 
   if (error instanceof JobtreeError && error.code === 'UNAUTHENTICATED')
     return { text: `${hint()} ${error.message}`, exitCode: exitCodes.failure };
   if (error instanceof JobtreeError) return { text: error.message, exitCode: codeFor(error) };
-  const { name, message, code, stack } = (error ?? {}) as Record<string, string | undefined>;
+  const { name, message, code } = (error ?? {}) as Record<string, string | undefined>;
   // These come from modules that only `start`, `migrate` and `demo` load.
   if (name === 'ConfigError') return { text: message ?? '', exitCode: exitCodes.usage };
   if (name === 'EmbeddedPostgresError' || name === 'MigrationError' || name === 'ListenError') {
@@ -43,7 +55,8 @@ export function describeError(error: unknown): { text: string; exitCode: number 
     return { text: `No connection to Postgres: ${reason(error)}`, exitCode: exitCodes.unreachable };
   if (isConnectionLoss(code))
     return { text: `No connection to Postgres: ${code}.`, exitCode: exitCodes.unreachable };
-  return { text: stack ?? String(error), exitCode: exitCodes.failure };
+  const known = isDebugging() ? '' : ' (JOBTREE_DEBUG=1 shows where.)';
+  return { text: `${message || String(error)}${known}`, exitCode: exitCodes.failure };
 }
 
 /** An option would stand in the list of processes, for all who use the machine. */

@@ -6,20 +6,28 @@ export interface UsedDatabase {
   readonly url: string;
   /** For people, without a password. */
   readonly description: string;
+  /** Whether it is there for as long as this process uses it. */
+  readonly stopsWithUs: boolean;
   stop(): Promise<void>;
 }
 
 /** With `create: false` an embedded one must exist. */
 export async function openDatabase(config: Config, { create = true } = {}): Promise<UsedDatabase> {
   if (config.databaseUrl !== undefined) {
-    return { url: config.databaseUrl, description: nameOf(config.databaseUrl), stop: async () => {} };
+    const description = nameOf(config.databaseUrl);
+    return { url: config.databaseUrl, description, stopsWithUs: false, stop: async () => {} };
   }
   const { url, dataDirectory, started, stop } = await startEmbeddedPostgres({
     dataDirectory: config.dataDirectory,
     create,
   });
   const shared = started === 'attached' ? ', shared with the process that started it' : '';
-  return { url, description: `embedded, data in ${dataDirectory}${shared}`, stop };
+  return {
+    url,
+    description: `embedded, data in ${dataDirectory}${shared}`,
+    stopsWithUs: started !== 'attached',
+    stop,
+  };
 }
 
 function nameOf(databaseUrl: string): string {

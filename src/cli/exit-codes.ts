@@ -11,7 +11,9 @@ export const exitCodes = {
   sick: 8,
 } as const;
 
-export const exitCodeMeanings: Record<keyof typeof exitCodes, string> = {
+export type ExitCodeName = keyof typeof exitCodes;
+
+export const exitCodeMeanings: Record<ExitCodeName, string> = {
   success: 'everything went well',
   failure: 'it failed, or the server refused it; the message says why',
   usage: "an argument, an option or a setting can't be used",
@@ -22,9 +24,3 @@ export const exitCodeMeanings: Record<keyof typeof exitCodes, string> = {
   warnings: 'it works, but something should be looked at',
   sick: 'something is lost, late or stuck, or soon will be',
 };
-
-/** For the end of a command's help. */
-export function exitCodesHelp(...names: (keyof typeof exitCodes)[]): string {
-  const lines = names.map((name) => `  ${String(exitCodes[name]).padEnd(5)}${exitCodeMeanings[name]}`);
-  return `\nExit codes:\n${lines.join('\n')}\n  130, 143  ended by Ctrl-C or SIGTERM before it was done`;
-}

@@ -16,6 +16,15 @@ export function seconds(ms: number): string {
   return `${ms < 10_000 ? (ms / 1_000).toFixed(1) : Math.round(ms / 1_000)} s`;
 }
 
+/** How long ago that was: `12 s`, `3 min`, `2 h`, `5 d`. */
+export function age(time: string): string {
+  const past = Math.max(0, Date.now() - Date.parse(time));
+  if (past < 60_000) return `${Math.floor(past / 1_000)} s`;
+  if (past < 3_600_000) return `${Math.floor(past / 60_000)} min`;
+  if (past < 48 * 3_600_000) return `${Math.floor(past / 3_600_000)} h`;
+  return `${Math.floor(past / 86_400_000)} d`;
+}
+
 /** `500ms`, `30s`, `5m`, `2h`, as `parseDuration` reads it. */
 export function duration(ms: number): string {
   const [unit, size] = Object.entries(units).findLast(([, size]) => ms >= size && ms % size === 0) ?? [

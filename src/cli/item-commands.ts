@@ -2,21 +2,21 @@
 import { type Command, Option } from 'commander';
 import { jsonOption, urlOption } from './api-options.ts';
 import type { OperateOptions } from './commands/operate.ts';
-import { exitCodesHelp } from './exit-codes.ts';
 import { orNone, parseInstant, parseJson, parseRunAt, parseWholeNumber } from './figures.ts';
-import type { Run } from './schedule-commands.ts';
+import { helpEnd } from './help-text.ts';
+import { run } from './run.ts';
 
-export function addItemCommands(program: Command, run: Run): void {
+export function addDeadLetterCommands(program: Command): void {
   program
     .command('dead-letters')
-    .description('List what failed for good, in groups of the same failure; or one group, with its items.')
+    .description('List what failed for good, grouped by failure; or show one group with its items.')
     .argument('[group]', 'the group to show')
     .option('--type <type...>', 'only these types')
-    .option('--since <time>', 'only what failed since then: a time, or how long ago (2h)', parseInstant)
-    .option('--limit <n>', 'how many groups, or items of the group', parseWholeNumber(1, 1_000), 20)
+    .option('--since <time>', 'only what failed since this time, or this long ago (2h)', parseInstant)
+    .option('--limit <n>', 'how many groups, or items of the group, to list', parseWholeNumber(1, 1_000), 20)
     .addOption(urlOption())
-    .addOption(jsonOption('an object a line'))
-    .addHelpText('after', exitCodesHelp('success', 'failure', 'usage', 'notFound', 'unreachable'))
+    .addOption(jsonOption('one object per line'))
+    .addHelpText('after', helpEnd(['success', 'failure', 'usage', 'notFound', 'unreachable']))
     .action(
       run('end', async (group, options) =>
         (await import('./commands/dead-letters.ts')).listDeadLetters(group, options),
@@ -24,32 +24,34 @@ export function addItemCommands(program: Command, run: Run): void {
     );
 
   whichDeadLetters(program.command('replay'))
-    .description('Try dead letters again: those that meet all that is given. Their jobs are open again.')
-    .option('--payload <json>', 'a corrected payload, for one --item', parseJson)
+    .description('Try dead letters again: those that match all options. This reopens their jobs.')
+    .option('--payload <json>', 'a corrected payload, for a single --item', parseJson)
     .action(run('end', (options) => operate('REPLAY', options)));
 
   whichDeadLetters(program.command('discard'))
-    .description('Settle dead letters that nobody will try again: those that meet all that is given.')
+    .description('Settle dead letters that nobody will try again: those that match all options.')
     .action(run('end', (options) => operate('DISCARD', options)));
 
   program
     .command('note')
-    .description('Keep a note on a group of dead letters, in place of an earlier one.')
+    .description('Put a note on a group of dead letters; it replaces the previous one.')
     .argument('<group>', 'the group')
-    .argument('[text]', 'the note; without it there is none any more')
+    .argument('[text]', 'the note; without it the note is removed')
     .addOption(urlOption())
     .addOption(jsonOption('the outcome as JSON'))
-    .addHelpText('after', exitCodesHelp('success', 'failure', 'usage', 'notFound', 'unreachable'))
+    .addHelpText('after', helpEnd(['success', 'failure', 'usage', 'notFound', 'unreachable']))
     .action(
       run('end', async (group, text, options) =>
         (await import('./commands/note.ts')).noteDeadLetters(group, text, options),
       ),
     );
+}
 
-  whichItems(program.command('cancel-items'), 'that were added')
-    .description('Cancel pending items: those that meet all that is given. Their jobs go on.')
+export function addPendingItemCommands(program: Command): void {
+  whichItems(program.command('cancel-items'), 'added')
+    .description('Cancel pending items: those that match all options. Their jobs continue.')
     .addOption(
-      new Option('--state <state...>', 'that stand there').choices([
+      new Option('--state <state...>', 'in these states').choices([
         'waiting',
         'scheduled',
         'ready',
@@ -61,18 +63,18 @@ export function addItemCommands(program: Command, run: Run): void {
 
   program
     .command('update-item')
-    .description('Change an item that waits: when it is due, its priority, its payload.')
+    .description('Change a waiting item: when it is due, its priority, its payload.')
     .argument('<id>', 'the item')
     .option('--run-at <time>', 'when it is due: now, a time, or in how long (2h)', parseRunAt)
     .option(
       '--priority <n>',
-      'higher goes first; none for that of its job',
+      'higher priorities go first; none takes that of the job',
       orNone(parseWholeNumber(-32_768, 32_767)),
     )
-    .option('--payload <json>', 'another payload', parseJson)
+    .option('--payload <json>', 'the new payload', parseJson)
     .addOption(urlOption())
     .addOption(jsonOption('the item as JSON'))
-    .addHelpText('after', exitCodesHelp('success', 'failure', 'usage', 'notFound', 'unreachable'))
+    .addHelpText('after', helpEnd(['success', 'failure', 'usage', 'notFound', 'unreachable']))
     .action(
       run('end', async (id, options) => (await import('./commands/update-item.ts')).updateItem(id, options)),
     );
@@ -84,7 +86,7 @@ async function operate(kind: 'REPLAY' | 'DISCARD' | 'CANCEL', options: OperateOp
 
 /** What replay and discard have in common. */
 function whichDeadLetters(command: Command): Command {
-  return whichItems(command, 'that failed for good').option('--group <id...>', 'of these groups');
+  return whichItems(command, 'failed for good').option('--group <id...>', 'of these groups');
 }
 
 /** What all operations have in common. */
@@ -95,10 +97,10 @@ function whichItems(command: Command, since: string): Command {
     .option('--code <code...>', 'whose last failure has one of these codes')
     .option('--item <id...>', 'these items')
     .option('--dedupe-key <key...>', 'with these dedupe keys')
-    .option('--since <time>', `${since} since then: a time, or how long ago (2h)`, parseInstant)
-    .option('--until <time>', `${since} before`, parseInstant)
-    .option('--yes', 'do not ask back, however many there are')
+    .option('--since <time>', `${since} since this time, or this long ago (2h)`, parseInstant)
+    .option('--until <time>', `${since} before this time, or longer ago than this`, parseInstant)
+    .option('--yes', 'do not ask for confirmation')
     .addOption(urlOption())
     .addOption(jsonOption('the outcome as JSON'))
-    .addHelpText('after', exitCodesHelp('success', 'failure', 'usage', 'notFound', 'unreachable'));
+    .addHelpText('after', helpEnd(['success', 'failure', 'usage', 'notFound', 'unreachable']));
 }

@@ -23,14 +23,15 @@ export async function typesOfTree(
   return types;
 }
 
-/** A row for each job; for more jobs than a screen has lines, one for all of them. */
+/** A row for each job, with its note, if it has one; for more jobs than a screen has lines, one for all of them. */
 export function showJobs(
   display: ProgressDisplay,
   jobs: readonly JobProgress[],
   types: ReadonlyMap<string, string>,
+  notes: ReadonlyMap<string, string> = new Map(),
 ): void {
   if (types.size > display.rows) {
-    const complete = jobs.filter((job) => job.status === 'COMPLETED').length;
+    const complete = jobs.filter((job) => job.completedAt != null).length;
     const share = complete / types.size;
     display.show('tree', {
       label: '',
@@ -45,6 +46,7 @@ export function showJobs(
       share: job.percent == null ? null : job.itemProgress / Math.max(1, job.itemCount),
       text: job.message,
       figures: `${count(job.itemProgress)}/${count(job.itemCount)}`,
+      note: notes.get(job.jobId),
     });
   }
 }

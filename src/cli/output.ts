@@ -13,6 +13,11 @@ export function printError(text: string): void {
   process.stderr.write(visible(text));
 }
 
+/** To standard output, what is clean already: cells of tables with their colours. */
+export function write(text: string): void {
+  process.stdout.write(text);
+}
+
 /** All but ends of lines and tabs. */
 const hidden = /(?![\n\t])[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
 

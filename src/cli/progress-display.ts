@@ -3,7 +3,8 @@
  * faster than anyone reads, so both skip some, but never the last one.
  */
 import { MultiBar, type SingleBar } from 'cli-progress';
-import { oneLine } from './output.ts';
+import { oneLine, printError } from './output.ts';
+import { shorten } from './table.ts';
 
 export interface Row {
   /** What the bar is of; empty if there is only one. */
@@ -14,12 +15,16 @@ export interface Row {
   readonly text: string;
   /** Figures behind the words, for bars only. */
   readonly figures?: string;
+  /** What else is to be known, for people who wonder. */
+  readonly note?: string | undefined;
 }
 
 export interface ProgressDisplay {
   /** How many things it can show at once. */
   readonly rows: number;
   show(key: string, row: Row): void;
+  /** A message apart from the rows, to standard error. */
+  say(text: string): void;
   /** Leaves the bars as they are; the cursor stands below them. */
   end(): void;
 }
@@ -50,6 +55,10 @@ function bars(stream: NodeJS.WriteStream): ProgressDisplay {
       if (bar === undefined) known.set(key, display.create(1, 0, row));
       else bar.update(0, row);
     },
+    say: (text) => {
+      if (known.size > 0) display.log(`${oneLine(text)}\n`);
+      else printError(`${oneLine(text)}\n`);
+    },
     end: () => {
       if (known.size > 0) display.stop();
       known.clear();
@@ -57,21 +66,21 @@ function bars(stream: NodeJS.WriteStream): ProgressDisplay {
   };
 }
 
-function draw({ label, share, text, figures }: Row, labelWidth: number, width: number): string {
-  const name = labelWidth === 0 ? '' : `${cut(label, labelWidth).padEnd(labelWidth)}  `;
+function draw({ label, share, text, figures, note }: Row, labelWidth: number, width: number): string {
+  const name = labelWidth === 0 ? '' : `${shorten(label, labelWidth, 'middle').padEnd(labelWidth)}  `;
   const room = width - name.length;
   const barWidth = Math.max(0, Math.min(longestBar, room - 28));
   const done = Math.floor((share ?? 0) * barWidth);
   const bar = barWidth === 0 ? '' : `${'█'.repeat(done)}${'░'.repeat(barWidth - done)}  `;
-  const words =
-    figures === undefined || bar.length + text.length + figures.length + 2 > room
-      ? text
-      : `${text}  ${figures}`;
-  return `${name}${bar}${cut(words, room - bar.length)}`;
-}
-
-function cut(text: string, width: number): string {
-  return text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`;
+  // As much as there is room for, a note first.
+  const choices =
+    note === undefined
+      ? [[text, figures], [text]]
+      : [[text, figures, note], [text, note], [figures, note], [note], [text]];
+  const words = choices
+    .map((parts) => parts.filter((part) => part !== undefined).join('  '))
+    .find((line) => bar.length + line.length <= room);
+  return `${name}${bar}${shorten(words ?? text, room - bar.length, 'end')}`;
 }
 
 function lines(stream: NodeJS.WriteStream, everyMs: number): ProgressDisplay {
@@ -86,10 +95,12 @@ function lines(stream: NodeJS.WriteStream, everyMs: number): ProgressDisplay {
   };
   return {
     rows: Number.POSITIVE_INFINITY,
-    show: (key, { label, text }) => {
+    say: (text) => printError(`${oneLine(text)}\n`),
+    show: (key, { label, text, note }) => {
       const entry = entries.get(key) ?? { next: '', written: '', writtenAt: -everyMs, timer: undefined };
       entries.set(key, entry);
-      entry.next = oneLine(label === '' ? text : `${label}: ${text}`);
+      const words = note === undefined ? text : `${text} (${note})`;
+      entry.next = oneLine(label === '' ? words : `${label}: ${words}`);
       const waitMs = entry.writtenAt + everyMs - performance.now();
       if (waitMs <= 0) write(entry);
       else entry.timer ??= setTimeout(() => write(entry), waitMs);

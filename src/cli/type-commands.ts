@@ -1,20 +1,20 @@
 /** What `jobtree types` and the commands below `jobtree type` are called and take. */
 import type { Command } from 'commander';
 import { jsonOption, urlOption } from './api-options.ts';
-import { exitCodesHelp } from './exit-codes.ts';
 import { parseWholeNumber } from './figures.ts';
-import type { Run } from './schedule-commands.ts';
+import { helpEnd } from './help-text.ts';
+import { run } from './run.ts';
 
 const version = parseWholeNumber(1, 1_000_000);
 
-export function addTypeCommands(program: Command, run: Run): void {
+export function addTypeCommands(program: Command): void {
   program
     .command('types')
-    .description('Write TypeScript for the payloads and results of the types that have schemas.')
+    .description('Write TypeScript for the payloads and results of types that have schemas.')
     .argument('[types...]', 'only these types')
-    .option('--out <file>', 'where to, instead of standard output')
+    .option('--out <file>', 'write to this file instead of standard output')
     .addOption(urlOption())
-    .addHelpText('after', exitCodesHelp('success', 'failure', 'usage', 'notFound', 'unreachable'))
+    .addHelpText('after', helpEnd(['success', 'failure', 'usage', 'notFound', 'unreachable']))
     .action(
       run('end', async (types, options) => (await import('./commands/types.ts')).writeTypes(types, options)),
     );
@@ -28,21 +28,18 @@ export function addTypeCommands(program: Command, run: Run): void {
       .argument('<type>', 'the type')
       .addOption(urlOption())
       .addOption(jsonOption('the outcome as JSON'))
-      .addHelpText(
-        'after',
-        exitCodesHelp('success', 'failure', 'usage', 'notFound', 'unreachable', 'badFile'),
-      );
+      .addHelpText('after', helpEnd(['success', 'failure', 'usage', 'notFound', 'unreachable', 'badFile']));
 
   add('put', 'Register a version of a type, with JSON Schemas.')
-    .argument('[version]', 'which version', version, 1)
+    .argument('[version]', 'the version', version, 1)
     .option('--payload <file>', 'the JSON Schema of payloads; - reads standard input')
     .option('--result <file>', 'the JSON Schema of results')
     .action(run('end', async (type, version, options) => (await commands()).putType(type, version, options)));
   add('show', 'Show all versions of a type with their schemas.').action(
     run('end', async (type, options) => (await commands()).showType(type, options)),
   );
-  add('delete', 'Delete a version of a type. What was added before stays.')
-    .argument('<version>', 'which version', version)
+  add('delete', 'Delete a version of a type. Items added before stay.')
+    .argument('<version>', 'the version', version)
     .action(
       run('end', async (type, version, options) => (await commands()).deleteType(type, version, options)),
     );

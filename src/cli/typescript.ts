@@ -48,11 +48,36 @@ async function toDeclaration(schema: unknown, name: string): Promise<string> {
     bannerComment: '',
     // Not a word of the schema says that there is more, so handlers need not expect it.
     additionalProperties: false,
-    style: { singleQuote: true },
+    // Prettier is left out of the package.
+    format: false,
     unknownAny: true,
     $refOptions: { resolve: { external: false } },
   });
-  return text.trim();
+  const declaration = indented(text.trim());
+  return /[;}]$/.test(declaration) ? declaration : `${declaration};`;
+}
+
+const quoted = /"(?:[^"\\]|\\.)*"/g;
+
+/** Two spaces for each bracket around a line; and the quotes of this repository, where nothing in them has to be escaped. */
+function indented(text: string): string {
+  let depth = 0;
+  let inComment = false;
+  const lines = text.split('\n').map((line) => {
+    const code = line.trim();
+    if (inComment || code.startsWith('/*')) {
+      const indent = '  '.repeat(depth) + (inComment ? ' ' : '');
+      inComment = !code.includes('*/');
+      return indent + code;
+    }
+    const bare = code.replaceAll(quoted, '');
+    const change = (bare.match(/[({[]/g) ?? []).length - (bare.match(/[)}\]]/g) ?? []).length;
+    const leading = /^[)}\]]*/.exec(bare)?.[0].length ?? 0;
+    const indent = '  '.repeat(Math.max(0, depth - leading));
+    depth += change;
+    return indent + code.replaceAll(quoted, (text) => (/['\\]/.test(text) ? text : `'${text.slice(1, -1)}'`));
+  });
+  return lines.join('\n');
 }
 
 const mapsOfSchemas = new Set(['properties', 'patternProperties', 'dependentSchemas']);

@@ -5,6 +5,15 @@ import { JobtreeError, payloadOf } from './errors.ts';
 import type { Http } from './http.ts';
 import { type ItemSpec, toItemInput } from './job-spec.ts';
 import { maxEntries, maxUnits } from './limits.ts';
+import type { CallOptions } from './types.ts';
+
+/** How to add items. */
+export interface AddOptions extends CallOptions {
+  /** These are the last ones. Default: false. */
+  readonly seal?: boolean | undefined;
+  /** Which are answered one by one; `notAdded`, all but those that were added, takes less time. Default: `all`. */
+  readonly entries?: 'all' | 'notAdded' | undefined;
+}
 
 /** The answer to one item. */
 export interface AddedItem {

@@ -13,10 +13,11 @@ import type {
   WorkersQueryVariables,
 } from '../generated/operations.ts';
 import * as operations from '../generated/operations.ts';
-import { type AddItemsResult, addInBatches } from './add-items.ts';
+import { type AddItemsResult, type AddOptions, addInBatches } from './add-items.ts';
 import { Callbacks } from './callbacks.ts';
 import { newClaimId } from './claim-id.ts';
 import { Credentials, type Token } from './credentials.ts';
+import { type DefinedType, type TypedItem, toItemSpec } from './define-type.ts';
 import { endpoint } from './endpoint.ts';
 import { JobtreeError, payloadOf } from './errors.ts';
 import { Http } from './http.ts';
@@ -38,6 +39,7 @@ import type {
   DeadLetterFilter,
   DeadLetterGroup,
   DeadLetterGroupWithItems,
+  FinishedJob,
   HeldItem,
   Item,
   ItemChanges,
@@ -49,10 +51,12 @@ import type {
   Page,
   PageOptions,
   PendingItemFilter,
+  Report,
   ReportAnswer,
   Result,
   SerializeKey,
   TreeRetention,
+  WatchOptions,
 } from './types.ts';
 import { type Upload, type UploadEndpoint, type UploadOptions, type UploadSource, upload } from './upload.ts';
 import { watchJob, watchOperation, watchTree, watchWork } from './watches.ts';
@@ -145,6 +149,23 @@ export class Client {
   }
 
   /**
+   * Creates a tree of jobs, and waits until all of it is complete. A job that nobody seals never is. Lost connections are replaced, without
+   * end, so give it a signal if you want to give up; the tree goes on.
+   *
+   * @returns the root's id, whether it was created (false if a job with its dedupe key existed), what came of the tree, and its last progress. A tree that
+   *   failed is no error: look at `outcome`
+   * @throws JobtreeError INVALID_INPUT; NOT_FOUND if it was deleted meanwhile
+   */
+  async createJobAndWait(job: JobSpec, options: CallOptions = {}): Promise<FinishedJob> {
+    const { id, created } = await this.createJob(job, options);
+    let progress: JobTreeProgress | undefined;
+    for await (const newer of this.watchTree(id, options)) progress = newer;
+    options.signal?.throwIfAborted();
+    if (progress?.outcome == null) throw new JobtreeError('UNREACHABLE', 'The client was closed.', {});
+    return { id, created, outcome: progress.outcome, progress };
+  }
+
+  /**
    * Sends a file, of any size, for `file` of a job. What breaks off is taken up where it was, for as long as `retryMs`. It takes 4 MB of memory.
    *
    * @param source a path (under Node.js), a `File` or `Blob`, or a stream of bytes
@@ -158,15 +179,26 @@ export class Client {
    * Adds items to a job, any number, in their order; more than 1,000 (or 4 MB) go in several requests. Payloads are
    * checked before anything is sent; what the server refuses for itself is INVALID in `entries` and keeps no other out.
    *
-   * @param options `seal`: these are the last ones. Default: false. `entries`: which are answered one by one; `notAdded`, all
-   *   but those that were added, takes less time. Default: `all`.
    * @throws JobtreeError INVALID_INPUT, NOT_FOUND, JOB_SEALED, JOB_FED_BY_PARENT
    */
-  async addItems(
+  async addItems(jobId: string, items: readonly ItemSpec[], options?: AddOptions): Promise<AddItemsResult>;
+  /** The same for a job of a defined type: `items` are its payloads, or made by its `item()`. */
+  async addItems<Payload>(
+    type: DefinedType<Payload, unknown>,
     jobId: string,
-    items: readonly ItemSpec[],
-    options: CallOptions & { readonly seal?: boolean; readonly entries?: 'all' | 'notAdded' } = {},
+    items: readonly (Payload | TypedItem<Payload>)[],
+    options?: AddOptions,
+  ): Promise<AddItemsResult>;
+  async addItems(
+    first: string | DefinedType<unknown, unknown>,
+    ...rest: readonly unknown[]
   ): Promise<AddItemsResult> {
+    const [jobId, all, options = {}] = (typeof first === 'string' ? [first, ...rest] : rest) as [
+      string,
+      readonly unknown[],
+      AddOptions?,
+    ];
+    const items = typeof first === 'string' ? (all as readonly ItemSpec[]) : all.map(toItemSpec);
     const { seal = false, entries = 'all', signal } = options;
     if (items.length === 0 && seal) await this.sealJob(jobId, { signal });
     return sendTraced({ jobId, count: items.length }, (traceContext) =>
@@ -264,7 +296,7 @@ export class Client {
     } = {},
   ): Promise<{ token: string; expiresAt: string }> {
     const { expiresInSeconds, sees = 'PROGRESS' } = options;
-    const input = { jobId, sees, expiresInSeconds };
+    const input = { jobId, sees, ...(expiresInSeconds !== undefined && { expiresInSeconds }) };
     const data = await this.#send(operations.CreateWatchToken, { input }, options, true);
     const { token, expiresAt } = payloadOf(data.createWatchToken);
     return { token, expiresAt };
@@ -286,6 +318,12 @@ export class Client {
   async job(id: string, options: CallOptions = {}): Promise<JobWithChildren> {
     const data = await this.#send(operations.Job, { id }, options, true);
     return found(data.job, id);
+  }
+
+  /** The job of a type with a dedupe key; null if there is none (any more). */
+  async jobByDedupeKey(type: string, dedupeKey: string, options: CallOptions = {}): Promise<Job | null> {
+    const data = await this.#send(operations.JobByDedupeKey, { type, dedupeKey }, options, true);
+    return data.jobByDedupeKey ?? null;
   }
 
   /** Lists jobs, by default the roots of trees, the newest first. */
@@ -319,10 +357,21 @@ export class Client {
    *
    * @throws JobtreeError NOT_FOUND
    */
-  async *results<Payload = unknown, R = unknown>(
+  results<Payload = unknown, R = unknown>(
     jobId: string,
-    options: CallOptions = {},
-  ): AsyncGenerator<Result<Payload, R>, void, undefined> {
+    options?: CallOptions,
+  ): AsyncGenerator<Result<Payload, R>, void, undefined>;
+  /** The same with the payloads and results of a defined type, which all final stages of the tree must have. */
+  results<Payload, R>(
+    type: DefinedType<Payload, R>,
+    jobId: string,
+    options?: CallOptions,
+  ): AsyncGenerator<Result<Payload, R>, void, undefined>;
+  async *results(...args: readonly unknown[]): AsyncGenerator<Result<unknown, unknown>, void, undefined> {
+    const [jobId, options = {}] = (typeof args[0] === 'string' ? args : args.slice(1)) as [
+      string,
+      CallOptions?,
+    ];
     let size = resultsPageSize;
     let after: string | null | undefined;
     do {
@@ -333,7 +382,7 @@ export class Client {
       // What follows may be smaller.
       size = Math.min(2 * nodes.length, resultsPageSize);
       for (const { id, payload, result } of nodes) {
-        yield { itemId: id, payload: payload as Payload, result: result as R };
+        yield { itemId: id, payload, result };
       }
       after = hasNextPage ? endCursor : undefined;
     } while (after !== undefined);
@@ -403,7 +452,10 @@ export class Client {
     options: CallOptions & { readonly first?: number } = {},
   ): Promise<DeadLetterGroupWithItems> {
     const data = await this.#send(operations.DeadLetterGroup, { id, first: options.first }, options, true);
-    return found(data.node && 'pattern' in data.node ? data.node : null, id) as DeadLetterGroupWithItems;
+    const { node } = data;
+    if (node == null)
+      throw new JobtreeError('NOT_FOUND', `There are no dead letters in the group ${id}.`, { field: 'id' });
+    return found('pattern' in node ? node : null, id) as DeadLetterGroupWithItems;
   }
 
   /**
@@ -487,8 +539,9 @@ export class Client {
    *
    * @throws JobtreeError NOT_FOUND
    */
-  watchJob(jobId: string, options: CallOptions = {}): AsyncGenerator<JobProgress, void, undefined> {
-    return watchJob(this.socket, jobId, this.#untilClosed(options));
+  watchJob(jobId: string, options: WatchOptions = {}): AsyncGenerator<JobProgress, void, undefined> {
+    const { onDisconnected, onConnected } = options;
+    return watchJob(this.socket, jobId, this.#untilClosed(options), { onDisconnected, onConnected });
   }
 
   /**
@@ -496,8 +549,9 @@ export class Client {
    *
    * @throws JobtreeError NOT_FOUND
    */
-  watchTree(rootId: string, options: CallOptions = {}): AsyncGenerator<JobTreeProgress, void, undefined> {
-    return watchTree(this.socket, rootId, this.#untilClosed(options));
+  watchTree(rootId: string, options: WatchOptions = {}): AsyncGenerator<JobTreeProgress, void, undefined> {
+    const { onDisconnected, onConnected } = options;
+    return watchTree(this.socket, rootId, this.#untilClosed(options), { onDisconnected, onConnected });
   }
 
   /**
@@ -563,9 +617,9 @@ export class Client {
    *
    * @throws JobtreeError INVALID_INPUT for a batch that is empty or too large
    */
-  async reportOutcomes(reports: readonly ReportInput[], options: CallOptions = {}): Promise<ReportAnswer[]> {
+  async reportOutcomes(reports: readonly Report[], options: CallOptions = {}): Promise<ReportAnswer[]> {
     const data = await this.#exchange(
-      { withReports: true, reports: { reports: [...reports] } },
+      { withReports: true, reports: { reports: reports.map(toReportInput) } },
       options,
       true,
     );
@@ -639,6 +693,14 @@ export class Client {
 /** A client of the service; `close()` it when you are done. See `ClientOptions` for the defaults. */
 export function createClient(options: ClientOptions = {}): Client {
   return new Client(options);
+}
+
+function toReportInput(report: Report): ReportInput {
+  const { assignmentId } = report;
+  if (report.failure !== undefined) return { assignmentId, outcome: { failure: report.failure } };
+  if (report.snoozeMs !== undefined) return { assignmentId, outcome: { snoozeMs: report.snoozeMs } };
+  const { result, newItems } = report;
+  return { assignmentId, outcome: { success: { result, newItems: newItems && [...newItems] } } };
 }
 
 function toAssignmentAnswers<Status>(

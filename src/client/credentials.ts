@@ -9,6 +9,8 @@ const mostRefusals = 2;
 export class Credentials {
   readonly #headers: Readonly<Record<string, string>>;
   readonly #token: Token | undefined;
+  /** What was given last; undefined once it is refused. */
+  #shown: string | undefined;
   #given: Promise<string | undefined> | undefined;
   #refusals = 0;
 
@@ -37,7 +39,8 @@ export class Credentials {
 
   async #ask(token: Token): Promise<string> {
     try {
-      return `Bearer ${typeof token === 'string' ? token : await token()}`;
+      this.#shown = `Bearer ${typeof token === 'string' ? token : await token()}`;
+      return this.#shown;
     } catch (error) {
       this.#given = undefined;
       throw error;
@@ -48,10 +51,13 @@ export class Credentials {
     this.#refusals = 0;
   }
 
-  /** The server has refused what it was shown. Gives whether there may be another token now. */
-  refused(): boolean {
+  /** The server has refused what it was shown: `shown`, or else the last one. Gives whether there may be another token now. */
+  refused(shown = this.#shown): boolean {
     if (typeof this.#token !== 'function') return false;
+    // Another operation with it has heard so before.
+    if (shown !== this.#shown) return true;
     this.#given = undefined;
+    this.#shown = undefined;
     this.#refusals++;
     return this.#refusals < mostRefusals;
   }

@@ -27,6 +27,12 @@ export class TypedItem<Payload> implements ItemSpec<Payload> {
   readonly priority?: number | undefined;
   readonly runAt?: Date | string | undefined;
   readonly serializeKey?: string | undefined;
+  /** So that the compiler does not take any object with a `payload` for one: it would be stored as the payload. */
+  readonly #isItem = true;
+
+  static is<Payload>(item: Payload | TypedItem<Payload>): item is TypedItem<Payload> {
+    return typeof item === 'object' && item !== null && #isItem in item;
+  }
 
   constructor(payload: Payload, options: Omit<ItemSpec, 'payload'>) {
     this.payload = payload;
@@ -49,6 +55,8 @@ export interface DefinedType<Payload, Result> {
   item(payload: Payload, options?: Omit<ItemSpec, 'payload'>): TypedItem<Payload>;
   /** A handler that must take this payload and give this result; a Worker takes it for this type only. */
   handler(handle: Handler<Payload, Result>): Handler<Payload, Result>;
+  /** The same for a handler that gets many items at once. */
+  batchHandler(handle: BatchHandler<Payload, Result>): BatchHandler<Payload, Result>;
 }
 
 /**
@@ -56,7 +64,8 @@ export interface DefinedType<Payload, Result> {
  *
  * The result is any JSON; a handler that returns nothing has the result null. What JSON can't carry (a BigInt, a cycle, a function,
  * NaN, half a surrogate pair, …) fails the item for good, with the code `NOT_JSON`. A thrown error is a failure with the
- * error's `code` if that is a string, else its `name`, and its message; a `PermanentError` fails the item for good.
+ * error's `code` if that is a string, else its `name`, and its message with those of its causes; a `PermanentError` fails the item for good, a
+ * `RetryAfterError` says when to try again, and a `SnoozeError` is no failure: the item is tried again later, at no cost of an attempt.
  *
  * Execution is at least once: use `context.key` to make side effects happen once. A handler that computes for long must
  * let the event loop run, or the heartbeats fall silent.
@@ -66,12 +75,39 @@ export type Handler<Payload = unknown, Result = unknown> = (
   context: HandlerContext,
 ) => Result | Promise<Result>;
 
+/**
+ * Does the work of many items at once: returns what came of each, in their order, a result or an `Error`. An `Error` fails its item as if a
+ * handler had thrown it, and no other. One that returns nothing has the result null for each; one that throws fails all.
+ */
+export type BatchHandler<Payload = unknown, Result = unknown> = (
+  items: readonly BatchItem<Payload>[],
+) => BatchResults<Result> | Promise<BatchResults<Result>>;
+
+/** What a batch handler returns. */
+// biome-ignore lint/suspicious/noConfusingVoidType: a function without a return statement returns it
+export type BatchResults<Result> = readonly (Result | Error)[] | undefined | void;
+
+/** An item of a batch. */
+export interface BatchItem<Payload = unknown> extends HandlerContext {
+  readonly payload: Payload;
+}
+
+/** Takes fields and a message: pino, or the like. */
+export interface Logger {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
 /** What a handler knows of its item. */
 export interface HandlerContext {
   /** Stable for the item, over all its attempts: for idempotent side effects. It is the id of the item. */
   readonly key: string;
   /** Which try this is, from 1. Work that was released, as when a worker stops, does not count. */
   readonly attempt: number;
+  /** Whether the item has failed for good if this try fails. */
+  readonly lastAttempt: boolean;
   /**
    * Aborts when the work is not wanted any more; the reason is a `AssignmentEndedError` that says why. Stop then, by throwing:
    * the outcome does not count.
@@ -82,6 +118,15 @@ export interface HandlerContext {
   readonly itemId: string;
   readonly jobId: string;
   readonly type: string;
+  /**
+   * Notes how far it is, in place of the note before: `note('page 3 of 10')`. Kept with the item, up to 500 characters; it goes out with the next heartbeat or
+   * report of the worker, at no request of its own, and is forgotten if the assignment is lost before.
+   */
+  note(text: string): void;
+  /** Keeps a line with the item, up to 500 characters, in the same way. Of an item there are the last 50 lines of all attempts. */
+  log(text: string): void;
+  /** Writes to the worker's `logger`, or the console if it has none, with the ids of the item, its type and attempt in each line. */
+  readonly logger: Logger;
   /**
    * Names new items for the child job of a type which this job feeds. They are made in the transaction that takes the
    * result; a failure makes none. Up to 1,000 for an attempt. A type without exactly one such child fails the item.
@@ -128,14 +173,23 @@ export function defineType(
       ...policies,
       ...spec,
       type,
-      items: items?.map((item) => (item instanceof TypedItem ? item : { payload: item })),
+      items: items?.map(toItemSpec),
     }),
     item: (payload, options = {}) => new TypedItem(payload, options),
     handler: (handle) => {
       typesOfHandlers.set(handle, type);
       return handle;
     },
+    batchHandler: (handle) => {
+      typesOfHandlers.set(handle, type);
+      return handle;
+    },
   };
+}
+
+/** What stands for an item of a defined type, as an item of a job. */
+export function toItemSpec(item: unknown): ItemSpec {
+  return TypedItem.is(item) ? item : { payload: item };
 }
 
 const typesOfHandlers = new WeakMap<object, string>();

@@ -10,6 +10,13 @@ export function endpoint(given: string | undefined): string {
   const url = given ?? globalThis.process?.env?.JOBTREE_URL ?? 'http://127.0.0.1:4000/graphql';
   const { location } = globalThis as { location?: { href: string } };
   const absolute = URL.canParse(url, location?.href) ? new URL(url, location?.href).href : url;
+  const isUrl = URL.canParse(absolute);
+  const { username = '', password = '' } = isUrl ? new URL(absolute) : {};
+  // What has no place in errors and logs, where the address stands. A browser takes none of these either.
+  if (username !== '' || password !== '' || (!isUrl && absolute.includes('@')))
+    throw new JobtreeError('INVALID_INPUT', 'url must have no user and password: give a token, or headers.', {
+      field: 'url',
+    });
   if (/^https?:\/\//.test(absolute)) return absolute;
   throw new JobtreeError('INVALID_INPUT', `url must be an http or https address: ${url}`, { field: 'url' });
 }

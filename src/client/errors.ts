@@ -61,6 +61,49 @@ export class PermanentError extends Error {
   }
 }
 
+/** Thrown by a handler: the attempt has failed, and the item is due again after this time instead of after its job's backoff. */
+export class RetryAfterError extends Error {
+  override readonly name = 'RetryAfterError';
+  /** What kind of failure, for grouping: 1 to 200 characters. Default: `RETRY_AFTER`. */
+  readonly code: string;
+  /** In milliseconds: 0 to 2,147,483,647 (24 days). */
+  readonly retryAfterMs: number;
+
+  /** @throws RangeError if it is not in these bounds */
+  constructor(message: string, options: { retryAfterMs: number; code?: string; cause?: unknown }) {
+    super(message, 'cause' in options ? { cause: options.cause } : undefined);
+    this.code = options.code ?? 'RETRY_AFTER';
+    this.retryAfterMs = checkMs(options.retryAfterMs, 'retryAfterMs', 0);
+  }
+}
+
+/**
+ * Thrown by a handler: it is not the time for this item yet. The item is given back, and due again after this time. It is no failure and costs no attempt, however
+ * often it happens.
+ */
+export class SnoozeError extends Error {
+  override readonly name = 'SnoozeError';
+  /** In milliseconds: 1,000 to 2,147,483,647 (24 days). */
+  readonly snoozeMs: number;
+
+  /** @throws RangeError if it is not in these bounds */
+  constructor(snoozeMs: number) {
+    super(`Not for another ${snoozeMs} ms.`);
+    this.snoozeMs = checkMs(snoozeMs, 'snoozeMs', 1_000);
+  }
+}
+
+const longestMs = 2_147_483_647;
+
+/** Fractions count as a whole millisecond. */
+function checkMs(ms: number, name: string, lowest: number): number {
+  const whole = Math.ceil(ms);
+  if (whole >= lowest && whole <= longestMs) return whole;
+  throw new RangeError(
+    `${name} is ${ms}; it must be a number of milliseconds from ${lowest} to ${longestMs}.`,
+  );
+}
+
 /**
  * Why a worker aborted a handler:
  * - `LOST`: the server took the item back; the item is, or will be, worked on elsewhere.
@@ -68,8 +111,9 @@ export class PermanentError extends Error {
  * - `FINISHED`: the outcome was reported already.
  * - `HEARTBEATS_FAILED`: two heartbeats in a row got no answer, so the assignment may be lost any moment.
  * - `STOPPED`: the worker stops, and the handler took longer than `stopTimeoutMs`.
+ * - `TIMED_OUT`: the handler took longer than `timeoutMs`. The attempt has failed, with the same code.
  */
-export type AbortCode = 'LOST' | 'CANCELLED' | 'FINISHED' | 'HEARTBEATS_FAILED' | 'STOPPED';
+export type AbortCode = 'LOST' | 'CANCELLED' | 'FINISHED' | 'HEARTBEATS_FAILED' | 'STOPPED' | 'TIMED_OUT';
 
 const abortMessages: Record<AbortCode, string> = {
   LOST: 'The assignment was lost.',
@@ -77,6 +121,7 @@ const abortMessages: Record<AbortCode, string> = {
   FINISHED: 'The outcome of this attempt was reported already.',
   HEARTBEATS_FAILED: 'Two heartbeats in a row failed.',
   STOPPED: 'The worker stops.',
+  TIMED_OUT: 'The handler took too long.',
 };
 
 /** The reason of a handler's `signal`: its work is not wanted any more. */
@@ -94,15 +139,16 @@ export class AssignmentEndedError extends Error {
 export function fromGraphqlErrors(errors: readonly unknown[]): JobtreeError {
   const [first] = errors as readonly {
     message?: unknown;
-    extensions?: { code?: unknown; field?: unknown; retryAfter?: unknown };
+    extensions?: { code?: unknown; field?: unknown; retryAfter?: unknown; ended?: unknown };
   }[];
   const message = typeof first?.message === 'string' ? first.message : 'The server failed.';
-  const { code, field, retryAfter } = first?.extensions ?? {};
+  const { code, field, retryAfter, ended } = first?.extensions ?? {};
   if (code === 'RATE_LIMITED')
     return new JobtreeError('UNREACHABLE', message, { outcome: 'NOTHING_DONE', cause: { retryAfter } });
   if (typeof code !== 'string' || !expected.has(code))
     return new JobtreeError('BAD_RESPONSE', message, { cause: errors });
-  return refusal(code as ErrorCode, message, { field: typeof field === 'string' ? field : undefined });
+  const details = { field: typeof field === 'string' ? field : undefined };
+  return refusal(code as ErrorCode, message, ended === true ? { ...details, cause: { ended } } : details);
 }
 
 const codes: Record<ErrorCode, true> = {
@@ -112,13 +158,14 @@ const codes: Record<ErrorCode, true> = {
   JOB_FED_BY_PARENT: true,
   ITEM_NOT_CLAIMABLE: true,
   ITEM_NOT_UPDATABLE: true,
+  STORAGE_LIMIT: true,
   UNAUTHENTICATED: true,
   FORBIDDEN: true,
   BUSY: true,
   UNAVAILABLE: true,
   OUTCOME_UNKNOWN: true,
 };
-const expected = new Set([...Object.keys(codes), 'LIMIT_EXCEEDED']);
+const expected = new Set([...Object.keys(codes), 'LIMIT_EXCEEDED', 'DIGEST_MISMATCH']);
 
 /** A refusal by the server, with one of its codes. */
 export function refusal(code: ErrorCode, message: string, details: ErrorDetails = {}): JobtreeError {
@@ -130,6 +177,11 @@ export function refusal(code: ErrorCode, message: string, details: ErrorDetails 
 /** Whether the server does not take the token that it was shown. */
 export function isRefusal(error: unknown): boolean {
   return error instanceof JobtreeError && error.code === 'UNAUTHENTICATED';
+}
+
+/** Whether that token was good until it ended, with what was under way. */
+export function wasAdmitted({ cause }: JobtreeError): boolean {
+  return (cause as { ended?: unknown } | undefined)?.ended === true;
 }
 
 /** Whether the same operation may well succeed a little later. */
@@ -156,8 +208,28 @@ interface Refusal {
   readonly reason?: NotClaimableReason;
 }
 
+/**
+ * The data of a response. Where only some of its mutations failed, the error of each stands in its place, for `payloadOf` to throw: what
+ * the others did is not lost with it.
+ */
+export function dataOf(data: unknown, errors: readonly unknown[] | undefined): unknown {
+  if (errors === undefined || errors.length === 0) return data;
+  const roots = Object.entries(data ?? {});
+  const failed = new Map<unknown, JobtreeError>();
+  for (const error of errors) {
+    const [root] = (error as { path?: readonly unknown[] }).path ?? [];
+    if (!failed.has(root)) failed.set(root, fromGraphqlErrors([error]));
+  }
+  const isPartial =
+    roots.some(([, value]) => value !== null) &&
+    [...failed.keys()].every((root) => roots.some(([name, value]) => name === root && value === null));
+  if (!isPartial) throw fromGraphqlErrors(errors);
+  return Object.fromEntries(roots.map(([name, value]) => [name, failed.get(name) ?? value]));
+}
+
 /** The payload of a mutation's result union; a refusal is thrown. */
 export function payloadOf<T extends object>(result: T | Refusal | null | undefined): Exclude<T, Refusal> {
+  if (result instanceof JobtreeError) throw result;
   if (result == null) throw new JobtreeError('BAD_RESPONSE', 'The answer of the server lacks a result.');
   if ('code' in result && 'message' in result) {
     throw refusal(result.code, result.message, { field: result.field, reason: result.reason });

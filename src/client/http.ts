@@ -5,7 +5,7 @@
 import type { TypedDocumentString } from '../generated/operations.ts';
 import { backoffMs, wait } from './backoff.ts';
 import type { Credentials } from './credentials.ts';
-import { fromGraphqlErrors, isRefusal, isTransient, JobtreeError, retryAfterMs } from './errors.ts';
+import { dataOf, fromGraphqlErrors, isRefusal, isTransient, JobtreeError, retryAfterMs } from './errors.ts';
 import type { Post, PostAnswer } from './post.ts';
 
 const unauthorized = 401;
@@ -94,9 +94,10 @@ export class Http {
         `${url} answered ${status} without a GraphQL response.`,
       );
     }
-    const errors = answer.errors?.filter((error) => !isOfOneValue(error)) ?? [];
-    if (errors.length > 0) throw fromGraphqlErrors(errors);
-    return answer.data as R;
+    return dataOf(
+      answer.data,
+      answer.errors?.filter((error) => !isOfOneValue(error)),
+    ) as R;
   }
 }
 

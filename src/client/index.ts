@@ -19,12 +19,11 @@ export type {
   OverlapPolicy,
   PendingState,
   ReleaseStatus,
-  ReportInput,
   ReportStatus,
   Sees,
   SerializeOnFailure,
 } from '../generated/operations.ts';
-export type { AddedItem, AddItemsResult } from './add-items.ts';
+export type { AddedItem, AddItemsResult, AddOptions } from './add-items.ts';
 export type { CallbackDelivery, CallbackEndpoint, Callbacks } from './callbacks.ts';
 export { Client, type ClientOptions, createClient } from './client.ts';
 export type { Token } from './credentials.ts';
@@ -41,6 +40,8 @@ export {
   type ClientErrorCode,
   JobtreeError,
   PermanentError,
+  RetryAfterError,
+  SnoozeError,
 } from './errors.ts';
 export type { CallbackSpec, FeedSpec, FileSpec, ItemSpec, JobPolicies, JobSpec } from './job-spec.ts';
 export type { Queue, QueueFigures, QueueSettings, Queues } from './queues.ts';
@@ -58,6 +59,7 @@ export type {
   DeadLetterFilter,
   DeadLetterGroup,
   DeadLetterGroupWithItems,
+  FinishedJob,
   HeldItem,
   Item,
   ItemChanges,
@@ -69,16 +71,31 @@ export type {
   Page,
   PageOptions,
   PendingItemFilter,
+  Report,
   ReportAnswer,
   Result,
   SerializeKey,
   TreeRetention,
+  WatchOptions,
 } from './types.ts';
 export type { Upload, UploadOptions, UploadSource } from './upload.ts';
 export { type CallbackMessage, verifyCallback } from './verify-callback.ts';
 export { type WatchJobOptions, watchJob } from './watch-job.ts';
 export type { ReportedFailure, WorkerEvents } from './worker/events.ts';
-export type { Handler, HandlerContext } from './worker/handler.ts';
-export type { Logger } from './worker/log.ts';
-export type { TypeOptions, WorkerOptions } from './worker/options.ts';
+export type {
+  BatchHandler,
+  BatchItem,
+  BatchResults,
+  Handler,
+  HandlerContext,
+  Logger,
+} from './worker/handler.ts';
+export type {
+  BatchOptions,
+  HandlerCall,
+  HandlerOptions,
+  Middleware,
+  TypeOptions,
+  WorkerOptions,
+} from './worker/options.ts';
 export { Worker } from './worker/worker.ts';

@@ -1,6 +1,7 @@
 /** What a producer says about new jobs and items, and its way to the wire: everything is checked before anything is sent. */
 import type {
   CallbackTrigger,
+  FeedInput,
   FeedSource,
   FileFormat,
   ItemInput,
@@ -153,9 +154,9 @@ export function toJobInput(job: JobSpec, path = '', above: readonly JobSpec[] = 
     ...rest,
     backoffMs: backoffMs && [...backoffMs],
     after: after && [...after],
-    callbacks: callbacks && [...callbacks],
+    callbacks: callbacks?.map(({ endpoint, on }) => ({ endpoint, ...(on !== undefined && { on }) })),
     runAt: toInstant(runAt, `${path}runAt`),
-    feed,
+    feed: feed && toFeedInput(feed),
     items: items?.map((item, i) => toItemInput(item, `${path}items[${i}]`).input),
     children: children.map((child, i) => {
       const at = `${path}children[${i}]`;
@@ -163,6 +164,10 @@ export function toJobInput(job: JobSpec, path = '', above: readonly JobSpec[] = 
       return toJobInput(child, `${at}.`, line);
     }),
   };
+}
+
+function toFeedInput({ source, ...feed }: FeedSpec): FeedInput {
+  return { ...feed, ...(source !== undefined && { source }) };
 }
 
 /** With the rough size of its payload. @throws JobtreeError INVALID_INPUT */

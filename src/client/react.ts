@@ -1,13 +1,13 @@
 /**
- * jobtree-client/react: how far jobs are, in components. All that show the same share one subscription, and all that show jobs of one tree
- * one connection. It begins with the first component and ends a second after the last one, so that what is only moved, or mounted twice as
+ * jobtree-client/react: how far jobs are, in components. All that show the same share one subscription, all that show jobs of one tree its token,
+ * and all of a page one connection, on which each subscription shows the token of its tree. A subscription begins with the first component and ends a second after the last one, so that what is only moved, or mounted twice as
  * in strict mode, goes on where it was.
  */
 import { useCallback, useEffect, useRef, useSyncExternalStore } from 'react';
 import { Credentials, type Token } from './credentials.ts';
 import { endpoint } from './endpoint.ts';
 import { JobtreeError } from './errors.ts';
-import { Socket } from './socket.ts';
+import { type Operations, Socket } from './socket.ts';
 import type { JobProgress, JobTreeProgress } from './types.ts';
 import { watchJob, watchTree } from './watches.ts';
 
@@ -19,13 +19,13 @@ export interface UseProgressOptions {
   /** The endpoint; in a page it may be relative to it. Default: `http://127.0.0.1:4000/graphql`. */
   readonly url?: string | undefined;
   /**
-   * What shows who you are, where the server asks: a watch token, or a function that gets one from your own server. The function is asked when
-   * the connection opens, and again when the server refuses what it gave before, or that is over: what is shown then goes on where it was. A
-   * function that fails is asked again after a while. It need not be the same one at each render. Default: nothing.
+   * What shows who you are, where the server asks: a watch token, or a function that gets one from your own server. The function is asked before
+   * anything of the tree is watched, and again when the server refuses what it gave before, or that is over: what is shown then goes on where it
+   * was. A function that fails is asked again after a while. It need not be the same one at each render. Default: nothing.
    */
   readonly token?: Token | undefined;
   /**
-   * The root of the tree, whose token opens the job too: what is shown of jobs with the same one shares a connection. Default: the
+   * The root of the tree, whose token opens the job too: what is shown of jobs with the same one shares a token. Default: the
    * job itself.
    */
   readonly rootId?: string | undefined;
@@ -52,7 +52,7 @@ export function useJobTreeProgress(
   return useWatch(watchTree, 'tree', rootId, options);
 }
 
-type Watch<T> = (socket: Socket, id: string, signal: AbortSignal) => AsyncGenerator<T, void, undefined>;
+type Watch<T> = (socket: Operations, id: string, signal: AbortSignal) => AsyncGenerator<T, void, undefined>;
 type TokenRef = { readonly current: Token | undefined };
 
 const lingerMs = 1_000;
@@ -66,8 +66,9 @@ function useWatch<T>(watch: Watch<T>, kind: string, id: string, options: UseProg
   useEffect(() => {
     latest.current = token;
   });
-  const place = `${url ?? ''} ${rootId}`;
-  const shown = `${kind} ${id}`;
+  // What shows nothing has a connection that shows nothing.
+  const place = `${token === undefined ? 'open' : 'asked'} ${url ?? ''}`;
+  const shown = `${rootId} ${kind} ${id}`;
   const subscribe = useCallback(
     (onChange: () => void) => {
       let connection = connections.get(place);
@@ -75,9 +76,10 @@ function useWatch<T>(watch: Watch<T>, kind: string, id: string, options: UseProg
         connection = new Connection(url, () => connections.delete(place));
         connections.set(place, connection);
       }
-      return connection.join(shown, (socket, signal) => watch(socket, id, signal), latest, onChange);
+      const tree = { rootId, token: latest };
+      return connection.join(shown, (socket, signal) => watch(socket, id, signal), tree, onChange);
     },
-    [place, shown, url, id, watch],
+    [place, shown, url, id, rootId, watch],
   );
   const current = useCallback(
     () => (connections.get(place)?.stateOf(shown) ?? nothing) as WatchState<T>,
@@ -91,8 +93,8 @@ class Connection {
   readonly #url: string | undefined;
   readonly #onEnd: () => void;
   readonly #watches = new Map<string, SharedWatch<unknown>>();
-  /** Of those that watch: the last one is asked. */
-  readonly #tokens = new Set<TokenRef>();
+  /** By their roots. */
+  readonly #trees = new Map<string, Tree>();
   #socket: Socket | undefined;
 
   constructor(url: string | undefined, onEnd: () => void) {
@@ -107,46 +109,60 @@ class Connection {
   /** Returns what ends it. */
   join(
     shown: string,
-    begin: (socket: Socket, signal: AbortSignal) => AsyncIterable<unknown>,
-    token: TokenRef,
+    begin: (socket: Operations, signal: AbortSignal) => AsyncIterable<unknown>,
+    { rootId, token }: { readonly rootId: string; readonly token: TokenRef },
     onChange: () => void,
   ): () => void {
-    this.#tokens.add(token);
+    const tree = this.#trees.get(rootId) ?? new Tree();
+    this.#trees.set(rootId, tree);
+    tree.tokens.add(token);
     let watch = this.#watches.get(shown);
     if (watch === undefined) {
-      watch = new SharedWatch((signal) => begin(this.#open(), signal));
+      tree.watches++;
+      watch = new SharedWatch((signal) => begin(this.#open(tree), signal));
       this.#watches.set(shown, watch);
     }
     const joined = watch;
     const leave = joined.join(onChange, () => {
       this.#watches.delete(shown);
+      tree.watches--;
+      if (tree.watches === 0) this.#trees.delete(rootId);
       if (this.#watches.size > 0) return;
       this.#onEnd();
       void this.#socket?.close();
     });
     return () => {
       // It is asked as long as nobody else is there who could be.
-      if (this.#tokens.size > 1) this.#tokens.delete(token);
+      if (tree.tokens.size > 1) tree.tokens.delete(token);
       leave();
     };
   }
 
   /** @throws JobtreeError INVALID_INPUT the address is none */
-  #open(): Socket {
+  #open(tree: Tree): Operations {
+    const isAsked = tree.lastToken !== undefined;
     this.#socket ??= new Socket({
       url: endpoint(this.#url),
-      credentials: new Credentials({}, this.#lastToken === undefined ? undefined : () => this.#ask()),
+      credentials: isAsked ? undefined : new Credentials({}, undefined),
       webSocketImpl: undefined,
     });
-    return this.#socket;
+    return isAsked ? this.#socket.as(tree.credentials) : this.#socket;
   }
+}
 
-  get #lastToken(): Token | undefined {
-    return [...this.#tokens].at(-1)?.current;
+/** What opens the jobs of a tree, and for how many watches. */
+class Tree {
+  /** Of those that watch: the last one is asked. */
+  readonly tokens = new Set<TokenRef>();
+  readonly credentials = new Credentials({}, () => this.#ask());
+  watches = 0;
+
+  get lastToken(): Token | undefined {
+    return [...this.tokens].at(-1)?.current;
   }
 
   #ask(): string | Promise<string> {
-    const token = this.#lastToken;
+    const token = this.lastToken;
     if (token === undefined) throw new JobtreeError('UNAUTHENTICATED', 'There is no token.');
     return typeof token === 'string' ? token : token();
   }

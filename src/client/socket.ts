@@ -17,12 +17,19 @@ import type { ClientOptions } from 'ws';
 import type { TypedDocumentString } from '../generated/operations.ts';
 import { restartPauseMs, wait } from './backoff.ts';
 import type { Credentials } from './credentials.ts';
-import { fromGraphqlErrors, JobtreeError } from './errors.ts';
+import { dataOf, fromGraphqlErrors, isRefusal, JobtreeError, wasAdmitted } from './errors.ts';
 
 export interface SocketOptions {
   readonly url: string;
-  readonly credentials: Credentials;
+  /** What the connection is opened with; none where each operation shows something of its own. */
+  readonly credentials: Credentials | undefined;
   readonly webSocketImpl: unknown;
+}
+
+/** What begins operations: a socket, or one that shows the same with each of them. */
+export interface Operations {
+  /** Returns what ends the operation; the sink hears nothing after that. */
+  subscribe<R, V>(document: TypedDocumentString<R, V>, variables: V, sink: Sink<R>): () => void;
 }
 
 export interface Sink<R> {
@@ -47,7 +54,7 @@ const finalRefusals = new WeakSet<object>();
 /** What one message from the server may have, in bytes: a claim of many large payloads is one message. */
 const maxMessageBytes = 512 * 1024 * 1024;
 
-export class Socket {
+export class Socket implements Operations {
   readonly #options: SocketOptions;
   #client: Promise<GraphqlWs> | undefined;
   #current: GraphqlWs | undefined;
@@ -93,8 +100,27 @@ export class Socket {
     });
   }
 
-  /** Returns what ends the operation; the sink hears nothing after that. */
+  /**
+   * The operations of whoever has these credentials, on a connection that itself has none. Each is judged by what it shows, and an operation whose
+   * token is over says UNREACHABLE while there may be another one.
+   */
+  as(credentials: Credentials): Operations {
+    return {
+      subscribe: (document, variables, sink) => this.#subscribe(document, variables, sink, credentials),
+    };
+  }
+
   subscribe<R, V>(document: TypedDocumentString<R, V>, variables: V, sink: Sink<R>): () => void {
+    return this.#subscribe(document, variables, sink, undefined);
+  }
+
+  #subscribe<R, V>(
+    document: TypedDocumentString<R, V>,
+    variables: V,
+    sink: Sink<R>,
+    credentials: Credentials | undefined,
+  ): () => void {
+    let authorization: string | undefined;
     let over = false;
     let unsubscribe = () => {};
     const end = () => {
@@ -104,13 +130,21 @@ export class Socket {
     const fail = (error: JobtreeError) => {
       if (over) return;
       end();
-      sink.error(error);
+      sink.error(credentials === undefined ? error : renewable(error, credentials, authorization));
     };
     const payload = { query: document.toString(), variables: variables as Record<string, unknown> };
     const listener = {
       next: ({ data, errors }: FormattedExecutionResult<unknown, unknown>) => {
-        if (errors && errors.length > 0) fail(fromGraphqlErrors(errors));
-        else if (!over) sink.next(data as R);
+        if (over) return;
+        let shown: unknown;
+        try {
+          shown = dataOf(data, errors);
+        } catch (error) {
+          fail(toError(error, this.#options.url));
+          return;
+        }
+        credentials?.accepted();
+        sink.next(shown as R);
       },
       error: (error: unknown) => fail(toError(error, this.#options.url)),
       complete: () => {
@@ -119,12 +153,13 @@ export class Socket {
         sink.complete();
       },
     };
-    this.#connect().then(
-      (client) => {
-        if (!over) unsubscribe = client.subscribe(payload, listener);
-      },
-      (error) => fail(toError(error, this.#options.url)),
-    );
+    const begin = async () => {
+      const client = await this.#connect();
+      authorization = await credentials?.authorization();
+      const extensions = authorization === undefined ? undefined : { authorization };
+      if (!over) unsubscribe = client.subscribe(extensions ? { ...payload, extensions } : payload, listener);
+    };
+    begin().catch((error) => fail(toError(error, this.#options.url)));
     return end;
   }
 
@@ -163,8 +198,9 @@ async function connect(
       pauseMs = 0;
       return url.replace(/^http/, 'ws');
     },
-    webSocketImpl: webSocketImpl ?? (await defaultWebSocket(credentials.fixedHeaders)),
+    webSocketImpl: webSocketImpl ?? (await defaultWebSocket(credentials?.fixedHeaders ?? {})),
     connectionParams: async () => {
+      if (credentials === undefined) return { authorization: 'per-operation' };
       const authorization = await credentials.authorization();
       return authorization === undefined ? {} : { authorization };
     },
@@ -175,7 +211,7 @@ async function connect(
     keepAlive: pingEveryMs,
     on: {
       message: onHeard,
-      connected: () => credentials.accepted(),
+      connected: () => credentials?.accepted(),
       ping: (received) => {
         if (received) return;
         pong = setTimeout(() => {
@@ -188,11 +224,20 @@ async function connect(
         const { code } = event as { code?: unknown };
         if (code === restart) pauseMs = restartPauseMs();
         // Before those hear of it that have operations on it.
-        if (code === CloseCode.Forbidden && !credentials.refused()) finalRefusals.add(event as object);
+        if (code === CloseCode.Forbidden && !credentials?.refused()) finalRefusals.add(event as object);
       },
     },
   });
   return client;
+}
+
+/** An operation was refused, or has ended, for what it showed: there may be another one to show. */
+function renewable(error: JobtreeError, credentials: Credentials, shown: string | undefined): JobtreeError {
+  if (!isRefusal(error)) return error;
+  if (wasAdmitted(error)) credentials.accepted();
+  return credentials.refused(shown)
+    ? new JobtreeError('UNREACHABLE', error.message, { cause: error })
+    : error;
 }
 
 /** Node's own WebSocket, where it has one, can't send headers; browsers have nothing but their own. */

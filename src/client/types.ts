@@ -5,11 +5,13 @@ import type {
   DeadLetterDigestQuery,
   DeadLetterGroupQuery,
   DeadLetterGroupsQuery,
+  FailureInput,
   HeldItemsQuery,
   ItemFieldsFragment,
   JobFieldsFragment,
   JobOutcome,
   JobQuery,
+  NewItemInput,
   OperationFieldsFragment,
   ProgressFieldsFragment,
   ReplayDeadLettersMutationVariables,
@@ -17,11 +19,20 @@ import type {
   SerializeKeysQuery,
   WorkersQuery,
 } from '../generated/operations.ts';
+import type { JobtreeError } from './errors.ts';
 
 /** For one call. */
 export interface CallOptions {
   /** Ends the call with the signal's reason; the server may still carry it out. */
   readonly signal?: AbortSignal | undefined;
+}
+
+/** For what is watched. */
+export interface WatchOptions extends CallOptions {
+  /** Told once when the server does not answer any more. The watch goes on trying. Default: nobody. */
+  readonly onDisconnected?: ((error: JobtreeError) => void) | undefined;
+  /** Told when the server answers again. Default: nobody. */
+  readonly onConnected?: (() => void) | undefined;
 }
 
 /** Which part of a list. */
@@ -39,6 +50,20 @@ export interface Page<T> {
   readonly endCursor: string | null;
   readonly hasNextPage: boolean;
 }
+
+/** What came of one attempt: a result, with new items for fed child jobs, or a failure. */
+export type Report = { readonly assignmentId: string } & (
+  | {
+      /** Any JSON, null included. */
+      readonly result: unknown;
+      readonly newItems?: readonly NewItemInput[] | undefined;
+      readonly failure?: never;
+      readonly snoozeMs?: never;
+    }
+  | { readonly failure: FailureInput; readonly result?: never; readonly snoozeMs?: never }
+  /** Given back, to be tried again after so many milliseconds, at no cost of an attempt. */
+  | { readonly snoozeMs: number; readonly failure?: never; readonly result?: never }
+);
 
 /** A job with its policies and its progress. Times are text in ISO 8601. */
 export type Job = JobFieldsFragment;
@@ -63,8 +88,27 @@ export interface JobTreeProgress {
   readonly complete: boolean;
   /** What came of it, the worst outcome of its jobs; null until it is complete. */
   readonly outcome?: JobOutcome | null;
+  /** The share of its items that are done, 0 to 100; null while any of its jobs is unsealed. */
+  readonly percent?: number | null;
+  readonly itemCount: number;
+  /** How many items are done: succeeded, failed and cancelled ones. */
+  readonly itemProgress: number;
+  readonly succeeded: number;
+  readonly failed: number;
+  readonly cancelled: number;
   /** The progress of each of its jobs. */
   readonly jobs: readonly JobProgress[];
+}
+
+/** A tree that is complete. */
+export interface FinishedJob {
+  /** The root's id. */
+  readonly id: string;
+  /** Whether it was created; false if a job with its dedupe key existed. */
+  readonly created: boolean;
+  /** What came of it, the worst outcome of its jobs. */
+  readonly outcome: JobOutcome;
+  readonly progress: JobTreeProgress;
 }
 
 /** Which dead letters: those that meet all that is set, and something must be. Lists have 1 to 1,000 entries. */
@@ -124,6 +168,8 @@ export interface Assignment {
   readonly type: string;
   /** Which try this is, from 1. */
   readonly attempt: number;
+  /** Whether the item has failed for good if this try fails. */
+  readonly lastAttempt: boolean;
   readonly payload: unknown;
   /** How often to heartbeat, in milliseconds. After three without one the item may be taken back. */
   readonly heartbeatIntervalMs: number;
@@ -143,7 +189,7 @@ export interface AssignmentAnswer<Status> {
 export interface ReportAnswer {
   readonly assignmentId: string;
   readonly status: ReportStatus;
-  /** After an accepted failure: when the item is due again, null if it failed for good. */
+  /** After an accepted failure or snooze: when the item is due again, null if it failed for good. */
   readonly retryAt: string | null;
   /** What is wrong with an invalid report. */
   readonly error: string | null;

@@ -1,8 +1,7 @@
 /** A file to the server, part by part: one that breaks off is taken up where it was. The protocol is tus 1.0.0. */
-import type { ErrorCode } from '../generated/operations.ts';
 import { backoffMs, wait } from './backoff.ts';
 import type { Credentials } from './credentials.ts';
-import { fromGraphqlErrors, isRefusal, isTransient, JobtreeError, refusal } from './errors.ts';
+import { fromGraphqlErrors, isRefusal, isTransient, JobtreeError } from './errors.ts';
 import type { CallOptions } from './types.ts';
 
 /** A path (under Node.js), a `File` or `Blob`, or a stream of bytes. */
@@ -169,24 +168,16 @@ async function checked(response: Response, address: URL): Promise<Response> {
   // Another request of ours, which broke off, has stored more meanwhile: whoever asks learns how much.
   const isTransientStatus = status === 409 || status === 429 || status >= 502;
   if (isTransientStatus) throw new JobtreeError('UNREACHABLE', `${address.origin} answered ${status}.`);
-  if (status === 401) throw fromGraphqlErrors(errorsIn(text));
-  let error: { code: ErrorCode | 'LIMIT_EXCEEDED' | 'DIGEST_MISMATCH'; message: string; field?: string };
-  try {
-    ({ error } = JSON.parse(text));
-  } catch {
-    if (status === 404) throw new JobtreeError('NOT_FOUND', 'The upload is gone.');
-    throw new JobtreeError('BAD_RESPONSE', `${address.origin} answered ${status}.`);
-  }
-  const { code, message, field } = error;
-  if (code === 'LIMIT_EXCEEDED' || code === 'DIGEST_MISMATCH')
-    throw new JobtreeError(code, message, { field });
-  throw refusal(code, message, { field });
+  const errors = errorsIn(text);
+  if (errors.length > 0) throw fromGraphqlErrors(errors);
+  // HEAD has no body to say so.
+  if (status === 404) throw new JobtreeError('NOT_FOUND', 'The upload is gone.');
+  throw new JobtreeError('BAD_RESPONSE', `${address.origin} answered ${status}.`);
 }
 
-/** Of a request that no upload has begun with, as the API has them. */
 function errorsIn(text: string): readonly unknown[] {
   try {
-    return (JSON.parse(text) as { errors?: readonly unknown[] }).errors ?? [];
+    return (JSON.parse(text) as { errors?: readonly unknown[] } | null)?.errors ?? [];
   } catch {
     return [];
   }

@@ -8,7 +8,7 @@ import type { TypedDocumentString } from '../generated/operations.ts';
 import { backoffMs, wait } from './backoff.ts';
 import { isNotUnderstood, isTransient, JobtreeError, retryAfterMs } from './errors.ts';
 import { Signal } from './signal.ts';
-import type { Socket } from './socket.ts';
+import type { Operations } from './socket.ts';
 
 const steadyMs = 10_000;
 
@@ -19,6 +19,10 @@ export interface Watched<R, T> {
   isFinal(value: T): boolean;
   /** Called before trying again, also when the server is too old. */
   onLost?(error: JobtreeError): void;
+  /** Called when the server does not answer any more, once; it is tried again. */
+  onDisconnected?: ((error: JobtreeError) => void) | undefined;
+  /** Called when the server sends something after that. */
+  onConnected?: (() => void) | undefined;
 }
 
 /**
@@ -27,13 +31,14 @@ export interface Watched<R, T> {
  * @throws JobtreeError a refusal of the server, such as NOT_FOUND; without `onLost` also BAD_RESPONSE, if the server does not know what is asked for
  */
 export async function* watch<R, V, T>(
-  socket: Socket,
+  socket: Operations,
   document: TypedDocumentString<R, V>,
   /** Asked for at each connection. */
   variables: () => V,
-  { take, isFinal, onLost }: Watched<R, T>,
+  { take, isFinal, onLost, onDisconnected, onConnected }: Watched<R, T>,
   signal?: AbortSignal,
 ): AsyncGenerator<T, void, undefined> {
+  let isAway = false;
   for (let tries = 0; !signal?.aborted; ) {
     const startedAt = performance.now();
     let pending: T | undefined;
@@ -45,6 +50,8 @@ export async function* watch<R, V, T>(
     };
     const stop = socket.subscribe(document, variables(), {
       next: (data) => {
+        if (isAway) onConnected?.();
+        isAway = false;
         pending = take(data) ?? pending;
         changed.fire();
       },
@@ -74,6 +81,8 @@ export async function* watch<R, V, T>(
     if (!isTransient(ended) && ended.code !== 'BAD_RESPONSE') throw ended;
     if (onLost === undefined && isNotUnderstood(ended)) throw ended;
     onLost?.(ended);
+    if (!isAway) onDisconnected?.(ended);
+    isAway = true;
     // What lasted had begun, though nothing came: what is known is not told again.
     tries = performance.now() - startedAt > steadyMs ? 1 : tries + 1;
     await wait(Math.max(backoffMs(tries), retryAfterMs(ended)), signal);

@@ -5,23 +5,28 @@
 import type { WorkerInput } from '../generated/operations.ts';
 import * as operations from '../generated/operations.ts';
 import type { JobtreeError } from './errors.ts';
-import type { Socket } from './socket.ts';
-import type { JobProgress, JobTreeProgress, Operation } from './types.ts';
+import type { Operations } from './socket.ts';
+import type { JobProgress, JobTreeProgress, Operation, WatchOptions } from './types.ts';
 import { watch } from './watch.ts';
 
-export function watchJob(socket: Socket, jobId: string, signal: AbortSignal) {
+/** Who is told that the server is away, or back. */
+type Hooks = Pick<WatchOptions, 'onDisconnected' | 'onConnected'>;
+
+export function watchJob(socket: Operations, jobId: string, signal: AbortSignal, hooks: Hooks = {}) {
   let last: JobProgress | undefined;
   const take = (data: { jobProgress: JobProgress }) => {
     if (!isNews(last, data.jobProgress)) return undefined;
     last = data.jobProgress;
     return last;
   };
-  const isFinal = (progress: JobProgress) => progress.status === 'COMPLETED';
-  const variables = () => ({ jobId, sinceRevision: last?.revision ?? null });
-  return watch(socket, operations.JobProgress, variables, { take, isFinal }, signal);
+  const isFinal = (progress: JobProgress) => progress.completedAt != null;
+  // A server that is back says so with the state, known or not, where somebody wants to hear of it.
+  const known = () => (hooks.onConnected === undefined ? last?.revision : undefined);
+  const variables = () => ({ jobId, sinceRevision: known() ?? null });
+  return watch(socket, operations.JobProgress, variables, { take, isFinal, ...hooks }, signal);
 }
 
-export function watchTree(socket: Socket, rootId: string, signal: AbortSignal) {
+export function watchTree(socket: Operations, rootId: string, signal: AbortSignal, hooks: Hooks = {}) {
   const jobs = new Map<string, JobProgress>();
   let last: JobTreeProgress | undefined;
   const take = ({ jobTreeProgress: tree }: { jobTreeProgress: JobTreeProgress }) => {
@@ -32,11 +37,12 @@ export function watchTree(socket: Socket, rootId: string, signal: AbortSignal) {
     return last;
   };
   const isFinal = (tree: JobTreeProgress) => tree.complete;
-  const variables = () => ({ rootId, sinceRevision: last?.revision ?? null });
-  return watch(socket, operations.JobTreeProgress, variables, { take, isFinal }, signal);
+  const known = () => (hooks.onConnected === undefined ? last?.revision : undefined);
+  const variables = () => ({ rootId, sinceRevision: known() ?? null });
+  return watch(socket, operations.JobTreeProgress, variables, { take, isFinal, ...hooks }, signal);
 }
 
-export function watchOperation(socket: Socket, operationId: string, signal: AbortSignal) {
+export function watchOperation(socket: Operations, operationId: string, signal: AbortSignal) {
   const take = (data: { operationProgress: Operation }) => data.operationProgress;
   const isFinal = (operation: Operation) => operation.status !== 'RUNNING';
   return watch(socket, operations.OperationProgress, () => ({ operationId }), { take, isFinal }, signal);
@@ -44,7 +50,7 @@ export function watchOperation(socket: Socket, operationId: string, signal: Abor
 
 /** Yields for every hint, though hints that nobody has read yet count once; `onTypes` hears of each. */
 export function watchWork(
-  socket: Socket,
+  socket: Operations,
   types: readonly string[],
   options: {
     onTypes?: (types: readonly string[]) => void;
@@ -65,5 +71,5 @@ export function watchWork(
 
 /** The final state always: a Postgres that was set back, to a backup or a standby that was behind, may count less than before. */
 function isNews(last: JobProgress | undefined, next: JobProgress): boolean {
-  return last === undefined || next.revision > last.revision || next.status === 'COMPLETED';
+  return last === undefined || next.revision > last.revision || next.completedAt != null;
 }

@@ -158,7 +158,10 @@ export class Database implements Queries {
     this.#leases = open(leasesPoolSize, 'jobtree leases');
     this.#pools = [this.#leases, this.#operations, reads];
     for (const pool of this.#pools) {
-      pool.on('error', options.onIdleError);
+      pool.on('error', (error) => {
+        // It ends before its connections do, and the embedded Postgres may be stopped meanwhile.
+        if (!pool.ending) options.onIdleError(error);
+      });
       pool.on('connect', (client) => {
         this.#connections.set(client, { madeAt: performance.now(), calls: 0, idle: false });
         // One that breaks while it is in use says so twice: what it was asked fails, and that is enough.

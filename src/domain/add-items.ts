@@ -4,9 +4,9 @@
  */
 import { InvalidInputError } from '../errors.ts';
 import { checkBatch } from './checks.ts';
-import type { Engine } from './engine.ts';
+import { checkRoom, type Engine } from './engine.ts';
 import { itemIdOf } from './item-state.ts';
-import { type NewItem, type PreparedItem, prepareItem, toItemText } from './items.ts';
+import { type NewItem, type PreparedItem, prepareItem, sizeOf, toItemText } from './items.ts';
 import { joinTexts } from './json-text.ts';
 import type { AddEntry } from './merged.ts';
 import { checkTraceContext, type TraceContext, toTraces } from './trace-context.ts';
@@ -36,6 +36,8 @@ export async function addItems(
   }
   if (await engine.schemas.any('payload')) await judgePayloads(engine, jobId, items, good, invalid);
   const prepared = [...good.values()];
+  const room = checkRoom(engine, sizeOf(prepared));
+  if (room !== undefined) await room;
 
   // Also without a single good entry: an unknown or sealed job is to be told. What seals goes alone.
   const isKeyed = prepared.some(({ keyed }) => keyed);

@@ -170,12 +170,16 @@ export function checkRoles(names: readonly string[]): Role[] {
 }
 
 const maxLimit = 1_000_000_000;
+/** Of items and bytes stored. */
+const maxStored = 1_000_000_000_000_000;
 
 function checkLimits(limits: NonNullable<NewApiKey['limits']>): Partial<CallerLimits> {
   const names = Object.keys(noLimits) as (keyof CallerLimits)[];
   const given = names.flatMap((name) => {
     const limit = limits[name];
-    return limit == null ? [] : [[name, checkInteger(limit, `limits.${name}`, 1, maxLimit)]];
+    return limit == null
+      ? []
+      : [[name, checkInteger(limit, `limits.${name}`, 1, name.startsWith('stored') ? maxStored : maxLimit)]];
   });
   return Object.fromEntries(given);
 }

@@ -12,6 +12,8 @@ export interface Assignment {
   readonly payload: JsonText;
   /** 1 for the first try; a release does not count. */
   readonly attempt: number;
+  /** Whether the item has failed for good if this attempt fails. */
+  readonly lastAttempt: boolean;
   readonly worker: string;
   readonly claimedAt: Date;
   readonly heartbeatAt: Date;
@@ -44,6 +46,8 @@ export interface LeaseRow {
   readonly payloads: string;
   /** Since when they had been ready; null for a repeated claim. */
   readonly ready_at: Date | null;
+  /** Of those that have failed for good if this attempt fails, from 1; null for none. */
+  readonly last_numbers: readonly number[] | null;
 }
 
 /** The assignments of a lease. */
@@ -60,6 +64,7 @@ export function toAssignments(row: LeaseRow): Assignment[] {
       type: row.type,
       payload: new JsonText(text),
       attempt: row.attempt,
+      lastAttempt: row.last_numbers?.includes(number) ?? false,
       worker: row.worker,
       claimedAt: row.claimed_at,
       heartbeatAt,

@@ -1,5 +1,5 @@
 /**
- * Where callbacks may go: to public addresses, and to networks that a setting names. Whoever may name a URL could otherwise reach what
+ * Where callbacks may go: to public addresses, and to networks that a setting names. Anyone who may name a URL could otherwise reach what
  * only the server can: databases, the metadata of clouds. A name is looked up once, all that it leads to must be allowed, and
  * the connection goes to just these addresses.
  */

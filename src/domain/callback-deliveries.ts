@@ -4,7 +4,7 @@ import { checkName } from './checks.ts';
 import type { Engine } from './engine.ts';
 import { maxNameLength } from './limits.ts';
 import type { Range } from './pages.ts';
-import { beginningOf } from './tenants.ts';
+import { beginningOf, namesOf } from './tenants.ts';
 
 export type CallbackEvent = 'TREE' | 'JOB' | 'DEAD_LETTERS';
 export type DeliveryStatus = 'PENDING' | 'DELIVERED' | 'FAILED';
@@ -100,12 +100,17 @@ export async function retryDelivery(engine: Engine, id: string, tenant: string |
 const columns = `d.id, d.message_id as "messageId", d.endpoint, d.event, d.root_id as "rootId", d.body, d.created_at as "createdAt",
   d.due_at as "dueAt", d.attempts as "attemptCount", d.delivered_at as "deliveredAt", d.failed_at as "failedAt", d.history as attempts`;
 
-/** The deliveries of these ids, in any order. */
-export async function readDeliveries(database: Queries, ids: readonly string[]): Promise<CallbackDelivery[]> {
+/** The deliveries of these ids, in any order; of a tenant, or all. */
+export async function readDeliveries(
+  database: Queries,
+  ids: readonly string[],
+  tenant: string | null,
+): Promise<CallbackDelivery[]> {
+  const { from, until } = namesOf(tenant);
   const { rows } = await database.pool.query<CallbackDelivery>({
     name: 'read_deliveries',
-    text: `select ${columns} from jobtree.callback_delivery d where d.id = any ($1)`,
-    values: [ids],
+    text: `select ${columns} from jobtree.callback_delivery d where d.id = any ($1) and ($2::text is null or d.endpoint > $2 and d.endpoint < $3)`,
+    values: [ids, from, until],
   });
   return rows;
 }

@@ -14,6 +14,7 @@ import { LowWater } from './low-water.ts';
 import { type PreparedReport, reportPrepared } from './report-outcomes.ts';
 import { SecretBox } from './secret-box.ts';
 import { SlowAfter, type Slowness } from './slow-items.ts';
+import { notStored, type StoredLimits, StoredUse } from './stored.ts';
 import { TypeSchemas } from './type-schemas.ts';
 import { Workers } from './workers.ts';
 
@@ -43,6 +44,7 @@ type Given = Omit<
   | 'schemas'
   | 'figures'
   | 'slowAfter'
+  | 'stored'
   | 'workers'
   | 'merged'
   | 'claimsUnderWay'
@@ -52,8 +54,14 @@ type Given = Omit<
 export function createEngine({
   slowness,
   secrets = new SecretBox([]),
+  tenantStored = notStored,
   ...parts
-}: Given & { readonly slowness: Slowness; readonly secrets?: SecretBox }): Engine<Database> {
+}: Given & {
+  readonly slowness: Slowness;
+  readonly secrets?: SecretBox;
+  /** What a tenant may store. */
+  readonly tenantStored?: StoredLimits;
+}): Engine<Database> {
   const backlog = new Backlog({ maxCalls: maxWaitingCalls, maxBytes: maxWaitingBytes });
   const adders = new Map<string, Batcher<PreparedItem, AddEntry>>();
   const engine: Engine<Database> = {
@@ -63,6 +71,7 @@ export function createEngine({
     schemas: new TypeSchemas(parts.database),
     figures: new Figures(),
     slowAfter: new SlowAfter(slowness),
+    stored: new StoredUse(parts.database, tenantStored),
     workers: new Workers(),
     claimsUnderWay: new Map(),
     largeTrees: new Turns(largeTreesAtOnce),

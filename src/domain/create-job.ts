@@ -1,7 +1,7 @@
 /** Creates a whole tree of jobs. Everything is checked before anything is written, and the first problem is named by its path. */
 import { InvalidInputError } from '../errors.ts';
 import { checkInstant, checkInteger, checkName, checkText, toJsonText } from './checks.ts';
-import type { Engine } from './engine.ts';
+import { checkRoom, type Engine } from './engine.ts';
 import { checkFile, type NewFile } from './file-imports.ts';
 import { type NewItem, prepareItem, toItemText } from './items.ts';
 import {
@@ -84,6 +84,11 @@ export async function createJob(engine: Engine, job: NewJob): Promise<{ jobId: s
   const text = toJobText(job, '', walk);
   if (payloads.length > 0 && (await engine.schemas.any('payload')))
     await engine.schemas.require('payload', payloads);
+  // How much is in a file only its import tells.
+  const size = { items: payloads.length + walk.files, bytes: walk.files };
+  for (const { length } of payloads) size.bytes += length;
+  const room = checkRoom(engine, size);
+  if (room !== undefined) await room;
   const create = () => engine.database.call<{ job_id: string; created: boolean }>('create_job', text);
   const isSmall = walk.jobs <= mostOfSmall.jobs && text.length <= mostOfSmall.length;
   const [row] = await (isSmall ? create() : engine.largeTrees.run(engine, create));

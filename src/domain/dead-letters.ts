@@ -3,7 +3,8 @@ import type { Queries } from '../db/database.ts';
 import { NotFoundError } from '../errors.ts';
 import { checkInstant, checkText } from './checks.ts';
 import type { ItemKey } from './item-state.ts';
-import { coversType, type Scope } from './rights.ts';
+import { type Caller, coversType, type Scope } from './rights.ts';
+import { namesOf } from './tenants.ts';
 
 export interface DeadLetterGroup {
   readonly id: string;
@@ -94,17 +95,36 @@ export async function readGroups(database: Queries, ids: readonly string[]): Pro
 }
 
 /**
+ * Whether there is the group, and the scope covers its type, which all of it has. Of one that it does not cover no more is read than of one that there
+ * is not.
+ */
+export async function coversGroup(
+  { pool }: Pick<Queries, 'pool'>,
+  scope: Pick<Caller, 'tenant'> & Scope,
+  id: string,
+): Promise<boolean> {
+  const { from, until } = namesOf(scope.tenant);
+  const { rows } = await pool.query<{ type: string }>({
+    name: 'read_type_of_group',
+    text: `select g.type from (select d.type from jobtree.dead_letter d where d.fingerprint = $1 limit 1) g
+           where $2::text is null or g.type > $2 and g.type < $3`,
+    values: [id, from, until],
+  });
+  const [group] = rows;
+  return group !== undefined && coversType(scope, group.type);
+}
+
+/**
  * Keeps what somebody knows about a group, for as long as it is not replaced; nothing, or no text, removes it. Of a type that the scope does
  * not cover there is no group.
  */
 export async function noteGroup(
   database: Queries,
-  scope: Scope,
+  scope: Pick<Caller, 'tenant'> & Scope,
   id: string,
   note: string | null,
 ): Promise<void> {
-  const [group] = await readGroups(database, [id]);
-  if (group === undefined || !coversType(scope, group.type))
+  if (!(await coversGroup(database, scope, id)))
     throw new NotFoundError(`There are no dead letters in the group ${id}.`, 'groupId');
   if (note === null || note === '') {
     await database.pool.query({

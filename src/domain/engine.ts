@@ -11,8 +11,10 @@ import type { Figures } from './figures.ts';
 import type { Limits } from './limits.ts';
 import type { LowWater } from './low-water.ts';
 import type { Merged } from './merged.ts';
+import type { CallerLimits } from './rights.ts';
 import type { SecretBox } from './secret-box.ts';
 import type { SlowAfter } from './slow-items.ts';
+import type { Stored, StoredUse, Storer } from './stored.ts';
 import type { TypeSchemas } from './type-schemas.ts';
 import type { Workers } from './workers.ts';
 
@@ -60,10 +62,14 @@ export interface Engine<Source extends Queries = Queries> extends Owner {
   readonly figures: Figures;
   /** When an item that a worker has is slow. */
   readonly slowAfter: SlowAfter;
+  /** What tenants store, and may. */
+  readonly stored: StoredUse;
   readonly workers: Workers;
   readonly merged: Merged;
   /** Of a request: whether its client has gone, so that nobody waits for the answer. */
   readonly isGone?: () => boolean;
+  /** Of a request: what its caller may have. */
+  readonly callerLimits?: CallerLimits | undefined;
   /** Large trees that are created. */
   readonly largeTrees: Turns;
   /** Claims that may be repeated, by their ids, while they are under way. */
@@ -74,10 +80,15 @@ export interface Engine<Source extends Queries = Queries> extends Owner {
 export function forRequest(
   engine: Engine<Database>,
   isGone: () => boolean,
-  { tenant, account }: Owner,
+  { tenant, account, limits }: Storer,
 ): Engine {
   const request = { tenant, account, isGone };
-  return { ...engine, ...request, database: engine.database.forRequest(request) };
+  return { ...engine, ...request, callerLimits: limits, database: engine.database.forRequest(request) };
+}
+
+/** @throws StorageLimitError if the caller of a request may not store so much more. */
+export function checkRoom({ stored, tenant, callerLimits }: Engine, more: Stored): Promise<void> | undefined {
+  return stored.check({ tenant, limits: callerLimits }, more);
 }
 
 /** How often each type is named. */

@@ -15,6 +15,9 @@ interface FedRow {
   payload: string | null;
 }
 
+/** Where a report has what came out. */
+export const successField = (report: number): string => `reports[${report}].outcome.success`;
+
 /** Of which reports something that they feed meets no schema, and what is wrong with it. */
 export async function judgeFed(
   engine: Engine,
@@ -71,6 +74,6 @@ async function firstProblem(
 }
 
 function toRefusal({ message }: InvalidInputError, report: number): InvalidInputError {
-  const field = `reports[${report}].result`;
+  const field = `${successField(report)}.result`;
   return new InvalidInputError(`${field} would feed a new item that can't be: ${message}`, field);
 }

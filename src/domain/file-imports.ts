@@ -3,6 +3,7 @@ import type { Queries } from '../db/database.ts';
 import { InvalidInputError } from '../errors.ts';
 import type { Engine } from './engine.ts';
 import { joinTexts } from './json-text.ts';
+import { tenantOf } from './tenants.ts';
 
 export const fileFormats = ['CSV', 'NDJSON', 'JSON_ARRAY', 'LINES'] as const;
 export type FileFormat = (typeof fileFormats)[number];
@@ -82,6 +83,8 @@ export interface LeasedImport {
   /** How often a server has begun since it last got on; 1 at first. */
   readonly attempts: number;
   readonly place: FilePlace;
+  /** That the job belongs to; null for none. */
+  readonly tenant: string | null;
 }
 
 /** Where the next item begins. */
@@ -115,6 +118,7 @@ interface ImportRow {
   position: number;
   line: number;
   columns: string[] | null;
+  type: string;
 }
 
 /** Longer than a server that works is ever silent, in milliseconds. */
@@ -131,6 +135,7 @@ export async function leaseImports(engine: Engine, limit: number, inStore = fals
     size: row.size,
     attempts: row.attempts,
     place: { position: row.position, line: row.line, columns: row.columns },
+    tenant: tenantOf(row.type),
   }));
 }
 
@@ -232,6 +237,8 @@ export const fileErrorCodes = {
   LIMIT_EXCEEDED: 'It has more columns, or more text once it is decompressed, than the server takes.',
   STORE_UNAVAILABLE:
     'The object store that has the upload does not give it. While the import is WAITING it is tried again, for an hour.',
+  STORAGE_LIMIT:
+    'The tenant would store more items or bytes than it may (JOBTREE_TENANT_MAX_STORED_ITEMS, JOBTREE_TENANT_MAX_STORED_BYTES).',
   JOB_SEALED: 'The job was sealed or cancelled before all of the file was read.',
   INTERNAL: 'The server failed at the same place time and again; its log says more.',
 } as const;

@@ -2,9 +2,12 @@
  * Makes the trees of schedules that are due. Any number of servers does this at once: instants are worked out here, and fire_schedule
  * makes trees only if the schedule's next occurrence is still the one that was read.
  */
+import { StorageLimitError } from '../errors.ts';
 import type { Engine } from './engine.ts';
 import { dueOccurrences } from './occurrences.ts';
 import { type DueSchedule, readAgenda, readDueSchedules } from './read-schedules.ts';
+import type { Stored } from './stored.ts';
+import { tenantOf } from './tenants.ts';
 
 /** Schedules that are looked at together. */
 const batch = 1_000;
@@ -74,6 +77,7 @@ async function fire(engine: Engine, schedule: DueSchedule): Promise<void> {
     return;
   }
   const { make, next } = due;
+  const refusal = make.length === 0 ? null : await refusalOf(engine, name);
   let expected = nextAt;
   for (let start = 0; ; start += treesAtOnce) {
     const following = make[start + treesAtOnce];
@@ -83,6 +87,8 @@ async function fire(engine: Engine, schedule: DueSchedule): Promise<void> {
       expected,
       make.slice(start, start + treesAtOnce),
       following ?? next,
+      null,
+      refusal,
     );
     // Another server was faster, or the schedule is a different one by now.
     if (row === undefined) return;
@@ -92,7 +98,23 @@ async function fire(engine: Engine, schedule: DueSchedule): Promise<void> {
   }
 }
 
+/** How much it makes stands in its template: enough that there is room for anything. */
+export const oneItem: Stored = { items: 1, bytes: 1 };
+
+/** Why its tenant may store no more; null if it may. */
+async function refusalOf({ stored }: Engine, name: string): Promise<string | null> {
+  try {
+    await stored.check({ tenant: tenantOf(name) }, oneItem);
+    return null;
+  } catch (error) {
+    if (error instanceof StorageLimitError) return error.message;
+    throw error;
+  }
+}
+
+/** It stays queued while there is no room for it. */
 async function startQueued(engine: Engine, name: string): Promise<void> {
+  if ((await refusalOf(engine, name)) !== null) return;
   const [row] = await engine.database.call<{ root_id: string; ready: Ready }>('start_queued', name);
   if (row !== undefined) tellOfTrees(engine, [row.root_id], row.ready);
 }

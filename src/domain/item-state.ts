@@ -4,7 +4,8 @@
  * An item is PENDING from the moment it is added: it waits in a queue entry, or a worker has it in a lease. Its outcome makes it
  * SUCCEEDED or FAILED; its own cancellation, or that of its job, makes CANCELLED what has no outcome.
  *
- * A job is WAITING until its first item is claimed, then RUNNING; it is COMPLETED when it is sealed and no item is pending.
+ * A job is WAITING until its first item is claimed, then RUNNING; it is COMPLETED when it is sealed and no item is pending, or CANCELLED if
+ * that is what came of it.
  */
 import { isId } from './checks.ts';
 
@@ -52,7 +53,7 @@ export function itemFinishedAt({ outcome, cancelledAt }: ItemFacts): Date | null
   return outcome?.finishedAt ?? cancelledAt;
 }
 
-export type JobStatus = 'WAITING' | 'RUNNING' | 'COMPLETED';
+export type JobStatus = 'WAITING' | 'RUNNING' | 'COMPLETED' | 'CANCELLED';
 
 /**
  * What came of a complete job. FAILED: more items failed than it tolerates. CANCELLED: somebody cancelled it, or a job that it waits
@@ -73,10 +74,12 @@ export interface JobFacts {
   /** Milliseconds since 1970, when the first item was claimed. */
   readonly startedAt: number | null;
   readonly completedAt: number | null;
+  /** What came of it; null until it is complete. */
+  readonly outcome: JobOutcome | null;
 }
 
-export function jobStatus({ startedAt, completedAt }: JobFacts): JobStatus {
-  if (completedAt !== null) return 'COMPLETED';
+export function jobStatus({ startedAt, completedAt, outcome }: JobFacts): JobStatus {
+  if (completedAt !== null) return outcome === 'CANCELLED' ? 'CANCELLED' : 'COMPLETED';
   return startedAt === null ? 'WAITING' : 'RUNNING';
 }
 
@@ -90,8 +93,12 @@ export function assignmentIdOf(leaseId: string, number: number): string {
   return leaseId.slice(0, leasePrefixLength) + lastBytes[number];
 }
 
+export function leaseIdOf(assignmentId: string): string {
+  return `${assignmentId.slice(0, leasePrefixLength)}00`;
+}
+
 export function splitAssignmentId(id: string): { readonly leaseId: string; readonly number: number } {
   const number = Number.parseInt(id.slice(leasePrefixLength), 16);
   // No lease has more items.
-  return { leaseId: `${id.slice(0, leasePrefixLength)}00`, number: number <= maxLeaseCount ? number : 0 };
+  return { leaseId: leaseIdOf(id), number: number <= maxLeaseCount ? number : 0 };
 }

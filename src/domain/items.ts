@@ -7,6 +7,7 @@ import { checkInstant, checkInteger, checkName, checkText, toJsonText } from './
 import { assignmentIdOf, type ItemKey, type ItemStatus, itemFinishedAt, itemStatus } from './item-state.ts';
 import { JsonText } from './json-text.ts';
 import { type Limits, maxDedupeKeyLength, maxSerializeKeyLength, priorityRange } from './limits.ts';
+import type { Stored } from './stored.ts';
 import type { TraceContext } from './trace-context.ts';
 
 export interface NewItem {
@@ -28,6 +29,13 @@ export interface PreparedItem {
   readonly keyed: boolean;
   /** The trace that its call belongs to: the same object for all items of a call. */
   readonly trace?: TraceContext | undefined;
+}
+
+/** What they will take, about: text beyond ASCII has more bytes. */
+export function sizeOf(items: readonly Pick<PreparedItem, 'payload'>[]): Stored {
+  let bytes = 0;
+  for (const { payload } of items) bytes += payload.length;
+  return { items: items.length, bytes };
 }
 
 /** The item as the JSON text that insert_items takes. */
@@ -286,13 +294,14 @@ export interface ItemParts {
   readonly payload: number;
   readonly result: number;
   readonly failures: number;
+  readonly log: number;
 }
 
 /** How many bytes these parts of each item have together, in the order of the keys. Reads no part that is not wanted. */
 export async function readItemSizes(
   database: Queries,
   keys: readonly ItemKey[],
-  { payload, result, failures }: ItemParts,
+  { payload, result, failures, log }: ItemParts,
 ): Promise<number[]> {
   const { rows } = await database.pool.query<{ sizes: number[] | null }>({
     name: 'read_item_sizes',
@@ -304,12 +313,15 @@ export async function readItemSizes(
                + case when $5::bigint > 0 then $5 * coalesce((
                    select sum(octet_length(f.code) + octet_length(f.message)) from jobtree.failure f
                    where f.job_id = i.job_id and f.position = i.position), 0) else 0 end
+               + case when $6::bigint > 0 then $6 * coalesce((
+                   select octet_length(n.log::text) from jobtree.item_note n
+                   where n.job_id = i.job_id and n.position = i.position), 0) else 0 end
              order by u.n) as sizes
            ${requested}
            cross join lateral (
              select * from jobtree.job_item where job_id = u.job_id and position = u.position limit 1
            ) i`,
-    values: [...toValues(keys), payload, result, failures],
+    values: [...toValues(keys), payload, result, failures, log],
   });
   return rows[0]?.sizes ?? [];
 }

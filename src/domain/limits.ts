@@ -27,6 +27,14 @@ export const maxClaimBytes = 32_000_000;
 export const maxFeedBytes = 10_000;
 export const maxBackoffSteps = 100;
 export const maxBackoffMs = 2_147_483_647;
+/** Of a failure that says when to try again. */
+export const retryAfterMsRange = [0, 2_147_483_647] as const;
+/** An item that is snoozed has a lease for each time: not more often than once a second. */
+export const snoozeMsRange = [1_000, 2_147_483_647] as const;
+/** Of a note on an item, and of a line of its log, in characters. */
+export const maxNoteLength = 500;
+/** Of an item, over all attempts; note_items knows it too. */
+export const maxLogLines = 50;
 export const heartbeatIntervalMsRange = [1_000, 86_400_000] as const;
 export const priorityRange = [-32_768, 32_767] as const;
 /** Of the concurrency and the rate of a queue. */

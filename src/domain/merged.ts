@@ -27,7 +27,7 @@ export type ReportStatus = 'ACCEPTED' | 'DUPLICATE' | 'STALE' | 'INVALID';
 
 export interface ReportAnswer {
   readonly status: ReportStatus;
-  /** When a failed item is due again; a duplicate has it from the first report. */
+  /** When a failed or snoozed item is due again; a duplicate has it from the first report. */
   readonly retryAt?: Date | undefined;
   readonly error?: InvalidInputError | undefined;
 }
@@ -35,8 +35,8 @@ export interface ReportAnswer {
 /** A report that passed its checks, ready for the database. */
 export interface PreparedReport {
   readonly assignmentId: string;
-  /** What came out or went wrong, as JSON text. */
-  readonly kind: 'result' | 'failure';
+  /** What came out, went wrong, or for how long the item waits, as JSON text. */
+  readonly kind: 'result' | 'failure' | 'snoozeMs';
   readonly text: string;
   /** The texts of new items. */
   readonly newItems: readonly string[];

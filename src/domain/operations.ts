@@ -6,9 +6,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Queries } from '../db/database.ts';
 import { NotFoundError } from '../errors.ts';
 import { checkBatch, checkInstant, checkName, checkText, toJsonText } from './checks.ts';
-import type { Engine } from './engine.ts';
+import { checkRoom, type Engine } from './engine.ts';
 import type { ItemKey } from './item-state.ts';
 import { maxDedupeKeyLength, maxNameLength } from './limits.ts';
+import { coveredJobs } from './scoped-reads.ts';
 import { requirePayload } from './update-item.ts';
 
 export type OperationKind = 'REPLAY' | 'DISCARD' | 'CANCEL';
@@ -71,7 +72,9 @@ export async function startOperation<Kind extends OperationKind>(
   const text = payload === undefined ? null : toJsonText(payload, 'payload', engine.limits.maxJsonBytes);
   // Of more or less than one item the database says that it must be one.
   const [item] = filter.items ?? [];
-  if (text !== null && item !== undefined) await requirePayload(engine, item.jobId, payload, text);
+  if (text !== null && item !== undefined && (await isOf(engine, filter.tenant, item.jobId)))
+    await requirePayload(engine, item.jobId, payload, text);
+  if (kind === 'REPLAY') await checkRoom(engine, { items: 0, bytes: text?.length ?? 0 });
   const [row] = await engine.database.call<{ operation_id: string }>(
     'start_operation',
     kind,
@@ -81,6 +84,12 @@ export async function startOperation<Kind extends OperationKind>(
   if (row === undefined) throw new Error('start_operation returned no row');
   await runForAMoment(engine, row.operation_id);
   return row.operation_id;
+}
+
+/** Whether a job is one of the tenant; every job is one of nobody. */
+async function isOf({ database }: Engine, tenant: string | undefined, jobId: string): Promise<boolean> {
+  if (tenant === undefined) return true;
+  return (await coveredJobs(database, { tenant, types: null, rootIds: null }, [jobId])).size > 0;
 }
 
 /** How many items an operation with this filter would be about. */

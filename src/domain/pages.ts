@@ -227,9 +227,10 @@ export interface JobConditions {
 const statusConditions: Readonly<Record<JobStatus, string>> = {
   WAITING: 'p.started_at is null and p.completed_at is null',
   RUNNING: 'p.started_at is not null and p.completed_at is null',
-  COMPLETED: 'p.completed_at is not null',
+  COMPLETED: "p.completed_at is not null and p.outcome <> 'CANCELLED'",
+  CANCELLED: "p.outcome = 'CANCELLED'",
 };
-const allOutcomes = ['SUCCEEDED', 'FAILED', 'CANCELLED'] as const satisfies readonly JobOutcome[];
+const outcomesOfCompleted = ['SUCCEEDED', 'FAILED'] as const satisfies readonly JobOutcome[];
 const outcomeCondition = (outcome: JobOutcome) => `p.outcome = '${outcome}'`;
 
 /**
@@ -284,7 +285,7 @@ function selectJobs(conditions: JobConditions, direction: 'asc' | 'desc'): strin
   // The index of what is complete is one of outcomes.
   const each =
     outcome === null && status === 'COMPLETED'
-      ? allOutcomes.map((one) => ` and ${outcomeCondition(one)}`)
+      ? outcomesOfCompleted.map((one) => ` and ${outcomeCondition(one)}`)
       : [isFound];
   const parts = (rootsOnly ? [true] : [true, false]).flatMap((isRoot) =>
     each.map((condition) => part(isRoot, condition)),

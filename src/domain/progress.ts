@@ -25,6 +25,20 @@ export interface JobProgress {
   readonly completions: number;
 }
 
+/** How far a tree is: the sums over its jobs. */
+export interface TreeCounts {
+  readonly generations: number;
+  readonly steps: number;
+  /** How many jobs of the tree are not complete. */
+  readonly openJobs: number;
+  /** How many jobs of the tree may get more items. */
+  readonly unsealedJobs: number;
+  readonly itemCount: number;
+  readonly succeeded: number;
+  readonly failed: number;
+  readonly cancelled: number;
+}
+
 /** Some or all jobs of one tree. */
 export interface TreeProgress {
   readonly root: string;
@@ -33,30 +47,34 @@ export interface TreeProgress {
   readonly jobs: readonly JobProgress[];
 }
 
-export function itemProgress(progress: JobProgress): number {
+export function itemProgress(progress: Pick<JobProgress, 'succeeded' | 'failed' | 'cancelled'>): number {
   return progress.succeeded + progress.failed + progress.cancelled;
 }
 
 /** Null while items can still come, since a share of an unknown whole means nothing; 100 only when complete. */
 export function percent(progress: JobProgress): number | null {
   if (!progress.sealed) return null;
-  if (progress.completedAt !== null) return 100;
-  return Math.min(99, Math.floor((100 * itemProgress(progress)) / Math.max(1, progress.itemCount)));
+  return progress.completedAt !== null ? 100 : shareDone(progress);
 }
 
-const endMessages: Record<JobOutcome, string> = {
-  SUCCEEDED: 'Job complete',
-  FAILED: 'Job failed',
-  CANCELLED: 'Job cancelled',
-};
+/** The same of a tree: of all its items. Null while any of its jobs can get more; 100 only when all of them are complete. */
+export function treePercent(counts: TreeCounts): number | null {
+  if (counts.openJobs === 0) return 100;
+  return counts.unsealedJobs > 0 ? null : shareDone(counts);
+}
+
+function shareDone(counts: Pick<JobProgress, 'itemCount' | 'succeeded' | 'failed' | 'cancelled'>): number {
+  return Math.min(99, Math.floor((100 * itemProgress(counts)) / Math.max(1, counts.itemCount)));
+}
 
 export function progressMessage(progress: JobProgress): string {
   switch (jobStatus(progress)) {
     case 'WAITING':
       return 'Waiting for job to start…';
     case 'COMPLETED':
-      if (progress.cancelReason === 'IDLE') return 'Job cancelled: it was idle for too long';
-      return endMessages[progress.outcome ?? 'SUCCEEDED'];
+      return progress.outcome === 'FAILED' ? 'Job failed' : 'Job complete';
+    case 'CANCELLED':
+      return progress.cancelReason === 'IDLE' ? 'Job cancelled: it was idle for too long' : 'Job cancelled';
     case 'RUNNING': {
       const share = percent(progress);
       return share === null
@@ -159,6 +177,53 @@ export async function readTrees(database: Queries, rootIds: readonly string[]): 
     tree.jobs.push(toProgress(row));
   }
   return [...trees.values()];
+}
+
+/** The sums over the jobs of these trees. A tree that does not exist is not in the answer. */
+export async function readTreeCounts(
+  database: Queries,
+  rootIds: readonly string[],
+): Promise<Map<string, TreeCounts & { readonly outcome: JobOutcome | null }>> {
+  const { rows } = await database.pool.query<{
+    root_id: string;
+    generations: number;
+    steps: number;
+    open_jobs: number;
+    unsealed_jobs: number;
+    item_count: number;
+    succeeded: number;
+    failed: number;
+    cancelled: number;
+    outcome: JobOutcome | null;
+  }>({
+    name: 'read_tree_counts',
+    text: `select j.root_id, sum(p.generation)::bigint as generations,
+             sum(p.item_count + p.succeeded + p.failed + p.cancelled + (j.sealed_at is not null)::int + (p.started_at is not null)::int
+               + (p.completed_at is not null)::int)::bigint as steps,
+             max(p.open_jobs) filter (where j.id = j.root_id) as open_jobs, count(*) filter (where j.sealed_at is null) as unsealed_jobs,
+             sum(p.item_count)::bigint as item_count, sum(p.succeeded)::bigint as succeeded, sum(p.failed)::bigint as failed,
+             sum(p.cancelled)::bigint as cancelled, max(p.tree_outcome) filter (where j.id = j.root_id and p.open_jobs = 0) as outcome
+           from jobtree.job j ${latestProgress}
+           where j.root_id = any ($1)
+           group by j.root_id`,
+    values: [rootIds],
+  });
+  return new Map(
+    rows.map((row) => [
+      row.root_id,
+      {
+        generations: row.generations,
+        steps: row.steps,
+        openJobs: row.open_jobs,
+        unsealedJobs: row.unsealed_jobs,
+        itemCount: row.item_count,
+        succeeded: row.succeeded,
+        failed: row.failed,
+        cancelled: row.cancelled,
+        outcome: row.outcome,
+      },
+    ]),
+  );
 }
 
 /** What came of each of these trees; null for one that is not complete. A tree that does not exist is not in the answer. */

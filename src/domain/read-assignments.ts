@@ -12,6 +12,7 @@ interface AssignmentRow {
   readonly type: string;
   readonly payload: string;
   readonly attempt: number;
+  readonly is_last: boolean;
   readonly worker: string;
   readonly claimed_at: Date;
   readonly heartbeat_at: Date;
@@ -25,7 +26,10 @@ export async function readAssignments(database: Queries, ids: readonly string[])
   const { rows } = await database.pool.query<AssignmentRow>({
     name: 'read_assignments',
     // A heartbeat that named only some items of the lease gave each a deadline of its own.
-    text: `select l.id as lease_id, u.n, i.job_id, i.position, j.type, i.payload::text as payload, l.attempt, l.worker, l.claimed_at,
+    text: `select l.id as lease_id, u.n, i.job_id, i.position, j.type, i.payload::text as payload, l.attempt,
+             case when l.attempt > j.max_failures_per_item then
+               jobtree.last_attempts(l.job_id, l.position + u.n - 1, 1, l.attempt, j.max_failures_per_item) is not null
+             else false end as is_last, l.worker, l.claimed_at,
              coalesce(l.deadlines[u.n] - d.patience, l.heartbeat_at) as heartbeat_at,
              coalesce(l.deadlines[u.n], l.deadline_at, l.heartbeat_at + d.patience) as deadline_at,
              j.heartbeat_interval_ms, case
@@ -46,6 +50,7 @@ export async function readAssignments(database: Queries, ids: readonly string[])
     type: row.type,
     payload: new JsonText(row.payload),
     attempt: row.attempt,
+    lastAttempt: row.is_last,
     worker: row.worker,
     claimedAt: row.claimed_at,
     heartbeatAt: row.heartbeat_at,

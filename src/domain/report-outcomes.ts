@@ -3,23 +3,32 @@
  * breaks a rule) is told before it. Reports that arrive together go to the database as one.
  */
 import { BusyError, errorCodes, InvalidInputError } from '../errors.ts';
-import { checkBatch, checkId, checkName, checkText, toJsonText } from './checks.ts';
+import { checkBatch, checkId, checkInteger, checkName, checkText, toJsonText } from './checks.ts';
 import type { Engine } from './engine.ts';
-import { judgeFed } from './fed-payloads.ts';
+import { judgeFed, successField } from './fed-payloads.ts';
 import type { ReportFigure } from './figures.ts';
 import { splitAssignmentId } from './item-state.ts';
 import { type NewItem, prepareItem, toItemText } from './items.ts';
-import { type Limits, maxBatch, maxFailureTextLength, maxNameLength } from './limits.ts';
+import {
+  type Limits,
+  maxBatch,
+  maxFailureTextLength,
+  maxNameLength,
+  retryAfterMsRange,
+  snoozeMsRange,
+} from './limits.ts';
 import type { MergedAnswer, PreparedReport, ReportAnswer, ReportStatus } from './merged.ts';
 import { type Checked, type Part, toChecked } from './type-schemas.ts';
 
 export type { MergedAnswer, PreparedReport, ReportAnswer, ReportStatus };
 
+/** What came of an attempt: a failure, or else a result (null is one) and what it makes. */
 export interface Report {
   readonly assignmentId: string;
-  /** Present for a success; null is a result. */
-  readonly result?: unknown;
   readonly failure?: Failure | null | undefined;
+  /** Neither: to be tried again after so long, at no cost of an attempt. */
+  readonly snoozeMs?: number | null | undefined;
+  readonly result?: unknown;
   readonly newItems?: readonly (NewItem & { readonly type: string })[] | null | undefined;
 }
 
@@ -28,6 +37,8 @@ export interface Failure {
   readonly message: string;
   /** Not to be tried again. */
   readonly permanent?: boolean | null | undefined;
+  /** When to try again, instead of the job's backoff. */
+  readonly retryAfterMs?: number | null | undefined;
 }
 
 /** `refused`: the answers to reports of which nothing is to be done, by their places. */
@@ -107,14 +118,14 @@ async function resultsToCheck(
   good: ReadonlyMap<number, PreparedReport>,
 ): Promise<(Checked & { readonly report: number })[]> {
   const results = [...good].flatMap(([report, { kind, assignmentId, text }]) =>
-    kind === 'failure'
+    kind !== 'result'
       ? []
       : [{ report, leaseId: splitAssignmentId(assignmentId).leaseId, length: text.length }],
   );
   const types = await schemas.typesOfLeases(results.map(({ leaseId }) => leaseId));
   return results.flatMap(({ report, leaseId, length }) => {
     const type = types.get(leaseId);
-    const field = `reports[${report}].result`;
+    const field = `${successField(report)}.result`;
     return type === undefined ? [] : [{ report, type, field, value: reports[report]?.result, length }];
   });
 }
@@ -165,21 +176,19 @@ function prepare(
   limits: Limits,
   payloads: (Checked & { readonly report: number })[],
 ): PreparedReport {
-  const field = `reports[${index}]`;
-  const id = checkId(report.assignmentId, 'an assignment', `${field}.assignmentId`);
-  const newItems = report.newItems ?? [];
-  if (report.failure != null) {
-    if (report.result !== undefined)
-      throw new InvalidInputError(`${field} has both a result and a failure.`, field);
-    if (newItems.length > 0) {
-      throw new InvalidInputError(`${field}.newItems: only a success makes new items.`, `${field}.newItems`);
-    }
-    const text = JSON.stringify(checkFailure(report.failure, `${field}.failure`));
+  const id = checkId(report.assignmentId, 'an assignment', `reports[${index}].assignmentId`);
+  const { failure, snoozeMs } = report;
+  if (failure != null) {
+    const text = JSON.stringify(checkFailure(failure, `reports[${index}].outcome.failure`));
     return { assignmentId: id, kind: 'failure', text, newItems: [] };
   }
-  if (report.result === undefined) {
-    throw new InvalidInputError(`${field} has neither a result (null is one) nor a failure.`, field);
+  if (snoozeMs != null) {
+    const field = `reports[${index}].outcome.snoozeMs`;
+    const text = String(checkInteger(snoozeMs, field, ...snoozeMsRange));
+    return { assignmentId: id, kind: 'snoozeMs', text, newItems: [] };
   }
+  const field = successField(index);
+  const newItems = report.newItems ?? [];
   const text = toJsonText(report.result, `${field}.result`, limits.maxJsonBytes);
   if (newItems.length > maxBatch) {
     throw new InvalidInputError(`${field}.newItems has more than ${maxBatch} entries.`, `${field}.newItems`);
@@ -200,7 +209,14 @@ function checkFailure(failure: Failure, field: string): Failure {
     message:
       failure.message === '' ? '' : checkText(failure.message, `${field}.message`, maxFailureTextLength),
     permanent: failure.permanent ?? false,
+    ...(failure.retryAfterMs != null && { retryAfterMs: checkRetry(failure, field) }),
   };
+}
+
+function checkRetry({ permanent, retryAfterMs }: Failure, field: string): number {
+  const at = `${field}.retryAfterMs`;
+  if (permanent) throw new InvalidInputError(`${at} can't stand beside permanent.`, at);
+  return checkInteger(retryAfterMs ?? 0, at, ...retryAfterMsRange);
 }
 
 export interface ReportRow {
@@ -241,7 +257,8 @@ export function beginReport(engine: Engine, reports: readonly PreparedReport[]) 
   const named = new Set<string>();
   for (const [i, report] of reports.entries()) {
     // A second report of an assignment is judged after the first, whatever either says.
-    if (report.newItems.length > 0 || named.has(report.assignmentId)) others.push(i);
+    if (report.newItems.length > 0 || report.kind === 'snoozeMs' || named.has(report.assignmentId))
+      others.push(i);
     else plain[report.kind].add(report, i);
     named.add(report.assignmentId);
   }

@@ -81,6 +81,9 @@ export interface CallerLimits {
   readonly costPerSecond: number | null;
   readonly connections: number | null;
   readonly subscriptions: number | null;
+  /** What its tenant, or without one everybody, may have stored for it to store more; beside the limit of the tenant. */
+  readonly storedItems: number | null;
+  readonly storedBytes: number | null;
 }
 
 export const noLimits: CallerLimits = Object.freeze({
@@ -88,6 +91,8 @@ export const noLimits: CallerLimits = Object.freeze({
   costPerSecond: null,
   connections: null,
   subscriptions: null,
+  storedItems: null,
+  storedBytes: null,
 });
 
 export interface Caller extends Scope, Owner {

@@ -1,10 +1,11 @@
 import { checkName } from './checks.ts';
-import type { Engine } from './engine.ts';
-import { tellOfTrees } from './fire-schedules.ts';
+import { checkRoom, type Engine } from './engine.ts';
+import { oneItem, tellOfTrees } from './fire-schedules.ts';
 import { maxNameLength } from './limits.ts';
 
 /** Makes a tree of a schedule now, beside its occurrences; gives the root's id. */
 export async function runSchedule(engine: Engine, name: string): Promise<string> {
+  await checkRoom(engine, oneItem);
   const [row] = await engine.database.call<{ root_id: string; ready: Record<string, number> | null }>(
     'run_schedule',
     checkName(name, 'name', maxNameLength),

@@ -1,8 +1,15 @@
-/** What of the jobs a scope covers. For callers that have one; the others are asked nothing. */
+/**
+ * What of the jobs a scope covers. For callers that have one; the others are asked nothing. Of another tenant's nothing is read, as of what there
+ * is not: so no time tells whether there is something.
+ */
 import type { Queries } from '../db/database.ts';
 import { maxBatch } from './limits.ts';
 import { type Caller, coversJob, coversType, isUnscoped, type Scope } from './rights.ts';
 import { namesOf } from './tenants.ts';
+
+type TenantScope = Pick<Caller, 'tenant'> & Scope;
+
+const isOfTenant = '($2::text is null or type > $2 and type < $3)';
 
 interface JobFacts {
   readonly id: string;
@@ -13,24 +20,26 @@ interface JobFacts {
 /** Those of the jobs that there are, and that the scope covers. */
 export async function coveredJobs(
   database: Queries,
-  scope: Scope,
+  scope: TenantScope,
   jobIds: readonly string[],
 ): Promise<Set<string>> {
+  const { from, until } = namesOf(scope.tenant);
   const { rows } = await database.pool.query<JobFacts>({
     name: 'read_job_facts',
-    text: `select id, type, root_id as "rootId" from jobtree.job where id = any ($1)`,
-    values: [jobIds],
+    text: `select id, type, root_id as "rootId" from jobtree.job where id = any ($1) and ${isOfTenant}`,
+    values: [jobIds, from, until],
   });
   return new Set(rows.filter((job) => coversJob(scope, job)).map(({ id }) => id));
 }
 
 /** Whether there is the tree of a job, and the scope covers all of it. */
-export async function coversTree(database: Queries, scope: Scope, jobId: string): Promise<boolean> {
+export async function coversTree(database: Queries, scope: TenantScope, jobId: string): Promise<boolean> {
+  const { from, until } = namesOf(scope.tenant);
   const { rows } = await database.pool.query<JobFacts>({
     name: 'read_tree_facts',
     text: `select distinct type, root_id as "rootId" from jobtree.job
-           where root_id = (select root_id from jobtree.job where id = $1)`,
-    values: [jobId],
+           where root_id = (select root_id from jobtree.job where id = $1 and ${isOfTenant})`,
+    values: [jobId, from, until],
   });
   return rows.length > 0 && rows.every((job) => coversJob(scope, job));
 }
@@ -68,7 +77,7 @@ const probes = (table: 'job' | 'figure') => `of_${table}(type) as (
  */
 export async function coveredTypes(
   database: Queries,
-  scope: Pick<Caller, 'tenant'> & Scope,
+  scope: TenantScope,
   asked: readonly string[] | null,
 ): Promise<readonly string[] | null> {
   if (isUnscoped(scope)) return asked;

@@ -22,6 +22,11 @@ export function namesOf(tenant: string | null): {
   return tenant === null ? { from: null, until: null } : { from: beginningOf(tenant), until: `${tenant}/0` };
 }
 
+/** The tenant that a name belongs to; null for none. */
+export function tenantOf(name: string): string | null {
+  return anyBeginning.exec(name)?.[0].slice(0, -2) ?? null;
+}
+
 /** A name without the tenant that it belongs to, if it belongs to one: its length counts, and it is what messages call it. */
 export function withoutTenant(name: string): string {
   return name.replace(anyBeginning, '');

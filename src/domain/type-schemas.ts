@@ -126,10 +126,16 @@ export class TypeSchemas {
     return this.#typesOf('types_of_jobs', this.#typesOfJobs, ids);
   }
 
-  /** The type of each lease; those that are unknown are left out. */
-  typesOfLeases(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  /**
+   * The type of each lease; those that are unknown are left out. Those of types that `isShown` leaves out are read each time, as those that there
+   * are not.
+   */
+  typesOfLeases(
+    ids: readonly string[],
+    isShown?: (type: string) => boolean,
+  ): Promise<ReadonlyMap<string, string>> {
     this.#isAskedOfLeases = true;
-    return this.#typesOf('types_of_leases', this.#typesOfLeases, ids);
+    return this.#typesOf('types_of_leases', this.#typesOfLeases, ids, isShown);
   }
 
   /** The types of the jobs that successes of each lease feed by mappings; those that are unknown are left out. */
@@ -141,12 +147,13 @@ export class TypeSchemas {
     read: 'types_of_jobs' | 'types_of_leases' | 'fed_types_of_leases',
     known: LRUCache<string, Type>,
     ids: readonly string[],
+    isShown: (type: Type) => boolean = () => true,
   ): Promise<ReadonlyMap<string, Type>> {
     const types = new Map<string, Type>();
     const missing = new Set<string>();
     for (const id of ids) {
       const type = known.get(id);
-      if (type === undefined) missing.add(id);
+      if (type === undefined || !isShown(type)) missing.add(id);
       else types.set(id, type);
     }
     if (missing.size === 0) return types;

@@ -1,6 +1,6 @@
 import { InvalidInputError } from '../errors.ts';
 import { checkInstant, checkInteger, toJsonText } from './checks.ts';
-import type { Engine } from './engine.ts';
+import { checkRoom, type Engine } from './engine.ts';
 import type { ItemKey } from './item-state.ts';
 import { priorityRange } from './limits.ts';
 
@@ -20,7 +20,10 @@ export async function updateItem(
   { runAt, priority, payload }: ItemChanges,
 ): Promise<void> {
   const text = payload === undefined ? undefined : toJsonText(payload, 'payload', engine.limits.maxJsonBytes);
-  if (text !== undefined) await requirePayload(engine, jobId, payload, text);
+  if (text !== undefined) {
+    await requirePayload(engine, jobId, payload, text);
+    await checkRoom(engine, { items: 0, bytes: text.length });
+  }
   const changes = Object.entries({
     runAt: runAt && JSON.stringify(checkInstant(runAt, 'runAt')),
     priority: priority && checkInteger(priority, 'priority', ...priorityRange),
@@ -28,6 +31,7 @@ export async function updateItem(
   }).flatMap(([key, text]) => (text === undefined ? [] : `"${key}":${text}`));
   if (changes.length === 0) throw new InvalidInputError('Nothing is to be changed.');
   const [row] = await engine.database.call<{
+    root_id: string;
     type: string;
     priority: number;
     place: number | null;
@@ -35,6 +39,7 @@ export async function updateItem(
   }>('update_item', jobId, position, `{${changes.join()}}`);
   if (row === undefined) throw new Error('update_item returned no row');
   const { type, priority: of, place } = row;
+  if (text !== undefined) engine.effects.touched(row.root_id);
   if (place !== null) engine.lowWater.goBack({ type, priority: of, place });
   if (row.made_ready) engine.effects.ready(new Map([[row.type, 1]]));
 }

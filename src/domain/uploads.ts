@@ -7,11 +7,11 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Database, Queries } from '../db/database.ts';
-import type { Owner } from '../db/fair-queue.ts';
 import { Turns } from '../db/turns.ts';
 import { InvalidInputError } from '../errors.ts';
 import type { S3Store } from '../object-store/s3.ts';
 import { StoreError } from '../object-store/store-error.ts';
+import type { StoredUse, Storer } from './stored.ts';
 
 export interface Upload {
   readonly id: string;
@@ -36,6 +36,8 @@ export interface NewUpload {
   readonly length: number | undefined;
   readonly sha256: Buffer | undefined;
   readonly tenant: string | null;
+  /** Whose it is. */
+  readonly owner: Storer;
 }
 
 /** So much is a part, in bytes: a row, or an object, of which each has its price and its way. */
@@ -64,17 +66,21 @@ export interface UploadsOptions {
   readonly store?: S3Store | undefined;
   /** How long an upload is kept after its last byte, or its last import. */
   readonly lifetimeMs: number;
+  /** What tenants may store; without it, anything. */
+  readonly stored?: StoredUse | undefined;
 }
 
 export class Uploads {
   readonly #database: Database;
   readonly #lifetimeMs: number;
   readonly #store: S3Store | undefined;
+  readonly #stored: StoredUse | undefined;
   readonly #chunkTurns = new Turns(chunksAtOnce);
   readonly #objectTurns = new Turns(objectsAtOnce, { waitMs: objectTurnMs });
 
-  constructor({ database, store, lifetimeMs }: UploadsOptions) {
+  constructor({ database, store, lifetimeMs, stored }: UploadsOptions) {
     this.#database = database;
+    this.#stored = stored;
     this.#store = store;
     this.#lifetimeMs = lifetimeMs;
   }
@@ -84,7 +90,9 @@ export class Uploads {
     return partsInMemory * (this.#store === undefined ? chunkBytes : objectBytes);
   }
 
-  async create({ length, sha256, tenant }: NewUpload): Promise<Upload> {
+  /** @throws StorageLimitError if there is no room for it */
+  async create({ length, sha256, tenant, owner }: NewUpload): Promise<Upload> {
+    await this.#stored?.check(owner, { items: 0, bytes: length ?? 1 });
     const [row] = await this.#database.call<{ create_upload: string }>(
       'create_upload',
       length ?? null,
@@ -96,13 +104,14 @@ export class Uploads {
     return (await this.find(row?.create_upload ?? '')) as Upload;
   }
 
-  async find(id: string): Promise<Upload | undefined> {
+  /** With a tenant only an upload of it. */
+  async find(id: string, tenant: string | null = null): Promise<Upload | undefined> {
     const { rows } = await this.#database.pool.query<Upload>({
       name: 'read_upload',
       text: `select id, length, size, expected_sha256 as "expectedSha256", digest_state as "digestState", sha256,
                created_at as "createdAt", expires_at as "expiresAt", store, tenant
-             from jobtree.upload where id = $1 and removed_at is null`,
-      values: [id],
+             from jobtree.upload where id = $1 and removed_at is null and ($2::text is null or tenant = $2)`,
+      values: [id, tenant],
     });
     return rows[0];
   }
@@ -112,11 +121,15 @@ export class Uploads {
     return store === null ? chunkBytes : objectBytes;
   }
 
-  /** False if these are not the next bytes, or the upload takes none any more. */
+  /**
+   * False if these are not the next bytes, or the upload takes none any more.
+   * @throws StorageLimitError if there is no room for them
+   */
   async append(
     { id, store }: Upload,
     { position, data, digestState, length, owner }: Part,
   ): Promise<boolean> {
+    await this.#stored?.check(owner, { items: 0, bytes: data.length });
     const object = store === null ? null : `${position}-${randomUUID()}`;
     if (object !== null) {
       const isStored = await this.#objectTurns.run(owner, async () => {
@@ -281,7 +294,7 @@ export interface Part {
   /** How large the upload will be; null while that is not known. */
   readonly length: number | null;
   /** Whose they are. */
-  readonly owner: Owner;
+  readonly owner: Storer;
 }
 
 /** Of an object in the store; without a name, how those of the upload begin. */

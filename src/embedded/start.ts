@@ -81,7 +81,9 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const log = join(folder, 'postgres.log');
 
   if (options.create === false && !existsSync(cluster))
-    throw new EmbeddedPostgresError(`There is no embedded Postgres in ${folder}, and no DATABASE_URL.`);
+    throw new EmbeddedPostgresError(
+      `There is no embedded Postgres in ${folder}, and no DATABASE_URL. Run this where \`jobtree start\` has run, or set DATABASE_URL or JOBTREE_DATA_DIR.`,
+    );
   const fresh = await createCluster(binaries, account, cluster, settings.fsync !== 'off');
   checkVersion(cluster, binaries);
   const password = readPassword(cluster);

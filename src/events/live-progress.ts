@@ -1,6 +1,12 @@
 /** The progress of a tree, or of one job of it, as a subscription shows it: the newest state of each job. */
 import { type JobOutcome, worstOutcome } from '../domain/item-state.ts';
-import { type JobProgress, stepsOf, type TreeProgress, toRevision } from '../domain/progress.ts';
+import {
+  type JobProgress,
+  stepsOf,
+  type TreeCounts,
+  type TreeProgress,
+  toRevision,
+} from '../domain/progress.ts';
 import { Live } from './live.ts';
 
 /** Jobs of a tree, all at first and then those that changed. */
@@ -9,6 +15,8 @@ export interface ProgressEvent extends TreeProgress {
   readonly revision: string;
   /** What came of the tree; null until all of its jobs are complete. */
   readonly outcome: JobOutcome | null;
+  /** Of all its jobs. */
+  readonly counts: TreeCounts;
 }
 
 export class LiveProgress extends Live<ProgressEvent> {
@@ -19,8 +27,15 @@ export class LiveProgress extends Live<ProgressEvent> {
   #news = new Map<string, JobProgress>();
   #openJobs = 0;
   #toldOpenJobs = 0;
-  #generations = 0;
-  #steps = 0;
+  readonly #sums = {
+    generations: 0,
+    steps: 0,
+    unsealedJobs: 0,
+    itemCount: 0,
+    succeeded: 0,
+    failed: 0,
+    cancelled: 0,
+  };
 
   constructor(options: {
     rootId: string;
@@ -42,7 +57,7 @@ export class LiveProgress extends Live<ProgressEvent> {
   }
 
   override get revision(): string {
-    return toRevision(this.#generations, this.#steps);
+    return toRevision(this.#sums.generations, this.#sums.steps);
   }
 
   override refresh(): Promise<void> {
@@ -58,8 +73,8 @@ export class LiveProgress extends Live<ProgressEvent> {
     this.#news = new Map();
     for (const job of jobs) {
       const before = this.#told.get(job.jobId);
-      this.#generations += job.generation - (before?.generation ?? 0);
-      this.#steps += stepsOf(job) - (before === undefined ? 0 : stepsOf(before));
+      if (before !== undefined) this.#add(before, -1);
+      this.#add(job, 1);
       this.#told.set(job.jobId, job);
     }
     this.#toldOpenJobs = this.#openJobs;
@@ -70,9 +85,18 @@ export class LiveProgress extends Live<ProgressEvent> {
     this.#onClose(this);
   }
 
+  #add(job: JobProgress, sign: 1 | -1): void {
+    this.#sums.generations += sign * job.generation;
+    this.#sums.steps += sign * stepsOf(job);
+    this.#sums.unsealedJobs += job.sealed ? 0 : sign;
+    for (const count of ['itemCount', 'succeeded', 'failed', 'cancelled'] as const)
+      this.#sums[count] += sign * job[count];
+  }
+
   #event(jobs: JobProgress[]): ProgressEvent {
     const openJobs = this.#toldOpenJobs;
     const outcome = openJobs > 0 ? null : worstOutcome([...this.#told.values()].map((job) => job.outcome));
-    return { root: this.#rootId, openJobs, revision: this.revision, outcome, jobs };
+    const counts = { ...this.#sums, openJobs };
+    return { root: this.#rootId, openJobs, revision: this.revision, outcome, counts, jobs };
   }
 }

@@ -1,5 +1,5 @@
 /**
- * How news reach this server:
+ * How events reach this server:
  *
  *   fold ─NOTIFY─▶ relay (two servers) ─PUBLISH─▶ Redis ─▶ every server
  *            └── without Redis, or while it fails: straight to each server ──┘

@@ -15,7 +15,7 @@ import {
   type Row,
 } from '../domain/file-imports.ts';
 import type { Uploads } from '../domain/uploads.ts';
-import { BusyError } from '../errors.ts';
+import { BusyError, StorageLimitError } from '../errors.ts';
 import { StoreError } from '../object-store/store-error.ts';
 import { checkRows } from './check-rows.ts';
 import type { Split } from './rows.ts';
@@ -71,7 +71,7 @@ export async function importFile(options: ImportFileOptions): Promise<void> {
     };
     await addAll(options, splits(), () => bytesRead());
   } catch (error) {
-    let reason = error;
+    let reason = error instanceof StorageLimitError ? new FileError('STORAGE_LIMIT', error.message) : error;
     if (error instanceof StoreError && !signal.aborted) {
       reason = new FileError('STORE_UNAVAILABLE', error.problem);
       if (await postponeImport(engine, leased, reason as FileError)) throw error;
@@ -101,6 +101,11 @@ async function addAll(
   const note = async (next: ImportNote['next']) => {
     await underWay;
     if (isOver) return;
+    const room =
+      rows.length === 0
+        ? undefined
+        : engine.stored.check({ tenant: leased.tenant }, { items: rows.length, bytes: length });
+    if (room !== undefined) await room;
     const noting = { rows, place, bytesRead: bytesRead(), next };
     rows = [];
     length = 0;

@@ -30,7 +30,7 @@ export type AddItemsInput = {
   /** The job. It must not be sealed. */
   jobId: Scalars['ID']['input'];
   /** Whether these are the last ones: seals the job in the same transaction. Default: false. */
-  seal?: InputMaybe<Scalars['Boolean']['input']>;
+  seal?: Scalars['Boolean']['input'];
   /** The trace that the new items belong to: workers are told it with them. INVALID_INPUT for one that is none. Default: none. */
   traceContext?: InputMaybe<TraceContextInput>;
 };
@@ -44,7 +44,7 @@ export type AddStatus =
   /** It breaks a rule; nothing was added. */
   | 'INVALID';
 
-/** What a key may have of each server: whole numbers from 1 to 1,000,000,000. */
+/** What a key may have of each server: whole numbers from 1 to 1,000,000,000, of what is stored to 10^15. */
 export type ApiKeyLimitsInput = {
   /** WebSockets and event streams at once. */
   connections?: InputMaybe<Scalars['Int']['input']>;
@@ -52,6 +52,10 @@ export type ApiKeyLimitsInput = {
   costPerSecond?: InputMaybe<Scalars['Int']['input']>;
   /** Operations a second, over HTTP and on sockets. */
   requestsPerSecond?: InputMaybe<Scalars['Int']['input']>;
+  /** The same for bytes of payloads, results and uploads. */
+  storedBytes?: InputMaybe<Scalars['Count']['input']>;
+  /** Items that its tenant, or without one everybody, may have stored for it to add more; the limit of the tenant holds, too. */
+  storedItems?: InputMaybe<Scalars['Count']['input']>;
   /** Subscriptions at once. */
   subscriptions?: InputMaybe<Scalars['Int']['input']>;
 };
@@ -101,7 +105,7 @@ export type CallbackInput = {
   /** The name of an endpoint: `putCallbackEndpoint`. INVALID_INPUT if there is none. */
   endpoint: Scalars['String']['input'];
   /** When. For both give two callbacks. Default: TREE. */
-  on?: InputMaybe<CallbackTrigger>;
+  on?: CallbackTrigger;
 };
 
 /** When a callback is made. */
@@ -193,7 +197,7 @@ export type CreateUploadInput = {
 /** What a watch token opens. */
 export type CreateWatchTokenInput = {
   /** For how long it is good, in seconds: 10 to 86,400 (a day). Whoever has it asks for the next one by then. Default: 900. */
-  expiresInSeconds?: InputMaybe<Scalars['Int']['input']>;
+  expiresInSeconds?: Scalars['Int']['input'];
   /** The root of the tree. INVALID_INPUT for another job. */
   jobId: Scalars['ID']['input'];
   /** What it shows. */
@@ -262,7 +266,7 @@ export type DiscardDeadLettersInput = {
   filter: DeadLetterFilter;
 };
 
-/** Every reason for which a request can be refused. */
+/** Every reason for a refusal that is a type, or has a class of its own. `extensions.code` of an error has one of these, or a code of the server as a whole: docs/errors.md lists all. */
 export type ErrorCode =
   /** Another transaction holds what the operation needs. Nothing has changed: try again. */
   | 'BUSY'
@@ -282,6 +286,8 @@ export type ErrorCode =
   | 'NOT_FOUND'
   /** The connection to Postgres was lost before its answer came, so it is not known whether the operation was carried out. */
   | 'OUTCOME_UNKNOWN'
+  /** The tenant would store more items or bytes than it may. Nothing was done. */
+  | 'STORAGE_LIMIT'
   /** The server asks who you are: the request has no key or token, or one that is unknown, revoked or over. */
   | 'UNAUTHENTICATED'
   /** The server can not do it now, mostly since Postgres does not answer. Nothing has changed: try again. */
@@ -302,7 +308,9 @@ export type FailureInput = {
   /** What went wrong, in words: up to 10,000 characters. */
   message: Scalars['String']['input'];
   /** Whether trying again is useless: the item has failed for good. Default: false. */
-  permanent?: InputMaybe<Scalars['Boolean']['input']>;
+  permanent?: Scalars['Boolean']['input'];
+  /** When to try again, in milliseconds from now, instead of after the backoff of the job, and without its jitter: 0 to 2,147,483,647 (24 days). It is a failure all the same: the last attempt is not followed by another one. Not with `permanent`. Default: the backoff. */
+  retryAfterMs?: InputMaybe<Scalars['Int']['input']>;
 };
 
 /** How successes of the parent become items, in the transaction that takes the report. A path is `payload`, `result` or (with `forEach`) `element`, then keys or list positions behind dots: `result.lines.0.amount`. A path to nothing gives null. */
@@ -314,7 +322,7 @@ export type FeedInput = {
   /** The path to the `serializeKey` of the new item: a text of 1 to 255 characters, or a number; null for none. A report in which it leads to anything else is INVALID. Default: no key. */
   serializeKey?: InputMaybe<Scalars['String']['input']>;
   /** Default: SUCCESSES. */
-  source?: InputMaybe<FeedSource>;
+  source?: FeedSource;
 };
 
 /** Where the items of a fed job come from. */
@@ -338,6 +346,8 @@ export type FileErrorCode =
   | 'NOT_DECOMPRESSED'
   /** It is not in the encoding that was named, or not text at all. */
   | 'NOT_TEXT'
+  /** The tenant would store more items or bytes than it may (JOBTREE_TENANT_MAX_STORED_ITEMS, JOBTREE_TENANT_MAX_STORED_BYTES). */
+  | 'STORAGE_LIMIT'
   /** The object store that has the upload does not give it. While the import is WAITING it is tried again, for an hour. */
   | 'STORE_UNAVAILABLE';
 
@@ -416,6 +426,16 @@ export type ItemInput = {
   serializeKey?: InputMaybe<Scalars['String']['input']>;
 };
 
+/** What a worker notes of an item that it has. */
+export type ItemNoteInput = {
+  /** The assignment. */
+  assignmentId: Scalars['ID']['input'];
+  /** All lines of this attempt, up to 50: they stand in place of what it had sent before. Of all attempts the last 50 are kept. Default: those stay. */
+  log?: InputMaybe<Array<LogLineInput>>;
+  /** Up to 500 characters, in place of an earlier note; an empty one removes it. Default: that stays. */
+  note?: InputMaybe<Scalars['String']['input']>;
+};
+
 /** Where an item stands. */
 export type ItemStatus =
   /** It was cancelled before it was done. */
@@ -434,7 +454,7 @@ export type JobFilter = {
   /** Only complete jobs of which this came, whatever came of the jobs below them. */
   outcome?: InputMaybe<JobOutcome>;
   /** Only roots of trees. Default: true. */
-  rootsOnly?: InputMaybe<Scalars['Boolean']['input']>;
+  rootsOnly?: Scalars['Boolean']['input'];
   /** Only trees that the schedule of this name made: 1 to 200 characters. */
   schedule?: InputMaybe<Scalars['String']['input']>;
   /** Only jobs of this status. */
@@ -511,12 +531,22 @@ export type JobOutcome =
 
 /** Where a job stands. */
 export type JobStatus =
-  /** Sealed, and no item is pending. A job completes whether its items succeeded or failed. */
+  /** Complete, and its outcome is CANCELLED. Until then it is WAITING or RUNNING. */
+  | 'CANCELLED'
+  /** Sealed, and no item is pending. A job completes whether its items succeeded or failed: `outcome` says what came of it. */
   | 'COMPLETED'
   /** At least one item was claimed, and the job is not complete. */
   | 'RUNNING'
   /** No item was claimed yet. */
   | 'WAITING';
+
+/** A line of a log. */
+export type LogLineInput = {
+  /** When it was written. */
+  at: Scalars['DateTime']['input'];
+  /** What it says: up to 500 characters. */
+  text: Scalars['String']['input'];
+};
 
 /** What becomes of occurrences that were missed: nobody made their trees within 30 seconds, since no server ran or Postgres was away. */
 export type MissedPolicy =
@@ -583,6 +613,12 @@ export type NoteDeadLettersInput = {
   note?: InputMaybe<Scalars['String']['input']>;
 };
 
+/** What a worker notes of items that it has. */
+export type NoteItemsInput = {
+  /** The notes: 1 to 1,000. */
+  notes: Array<ItemNoteInput>;
+};
+
 /** What an operation does with items. */
 export type OperationKind =
   /** Cancels pending items of jobs that go on. */
@@ -600,6 +636,15 @@ export type OperationStatus =
   | 'FINISHED'
   /** Some server goes on with it. */
   | 'RUNNING';
+
+/** What came of an attempt. */
+export type OutcomeInput =
+  /** The attempt failed. */
+  { failure: FailureInput; snoozeMs?: never; success?: never; }
+  |  /** Not done, and no failure: the item is given back, to be tried again after so many milliseconds, 1,000 to 2,147,483,647 (24 days). It costs no attempt. A repeated one answers STALE. */
+  { failure?: never; snoozeMs: Scalars['Int']['input']; success?: never; }
+  |  /** The item is done. */
+  { failure?: never; snoozeMs?: never; success: SuccessInput; };
 
 /** What becomes of an occurrence while a tree that the schedule made before is not complete. */
 export type OverlapPolicy =
@@ -700,16 +745,12 @@ export type ReplayDeadLettersInput = {
   payload?: InputMaybe<Scalars['JSON']['input']>;
 };
 
-/** The outcome of one attempt: exactly one of `result` and `failure`. */
+/** The outcome of one attempt. */
 export type ReportInput = {
   /** The assignment under which the work was done. */
   assignmentId: Scalars['ID']['input'];
-  /** What went wrong. */
-  failure?: InputMaybe<FailureInput>;
-  /** With a result: new items for fed child jobs, made in the same transaction. Up to 1,000, with those of mappings. */
-  newItems?: InputMaybe<Array<NewItemInput>>;
-  /** What came out: any JSON, null included, up to 1 MB of text (a setting of the server). */
-  result?: InputMaybe<Scalars['JSON']['input']>;
+  /** What came of it. */
+  outcome: OutcomeInput;
 };
 
 /** Outcomes of attempts. */
@@ -885,12 +926,27 @@ export type SkipReason =
   /** 100 others were queued already. */
   | 'QUEUE_FULL';
 
+/** What of it is limited. */
+export type StorageLimit =
+  /** Bytes of payloads and results as JSON text, and of uploads. */
+  | 'BYTES'
+  /** Items, pending and finished. */
+  | 'ITEMS';
+
+/** What came out. */
+export type SuccessInput = {
+  /** New items for fed child jobs, made in the same transaction. Up to 1,000, with those of mappings. Default: none. */
+  newItems?: InputMaybe<Array<NewItemInput>>;
+  /** Any JSON, up to 1 MB of text (a setting of the server). Default: null. */
+  result?: InputMaybe<Scalars['JSON']['input']>;
+};
+
 /** The schedules of an application. */
 export type SyncSchedulesInput = {
   /** Whether schedules that are not named are deleted. Default: false. */
-  deleteOthers?: InputMaybe<Scalars['Boolean']['input']>;
+  deleteOthers?: Scalars['Boolean']['input'];
   /** With `deleteOthers`, only those whose names begin so are deleted: for applications that share a server. Default: any. */
-  prefix?: InputMaybe<Scalars['String']['input']>;
+  prefix?: Scalars['String']['input'];
   /** The schedules: up to 1,000, no name twice. */
   schedules: Array<ScheduleInput>;
 };
@@ -930,11 +986,12 @@ export type CreateJobMutationVariables = Exact<{
 }>;
 
 
-export type CreateJobMutation = { createJob:
+export type CreateJobMutation = { createJob?:
     | { created: boolean, job: { id: string } }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
-   };
+    | { code: ErrorCode, message: string, field?: string | null }
+   | null };
 
 export type AddItemsMutationVariables = Exact<{
   input: AddItemsInput;
@@ -942,147 +999,150 @@ export type AddItemsMutationVariables = Exact<{
 }>;
 
 
-export type AddItemsMutation = { addItems:
+export type AddItemsMutation = { addItems?:
     | { added: number, duplicates: number, invalid: number, entries: Array<{ index?: number, status: AddStatus, itemId?: string | null, error?: { message: string } | null }> }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
-   };
+    | { code: ErrorCode, message: string, field?: string | null }
+   | null };
 
 export type SealJobMutationVariables = Exact<{
   input: SealJobInput;
 }>;
 
 
-export type SealJobMutation = { sealJob:
+export type SealJobMutation = { sealJob?:
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
     | { job: { progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } } }
-   };
+   | null };
 
 export type CancelJobMutationVariables = Exact<{
   input: CancelJobInput;
 }>;
 
 
-export type CancelJobMutation = { cancelJob:
+export type CancelJobMutation = { cancelJob?:
     | { job: { id: string } }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
-   };
+   | null };
 
 export type CancelItemsMutationVariables = Exact<{
   input: CancelItemsInput;
 }>;
 
 
-export type CancelItemsMutation = { cancelItems:
+export type CancelItemsMutation = { cancelItems?:
     | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, finishedAt?: string | null } }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
-   };
+   | null };
 
 export type UpdateItemMutationVariables = Exact<{
   input: UpdateItemInput;
 }>;
 
 
-export type UpdateItemMutation = { updateItem:
+export type UpdateItemMutation = { updateItem?:
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null, reason: NotUpdatableReason }
     | { code: ErrorCode, message: string, field?: string | null }
-    | { item: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string }>, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null } }
-   };
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { item: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, note?: string | null, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string }>, log: Array<{ attempt: number, at: string, text: string }>, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null } }
+   | null };
 
 export type SetRetentionMutationVariables = Exact<{
   input: SetRetentionInput;
 }>;
 
 
-export type SetRetentionMutation = { setRetention:
+export type SetRetentionMutation = { setRetention?:
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
-    | { job: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, feed?: unknown | null, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } } }
-   };
+    | { job: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, feed?: { source: FeedSource, forEach?: string | null, payload?: unknown | null, serializeKey?: string | null } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } } }
+   | null };
 
 export type CreateWatchTokenMutationVariables = Exact<{
   input: CreateWatchTokenInput;
 }>;
 
 
-export type CreateWatchTokenMutation = { createWatchToken:
+export type CreateWatchTokenMutation = { createWatchToken?:
     | { token: string, expiresAt: string }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
-   };
+   | null };
 
 export type RevokeWatchTokensMutationVariables = Exact<{
   input: RevokeWatchTokensInput;
 }>;
 
 
-export type RevokeWatchTokensMutation = { revokeWatchTokens:
+export type RevokeWatchTokensMutation = { revokeWatchTokens?:
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
     | { revokedAt: string }
-   };
+   | null };
 
 export type DeleteJobMutationVariables = Exact<{
   input: DeleteJobInput;
 }>;
 
 
-export type DeleteJobMutation = { deleteJob:
+export type DeleteJobMutation = { deleteJob?:
     | { deleted: boolean }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
-   };
+   | null };
 
 export type ReplayDeadLettersMutationVariables = Exact<{
   input: ReplayDeadLettersInput;
 }>;
 
 
-export type ReplayDeadLettersMutation = { replayDeadLetters:
+export type ReplayDeadLettersMutation = { replayDeadLetters?:
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
     | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, finishedAt?: string | null } }
-   };
+    | { code: ErrorCode, message: string, field?: string | null }
+   | null };
 
 export type DiscardDeadLettersMutationVariables = Exact<{
   input: DiscardDeadLettersInput;
 }>;
 
 
-export type DiscardDeadLettersMutation = { discardDeadLetters:
+export type DiscardDeadLettersMutation = { discardDeadLetters?:
     | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, finishedAt?: string | null } }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
-   };
+   | null };
 
 export type NoteDeadLettersMutationVariables = Exact<{
   input: NoteDeadLettersInput;
 }>;
 
 
-export type NoteDeadLettersMutation = { noteDeadLetters:
+export type NoteDeadLettersMutation = { noteDeadLetters?:
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
     | { group: { id: string } }
-   };
+   | null };
 
 export type CancelOperationMutationVariables = Exact<{
   input: CancelOperationInput;
 }>;
 
 
-export type CancelOperationMutation = { cancelOperation:
+export type CancelOperationMutation = { cancelOperation?:
     | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, finishedAt?: string | null } }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
-   };
+   | null };
 
 export type OperationQueryVariables = Exact<{
   id: Scalars['ID']['input'];
@@ -1109,7 +1169,7 @@ export type DeadLetterGroupQueryVariables = Exact<{
 
 
 export type DeadLetterGroupQuery = { node?:
-    | { id: string, type: string, code: string, pattern: string, count: number, firstAt: string, lastAt: string, note?: string | null, notedAt?: string | null, items: Array<{ id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, job: { id: string, type: string }, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string }>, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null }> }
+    | { id: string, type: string, code: string, pattern: string, count: number, firstAt: string, lastAt: string, note?: string | null, notedAt?: string | null, items: Array<{ id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, note?: string | null, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, job: { id: string, type: string }, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string }>, log: Array<{ attempt: number, at: string, text: string }>, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null }> }
     | Record<PropertyKey, never>
    | null };
 
@@ -1140,16 +1200,24 @@ export type OperationFieldsFragment = { id: string, kind: OperationKind, status:
 
 export type ProgressFieldsFragment = { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number };
 
-export type JobFieldsFragment = { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, feed?: unknown | null, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } };
+export type JobFieldsFragment = { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, feed?: { source: FeedSource, forEach?: string | null, payload?: unknown | null, serializeKey?: string | null } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } };
 
-export type ItemFieldsFragment = { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string }>, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null };
+export type ItemFieldsFragment = { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, note?: string | null, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string }>, log: Array<{ attempt: number, at: string, text: string }>, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null };
 
 export type JobQueryVariables = Exact<{
   id: Scalars['ID']['input'];
 }>;
 
 
-export type JobQuery = { job?: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, feed?: unknown | null, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, children: Array<{ id: string }>, after: Array<{ id: string }>, callbacks: Array<{ endpoint: string, on: CallbackTrigger }>, deletion?: { requestedAt: string, reaped: boolean, itemCount: number, deletedItems: number } | null, import?: { status: FileImportStatus, uploadId: string, format: FileFormat, size: number, bytesRead: number, items: number, badLines: number, startedAt?: string | null, finishedAt?: string | null, error?: { code: FileErrorCode, message: string } | null } | null, root: { id: string }, parent?: { id: string } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } } | null };
+export type JobQuery = { job?: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, treeProgress?: { revision: string, openJobs: number, complete: boolean, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number } | null, children: Array<{ id: string }>, after: Array<{ id: string }>, callbacks: Array<{ endpoint: string, on: CallbackTrigger }>, deletion?: { requestedAt: string, reaped: boolean, itemCount: number, deletedItems: number } | null, import?: { status: FileImportStatus, uploadId: string, format: FileFormat, size: number, bytesRead: number, items: number, badLines: number, startedAt?: string | null, finishedAt?: string | null, error?: { code: FileErrorCode, message: string } | null } | null, root: { id: string }, parent?: { id: string } | null, feed?: { source: FeedSource, forEach?: string | null, payload?: unknown | null, serializeKey?: string | null } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } } | null };
+
+export type JobByDedupeKeyQueryVariables = Exact<{
+  type: Scalars['String']['input'];
+  dedupeKey: Scalars['String']['input'];
+}>;
+
+
+export type JobByDedupeKeyQuery = { jobByDedupeKey?: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, feed?: { source: FeedSource, forEach?: string | null, payload?: unknown | null, serializeKey?: string | null } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } } | null };
 
 export type JobsQueryVariables = Exact<{
   filter?: InputMaybe<JobFilter>;
@@ -1159,7 +1227,7 @@ export type JobsQueryVariables = Exact<{
 }>;
 
 
-export type JobsQuery = { jobs: { edges: Array<{ node: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, feed?: unknown | null, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } };
+export type JobsQuery = { jobs: { edges: Array<{ node: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, feed?: { source: FeedSource, forEach?: string | null, payload?: unknown | null, serializeKey?: string | null } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } };
 
 export type ItemsQueryVariables = Exact<{
   jobId: Scalars['ID']['input'];
@@ -1169,7 +1237,7 @@ export type ItemsQueryVariables = Exact<{
 }>;
 
 
-export type ItemsQuery = { job?: { items: { edges: Array<{ node: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string }>, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } } | null };
+export type ItemsQuery = { job?: { items: { edges: Array<{ node: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, note?: string | null, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string }>, log: Array<{ attempt: number, at: string, text: string }>, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } } | null };
 
 export type ResultsQueryVariables = Exact<{
   jobId: Scalars['ID']['input'];
@@ -1202,97 +1270,98 @@ export type PutScheduleMutationVariables = Exact<{
 }>;
 
 
-export type PutScheduleMutation = { putSchedule:
+export type PutScheduleMutation = { putSchedule?:
     | { code: ErrorCode, message: string, field?: string | null }
     | { created: boolean, changed: boolean, schedule: { name: string, cron?: string | null, timeZone?: string | null, everyMs?: number | null, startAt?: string | null, missed: MissedPolicy, overlap: OverlapPolicy, template?: unknown | null, createdAt: string, changedAt: string, pausedAt?: string | null, nextAt?: string | null, nextOccurrences: Array<string>, queued: Array<string>, lastOccurrenceAt?: string | null, behindMs: number, lastJob?: { id: string, progress: { status: JobStatus } } | null, lastSkip?: { at: string, reason: SkipReason } | null, lastFailure?: { at: string, message: string } | null } }
-   };
+   | null };
 
 export type SyncSchedulesMutationVariables = Exact<{
   input: SyncSchedulesInput;
 }>;
 
 
-export type SyncSchedulesMutation = { syncSchedules:
+export type SyncSchedulesMutation = { syncSchedules?:
     | { code: ErrorCode, message: string, field?: string | null }
     | { created: Array<string>, changed: Array<string>, deleted: Array<string> }
-   };
+   | null };
 
 export type PauseScheduleMutationVariables = Exact<{
   input: PauseScheduleInput;
 }>;
 
 
-export type PauseScheduleMutation = { pauseSchedule:
+export type PauseScheduleMutation = { pauseSchedule?:
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
     | { schedule: { name: string, cron?: string | null, timeZone?: string | null, everyMs?: number | null, startAt?: string | null, missed: MissedPolicy, overlap: OverlapPolicy, template?: unknown | null, createdAt: string, changedAt: string, pausedAt?: string | null, nextAt?: string | null, nextOccurrences: Array<string>, queued: Array<string>, lastOccurrenceAt?: string | null, behindMs: number, lastJob?: { id: string, progress: { status: JobStatus } } | null, lastSkip?: { at: string, reason: SkipReason } | null, lastFailure?: { at: string, message: string } | null } }
-   };
+   | null };
 
 export type ResumeScheduleMutationVariables = Exact<{
   input: ResumeScheduleInput;
 }>;
 
 
-export type ResumeScheduleMutation = { resumeSchedule:
+export type ResumeScheduleMutation = { resumeSchedule?:
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
     | { schedule: { name: string, cron?: string | null, timeZone?: string | null, everyMs?: number | null, startAt?: string | null, missed: MissedPolicy, overlap: OverlapPolicy, template?: unknown | null, createdAt: string, changedAt: string, pausedAt?: string | null, nextAt?: string | null, nextOccurrences: Array<string>, queued: Array<string>, lastOccurrenceAt?: string | null, behindMs: number, lastJob?: { id: string, progress: { status: JobStatus } } | null, lastSkip?: { at: string, reason: SkipReason } | null, lastFailure?: { at: string, message: string } | null } }
-   };
+   | null };
 
 export type RunScheduleMutationVariables = Exact<{
   input: RunScheduleInput;
 }>;
 
 
-export type RunScheduleMutation = { runSchedule:
+export type RunScheduleMutation = { runSchedule?:
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
     | { job: { id: string } }
-   };
+    | { code: ErrorCode, message: string, field?: string | null }
+   | null };
 
 export type SkipOccurrenceMutationVariables = Exact<{
   input: SkipOccurrenceInput;
 }>;
 
 
-export type SkipOccurrenceMutation = { skipOccurrence:
+export type SkipOccurrenceMutation = { skipOccurrence?:
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
     | { skipped?: string | null, schedule: { name: string, cron?: string | null, timeZone?: string | null, everyMs?: number | null, startAt?: string | null, missed: MissedPolicy, overlap: OverlapPolicy, template?: unknown | null, createdAt: string, changedAt: string, pausedAt?: string | null, nextAt?: string | null, nextOccurrences: Array<string>, queued: Array<string>, lastOccurrenceAt?: string | null, behindMs: number, lastJob?: { id: string, progress: { status: JobStatus } } | null, lastSkip?: { at: string, reason: SkipReason } | null, lastFailure?: { at: string, message: string } | null } }
-   };
+   | null };
 
 export type DeleteScheduleMutationVariables = Exact<{
   input: DeleteScheduleInput;
 }>;
 
 
-export type DeleteScheduleMutation = { deleteSchedule:
+export type DeleteScheduleMutation = { deleteSchedule?:
     | { name: string }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
-   };
+   | null };
 
 export type ClaimItemMutationVariables = Exact<{
   input: ClaimItemInput;
 }>;
 
 
-export type ClaimItemMutation = { claimItem:
-    | { assignment: { id: string, itemId: string, jobId: string, type: string, attempt: number, payload?: unknown | null, heartbeatIntervalMs: number } }
+export type ClaimItemMutation = { claimItem?:
+    | { assignment: { id: string, itemId: string, jobId: string, type: string, attempt: number, lastAttempt: boolean, payload?: unknown | null, heartbeatIntervalMs: number } }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null, reason: NotClaimableReason }
     | { code: ErrorCode, message: string, field?: string | null }
-   };
+   | null };
 
 export type ExchangeMutationVariables = Exact<{
   input: ExchangeInput;
 }>;
 
 
-export type ExchangeMutation = { exchange:
-    | { limitedTypes: Array<string>, reported: { entries: Array<{ index: number, status: ReportStatus, retryAt?: string | null, error?: { message: string, field?: string | null } | null }> }, assignments: Array<{ id: string, itemId: string, jobId: string, type: string, attempt: number, payload?: unknown | null, heartbeatIntervalMs: number }>, claimError?: { code: ErrorCode, message: string, field?: string | null } | null }
+export type ExchangeMutation = { exchange?:
+    | { limitedTypes: Array<string>, reported: { entries: Array<{ index: number, status: ReportStatus, retryAt?: string | null, error?: { message: string, field?: string | null } | null }> }, assignments: Array<{ id: string, itemId: string, jobId: string, type: string, attempt: number, lastAttempt: boolean, payload?: unknown | null, heartbeatIntervalMs: number }>, claimError?: { code: ErrorCode, message: string, field?: string | null } | null }
     | { code: ErrorCode, message: string, field?: string | null }
-   };
+   | null };
 
 export type ExchangePartsMutationVariables = Exact<{
   reports?: InputMaybe<ReportOutcomesInput>;
@@ -1301,19 +1370,24 @@ export type ExchangePartsMutationVariables = Exact<{
   withReleases: Scalars['Boolean']['input'];
   claims?: InputMaybe<ClaimItemsInput>;
   withClaims: Scalars['Boolean']['input'];
+  notes?: InputMaybe<NoteItemsInput>;
+  withNotes?: InputMaybe<Scalars['Boolean']['input']>;
 }>;
 
 
-export type ExchangePartsMutation = { reportOutcomes?:
+export type ExchangePartsMutation = { noteItems?:
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { noted: number }
+   | null, reportOutcomes?:
     | { code: ErrorCode, message: string, field?: string | null }
     | { entries: Array<{ index: number, status: ReportStatus, retryAt?: string | null, error?: { message: string, field?: string | null } | null }> }
-  , releaseAssignments?:
+   | null, releaseAssignments?:
     | { code: ErrorCode, message: string, field?: string | null }
     | { entries: Array<{ status: ReleaseStatus, error?: { message: string } | null }> }
-  , claimItems?:
-    | { limitedTypes: Array<string>, assignments: Array<{ id: string, itemId: string, jobId: string, type: string, attempt: number, payload?: unknown | null, heartbeatIntervalMs: number }> }
+   | null, claimItems?:
+    | { limitedTypes: Array<string>, assignments: Array<{ id: string, itemId: string, jobId: string, type: string, attempt: number, lastAttempt: boolean, payload?: unknown | null, heartbeatIntervalMs: number }> }
     | { code: ErrorCode, message: string, field?: string | null }
-   };
+   | null };
 
 export type QueueFieldsFragment = { type: string, ready: number, scheduled: number, waiting: number, blocked: number, running: number, oldestReadyMs?: number | null, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, alertedAt?: string | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null, deadLetterAlert?: { endpoint: string, count: number, intervalMs: number } | null };
 
@@ -1322,10 +1396,10 @@ export type SetQueueMutationVariables = Exact<{
 }>;
 
 
-export type SetQueueMutation = { setQueue:
+export type SetQueueMutation = { setQueue?:
     | { code: ErrorCode, message: string, field?: string | null }
     | { queue: { type: string, ready: number, scheduled: number, waiting: number, blocked: number, running: number, oldestReadyMs?: number | null, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, alertedAt?: string | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null, deadLetterAlert?: { endpoint: string, count: number, intervalMs: number } | null } }
-   };
+   | null };
 
 export type QueueQueryVariables = Exact<{
   type: Scalars['String']['input'];
@@ -1360,20 +1434,20 @@ export type PutTypeSchemaMutationVariables = Exact<{
 }>;
 
 
-export type PutTypeSchemaMutation = { putTypeSchema:
+export type PutTypeSchemaMutation = { putTypeSchema?:
     | { code: ErrorCode, message: string, field?: string | null }
     | { created: boolean }
-   };
+   | null };
 
 export type DeleteTypeSchemaMutationVariables = Exact<{
   input: DeleteTypeSchemaInput;
 }>;
 
 
-export type DeleteTypeSchemaMutation = { deleteTypeSchema:
+export type DeleteTypeSchemaMutation = { deleteTypeSchema?:
     | { deleted: boolean }
     | { code: ErrorCode, message: string, field?: string | null }
-   };
+   | null };
 
 export type QueueFiguresQueryVariables = Exact<{
   types?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
@@ -1413,43 +1487,43 @@ export type PutCallbackEndpointMutationVariables = Exact<{
 }>;
 
 
-export type PutCallbackEndpointMutation = { putCallbackEndpoint:
+export type PutCallbackEndpointMutation = { putCallbackEndpoint?:
     | { code: ErrorCode, message: string, field?: string | null }
     | { secret?: string | null, endpoint: { name: string, url: string, createdAt: string, previousSecretUntil?: string | null, goneAt?: string | null } }
-   };
+   | null };
 
 export type RotateCallbackSecretMutationVariables = Exact<{
   input: RotateCallbackSecretInput;
 }>;
 
 
-export type RotateCallbackSecretMutation = { rotateCallbackSecret:
+export type RotateCallbackSecretMutation = { rotateCallbackSecret?:
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
     | { secret: string, endpoint: { name: string, url: string, createdAt: string, previousSecretUntil?: string | null, goneAt?: string | null } }
-   };
+   | null };
 
 export type DeleteCallbackEndpointMutationVariables = Exact<{
   input: DeleteCallbackEndpointInput;
 }>;
 
 
-export type DeleteCallbackEndpointMutation = { deleteCallbackEndpoint:
+export type DeleteCallbackEndpointMutation = { deleteCallbackEndpoint?:
     | { name: string }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
-   };
+   | null };
 
 export type RetryCallbackDeliveryMutationVariables = Exact<{
   input: RetryCallbackDeliveryInput;
 }>;
 
 
-export type RetryCallbackDeliveryMutation = { retryCallbackDelivery:
+export type RetryCallbackDeliveryMutation = { retryCallbackDelivery?:
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
     | { delivery: { id: string, messageId: string, endpoint: string, event: CallbackEvent, status: CallbackDeliveryStatus, rootId?: string | null, body: unknown, createdAt: string, dueAt?: string | null, deliveredAt?: string | null, failedAt?: string | null, attemptCount: number, attempts: Array<{ at: string, tookMs?: number | null, statusCode?: number | null, error?: string | null }> } }
-   };
+   | null };
 
 export type CallbackEndpointsQueryVariables = Exact<{
   first?: InputMaybe<Scalars['Int']['input']>;
@@ -1500,10 +1574,24 @@ export type HeartbeatMutationVariables = Exact<{
 }>;
 
 
-export type HeartbeatMutation = { heartbeat:
+export type HeartbeatMutation = { heartbeat?:
     | { entries: Array<{ status: HeartbeatStatus, error?: { message: string } | null }> }
     | { code: ErrorCode, message: string, field?: string | null }
-   };
+   | null };
+
+export type HeartbeatWithNotesMutationVariables = Exact<{
+  input: HeartbeatInput;
+  notes: NoteItemsInput;
+}>;
+
+
+export type HeartbeatWithNotesMutation = { heartbeat?:
+    | { entries: Array<{ status: HeartbeatStatus, error?: { message: string } | null }> }
+    | { code: ErrorCode, message: string, field?: string | null }
+   | null, noteItems?:
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { noted: number }
+   | null };
 
 export type JobProgressSubscriptionVariables = Exact<{
   jobId: Scalars['ID']['input'];
@@ -1519,7 +1607,7 @@ export type JobTreeProgressSubscriptionVariables = Exact<{
 }>;
 
 
-export type JobTreeProgressSubscription = { jobTreeProgress: { rootId: string, revision: string, openJobs: number, complete: boolean, outcome?: JobOutcome | null, jobs: Array<{ jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number }> } };
+export type JobTreeProgressSubscription = { jobTreeProgress: { rootId: string, revision: string, openJobs: number, complete: boolean, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, jobs: Array<{ jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number }> } };
 
 export type OperationProgressSubscriptionVariables = Exact<{
   operationId: Scalars['ID']['input'];
@@ -1607,7 +1695,12 @@ export const JobFields = /*#__PURE__*/ new TypedDocumentString(`
   toleratedFailurePercentage
   serializeOnFailure
   finalStage
-  feed
+  feed {
+    source
+    forEach
+    payload
+    serializeKey
+  }
   waitsForJobs
   createdAt
   sealedAt
@@ -1658,6 +1751,12 @@ export const ItemFields = /*#__PURE__*/ new TypedDocumentString(`
     message
     worker
     at
+  }
+  note
+  log {
+    attempt
+    at
+    text
   }
   priority
   runAt
@@ -1782,7 +1881,7 @@ export const CreateJob = /*#__PURE__*/ new TypedDocumentString(`
         id
       }
     }
-    ... on Error {
+    ... on UserError {
       code
       message
       field
@@ -1806,7 +1905,7 @@ export const AddItems = /*#__PURE__*/ new TypedDocumentString(`
         }
       }
     }
-    ... on Error {
+    ... on UserError {
       code
       message
       field
@@ -1824,7 +1923,7 @@ export const SealJob = /*#__PURE__*/ new TypedDocumentString(`
         }
       }
     }
-    ... on Error {
+    ... on UserError {
       code
       message
       field
@@ -1857,7 +1956,7 @@ export const CancelJob = /*#__PURE__*/ new TypedDocumentString(`
         id
       }
     }
-    ... on Error {
+    ... on UserError {
       code
       message
       field
@@ -1873,7 +1972,7 @@ export const CancelItems = /*#__PURE__*/ new TypedDocumentString(`
         ...OperationFields
       }
     }
-    ... on Error {
+    ... on UserError {
       code
       message
       field
@@ -1897,7 +1996,7 @@ export const UpdateItem = /*#__PURE__*/ new TypedDocumentString(`
         ...ItemFields
       }
     }
-    ... on Error {
+    ... on UserError {
       code
       message
       field
@@ -1919,6 +2018,12 @@ export const UpdateItem = /*#__PURE__*/ new TypedDocumentString(`
     message
     worker
     at
+  }
+  note
+  log {
+    attempt
+    at
+    text
   }
   priority
   runAt
@@ -1947,7 +2052,7 @@ export const SetRetention = /*#__PURE__*/ new TypedDocumentString(`
         ...JobFields
       }
     }
-    ... on Error {
+    ... on UserError {
       code
       message
       field
@@ -1993,7 +2098,12 @@ fragment JobFields on Job {
   toleratedFailurePercentage
   serializeOnFailure
   finalStage
-  feed
+  feed {
+    source
+    forEach
+    payload
+    serializeKey
+  }
   waitsForJobs
   createdAt
   sealedAt
@@ -2020,7 +2130,7 @@ export const CreateWatchToken = /*#__PURE__*/ new TypedDocumentString(`
       token
       expiresAt
     }
-    ... on Error {
+    ... on UserError {
       code
       message
       field
@@ -2034,7 +2144,7 @@ export const RevokeWatchTokens = /*#__PURE__*/ new TypedDocumentString(`
     ... on RevokeWatchTokensPayload {
       revokedAt
     }
-    ... on Error {
+    ... on UserError {
       code
       message
       field
@@ -2048,7 +2158,7 @@ export const DeleteJob = /*#__PURE__*/ new TypedDocumentString(`
     ... on DeleteJobPayload {
       deleted
     }
-    ... on Error {
+    ... on UserError {
       code
       message
       field
@@ -2064,7 +2174,7 @@ export const ReplayDeadLetters = /*#__PURE__*/ new TypedDocumentString(`
         ...OperationFields
       }
     }
-    ... on Error {
+    ... on UserError {
       code
       message
       field
@@ -2088,7 +2198,7 @@ export const DiscardDeadLetters = /*#__PURE__*/ new TypedDocumentString(`
         ...OperationFields
       }
     }
-    ... on Error {
+    ... on UserError {
       code
       message
       field
@@ -2112,7 +2222,7 @@ export const NoteDeadLetters = /*#__PURE__*/ new TypedDocumentString(`
         id
       }
     }
-    ... on Error {
+    ... on UserError {
       code
       message
       field
@@ -2128,7 +2238,7 @@ export const CancelOperation = /*#__PURE__*/ new TypedDocumentString(`
         ...OperationFields
       }
     }
-    ... on Error {
+    ... on UserError {
       code
       message
       field
@@ -2218,6 +2328,12 @@ export const DeadLetterGroup = /*#__PURE__*/ new TypedDocumentString(`
     worker
     at
   }
+  note
+  log {
+    attempt
+    at
+    text
+  }
   priority
   runAt
   retryAt
@@ -2269,6 +2385,18 @@ export const Job = /*#__PURE__*/ new TypedDocumentString(`
     query Job($id: ID!) {
   job(id: $id) {
     ...JobFields
+    treeProgress {
+      revision
+      openJobs
+      complete
+      outcome
+      percent
+      itemCount
+      itemProgress
+      succeeded
+      failed
+      cancelled
+    }
     children {
       id
     }
@@ -2341,7 +2469,12 @@ fragment JobFields on Job {
   toleratedFailurePercentage
   serializeOnFailure
   finalStage
-  feed
+  feed {
+    source
+    forEach
+    payload
+    serializeKey
+  }
   waitsForJobs
   createdAt
   sealedAt
@@ -2361,6 +2494,76 @@ fragment JobFields on Job {
     ...ProgressFields
   }
 }`) as unknown as TypedDocumentString<JobQuery, JobQueryVariables>;
+export const JobByDedupeKey = /*#__PURE__*/ new TypedDocumentString(`
+    query JobByDedupeKey($type: String!, $dedupeKey: String!) {
+  jobByDedupeKey(type: $type, dedupeKey: $dedupeKey) {
+    ...JobFields
+  }
+}
+    fragment ProgressFields on JobProgress {
+  jobId
+  status
+  message
+  itemCount
+  itemProgress
+  succeeded
+  failed
+  cancelled
+  percent
+  sealed
+  revision
+  startedAt
+  completedAt
+  outcome
+  cancelReason
+  completions
+}
+fragment JobFields on Job {
+  id
+  type
+  root {
+    id
+  }
+  parent {
+    id
+  }
+  depth
+  dedupeKey
+  priority
+  runAt
+  maxFailuresPerItem
+  backoffMs
+  backoffJitter
+  heartbeatIntervalMs
+  toleratedFailureCount
+  toleratedFailurePercentage
+  serializeOnFailure
+  finalStage
+  feed {
+    source
+    forEach
+    payload
+    serializeKey
+  }
+  waitsForJobs
+  createdAt
+  sealedAt
+  failedAt
+  cancelledAt
+  cancelReason
+  retentionSeconds
+  reapAt
+  idleExpirySeconds
+  idleSince
+  occurrence {
+    schedule
+    at
+  }
+  treeOutcome
+  progress {
+    ...ProgressFields
+  }
+}`) as unknown as TypedDocumentString<JobByDedupeKeyQuery, JobByDedupeKeyQueryVariables>;
 export const Jobs = /*#__PURE__*/ new TypedDocumentString(`
     query Jobs($filter: JobFilter, $order: JobOrder, $first: Int, $after: String) {
   jobs(filter: $filter, order: $order, first: $first, after: $after) {
@@ -2414,7 +2617,12 @@ fragment JobFields on Job {
   toleratedFailurePercentage
   serializeOnFailure
   finalStage
-  feed
+  feed {
+    source
+    forEach
+    payload
+    serializeKey
+  }
   waitsForJobs
   createdAt
   sealedAt
@@ -2462,6 +2670,12 @@ export const Items = /*#__PURE__*/ new TypedDocumentString(`
     message
     worker
     at
+  }
+  note
+  log {
+    attempt
+    at
+    text
   }
   priority
   runAt
@@ -2595,7 +2809,7 @@ export const PutSchedule = /*#__PURE__*/ new TypedDocumentString(`
         ...ScheduleFields
       }
     }
-    ... on Error {
+    ... on UserError {
       code
       message
       field
@@ -2642,7 +2856,7 @@ export const SyncSchedules = /*#__PURE__*/ new TypedDocumentString(`
       changed
       deleted
     }
-    ... on Error {
+    ... on UserError {
       code
       message
       field
@@ -2658,7 +2872,7 @@ export const PauseSchedule = /*#__PURE__*/ new TypedDocumentString(`
         ...ScheduleFields
       }
     }
-    ... on Error {
+    ... on UserError {
       code
       message
       field
@@ -2705,7 +2919,7 @@ export const ResumeSchedule = /*#__PURE__*/ new TypedDocumentString(`
         ...ScheduleFields
       }
     }
-    ... on Error {
+    ... on UserError {
       code
       message
       field
@@ -2752,7 +2966,7 @@ export const RunSchedule = /*#__PURE__*/ new TypedDocumentString(`
         id
       }
     }
-    ... on Error {
+    ... on UserError {
       code
       message
       field
@@ -2769,7 +2983,7 @@ export const SkipOccurrence = /*#__PURE__*/ new TypedDocumentString(`
         ...ScheduleFields
       }
     }
-    ... on Error {
+    ... on UserError {
       code
       message
       field
@@ -2814,7 +3028,7 @@ export const DeleteSchedule = /*#__PURE__*/ new TypedDocumentString(`
     ... on DeleteSchedulePayload {
       name
     }
-    ... on Error {
+    ... on UserError {
       code
       message
       field
@@ -2832,11 +3046,12 @@ export const ClaimItem = /*#__PURE__*/ new TypedDocumentString(`
         jobId
         type
         attempt
+        lastAttempt
         payload
         heartbeatIntervalMs
       }
     }
-    ... on Error {
+    ... on UserError {
       code
       message
       field
@@ -2868,6 +3083,7 @@ export const Exchange = /*#__PURE__*/ new TypedDocumentString(`
         jobId
         type
         attempt
+        lastAttempt
         payload
         heartbeatIntervalMs
       }
@@ -2878,7 +3094,7 @@ export const Exchange = /*#__PURE__*/ new TypedDocumentString(`
         field
       }
     }
-    ... on Error {
+    ... on UserError {
       code
       message
       field
@@ -2887,7 +3103,17 @@ export const Exchange = /*#__PURE__*/ new TypedDocumentString(`
 }
     `) as unknown as TypedDocumentString<ExchangeMutation, ExchangeMutationVariables>;
 export const ExchangeParts = /*#__PURE__*/ new TypedDocumentString(`
-    mutation ExchangeParts($reports: ReportOutcomesInput = {reports: []}, $withReports: Boolean!, $releases: ReleaseAssignmentsInput = {assignmentIds: []}, $withReleases: Boolean!, $claims: ClaimItemsInput = {worker: "", requests: []}, $withClaims: Boolean!) {
+    mutation ExchangeParts($reports: ReportOutcomesInput = {reports: []}, $withReports: Boolean!, $releases: ReleaseAssignmentsInput = {assignmentIds: []}, $withReleases: Boolean!, $claims: ClaimItemsInput = {worker: "", requests: []}, $withClaims: Boolean!, $notes: NoteItemsInput = {notes: []}, $withNotes: Boolean = false) {
+  noteItems(input: $notes) @include(if: $withNotes) {
+    ... on NoteItemsPayload {
+      noted
+    }
+    ... on UserError {
+      code
+      message
+      field
+    }
+  }
   reportOutcomes(input: $reports) @include(if: $withReports) {
     ... on ReportOutcomesPayload {
       entries(all: false) {
@@ -2900,7 +3126,7 @@ export const ExchangeParts = /*#__PURE__*/ new TypedDocumentString(`
         }
       }
     }
-    ... on Error {
+    ... on UserError {
       code
       message
       field
@@ -2915,7 +3141,7 @@ export const ExchangeParts = /*#__PURE__*/ new TypedDocumentString(`
         }
       }
     }
-    ... on Error {
+    ... on UserError {
       code
       message
       field
@@ -2929,12 +3155,13 @@ export const ExchangeParts = /*#__PURE__*/ new TypedDocumentString(`
         jobId
         type
         attempt
+        lastAttempt
         payload
         heartbeatIntervalMs
       }
       limitedTypes
     }
-    ... on Error {
+    ... on UserError {
       code
       message
       field
@@ -2950,7 +3177,7 @@ export const SetQueue = /*#__PURE__*/ new TypedDocumentString(`
         ...QueueFields
       }
     }
-    ... on Error {
+    ... on UserError {
       code
       message
       field
@@ -3072,7 +3299,7 @@ export const PutTypeSchema = /*#__PURE__*/ new TypedDocumentString(`
     ... on PutTypeSchemaPayload {
       created
     }
-    ... on Error {
+    ... on UserError {
       code
       message
       field
@@ -3086,7 +3313,7 @@ export const DeleteTypeSchema = /*#__PURE__*/ new TypedDocumentString(`
     ... on DeleteTypeSchemaPayload {
       deleted
     }
-    ... on Error {
+    ... on UserError {
       code
       message
       field
@@ -3191,7 +3418,7 @@ export const PutCallbackEndpoint = /*#__PURE__*/ new TypedDocumentString(`
         ...EndpointFields
       }
     }
-    ... on Error {
+    ... on UserError {
       code
       message
       field
@@ -3214,7 +3441,7 @@ export const RotateCallbackSecret = /*#__PURE__*/ new TypedDocumentString(`
         ...EndpointFields
       }
     }
-    ... on Error {
+    ... on UserError {
       code
       message
       field
@@ -3234,7 +3461,7 @@ export const DeleteCallbackEndpoint = /*#__PURE__*/ new TypedDocumentString(`
     ... on DeleteCallbackEndpointPayload {
       name
     }
-    ... on Error {
+    ... on UserError {
       code
       message
       field
@@ -3250,7 +3477,7 @@ export const RetryCallbackDelivery = /*#__PURE__*/ new TypedDocumentString(`
         ...DeliveryFields
       }
     }
-    ... on Error {
+    ... on UserError {
       code
       message
       field
@@ -3404,7 +3631,7 @@ export const Heartbeat = /*#__PURE__*/ new TypedDocumentString(`
         }
       }
     }
-    ... on Error {
+    ... on UserError {
       code
       message
       field
@@ -3412,6 +3639,35 @@ export const Heartbeat = /*#__PURE__*/ new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<HeartbeatMutation, HeartbeatMutationVariables>;
+export const HeartbeatWithNotes = /*#__PURE__*/ new TypedDocumentString(`
+    mutation HeartbeatWithNotes($input: HeartbeatInput!, $notes: NoteItemsInput!) {
+  heartbeat(input: $input) {
+    ... on HeartbeatPayload {
+      entries {
+        status
+        error {
+          message
+        }
+      }
+    }
+    ... on UserError {
+      code
+      message
+      field
+    }
+  }
+  noteItems(input: $notes) {
+    ... on NoteItemsPayload {
+      noted
+    }
+    ... on UserError {
+      code
+      message
+      field
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<HeartbeatWithNotesMutation, HeartbeatWithNotesMutationVariables>;
 export const JobProgress = /*#__PURE__*/ new TypedDocumentString(`
     subscription JobProgress($jobId: ID!, $sinceRevision: String) {
   jobProgress(jobId: $jobId, sinceRevision: $sinceRevision) {
@@ -3444,6 +3700,12 @@ export const JobTreeProgress = /*#__PURE__*/ new TypedDocumentString(`
     openJobs
     complete
     outcome
+    percent
+    itemCount
+    itemProgress
+    succeeded
+    failed
+    cancelled
     jobs {
       ...ProgressFields
     }

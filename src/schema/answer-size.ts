@@ -1,5 +1,5 @@
 /**
- * How large an answer may be. Payloads, results and failures are what makes one large, so those of a page are measured in
+ * How large an answer may be. Payloads, results, failures and logs are what makes one large, so those of a page are measured in
  * Postgres before they are read; all pages of an operation count together.
  */
 import { createContextCache } from '@pothos/core';
@@ -57,7 +57,7 @@ export async function takesPart(
   );
 }
 
-const none: ItemParts = { payload: 0, result: 0, failures: 0 };
+const none: ItemParts = { payload: 0, result: 0, failures: 0, log: 0 };
 
 /**
  * Refuses what is selected of these items if it is too large for the answer. One item alone is never too large, or there
@@ -72,7 +72,7 @@ export async function checkAnswerSize(
   if (items.length === 0 || Object.values(parts).every((times) => times === 0)) return [];
   const sizes = await readItemSizes(context.engine.database, items, parts);
   const answer = taken(context);
-  for (const part of ['payload', 'result', 'failures'] as const) {
+  for (const part of ['payload', 'result', 'failures', 'log'] as const) {
     if (parts[part] > 0) for (const item of items) answer.parts.add(`${part} ${itemIdOf(item)}`);
   }
   const before = answer.bytes;
@@ -90,7 +90,7 @@ export async function checkAnswerSize(
   const others = before === 0 ? '' : `, beside ${before.toLocaleString('en')} of others`;
   throw limitExceeded(
     'bytes',
-    `The payloads, results and failures of these ${sizes.length.toLocaleString('en')} items have ${bytes} bytes${others}; ask for fewer with \`first\`: the first ${fits.toLocaleString('en')} fit`,
+    `The payloads, results, failures and logs of these ${sizes.length.toLocaleString('en')} items have ${bytes} bytes${others}; ask for fewer with \`first\`: the first ${fits.toLocaleString('en')} fit`,
     context.maxAnswerBytes,
   );
 }
@@ -154,12 +154,17 @@ const ways = new Set(['nodes', 'edges', 'node', 'item', 'assignment', 'assignmen
 
 /** How many times the answer has each part of an item: under aliases a part can be in it more than once. */
 function selectedParts(info: GraphQLResolveInfo): ItemParts {
-  const found = { payload: new Set<string>(), result: new Set<string>(), failures: new Set<string>() };
+  const found = {
+    payload: new Set<string>(),
+    result: new Set<string>(),
+    failures: new Set<string>(),
+    log: new Set<string>(),
+  };
 
   function visitField(field: FieldNode, path: string): void {
     const name = field.name.value;
     const key = `${path}.${field.alias?.value ?? name}`;
-    if (name === 'payload' || name === 'result') found[name].add(key);
+    if (name === 'payload' || name === 'result' || name === 'log') found[name].add(key);
     else if (name === 'failures') found.failures.add(`${key}.message`);
     // It is what makes failures large.
     else if (name === 'message') found.failures.add(key);
@@ -194,5 +199,6 @@ function selectedParts(info: GraphQLResolveInfo): ItemParts {
     payload: found.payload.size,
     result: found.result.size,
     failures: found.failures.size,
+    log: found.log.size,
   };
 }

@@ -1,11 +1,11 @@
 import type { FieldRef } from '@pothos/core';
 import { type ApiKey as ApiKeyState, findApiKey, listApiKeys } from '../domain/api-keys.ts';
-import { checkInteger } from '../domain/checks.ts';
 import { maxBatch } from '../domain/limits.ts';
 import { type CallerLimits, type Role as RoleName, roleMeanings, roles } from '../domain/rights.ts';
 import { NotFoundError } from '../errors.ts';
 import { builder } from './builder.ts';
 import { encodeGlobalId, keyOf } from './global-id.ts';
+import { checkFirst, firstComplexity } from './pages.ts';
 
 export const Role = builder.enumType('Role', {
   description: 'What a caller is for. It may have several.',
@@ -20,6 +20,9 @@ export const limitMeanings = {
   costPerSecond: 'What its operations may cost a second, in values that their answers could have',
   connections: 'WebSockets and event streams at once',
   subscriptions: 'Subscriptions at once',
+  storedItems:
+    'Items that its tenant, or without one everybody, may have stored for it to add more; the limit of the tenant holds, too',
+  storedBytes: 'The same for bytes of payloads, results and uploads',
 } as const;
 
 const ApiKeyLimits = builder.objectRef<Partial<CallerLimits>>('ApiKeyLimits').implement({
@@ -45,6 +48,18 @@ const ApiKeyLimits = builder.objectRef<Partial<CallerLimits>>('ApiKeyLimits').im
       description: `${limitMeanings.subscriptions}.`,
       resolve: ({ subscriptions }) => subscriptions ?? null,
     }),
+    storedItems: t.field({
+      type: 'Count',
+      nullable: true,
+      description: `${limitMeanings.storedItems}.`,
+      resolve: ({ storedItems }) => storedItems ?? null,
+    }),
+    storedBytes: t.field({
+      type: 'Count',
+      nullable: true,
+      description: `${limitMeanings.storedBytes}.`,
+      resolve: ({ storedBytes }) => storedBytes ?? null,
+    }),
   }),
 });
 
@@ -61,16 +76,20 @@ export const ApiKey = builder.objectRef<ApiKeyState>('ApiKey').implement({
       description:
         'The tenant that its callers belong to; null for callers that belong to none, and see all.',
     }),
-    roles: t.field({ type: [Role], description: 'What it is for.', resolve: ({ roles }) => [...roles] }),
+    roles: t.field({
+      type: [Role],
+      description: 'What it is for: up to 4.',
+      resolve: ({ roles }) => [...roles],
+    }),
     types: t.stringList({
       nullable: true,
       description:
-        'The types of jobs that it is for: each a name, or the beginning of names with a `*` behind it. Null for all.',
+        'The types of jobs that it is for, up to 100: each a name, or the beginning of names with a `*` behind it. Null for all.',
       resolve: ({ types }) => (types.length === 0 ? null : types),
     }),
     rootIds: t.idList({
       nullable: true,
-      description: 'The trees that it is for, by the ids of their roots. Null for all.',
+      description: 'The trees that it is for, by the ids of their roots: up to 100. Null for all.',
       resolve: ({ rootIds }) =>
         rootIds.length === 0 ? null : rootIds.map((id) => encodeGlobalId('Job', id)),
     }),
@@ -124,18 +143,19 @@ builder.queryField('apiKeys', (t) =>
   t.field({
     authScopes: { may: 'administer' },
     type: [ApiKey],
-    complexity: ({ first }) => ({ multiplier: Math.max(0, Math.min(first ?? maxBatch, maxBatch)) }),
+    complexity: firstComplexity,
     description:
       'The keys of the API by name, also those that are revoked or over; for an admin of a tenant, its own. For more than 1,000 ask again behind the last one.',
     args: {
       first: t.arg.int({
+        required: true,
         defaultValue: maxBatch,
-        description: 'At most so many: 1 to 1,000. Default: 1,000.',
+        description: 'How many at most: 0 to 1,000. Default: 1,000.',
       }),
       after: t.arg.id({ description: 'Only keys behind the one with this id.' }),
     },
     resolve: (_, { first, after }, { engine, caller }) => {
-      const take = checkInteger(first ?? maxBatch, 'first', 1, maxBatch);
+      const take = checkFirst({ first });
       return listApiKeys(engine.database, {
         tenant: caller.tenant,
         after: after == null ? null : keyOf('ApiKey', after, 'after'),

@@ -73,6 +73,10 @@ builder.objectType(Assignment, {
     attempt: t.exposeInt('attempt', {
       description: 'Which try this is, from 1. An assignment that was given back does not count.',
     }),
+    lastAttempt: t.exposeBoolean('lastAttempt', {
+      description:
+        'Whether the item has failed for good if this try fails: it has failed `maxFailuresPerItem` times since it was added, or replayed.',
+    }),
     worker: t.exposeString('worker', { description: 'Who holds the item, as the claim named itself.' }),
     claimedAt: t.expose('claimedAt', { type: 'DateTime', description: 'When it was claimed.' }),
     heartbeatAt: t.expose('heartbeatAt', {

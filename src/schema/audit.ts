@@ -21,7 +21,7 @@ const AuditEntry = builder.objectRef<EntryState>('AuditEntry').implement({
       description: 'What: the name of the mutation, or of the command.',
     }),
     subjects: t.stringList({
-      description: 'To what: ids, names and settings, 20 at most. Never a payload or a secret.',
+      description: 'To what: ids, names and settings, up to 20. Never a payload or a secret.',
       resolve: ({ subjects }) => [...subjects],
     }),
     address: t.exposeString('address', {
@@ -64,7 +64,7 @@ builder.queryField('auditEntries', (t) =>
       type: AuditEntry,
       complexity: (args) => ({ multiplier: pageSize(args) }),
       description:
-        'What was done, and refused, that only some may do or that can’t be undone: the newest first. Callers of a tenant see what callers of it did. `first` and `last`: 50 by default, 1,000 at most.',
+        'What was done, and refused, that only some may do or that can’t be undone: the newest first. Callers of a tenant see what callers of it did.',
       args: { filter: t.arg({ type: AuditFilter, description: 'Which; all by default.' }) },
       resolve: (_, { filter, ...args }, { engine, caller }) =>
         readPage(

@@ -4,17 +4,18 @@ import ComplexityPlugin from '@pothos/plugin-complexity';
 import DataloaderPlugin from '@pothos/plugin-dataloader';
 import ErrorsPlugin from '@pothos/plugin-errors';
 import PrismaPlugin from '@pothos/plugin-prisma';
-import RelayPlugin from '@pothos/plugin-relay';
+import RelayPlugin, { resolveNodes } from '@pothos/plugin-relay';
 import ScopeAuthPlugin from '@pothos/plugin-scope-auth';
+import type { GraphQLResolveInfo } from 'graphql';
 import type { Permission } from '../domain/rights.ts';
 import { ForbiddenError } from '../errors.ts';
 import type PrismaTypes from '../generated/pothos.ts';
 import { getDatamodel } from '../generated/pothos.ts';
-import { checkAnswerSize } from './answer-size.ts';
 import { auditPlugin } from './audit-plugin.ts';
-import { decodeGlobalId, encodeGlobalId, itemKeyOf } from './global-id.ts';
+import { decodeGlobalId, encodeGlobalId } from './global-id.ts';
 import { limitExceeded } from './limit-exceeded.ts';
-import { checkNode } from './nodes.ts';
+import { findNodes, type NodeId } from './nodes.ts';
+import { nullableMutationsPlugin } from './nullable-mutations-plugin.ts';
 import type { ReceivedFile } from './received-file.ts';
 import './seen-by.ts';
 import type { Services } from './services.ts';
@@ -40,7 +41,7 @@ export const builder = new SchemaBuilder<SchemaTypes>({
   // What may not be done is refused first, and as an error of its own: no field names it among its results.
   plugins: [
     auditPlugin,
-
+    nullableMutationsPlugin,
     ScopeAuthPlugin,
     ComplexityPlugin,
     ErrorsPlugin,
@@ -83,18 +84,19 @@ export const builder = new SchemaBuilder<SchemaTypes>({
     encodeGlobalID: (typename, id) => encodeGlobalId(typename, String(id)),
     decodeGlobalID: (globalId) => decodeGlobalId(globalId),
     idFieldOptions: { description: 'The id, unique among all types.' },
-    nodesQueryOptions: false,
     nodeQueryOptions: {
       description:
-        'Any job, item, assignment, schedule, group of dead letters, operation, endpoint or delivery by its id. NOT_FOUND if there is none (any more).',
-      args: { id: { description: 'The id.' } },
+        'Any job, item, assignment, schedule, group of dead letters, operation, endpoint or delivery by its id. Null if there is none (any more).',
+      args: { id: { description: 'The id. INVALID_INPUT for what is no id.' } },
       authScopes: { may: 'call' },
-      resolve: async (_, { id }, context, info, resolveNode) => {
-        await checkNode(context, id.typename, id.id);
-        if (id.typename === 'JobItem')
-          await checkAnswerSize([itemKeyOf(`JobItem:${id.id}`, 'id')], context, info);
-        return resolveNode(id);
-      },
+      resolve: async (_, { id }, context, info) => (await findVisible([id], context, info))[0],
+    },
+    nodesQueryOptions: {
+      description: 'The same for up to 100 ids: in their order, with null for each that there is none of.',
+      args: { ids: { description: 'The ids: up to 100. INVALID_INPUT if one of them is no id.' } },
+      authScopes: { may: 'call' },
+      complexity: ({ ids }) => ({ multiplier: ids.length }),
+      resolve: (_, { ids }, context, info) => findVisible(ids, context, info),
     },
     nodeTypeOptions: { description: 'Something with an id that is unique among all types.' },
     nodesOnConnection: { seenBy: 'ITEMS', description: 'The nodes of this page, without their cursors.' },
@@ -116,9 +118,21 @@ export const builder = new SchemaBuilder<SchemaTypes>({
       seenBy: 'ITEMS',
       description: 'The cursor of the last node of this page; null if it is empty.',
     },
-    firstArgOptions: { description: 'At most so many from the start, or behind `after`. 1,000 at most.' },
-    lastArgOptions: { description: 'At most so many from the end, or before `before`. 1,000 at most.' },
+    firstArgOptions: {
+      description:
+        'At most so many from the start, or behind `after`: 0 to 1,000. Default: 50, if `last` is not given.',
+    },
+    lastArgOptions: { description: 'At most so many from the end, or before `before`: 0 to 1,000.' },
     afterArgOptions: { description: 'Only what stands behind this cursor.' },
     beforeArgOptions: { description: 'Only what stands before this cursor.' },
   },
 });
+
+/** What is handed to resolvers of `node` and `nodes` reads all ids; here only those that the caller may see are read. */
+function findVisible(
+  ids: readonly NodeId[],
+  context: Services,
+  info: GraphQLResolveInfo,
+): Promise<unknown[]> {
+  return findNodes(ids, context, info, (visible) => resolveNodes(builder, context, info, visible));
+}

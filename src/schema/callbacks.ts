@@ -11,13 +11,12 @@ import {
   listEndpoints,
   readEndpoints,
 } from '../domain/callback-endpoints.ts';
-import { checkInteger, checkName, isId } from '../domain/checks.ts';
+import { checkName, isId } from '../domain/checks.ts';
 import { maxBatch, maxNameLength } from '../domain/limits.ts';
-import { belongsTo } from '../domain/tenants.ts';
 import { NotFoundError } from '../errors.ts';
 import { builder } from './builder.ts';
 import { encodeGlobalId, keyOf } from './global-id.ts';
-import { type ListOrder, pageSize, readPage } from './pages.ts';
+import { checkFirst, firstComplexity, type ListOrder, pageSize, readPage } from './pages.ts';
 import type { Services } from './services.ts';
 
 export const CallbackEndpoint = builder.loadableNodeRef('CallbackEndpoint', {
@@ -72,17 +71,18 @@ builder.queryField('callbackEndpoints', (t) =>
   t.field({
     authScopes: { may: 'administer' },
     type: [CallbackEndpoint],
-    complexity: ({ first }) => ({ multiplier: Math.max(0, Math.min(first ?? maxBatch, maxBatch)) }),
+    complexity: firstComplexity,
     description: 'The endpoints of callbacks, by name. For more than 1,000 ask again behind the last one.',
     args: {
       first: t.arg.int({
+        required: true,
         defaultValue: maxBatch,
-        description: 'At most so many: 1 to 1,000. Default: 1,000.',
+        description: 'How many at most: 0 to 1,000. Default: 1,000.',
       }),
       after: t.arg.string({ description: 'Only endpoints whose names come after this one.' }),
     },
     resolve: (_, { first, after }, { engine, caller }) => {
-      const take = checkInteger(first ?? maxBatch, 'first', 1, maxBatch);
+      const take = checkFirst({ first });
       if (after != null) checkName(after, 'after', maxNameLength);
       return listEndpoints(engine.database, { tenant: caller.tenant, after: after ?? null, take });
     },
@@ -138,9 +138,7 @@ export const CallbackDelivery = builder.loadableNodeRef('CallbackDelivery', {
     description: 'The id of the delivery: `CallbackDelivery:` and a UUID.',
   },
   load: async (ids: string[], { engine, caller }: Services) => {
-    const found = (await readDeliveries(engine.database, ids)).filter(({ endpoint }) =>
-      belongsTo(caller.tenant, endpoint),
-    );
+    const found = await readDeliveries(engine.database, ids, caller.tenant);
     const byId = new Map(found.map((delivery) => [delivery.id, delivery]));
     return ids.map(
       (id) =>
@@ -197,7 +195,7 @@ builder.objectType(CallbackDelivery, {
     attempts: t.field({
       type: [Attempt],
       complexity: { multiplier: 20 },
-      description: 'What came of the last 20 attempts, the oldest first.',
+      description: 'What came of the last attempts, up to 20, the oldest first.',
       resolve: ({ attempts }) => [...attempts],
     }),
   }),
@@ -224,8 +222,7 @@ builder.queryField('callbackDeliveries', (t) =>
       authScopes: { may: 'administer' },
       type: CallbackDelivery,
       complexity: (args) => ({ multiplier: pageSize(args) }),
-      description:
-        'What is or was sent to endpoints, the newest first. `first` and `last`: 50 by default, 1,000 at most.',
+      description: 'What is or was sent to endpoints, the newest first.',
       args: { filter: t.arg({ type: CallbackDeliveryFilter, description: 'Which; all by default.' }) },
       resolve: (_, { filter, ...args }, { engine, caller: { tenant } }) => {
         const rootId = filter?.rootId == null ? null : keyOf('Job', filter.rootId, 'filter.rootId');

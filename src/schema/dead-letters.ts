@@ -67,7 +67,7 @@ builder.objectType(DeadLetterGroup, {
       type: [JobItem],
       complexity: firstComplexity,
       description: 'Its items, those that failed last first.',
-      args: { first: t.arg.int({ defaultValue: 50, description: firstDescription }) },
+      args: { first: t.arg.int({ required: true, defaultValue: 50, description: firstDescription }) },
       resolve: async ({ id }, { first }, context, info) => {
         const keys = await readDeadItems(context.engine.database, {
           groupId: id,
@@ -92,7 +92,7 @@ builder.queryField('deadLetterGroups', (t) =>
     description: 'The largest groups of what failed for good, the largest first.',
     args: {
       types: t.arg.stringList({ description: typesDescription }),
-      first: t.arg.int({ defaultValue: 50, description: firstDescription }),
+      first: t.arg.int({ required: true, defaultValue: 50, description: firstDescription }),
     },
     resolve: async (_, { types, first }, context) =>
       readLargestGroups(context.engine.database, {
@@ -123,7 +123,7 @@ builder.queryField('deadLetterDigest', (t) =>
     args: {
       since: t.arg({ type: 'DateTime', required: true, description: 'From when on.' }),
       types: t.arg.stringList({ description: typesDescription }),
-      first: t.arg.int({ defaultValue: 50, description: firstDescription }),
+      first: t.arg.int({ required: true, defaultValue: 50, description: firstDescription }),
     },
     resolve: async (_, { since, types, first }, context) =>
       readDigest(context.engine.database, {

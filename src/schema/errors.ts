@@ -10,16 +10,18 @@ import {
   NotFoundError,
   notClaimableReasons,
   notUpdatableReasons,
+  StorageLimitError,
 } from '../errors.ts';
 import { builder } from './builder.ts';
 
 const ErrorCode = builder.enumType('ErrorCode', {
-  description: 'Every reason for which a request can be refused.',
+  description:
+    'Every reason for a refusal that is a type, or has a class of its own. `extensions.code` of an error has one of these, or a code of the server as a whole: docs/errors.md lists all.',
   values: described(errorCodes),
 });
 
-const ErrorInterface = builder
-  .interfaceRef<Pick<JobtreeError, 'code' | 'message' | 'field'>>('Error')
+const UserError = builder
+  .interfaceRef<Pick<JobtreeError, 'code' | 'message' | 'field'>>('UserError')
   .implement({
     description: 'A refusal that a caller can expect, and that changed nothing.',
     fields: (t) => ({
@@ -34,27 +36,27 @@ const ErrorInterface = builder
 
 builder.objectType(NotFoundError, {
   name: 'NotFoundError',
-  interfaces: [ErrorInterface],
+  interfaces: [UserError],
   description: errorCodes.NOT_FOUND,
 });
 builder.objectType(InvalidInputError, {
   name: 'InvalidInputError',
-  interfaces: [ErrorInterface],
+  interfaces: [UserError],
   description: errorCodes.INVALID_INPUT,
 });
 builder.objectType(JobSealedError, {
   name: 'JobSealedError',
-  interfaces: [ErrorInterface],
+  interfaces: [UserError],
   description: errorCodes.JOB_SEALED,
 });
 builder.objectType(JobFedByParentError, {
   name: 'JobFedByParentError',
-  interfaces: [ErrorInterface],
+  interfaces: [UserError],
   description: errorCodes.JOB_FED_BY_PARENT,
 });
 builder.objectType(ItemNotClaimableError, {
   name: 'ItemNotClaimableError',
-  interfaces: [ErrorInterface],
+  interfaces: [UserError],
   description: errorCodes.ITEM_NOT_CLAIMABLE,
   fields: (t) => ({
     reason: t.expose('reason', {
@@ -69,7 +71,7 @@ builder.objectType(ItemNotClaimableError, {
 
 builder.objectType(ItemNotUpdatableError, {
   name: 'ItemNotUpdatableError',
-  interfaces: [ErrorInterface],
+  interfaces: [UserError],
   description: errorCodes.ITEM_NOT_UPDATABLE,
   fields: (t) => ({
     reason: t.expose('reason', {
@@ -82,10 +84,33 @@ builder.objectType(ItemNotUpdatableError, {
   }),
 });
 
+builder.objectType(StorageLimitError, {
+  name: 'StorageLimitError',
+  interfaces: [UserError],
+  description: errorCodes.STORAGE_LIMIT,
+  fields: (t) => ({
+    limit: t.expose('limit', {
+      type: builder.enumType('StorageLimit', {
+        description: 'What of it is limited.',
+        values: {
+          ITEMS: { description: 'Items, pending and finished.' },
+          BYTES: { description: 'Bytes of payloads and results as JSON text, and of uploads.' },
+        } as const,
+      }),
+      description: 'Of what it would be too much.',
+    }),
+    maximum: t.expose('maximum', { type: 'Count', description: 'How much may be stored.' }),
+    stored: t.expose('stored', {
+      type: 'Count',
+      description: 'How much is stored, as it was known some seconds ago.',
+    }),
+  }),
+});
+
 /** What is wrong with one entry of a batch. GraphQL would take the error itself, as a value, for a fault. */
 export const EntryError = builder
   .objectRef<Pick<JobtreeError, 'code' | 'message' | 'field'>>('EntryError')
-  .implement({ interfaces: [ErrorInterface], description: 'What is wrong with one entry of a batch.' });
+  .implement({ interfaces: [UserError], description: 'What is wrong with one entry of a batch.' });
 
 export function toEntryError({ code, message, field }: InvalidInputError) {
   return { code, message, field };

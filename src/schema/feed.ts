@@ -7,6 +7,8 @@ import DataLoader from 'dataloader';
 import { maxBatch } from '../domain/limits.ts';
 import { type FeedRow, readFeeds } from '../domain/read-feeds.ts';
 import { measured, takes } from './answer-size.ts';
+import { builder } from './builder.ts';
+import { FeedSource } from './inputs.ts';
 import type { Services } from './services.ts';
 
 /** Reads each once, since a feed never changes, and one batch after the other, so that what would be too much is not read. */
@@ -28,8 +30,63 @@ const feeds = createContextCache((context: Services) => {
   );
 });
 
+/** As `createJob` keeps it: what was left out is not in it. */
+interface StoredFeed {
+  readonly source?: 'SUCCESSES' | 'REPORTS';
+  readonly forEach?: string;
+  readonly payload?: unknown;
+  readonly serializeKey?: string;
+}
+
+/** A feed under one name of an answer. */
+interface ShownFeed {
+  readonly stored: StoredFeed;
+  readonly bytes: number;
+  /** Its fields that the answer has: loading counts each of them once. */
+  readonly shown: Set<string>;
+}
+
+/** A field of a feed; null if it does not fit into the answer once more, which is then refused as a whole. */
+function fieldOf<Name extends keyof StoredFeed>(
+  { stored, bytes, shown }: ShownFeed,
+  name: Name,
+  context: Services,
+): StoredFeed[Name] | null {
+  if (shown.has(name) && !takes(bytes, context)) return null;
+  shown.add(name);
+  return stored[name] ?? null;
+}
+
+export const Feed = builder.objectRef<ShownFeed>('Feed').implement({
+  description: 'How successes of the parent become items, as FeedInput has it. What is null was not given.',
+  fields: (t) => ({
+    source: t.field({
+      type: FeedSource,
+      description: 'Where the items come from.',
+      resolve: ({ stored }) => stored.source ?? 'SUCCESSES',
+    }),
+    forEach: t.string({
+      nullable: true,
+      description: 'The path to a list of which each element makes an item.',
+      resolve: (feed, _, context) => fieldOf(feed, 'forEach', context),
+    }),
+    payload: t.field({
+      type: 'JSON',
+      nullable: true,
+      description: 'The payload of a new item: a path, or an object whose values are paths.',
+      resolve: (feed, _, context) => fieldOf(feed, 'payload', context),
+    }),
+    serializeKey: t.string({
+      nullable: true,
+      description: 'The path to the `serializeKey` of a new item.',
+      resolve: (feed, _, context) => fieldOf(feed, 'serializeKey', context),
+    }),
+  }),
+});
+
 /** Null if the job is not fed, or if it does not fit into the answer any more, which is then refused as a whole. */
-export async function loadFeed(jobId: string, context: Services): Promise<unknown> {
+export async function loadFeed(jobId: string, context: Services): Promise<ShownFeed | null> {
   const row = await feeds(context).load(jobId);
-  return row !== undefined && takes(row.bytes, context) ? row.feed : null;
+  if (row === undefined || !takes(row.bytes, context)) return null;
+  return { stored: row.feed.value as StoredFeed, bytes: row.bytes, shown: new Set() };
 }

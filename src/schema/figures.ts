@@ -130,6 +130,7 @@ builder.objectFields(Queue, (t) => ({
     description: 'What was done of the type lately.',
     args: {
       lastMinutes: t.arg.int({
+        required: true,
         defaultValue: 5,
         description: 'The minute that it is and so many before it: 1 to 1,440, a day. Default: 5.',
       }),
@@ -141,13 +142,15 @@ builder.objectFields(Queue, (t) => ({
   history: t.field({
     type: [QueueFigures],
     description:
-      'The same step by step, the oldest first: for graphs. A step of which nothing is known has zeros.',
+      'The same step by step, up to 1,440 steps, the oldest first: for graphs. A step of which nothing is known has zeros.',
     args: {
       lastMinutes: t.arg.int({
+        required: true,
         defaultValue: 60,
         description: 'How far back: 1 to 1,440 minutes, a day. Default: 60.',
       }),
       stepMinutes: t.arg.int({
+        required: true,
         defaultValue: 1,
         description:
           'How long a step is, in minutes: 1 to 60. Steps begin at multiples of their length; the last one is not over yet. Default: 1.',

@@ -6,6 +6,7 @@ import { encodeGlobalId } from './global-id.ts';
 import { ReceivedFile } from './received-file.ts';
 
 builder.scalarType('File', {
+  specifiedByURL: 'https://github.com/jaydenseric/graphql-multipart-request-spec',
   description:
     'A file that is a part of the request, by the GraphQL multipart request specification: only as a variable, where the request says null and `map` names it. Such a request has the header `Apollo-Require-Preflight`.',
   serialize: () => {

@@ -1,12 +1,13 @@
-import { checkBatch, checkInteger, checkName } from '../domain/checks.ts';
+import { checkBatch, checkName } from '../domain/checks.ts';
 import { type HeldItem as HeldItemState, readHeldItems } from '../domain/held-items.ts';
 import { itemIdOf } from '../domain/item-state.ts';
-import { maxBatch, maxNameLength } from '../domain/limits.ts';
+import { maxNameLength } from '../domain/limits.ts';
 import { Assignment } from './assignment.ts';
 import { builder } from './builder.ts';
 import { isSlow } from './figures.ts';
 import { encodeGlobalId } from './global-id.ts';
 import { JobItem } from './job-item.ts';
+import { checkFirst, firstComplexity, firstDescription } from './pages.ts';
 import { checkTypes, typesDescription } from './queue.ts';
 import { shownTypes } from './scope.ts';
 
@@ -46,16 +47,20 @@ builder.queryField('heldItems', (t) =>
   t.field({
     authScopes: { may: 'list' },
     type: [HeldItem],
-    complexity: ({ first }) => ({ multiplier: Math.max(0, Math.min(first ?? 50, maxBatch)) }),
+    complexity: firstComplexity,
     description: 'What workers have, what they have had for longest first.',
     args: {
       types: t.arg.stringList({ description: typesDescription }),
       workers: t.arg.stringList({ description: 'Only what these workers have: 1 to 1,000 names.' }),
-      slowOnly: t.arg.boolean({ description: 'Only what is slow. Default: false.' }),
-      first: t.arg.int({ defaultValue: 50, description: 'At most so many: 1 to 1,000. Default: 50.' }),
+      slowOnly: t.arg.boolean({
+        required: true,
+        defaultValue: false,
+        description: 'Only what is slow. Default: false.',
+      }),
+      first: t.arg.int({ required: true, defaultValue: 50, description: firstDescription }),
     },
     resolve: async (_, { types, workers, slowOnly, first }, context) => {
-      const take = checkInteger(first ?? 50, 'first', 1, maxBatch);
+      const take = checkFirst({ first });
       if (workers != null) {
         checkBatch(workers.length, 'workers');
         for (const [i, worker] of workers.entries()) checkName(worker, `workers[${i}]`, maxNameLength);
@@ -65,7 +70,7 @@ builder.queryField('heldItems', (t) =>
         {
           types: await shownTypes(context, checkTypes(types)),
           workers: workers ?? null,
-          slowOnly: slowOnly ?? false,
+          slowOnly,
         },
         take,
       );

@@ -26,6 +26,7 @@ import './operation.ts';
 import './callbacks.ts';
 import './api-keys.ts';
 import './audit.ts';
+import './storage.ts';
 import './pending-items.ts';
 import './figures.ts';
 import './held-items.ts';
@@ -47,6 +48,7 @@ import './mutations/heartbeat.ts';
 import './mutations/release-assignments.ts';
 import './mutations/put-schedule.ts';
 import './mutations/sync-schedules.ts';
+import './mutations/note-items.ts';
 import './mutations/pause-schedule.ts';
 import './mutations/resume-schedule.ts';
 import './mutations/run-schedule.ts';
@@ -74,7 +76,7 @@ import './mutations/create-watch-ticket.ts';
 
 builder.mutationType({
   description:
-    'What changes things. Each takes one input; its result is a payload, or a refusal that the caller can expect. Batches answer for each entry.',
+    'What changes things. Each takes one input; its result is a payload, or a refusal that the caller can expect. Batches answer for each entry. A mutation that fails otherwise is null, with an error that says why; the others of its operation are not affected.',
 });
 
 export const schema = builder.toSchema();

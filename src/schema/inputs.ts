@@ -45,7 +45,7 @@ export const SerializeOnFailure = builder.enumType('SerializeOnFailure', {
   } as const,
 });
 
-const FeedSource = builder.enumType('FeedSource', {
+export const FeedSource = builder.enumType('FeedSource', {
   description: 'Where the items of a fed job come from.',
   values: {
     SUCCESSES: {
@@ -59,7 +59,12 @@ const FeedInput = builder.inputType('FeedInput', {
   description:
     'How successes of the parent become items, in the transaction that takes the report. A path is `payload`, `result` or (with `forEach`) `element`, then keys or list positions behind dots: `result.lines.0.amount`. A path to nothing gives null.',
   fields: (t) => ({
-    source: t.field({ type: FeedSource, defaultValue: 'SUCCESSES', description: 'Default: SUCCESSES.' }),
+    source: t.field({
+      type: FeedSource,
+      required: true,
+      defaultValue: 'SUCCESSES',
+      description: 'Default: SUCCESSES.',
+    }),
     forEach: t.string({
       description:
         'The path to a list: each element makes an item, none for an empty list. A report in which it leads to no list, or that would make more than 1,000 items, is INVALID. Default: one item for each success.',
@@ -95,6 +100,7 @@ CallbackInput.implement({
     }),
     on: t.field({
       type: CallbackTrigger,
+      required: true,
       defaultValue: 'TREE',
       description: 'When. For both give two callbacks. Default: TREE.',
     }),

@@ -1,5 +1,6 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import { Turns } from '../db/turns.ts';
+import { type ItemNote, readNotes } from '../domain/item-notes.ts';
 import { type ItemKey, itemIdOf, parseItemId } from '../domain/item-state.ts';
 import {
   type Item,
@@ -66,6 +67,21 @@ const failures = createLoader(async (keys: readonly ItemKey[], context) =>
     : keys.map(() => []),
 );
 
+const notes = createLoader((keys: readonly ItemKey[], { engine }) => readNotes(engine.database, keys));
+const logs = createLoader(async (keys: readonly ItemKey[], context) => {
+  if (!(await takesPart(keys, 'log', context))) return keys.map(() => []);
+  return (await readNotes(context.engine.database, keys)).map(({ log }) => log);
+});
+
+const LogLine = builder.objectRef<ItemNote['log'][number]>('ItemLogLine').implement({
+  description: 'A line of what workers logged of an item.',
+  fields: (t) => ({
+    attempt: t.exposeInt('attempt', { description: 'At which attempt, from 1.' }),
+    at: t.expose('at', { type: 'DateTime', description: 'When, by the clock of the worker.' }),
+    text: t.exposeString('text', { description: 'What it says: up to 500 characters.' }),
+  }),
+});
+
 export const JobItem = builder.loadableNodeRef('JobItem', {
   id: {
     seenBy: 'ITEMS',
@@ -123,11 +139,23 @@ builder.objectType(JobItem, {
     failures: t.field({
       seenBy: 'ITEMS',
       type: [ItemFailure],
-      description: 'The failed attempts, the first one first: of more than 40 the first 20 and the last 20.',
+      description:
+        'The failed attempts, up to 40, the first one first: of more than 40 the first 20 and the last 20.',
       resolve: async (item, _, context) =>
         item.failureCount === 0 ? [] : [...(await failures(context).load(item))],
     }),
     failureCount: t.exposeInt('failureCount', { seenBy: 'ITEMS', description: 'How many attempts failed.' }),
+    note: t.string({
+      nullable: true,
+      description:
+        'What a worker noted last, such as how far it is: up to 500 characters. Null if none did. It is sent with heartbeats, so it may be as old as one.',
+      resolve: async (item, _, context) => (await notes(context).load(item)).note,
+    }),
+    log: t.field({
+      type: [LogLine],
+      description: 'What workers logged of it, the oldest first: up to 50 lines, the last of all attempts.',
+      resolve: async (item, _, context) => [...(await logs(context).load(item))],
+    }),
     priority: t.exposeInt('priority', { description: 'Among items of a type, higher goes first.' }),
     runAt: t.expose('runAt', {
       seenBy: 'ITEMS',

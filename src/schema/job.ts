@@ -20,20 +20,36 @@ import {
   readJobIds,
   readResultKeys,
 } from '../domain/pages.ts';
-import { type JobProgress as JobProgressState, readProgress, readTreeOutcomes } from '../domain/progress.ts';
+import {
+  itemProgress,
+  type JobProgress as JobProgressState,
+  readProgress,
+  readTreeCounts,
+  readTreeOutcomes,
+  toRevision,
+} from '../domain/progress.ts';
 import { readDeletions, type TreeDeletion } from '../domain/read-deletions.ts';
 import { readRetentions, type TreeRetention } from '../domain/retention.ts';
 import { isUnscoped } from '../domain/rights.ts';
 import { NotFoundError } from '../errors.ts';
 import type { Prisma } from '../generated/prisma/client.ts';
+import { Assignment } from './assignment.ts';
 import { builder } from './builder.ts';
-import { loadFeed } from './feed.ts';
+import { CallbackDelivery } from './callbacks.ts';
+import { Feed, loadFeed } from './feed.ts';
 import { FileImport, fileImports } from './file-import.ts';
 import { CallbackTrigger, SerializeOnFailure } from './inputs.ts';
 import { ItemStatus, JobItem, loadItems } from './job-item.ts';
 import { createGroupLoader, createLoader, groupBy } from './loader.ts';
 import { type ListOrder, nodeQuery, pageSize, readPage } from './pages.ts';
-import { CancelReason, JobOutcome, JobProgress, JobStatus } from './progress.ts';
+import {
+  CancelReason,
+  JobOutcome,
+  JobProgress,
+  JobStatus,
+  TreeProgress,
+  type TreeState,
+} from './progress.ts';
 import { inScope, sees, seesTree, seesWhole, shownTypes } from './scope.ts';
 import type { Services } from './services.ts';
 
@@ -51,6 +67,16 @@ const progresses = createLoader(async (jobIds: readonly string[], { engine }) =>
 const treeOutcomes = createLoader(async (rootIds: readonly string[], { engine }) => {
   const found = await readTreeOutcomes(engine.database, rootIds);
   return rootIds.map((id) => found.get(id) ?? null);
+});
+
+const treeCounts = createLoader(async (rootIds: readonly string[], { engine }) => {
+  const found = await readTreeCounts(engine.database, rootIds);
+  return rootIds.map((root): TreeState | Error => {
+    const tree = found.get(root);
+    if (tree === undefined) return new NotFoundError(`There is no job ${root}.`);
+    const { outcome, ...counts } = tree;
+    return { root, outcome, counts, revision: toRevision(counts.generations, counts.steps) };
+  });
 });
 
 /** The jobs that others wait for, with what the same fields of an operation show of them. */
@@ -149,6 +175,8 @@ const JobOccurrence = builder.objectRef<{ schedule: string; at: Date }>('JobOccu
 });
 
 export const Job = builder.prismaNode('Job', {
+  // One that does not exist is null for `node` and `nodes`.
+  nullable: true,
   id: { field: 'id', seenBy: 'PROGRESS', description: 'The id of the job: `Job:` and a UUID.' },
   description:
     'A node of a tree of jobs: zero or more items of one type, and the policies for them. A job is complete when it is sealed and none of its items is pending.',
@@ -178,7 +206,8 @@ export const Job = builder.prismaNode('Job', {
       seenBy: 'PROGRESS',
       // Rarely as many as a tree can have, and of all children together no more than that.
       complexity: { multiplier: 300 },
-      description: 'The jobs right below it, in the order in which they were given.',
+      description:
+        'The jobs right below it, in the order in which they were given: up to 999, as a tree has up to 1,000 jobs.',
       query: (_, { caller }) => ({ where: inScope(caller), orderBy: { id: 'asc' } }),
     }),
     tree: t.prismaField({
@@ -186,7 +215,7 @@ export const Job = builder.prismaNode('Job', {
       type: ['Job'],
       complexity: { multiplier: maxTreeJobs },
       description:
-        'Every job of its tree, the root first: level by level, each in the order in which the jobs were given.',
+        'Every job of its tree, up to 1,000, the root first: level by level, each in the order in which the jobs were given.',
       select: { rootId: true },
       resolve: (query, { rootId }, _, context, info) => trees(context).load({ rootId, query, info }),
     }),
@@ -208,7 +237,7 @@ export const Job = builder.prismaNode('Job', {
     }),
     backoffMs: t.exposeIntList('backoffMs', {
       description:
-        'How long an item waits after its first, second … failure, in milliseconds; the last one repeats.',
+        'How long an item waits after its first, second … failure, in milliseconds; the last one repeats. Up to 100 steps.',
     }),
     backoffJitter: t.exposeFloat('backoffJitter', {
       description: 'Up to this share is added to each backoff, at random: 0 to 1.',
@@ -244,7 +273,7 @@ export const Job = builder.prismaNode('Job', {
       type: ['Job'],
       complexity: { multiplier: maxAfter },
       description:
-        'The jobs of its tree that it waits for, or waited for, in the order in which the jobs of the tree were given.',
+        'The jobs of its tree that it waits for, or waited for, up to 100, in the order in which the jobs of the tree were given.',
       select: { afterIds: true },
       resolve: (query, { afterIds: ids }, _, context, info) =>
         ids.length === 0 ? [] : dependencies(context).load({ ids, query, info }),
@@ -266,7 +295,7 @@ export const Job = builder.prismaNode('Job', {
       description: 'Whether its results are among the results of the tree.',
     }),
     feed: t.field({
-      type: 'JSON',
+      type: Feed,
       nullable: true,
       // With up to 10 kB it is as much as so many values.
       complexity: 50,
@@ -343,6 +372,21 @@ export const Job = builder.prismaNode('Job', {
         return progresses(context).load(id);
       },
     }),
+    treeProgress: t.field({
+      seenBy: 'PROGRESS',
+      type: TreeProgress,
+      nullable: true,
+      // The jobs of the tree are summed up: rarely as many as it can have.
+      complexity: 300,
+      description:
+        'How far its whole tree is, with one percentage. In the answer of a mutation it counts what the mutation did. To be told as it changes, subscribe to `jobTreeProgress`. Null for callers whose scope does not have all of the tree.',
+      select: { rootId: true },
+      resolve: async ({ id, rootId }, _, context) => {
+        if (!(await seesWhole(context, rootId))) return null;
+        if (changedJobs(context).has(id)) await context.folds.settled(rootId);
+        return treeCounts(context).load(rootId);
+      },
+    }),
     occurrence: t.field({
       type: JobOccurrence,
       nullable: true,
@@ -355,7 +399,7 @@ export const Job = builder.prismaNode('Job', {
     callbacks: t.field({
       type: [JobCallback],
       complexity: { multiplier: maxCallbacks },
-      description: 'What is called when its tree is complete, or each job of it.',
+      description: 'What is called when its tree is complete, or each job of it: up to 10.',
       select: { rootId: true },
       resolve: async ({ rootId }, _, context) =>
         (await seesWhole(context, rootId)) ? callbacks(context).load(rootId) : [],
@@ -380,19 +424,35 @@ export const Job = builder.prismaNode('Job', {
         type: JobItem,
         complexity: (args) => ({ multiplier: pageSize(args) }),
         description:
-          'Its items in the order in which they were added. `first` and `last`: 50 by default, 1,000 at most. Fewer if they are large: beyond 64 MB (a setting of the server) in an answer it is refused with LIMIT_EXCEEDED, and says how many fit.',
+          'Its items in the order in which they were added. Fewer if they are large: beyond 64 MB (a setting of the server) in an answer it is refused with LIMIT_EXCEEDED, and says how many fit.',
         args: {
           status: t.arg({ type: ItemStatus, description: 'Only items of this status; all by default.' }),
         },
-        resolve: ({ id }, args, context, info) =>
-          readPage(
+        resolve: async ({ id }, args, context, info) => {
+          const status = args.status ?? null;
+          const page = await readPage(
             byPosition,
             args,
-            (range) => itemKeys(context).load({ jobId: id, status: args.status ?? null, range }),
+            (range) => itemKeys(context).load({ jobId: id, status, range }),
             (keys) => loadItems(keys, context, info),
-          ),
+          );
+          return { ...page, jobId: id, status };
+        },
       },
-      { name: 'JobItemConnection', description: 'A page of items.' },
+      {
+        name: 'JobItemConnection',
+        description: 'A page of items.',
+        fields: (t) => ({
+          totalCount: t.field({
+            seenBy: 'ITEMS',
+            type: 'Count',
+            description:
+              'How many items of this status the job has, as its progress has counted them: a moment behind what has just happened.',
+            resolve: async ({ jobId, status }, _, context) =>
+              countOf(await progresses(context).load(jobId), status),
+          }),
+        }),
+      },
       { name: 'JobItemEdge', description: 'An item in a page.' },
     ),
     results: t.connection(
@@ -401,7 +461,7 @@ export const Job = builder.prismaNode('Job', {
         type: JobItem,
         complexity: (args) => ({ multiplier: pageSize(args) }),
         description:
-          'The successes of the final stages of its tree, by job and then in the order in which the items were added. `first` and `last`: 50 by default, 1,000 at most. Fewer if they are large: beyond 64 MB (a setting of the server) in an answer it is refused with LIMIT_EXCEEDED, and says how many fit.',
+          'The successes of the final stages of its tree, by job and then in the order in which the items were added. Fewer if they are large: beyond 64 MB (a setting of the server) in an answer it is refused with LIMIT_EXCEEDED, and says how many fit.',
         resolve: async ({ rootId }, args, context, info) => {
           if (!(await seesTree(context, rootId)))
             throw new NotFoundError('Your scope does not have all of the tree.');
@@ -418,6 +478,47 @@ export const Job = builder.prismaNode('Job', {
     ),
   }),
 });
+
+builder.objectField(Assignment, 'job', (t) =>
+  t.prismaField({
+    type: Job,
+    authScopes: { may: 'read' },
+    description: 'The job of the item.',
+    resolve: async (query, { jobId }, _, { engine }) => {
+      const job = await engine.database.prisma.job.findUnique({ ...query, where: { id: jobId } });
+      if (job === null) throw new NotFoundError(`There is no job ${jobId}.`);
+      return job;
+    },
+  }),
+);
+
+builder.objectField(CallbackDelivery, 'root', (t) =>
+  t.prismaField({
+    type: Job,
+    nullable: true,
+    authScopes: { may: 'read' },
+    description: 'The root of the tree that it is about; null for an alert, and if the tree is gone.',
+    resolve: async (query, { rootId }, _, context) =>
+      rootId !== null && (await sees(context, rootId))
+        ? context.engine.database.prisma.job.findUnique({ ...query, where: { id: rootId } })
+        : null,
+  }),
+);
+
+function countOf(progress: JobProgressState, status: ItemStatusName | null): number {
+  switch (status) {
+    case null:
+      return progress.itemCount;
+    case 'PENDING':
+      return progress.itemCount - itemProgress(progress);
+    case 'SUCCEEDED':
+      return progress.succeeded;
+    case 'FAILED':
+      return progress.failed;
+    case 'CANCELLED':
+      return progress.cancelled;
+  }
+}
 
 const byPosition: ListOrder<ItemKey, number> = {
   name: 'items',
@@ -455,6 +556,7 @@ export const JobFilter = builder.inputType('JobFilter', {
         'Only roots of trees that have been idle since then, or for longer: see `idleSince` of a job. Give the present for all that are shown to be idle.',
     }),
     rootsOnly: t.boolean({
+      required: true,
       defaultValue: true,
       description: 'Only roots of trees. Default: true.',
     }),
@@ -475,11 +577,12 @@ builder.queryField('jobs', (t) =>
       authScopes: { may: 'list' },
       type: Job,
       complexity: (args) => ({ multiplier: pageSize(args) }),
-      description: 'A list of jobs. `first` and `last`: 50 by default, 1,000 at most.',
+      description: 'A list of jobs.',
       args: {
         filter: t.arg({ type: JobFilter, description: 'Which jobs; roots by default.' }),
         order: t.arg({
           type: JobOrder,
+          required: true,
           defaultValue: 'NEWEST_FIRST',
           description: 'In which order. Default: NEWEST_FIRST.',
         }),

@@ -1,11 +1,14 @@
 /** Who may see what by its id alone. What one may not see is answered as what there is not. */
 import { createContextCache } from '@pothos/core';
-import { readGroups } from '../domain/dead-letters.ts';
-import { parseItemId } from '../domain/item-state.ts';
+import type { GraphQLResolveInfo } from 'graphql';
+import { coversGroup } from '../domain/dead-letters.ts';
+import { type ItemKey, parseItemId } from '../domain/item-state.ts';
 import { readAssignments } from '../domain/read-assignments.ts';
 import { coversType, isUnscoped, type Permission } from '../domain/rights.ts';
-import { NotFoundError } from '../errors.ts';
-import { encodeGlobalId, type NodeType } from './global-id.ts';
+import { InvalidInputError, NotFoundError } from '../errors.ts';
+import { checkAnswerSize } from './answer-size.ts';
+import type { NodeType } from './global-id.ts';
+import { createLoader } from './loader.ts';
 import { sees } from './scope.ts';
 import type { Services } from './services.ts';
 
@@ -23,6 +26,12 @@ const needs: Readonly<Record<NodeType, Permission>> = {
   ApiKey: 'administer',
 };
 
+const assignments = createLoader(async (ids: readonly string[], { engine }) => {
+  const found = await readAssignments(engine.database, ids);
+  const byId = new Map(found.map((assignment) => [assignment.id, assignment]));
+  return ids.map((id) => byId.get(id));
+});
+
 /** The assignments whose ids the caller has shown to know. */
 const namedAssignments = createContextCache((_: Services) => new Set<string>());
 
@@ -31,49 +40,73 @@ export function mayTellAssignment(context: Services, id: string): boolean {
   return context.caller.permissions.has('administer') || namedAssignments(context).has(id);
 }
 
-/** @throws NotFoundError */
-export async function checkNode(context: Services, typename: string, id: string): Promise<void> {
+const maxNodes = 100;
+
+export interface NodeId {
+  readonly typename: string;
+  readonly id: string;
+}
+
+/** What the ids name, in their order; null where there is nothing that the caller may see. */
+export async function findNodes(
+  ids: readonly NodeId[],
+  context: Services,
+  info: GraphQLResolveInfo,
+  resolve: (ids: NodeId[]) => Promise<readonly unknown[]>,
+): Promise<unknown[]> {
+  if (ids.length > maxNodes)
+    throw new InvalidInputError(`ids has ${ids.length} entries; the limit is ${maxNodes}.`, 'ids');
+  const visible = await Promise.all(ids.map((id) => mayKnow(context, id)));
+  const shown = ids.filter((_, i) => visible[i]);
+  await checkAnswerSize(await itemsOf(shown, context), context, info);
+  const nodes = await resolve(shown);
+  const found = await Promise.all(nodes.map(orNull));
+  let next = 0;
+  return ids.map((_, i) => (visible[i] ? found[next++] : null));
+}
+
+/** Whose payloads, results and failures may be asked for: items, and those of assignments. */
+async function itemsOf(ids: readonly NodeId[], context: Services): Promise<ItemKey[]> {
+  const itemIds = await Promise.all(
+    ids.map(async ({ typename, id }) => {
+      if (typename === 'JobItem') return id;
+      return typename === 'Assignment' ? (await assignments(context).load(id))?.itemId : undefined;
+    }),
+  );
+  return itemIds.flatMap((id) => (id === undefined ? [] : (parseItemId(id) ?? [])));
+}
+
+/** The loaders say of what there is not that it is not found. */
+async function orNull(node: unknown): Promise<unknown> {
+  try {
+    const value = await node;
+    if (value instanceof Error) throw value;
+    return value ?? null;
+  } catch (error) {
+    if (error instanceof NotFoundError) return null;
+    throw error;
+  }
+}
+
+async function mayKnow(context: Services, { typename, id }: NodeId): Promise<boolean> {
   const { caller } = context;
-  const seesAll = caller.permissions.has('administer') && isUnscoped(caller);
-  const isVisible =
-    caller.permissions.has(needs[typename as NodeType]) && (seesAll || (await covers(context, typename, id)));
-  if (!isVisible) throw notFound(typename, id);
+  if (!caller.permissions.has(needs[typename as NodeType])) return false;
+  return (caller.permissions.has('administer') && isUnscoped(caller)) || covers(context, typename, id);
 }
 
 async function covers(context: Services, typename: string, id: string): Promise<boolean> {
-  const { caller, engine } = context;
+  const { caller } = context;
   if (typename === 'Assignment') {
-    const [assignment] = await readAssignments(engine.database, [id]);
+    const assignment = await assignments(context).load(id);
     if (assignment == null || !coversType(caller, assignment.type)) return false;
     if (assignment.heldMs === null && !caller.permissions.has('administer')) return false;
     namedAssignments(context).add(id);
     return true;
   }
   if (isUnscoped(caller)) return true;
-  if (typename === 'DeadLetterGroup') {
-    const [group] = await readGroups(engine.database, [id]);
-    return group !== undefined && coversType(caller, group.type);
-  }
+  if (typename === 'DeadLetterGroup') return coversGroup(context.engine.database, caller, id);
   // They are read as those of the caller's tenant, or have its beginning.
   if (typename !== 'JobItem' && typename !== 'Job') return true;
   const jobId = typename === 'JobItem' ? parseItemId(id)?.jobId : id;
   return jobId !== undefined && sees(context, jobId);
-}
-
-const kinds: Partial<Record<string, string>> = {
-  JobItem: 'There is no item',
-  Assignment: 'There is no assignment',
-  DeadLetterGroup: 'There are no dead letters in the group',
-  Operation: 'There is no operation',
-  CallbackDelivery: 'There is no delivery',
-};
-
-/** In the words of those that look for it. */
-function notFound(typename: string, id: string): NotFoundError {
-  if (typename === 'CallbackEndpoint') return new NotFoundError(`There is no endpoint ${id}.`, 'name');
-  const kind = kinds[typename];
-  return new NotFoundError(
-    kind === undefined ? 'What the id names does not exist.' : `${kind} ${encodeGlobalId(typename, id)}.`,
-    'id',
-  );
 }

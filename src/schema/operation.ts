@@ -95,7 +95,7 @@ builder.queryField('operations', (t) =>
     complexity: firstComplexity,
     description: 'The newest operations, the newest first.',
     args: {
-      first: t.arg.int({ defaultValue: 50, description: firstDescription }),
+      first: t.arg.int({ required: true, defaultValue: 50, description: firstDescription }),
     },
     resolve: (_, args, { engine, caller }) =>
       readLatestOperations(engine.database, checkFirst(args), caller.tenant),

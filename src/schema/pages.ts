@@ -49,7 +49,7 @@ export async function readPage<Row extends object, Node extends Row, Key>(
   toNodes: (rows: Row[]) => Node[] | Promise<Node[]>,
 ): Promise<Page<Node>> {
   for (const name of ['first', 'last'] as const) {
-    if ((args[name] ?? 0) < 0) throw new InvalidInputError(`${name} is negative.`, name);
+    if (args[name] != null) checkInteger(args[name], name, 0, maxPageSize);
   }
   const after = parseCursor(order, args.after, 'after');
   const before = parseCursor(order, args.before, 'before');
@@ -104,21 +104,21 @@ export function nodeQuery<Include extends object>(
 
 /** For the cost of a page: how many nodes it can have. */
 export function pageSize({ first, last }: PageArgs): number {
-  return Math.min(first ?? last ?? defaultPageSize, maxPageSize);
+  return Math.min(Math.max(first ?? last ?? defaultPageSize, 0), maxPageSize);
 }
 
 /** Of a list that has no cursors, since it is read anew: what stands first of it. */
-export const firstDescription = 'How many at most: 1 to 1,000. Default: 50.';
+export const firstDescription = 'How many at most: 0 to 1,000. Default: 50.';
 
 interface FirstArgs {
-  readonly first?: number | null | undefined;
+  readonly first: number;
 }
 
 export function checkFirst({ first }: FirstArgs): number {
-  return checkInteger(first ?? defaultPageSize, 'first', 1, maxPageSize);
+  return checkInteger(first, 'first', 0, maxPageSize);
 }
 
 /** What is shown of the entries counts for each of them. */
 export function firstComplexity({ first }: FirstArgs): { multiplier: number } {
-  return { multiplier: Math.min(first ?? defaultPageSize, maxPageSize) };
+  return { multiplier: Math.min(Math.max(first, 0), maxPageSize) };
 }

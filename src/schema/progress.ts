@@ -1,10 +1,12 @@
-import { jobStatus } from '../domain/item-state.ts';
+import { type JobOutcome as JobOutcomeName, jobStatus } from '../domain/item-state.ts';
 import {
   itemProgress,
   type JobProgress as JobProgressState,
   percent,
   progressMessage,
   revision,
+  type TreeCounts,
+  treePercent,
 } from '../domain/progress.ts';
 import type { ProgressEvent } from '../events/live-progress.ts';
 import { builder } from './builder.ts';
@@ -16,7 +18,11 @@ export const JobStatus = builder.enumType('JobStatus', {
     WAITING: { description: 'No item was claimed yet.' },
     RUNNING: { description: 'At least one item was claimed, and the job is not complete.' },
     COMPLETED: {
-      description: 'Sealed, and no item is pending. A job completes whether its items succeeded or failed.',
+      description:
+        'Sealed, and no item is pending. A job completes whether its items succeeded or failed: `outcome` says what came of it.',
+    },
+    CANCELLED: {
+      description: 'Complete, and its outcome is CANCELLED. Until then it is WAITING or RUNNING.',
     },
   } as const,
 });
@@ -152,10 +158,20 @@ export const JobProgress = builder.objectRef<JobProgressState>('JobProgress').im
   }),
 });
 
-export const JobTreeProgress = builder.objectRef<ProgressEvent>('JobTreeProgress').implement({
-  description:
-    'How far a tree is: all its jobs in the first event of a subscription, the changed ones in later events.',
-  fields: (t) => ({
+/** How far a whole tree is, as it is read or told. */
+export interface TreeState {
+  readonly root: string;
+  readonly revision: string;
+  readonly outcome: JobOutcomeName | null;
+  readonly counts: TreeCounts;
+}
+
+type Types = typeof builder.$inferSchemaTypes;
+
+function treeFields(t: PothosSchemaTypes.ObjectFieldBuilder<Types, TreeState>) {
+  const sum = (name: 'itemCount' | 'succeeded' | 'failed' | 'cancelled', description: string) =>
+    t.field({ seenBy: 'PROGRESS', type: 'Count', description, resolve: ({ counts }) => counts[name] });
+  return {
     rootId: t.id({
       seenBy: 'PROGRESS',
       description: 'The root of the tree.',
@@ -164,16 +180,22 @@ export const JobTreeProgress = builder.objectRef<ProgressEvent>('JobTreeProgress
     revision: t.exposeString('revision', {
       seenBy: 'PROGRESS',
       description:
-        'Grows with every change of any job of the tree, compared as text: give it as `sinceRevision` to go on from here.',
+        'Grows with every change of any job of the tree, compared as text: give it as `sinceRevision` to `jobTreeProgress` to go on from here.',
     }),
-    openJobs: t.exposeInt('openJobs', {
+    openJobs: t.int({
       seenBy: 'PROGRESS',
       description: 'How many jobs of the tree are not complete.',
+      resolve: ({ counts }) => counts.openJobs,
+    }),
+    unsealedJobs: t.int({
+      seenBy: 'PROGRESS',
+      description: 'How many jobs of the tree may get more items. `percent` is null until there are none.',
+      resolve: ({ counts }) => counts.unsealedJobs,
     }),
     complete: t.boolean({
       seenBy: 'PROGRESS',
       description: 'Whether every job of the tree is complete.',
-      resolve: ({ openJobs }) => openJobs === 0,
+      resolve: ({ counts }) => counts.openJobs === 0,
     }),
     outcome: t.expose('outcome', {
       seenBy: 'PROGRESS',
@@ -182,10 +204,43 @@ export const JobTreeProgress = builder.objectRef<ProgressEvent>('JobTreeProgress
       description:
         'What came of the tree, the worst outcome of its jobs; null until all of them are complete.',
     }),
+    percent: t.int({
+      seenBy: 'PROGRESS',
+      nullable: true,
+      description:
+        'The share of all items of the tree that are done, from 0 to 100, rounded down; 100 only when the tree is complete. Null while any job of it is unsealed, since a share of an unknown whole would go back as items come: a job that is fed is sealed when its parent is complete. It never goes back, until a replay of dead letters opens the tree again. Show `itemProgress` of `itemCount` meanwhile.',
+      resolve: ({ counts }) => treePercent(counts),
+    }),
+    itemCount: sum(
+      'itemCount',
+      'How many items the jobs of the tree have; final once all of them are sealed.',
+    ),
+    itemProgress: t.field({
+      seenBy: 'PROGRESS',
+      type: 'Count',
+      description: 'How many of them are done: succeeded, failed and cancelled ones.',
+      resolve: ({ counts }) => itemProgress(counts),
+    }),
+    succeeded: sum('succeeded', 'How many of them have a result.'),
+    failed: sum('failed', 'How many of them failed for good, and were not replayed.'),
+    cancelled: sum('cancelled', 'How many of them were cancelled.'),
+  };
+}
+
+export const TreeProgress = builder.objectRef<TreeState>('TreeProgress').implement({
+  description: 'How far a whole tree is, summed up over its jobs.',
+  fields: treeFields,
+});
+
+export const JobTreeProgress = builder.objectRef<ProgressEvent>('JobTreeProgress').implement({
+  description:
+    'How far a tree is, summed up over its jobs; and all its jobs in the first event of a subscription, the changed ones in later events.',
+  fields: (t) => ({
+    ...treeFields(t as unknown as PothosSchemaTypes.ObjectFieldBuilder<Types, TreeState>),
     jobs: t.expose('jobs', {
       seenBy: 'PROGRESS',
       type: [JobProgress],
-      description: 'The progress of each job.',
+      description: 'The progress of each job, of up to 1,000.',
     }),
   }),
 });

@@ -1,4 +1,6 @@
+import { checkName, checkText } from '../domain/checks.ts';
 import { itemIdOf } from '../domain/item-state.ts';
+import { maxDedupeKeyLength, maxNameLength } from '../domain/limits.ts';
 import { NotFoundError } from '../errors.ts';
 import { checkAnswerSize } from './answer-size.ts';
 import { builder } from './builder.ts';
@@ -9,7 +11,7 @@ import { sees } from './scope.ts';
 
 builder.queryType({
   description:
-    'What is there. A refused field is null, with an error whose `extensions.code` is an ErrorCode.',
+    'What is there. Why a field is refused stands in `errors`, with an ErrorCode as `extensions.code`.',
   fields: (t) => ({
     job: t.prismaField({
       seenBy: 'PROGRESS',
@@ -25,6 +27,25 @@ builder.queryType({
           : null;
         if (job === null) throw new NotFoundError(`There is no job ${id}.`, 'id');
         return job;
+      },
+    }),
+    jobByDedupeKey: t.prismaField({
+      authScopes: { may: 'read' },
+      type: Job,
+      nullable: true,
+      description: 'The job of a type with a dedupe key. Null if there is none (any more).',
+      args: {
+        type: t.arg.string({ required: true, description: 'The type: 1 to 200 characters.' }),
+        dedupeKey: t.arg.string({ required: true, description: 'The dedupe key: 1 to 500 characters.' }),
+      },
+      resolve: async (query, _, { type, dedupeKey }, context) => {
+        const key = {
+          type: checkName(type, 'type', maxNameLength),
+          dedupeKey: checkText(dedupeKey, 'dedupeKey', maxDedupeKeyLength),
+        };
+        const where = { type_dedupeKey: key };
+        const job = await context.engine.database.prisma.job.findUnique({ ...query, where });
+        return job !== null && (await sees(context, job.id)) ? job : null;
       },
     }),
     item: t.field({

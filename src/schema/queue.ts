@@ -1,4 +1,4 @@
-import { checkBatch, checkInteger, checkName } from '../domain/checks.ts';
+import { checkBatch, checkName } from '../domain/checks.ts';
 import { maxBatch, maxNameLength } from '../domain/limits.ts';
 import {
   type DeadLetterAlert,
@@ -8,6 +8,7 @@ import {
   readQueues,
 } from '../domain/queues.ts';
 import { builder } from './builder.ts';
+import { checkFirst, firstComplexity } from './pages.ts';
 import { checkTypeScope, shownTypes } from './scope.ts';
 
 const QueueRate = builder.objectRef<Rate>('QueueRate').implement({
@@ -94,7 +95,7 @@ export const Queue = builder.objectRef<QueueState>('Queue').implement({
     }),
     backoffMs: t.exposeIntList('backoffMs', {
       nullable: true,
-      description: 'The `backoffMs` of new jobs that name none.',
+      description: 'The `backoffMs` of new jobs that name none: up to 100 steps.',
     }),
     backoffJitter: t.exposeFloat('backoffJitter', {
       nullable: true,
@@ -134,20 +135,21 @@ builder.queryField('queues', (t) =>
     authScopes: { may: 'list' },
     type: [Queue],
     complexity: ({ first, types }) => ({
-      multiplier: Math.max(0, Math.min(first ?? maxBatch, types?.length ?? maxBatch)),
+      multiplier: Math.min(firstComplexity({ first }).multiplier, types?.length ?? maxBatch),
     }),
     description:
       'Types by name: those that have settings, of which anything waits or runs, or was done in the last hour. For more than 1,000 ask again behind the last one.',
     args: {
       types: t.arg.stringList({ description: typesDescription }),
       first: t.arg.int({
+        required: true,
         defaultValue: maxBatch,
-        description: 'At most so many: 1 to 1,000. Default: 1,000.',
+        description: 'How many at most: 0 to 1,000. Default: 1,000.',
       }),
       after: t.arg.string({ description: 'Only types whose names come after this one.' }),
     },
     resolve: async (_, { types, first, after }, context) => {
-      const take = checkInteger(first ?? maxBatch, 'first', 1, maxBatch);
+      const take = checkFirst({ first });
       if (after != null) checkName(after, 'after', maxNameLength);
       const shown = await shownTypes(context, checkTypes(types));
       return readQueues(context.engine, shown, { after: after ?? null, take });

@@ -4,6 +4,7 @@ import { maxJsonDepth, maxShownDepth } from '../domain/limits.ts';
 import { builder } from './builder.ts';
 
 builder.scalarType('DateTime', {
+  specifiedByURL: 'https://www.rfc-editor.org/rfc/rfc3339',
   description:
     'An instant in ISO 8601 with its offset: `2026-03-01T09:30:00Z`. From 1970 to the end of the year 9999, to the millisecond.',
   serialize: (value) =>
@@ -24,6 +25,7 @@ function parseInstant(value: unknown): Date {
 }
 
 builder.scalarType('Count', {
+  specifiedByURL: 'https://www.rfc-editor.org/rfc/rfc7493#section-2.2',
   description: 'A whole number from 0 to 2^53 - 1, as a JSON number.',
   serialize: toCount,
   parseValue: toCount,
@@ -38,6 +40,7 @@ function toCount(value: unknown): number {
 }
 
 builder.scalarType('JSON', {
+  specifiedByURL: 'https://www.rfc-editor.org/rfc/rfc8259',
   description:
     'Any JSON value, null included. What was sent comes back, its keys in their order (but those that are whole numbers come first, as JavaScript has it); of repeated keys the last one counts, and a number with more digits than JavaScript can hold loses them. Refused are text with `\\u0000` or half a surrogate pair, numbers beyond 1.8e308, and more than 256 levels of lists and objects.',
   serialize: (value) => {

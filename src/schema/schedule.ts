@@ -64,6 +64,8 @@ const clock = createLoader(async (keys: readonly 'now'[], { engine }) => {
 const mostOccurrences = 100;
 
 export const Schedule = builder.prismaNode('Schedule', {
+  // One that does not exist is null for `node` and `nodes`.
+  nullable: true,
   id: { field: 'name', description: 'The id of the schedule: `Schedule:` and its name.' },
   description:
     'What makes a tree of jobs time and again, from a template. Each occurrence is made once, however many servers run; a server that was away is stood in for by the others.',
@@ -133,7 +135,7 @@ export const Schedule = builder.prismaNode('Schedule', {
       complexity: (args) => ({ multiplier: Math.min(args.first ?? 5, mostOccurrences) }),
       description: 'Its next occurrences, the very next one first; none while it is paused.',
       args: {
-        first: t.arg.int({ defaultValue: 5, description: 'How many: 1 to 100. Default: 5.' }),
+        first: t.arg.int({ required: true, defaultValue: 5, description: 'How many: 1 to 100. Default: 5.' }),
       },
       select: { cron: true, timeZone: true, everyMs: true, startAt: true, nextAt: true },
       resolve: ({ nextAt, everyMs, ...timing }, { first }) => {
@@ -221,7 +223,7 @@ builder.queryFields((t) => ({
       authScopes: { may: 'survey' },
       type: Schedule,
       complexity: (args) => ({ multiplier: pageSize(args) }),
-      description: 'All schedules by name. `first` and `last`: 50 by default, 1,000 at most.',
+      description: 'All schedules by name.',
       resolve: (_, args, { engine: { database }, caller: { tenant } }) => {
         const { from, until } = namesOf(tenant);
         const read = async (range: Range<string>) => {

@@ -1,6 +1,6 @@
 /** What callers with a scope see: nothing else exists for them. For all others each of these is one comparison. */
 import { isId } from '../domain/checks.ts';
-import { type ItemKey, splitAssignmentId } from '../domain/item-state.ts';
+import { type ItemKey, leaseIdOf } from '../domain/item-state.ts';
 import { coversType, isUnscoped, type Scope } from '../domain/rights.ts';
 import { coveredJobs, coveredTrees, coveredTypes, coversTree } from '../domain/scoped-reads.ts';
 import { ForbiddenError, NotFoundError } from '../errors.ts';
@@ -35,14 +35,20 @@ export async function coveredAssignments(
   assignmentIds: readonly string[],
 ): Promise<readonly boolean[]> {
   if (caller.types === null) return assignmentIds.map(() => true);
-  // What is no id is for the operation to refuse.
-  const leaseIds = assignmentIds.map((id) => (isId(id) ? splitAssignmentId(id.toLowerCase()).leaseId : null));
-  const types = await engine.schemas.typesOfLeases([...new Set(leaseIds.flatMap((id) => id ?? []))]);
-  return leaseIds.map((id) => {
-    if (id === null) return true;
-    const type = types.get(id);
-    return type !== undefined && coversType(caller, type);
+  // Asked for each lease, not for each assignment: tens of thousands are reported in a second.
+  const leaseIds = [...new Set(assignmentIds.map(leaseIdOf))].filter(isId);
+  const types = await engine.schemas.typesOfLeases(
+    leaseIds.map((id) => id.toLowerCase()),
+    (type) => coversType(caller, type),
+  );
+  const strange = leaseIds.filter((id) => {
+    const type = types.get(id.toLowerCase());
+    return type === undefined || !coversType(caller, type);
   });
+  if (strange.length === 0) return assignmentIds.map(() => true);
+  const isStrange = new Set(strange);
+  // What is no id is for the operation to refuse.
+  return assignmentIds.map((id) => !(isId(id) && isStrange.has(leaseIdOf(id))));
 }
 
 /** For what concerns a whole tree, which may have jobs of other types. */

@@ -1,9 +1,10 @@
-import { checkBatch, checkInteger } from '../domain/checks.ts';
+import { checkBatch } from '../domain/checks.ts';
 import { itemIdOf } from '../domain/item-state.ts';
 import { maxBatch } from '../domain/limits.ts';
 import { readSerializeKeys, type SerializeKey as SerializeKeyState } from '../domain/serialize-keys.ts';
 import { builder } from './builder.ts';
 import { JobItem } from './job-item.ts';
+import { checkFirst, firstComplexity, firstDescription } from './pages.ts';
 import { sees } from './scope.ts';
 
 const SerializeKey = builder.objectRef<SerializeKeyState>('SerializeKey').implement({
@@ -30,18 +31,18 @@ builder.queryField('serializeKeys', (t) =>
     authScopes: { may: 'survey' },
     type: [SerializeKey],
     complexity: ({ first, keys }) => ({
-      multiplier: Math.max(0, Math.min(first ?? 50, keys?.length ?? maxBatch)),
+      multiplier: Math.min(firstComplexity({ first }).multiplier, keys?.length ?? maxBatch),
     }),
     description:
       'The keys behind whose head most items wait, the longest line first; keys behind whose head nobody waits are not among them, unless they are named. To find the longest lines, all that is blocked is counted.',
     args: {
-      first: t.arg.int({ defaultValue: 50, description: 'At most so many: 1 to 1,000. Default: 50.' }),
+      first: t.arg.int({ required: true, defaultValue: 50, description: firstDescription }),
       keys: t.arg.stringList({
         description: 'Only these keys, as far as they are in use: 1 to 1,000. Default: all.',
       }),
     },
     resolve: (_, { first, keys }, { engine, caller }) => {
-      const take = checkInteger(first ?? 50, 'first', 1, maxBatch);
+      const take = checkFirst({ first });
       if (keys != null) checkBatch(keys.length, 'keys');
       return readSerializeKeys(engine.database, { keys: keys ?? null, tenant: caller.tenant, take });
     },

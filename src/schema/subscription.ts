@@ -1,5 +1,6 @@
 import { checkInteger, checkRevision } from '../domain/checks.ts';
 import { parseItemId } from '../domain/item-state.ts';
+import { maxBatch } from '../domain/limits.ts';
 import { readOperations } from '../domain/operations.ts';
 import { type MarkedRow, readItemPage, readJobPage } from '../domain/pages.ts';
 import { type Queue as QueueState, readQueues } from '../domain/queues.ts';
@@ -21,7 +22,9 @@ import { toIntroduction, WorkerInput } from './workers.ts';
 const WorkAvailable = builder.objectRef<{ types: string[] }>('WorkAvailable').implement({
   description: 'A hint to claim.',
   fields: (t) => ({
-    types: t.exposeStringList('types', { description: 'The types of which work may have appeared.' }),
+    types: t.exposeStringList('types', {
+      description: 'The types of which work may have appeared: up to 1,000.',
+    }),
   }),
 });
 
@@ -32,7 +35,7 @@ const JobItemsChange = builder.objectRef<PageChange<MarkedRow>>('JobItemsChange'
       seenBy: 'ITEMS',
       type: [JobItem],
       description:
-        'The items that are new on the page or have changed, in the order in which they were added. LIMIT_EXCEEDED if they are too large for one answer, as for `items` of a job.',
+        'The items that are new on the page or have changed, up to 1,000, in the order in which they were added. LIMIT_EXCEEDED if they are too large for one answer, as for `items` of a job.',
       resolve: ({ changed }, _, context, info) =>
         loadItems(
           changed.flatMap(({ id }) => parseItemId(id) ?? []),
@@ -42,7 +45,7 @@ const JobItemsChange = builder.objectRef<PageChange<MarkedRow>>('JobItemsChange'
     }),
     goneIds: t.idList({
       seenBy: 'ITEMS',
-      description: 'The ids of items that are no longer on the page.',
+      description: 'The ids of items that are no longer on the page: up to 1,000.',
       resolve: ({ gone }) => gone.map((id) => encodeGlobalId('JobItem', id)),
     }),
   }),
@@ -53,7 +56,7 @@ const JobsChange = builder.objectRef<PageChange<MarkedRow>>('JobsChange').implem
   fields: (t) => ({
     jobs: t.prismaField({
       type: [Job],
-      description: 'The jobs that are new in the list or have changed, the newest first.',
+      description: 'The jobs that are new in the list or have changed, up to 1,000, the newest first.',
       resolve: (query, { changed }, _, { engine }) =>
         engine.database.prisma.job.findMany({
           ...query,
@@ -62,7 +65,7 @@ const JobsChange = builder.objectRef<PageChange<MarkedRow>>('JobsChange').implem
         }),
     }),
     goneIds: t.idList({
-      description: 'The ids of jobs that are no longer in the list.',
+      description: 'The ids of jobs that are no longer in the list: up to 1,000.',
       resolve: ({ gone }) => gone.map((id) => encodeGlobalId('Job', id)),
     }),
   }),
@@ -101,7 +104,11 @@ builder.subscriptionType({
         'How far a job is: its state now, then newer states as they come (a slow reader skips some), and at last the final one; then the stream completes. NOT_FOUND if there is no such job.',
       args: {
         jobId: t.arg.id({ required: true, description: 'The job.' }),
-        intervalMs: t.arg.int({ defaultValue: 100, description: intervalDescription(progressIntervalMs) }),
+        intervalMs: t.arg.int({
+          required: true,
+          defaultValue: 100,
+          description: intervalDescription(progressIntervalMs),
+        }),
         sinceRevision: t.arg.string({ description: sinceRevisionDescription }),
       },
       subscribe: async (_, { jobId, intervalMs, sinceRevision }, services) => {
@@ -128,7 +135,11 @@ builder.subscriptionType({
         'How far a tree is: all its jobs in the first event, then those that changed (all again for a reader that was too slow), until every job is complete; then the stream completes. NOT_FOUND if there is no such tree.',
       args: {
         rootId: t.arg.id({ required: true, description: 'The root of the tree.' }),
-        intervalMs: t.arg.int({ defaultValue: 100, description: intervalDescription(progressIntervalMs) }),
+        intervalMs: t.arg.int({
+          required: true,
+          defaultValue: 100,
+          description: intervalDescription(progressIntervalMs),
+        }),
         sinceRevision: t.arg.string({ description: sinceRevisionDescription }),
       },
       subscribe: async (_, { rootId, intervalMs, sinceRevision }, services) => {
@@ -156,11 +167,16 @@ builder.subscriptionType({
       args: {
         jobId: t.arg.id({ required: true, description: 'The job.' }),
         failedOnly: t.arg.boolean({
+          required: true,
           defaultValue: false,
           description: 'Only items that failed for good. Default: false.',
         }),
-        first: t.arg.int({ defaultValue: 50, description: firstDescription }),
-        intervalMs: t.arg.int({ defaultValue: 500, description: intervalDescription(pageIntervalMs) }),
+        first: t.arg.int({ required: true, defaultValue: 50, description: firstDescription }),
+        intervalMs: t.arg.int({
+          required: true,
+          defaultValue: 500,
+          description: intervalDescription(pageIntervalMs),
+        }),
       },
       subscribe: async (_, args, services) => {
         const { hub, engine } = services;
@@ -169,7 +185,7 @@ builder.subscriptionType({
         const everyMs = checkInterval(args.intervalMs, pageIntervalMs);
         await checkJob(services, jobId, 'jobId');
         const rootId = await rootOf(services, jobId, 'jobId');
-        const page = { jobId, first, failedOnly: args.failedOnly ?? false };
+        const page = { jobId, first, failedOnly: args.failedOnly };
         const read = () => readItemPage(engine.database, page);
         return found(await hub.watchPageOfTree(rootId, read, everyMs), jobId, 'jobId');
       },
@@ -184,8 +200,12 @@ builder.subscriptionType({
         'The newest jobs that meet the conditions: all of them in the first event, then what appears, changes or leaves. It does not end.',
       args: {
         filter: t.arg({ type: JobFilter, description: 'Which jobs; roots by default.' }),
-        first: t.arg.int({ defaultValue: 50, description: firstDescription }),
-        intervalMs: t.arg.int({ defaultValue: 500, description: intervalDescription(pageIntervalMs) }),
+        first: t.arg.int({ required: true, defaultValue: 50, description: firstDescription }),
+        intervalMs: t.arg.int({
+          required: true,
+          defaultValue: 500,
+          description: intervalDescription(pageIntervalMs),
+        }),
       },
       subscribe: async (_, { filter, first, intervalMs }, services) => {
         const { hub, engine } = services;
@@ -209,7 +229,11 @@ builder.subscriptionType({
         'How far an operation is: now, then whenever it has changed, until it is finished or cancelled; then the stream completes. NOT_FOUND if there is no such operation.',
       args: {
         operationId: t.arg.id({ required: true, description: 'The operation.' }),
-        intervalMs: t.arg.int({ defaultValue: 500, description: intervalDescription(pageIntervalMs) }),
+        intervalMs: t.arg.int({
+          required: true,
+          defaultValue: 500,
+          description: intervalDescription(pageIntervalMs),
+        }),
       },
       subscribe: async (_, { operationId, intervalMs }, { hub, engine, caller }) => {
         const id = keyOf('Operation', operationId, 'operationId');
@@ -241,13 +265,23 @@ builder.subscriptionType({
         'Types by name, those that have settings, of which anything waits or runs, or was done in the last hour: now, and whenever anything of them has changed but `oldestReadyMs`, `slow` and figures. It does not end.',
       args: {
         types: t.arg.stringList({ description: typesDescription }),
-        intervalMs: t.arg.int({ defaultValue: 500, description: intervalDescription(pageIntervalMs) }),
+        first: t.arg.int({
+          required: true,
+          defaultValue: maxBatch,
+          description: 'How many at most: 0 to 1,000. Default: 1,000.',
+        }),
+        intervalMs: t.arg.int({
+          required: true,
+          defaultValue: 500,
+          description: intervalDescription(pageIntervalMs),
+        }),
       },
       subscribe: (_, args, services) => {
         const { hub, engine } = services;
         const types = checkTypes(args.types);
+        const take = checkFirst(args);
         const read = async () => ({
-          rows: (await readQueues(engine, await shownTypes(services, types))).map(marked),
+          rows: (await readQueues(engine, await shownTypes(services, types), { take })).map(marked),
           final: false,
         });
         return hub.watchPage(read, checkInterval(args.intervalMs, pageIntervalMs));

@@ -29,7 +29,7 @@ const given = `
   ResumeScheduleInput.name RotateCallbackSecretInput.name RunScheduleInput.name ScheduleInput.name SetQueueInput.type
   SkipOccurrenceInput.name WorkerInput.name
   Query.callbackEndpoints.after Query.deadLetterDigest.types Query.deadLetterGroups.types Query.heldItems.types Query.heldItems.workers
-  Query.queue.type Query.queues.after Query.queues.types Query.schedule.name Query.serializeKeys.keys Query.typeSchemas.type
+  Query.jobByDedupeKey.type Query.queue.type Query.queues.after Query.queues.types Query.schedule.name Query.serializeKeys.keys Query.typeSchemas.type
   Query.workers.after Query.workers.types Subscription.queues.types Subscription.workAvailable.types`;
 
 /** What answers show. */
@@ -41,12 +41,13 @@ const shown = `
   TypeSchema.type WorkAvailable.types Worker.name WorkerType.type`;
 
 /** Ids that may have a name in them. */
-const ids = 'CallbackEndpoint.id Query.node.id Schedule.id';
+const ids = 'CallbackEndpoint.id Query.node.id Query.nodes.ids Schedule.id';
 
 /** Sentences for people, with names in them. */
 const sentences = `
   AuditEntry.subjects EntryError.message FileError.message InvalidInputError.message ItemNotClaimableError.message ItemNotUpdatableError.message
-  JobFedByParentError.message JobSealedError.message NotFoundError.message ScheduleFailure.message`;
+  JobFedByParentError.message JobSealedError.message NotFoundError.message ScheduleFailure.message
+  StorageLimitError.message`;
 
 /** A job as JobInput has it. */
 const templates = 'Schedule.template';

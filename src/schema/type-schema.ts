@@ -34,7 +34,7 @@ builder.queryField('typeSchemas', (t) =>
     authScopes: { may: 'list' },
     type: [TypeSchema],
     complexity: { multiplier: 10 },
-    description: 'All versions of a type, up to ten, the newest first. Empty if it has no schemas.',
+    description: 'All versions of a type, up to 10, the newest first. Empty if it has no schemas.',
     args: { type: t.arg.string({ required: true, description: 'The type: 1 to 200 characters.' }) },
     resolve: (_, { type }, context) => {
       checkName(type, 'type', maxNameLength);
@@ -47,7 +47,7 @@ builder.queryField('typeSchemas', (t) =>
 builder.queryField('typesWithSchemas', (t) =>
   t.stringList({
     authScopes: { may: 'list' },
-    description: 'The names of all types that have schemas, up to about a thousand, in their order.',
+    description: 'The names of all types that have schemas, up to about 1,000, in their order.',
     resolve: async (_, __, { engine, caller }) =>
       (await readTypesWithSchemas(engine.database)).filter((type) => coversType(caller, type)),
   }),

@@ -1,8 +1,9 @@
-import { checkInteger, checkName } from '../domain/checks.ts';
+import { checkName } from '../domain/checks.ts';
 import { maxBatch, maxNameLength } from '../domain/limits.ts';
 import { coversType, seesTenant } from '../domain/rights.ts';
 import type { WorkerIntroduction, Worker as WorkerState } from '../domain/workers.ts';
 import { builder } from './builder.ts';
+import { checkFirst, firstComplexity } from './pages.ts';
 import { checkTypes } from './queue.ts';
 import { shownTypes } from './scope.ts';
 
@@ -53,15 +54,18 @@ const Worker = builder.objectRef<WorkerState>('Worker').implement({
     types: t.field({
       type: [WorkerType],
       complexity: { field: 5 },
-      description: 'The types that it does, and those of which it has anything, by name.',
+      description: 'The types that it does, and those of which it has anything, by name: up to 1,000.',
       resolve: ({ types, concurrency, holds }, _, { caller }) => {
         const held = new Map(holds.map(({ type, count }) => [type, count]));
         const shown = [...new Set([...types, ...held.keys()])].filter((type) => coversType(caller, type));
-        return shown.sort().map((type) => ({
-          type,
-          concurrency: concurrency[types.indexOf(type)] ?? null,
-          holds: held.get(type) ?? 0,
-        }));
+        return shown
+          .sort()
+          .slice(0, maxBatch)
+          .map((type) => ({
+            type,
+            concurrency: concurrency[types.indexOf(type)] ?? null,
+            holds: held.get(type) ?? 0,
+          }));
       },
     }),
     connectedAt: t.expose('connectedAt', {
@@ -82,7 +86,7 @@ builder.queryField('workers', (t) =>
   t.field({
     authScopes: { may: 'list' },
     type: [Worker],
-    complexity: ({ first }) => ({ multiplier: Math.max(0, Math.min(first ?? maxBatch, maxBatch)) }),
+    complexity: firstComplexity,
     description:
       'The workers that are connected, or hold items, by name. For more than 1,000 ask again behind the last one.',
     args: {
@@ -90,13 +94,14 @@ builder.queryField('workers', (t) =>
         description: 'Only workers that do, or have anything of, one of these types: 1 to 1,000.',
       }),
       first: t.arg.int({
+        required: true,
         defaultValue: maxBatch,
-        description: 'At most so many: 1 to 1,000. Default: 1,000.',
+        description: 'How many at most: 0 to 1,000. Default: 1,000.',
       }),
       after: t.arg.string({ description: 'Only workers whose names come after this one.' }),
     },
     resolve: async (_, { types, first, after }, context) => {
-      const take = checkInteger(first ?? maxBatch, 'first', 1, maxBatch);
+      const take = checkFirst({ first });
       if (after != null) checkName(after, 'after', maxNameLength);
       const { workers, database } = context.engine;
       const { caller } = context;

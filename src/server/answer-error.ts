@@ -14,10 +14,14 @@ export function answerError(
   { code, message, field }: ErrorAnswer,
   headers: Record<string, string> = {},
 ): void {
+  response.writeHead(status, { ...errorType, ...headers }).end(errorText({ code, message, field }));
+}
+
+export const errorType = { 'content-type': 'application/json' };
+
+export function errorText({ code, message, field }: ErrorAnswer): string {
   const errors = [{ message, extensions: { code, field } }];
-  response
-    .writeHead(status, { 'content-type': 'application/json', ...headers })
-    .end(`${JSON.stringify({ errors })}\n`);
+  return `${JSON.stringify({ errors })}\n`;
 }
 
 export function answerForbidden(response: ServerResponse): void {

@@ -18,23 +18,30 @@ import {
   typeFromAST,
 } from 'graphql';
 import { type CompiledQuery, compileQuery, isCompiledQuery } from 'graphql-jit';
+import { type Complete, completeOf } from './complete-variables.ts';
 
 export type Execute = (args: ExecutionArgs) => ReturnType<typeof execute>;
 
 /** How often a document is executed before it is worth the milliseconds of compiling it. */
 const usesBeforeCompiling = 20;
 
+interface Compiled {
+  readonly query: CompiledQuery['query'];
+  /** By the names of the variables that need it. */
+  readonly completes: readonly (readonly [string, Complete])[];
+}
+
 interface Use {
   count: number;
   /** By the operation's name; null if it can't be compiled. */
-  readonly compiled: Map<string | null | undefined, CompiledQuery | null>;
+  readonly compiled: Map<string | null | undefined, Compiled | null>;
 }
 
 export function createExecute({ compileAfter = usesBeforeCompiling } = {}): Execute {
   // As long as the cache of documents keeps them, which is bounded.
   const uses = new WeakMap<DocumentNode, Use>();
 
-  function compiledFor({ schema, document, operationName }: ExecutionArgs): CompiledQuery | null {
+  function compiledFor({ schema, document, operationName }: ExecutionArgs): Compiled | null {
     let use = uses.get(document);
     if (use === undefined) {
       use = { count: 0, compiled: new Map() };
@@ -52,13 +59,30 @@ export function createExecute({ compileAfter = usesBeforeCompiling } = {}): Exec
   return (args) => {
     const compiled = compiledFor(args);
     if (compiled === null) return execute(args);
-    const result = compiled.query(args.rootValue, args.contextValue, args.variableValues) as
+    const variables = completed(compiled, args.variableValues ?? {});
+    if (variables === undefined) return execute(args);
+    const result = compiled.query(args.rootValue, args.contextValue, variables) as
       | ExecutionResult
       | Promise<ExecutionResult>;
     if ('then' in result) return result.then((answer) => withPlaces(answer, args.document));
     // Only variables that do not fit leave an answer without data. Nothing was executed then, and the words are graphql-js's.
     return 'data' in result ? withPlaces(result, args.document) : execute(args);
   };
+}
+
+/** Undefined if they do not fit: the words for that are graphql-js's. */
+function completed(
+  { completes }: Compiled,
+  given: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> | undefined {
+  if (completes.length === 0) return given;
+  const variables = { ...given };
+  for (const [name, complete] of completes) {
+    if (variables[name] == null) continue;
+    variables[name] = complete(variables[name]);
+    if (variables[name] === undefined) return undefined;
+  }
+  return variables;
 }
 
 /** The compiler's errors know lines and columns, and GraphQL's own take places in a text. */
@@ -83,13 +107,19 @@ function compile(
   schema: GraphQLSchema,
   document: DocumentNode,
   operationName: string | null | undefined,
-): CompiledQuery | null {
+): Compiled | null {
   const variables = getOperationAST(document, operationName)?.variableDefinitions ?? [];
   const types = variables.map(({ type }) => typeFromAST(schema, type));
   // The compiler writes out what an input has, and would never be done with one that has itself.
   if (types.some((type) => isInputType(type) && isRecursive(getNamedType(type)))) return null;
   const outcome = compileQuery(schema, document, operationName ?? undefined);
-  return isCompiledQuery(outcome) ? outcome : null;
+  if (!isCompiledQuery(outcome)) return null;
+  const completes = variables.flatMap(({ variable }, i) => {
+    const type = types[i];
+    const complete = isInputType(type) ? completeOf(type) : null;
+    return complete === null ? [] : [[variable.name.value, complete] as const];
+  });
+  return { query: outcome.query, completes };
 }
 
 function isRecursive(type: GraphQLNamedInputType, above: readonly GraphQLNamedInputType[] = []): boolean {

@@ -125,7 +125,8 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
     timeoutMs: config.databaseTimeoutMs,
     preparedStatements: config.preparedStatements,
     pooled: config.directDatabaseUrl !== undefined,
-    onIdleError: (error) => logger.warn({ err: error }, 'a connection to Postgres broke'),
+    // The error itself carries the whole connection.
+    onIdleError: ({ message }) => logger.warn({ reason: message }, 'a connection to Postgres broke'),
   });
   const probe = new Probe(databaseUrl);
   const folds = new FoldScheduler({
@@ -163,6 +164,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
     database,
     limits: { maxJsonBytes: config.maxJsonBytes },
     secrets: new SecretBox(config.secretsKeys),
+    tenantStored: config.tenantStored,
     callbackAddresses: new CallbackAddresses({ networks: config.callbackNetworks, lookUp }),
     effects: {
       touched: (rootId, fromStart) => folds.touch(rootId, fromStart),
@@ -191,22 +193,17 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
   const bookkeeper = new Bookkeeper({ engine, logger });
   const store =
     config.uploadStore && new S3Store({ config: config.uploadStore, logger, limitMs: times?.storeMs });
-  const uploads = new Uploads({ database, store, lifetimeMs: config.uploadLifetimeMs });
+  const uploads = new Uploads({
+    database,
+    store,
+    lifetimeMs: config.uploadLifetimeMs,
+    stored: engine.stored,
+  });
   const remover = createRemover({ uploads, logger });
   const uploadStore = new UploadStore({ uploads, maxBytes: config.maxUploadBytes });
   const importer = new Importer({ engine, uploads, maxTextBytes: config.maxFileTextBytes, logger });
   const callbacks = new Callbacks({ engine, timeoutMs: config.callbackTimeoutMs, logger });
 
-  const operations = new Operations({
-    logger,
-    maxTokens: config.maxQueryTokens,
-    maxActive: config.maxRequests,
-    rates: new RateLimits({
-      caller: config.callerRates,
-      tenant: config.tenantRates,
-      setHeaders: (request, headers) => exchanges.setHeaders(request, headers),
-    }),
-  });
   const addressOf = createAddressOf(config.trustedProxies);
   const quotas = {
     connections: new Quota({
@@ -226,6 +223,18 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
   const watchTokens = new KnownWatchTokens({ database, logger });
   const authentication = new Authentication({ keys, tokens, proxy, watchTokens, addressOf });
   const ownerOf = createOwnerOf(authentication, addressOf);
+  const rates = new RateLimits({
+    caller: config.callerRates,
+    tenant: config.tenantRates,
+    ownerOf,
+    setHeaders: (request, headers) => exchanges.setHeaders(request, headers),
+  });
+  const operations = new Operations({
+    logger,
+    maxTokens: config.maxQueryTokens,
+    maxActive: config.maxRequests,
+    rates,
+  });
   // One caller or tenant alone can't keep the others out.
   const mostOfOne = Math.ceil(config.maxRequests * 0.9);
   const exchanges = new Exchanges({
@@ -258,6 +267,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
     config,
     services,
     operations,
+    rates,
     costs,
     streams,
     exchanges,
@@ -290,12 +300,9 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
       logger,
     }),
     exchanges,
+    rates,
     strangers,
-    graphiql: createGraphiQL({
-      endpoint: yoga.graphqlEndpoint,
-      isShown: config.graphiql,
-      needsHeaders: !authentication.isOpen,
-    }),
+    graphiql: createGraphiQL({ endpoint: yoga.graphqlEndpoint, isShown: config.graphiql }),
     results: createResults({ database, callerOf, isClosing: () => lifetime.isClosing, logger }),
     uploads: createUploads({
       uploads,
@@ -306,8 +313,8 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
       logger,
     }),
     uploadBytes: uploads.streamedBytes,
-    multipartPost: createMultipartPost({ yoga, operations, store: uploadStore, callerOf, ownerOf }),
-    jsonPost: createJsonPost({ yoga, operations, ownerOf, maxBytes: config.maxRequestBytes }),
+    multipartPost: createMultipartPost({ yoga, operations, rates, store: uploadStore, callerOf, ownerOf }),
+    jsonPost: createJsonPost({ yoga, operations, rates, ownerOf, maxBytes: config.maxRequestBytes }),
     yoga,
     certificate,
   });

@@ -58,16 +58,45 @@ export function readDocument(source: string | Source, maxTokens: number): Docume
   }
 }
 
+/** What is longer is not remembered. */
+export const maxKnownLength = 4_000;
+
 /**
- * A parsed document takes about a hundred times the memory of its text: programs send the same few small ones, and what is
- * large is most likely different every time.
+ * Documents that were read, and what was found in them. A parsed document takes about a hundred times the memory of its text: programs send
+ * the same few small ones, and what is large is most likely different every time.
  */
-export function documentCache<Value extends object>(): LRUCache<string, Value> {
-  return new LRUCache<string, Value>({
+export class Documents {
+  readonly #maxTokens: number;
+  readonly #parsed = new LRUCache<string, DocumentNode>({
     maxSize: 200_000,
-    maxEntrySize: 4_000,
+    maxEntrySize: maxKnownLength,
     sizeCalculation: (_, text) => text.length + 1,
   });
+  readonly #found = new WeakMap<DocumentNode, readonly GraphQLError[]>();
+
+  constructor(maxTokens: number) {
+    this.#maxTokens = maxTokens;
+  }
+
+  /** @throws GraphQLError if it is none, or asks for too much */
+  read(source: string | Source): DocumentNode {
+    const text = typeof source === 'string' ? source : source.body;
+    const known = this.#parsed.get(text);
+    if (known !== undefined) return known;
+    const document = readDocument(source, this.#maxTokens);
+    this.#parsed.set(text, document);
+    return document;
+  }
+
+  /** There is one schema, and one set of rules. */
+  problems(document: DocumentNode, find: () => readonly GraphQLError[]): readonly GraphQLError[] {
+    let found = this.#found.get(document);
+    if (found === undefined) {
+      found = find();
+      this.#found.set(document, found);
+    }
+    return found;
+  }
 }
 
 function check(document: DocumentNode): void {

@@ -11,12 +11,12 @@ import { schema } from '../schema/index.ts';
 import type { Parts, Services } from '../schema/services.ts';
 import type { AddressOf } from './addresses.ts';
 import { type Authentication, nobody } from './authentication.ts';
-import { documentCache } from './documents.ts';
 import type { EventStreams } from './event-streams.ts';
 import type { Exchanges } from './exchanges.ts';
 import type { Operations } from './operations.ts';
 import type { OwnerOf } from './owners.ts';
 import type { Quota } from './quota.ts';
+import type { RateLimits } from './rate-limits.ts';
 import { badRequest, parseJsonText, readJsonBody } from './request-body.ts';
 import type { Right } from './right.ts';
 import { SharedSubscriptions } from './shared-subscriptions.ts';
@@ -45,6 +45,7 @@ export function createGraphQL(options: {
   config: Config;
   services: Parts & { engine: Engine<Database> };
   operations: Operations;
+  rates: RateLimits;
   costs: SubscriptionCosts;
   streams: EventStreams;
   exchanges: Exchanges;
@@ -53,8 +54,19 @@ export function createGraphQL(options: {
   peerOf: AddressOf;
   bytes: Quota;
 }) {
-  const { config, services, operations, costs, streams, exchanges, authentication, ownerOf, peerOf, bytes } =
-    options;
+  const {
+    config,
+    services,
+    operations,
+    rates,
+    costs,
+    streams,
+    exchanges,
+    authentication,
+    ownerOf,
+    peerOf,
+    bytes,
+  } = options;
   const { engine } = services;
   return createYoga<object, Services>({
     schema,
@@ -76,12 +88,13 @@ export function createGraphQL(options: {
     graphqlEndpoint: '/graphql',
     maxRequestBodySize: config.maxRequestBytes,
     multipart: false,
-    cors: config.allowedOrigins.length > 0 && { origin: [...config.allowedOrigins], credentials: false },
+    cors: false,
     landingPage: false,
     graphiql: false,
-    parserAndValidationCache: { documentCache: documentCache(), errorCache: documentCache() },
+    // Ours counts what is wrong, also where that is known.
+    parserAndValidationCache: false,
     plugins: [
-      readBodies(ownerOf),
+      readBodies(ownerOf, rates),
       writeAnswers,
       operations.plugin,
       streams.plugin,
@@ -107,11 +120,14 @@ function callerOf(right: Right | undefined): Caller {
  * Reads bodies in bounded time, and refuses what can't be read: Yoga quotes it in its error, or takes it for a fault of the
  * server.
  */
-const readBodies = (ownerOf: OwnerOf): Plugin => ({
+const readBodies = (ownerOf: OwnerOf, rates: RateLimits): Plugin => ({
   onRequestParse: ({ requestParser, setRequestParser, serverContext }) => {
     if (requestParser === undefined) return;
     const { req } = serverContext as Initial;
-    setRequestParser(async (request) => {
+    const refuse = (error: unknown) => {
+      throw (req && rates.refuseOther({ req })) ?? error;
+    };
+    const read = async (request: Request) => {
       const type = request.method === 'POST' ? request.headers.get('content-type') : null;
       try {
         if (type !== null && /^application\/(graphql\+)?json\b/.test(type))
@@ -126,7 +142,8 @@ const readBodies = (ownerOf: OwnerOf): Plugin => ({
             : 'The body could not be read.',
         );
       }
-    });
+    };
+    setRequestParser((request) => read(request).catch(refuse));
   },
 });
 

@@ -4,9 +4,11 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createSecureServer, Server as SecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { GraphQLError } from 'graphql';
-import { answerForbidden } from './answer-error.ts';
+import { answerEarly } from './answer-early.ts';
+import { answerError, answerForbidden } from './answer-error.ts';
 import type { Authentication } from './authentication.ts';
 import { type Certificate, secureOptions } from './certificate.ts';
+import { shareWithPage } from './cors.ts';
 import type { Exchanges } from './exchanges.ts';
 import type { Page } from './graphiql.ts';
 import type { Yoga } from './graphql.ts';
@@ -18,6 +20,7 @@ import { maxFormBytes } from './multipart-form.ts';
 import { isMultipart, type MultipartPost } from './multipart-post.ts';
 import type { Guard, Refusal } from './origin.ts';
 import { inLine } from './pipelining.ts';
+import type { RateLimits } from './rate-limits.ts';
 import { refuseStranger } from './refuse-stranger.ts';
 import type { ServeResults } from './results.ts';
 import type { Right } from './right.ts';
@@ -39,6 +42,9 @@ const handshakeTimeout = 10_000;
  */
 const backlog = 4_096;
 
+/** Half a dozen listeners of ours hear of the end of an answer, and eight of a pipeline of Node's. */
+const mostListeners = 20;
+
 export class Http {
   readonly server: Server;
   readonly #lifetime: Lifetime;
@@ -54,6 +60,7 @@ export class Http {
     maskError: (error: unknown) => GraphQLError;
     metrics: ServeMetrics;
     exchanges: Exchanges;
+    rates: RateLimits;
     /** Of those who need not say who they are. */
     strangers: Exchanges;
     graphiql: Page;
@@ -67,7 +74,8 @@ export class Http {
     /** With one, all of it is TLS. */
     certificate: Certificate | undefined;
   }) {
-    const { lifetime, health, guard, authentication, maskError, metrics, exchanges, graphiql } = options;
+    const { lifetime, health, guard, authentication, maskError, metrics, exchanges, rates, graphiql } =
+      options;
     const { strangers, results, uploads, uploadBytes, multipartPost, jsonPost, yoga } = options;
     this.#lifetime = lifetime;
     this.#certificate = options.certificate;
@@ -88,9 +96,11 @@ export class Http {
       const isStream = acceptsEvents(request) && request.method !== 'OPTIONS' && !graphiql.isFor(request);
       if (!exchanges.begin(request, response, { streamedBytes: streamed, isStream })) return;
       if (streamed !== undefined) response.shouldKeepAlive = lifetime.isReady;
+      if (!isOperation(request) && refuseBeyondRate(rates, request, response)) return;
       if (uploads(request, response)) return;
       if (graphiql.answers(request, response) || metrics(request, response) || results(request, response))
         return;
+      if (request.url?.startsWith('/api/')) return answerError(response, 404, nothingThere);
       if (multipartPost(request, response)) return;
       if (!jsonPost(request, response)) void yoga(request, response);
     };
@@ -102,7 +112,9 @@ export class Http {
         response.once('finish', () => request.socket.destroySoon());
       }
       if (!strangers.begin(request, response, { isStream: false })) return;
-      if (!graphiql.answers(request, response) && !uploads(request, response)) void yoga(request, response);
+      // tus says there what it can do.
+      if (graphiql.answers(request, response) || uploads(request, response)) return;
+      response.writeHead(204).end();
     };
     const serve = (request: IncomingMessage, response: ServerResponse) => {
       // So that clients and load balancers come back over another connection, elsewhere.
@@ -113,9 +125,11 @@ export class Http {
       if (lifetime.isClosing) return refuse(response, shuttingDown);
       const refusal = guard(request);
       if (refusal !== undefined) return refuse(response, refusal);
+      shareWithPage(request, response);
+      if (request.method === 'OPTIONS') return answerStranger(request, response);
       if (authentication.isOpen) return carryOut(request, response);
-      if (request.method === 'OPTIONS' || graphiql.isFor(request)) return answerStranger(request, response);
-      const strange = (error: unknown) => refuseStranger(request, response, maskError(error));
+      if (graphiql.isFor(request)) return answerStranger(request, response);
+      const strange = (error: unknown) => refuseStranger(response, maskError(error));
       try {
         const right = authentication.admit(request);
         if (!(right instanceof Promise)) return carryOut(request, response, right);
@@ -128,8 +142,10 @@ export class Http {
         strange(error);
       }
     };
-    const inTurn = (request: IncomingMessage, response: ServerResponse) =>
+    const inTurn = (request: IncomingMessage, response: ServerResponse) => {
+      response.setMaxListeners(mostListeners);
       inLine(request, response, () => serve(request, response));
+    };
     this.server =
       this.#certificate === undefined
         ? createServer(requestTimeouts, inTurn)
@@ -172,6 +188,33 @@ export class Http {
 const acceptsEvents = ({ headers }: IncomingMessage) =>
   headers.accept?.includes('text/event-stream') === true;
 
+/** What operations cost they say themselves; GraphiQL is no more than its page. */
+const isOperation = ({ method, url = '' }: IncomingMessage) =>
+  method === 'OPTIONS' || url.split('?', 1)[0] === '/graphql';
+
+/** Counts what is none as one request, and its bytes, in both directions, once they have gone through. Says whether it is refused. */
+function refuseBeyondRate(rates: RateLimits, request: IncomingMessage, response: ServerResponse): boolean {
+  const refusal = rates.refuseOther({ req: request });
+  if (refusal === undefined) {
+    if (!rates.countBytes(request)) return false;
+    const { socket } = request;
+    // One more than Node takes for a leak.
+    response.setMaxListeners(response.getMaxListeners() + 1);
+    const before = socket.bytesRead + socket.bytesWritten;
+    response.once('close', () => rates.takeBytes(request, socket.bytesRead + socket.bytesWritten - before));
+    return false;
+  }
+  const { http, ...extensions } = refusal.extensions as {
+    http: { status: number; headers: Record<string, string> };
+  };
+  const body = JSON.stringify({ errors: [{ message: refusal.message, extensions }] });
+  answerEarly(request, response, http.status, `${body}\n`, {
+    'content-type': 'application/json',
+    ...http.headers,
+  });
+  return true;
+}
+
 const hasBody = ({ headers }: IncomingMessage) =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
@@ -184,6 +227,11 @@ function streamedBytesOf(request: IncomingMessage, uploadBytes: number): number 
 
 const shuttingDown: Refusal = { status: 503, text: 'The server is shutting down.' };
 
+const refusalCodes: Readonly<Record<number, string>> = { 403: 'FORBIDDEN', 503: 'UNAVAILABLE' };
+
 function refuse(response: ServerResponse, { status, text }: Refusal): void {
-  response.writeHead(status, { 'content-type': 'text/plain', connection: 'close' }).end(`${text}\n`);
+  const error = { code: refusalCodes[status] ?? 'BAD_REQUEST', message: text };
+  answerError(response, status, error, { connection: 'close' });
 }
+
+const nothingThere = { code: 'NOT_FOUND', message: 'There is nothing under this path.' };

@@ -9,6 +9,7 @@ import { type DirectOperation, prepareOperation, toContent, toParams } from './d
 import type { Yoga } from './graphql.ts';
 import type { Operations } from './operations.ts';
 import type { OwnerOf } from './owners.ts';
+import type { RateLimits } from './rate-limits.ts';
 import { readJsonBody } from './request-body.ts';
 
 const json = 'application/json';
@@ -31,10 +32,11 @@ export type JsonPost = (request: IncomingMessage, response: ServerResponse) => b
 export function createJsonPost(options: {
   yoga: Yoga;
   operations: Operations;
+  rates: RateLimits;
   ownerOf: OwnerOf;
   maxBytes: number;
 }): JsonPost {
-  const { yoga, operations, ownerOf, maxBytes } = options;
+  const { yoga, operations, rates, ownerOf, maxBytes } = options;
 
   const answer = async (response: ServerResponse, run: Run, type: string): Promise<void> => {
     const { status, content, headers } = await run()
@@ -52,11 +54,14 @@ export function createJsonPost(options: {
     type: string,
   ): Promise<void> => {
     let run: Run | undefined;
+    let isRead = false;
     try {
       const params = toParams(await readJsonBody(body, ownerOf(request)));
+      isRead = true;
       run = params && prepareOperation({ yoga, operations, request, params })?.run;
     } catch (error) {
-      run = () => Promise.reject(error);
+      const refusal = isRead ? undefined : rates.refuseOther({ req: request });
+      run = () => Promise.reject(refusal ?? error);
     }
     // Nothing keeps the body while the operation runs.
     if (run !== undefined) void answer(response, run, type);

@@ -13,6 +13,7 @@ import { type Histogram, lowerBoundMs } from '../domain/histogram.ts';
 import { type Queue, readQueues } from '../domain/queues.ts';
 import type { Caller } from '../domain/rights.ts';
 import { countSlow } from '../domain/slow-items.ts';
+import { listStored, type TenantStored } from '../domain/stored.ts';
 import { withTimeout } from '../events/with-timeout.ts';
 import { answerForbidden } from './answer-error.ts';
 
@@ -26,6 +27,7 @@ const readWithinMs = 5_000;
 interface Depths {
   readonly queues: readonly Queue[];
   readonly slow: ReadonlyMap<string, number>;
+  readonly stored: readonly TenantStored[];
 }
 
 export function createMetrics(options: {
@@ -37,13 +39,18 @@ export function createMetrics(options: {
 }): ServeMetrics {
   const { engine, callerOf, isOn, mostTypes, logger } = options;
   const labels = new TypeLabels(mostTypes);
+  const tenants = new TypeLabels(mostTypes);
   let underWay: Promise<string> | undefined;
 
   const readDepths = async (): Promise<Depths | undefined> => {
     try {
-      const both = Promise.all([readQueues(engine, null, { take: mostQueues }), countSlow(engine, null)]);
-      const [queues, slow] = await withTimeout(readWithinMs, both);
-      return { queues, slow };
+      const all = Promise.all([
+        readQueues(engine, null, { take: mostQueues }),
+        countSlow(engine, null),
+        listStored(engine.database, { tenant: null, take: mostQueues }),
+      ]);
+      const [queues, slow, stored] = await withTimeout(readWithinMs, all);
+      return { queues, slow, stored };
     } catch (error) {
       logger.warn({ err: error }, 'queues could not be read for /metrics');
       return undefined;
@@ -51,7 +58,9 @@ export function createMetrics(options: {
   };
   const collect = async () => {
     const own = new Registry();
-    addDepths(own, labels, await readDepths());
+    const depths = await readDepths();
+    addDepths(own, labels, depths);
+    addStored(own, tenants, depths?.stored ?? []);
     addFigures(own, labels, engine.figures);
     new Gauge({
       name: 'jobtree_workers_connected',
@@ -94,7 +103,7 @@ export function createMetrics(options: {
   };
 }
 
-/** What a type is called: of the first so many, what it is called. */
+/** What a type, or a tenant, is called: of the first so many, what it is called. */
 class TypeLabels {
   readonly #most: number;
   readonly #known = new Set<string>();
@@ -108,6 +117,28 @@ class TypeLabels {
     if (type === restOfTypes || this.#known.size >= this.#most) return 'other';
     this.#known.add(type);
     return type;
+  }
+}
+
+function addStored(registry: Registry, labels: TypeLabels, stored: readonly TenantStored[]): void {
+  const registers = [registry];
+  const labelNames = ['tenant'] as const;
+  const items = new Gauge({
+    name: 'jobtree_stored_items',
+    help: 'Items that are stored, pending and finished, by tenant; without a name those of none. The same from every server.',
+    labelNames,
+    registers,
+  });
+  const bytes = new Gauge({
+    name: 'jobtree_stored_bytes',
+    help: 'Bytes that are stored of payloads and results, as JSON text, and of uploads, by tenant. The same from every server.',
+    labelNames,
+    registers,
+  });
+  for (const one of stored) {
+    const tenant = one.tenant === null ? '' : labels.of(one.tenant);
+    items.inc({ tenant }, one.items);
+    bytes.inc({ tenant }, one.bytes);
   }
 }
 

@@ -6,6 +6,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ExecutionResult, GraphQLError } from 'graphql';
 import type { Caller } from '../domain/rights.ts';
+import { StorageLimitError } from '../errors.ts';
 import { ReceivedFile } from '../schema/received-file.ts';
 import { answerEarly } from './answer-early.ts';
 import {
@@ -21,6 +22,7 @@ import { maxFormBytes, RequestCutError, readForm } from './multipart-form.ts';
 import { type Place, placesOf } from './multipart-map.ts';
 import type { Operations } from './operations.ts';
 import type { OwnerOf } from './owners.ts';
+import type { RateLimits } from './rate-limits.ts';
 import { badRequest, readJsonBody } from './request-body.ts';
 import { toRefusal, UploadError, type UploadStore } from './upload-store.ts';
 
@@ -43,11 +45,12 @@ class InvalidOperationError extends Error {
 export function createMultipartPost(options: {
   yoga: Yoga;
   operations: Operations;
+  rates: RateLimits;
   store: UploadStore;
   callerOf: (request: IncomingMessage) => Caller;
   ownerOf: OwnerOf;
 }): MultipartPost {
-  const { yoga, operations, store, callerOf, ownerOf } = options;
+  const { yoga, operations, rates, store, callerOf, ownerOf } = options;
 
   /** The operation, with its files in `received`. */
   const read = async (request: IncomingMessage, received: ReceivedFile[]): Promise<DirectOperation> => {
@@ -60,7 +63,9 @@ export function createMultipartPost(options: {
         const isFirst = name === 'operations';
         if (isFirst ? params !== undefined : params === undefined || places !== undefined)
           throw badRequest('The first part must be operations, the second one map, and then come the files.');
-        const value = await readJsonBody(Buffer.from(text), ownerOf(request));
+        const value = await readJsonBody(Buffer.from(text), ownerOf(request)).catch((error: unknown) => {
+          throw rates.refuseOther({ req: request }) ?? error;
+        });
         if (isFirst) {
           params = paramsOf(value);
           operation = prepareOperation({ yoga, operations, request, params });
@@ -107,21 +112,18 @@ export function createMultipartPost(options: {
     } catch (error) {
       if (error instanceof RequestCutError) throw error;
       if (error instanceof InvalidOperationError) return { errors: error.errors };
-      return { errors: [operations.maskError(error instanceof UploadError ? toGraphQLError(error) : error)] };
+      return { errors: [operations.maskError(isOfUpload(error) ? toGraphQLError(error) : error)] };
     }
   };
 
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const { accept, origin } = request.headers;
+    const { accept } = request.headers;
     const type = accept?.includes(graphqlJson) ? graphqlJson : 'application/json';
     const received: ReceivedFile[] = [];
     try {
       const result = await run(request, received);
       const { status, content, headers } = await toContent(yoga, result, type);
-      // The guard has let it in, so it is one of ours.
-      const cors: Record<string, string> =
-        origin === undefined ? {} : { 'access-control-allow-origin': origin, vary: 'origin' };
-      answerEarly(request, response, status, content, { ...headers, ...cors });
+      answerEarly(request, response, status, content, headers);
     } finally {
       await Promise.all(received.filter(({ isKept }) => !isKept).map(({ upload }) => store.remove(upload)));
     }
@@ -152,7 +154,11 @@ function withoutExtensions({ extensions: _, ...params }: Record<string, unknown>
   return params;
 }
 
-function toGraphQLError(error: UploadError): GraphQLError {
+/** A refusal with a status of its own. */
+const isOfUpload = (error: unknown): error is UploadError | StorageLimitError =>
+  error instanceof UploadError || error instanceof StorageLimitError;
+
+function toGraphQLError(error: UploadError | StorageLimitError): GraphQLError {
   const { status, code, message, field } = toRefusal(error);
   return new GraphQLError(message, { extensions: { code, field, http: { status } } });
 }

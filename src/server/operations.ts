@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import {
+  type DocumentNode,
   type ExecutionArgs,
   type ExecutionResult,
   GraphQLError,
@@ -11,6 +12,7 @@ import {
   getOperationAST,
   Kind,
   OperationTypeNode,
+  type Source,
   validate,
 } from 'graphql';
 import { isAsyncIterable, isPromise, type Plugin } from 'graphql-yoga';
@@ -25,7 +27,7 @@ import { errorsInWordsOf } from '../schema/tenant-names.ts';
 import { busyError } from './busy.ts';
 import { createExecute } from './compiled-execution.ts';
 import { costOf } from './cost-of.ts';
-import { readDocument } from './documents.ts';
+import { Documents, maxKnownLength } from './documents.ts';
 import { turnToWrite } from './large-turns.ts';
 import { LoopTurns } from './loop-turns.ts';
 import type { RateLimits } from './rate-limits.ts';
@@ -48,7 +50,7 @@ interface WhenEnded {
 
 export class Operations {
   readonly #logger: Logger;
-  readonly #maxTokens: number;
+  readonly #documents: Documents;
   readonly #maxActive: number;
   readonly #rates: RateLimits;
   /** For the events of subscriptions too. */
@@ -60,7 +62,7 @@ export class Operations {
 
   constructor(options: { logger: Logger; maxTokens: number; maxActive: number; rates: RateLimits }) {
     this.#logger = options.logger;
-    this.#maxTokens = options.maxTokens;
+    this.#documents = new Documents(options.maxTokens);
     this.#maxActive = options.maxActive;
     this.#rates = options.rates;
   }
@@ -74,9 +76,16 @@ export class Operations {
   }
 
   readonly plugin: Plugin = {
-    onParse: ({ setParseFn }) => setParseFn((source) => readDocument(source, this.#maxTokens)),
-    onValidate: ({ setValidationFn }) =>
-      setValidationFn((schema, document, rules) => validate(schema, document, rules, { maxErrors }).map(cut)),
+    onParse: ({ setParseFn, context }) => setParseFn((source) => this.#parse(source, context)),
+    onValidate: ({ setValidationFn, context }) =>
+      setValidationFn((schema, document, rules) => {
+        const found = this.#documents.problems(document, () =>
+          validate(schema, document, rules, { maxErrors }).map(cut),
+        );
+        if (found.length === 0) return found;
+        const refusal = this.#rates.refuseOther(context);
+        return refusal === undefined ? found : [refusal];
+      }),
     onExecute: ({ args, setExecuteFn, setResultAndStopExecution }) => {
       if (this.#isFull(args)) {
         setResultAndStopExecution({ errors: [busyError('server')] });
@@ -121,6 +130,25 @@ export class Operations {
       };
     },
   };
+
+  /** What is no operation counts, too, so it is not told what is wrong with it for ever. */
+  #parse(source: string | Source, initial: object): DocumentNode {
+    const { length } = typeof source === 'string' ? source : source.body;
+    // None of what may go on then is so large.
+    if (length > maxKnownLength && this.#rates.isUsedUp(initial)) {
+      const refusal = this.#rates.refuseOther(initial);
+      if (refusal !== undefined) throw new UnparsedError(refusal);
+    }
+    try {
+      return this.#documents.read(source);
+    } catch (error) {
+      const refusal = this.#rates.refuseOther(initial);
+      if (refusal !== undefined) throw new UnparsedError(refusal);
+      // Yoga says so over HTTP alone.
+      if (error instanceof GraphQLError) error.extensions.code ??= 'GRAPHQL_PARSE_FAILED';
+      throw error;
+    }
+  }
 
   /** What a watch token does not show. */
   #refuseUnseen({ schema, document, contextValue }: ExecutionArgs): GraphQLError | undefined {
@@ -170,6 +198,8 @@ export class Operations {
 
   /** Refusals reach the client with their code and field; faults reach the log, and the client gets an id to ask about. */
   readonly maskError = (error: unknown): GraphQLError => {
+    const unparsed = error instanceof GraphQLError ? error.originalError : error;
+    if (unparsed instanceof UnparsedError) return unparsed.refusal;
     const cause = asRefusal(error instanceof GraphQLError ? error.originalError : error);
     const place = error instanceof GraphQLError ? placeOf(error) : {};
     if (cause instanceof JobtreeError) {
@@ -201,6 +231,16 @@ export class Operations {
       if (errors === undefined) this.#logger.debug({ requestId, operation, ms }, 'request ended');
       else this.#logger.debug({ requestId, operation, ms, codes: errors.map(codeOf) }, 'request failed');
     };
+  }
+}
+
+/** Yoga gives every error of GraphQL that parsing throws the status 400, whatever it says. */
+class UnparsedError extends Error {
+  readonly refusal: GraphQLError;
+
+  constructor(refusal: GraphQLError) {
+    super(refusal.message);
+    this.refusal = refusal;
   }
 }
 
@@ -258,7 +298,7 @@ function withCode(error: GraphQLError): GraphQLError {
   });
 }
 
-const leaseFields = new Set(['heartbeat', 'exchange', 'reportOutcomes', 'releaseAssignments']);
+const leaseFields = new Set(['heartbeat', 'exchange', 'noteItems', 'reportOutcomes', 'releaseAssignments']);
 
 function keepsLeases({ document, operationName }: ExecutionArgs): boolean {
   const operation = getOperationAST(document, operationName);

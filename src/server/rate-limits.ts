@@ -1,6 +1,6 @@
 /**
- * How many operations a second a caller may send, all callers of a tenant together, and how much these may cost, as the schema counts it. Each
- * server counts for itself. Answers say how much is left, as `draft-ietf-httpapi-ratelimit-headers` has it.
+ * How many operations a second a caller may send, all callers of a tenant together, and how much these may cost, as the schema counts it. What is
+ * no operation that can be executed counts as one: what can't be read, parsed or validated, uploads, exports, metrics. Each server counts for itself. Answers say how much is left, as `draft-ietf-httpapi-ratelimit-headers` has it.
  *
  * What keeps leases alive is refused last. Reports draw on the same limits, and may go on when everything else has used them up; heartbeats may
  * still when reports have. So what a caller does with its items costs it none of them.
@@ -16,6 +16,7 @@ import {
   Kind,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
+import type { Storer } from '../domain/stored.ts';
 import type { Services } from '../schema/services.ts';
 import { costOf } from './cost-of.ts';
 
@@ -84,14 +85,28 @@ interface Policy {
 
 type SetHeaders = (request: IncomingMessage, headers: Readonly<Record<string, string>>) => void;
 
+/** What an operation comes with before its context is made, over HTTP and on sockets. */
+interface Initial {
+  readonly req?: IncomingMessage;
+  readonly request?: unknown;
+  readonly owner?: Storer;
+}
+
 export class RateLimits {
   readonly #ofCaller: Rates;
   readonly #ofTenant: Rates;
+  readonly #ownerOf: (request: IncomingMessage) => Storer;
   readonly #setHeaders: SetHeaders;
   readonly #allowances = new LRUCache<string, Allowance>({ max: mostRemembered });
 
   /** `setHeaders` is for answers over HTTP that have not begun. */
-  constructor(options: { caller: Rates; tenant: Rates; setHeaders: SetHeaders }) {
+  constructor(options: {
+    caller: Rates;
+    tenant: Rates;
+    ownerOf: (request: IncomingMessage) => Storer;
+    setHeaders: SetHeaders;
+  }) {
+    this.#ownerOf = options.ownerOf;
     this.#ofCaller = options.caller;
     this.#ofTenant = options.tenant;
     this.#setHeaders = options.setHeaders;
@@ -99,36 +114,69 @@ export class RateLimits {
 
   /** Why an operation is not carried out; undefined if it is, and is counted then. */
   refuse(args: ExecutionArgs): GraphQLError | undefined {
-    const policies = this.#policies(args);
+    const context = args.contextValue as unknown as Services & Initial;
+    const { engine, caller } = context;
+    const owner = { tenant: engine.tenant, account: engine.account, limits: caller.limits };
+    return this.#refuse(owner, requestOf(context), args);
+  }
+
+  /** The same for what is no operation that can be executed. */
+  refuseOther(initial: Initial): GraphQLError | undefined {
+    const request = requestOf(initial);
+    const owner = initial.owner ?? (request && this.#ownerOf(request));
+    return owner && this.#refuse(owner, request, undefined);
+  }
+
+  /** Whether nothing but reports and heartbeats would be carried out: then what is large need not be parsed. */
+  isUsedUp(initial: Initial): boolean {
+    const request = requestOf(initial);
+    const owner = initial.owner ?? (request && this.#ownerOf(request));
+    if (owner === undefined) return false;
+    return this.#policies(owner, () => 1).some(({ allowance, amount }) => allowance.waitMs(amount, 0) > 0);
+  }
+
+  /** Whether the caller, or its tenant, has a limit that bytes count for. */
+  countBytes(request: IncomingMessage): boolean {
+    return this.#policies(this.#ownerOf(request), () => 1).some(({ name }) => costs.has(name));
+  }
+
+  /** What has gone through in bytes is paid off after, a value's worth for each kilobyte. */
+  takeBytes(request: IncomingMessage, bytes: number): void {
+    const amount = Math.floor(bytes / bytesOfValue);
+    if (amount === 0) return;
+    for (const { name, allowance } of this.#policies(this.#ownerOf(request), () => amount))
+      if (costs.has(name)) allowance.take(amount, 0);
+  }
+
+  #refuse(
+    owner: Storer,
+    request: IncomingMessage | undefined,
+    args: ExecutionArgs | undefined,
+  ): GraphQLError | undefined {
+    const policies = this.#policies(owner, () => Math.max(1, (args && costOf(args)) ?? 1));
     if (policies.length === 0) return undefined;
-    const urgency = urgencyOf(args);
+    const urgency = args === undefined ? 0 : urgencyOf(args);
     let worst: { policy: Policy; ms: number } | undefined;
     for (const policy of policies) {
       const ms = policy.allowance.waitMs(policy.amount, urgency);
       if (ms > 0 && ms > (worst?.ms ?? 0)) worst = { policy, ms };
     }
     if (worst === undefined) for (const { allowance, amount } of policies) allowance.take(amount, urgency);
-    const headers = headersOf(policies);
-    const { request, req } = args.contextValue as { request?: unknown; req?: IncomingMessage };
-    const received = req ?? (request as IncomingMessage | undefined);
-    if (received !== undefined) this.#setHeaders(received, headers);
+    if (request !== undefined) this.#setHeaders(request, headersOf(policies));
     return worst && refusalOf(worst.policy, worst.ms);
   }
 
-  #policies(args: ExecutionArgs): Policy[] {
-    const { caller, engine } = args.contextValue as unknown as Services;
-    const { limits } = caller;
-    const requests = limits.requestsPerSecond ?? this.#ofCaller.requestsPerSecond;
-    const cost = limits.costPerSecond ?? this.#ofCaller.costPerSecond;
-    const { tenant } = engine;
+  #policies({ tenant, account, limits }: Storer, costOf: () => number): Policy[] {
+    const requests = limits?.requestsPerSecond ?? this.#ofCaller.requestsPerSecond;
+    const cost = limits?.costPerSecond ?? this.#ofCaller.costPerSecond;
     const ofTenant = tenant ? this.#ofTenant : noRates;
     const policies: Policy[] = [];
-    if (requests !== null) policies.push(this.#policy('requests', engine.account ?? '', requests, 1));
+    if (requests !== null) policies.push(this.#policy('requests', account ?? '', requests, 1));
     if (ofTenant.requestsPerSecond !== null)
       policies.push(this.#policy('tenant-requests', tenant ?? '', ofTenant.requestsPerSecond, 1));
     if (cost === null && ofTenant.costPerSecond === null) return policies;
-    const amount = Math.max(1, costOf(args) ?? 1);
-    if (cost !== null) policies.push(this.#policy('cost', engine.account ?? '', cost, amount));
+    const amount = costOf();
+    if (cost !== null) policies.push(this.#policy('cost', account ?? '', cost, amount));
     if (ofTenant.costPerSecond !== null)
       policies.push(this.#policy('tenant-cost', tenant ?? '', ofTenant.costPerSecond, amount));
     return policies;
@@ -144,6 +192,15 @@ export class RateLimits {
     }
     return { name, allowance, amount };
   }
+}
+
+/** As answers are counted: until it is written a value takes up to a kilobyte. */
+const bytesOfValue = 1_000;
+const costs = new Set(['cost', 'tenant-cost']);
+
+/** Node's own, where there is one: of Yoga's it is beside it. */
+function requestOf({ req, request }: Initial): IncomingMessage | undefined {
+  return req ?? (request as IncomingMessage | undefined);
 }
 
 const noRates: Rates = { requestsPerSecond: null, costPerSecond: null };
@@ -169,7 +226,8 @@ const meanings: Readonly<Record<string, string>> = {
 function refusalOf({ name, allowance }: Policy, ms: number): GraphQLError {
   const retryAfter = Math.max(leastRetrySeconds, Math.ceil(ms / 1_000));
   const message = `${meanings[name]} (${allowance.perSecond.toLocaleString('en')}). Nothing was done: try again in ${retryAfter} s.`;
-  const http = { status: 429, headers: { 'retry-after': String(retryAfter) } };
+  // Yoga gives what is not valid another status otherwise.
+  const http = { status: 429, spec: false, headers: { 'retry-after': String(retryAfter) } };
   return new GraphQLError(message, { extensions: { code: 'RATE_LIMITED', limit: name, retryAfter, http } });
 }
 

@@ -1,15 +1,11 @@
 /** The answer to a request that shows no key or token which counts. Nothing of its body is read. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { GraphQLError } from 'graphql';
 import { answerError } from './answer-error.ts';
 
 const statuses: Readonly<Record<string, number>> = { UNAUTHENTICATED: 401, UNAVAILABLE: 503 };
 
-export function refuseStranger(
-  { headers: { origin } }: IncomingMessage,
-  response: ServerResponse,
-  { message, extensions }: GraphQLError,
-): void {
+export function refuseStranger(response: ServerResponse, { message, extensions }: GraphQLError): void {
   if (response.headersSent || response.destroyed) return;
   const code = String(extensions.code);
   const status = statuses[code] ?? 500;
@@ -22,8 +18,6 @@ export function refuseStranger(
       'cache-control': 'no-store',
       ...(status === 401 && { 'www-authenticate': 'Bearer realm="jobtree"' }),
       ...(status === 503 && { 'retry-after': '1' }),
-      // The guard has let the page in.
-      ...(origin !== undefined && { 'access-control-allow-origin': origin, vary: 'origin' }),
     },
   );
 }

@@ -43,7 +43,7 @@ export function createResults(options: {
       'content-type': 'application/x-ndjson; charset=utf-8',
       'cache-control': 'no-store',
       'jobtree-complete': String(complete),
-      vary: 'accept-encoding',
+      vary: 'origin, accept-encoding',
       ...(isZipped && { 'content-encoding': 'gzip' }),
     });
     const toLine = callerOf(request).watchToken === null ? withPayload : withoutPayload;

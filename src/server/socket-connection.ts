@@ -8,6 +8,7 @@ import type { AddressOf } from './addresses.ts';
 import { type Authentication, nobody } from './authentication.ts';
 import { tooManyConnections } from './busy.ts';
 import type { Yoga } from './graphql.ts';
+import { OperationRights } from './operation-rights.ts';
 import { ownerOf } from './owners.ts';
 import type { Quotas } from './quota.ts';
 import { checkParts } from './request-body.ts';
@@ -74,8 +75,18 @@ export class SocketConnection {
       right = admitted;
       leave = admitted.enter(endWith);
     };
+    const operationRights = new OperationRights({
+      authentication,
+      request,
+      onNobody: () =>
+        socket.close(CloseCode.ConnectionInitialisationTimeout, 'No operation shows a token that is good'),
+    });
     const protocol = new SocketProtocol({
       admit: (payload) => {
+        if (operationRights.begin(payload)) {
+          charge = costs.open(owner);
+          return undefined;
+        }
         const admitted = authentication.admitSocket(payload, request);
         return admitted instanceof Promise ? admitted.then(takeRight) : takeRight(admitted);
       },
@@ -85,7 +96,7 @@ export class SocketConnection {
         window,
         owner: () => owner,
         opening: request,
-        callerOf: () => right?.caller ?? nobody,
+        callerOf: (operation) => operationRights.callerOf(operation) ?? right?.caller ?? nobody,
         bytes: quotas.bytes,
         charge: (cost) => charge(cost),
       }).run,
@@ -97,6 +108,7 @@ export class SocketConnection {
     });
     const end = () => {
       leave();
+      operationRights.end();
       protocol.closed();
       for (const reader of window.readers) void reader.return();
     };

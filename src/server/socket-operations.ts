@@ -23,7 +23,7 @@ export class SocketOperations {
   readonly #window: SocketWindow;
   readonly #owner: () => Owner;
   readonly #opening: IncomingMessage;
-  readonly #callerOf: () => Caller;
+  readonly #callerOf: (operation: Operation) => Caller | Promise<Caller>;
   readonly #bytes: Quota;
   readonly #charge: (cost: number) => ReturnType<Charge>;
   #queries: Semaphore | undefined;
@@ -35,7 +35,8 @@ export class SocketOperations {
     owner: () => Owner;
     /** The request that it was opened with. */
     opening: IncomingMessage;
-    callerOf: () => Caller;
+    /** Throws, or rejects with, the refusal. */
+    callerOf: (operation: Operation) => Caller | Promise<Caller>;
     bytes: Quota;
     charge: (cost: number) => ReturnType<Charge>;
   }) {
@@ -67,6 +68,8 @@ export class SocketOperations {
   /** Rejects what is not to be executed. */
   async #prepare(operation: Operation): Promise<() => Promise<Outcome>> {
     const { payload, signal, length } = operation;
+    const asked = this.#callerOf(operation);
+    const caller = asked instanceof Promise ? await asked : asked;
     const owner = this.#owner();
     const bytes = this.#bytes.share(owner);
     takeOrRefuse(bytes, length);
@@ -79,7 +82,7 @@ export class SocketOperations {
       announce: (more: number) => takeOrRefuse(bytes, more),
       owner,
       opening: this.#opening,
-      caller: this.#callerOf(),
+      caller,
       reader,
       charge: (cost: number) => {
         const end = this.#charge(cost);

@@ -26,7 +26,8 @@ const refusalCodes: Readonly<Record<string, number>> = {
   UNAUTHENTICATED: CloseCode.Forbidden,
   TOO_MANY_CONNECTIONS: tryAgainLater,
 };
-const initTimeoutMs = 3_000;
+/** Until then a socket has to say who it is. */
+export const initTimeoutMs = 3_000;
 
 export interface Operation {
   readonly id: string;
@@ -37,6 +38,8 @@ export interface Operation {
   readonly length: number;
   /** What is to be called when it takes nothing of the server any more. */
   readonly onEnd: (() => void)[];
+  /** Ends it with this as its answer, as if its client did not want it any more. */
+  readonly cutOff: (error: GraphQLError) => void;
 }
 
 /** Events that go to the socket by themselves. */
@@ -192,11 +195,19 @@ export class SocketProtocol {
 
   #begin(id: string, payload: SubscribePayload, length: number): void {
     const aborting = new AbortController();
-    const operation: Operation = { id, payload, signal: aborting.signal, length, onEnd: [] };
-    const running = { onEnd: operation.onEnd, stop: () => aborting.abort(), lasting: false };
+    const onEnd: Operation['onEnd'] = [];
+    const running = { onEnd, stop: () => aborting.abort(), lasting: false };
+    const cutOff = (error: GraphQLError) => this.#cutOff(id, running, error);
+    const operation: Operation = { id, payload, signal: aborting.signal, length, onEnd, cutOff };
     this.#operations.set(id, running);
     this.#running.add(running);
     void this.#run(operation, running);
+  }
+
+  #cutOff(id: string, running: Running, error: GraphQLError): void {
+    if (this.#operations.get(id) !== running) return;
+    this.#complete(id);
+    this.#send({ id, type: MessageType.Error, payload: [error] });
   }
 
   #complete(id: string): void {

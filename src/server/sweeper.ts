@@ -10,6 +10,7 @@ import { finishSome } from '../domain/finish.ts';
 import { findMissedEntries } from '../domain/missed-entries.ts';
 import { tendQueues } from '../domain/queues.ts';
 import { findIdle } from '../domain/retention.ts';
+import { foldStored } from '../domain/stored.ts';
 import {
   type DeltaMarks,
   findUnfolded,
@@ -59,6 +60,7 @@ export class Sweeper {
         return false;
       }),
       this.#beside('queues', () => tendQueues(this.#engine)),
+      this.#beside('what tenants store', () => foldStored(this.#engine.database)),
       this.#beside('alerts', async () => {
         await raiseAlerts(this.#engine);
         return false;

@@ -5,7 +5,7 @@
 import type { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { IHasher } from 'hash-wasm';
-import type { Owner } from '../db/fair-queue.ts';
+import type { Storer } from '../domain/stored.ts';
 import type { Upload, Uploads } from '../domain/uploads.ts';
 
 export interface BodyOptions {
@@ -15,7 +15,7 @@ export interface BodyOptions {
   readonly length: number | null;
   /** The most that the upload may have in all. */
   readonly maxBytes: number;
-  readonly owner: Owner;
+  readonly owner: Storer;
   /** When it says so the stream is cut: its client goes on elsewhere. */
   readonly isLeaving?: (() => boolean) | undefined;
 }

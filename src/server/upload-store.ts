@@ -1,6 +1,5 @@
 /** Stores what clients send, whichever way it comes: as the body of a request, or as a part of one. */
 import type { Readable } from 'node:stream';
-import type { Owner } from '../db/fair-queue.ts';
 import { asRefusal } from '../db/sqlstate.ts';
 import type { NewUpload, Upload, Uploads } from '../domain/uploads.ts';
 import { type ErrorCode, JobtreeError } from '../errors.ts';
@@ -88,9 +87,9 @@ export class UploadStore {
   /** The body as a whole upload; nothing is left of one that is refused, or breaks off: then there is no upload. */
   async whole(
     body: Readable,
-    { length, sha256, tenant, owner }: Partial<NewUpload> & Pick<NewUpload, 'tenant'> & { owner: Owner },
+    { length, sha256, tenant, owner }: Partial<NewUpload> & Pick<NewUpload, 'tenant' | 'owner'>,
   ): Promise<Upload | undefined> {
-    const upload = await this.begin({ length, sha256, tenant });
+    const upload = await this.begin({ length, sha256, tenant, owner });
     try {
       const stored = await this.append(body, upload, { length: length ?? null, owner });
       if (stored.end === 'CUT') {
@@ -119,7 +118,11 @@ export const conflict = () =>
     'Upload-Offset',
   );
 
-const statuses: Partial<Record<ErrorCode, number>> = { NOT_FOUND: 404, INVALID_INPUT: 400 };
+const statuses: Partial<Record<ErrorCode, number>> = {
+  NOT_FOUND: 404,
+  INVALID_INPUT: 400,
+  STORAGE_LIMIT: 507,
+};
 
 /** What is answered to whoever gets this error. */
 export function toRefusal(error: unknown): {

@@ -10,6 +10,7 @@ import { parseDigest, type Upload, type Uploads } from '../domain/uploads.ts';
 import { InvalidInputError, NotFoundError } from '../errors.ts';
 import { encodeGlobalId, keyOf } from '../schema/global-id.ts';
 import { answerEarly } from './answer-early.ts';
+import { errorText, errorType } from './answer-error.ts';
 import type { OwnerOf } from './owners.ts';
 import { hasherOf } from './upload-body.ts';
 import { conflict, toRefusal, UploadError, type UploadStore } from './upload-store.ts';
@@ -24,10 +25,6 @@ export const isUploadPath = (url: string | undefined) => path.test(url?.split('?
 const tusVersion = '1.0.0';
 const bodyType = 'application/offset+octet-stream';
 const methods = 'POST, HEAD, PATCH, DELETE, GET, OPTIONS';
-const requestHeaders =
-  'authorization, content-type, repr-digest, content-digest, tus-resumable, upload-length, upload-defer-length, upload-offset, upload-metadata';
-const exposedHeaders =
-  'location, repr-digest, tus-resumable, tus-version, tus-extension, tus-max-size, upload-length, upload-defer-length, upload-offset, upload-expires';
 
 export function createUploads(options: {
   uploads: Uploads;
@@ -56,7 +53,7 @@ export function createUploads(options: {
       throw new InvalidInputError('Give either Upload-Length, or Upload-Defer-Length: 1.', 'Upload-Length');
     }
     const { tenant } = callerOf(request);
-    const upload = await store.begin({ length, sha256: digestOf(request), tenant });
+    const upload = await store.begin({ length, sha256: digestOf(request), tenant, owner: ownerOf(request) });
     if (length === 0) await store.finish(upload, { hasher: await hasherOf(upload), size: 0 });
     respond(response, 201, { ...tusHeaders(upload), location: locationOf(upload) });
   };
@@ -94,10 +91,8 @@ export function createUploads(options: {
 
   const serveOne = async (request: IncomingMessage, response: ServerResponse, id: string) => {
     const uploadId = keyOf('Upload', decode(id), 'id');
-    const found = await uploads.find(uploadId);
-    const { tenant } = callerOf(request);
-    if (found === undefined || (tenant !== null && found.tenant !== tenant))
-      throw new NotFoundError(`There is no upload ${id}.`, 'id');
+    const found = await uploads.find(uploadId, callerOf(request).tenant);
+    if (found === undefined) throw new NotFoundError(`There is no upload ${id}.`, 'id');
     // A server that ended right behind the last byte has not said that it was the last.
     const isUnfinished = found.sha256 === null && found.size === found.length;
     const upload = isUnfinished
@@ -144,25 +139,16 @@ export function createUploads(options: {
   };
 
   const fail = (request: IncomingMessage, response: ServerResponse, error: unknown) => {
-    const { status, ...body } = toRefusal(error);
-    if (status >= 500 && body.code === 'INTERNAL' && !isClosing())
+    const { status, ...refusal } = toRefusal(error);
+    if (status >= 500 && refusal.code === 'INTERNAL' && !isClosing())
       logger.error({ err: error }, 'an upload failed');
     const headers = status === 503 ? { 'retry-after': '1' } : {};
-    answerEarly(request, response, status, toText({ error: body }), { ...json, ...headers });
+    answerEarly(request, response, status, errorText(refusal), { ...errorType, ...headers });
   };
 
   return (request, response) => {
     const [, id] = path.exec(request.url?.split('?', 1)[0] ?? '') ?? [null];
     if (id === null || !isUploadPath(request.url)) return false;
-    const { origin } = request.headers;
-    // The guard has let it in, so it is one of ours.
-    if (origin !== undefined) {
-      response.setHeader('access-control-allow-origin', origin);
-      response.setHeader('access-control-allow-methods', methods);
-      response.setHeader('access-control-allow-headers', requestHeaders);
-      response.setHeader('access-control-expose-headers', exposedHeaders);
-      response.setHeader('vary', 'origin');
-    }
     response.setHeader('tus-resumable', tusVersion);
     serve(request, response, id).catch((error) => fail(request, response, error));
     return true;
@@ -225,7 +211,6 @@ function respond(response: ServerResponse, status: number, headers: Record<strin
 }
 
 const json = { 'content-type': 'application/json' };
-const toText = (body: object) => `${JSON.stringify(body)}\n`;
 
 function answer(
   response: ServerResponse,
@@ -233,7 +218,7 @@ function answer(
   body: object,
   headers: Record<string, string>,
 ): void {
-  const text = toText(body);
+  const text = `${JSON.stringify(body)}\n`;
   const length = { 'content-length': String(Buffer.byteLength(text)) };
   response.writeHead(status, { ...json, ...length, ...headers }).end(text);
 }

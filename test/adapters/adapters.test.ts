@@ -174,6 +174,7 @@ it('takes transactions alone', async () => {
   // @ts-expect-error
   each.push(() => createWithDrizzle(drizzle(pool), job));
   expect(each).toHaveLength(4);
+  await expect(each[0]?.()).rejects.toThrow('tx is a pool');
   await prisma.$disconnect();
   await pool.end();
 });

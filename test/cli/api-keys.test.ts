@@ -1,5 +1,7 @@
-import { hostname, userInfo } from 'node:os';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { hostname, tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { run } from './program.ts';
 
@@ -56,6 +58,33 @@ test('keys are made before there is a server, told once, listed, rotated and rev
       { action: 'rotateApiKey', outcome: 'NOT_FOUND', subjects: [key.id] },
     ].map((entry) => ({ ...entry, ...by })),
   );
+});
+
+test('no database is made for a key in a folder that has none', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'jobtree-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const env = { DATABASE_URL: undefined, JOBTREE_DATA_DIR: join(folder, 'nothing') };
+  for (const args of [
+    ['api-keys', 'create', 'x', '--role', 'admin'],
+    ['roles', '--apply'],
+  ])
+    expect(await run(args, { env })).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining('Run this where `jobtree start` has run'),
+    });
+  expect(await readdir(folder)).toEqual([]);
+});
+
+test('roles are refused before the tables are there, and say what to do', async () => {
+  const empty = await createDatabase();
+  onTestFinished(() => empty.drop());
+  await empty.query('drop schema jobtree cascade');
+  expect(await run(['roles', '--apply'], { env: { DATABASE_URL: empty.url } })).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: 'jobtree: The database has no tables of jobtree: run `jobtree migrate` first.\n',
+  });
 });
 
 test('a key may belong to a tenant', async () => {

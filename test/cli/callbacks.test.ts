@@ -48,7 +48,7 @@ test('an endpoint, a job that calls it, and what became of that', async () => {
 
   const [list, shown] = await runExample('failed', { 'CallbackDelivery:0199…': id });
   expect(list?.split('\n')[1]).toMatch(
-    new RegExp(`^${id} {2}\\S{10} \\S{5} {2}failed {5}reports {11}tree_\\S+_1$`),
+    new RegExp(`^${id} {2}\\S{10} \\S{5} {2}failed {2}reports {3}tree_\\S+_1$`),
   );
   expect(shown).toContain('"outcome":"CANCELLED"');
   expect((await delivery()).failedAt).toBe(null);

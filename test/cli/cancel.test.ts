@@ -18,7 +18,7 @@ test('cancel ends a job and all below it, and says how many items were pending',
   });
   const job = await server.client.job(id);
   expect(job.cancelledAt).not.toBeNull();
-  expect(job.progress).toMatchObject({ status: 'COMPLETED', cancelled: 1_000 });
+  expect(job.progress).toMatchObject({ status: 'CANCELLED', cancelled: 1_000 });
 
   // Once more changes nothing.
   expect((await run(['cancel', id], env())).stdout).toBe('Cancelled: 1,000 items were pending.\n');

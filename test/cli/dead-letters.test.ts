@@ -53,7 +53,7 @@ test('the story of a bad deploy', async () => {
 
   expect(await runExample('note', ids)).toEqual(['Noted.\n']);
   expect((await run(['dead-letters'], env())).stdout).toContain(
-    'is bad.  (The deploy of Friday; roll back)\n',
+    'is bad. (The deploy of Friday; roll back)\n',
   );
 
   // The worker is mended while they are replayed.

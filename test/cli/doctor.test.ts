@@ -326,6 +326,31 @@ test('a worker that has missed a heartbeat, beside a server', async () => {
   });
 });
 
+test('a type with ready items that no worker asks for', async () => {
+  const patient = await createPatient();
+  await serve(patient.url);
+  const add = (type: string) =>
+    patient.client.query('select jobtree.create_job($1)', [{ type, items: [{ payload: 1 }] }]);
+  await add('resise');
+  await add('paused');
+  await add('fresh');
+  await patient.client.query(
+    `insert into jobtree.queue (type, paused) values ('paused', true) on conflict (type) do update set paused = true`,
+  );
+  await patient.client.query(
+    `update jobtree.queue_entry set ready_at = now() - interval '6 minutes' where type <> 'fresh'`,
+  );
+  expect((await complaints(patient.url)).workers).toMatchObject({
+    status: 'warning',
+    message: 'Items are ready for 5 min and longer, and no worker asks for their types: resise.',
+    since: expect.any(Date),
+  });
+  // Somebody holds one of it.
+  await add('resise');
+  await patient.client.query(`select from jobtree.claim_items('{postman}', '{resise}', '{1}')`);
+  expect((await complaints(patient.url)).workers).toBeUndefined();
+});
+
 test('what is due and what should happen while no server runs', async () => {
   const { url, client } = await createPatient();
   await client.query(`update jobtree.watch set swept_at = now() - interval '1 hour'`);

@@ -1,7 +1,11 @@
 import { readFileSync } from 'node:fs';
+import { stripVTControlCharacters } from 'node:util';
+import type { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { exitCodeMeanings, exitCodes } from '../../src/cli/exit-codes.ts';
-import { run } from './program.ts';
+import { createProgram } from '../../src/cli/program.ts';
+import { settingDescriptions } from '../../src/config.ts';
+import { run, startOnTerminal } from './program.ts';
 
 const page = readFileSync(new URL('../../docs/cli.md', import.meta.url), 'utf8');
 
@@ -11,39 +15,66 @@ test('every exit code is documented', () => {
   }
 });
 
-test('every command and every option is documented, and has help', async () => {
-  const { stdout } = await run(['--help']);
-  const commands = [...stdout.matchAll(/^ {2}([a-z-]+) /gm)].map(([, name]) => name ?? '');
-  expect(commands).toEqual(
-    expect.arrayContaining([
-      'start',
-      'migrate',
-      'demo',
-      'import',
-      'watch',
-      'export',
-      'work',
-      'jobs',
-      'queues',
-      'queue',
-      'cancel',
-      'delete',
-      'cancel-items',
-      'update-item',
-      'dead-letters',
-      'replay',
-      'discard',
-      'note',
-    ]),
-  );
+/** Of all commands with their own options. */
+function all(command: Command, path = ''): { path: string; command: Command }[] {
+  return command.commands.flatMap((one) => {
+    const own = `${path} ${one.name()}`.trim();
+    return [{ path: own, command: one }, ...all(one, own)];
+  });
+}
+
+test('every command and every option is documented', () => {
+  for (const { path, command } of all(createProgram())) {
+    const [name] = path.split(' ');
+    expect(page).toContain(`| \`jobtree ${name}`);
+    for (const { long } of command.options) expect(page).toContain(long);
+  }
+});
+
+test('the short help fits a screen of 80 by 24, and names every command', async () => {
+  const { code, stdout } = await run(['--help']);
+  expect(code).toBe(0);
+  const lines = stdout.trimEnd().split('\n');
+  expect(lines.length).toBeLessThan(24);
+  expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
+  const words = stdout.split(/\s+/);
+  for (const command of createProgram().commands) expect(words).toContain(command.name());
+});
+
+test.each([80, 40])('every help fits a terminal of %i columns', async (columns) => {
+  const commands = all(createProgram()).map(({ path }) => path);
+  const helps = [
+    '',
+    'help commands',
+    'help settings',
+    'help exit-codes',
+    ...commands.map((path) => `help ${path}`),
+  ];
+  // A long name or address keeps its line to itself.
+  const isLong = (line: string) => line.trim().split(' ').length > 1 && line.length > columns;
   await Promise.all(
-    commands
-      .filter((name) => name !== 'help')
-      .map(async (name) => {
-        expect(page).toContain(`| \`jobtree ${name}`);
-        const help = (await run([name, '--help'])).stdout;
-        for (const [option] of help.matchAll(/--[a-z-]+/g))
-          if (option !== '--help') expect(page).toContain(option);
-      }),
+    helps.map(async (words) => {
+      const { code, stdout } = await startOnTerminal(words.split(' ').filter(Boolean), {}, columns).ended;
+      if (words !== '') expect(code).toBe(0);
+      const lines = stripVTControlCharacters(stdout).split(/\r?\n/);
+      expect({ words, long: lines.filter(isLong) }).toEqual({ words, long: [] });
+    }),
   );
+});
+
+test('help explains commands, settings and exit codes, and says what it does not know', async () => {
+  const settings = (await run(['help', 'settings'])).stdout;
+  for (const { name, standard } of settingDescriptions)
+    expect(settings).toContain(`  ${name} (${standard})\n`);
+  const some = (await run(['help', 'settings', 'redis'])).stdout;
+  expect(some).toContain('REDIS_URL');
+  expect(some).not.toContain('JOBTREE_PORT');
+  expect((await run(['help', 'exit-codes'])).stdout).toContain('4         what an id or a name stands for');
+  expect((await run(['help', 'schedule', 'put'])).stdout).toContain('--cron');
+  expect((await run(['help', 'commands'])).stdout).toContain('Turn the rows of a file');
+  for (const words of [['nothing'], ['schedule', 'nothing'], ['settings', 'nothing-of-that-kind']]) {
+    const { code, stdout, stderr } = await run(['help', ...words]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain('nothing');
+  }
 });

@@ -142,7 +142,7 @@ test('a file that turns bad on the way: the job that was made is cancelled', asy
   await expect
     .poll(async () => (await server.client.jobs({ filter: { type: 'late' } })).nodes)
     .toMatchObject([
-      { cancelledAt: expect.any(String), progress: { status: 'COMPLETED', cancelled: 2_000 } },
+      { cancelledAt: expect.any(String), progress: { status: 'CANCELLED', cancelled: 2_000 } },
     ]);
 });
 

@@ -36,7 +36,7 @@ test('whatever strangers write', async () => {
     ['watch', id, '--tree'],
     ['jobs', '--json'],
     ['dead-letters', '--json'],
-    ['export', `${id}\u001b[2J`],
+    ['results', `${id}\u001b[2J`],
     ['no-such-\u001b[2J-command'],
   ];
   for (const command of commands) {
@@ -50,4 +50,20 @@ test('whatever strangers write', async () => {
     const { stdout } = await startOnTerminal(command, env).ended;
     check(`${command.join(' ')}, on a terminal`, stdout);
   }
+});
+
+test('whatever payloads and results have', async () => {
+  const { client, env } = server;
+  const { id } = await client.createJob({ type: 'cat', items: [{ payload: hostile }], sealed: true });
+  await run(['work', 'cat', '--verbose', '--stop-when-idle', '0.5', '--', 'cat'], { env });
+  await expect.poll(async () => (await client.job(id)).progress.succeeded).toBe(1);
+  const { stdout } = await run(['results', id], { env });
+  check('results', stdout);
+  expect(JSON.parse(stdout)).toMatchObject({ payload: hostile, result: hostile });
+  for (const command of [
+    ['results', id],
+    ['results', id, '--json'],
+    ['items', id],
+  ])
+    check(command.join(' '), (await startOnTerminal(command, { ...env, NO_COLOR: '1' }).ended).stdout);
 });

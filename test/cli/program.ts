@@ -30,10 +30,10 @@ export function startShell(command: string, env: Env = {}): Running {
   return follow(spawn('sh', ['-c', command], { env: { ...process.env, JOBTREE: program, ...env } }), command);
 }
 
-/** Starts the program on a terminal of 80 columns; everything it shows is in `stdout`. */
-export function startOnTerminal(args: string[], env: Env = {}): Running {
+/** Starts the program on a terminal; everything it shows is in `stdout`. */
+export function startOnTerminal(args: string[], env: Env = {}, columns = 80): Running {
   const quoted = [process.execPath, cli, ...args].map((arg) => `'${arg}'`).join(' ');
-  const command = `stty cols 80 rows 24; exec ${quoted}`;
+  const command = `stty cols ${columns} rows 24; exec ${quoted}`;
   return follow(
     spawn('script', ['-qec', command, '/dev/null'], { env: { ...process.env, ...env } }),
     command,

@@ -30,7 +30,7 @@ test('queue sets what options name, and shows it; queues lists it', async () => 
   const listed = (await run(['queues'], env())).stdout;
   expect(listed).toBe(
     'TYPE     READY  SCHEDULED  WAITING  BLOCKED  RUNNING  LIMITS\n' +
-      'letters  1,000  0          0        0        0        paused, 5 at once, 100 in 10s, expires after 90m\n',
+      'letters  1,000          0        0        0        0  paused, 5 at once, 100 in 10s, expires after 90m\n',
   );
 
   const none = [

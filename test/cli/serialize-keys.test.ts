@@ -26,9 +26,9 @@ test('keys lists the longest lines, and who has each key', async () => {
     code: 0,
     stdout: [
       'KEY     BLOCKED  STATE              TYPE   HEAD',
-      `long    2        at worker-1        lines  ${head('long')}`,
-      `failed  1        held by a failure  lines  ${head('failed')}`,
-      `short   1        next               lines  ${head('short')}`,
+      `long          2  at worker-1        lines  ${head('long')}`,
+      `failed        1  held by a failure  lines  ${head('failed')}`,
+      `short         1  next               lines  ${head('short')}`,
       '',
     ].join('\n'),
     stderr: '',
@@ -38,7 +38,7 @@ test('keys lists the longest lines, and who has each key', async () => {
   const named = await run(['keys', 'alone', 'unused'], env());
   expect(named.stdout.split('\n')).toEqual([
     'KEY    BLOCKED  STATE        TYPE   HEAD',
-    `alone  0        at worker-1  lines  ${head('alone')}`,
+    `alone        0  at worker-1  lines  ${head('alone')}`,
     '',
   ]);
   expect(await run(['keys', ''], env())).toMatchObject({ code: 2, stdout: '' });

@@ -1,7 +1,6 @@
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { settingDescriptions } from '../../src/config.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { freePort } from '../support/server.ts';
 import { makeFolder } from './folder.ts';
@@ -96,7 +95,9 @@ test('goes on without its database, and answers again when it is back', async ()
   await database.query(
     'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
   );
-  await program.printed('a connection to Postgres broke');
+  await program.printed(
+    '"reason":"terminating connection due to administrator command","msg":"a connection to Postgres broke"',
+  );
   await expect.poll(async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(200);
   expect(program.process.exitCode).toBeNull();
   program.process.kill('SIGINT');
@@ -121,7 +122,8 @@ test('bad and unknown settings stop the start, all of them listed', async () => 
   };
   const { code, stdout, stderr } = await run(['start'], { env });
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-  for (const name of Object.keys(env)) expect(stderr).toContain(`  ${name}: `);
+  for (const name of Object.keys(env))
+    expect(stderr).toMatch(new RegExp(`^  ${name} (must start|is "\\w+": it must be|is not a setting)`, 'm'));
   expect(stderr.trimEnd().split('\n')).toHaveLength(5);
 });
 
@@ -138,15 +140,6 @@ test('the variables that a command of `jobtree work` gets are no unknown setting
     code: 0,
     stdout: expect.stringContaining('up to date'),
   });
-});
-
-test('--help lists every setting, and the exit codes', async () => {
-  const { code, stdout } = await run(['start', '--help']);
-  expect(code).toBe(0);
-  for (const { name, meaning, standard } of settingDescriptions) {
-    expect(stdout).toContain(`  ${name} (${standard})\n      ${meaning}\n`);
-  }
-  expect(stdout).toContain('Exit codes:');
 });
 
 test('a port that is taken and a database that is not there are said in a line', async () => {

@@ -2,6 +2,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
 import { PermanentError, Worker } from '../../src/client/index.ts';
 import { signal } from '../client/signals.ts';
+import { startProxy } from '../support/proxy.ts';
 import { freePort } from '../support/server.ts';
 import { run, start, startOnTerminal, startShell } from './program.ts';
 import { unknownJob, useServer } from './setup.ts';
@@ -80,7 +81,7 @@ test('a job that failed as a whole: the message says so, and the summary', async
     expect(stdout).toMatch(/\n3 items: 0 succeeded, [123] failed.*: more than the job tolerates\n/);
   });
   const { stdout } = await run(['jobs', '--type', 'strict'], { env: server.env });
-  expect(stdout).toMatch(/ strict +failed +3\/3, [123] failed\n/);
+  expect(stdout).toMatch(/ strict +failed +3\/3, [123] failed +\d+ s\n/);
 });
 
 test('--json prints an object a line, the summary last', async () => {
@@ -159,6 +160,60 @@ test('on a terminal a bar moves, within its 80 columns, and the cursor comes bac
   );
 });
 
+test('the server is away, and back: both are said, on a terminal too', async () => {
+  const { id } = await server.client.createJob({ type: 'away', items: [{}], sealed: true });
+  const proxy = await startProxy(server.url);
+  try {
+    const plain = start(['watch', id], { JOBTREE_URL: proxy.url });
+    const json = start(['watch', id, '--json'], { JOBTREE_URL: proxy.url });
+    const drawn = startOnTerminal(['watch', id], { JOBTREE_URL: proxy.url });
+    await Promise.all([
+      plain.printed('Waiting for job'),
+      json.printed('"progress"'),
+      drawn.printed('Waiting for job'),
+    ]);
+    proxy.cut();
+    await Promise.all([
+      plain.printed('Trying again…\n'),
+      json.printed('"event":"disconnected"'),
+      drawn.printed('Trying again…'),
+    ]);
+    proxy.mend();
+    await Promise.all([
+      plain.printed('The server is back.\n'),
+      json.printed('{"event":"connected"}'),
+      drawn.printed('The server is back.'),
+    ]);
+    await server.client.cancelJob(id);
+    for (const program of [plain, json, drawn]) expect((await program.ended).code).toBe(3);
+    expect((await plain.ended).stderr).toMatch(/^.+ Trying again…\nThe server is back\.\n$/);
+  } finally {
+    await proxy.close();
+  }
+});
+
+test('a job that stands still says that items wait for a retry', async () => {
+  const { client } = server;
+  const { id } = await client.createJob({
+    type: 'retried',
+    items: [{}, {}],
+    sealed: true,
+    backoffMs: [3_600_000],
+  });
+  const [one, two] = await client.claimItems('w', [{ type: 'retried', limit: 2 }]);
+  await client.reportOutcomes([
+    { assignmentId: one?.id ?? '', result: 1 },
+    { assignmentId: two?.id ?? '', failure: { code: 'NO', message: 'not now' } },
+  ]);
+  const plain = start(['watch', id], server.env);
+  const drawn = startOnTerminal(['watch', id], server.env);
+  await plain.printed('Job running, 50% complete… (1 item waits for a retry)\n');
+  await drawn.printed('Job running, 50% complete…  1 item waits for a retry');
+  await client.cancelJob(id);
+  expect((await plain.ended).stdout).toContain('Job cancelled');
+  await drawn.ended;
+});
+
 test('Ctrl-C ends it, and the bar does not keep the cursor', async () => {
   const { id } = await server.client.createJob({ type: 'never' });
   const program = startOnTerminal(['watch', id], server.env);
@@ -196,9 +251,9 @@ test('jobs lists the newest first, by type and status, and ends quietly when nob
   const list = await run(['jobs', '--type', 'listed'], { env: server.env });
   expect(list.code).toBe(0);
   expect(list.stdout.split('\n')).toEqual([
-    expect.stringMatching(/^ID +TYPE +STATUS +ITEMS$/),
-    expect.stringMatching(new RegExp(`^${id}  listed +completed  0/0$`)),
-    ...Array(3).fill(expect.stringMatching(/^Job:\S+ {2}listed +waiting +0\/1$/)),
+    expect.stringMatching(/^ID +TYPE +STATUS +ITEMS +AGE$/),
+    expect.stringMatching(new RegExp(`^${id}  listed +completed  0/0 +\\d+ s$`)),
+    ...Array(3).fill(expect.stringMatching(/^Job:\S+ {2}listed +waiting +0\/1 +\d+ s$/)),
     '',
   ]);
   const completed = await run(['jobs', '--type', 'listed', '--status', 'completed', '--json'], {

@@ -1,9 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import type { Item, JobSpec } from '../../src/client/index.ts';
+import { createDatabase } from '../support/database.ts';
+import { makeKey } from '../support/keys.ts';
+import { startServer } from '../support/server.ts';
 import { makeFolder } from './folder.ts';
-import { type Ended, run, start, startShell } from './program.ts';
+import { type Ended, run, start, startOnTerminal, startShell } from './program.ts';
 import { useServer } from './setup.ts';
 
 const server = useServer();
@@ -158,6 +161,24 @@ test('a command that does not exist is told before anything is claimed', async (
   expect(await items(id)).toMatchObject([{ status: 'PENDING', failures: [] }]);
 });
 
+test('a worker whose key the server refuses ends, and so does one whose key is for other types', async () => {
+  const db = await createDatabase();
+  onTestFinished(() => db.drop());
+  const app = await startServer(db.url, { JOBTREE_AUTH: 'keys' });
+  onTestFinished(() => app.close());
+  const { key } = await makeKey(db, ['worker'], { types: ['mail.*'] });
+  const refused = (token: string) =>
+    run(['work', 'resize', '--', 'true'], { env: { JOBTREE_URL: app.url, JOBTREE_TOKEN: token } });
+  expect(await refused(`${key.slice(0, -3)}abc`)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('refuses the caller'),
+  });
+  expect(await refused(key)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('Your scope does not have the type "resize".'),
+  });
+});
+
 test('--json prints every outcome', async () => {
   const id = await create('told', ['good', 'bad'], { maxFailuresPerItem: 0 });
   const { stdout } = await work(id, 'told', ['grep', 'good'], '--json', '--concurrency', '1');
@@ -173,4 +194,27 @@ test('--stop-when-idle ends it when there is nothing left to do', async () => {
   const { code } = await run(['work', 'few', '--stop-when-idle', '3', '--', 'cat'], { env: server.env });
   expect(code).toBe(0);
   expect(await items(id)).toMatchObject([{ status: 'SUCCEEDED', result: 0 }]);
+});
+
+test('--verbose prints a line for each item', async () => {
+  const id = await create('verbose', ['good', 'bad'], { maxFailuresPerItem: 0 });
+  const { stderr } = await work(id, 'verbose', ['grep', 'good'], '--verbose', '--concurrency', '1');
+  const [good, bad] = await items(id);
+  expect(stderr).toMatch(new RegExp(`^${good?.id} succeeded, attempt 1, [\\d.]+ s$`, 'm'));
+  expect(stderr).toMatch(new RegExp(`^${bad?.id} failed, attempt 1, [\\d.]+ s \\(for good\\): EXIT_1`, 'm'));
+});
+
+test('on a terminal a line counts in place, and messages stand above it', async () => {
+  const id = await create('counted', ['good', 'bad'], { maxFailuresPerItem: 0 });
+  const program = startOnTerminal(['work', 'counted', '--', 'grep', 'good'], {
+    ...server.env,
+    NO_COLOR: '1',
+  });
+  await completion(id);
+  await program.printed('1 done, 1 failed, 0 running, ');
+  program.process.stdin.write('\x03');
+  const { stdout } = await program.ended;
+  const shown = stdout.replaceAll('\x1b[K', '');
+  expect(shown).toMatch(/\rJobItem:\S+ failed, attempt 1 \(for good\): EXIT_1.*\r\n\r\d done/);
+  expect(shown).toMatch(/\rStopped: 1 item succeeded, 1 attempt failed\.\r\n$/);
 });

@@ -7,8 +7,11 @@ import { Meters } from '../../src/client/worker/meters.ts';
 const slots = (type: string, concurrency: number, state: Partial<Slots> = {}): Slots => ({
   type,
   concurrency,
-  handler: () => null,
+  batchSize: undefined,
+  timeoutMs: undefined,
+  call: () => null,
   meters: new Meters(type),
+  loggerOf: () => console,
   running: 0,
   waiting: [],
   meanMs: 1_000,
@@ -66,4 +69,10 @@ test('pauses double from 100 ms to 5 s, and their upper half is at random', () =
     100, 200, 400, 5_000, 5_000,
   ]);
   expect(backoffMs(2, () => 0)).toBe(100);
+});
+
+test('handlers that get many items at once have room for as many each, and none is claimed ahead', () => {
+  expect(limits([slots('a', 2, { batchSize: 50, running: 1, waiting: [], meanMs: 0.01 })], 1_000)).toEqual([
+    ['a', 50],
+  ]);
 });

@@ -130,7 +130,7 @@ describe('producing', () => {
     await client.cancelJob(id);
     await client.cancelJob(id);
     for await (const progress of client.watchJob(id)) expect(progress.cancelled).toBeLessThanOrEqual(2);
-    expect((await client.job(id)).progress).toMatchObject({ status: 'COMPLETED', cancelled: 2 });
+    expect((await client.job(id)).progress).toMatchObject({ status: 'CANCELLED', cancelled: 2 });
     expect(await client.deleteJob(id)).toEqual({ deleted: true });
     await expect(client.job(id)).rejects.toEqual(refusal('NOT_FOUND'));
   });
@@ -225,7 +225,7 @@ describe('watching', () => {
       await client.cancelJob(id);
       proxy.mend();
     }
-    expect(seen.at(-1)).toMatch(/^COMPLETED/);
+    expect(seen.at(-1)).toMatch(/^CANCELLED/);
     expect(new Set(seen).size).toBe(seen.length);
     await watcher.close();
     await proxy.close();

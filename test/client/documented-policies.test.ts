@@ -144,7 +144,7 @@ describe('dependencies', () => {
       { type: 'second', waitsForJobs: false, after: [] },
     ]);
     const create =
-      'mutation ($input: JobInput!) { createJob(input: $input) { ... on Error { code field message } } }';
+      'mutation ($input: JobInput!) { createJob(input: $input) { ... on UserError { code field message } } }';
     expect(await request(server.url, create, { input: { type: 'x', after: ['x'] } })).toEqual({
       data: {
         createJob: {

@@ -37,8 +37,8 @@ test('a worker goes to another server after one heartbeat without an answer', {
   worker.on('disconnected', () => {});
   try {
     await client.createJob({ type: 'hung', items: [{}], sealed: true, heartbeatIntervalMs: 1_000 });
-    const claimed = worker.once('claimed');
-    const succeeded = worker.once('succeeded');
+    const claimed = once(worker, 'claimed');
+    const succeeded = once(worker, 'succeeded');
     await worker.start();
     await claimed;
     hung.process.kill('SIGSTOP');

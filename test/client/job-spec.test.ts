@@ -83,6 +83,8 @@ test('a defined type ties its producers and its handler to one payload and one r
   resize.job({ items: [{ url: 'a' }, resize.item({ url: 'b' })] });
   // @ts-expect-error: a payload of another shape
   resize.job({ items: [{ path: 'a' }] });
+  // @ts-expect-error: an item that nobody made, which would be the payload of one
+  resize.job({ items: [{ payload: { url: 'a' } }] });
   // @ts-expect-error: an item of another shape
   resize.item({ path: 'a' });
   // @ts-expect-error: a handler that gives another result

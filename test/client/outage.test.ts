@@ -1,10 +1,11 @@
+import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import {
   AssignmentEndedError,
   type Client,
   createClient,
+  type Handler,
   Worker,
-  type WorkerOptions,
 } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
@@ -42,8 +43,6 @@ afterAll(async () => {
 /** With a listener, outages are not on the console. */
 const expectedSilence = () => {};
 
-type Handler = WorkerOptions['types'][string]['handler'];
-
 function makeWorker(type: string, concurrency: number, handler: Handler): Worker {
   worker = new Worker({ url: proxy.url, types: { [type]: { concurrency, handler } }, stopTimeoutMs: 2_000 });
   worker.on('disconnected', expectedSilence);
@@ -59,11 +58,11 @@ test('a report whose answer is lost is sent again, and counts once', async () =>
   const { id } = await client.createJob({ type: 'lost-answer', items: [{}], sealed: true });
   const finish = signal();
   const it = makeWorker('lost-answer', 1, () => finish.promise.then(() => 'once'));
-  const claimed = it.once('claimed');
-  const disconnected = it.once('disconnected');
+  const claimed = once(it, 'claimed');
+  const disconnected = once(it, 'disconnected');
   let acknowledged = 0;
   it.on('succeeded', () => acknowledged++);
-  const succeeded = it.once('succeeded');
+  const succeeded = once(it, 'succeeded');
   await it.start();
   await claimed;
 
@@ -86,7 +85,7 @@ test('a claim whose answer is lost is sent again, and gets the same items at no 
   const { id } = await client.createJob({ type: 'lost-claim', items, sealed: true, maxFailuresPerItem: 0 });
   const attempts: number[] = [];
   const it = makeWorker('lost-claim', 3, (_, { attempt }) => attempts.push(attempt));
-  const disconnected = it.once('disconnected');
+  const disconnected = once(it, 'disconnected');
   void proxy.cutAt('"assignments":[{');
   await it.start();
   await disconnected;
@@ -101,7 +100,7 @@ test('a claim whose answer is lost is sent again, and gets the same items at no 
 test('a worker that stops gives back what a claim without an answer got', async () => {
   await client.createJob({ type: 'stopped', items: [{}, {}], sealed: true, maxFailuresPerItem: 0 });
   const it = makeWorker('stopped', 2, () => expect.unreachable());
-  const disconnected = it.once('disconnected');
+  const disconnected = once(it, 'disconnected');
   void proxy.cutAt('"assignments":[{');
   await it.start();
   await disconnected;
@@ -164,8 +163,8 @@ test('a handler that succeeds though it was aborted for failed heartbeats is del
   });
   const finish = signal();
   const it = makeWorker('stubborn', 1, () => finish.promise.then(() => 'kept'));
-  const claimed = it.once('claimed');
-  const aborted = it.once('aborted');
+  const claimed = once(it, 'claimed');
+  const aborted = once(it, 'aborted');
   await it.start();
   await claimed;
 
@@ -188,8 +187,8 @@ test('one failed heartbeat aborts nothing', async () => {
   });
   const finish = signal();
   const it = makeWorker('blink', 1, () => finish.promise.then(() => null));
-  const claimed = it.once('claimed');
-  const disconnected = it.once('disconnected');
+  const claimed = once(it, 'claimed');
+  const disconnected = once(it, 'disconnected');
   const aborted: string[] = [];
   it.on('aborted', (_, code) => aborted.push(code));
   await it.start();
@@ -220,8 +219,8 @@ test('a worker that starts before the server waits for it', async () => {
   proxy.cut();
   const { id } = await client.createJob({ type: 'early', items: [{}], sealed: true });
   const it = makeWorker('early', 1, () => null);
-  const disconnected = it.once('disconnected');
-  const connected = it.once('connected');
+  const disconnected = once(it, 'disconnected');
+  const connected = once(it, 'connected');
   await it.start();
   await disconnected;
   proxy.mend();
@@ -233,8 +232,8 @@ test('stop() ends in time though the server is gone, and says what was not deliv
   const { id } = await client.createJob({ type: 'gone', items: [{}], sealed: true });
   const finish = signal();
   const it = makeWorker('gone', 1, () => finish.promise.then(() => 'undelivered'));
-  const claimed = it.once('claimed');
-  const disconnected = it.once('disconnected');
+  const claimed = once(it, 'claimed');
+  const disconnected = once(it, 'disconnected');
   const errors: string[] = [];
   it.on('error', (error) => errors.push(String(error)));
   await it.start();
@@ -275,7 +274,7 @@ test.each([
       it.on('succeeded', () => {
         if (++acknowledged === 200) warm.fire();
       });
-      const disconnected = it.once('disconnected');
+      const disconnected = once(it, 'disconnected');
       await it.start();
       await warm.promise;
       await first.end(death);

@@ -1,4 +1,5 @@
 /** Postgres restarts, or ends a session, under calls of the client: they go on within their patience, or say exactly what is known. */
+import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type Client, createClient, type JobtreeError, Worker, watchJob } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
@@ -132,7 +133,7 @@ test('watches do not give up while Postgres is away, and new ones begin', {
   await client.cancelJob(id);
   let last: unknown;
   for await (const progress of old) last = progress;
-  expect(last).toMatchObject({ status: 'COMPLETED', cancelled: 1 });
+  expect(last).toMatchObject({ status: 'CANCELLED', cancelled: 1 });
 });
 
 test('a worker tells an outage of Postgres once', { timeout: 120_000 + 2 * outageMs }, async () => {
@@ -144,7 +145,7 @@ test('a worker tells an outage of Postgres once', { timeout: 120_000 + 2 * outag
   });
   worker.on('disconnected', () => told.push('disconnected'));
   worker.on('error', (error) => told.push(`error: ${error}`));
-  const connected = worker.once('connected');
+  const connected = once(worker, 'connected');
   await worker.start();
   await connected;
   const { id } = await client.createJob({ type: 'told' });

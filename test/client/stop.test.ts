@@ -68,7 +68,7 @@ test('the last outcome has all of stopTimeoutMs to be delivered', async () => {
   const errors: unknown[] = [];
   worker.on('disconnected', () => {});
   worker.on('error', (error) => errors.push(error));
-  const claimed = worker.once('claimed');
+  const claimed = once(worker, 'claimed');
   await worker.start();
   await claimed;
   proxy.cut();

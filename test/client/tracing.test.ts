@@ -264,13 +264,13 @@ test.each([
   const variables = { input: { jobId: id, items: [{ payload: 1 }], traceContext } };
   const added = await data(
     server.url,
-    'mutation ($input: AddItemsInput!) { addItems(input: $input) { ... on Error { code field } } }',
+    'mutation ($input: AddItemsInput!) { addItems(input: $input) { ... on UserError { code field } } }',
     variables,
   );
   expect(added.addItems).toEqual({ code: 'INVALID_INPUT', field });
   const created = await data(
     server.url,
-    'mutation ($input: JobInput!) { createJob(input: $input) { ... on Error { code field } } }',
+    'mutation ($input: JobInput!) { createJob(input: $input) { ... on UserError { code field } } }',
     { input: { type: newType(), traceContext } },
   );
   expect(created.createJob).toEqual({ code: 'INVALID_INPUT', field });

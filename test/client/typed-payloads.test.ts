@@ -84,7 +84,7 @@ describe('a payload that does not match is refused', () => {
     ]);
     expect(answer).toMatchObject({
       status: 'INVALID',
-      error: expect.stringContaining('reports[0].newItems[0].payload.to must be string'),
+      error: expect.stringContaining('reports[0].outcome.success.newItems[0].payload.to must be string'),
     });
     const item = (await client.items(id)).nodes[1]?.id ?? '';
     await expect(client.updateItem(item, { payload: 5 })).rejects.toMatchObject(invalid('payload'));
@@ -138,7 +138,10 @@ describe('a result that does not match', () => {
       { assignmentId: c, failure: { code: 'E', message: 'no' } },
     ]);
     expect(answers).toMatchObject([
-      { status: 'INVALID', error: `reports[0].result.id must be integer (version 1 of ${type}).` },
+      {
+        status: 'INVALID',
+        error: `reports[0].outcome.success.result.id must be integer (version 1 of ${type}).`,
+      },
       { status: 'ACCEPTED' },
       { status: 'ACCEPTED' },
     ]);
@@ -247,7 +250,7 @@ describe('a result of which a mapping makes a payload that does not match', () =
     expect(answers).toMatchObject([
       {
         status: 'INVALID',
-        error: `reports[0].result would feed a new item that can't be: payload.to must be string (version 1 of ${type}).`,
+        error: `reports[0].outcome.success.result would feed a new item that can't be: payload.to must be string (version 1 of ${type}).`,
       },
       { status: 'ACCEPTED' },
     ]);

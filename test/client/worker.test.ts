@@ -1,9 +1,11 @@
+import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import {
   AssignmentEndedError,
   type Client,
   createClient,
   defineType,
+  type Handler,
   PermanentError,
   Worker,
   type WorkerOptions,
@@ -79,7 +81,7 @@ describe('handlers', () => {
     const type = newType();
     const { id } = await client.createJob({ type, items: [{ payload: 'x' }], sealed: true, backoffMs: [] });
     const seen: unknown[] = [];
-    const handler = (_: unknown, { attempt, key, itemId, jobId, type }: Parameters<WorkerHandler>[1]) => {
+    const handler = (_: unknown, { attempt, key, itemId, jobId, type }: Parameters<Handler>[1]) => {
       seen.push({ attempt, key, itemId, jobId, type });
       if (attempt < 3) throw Object.assign(new Error('not yet'), { code: 'BUSY' });
       return null;
@@ -196,6 +198,23 @@ describe('handlers', () => {
     ]);
   });
 
+  test('a failure says what caused it, once', async () => {
+    const type = newType();
+    const { id } = await client.createJob({ type, items: [{}], sealed: true, maxFailuresPerItem: 0 });
+    const handler = async () => {
+      const refused = Object.assign(new Error(''), { code: 'ECONNREFUSED' });
+      const cause = new Error('no connection to 10.0.0.1', { cause: refused });
+      // A circle, as some libraries make them.
+      Object.assign(refused, { cause });
+      throw new TypeError('fetch failed', { cause });
+    };
+    await makeWorker({ types: { [type]: { concurrency: 1, handler } } }).start();
+    await completed(id);
+    expect(await failuresOf(id)).toEqual([
+      [{ code: 'TypeError', message: 'fetch failed: no connection to 10.0.0.1: ECONNREFUSED' }],
+    ]);
+  });
+
   test('what a failure says is made to fit', async () => {
     const type = newType();
     const { id } = await client.createJob({ type, items: [{}], sealed: true, maxFailuresPerItem: 0 });
@@ -294,8 +313,6 @@ describe('handlers', () => {
   });
 });
 
-type WorkerHandler = WorkerOptions['types'][string]['handler'];
-
 describe('options', () => {
   const handler = () => null;
   const ok = { a: { concurrency: 1, handler } };
@@ -320,7 +337,7 @@ describe('waiting for work', () => {
       types: { [type]: { concurrency: 1, handler: () => null } },
       pollIntervalMs: 3_600_000,
     });
-    const connected = worker.once('connected');
+    const connected = once(worker, 'connected');
     await worker.start();
     await connected;
     const { id } = await client.createJob({ type, items: [{}], sealed: true });
@@ -335,12 +352,12 @@ describe('waiting for work', () => {
       types: { [type]: { concurrency: 1, handler: () => null } },
       pollIntervalMs: 100,
     });
-    const connected = worker.once('connected');
+    const connected = once(worker, 'connected');
     await worker.start();
     await connected;
     // Written behind the server's back, so nobody hints.
     const spec = JSON.stringify({ type, items: [{ payload: null }], children: [], sealed: true });
-    const succeeded = worker.once('succeeded');
+    const succeeded = once(worker, 'succeeded');
     await database.query('select * from jobtree.create_job($1)', [spec]);
     await succeeded;
   });
@@ -351,7 +368,7 @@ describe('assignments', () => {
   function untilAborted() {
     const started = signal();
     const aborted = signal<unknown>();
-    const handler: WorkerHandler = (_, context) =>
+    const handler: Handler = (_, context) =>
       new Promise((_, reject) => {
         context.signal.addEventListener('abort', () => {
           aborted.fire(context.signal.reason);
@@ -369,7 +386,7 @@ describe('assignments', () => {
     const worker = makeWorker({
       types: { [type]: { concurrency: 1, handler: () => finish.promise.then(() => 'done') } },
     });
-    const claimed = worker.once('claimed');
+    const claimed = once(worker, 'claimed');
     await worker.start();
     const [{ id: assignmentId }] = await claimed;
     const lease = `${assignmentId.slice('Assignment:'.length, -2)}00`;
@@ -402,7 +419,7 @@ describe('assignments', () => {
     });
     const { started, aborted, handler } = untilAborted();
     const worker = makeWorker({ types: { [type]: { concurrency: 1, handler } } });
-    const told = worker.once('aborted');
+    const told = once(worker, 'aborted');
     await worker.start();
     await started;
     await database.query(
@@ -431,8 +448,8 @@ describe('assignments', () => {
     const worker = makeWorker({
       types: { [type]: { concurrency: 1, handler: () => finish.promise.then(() => 1) } },
     });
-    const claimed = worker.once('claimed');
-    const stale = worker.once('stale');
+    const claimed = once(worker, 'claimed');
+    const stale = once(worker, 'stale');
     await worker.start();
     await claimed;
     await client.cancelJob(id);
@@ -469,7 +486,7 @@ describe('assignments', () => {
     const { id } = await client.createJob({ type, items: [{}], sealed: true, maxFailuresPerItem: 0 });
     const { started, aborted, handler } = untilAborted();
     const worker = makeWorker({ types: { [type]: { concurrency: 1, handler } }, stopTimeoutMs: 0 });
-    const released = worker.once('released');
+    const released = once(worker, 'released');
     await worker.start();
     await started;
     await worker.stop();

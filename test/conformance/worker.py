@@ -5,7 +5,10 @@ import sys
 import time
 
 sys.path.append(os.path.join(os.path.dirname(__file__), "../../examples/python"))
-from jobtree_worker import PermanentError, Worker  # noqa: E402
+from jobtree_worker import PermanentError, RetryAfter, Snooze, Worker  # noqa: E402
+
+
+snoozed = set()
 
 
 def handle(payload, item):
@@ -16,6 +19,15 @@ def handle(payload, item):
     if payload.get("untilUnwanted"):
         item.unwanted.wait()
         raise RuntimeError("It is of no use.")
+    if "snoozeMs" in payload and item.key not in snoozed:
+        snoozed.add(item.key)
+        raise Snooze(payload["snoozeMs"] / 1000)
+    if "retryAfterMs" in payload and item.attempt == 1:
+        raise RetryAfter("It is too much.", payload["retryAfterMs"] / 1000)
+    if payload.get("tellLast"):
+        if not item.last_attempt:
+            raise RuntimeError("There is another one.")
+        return item.attempt
     if item.attempt <= payload.get("failures", 0):
         raise RuntimeError("It fails.")
     if payload.get("permanent"):

@@ -1,17 +1,27 @@
 /** A worker that does as its payloads say: `worker.ts URL CONCURRENCY POLL_SECONDS STOP_SECONDS TYPE`. */
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createClient, PermanentError, Worker } from '../../src/client/index.ts';
+import {
+  createClient,
+  PermanentError,
+  RetryAfterError,
+  SnoozeError,
+  Worker,
+} from '../../src/client/index.ts';
 
 interface Payload {
   readonly sleepMs?: number;
   readonly untilUnwanted?: boolean;
+  readonly snoozeMs?: number;
+  readonly retryAfterMs?: number;
+  readonly tellLast?: boolean;
   readonly failures?: number;
   readonly permanent?: boolean;
   readonly result?: unknown;
 }
 
 const [url = '', concurrency = '', poll = '', stop = '', type = ''] = process.argv.slice(2);
+const snoozed = new Set<string>();
 const client = createClient({ url });
 const worker = new Worker({
   client,
@@ -21,9 +31,9 @@ const worker = new Worker({
     [type]: {
       concurrency: Number(concurrency),
       claimAhead: false,
-      handler: async (payload, { signal, attempt }) => {
+      handler: async (payload, { signal, attempt, lastAttempt, key }) => {
         console.log('begun');
-        const { sleepMs, untilUnwanted, failures = 0, permanent, result } = payload as Payload;
+        const { sleepMs, untilUnwanted, failures = 0, permanent, result, ...more } = payload as Payload;
         if (sleepMs !== undefined) {
           await delay(sleepMs);
           console.log('ended');
@@ -32,6 +42,15 @@ const worker = new Worker({
           if (!signal.aborted) await once(signal, 'abort');
           throw new Error('It is of no use.');
         }
+        const { snoozeMs, retryAfterMs, tellLast } = more;
+        if (snoozeMs !== undefined && !snoozed.has(key)) {
+          snoozed.add(key);
+          throw new SnoozeError(snoozeMs);
+        }
+        if (retryAfterMs !== undefined && attempt === 1)
+          throw new RetryAfterError('It is too much.', { retryAfterMs });
+        if (tellLast && !lastAttempt) throw new Error('There is another one.');
+        if (tellLast) return attempt;
         if (attempt <= failures) throw new Error('It fails.');
         if (permanent) throw new PermanentError('It is no use.');
         return result;
@@ -41,7 +60,5 @@ const worker = new Worker({
 });
 worker.on('failed', () => {});
 worker.on('disconnected', () => {});
-process.once('SIGTERM', () => {
-  void worker.stop().then(() => client.close());
-});
-await worker.start();
+await worker.run();
+await client.close();

@@ -123,6 +123,24 @@ describe.each(languages)('the worker in %s', (language, [program = '', ...words]
     ]);
   });
 
+  it('says when to try again what fails, and knows its last attempt', async () => {
+    const type = newType();
+    start(type);
+    const items = [{ payload: { retryAfterMs: 100, result: 1 } }];
+    expect(await outcomes(await create(type, items, { backoffMs: [86_400_000] }))).toEqual([
+      { result: 1, failed: false, attempts: 2 },
+    ]);
+    const last = await create(type, [{ payload: { tellLast: true } }], { maxFailuresPerItem: 2 });
+    expect(await outcomes(last)).toEqual([{ result: 3, failed: false, attempts: 3 }]);
+  });
+
+  it('snoozes an item, at no cost', async () => {
+    const type = newType();
+    start(type);
+    const items = [{ payload: { snoozeMs: 1_000, result: 1 } }];
+    expect(await outcomes(await create(type, items, { maxFailuresPerItem: 0 }))).toEqual([done(1)]);
+  });
+
   it('keeps by heartbeats what takes longer than their interval', async () => {
     const type = newType();
     start(type);
@@ -202,7 +220,8 @@ describe.each(languages)('the worker in %s', (language, [program = '', ...words]
     const type = newType();
     const worker = start(type, { stopSeconds: 0.5 });
     const job = await create(type, [{ payload: { untilUnwanted: true } }]);
-    await isHeld(job);
+    // Then it waits for nothing that comes soon.
+    await says(worker, 'begun');
     worker.kill('SIGTERM');
     expect(await once(worker, 'close')).toEqual([0, null]);
     const [row] = await db.query(`select state from jobtree.assignment where job_id = $1`, [job.id.slice(4)]);

@@ -90,7 +90,7 @@ function expectCancelled(seen: readonly JobProgress[]): void {
   }
   expect(seen.length).toBeGreaterThan(1);
   expect(seen.at(-1)).toMatchObject({
-    status: 'COMPLETED',
+    status: 'CANCELLED',
     itemCount: rangeCount,
     succeeded: doneCount,
     failed: 0,

@@ -39,7 +39,7 @@ it('a job that failed and a job that waits no longer are seen to by the next ser
     ['behind', 'failing'],
   ]);
   const report =
-    'mutation ($id: ID!) { reportOutcomes(input: { reports: [{ assignmentId: $id, failure: { code: "E", message: "no", permanent: true } }] }) { __typename } }';
+    'mutation ($id: ID!) { reportOutcomes(input: { reports: [{ assignmentId: $id, outcome: { failure: { code: "E", message: "no", permanent: true } } }] }) { __typename } }';
   await data(server.url, report, { id: held.id });
   expect(await work(server.url, 'before', 1)).toBe(1);
   await anyRow(db, `select from jobtree.job where type = 'behind' and releasing`, []);

@@ -1,4 +1,5 @@
 /** The roles of prisma/roles.sql do what they are for, over all functions and tables, and nothing else. */
+import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createJob } from '../../src/adapters/pg.ts';
@@ -141,6 +142,31 @@ it('each does its own work from end to end', async () => {
     [jobId],
   );
   expect(assignments.map(({ state }) => state)).toEqual(['RELEASED', 'SUCCEEDED']);
+});
+
+it('each sees rows of all tenants, as the pages on SQL and on security say', async () => {
+  const tenants = ['acme', 'globex'];
+  const jobs: string[] = [];
+  for (const tenant of tenants) {
+    const spec = { type: `${tenant}//roles`, items: [{ payload: tenant }] };
+    const [made] = await as('jobtree_enqueue', 'select * from jobtree.create_job($1)', [
+      JSON.stringify(spec),
+    ]);
+    jobs.push(made?.job_id);
+  }
+  const types = tenants.map((tenant) => `${tenant}//roles`);
+  const claimed = await as(
+    'jobtree_work',
+    `select job_id from jobtree.claim_items('{w,w}', $1, '{1,1}') where lease_id is not null`,
+    [types],
+  );
+  expect(claimed.map(({ job_id }) => job_id).toSorted()).toEqual(jobs.toSorted());
+  const seen = await as('jobtree_watch', 'select type from jobtree.job where type = any($1)', [types]);
+  expect(seen.map(({ type }) => type).toSorted()).toEqual(types);
+  for (const page of ['sql.md', 'security.md']) {
+    const text = readFileSync(new URL(`../../docs/${page}`, import.meta.url), 'utf8');
+    expect(text).toMatch(/\*\*(Postgres roles|Roles) are not aware of (\[tenants\]\(\S+\)|tenants)\*\*/);
+  }
 });
 
 it('nothing that a caller makes takes the place of what a function names', async () => {

@@ -47,6 +47,12 @@ describe.skipIf(withoutNginx || inject('redisUrl') === undefined)('behind nginx'
     });
     const large = await request(balancer.url, '{ __typename }', { padding: 'x'.repeat(10_000_000) });
     expect(large.data).toEqual({ __typename: 'Query' });
+    const upload = await fetch(new URL('/api/uploads', balancer.url), {
+      method: 'POST',
+      headers: { 'content-type': 'application/octet-stream' },
+      body: new Uint8Array(30_000_000),
+    });
+    expect([upload.status, (await upload.json()).size]).toEqual([201, 30_000_000]);
   });
 
   it('an event stream comes as it happens', async () => {

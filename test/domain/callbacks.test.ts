@@ -505,7 +505,7 @@ describe('a delivery', () => {
     const [delivered] = await list({ endpoint: one, status: 'DELIVERED' });
     expect(await list({ endpoint: one, status: 'PENDING' })).toEqual(all.filter((id) => id !== delivered));
     expect(await list({ endpoint: one, status: 'FAILED' })).toEqual([]);
-    expect(await readDeliveries(t.engine.database, all)).toHaveLength(2);
+    expect(await readDeliveries(t.engine.database, all, null)).toHaveLength(2);
   });
 });
 

@@ -41,7 +41,7 @@ afterAll(async () => {
 
 async function clear(): Promise<void> {
   const tables =
-    'job job_progress progress_delta job_item queue_entry lease outcome failure cancellation dead_letter replay operation tree_deletion queue queue_lease rate_slice serialize_key blocked_item ended_head'.split(
+    'job job_progress progress_delta stored stored_delta job_item queue_entry lease outcome failure cancellation dead_letter replay operation tree_deletion queue queue_lease rate_slice serialize_key blocked_item ended_head'.split(
       ' ',
     );
   await db.query(`truncate ${tables.map((table) => `jobtree.${table}`).join(', ')}`);

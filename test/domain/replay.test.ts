@@ -1,6 +1,8 @@
 /** Dead letters: what failed for good, replayed or discarded. */
 import { describe, expect, it } from 'vitest';
+import { newClaimId } from '../../src/client/claim-id.ts';
 import { claimItems } from '../../src/domain/claim-items.ts';
+import { readAssignments } from '../../src/domain/read-assignments.ts';
 import { reportOutcomes } from '../../src/domain/report-outcomes.ts';
 import { newType, useEngine } from '../support/engine.ts';
 
@@ -249,5 +251,56 @@ describe('operations', () => {
   ])('find by %j', async (filter, total) => {
     const { type } = await failedJob(2, 2);
     expect(await start('DISCARD', { types: [type], ...filter })).toMatchObject({ total });
+  });
+});
+
+describe('the last attempt', () => {
+  it('counts from when an item was replayed, item by item of one claim, and of a claim that is repeated', async () => {
+    const type = newType();
+    const items = [{ payload: 'a' }, { payload: 'b' }];
+    const { [type]: jobId = '' } = await t.create({ type, items, maxFailuresPerItem: 2, backoffMs: [0] });
+    const claim = (claimId?: string) => claimItems(t.engine, 'w', [{ type, limit: 2 }], claimId);
+    const seen: unknown[] = [];
+    for (const permanent of [false, true]) {
+      const claimed = await claim();
+      seen.push(claimed.map(({ attempt, lastAttempt }) => [attempt, lastAttempt]));
+      await reportOutcomes(
+        t.engine,
+        claimed.map(({ id, payload }) => ({
+          assignmentId: id,
+          failure: { ...failure, permanent: permanent && payload.text === '"a"' },
+        })),
+      );
+    }
+    await t.fold(jobId);
+    await replay(jobId);
+    const claimId = newClaimId();
+    const last = await claim(claimId);
+    const facts = (all: typeof last) =>
+      all.map(({ payload, attempt, lastAttempt }) => [payload.text, attempt, lastAttempt]).sort();
+    expect(seen).toEqual([
+      [
+        [1, false],
+        [1, false],
+      ],
+      [
+        [2, false],
+        [2, false],
+      ],
+    ]);
+    const expected = [
+      ['"a"', 3, false],
+      ['"b"', 3, true],
+    ];
+    expect(facts(last)).toEqual(expected);
+    expect(facts(await claim(claimId))).toEqual(expected);
+    expect(
+      facts(
+        await readAssignments(
+          t.engine.database,
+          last.map(({ id }) => id),
+        ),
+      ),
+    ).toEqual(expected);
   });
 });

@@ -155,7 +155,7 @@ it('items that a success feeds, that are given back, or that failed and are due 
   const report = (outcome: string) =>
     data(
       urlOf(0),
-      `mutation { reportOutcomes(input: { reports: [{ assignmentId: "${claimed.at(-1)}", ${outcome} }] }) { __typename } }`,
+      `mutation { reportOutcomes(input: { reports: [{ assignmentId: "${claimed.at(-1)}", outcome: { ${outcome} } }] }) { __typename } }`,
     );
   await any.reached(1);
   await report('failure: { code: "X", message: "" }');
@@ -165,7 +165,7 @@ it('items that a success feeds, that are given back, or that failed and are due 
     `mutation { releaseAssignments(input: { assignmentIds: ["${claimed.at(-1)}"] }) { __typename } }`,
   );
   await any.reached(3);
-  await report('result: 1');
+  await report('success: { result: 1 }');
   await any.reached(4);
 });
 

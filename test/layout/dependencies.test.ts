@@ -21,6 +21,7 @@ const layers = [
   'adapters',
   'cli',
   'dashboard',
+  'graphiql',
 ];
 /** The client runs in browsers and workers: it takes nothing of the server with it. */
 const clientImports = ['client', 'generated'];

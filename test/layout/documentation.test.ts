@@ -1,8 +1,8 @@
 /** Whoever uses the API needs no source: everything in the committed schema has a description. */
-import { readdirSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { buildSchema, isEnumType, isInputObjectType, isInterfaceType, isObjectType } from 'graphql';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { settingDescriptions } from '../../src/config.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -30,15 +30,45 @@ it('every type, field, argument and value of the schema is described', () => {
   expect(bare).toEqual([]);
 });
 
-it('every stored function opens with its contract, and is the only thing in its file', () => {
+describe('a stored function', () => {
   const folder = join(root, 'prisma/functions');
-  for (const file of readdirSync(folder).filter((name) => name !== 'README.md')) {
-    const text = readFileSync(join(folder, file), 'utf8');
-    expect(text).toMatch(/^-- /);
-    expect(text.match(/create or replace function/g)).toHaveLength(1);
-    expect(text).toContain(`create or replace function jobtree.${file.replace('.sql', '')}(`);
-    expect(text).not.toMatch(/^\s*execute\b/m);
-  }
+  const functions = readdirSync(folder)
+    .filter((name) => name.endsWith('.sql'))
+    .map((file) => {
+      const text = readFileSync(join(folder, file), 'utf8');
+      const start = text.indexOf('create or replace function');
+      const [contract, code] = [text.slice(0, start), text.slice(start).replaceAll(/--.*$/gm, '')];
+      return { file, text, contract, code };
+    });
+  /** The files of functions that do something without a line of their contract about it. */
+  const without = (line: string, does: RegExp) =>
+    functions
+      .filter(({ contract, code }) => does.test(code) && !new RegExp(`^-- ${line} `, 'm').test(contract))
+      .map(({ file }) => file);
+
+  it('opens with what it does, and is the only thing in its file', () => {
+    expect(functions.length).toBeGreaterThan(100);
+    for (const { file, text } of functions) {
+      expect(text).toMatch(/^-- \S/);
+      expect(text.match(/create or replace function/g)).toHaveLength(1);
+      expect(text).toContain(`create or replace function jobtree.${file.replace('.sql', '')}(`);
+      expect(text).not.toMatch(/^\s*execute\b/m);
+    }
+  });
+
+  it('states in its contract what it returns, if that is more than one value', () => {
+    expect(without('returns', /^returns (table|setof|json|jobtree)/m)).toEqual([]);
+  });
+
+  it('states in its contract which rows it locks', () => {
+    expect(
+      without('locks', /\bfor (no key )?update\b|\bfor (key )?share\b|\bpg_advisory|\block table\b/),
+    ).toEqual([]);
+  });
+
+  it('states in its contract which errors it raises', () => {
+    expect(without('errors', /\braise (exception|sqlstate)\b/)).toEqual([]);
+  });
 });
 
 it('every setting is in the documentation, with its default', () => {
@@ -48,4 +78,33 @@ it('every setting is in the documentation, with its default', () => {
     if (standard !== 'not set')
       expect(page).toMatch(new RegExp(`\`${name}\`[^\n]*${standard.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}`));
   }
+});
+
+/** The text of a page without its examples. */
+const proseOf = (file: string) => readFileSync(join(root, file), 'utf8').replaceAll(/```.*?```/gs, '');
+
+/** As GitHub makes them of headings. */
+function anchorsOf(file: string): string[] {
+  return [...proseOf(file).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+    heading
+      .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+      .toLowerCase()
+      .replaceAll(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+it('every link between pages leads to a file and a heading', () => {
+  const pages = readdirSync(join(root, 'docs')).map((name) => `docs/${name}`);
+  const broken: string[] = [];
+  for (const page of [...pages, 'README.md', 'CHANGELOG.md', 'SECURITY.md', 'prisma/functions/README.md']) {
+    for (const [, link = ''] of proseOf(page).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)) {
+      const [path = '', anchor] = link.split('#');
+      const file = path === '' ? page : join(dirname(page), path);
+      const leads =
+        existsSync(join(root, file)) && (anchor === undefined || anchorsOf(file).includes(anchor));
+      if (!leads) broken.push(`${page}: ${link}`);
+    }
+  }
+  expect(broken).toEqual([]);
 });

@@ -147,11 +147,34 @@ describe('reads', () => {
         (await data(app.url, `query ($id: ID!) { node(id: $id) { id __typename } }`, { id: node })).node,
       ).toEqual({ id: node, __typename: node.split(':')[0] });
     }
+    const absent = [
+      `Job:${unknown}`,
+      `JobItem:${unknown}:7`,
+      `Assignment:${unknown}`,
+      'Schedule:none',
+      `DeadLetterGroup:${unknown}`,
+      `Operation:${unknown}`,
+      'CallbackEndpoint:none',
+      `CallbackDelivery:${unknown}`,
+    ];
     const node = async (nodeId: string) =>
-      (await request(app.url, `query ($id: ID!) { node(id: $id) { id } }`, { id: nodeId })).errors?.[0]
-        ?.extensions;
-    for (const absent of [`Job:${unknown}`, `JobItem:${unknown}:7`, `Assignment:${unknown}`])
-      expect(await node(absent)).toMatchObject({ code: 'NOT_FOUND', field: 'id' });
+      request(app.url, `query ($id: ID!) { node(id: $id) { id } }`, { id: nodeId });
+    for (const id of absent) expect(await node(id)).toEqual({ data: { node: null } });
+    const nodes = 'query ($ids: [ID!]!) { nodes(ids: $ids) { id } }';
+    const ids = [...absent.slice(0, 2), id, absent[2], job.items.nodes[0].id, id];
+    expect(await request(app.url, nodes, { ids })).toEqual({
+      data: { nodes: [null, null, { id }, null, { id: job.items.nodes[0].id }, { id }] },
+    });
+    expect(await request(app.url, nodes, { ids: [] })).toEqual({ data: { nodes: [] } });
+    expect((await request(app.url, nodes, { ids: Array(101).fill(id) })).errors).toMatchObject([
+      {
+        message: 'ids has 101 entries; the limit is 100.',
+        extensions: { code: 'INVALID_INPUT', field: 'ids' },
+      },
+    ]);
+    expect((await request(app.url, nodes, { ids: [id, 'Job:7'] })).errors).toMatchObject([
+      { extensions: { code: 'INVALID_INPUT' } },
+    ]);
     for (const bad of [
       'Job:7',
       `JobItem:${unknown}`,
@@ -167,7 +190,7 @@ describe('reads', () => {
       `constructor:${unknown}`,
       `__proto__:${unknown}`,
     ])
-      expect(await node(bad)).toMatchObject({ code: 'INVALID_INPUT', field: 'id' });
+      expect((await node(bad)).errors?.[0]?.extensions).toMatchObject({ code: 'INVALID_INPUT', field: 'id' });
   });
 
   it('null is a result, and a pending item has none', async () => {
@@ -335,7 +358,7 @@ describe('refusals', () => {
   const mutation = (field: string, input: unknown) =>
     request(
       app.url,
-      `mutation ($input: ${field[0]?.toUpperCase()}${field.slice(1)}Input!) { ${field}(input: $input) { __typename ... on Error { code field message } } }`,
+      `mutation ($input: ${field[0]?.toUpperCase()}${field.slice(1)}Input!) { ${field}(input: $input) { __typename ... on UserError { code field message } } }`,
       { input },
     );
   const refusal = async (field: string, input: unknown) => (await mutation(field, input)).data?.[field];
@@ -467,7 +490,7 @@ describe('refusals', () => {
       expect(jobs.errors?.[0]?.extensions).toEqual({ code: 'INVALID_INPUT', field: 'filter.type' });
       const created = await request(
         app.url,
-        'mutation ($t: String!) { createJob(input: { type: $t }) { ... on Error { code field } } }',
+        'mutation ($t: String!) { createJob(input: { type: $t }) { ... on UserError { code field } } }',
         { t: text },
       );
       expect(created.data.createJob).toEqual({ code: 'INVALID_INPUT', field: 'type' });
@@ -550,8 +573,8 @@ describe('refusals', () => {
     const failure = { code: 'E', message: 'no' };
     const held = await claim();
     const reports = [
-      { assignmentId: held[0], failure },
-      { assignmentId: held[1], failure: { ...failure, permanent: true } },
+      { assignmentId: held[0], outcome: { failure } },
+      { assignmentId: held[1], outcome: { failure: { ...failure, permanent: true } } },
     ];
     const first = await report([reports[0], reports[0], reports[1]]);
     expect(first).toEqual([
@@ -568,7 +591,7 @@ describe('refusals', () => {
     let second: string[] = [];
     while (second.length === 0) second = await claim();
     expect(await report(reports)).toEqual(again);
-    const [later] = await report([{ assignmentId: second[0], failure }]);
+    const [later] = await report([{ assignmentId: second[0], outcome: { failure } }]);
     expect(later.retryAt > first[0].retryAt).toBe(true);
     expect(await report(reports)).toEqual(again);
   });
@@ -616,6 +639,10 @@ describe('refusals', () => {
     expect(addItems.notAdded.map((entry: any) => entry.index)).toEqual([1, 2, 3, 4, 5, 6, 7]);
   });
 
+  const report = `mutation ($reports: [ReportInput!]!) {
+    reportOutcomes(input: { reports: $reports }) { ... on ReportOutcomesPayload { entries { assignmentId status error { field } } rest: entries(all: false) { index } } }
+  }`;
+
   it('one bad report does not fail its batch', async () => {
     await createJob(app.url, { type: 'reports', items: [{}, {}, {}] });
     const claimed = await data(
@@ -624,31 +651,41 @@ describe('refusals', () => {
     );
     const [a, b, c] = claimed.claimItems.assignments.map(({ id }: { id: string }) => id);
     const reports = [
-      { assignmentId: a },
-      { assignmentId: a, result: null, failure: { code: 'E', message: 'no' } },
-      { assignmentId: 'nonsense', result: 1 },
-      { assignmentId: b, result: 'x'.repeat(1_000_001) },
-      { assignmentId: c, failure: { code: '', message: 'no' } },
-      { assignmentId: `Assignment:${unknown}`, result: 1 },
-      { assignmentId: a, result: null },
+      { assignmentId: 'nonsense', outcome: { success: { result: 1 } } },
+      { assignmentId: b, outcome: { success: { result: 'x'.repeat(1_000_001) } } },
+      { assignmentId: c, outcome: { failure: { code: '', message: 'no' } } },
+      { assignmentId: c, outcome: { failure: { code: 'E', message: 'no', retryAfterMs: -1 } } },
+      {
+        assignmentId: c,
+        outcome: { failure: { code: 'E', message: 'no', permanent: true, retryAfterMs: 1 } },
+      },
+      { assignmentId: c, outcome: { snoozeMs: 999 } },
+      { assignmentId: `Assignment:${unknown}`, outcome: { success: { result: 1 } } },
+      { assignmentId: a, outcome: { success: {} } },
     ];
-    const { reportOutcomes } = await data(
-      app.url,
-      `mutation ($reports: [ReportInput!]!) {
-        reportOutcomes(input: { reports: $reports }) { ... on ReportOutcomesPayload { entries { assignmentId status error { field } } rest: entries(all: false) { index } } }
-      }`,
-      { reports },
-    );
+    const { reportOutcomes } = await data(app.url, report, { reports });
     expect(reportOutcomes.entries.map((entry: any) => [entry.status, entry.error?.field ?? null])).toEqual([
-      ['INVALID', 'reports[0]'],
-      ['INVALID', 'reports[1]'],
-      ['INVALID', 'reports[2].assignmentId'],
-      ['INVALID', 'reports[3].result'],
-      ['INVALID', 'reports[4].failure.code'],
+      ['INVALID', 'reports[0].assignmentId'],
+      ['INVALID', 'reports[1].outcome.success.result'],
+      ['INVALID', 'reports[2].outcome.failure.code'],
+      ['INVALID', 'reports[3].outcome.failure.retryAfterMs'],
+      ['INVALID', 'reports[4].outcome.failure.retryAfterMs'],
+      ['INVALID', 'reports[5].outcome.snoozeMs'],
       ['STALE', null],
       ['ACCEPTED', null],
     ]);
-    expect(reportOutcomes.rest.map((entry: any) => entry.index)).toEqual([0, 1, 2, 3, 4, 5]);
+    expect(reportOutcomes.rest.map((entry: any) => entry.index)).toEqual([0, 1, 2, 3, 4, 5, 6]);
+  });
+
+  it.each([
+    ['no outcome', {}],
+    ['an outcome that is null', { success: null }],
+    ['two outcomes', { success: { result: 1 }, failure: { code: 'E', message: 'no' } }],
+  ])('refuses a report with %s', async (_, outcome) => {
+    const reports = [{ assignmentId: `Assignment:${unknown}`, outcome }];
+    const { data, errors } = await request(app.url, report, { reports });
+    expect(data).toBeUndefined();
+    expect(errors).toMatchObject([{ message: expect.stringContaining('at "reports[0].outcome') }]);
   });
 
   it.each([
@@ -688,7 +725,7 @@ describe('refusals', () => {
     const response = await fetch(app.url, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: `{"query":"mutation($id: ID!, $p: JSON){addItems(input:{jobId:$id,items:[{payload:$p}]}){__typename ... on AddItemsPayload {entries{status error{message}}} ... on Error{code message}}}","variables":{"id":"${id}","p":${deep}}}`,
+      body: `{"query":"mutation($id: ID!, $p: JSON){addItems(input:{jobId:$id,items:[{payload:$p}]}){__typename ... on AddItemsPayload {entries{status error{message}}} ... on UserError{code message}}}","variables":{"id":"${id}","p":${deep}}}`,
     });
     expect(await response.text()).toMatch(/nested more than 256 levels/);
   });

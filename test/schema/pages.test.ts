@@ -39,6 +39,26 @@ const payloads = (page: { nodes: { payload: number }[] }) => page.nodes.map(({ p
 const ids = (page: { nodes: { id: string }[] }) => page.nodes.map(({ id }) => id);
 const numbers = (count: number) => Array.from({ length: count }, (_, i) => ({ payload: i }));
 
+it('counts the items of a job, all or those of a status, from its progress', async () => {
+  const id = await createJob(app.url, { type: 'counted', sealed: true, items: numbers(7) });
+  await work(app.url, 'counted', 3);
+  const counts = async () => {
+    const totals = ['PENDING', 'SUCCEEDED', 'FAILED', 'CANCELLED']
+      .map((status) => `${status}: items(first: 0, status: ${status}) { totalCount nodes { id } }`)
+      .join(' ');
+    const query = `query ($id: ID!) { job(id: $id) { all: items(first: 2) { totalCount } ${totals} } }`;
+    return (await data(app.url, query, { id })).job;
+  };
+  const none = (totalCount: number) => ({ totalCount, nodes: [] });
+  await expect.poll(counts).toEqual({
+    all: { totalCount: 7 },
+    PENDING: none(4),
+    SUCCEEDED: none(3),
+    FAILED: none(0),
+    CANCELLED: none(0),
+  });
+});
+
 describe('a filter that the row of the cursor does not meet any more', () => {
   it('leaves out no item', async () => {
     const id = await createJob(app.url, { type: 'walked', items: numbers(9) });

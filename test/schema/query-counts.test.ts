@@ -40,9 +40,9 @@ beforeAll(async () => {
     `mutation { claimItems(input: { worker: "w", requests: [{ type: "parent", limit: 1000 }] }) { ... on ClaimItemsPayload { assignments { id payload } } } }`,
   );
   const reports = claimItems.assignments.flatMap(({ id, payload }: { id: string; payload: string }) => {
-    if (payload === 'succeeds') return { assignmentId: id, result: 'done' };
+    if (payload === 'succeeds') return { assignmentId: id, outcome: { success: { result: 'done' } } };
     const failure = { code: 'E', message: 'no', permanent: true };
-    return payload === 'fails' ? { assignmentId: id, failure } : [];
+    return payload === 'fails' ? { assignmentId: id, outcome: { failure } } : [];
   });
   await data(
     app.url,

@@ -115,7 +115,7 @@ describe('what would be too large is refused before it is read, and the refusal 
       {
         reports: claimItems.assignments.map((assignment: { id: string }) => ({
           assignmentId: assignment.id,
-          failure: { code: 'c', message: 'm'.repeat(10_000), permanent: true },
+          outcome: { failure: { code: 'c', message: 'm'.repeat(10_000), permanent: true } },
         })),
       },
     );

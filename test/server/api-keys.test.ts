@@ -91,7 +91,7 @@ async function openStream(url: string, key: string) {
 }
 
 const createKey = `mutation ($input: CreateApiKeyInput!) {
-  createApiKey(input: $input) { ... on CreateApiKeyPayload { key apiKey { id name roles types createdBy expiresAt } } ... on Error { code field message } }
+  createApiKey(input: $input) { ... on CreateApiKeyPayload { key apiKey { id name roles types createdBy expiresAt } } ... on UserError { code field message } }
 }`;
 
 describe('a key', () => {
@@ -162,7 +162,7 @@ describe('a key', () => {
 
   it('is good beside its next text for a while, once it is rotated', async () => {
     const { key, id } = await makeKey(db, ['watcher']);
-    const rotate = `mutation ($id: ID!, $keep: Count) { rotateApiKey(input: { id: $id, keepPreviousMs: $keep }) { ... on RotateApiKeyPayload { key apiKey { previousUntil } } ... on Error { code } } }`;
+    const rotate = `mutation ($id: ID!, $keep: Count) { rotateApiKey(input: { id: $id, keepPreviousMs: $keep }) { ... on RotateApiKeyPayload { key apiKey { previousUntil } } ... on UserError { code } } }`;
     const variables = { id: `ApiKey:${id}`, keep: 3_000 };
     const socket = await openSocket(other.url, key);
     const { data } = await ask(admin, rotate, variables);
@@ -198,7 +198,7 @@ describe('a key', () => {
     const sockets = await Promise.all([openSocket(app.url, key), openSocket(other.url, key)]);
     const stream = await openStream(other.url, key);
     const quiet = await openSocket(other.url, bystander.key);
-    const revoke = `mutation ($id: ID!) { revokeApiKey(input: { id: $id }) { ... on RevokeApiKeyPayload { apiKey { revokedAt } } ... on Error { code } } }`;
+    const revoke = `mutation ($id: ID!) { revokeApiKey(input: { id: $id }) { ... on RevokeApiKeyPayload { apiKey { revokedAt } } ... on UserError { code } } }`;
     const startedAt = performance.now();
     const { data } = await ask(admin, revoke, { id: `ApiKey:${id}` });
     expect(data.revokeApiKey.apiKey.revokedAt).not.toBeNull();

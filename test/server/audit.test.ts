@@ -58,7 +58,7 @@ const logged = (): Entry[] =>
     .map((line) => JSON.parse(line).audit);
 
 const pause = (type: string) =>
-  `mutation { setQueue(input: { type: "${type}", paused: true }) { ... on SetQueuePayload { queue { paused } } ... on Error { code } } }`;
+  `mutation { setQueue(input: { type: "${type}", paused: true }) { ... on SetQueuePayload { queue { paused } } ... on UserError { code } } }`;
 
 /** Mutations without the permission `administer` that can't be undone, or are about many. */
 const grave = ['cancelJob', 'deleteJob', 'setRetention', 'cancelItems', 'revokeWatchTokens'];

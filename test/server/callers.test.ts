@@ -71,7 +71,12 @@ describe('requests under way', () => {
     for (let i = 0; i < 9; i++) await hang(app, { ...bearer(one.key), 'x-forwarded-for': `198.51.100.${i}` });
     const from = (address: string) => ({ 'x-forwarded-for': address });
     await expect
-      .poll(async () => (await ask(app, { ...bearer(one.key), ...from('198.51.100.200') })).status)
+      .poll(async () => {
+        const { status } = await ask(app, { ...bearer(one.key), ...from('198.51.100.200') });
+        // One of them may be over already, on a busy machine.
+        if (status !== 429) await hang(app, { ...bearer(one.key), ...from('198.51.100.201') });
+        return status;
+      })
       .toBe(429);
     expect((await ask(app, { ...bearer(other.key), ...from('198.51.100.1') })).status).toBe(200);
   });
@@ -104,15 +109,16 @@ describe('strangers', () => {
     },
   );
 
-  it('of one address that keep the page of GraphiQL waiting have places of their own', async () => {
+  it('of one address that keep a file of GraphiQL waiting have places of their own', async () => {
     const app = await start({ JOBTREE_MAX_REQUESTS: '10' });
     const { key } = await makeKey(db, ['admin']);
+    const page = await (await fetch(app.url, { headers: { accept: 'text/html' } })).text();
+    const [, file = ''] = /src="([^"]+)"/.exec(page) ?? [];
     for (let i = 0; i < 30; i++) {
       const socket = open(app);
       socket.pause();
       // Many, so that the buffers of the system are full.
-      for (let n = 0; n < 3; n++)
-        socket.write(lines('GET /graphql HTTP/1.1', { host: 'localhost', accept: 'text/html' }));
+      for (let n = 0; n < 3; n++) socket.write(lines(`GET ${file} HTTP/1.1`, { host: 'localhost' }));
     }
     for (let i = 0; i < 3; i++) expect((await ask(app, bearer(key))).status).toBe(200);
   });

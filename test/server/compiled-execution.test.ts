@@ -29,6 +29,7 @@ afterAll(async () => {
 });
 
 const more = 25;
+const nobodys = 'Assignment:01a1ff75-d8cb-7164-97e0-b363652e3901';
 
 it.each<[string, string, (jobId: string) => Record<string, unknown>]>([
   [
@@ -61,7 +62,7 @@ it.each<[string, string, (jobId: string) => Record<string, unknown>]>([
   ],
   [
     'a refusal that is a type',
-    'mutation ($input: ClaimItemsInput!) { claimItems(input: $input) { ... on Error { code message field } } }',
+    'mutation ($input: ClaimItemsInput!) { claimItems(input: $input) { ... on UserError { code message field } } }',
     () => ({ input: { worker: '', requests: [{ type: 'x', limit: 1 }] } }),
   ],
   [
@@ -73,18 +74,36 @@ it.each<[string, string, (jobId: string) => Record<string, unknown>]>([
      }`,
     () => ({
       reports: [
-        { assignmentId: 'Assignment:01a1ff75-d8cb-7164-97e0-b363652e3901', result: null },
-        { assignmentId: 'Assignment:01a1ff75-d8cb-7164-97e0-b363652e3901' },
-        {
-          assignmentId: 'Assignment:01a1ff75-d8cb-7164-97e0-b363652e3901',
-          failure: { code: '', message: '' },
-        },
+        { assignmentId: nobodys, outcome: { success: { result: null } } },
+        { assignmentId: nobodys, outcome: { success: {} } },
+        { assignmentId: nobodys, outcome: { failure: { code: '', message: '' } } },
       ],
     }),
   ],
+  ...[{}, { success: null }, { success: {}, failure: { code: 'E', message: '' } }].map(
+    (outcome): [string, string, () => Record<string, unknown>] => [
+      `a choice that is none: ${Object.keys(outcome).join(' and ')}`,
+      `mutation ($reports: [ReportInput!]!) { reportOutcomes(input: { reports: $reports }) { __typename } }`,
+      () => ({ reports: [{ assignmentId: nobodys, outcome }] }),
+    ],
+  ),
+  ...[{}, { seal: null }, { seal: true }].map(
+    (given): [string, string, (jobId: string) => Record<string, unknown>] => [
+      `a field with a default: ${JSON.stringify(given)}`,
+      'mutation ($input: AddItemsInput!) { addItems(input: $input) { ... on AddItemsPayload { invalid } ... on UserError { code message } } }',
+      () => ({ input: { jobId: 'Job:01a1ff75-d8cb-7164-97e0-b363652e3901', items: [{}], ...given } }),
+    ],
+  ),
+  ...[{}, { first: null }, { first: 1 }, { first: 1_001 }].map(
+    (given): [string, string, () => Record<string, unknown>] => [
+      `an argument with a default: ${JSON.stringify(given)}`,
+      'query ($first: Int) { deadLetterGroups(first: $first) { id } }',
+      () => given,
+    ],
+  ),
   [
     'an input that contains itself',
-    'mutation ($input: JobInput!) { createJob(input: $input) { ... on Error { code message field } } }',
+    'mutation ($input: JobInput!) { createJob(input: $input) { ... on UserError { code message field } } }',
     () => ({ input: { type: 'x', children: [{ type: '' }] } }),
   ],
   [

@@ -75,8 +75,11 @@ describe('256 levels are taken, and 257 refused', () => {
     const [first, second] = await claim('results');
     expect(
       await report([
-        { assignmentId: first?.id, result: deep(257) },
-        { assignmentId: second?.id, result: 1, newItems: [{ type: 'next', payload: deep(257) }] },
+        { assignmentId: first?.id, outcome: { success: { result: deep(257) } } },
+        {
+          assignmentId: second?.id,
+          outcome: { success: { result: 1, newItems: [{ type: 'next', payload: deep(257) }] } },
+        },
       ]),
     ).toEqual([
       { status: 'INVALID', error: { message: tooDeep } },
@@ -84,8 +87,11 @@ describe('256 levels are taken, and 257 refused', () => {
     ]);
     expect(
       await report([
-        { assignmentId: first?.id, result: deep(256) },
-        { assignmentId: second?.id, result: 1, newItems: [{ type: 'next', payload: deep(256) }] },
+        { assignmentId: first?.id, outcome: { success: { result: deep(256) } } },
+        {
+          assignmentId: second?.id,
+          outcome: { success: { result: 1, newItems: [{ type: 'next', payload: deep(256) }] } },
+        },
       ]),
     ).toEqual([
       { status: 'ACCEPTED', error: null },
@@ -138,7 +144,7 @@ describe('256 levels are taken, and 257 refused', () => {
     });
     const assignments = await claim('wrapped');
     const status = async (i: number, result: unknown) =>
-      (await report([{ assignmentId: assignments[i]?.id, result }]))[0];
+      (await report([{ assignmentId: assignments[i]?.id, outcome: { success: { result } } }]))[0];
     const refused = {
       status: 'INVALID',
       error: { message: expect.stringContaining('nested more than 256') },

@@ -213,7 +213,7 @@ it.each([
   ['{ queue(type: "x") { history(stepMinutes: 61) { claimed } } }', 'stepMinutes'],
   ['{ heldItems(first: 1001) { type } }', 'first'],
   ['{ heldItems(workers: []) { type } }', 'workers'],
-  ['{ workers(first: 0) { name } }', 'first'],
+  ['{ workers(first: -1) { name } }', 'first'],
 ])('%s is refused for %s', async (query, field) => {
   const { errors } = await request(app.url, query);
   expect(errors?.[0]?.extensions).toMatchObject({ code: 'INVALID_INPUT', field });

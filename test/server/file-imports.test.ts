@@ -330,7 +330,10 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
     );
     const remove = async () => fetch(new URL(`api/uploads/${body.id}`, server.url), { method: 'DELETE' });
     const refused = await remove();
-    expect([refused.status, ((await refused.json()) as any).error.code]).toEqual([409, 'UPLOAD_IN_USE']);
+    expect([refused.status, ((await refused.json()) as any).errors[0].extensions.code]).toEqual([
+      409,
+      'UPLOAD_IN_USE',
+    ]);
     await server.db.query(`update jobtree.upload set expires_at = now() - interval '1 s' where id = $1`, [
       id,
     ]);

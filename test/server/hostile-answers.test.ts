@@ -55,8 +55,9 @@ async function overSocket(query: string, variables: Record<string, unknown>): Pr
 const refusal = { extensions: { code: 'LIMIT_EXCEEDED', limit: 'bytes' } };
 
 const selections: [string, string][] = [
-  ['mappings of feeds under aliases', `tree { ${aliases(9, (i) => `f${i}: feed`)} }`],
-  ['mappings of feeds in trees under aliases', aliases(9, (i) => `t${i}: tree { feed }`)],
+  ['mappings of feeds under aliases', `tree { ${aliases(9, (i) => `f${i}: feed { payload }`)} }`],
+  ['parts of mappings under aliases', `tree { feed { ${aliases(9, (i) => `p${i}: payload`)} } }`],
+  ['mappings of feeds in trees under aliases', aliases(9, (i) => `t${i}: tree { feed { payload } }`)],
   ['names under aliases', `tree { ${aliases(100, (i) => `${'n'.repeat(150)}${i}: type`)} }`],
   ['names of aliases', `tree { ${aliases(99, (i) => `${'n'.repeat(198)}${i}: depth`)} }`],
 ];
@@ -74,15 +75,19 @@ it.each(selections)('refuses too much text: %s', async (_, selection) => {
 });
 
 it('refuses too much text of an event', async () => {
-  const query = `subscription { jobs(first: 1) { jobs { ${aliases(2, (i) => `t${i}: tree { ${aliases(4, (j) => `f${j}: feed`)} }`)} } } }`;
+  const query = `subscription { jobs(first: 1) { jobs { ${aliases(2, (i) => `t${i}: tree { ${aliases(4, (j) => `f${j}: feed { payload }`)} }`)} } } }`;
   expect((await firstSse(query)).errors?.[0]).toMatchObject(refusal);
   expect((await overSocket(query, {})).errors?.[0]).toMatchObject(refusal);
 });
 
 it('shows what fits', async () => {
-  const { job } = await data(app.url, 'query ($id: ID!) { job(id: $id) { tree { a: feed type } } }', {
-    id: wide,
-  });
+  const { job } = await data(
+    app.url,
+    'query ($id: ID!) { job(id: $id) { tree { a: feed { payload } type } } }',
+    {
+      id: wide,
+    },
+  );
   expect(job.tree).toHaveLength(999);
   expect(Object.keys(job.tree[1].a.payload)).toHaveLength(85);
 });

@@ -152,7 +152,7 @@ const cases: [string, Request, RegExp][] = [
     'a payload of 100,000 levels',
     {
       query:
-        'mutation ($input: AddItemsInput!) { addItems(input: $input) { ... on AddItemsPayload { entries { error { message } } } ... on Error { message } } }',
+        'mutation ($input: AddItemsInput!) { addItems(input: $input) { ... on AddItemsPayload { entries { error { message } } } ... on UserError { message } } }',
       variables: `{"input":{"jobId":"Job:00000000-0000-7000-8000-000000000000","items":[{"payload":${nested('[', ']', 100_000)}}]}}`,
     },
     /more than 256 levels deep|There is no job/,
@@ -179,7 +179,8 @@ const cases: [string, Request, RegExp][] = [
   [
     'a key of 5 MB in a feed',
     {
-      query: 'mutation ($input: JobInput!) { createJob(input: $input) { ... on Error { message field } } }',
+      query:
+        'mutation ($input: JobInput!) { createJob(input: $input) { ... on UserError { message field } } }',
       variables: `{"input":{"type":"x","children":[{"type":"y","feed":{"payload":{"${'k'.repeat(5_000_000)}":"x"}}}]}}`,
     },
     /must be a path|kkk/,

@@ -2,8 +2,12 @@
  * Hostile requests, one kind after the other, against one running server, while ten workers work and others watch them: it lives,
  * its memory stays bounded, no assignment is lost, and whoever watches is told. What each attack did to others is printed.
  *
- * HOSTILE=long runs more copies of each attack, for longer; HOSTILE_WATCHERS says how many watch, HOSTILE_ONLY which attacks run (a
- * regular expression), HOSTILE_ADDRESSES=many lets each request come from an address of its own.
+ * They come from a stranger, and from callers with each role, narrow ones too: what one may not ask for is refused, and what it may is
+ * answered as from anybody. What takes long comes from an admin and one of the others, by turns.
+ *
+ * HOSTILE=long runs more copies of each attack, for longer, and each in every role; HOSTILE_WATCHERS says how many watch, HOSTILE_ONLY which
+ * attacks run (a regular expression), HOSTILE_ROLES in which roles (the same), HOSTILE_ADDRESSES=many lets each request come from an address of
+ * its own.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,13 +18,16 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { Attacker, prepareTarget, type Target } from '../support/hostile/attacker.ts';
-import { attacks } from '../support/hostile/attacks.ts';
+import { type Attack, attacks, shortAttacks } from '../support/hostile/attacks.ts';
 import type { Question, Sight } from '../support/hostile/bystanders.ts';
-import { type ServerProcess, startServerProcess } from '../support/server.ts';
+import { makeKey } from '../support/keys.ts';
+import { type ServerProcess, startServer, startServerProcess } from '../support/server.ts';
+import { watchToken } from '../support/watch-tokens.ts';
 
 const isLong = process.env.HOSTILE === 'long';
 const watcherCount = Number(process.env.HOSTILE_WATCHERS ?? (isLong ? 100 : 10));
 const only = new RegExp(process.env.HOSTILE_ONLY ?? '');
+const onlyRoles = new RegExp(process.env.HOSTILE_ROLES ?? '');
 const mostMb = 600;
 const timeoutMs = isLong ? 600_000 : 120_000;
 const script = fileURLToPath(new URL('../support/hostile/bystanders.ts', import.meta.url));
@@ -31,19 +38,31 @@ const blocksFile = join(folder, 'blocks');
 let db: TestDatabase;
 let server: ServerProcess;
 let target: Target;
+/** Of each role; none for a stranger. */
+let tokens: Readonly<Record<RoleName, string | undefined>>;
 let bystanders: ChildProcess;
 const table: Record<string, unknown>[] = [];
 
 beforeAll(async () => {
   db = await createDatabase();
+  // What is stored is put there while nobody is asked.
+  const open = await startServer(db.url);
+  const prepared = await prepareTarget(open.url, db);
+  await open.close();
   server = await startServerProcess(db.url, {
+    JOBTREE_AUTH: 'keys',
     JOBTREE_TRUSTED_PROXIES: '1',
     JOBTREE_LOG_LEVEL: 'error',
     NODE_OPTIONS: `--import ${blocksScript}`,
     BLOCKS: blocksFile,
   });
-  target = await prepareTarget(server.url, db);
-  bystanders = fork(script, [server.url, String(watcherCount)], { execArgv: ['--import', 'tsx'] });
+  target = { ...prepared, url: server.url };
+  tokens = await makeTokens();
+  const { key } = await makeKey(db, ['admin']);
+  bystanders = fork(script, [server.url, String(watcherCount)], {
+    execArgv: ['--import', 'tsx'],
+    env: { ...process.env, JOBTREE_TOKEN: key },
+  });
   await answerOf(bystanders);
 });
 afterAll(async () => {
@@ -58,6 +77,48 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
   expect(status, server.output()).toBe(0);
 });
+
+const roleNames = [
+  'admin',
+  'stranger',
+  'producer',
+  'worker',
+  'watcher',
+  'key for a type',
+  'admin of a tenant',
+  'watch token',
+] as const;
+type RoleName = (typeof roleNames)[number];
+
+async function makeTokens(): Promise<typeof tokens> {
+  const keyOf = async (
+    ...given: Parameters<typeof makeKey> extends [unknown, ...infer Rest] ? Rest : never
+  ) => (await makeKey(db, ...given)).key;
+  const admin = await keyOf(['admin']);
+  return {
+    admin,
+    stranger: undefined,
+    producer: await keyOf(['producer']),
+    worker: await keyOf(['worker']),
+    watcher: await keyOf(['watcher']),
+    'key for a type': await keyOf(['producer', 'worker'], { types: ['wide'] }),
+    'admin of a tenant': await keyOf(['admin'], { tenant: 'hostile' }),
+    'watch token': await watchToken(server.url, admin, target.wide, 'RESULTS'),
+  };
+}
+
+/** In which roles an attack comes. */
+function rolesOf(attack: Attack, turn: number): readonly RoleName[] {
+  const [admin, ...others] = roleNames;
+  const roles =
+    isLong || shortAttacks.has(attack) ? roleNames : [admin, others[turn % others.length] as RoleName];
+  return roles.filter((role) => onlyRoles.test(role));
+}
+
+/** A stranger gets no socket, which is as good as a refusal of whatever it would do with it. */
+function isNoSocket(error: unknown): boolean {
+  return error instanceof Error && error.message.includes('closed with 4403');
+}
 
 function answerOf(child: ChildProcess): Promise<any> {
   return new Promise((resolve, reject) => {
@@ -96,23 +157,31 @@ const percentile = (sorted: readonly number[], share: number) =>
   Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0);
 
 describe('everybody else goes on', () => {
-  const cases = attacks.filter(({ title }) => only.test(title));
-  it.each([{ title: 'nothing', run: undefined }, ...cases])(
+  const cases = attacks
+    .filter(({ title }) => only.test(title))
+    .map((attack, turn) => ({ ...attack, roles: rolesOf(attack, turn) }));
+  it.each([{ title: 'nothing', run: undefined, roles: roleNames.slice(0, 1) }, ...cases])(
     'during $title',
-    async ({ title, run }) => {
+    async ({ title, run, roles }) => {
       await ask('what was seen');
       peakMb();
       longestBlock();
-      const attacker = new Attacker(target, {
-        isLong,
-        fromManyAddresses: process.env.HOSTILE_ADDRESSES === 'many',
-      });
       const [{ now } = {}] = await db.query<{ now: Date }>('select clock_timestamp() as now');
       const startedAt = performance.now();
-      try {
-        await run?.(attacker);
-      } finally {
-        attacker.leave();
+      for (const name of roles) {
+        const attacker = new Attacker(target, {
+          role: { name, token: tokens[name] },
+          isLong,
+          fromManyAddresses: process.env.HOSTILE_ADDRESSES === 'many',
+        });
+        try {
+          await run?.(attacker);
+        } catch (error) {
+          if (!(attacker.isStranger && isNoSocket(error)))
+            throw new Error(`It came from: ${name}.`, { cause: error });
+        } finally {
+          attacker.leave();
+        }
       }
       const attackMs = Math.round(performance.now() - startedAt);
       await ask('does everybody go on');
@@ -121,6 +190,7 @@ describe('everybody else goes on', () => {
       const mb = peakMb();
       table.push({
         attack: title,
+        from: roles.length === roleNames.length ? 'all' : roles.join(', '),
         ms: attackMs,
         asked: sorted.length,
         p50: percentile(sorted, 0.5),

@@ -8,7 +8,7 @@ import { WebSocket } from 'ws';
 import * as operations from '../../src/generated/operations.ts';
 import { schema } from '../../src/schema/index.ts';
 import type { App } from '../../src/server/create-app.ts';
-import { graphiqlOptions } from '../../src/server/graphiql.ts';
+import { exampleTabs } from '../../src/server/graphiql.ts';
 import { type Answer, collectSse, createJob, data, request } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { startServer } from '../support/server.ts';
@@ -223,7 +223,7 @@ describe('what is allowed:', () => {
         )
       ).errors,
     ).toBeUndefined();
-    for (const { query } of graphiqlOptions.defaultTabs) {
+    for (const { query } of exampleTabs) {
       for (const [, name] of query.matchAll(/(?:query|mutation|subscription) (\w+)/g))
         expect(await refused(query, { jobId: 'x', assignmentId: 'x' }, name)).toEqual([]);
     }

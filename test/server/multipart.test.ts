@@ -18,13 +18,13 @@ const server = useServer({
 const createUpload = `mutation ($file: File!) {
   createUpload(input: { file: $file }) {
     ... on CreateUploadPayload { upload { id size sha256 expiresAt } }
-    ... on Error { code message field }
+    ... on UserError { code message field }
   }
 }`;
 const createJob = `mutation ($input: JobInput!) {
   createJob(input: $input) {
     ... on CreateJobPayload { created job { id } }
-    ... on Error { code message field }
+    ... on UserError { code message field }
   }
 }`;
 const preflight = { 'apollo-require-preflight': 'true' };

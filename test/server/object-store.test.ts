@@ -85,9 +85,12 @@ describe.skipIf(withoutSwift)('uploads in an object store', () => {
     const before = await counted();
     proxy.cut();
     const refused = await postFile(server.url, randomBytes(3_000_000));
-    expect([refused.status, refused.body.error]).toMatchObject([
+    expect([refused.status, refused.body.errors[0]]).toMatchObject([
       503,
-      { code: 'UNAVAILABLE', message: expect.stringContaining("The object store can't be reached") },
+      {
+        extensions: { code: 'UNAVAILABLE' },
+        message: expect.stringContaining("The object store can't be reached"),
+      },
     ]);
     expect(await counted()).toBe(before);
     const id = await begin(server, 10);
@@ -118,9 +121,12 @@ describe.skipIf(withoutSwift)('uploads in an object store', () => {
     const { id } = await client(server).createJob({ type: 'beside', sealed: true, items: [{ payload: 1 }] });
     expect((await client(server).job(id)).type).toBe('beside');
     for (const { status, body: answer } of await Promise.all(uploads))
-      expect([status, answer.error]).toMatchObject([
+      expect([status, answer.errors[0]]).toMatchObject([
         503,
-        { code: 'UNAVAILABLE', message: expect.stringMatching(/did not answer|can't be reached/) },
+        {
+          extensions: { code: 'UNAVAILABLE' },
+          message: expect.stringMatching(/did not answer|can't be reached/),
+        },
       ]);
   });
 
@@ -129,9 +135,12 @@ describe.skipIf(withoutSwift)('uploads in an object store', () => {
     const restore = await swift.loseObjects();
     const refused = await postFile(server.url, 'x');
     await restore();
-    expect([refused.status, refused.body.error]).toMatchObject([
+    expect([refused.status, refused.body.errors[0]]).toMatchObject([
       503,
-      { code: 'UNAVAILABLE', message: expect.stringContaining('The object store refused with 503') },
+      {
+        extensions: { code: 'UNAVAILABLE' },
+        message: expect.stringContaining('The object store refused with 503'),
+      },
     ]);
     expect((await postFile(server.url, 'x')).status).toBe(201);
   });
@@ -145,13 +154,13 @@ describe.skipIf(withoutSwift)('uploads in an object store', () => {
     const server = await serve(viaProxy());
     const denied = await postFile(server.url, 'x');
     process.env.AWS_SECRET_ACCESS_KEY = right;
-    expect([denied.status, denied.body.error.message]).toEqual([
+    expect([denied.status, denied.body.errors[0].message]).toEqual([
       503,
       'The object store refused with 403 SignatureDoesNotMatch. Nothing was done: try again.',
     ]);
     const nowhere = await serve({ ...viaProxy(), JOBTREE_UPLOAD_STORE_URL: 's3://nowhere' });
     const missing = await postFile(nowhere.url, 'x');
-    expect([missing.status, missing.body.error.message]).toMatchObject([
+    expect([missing.status, missing.body.errors[0].message]).toMatchObject([
       503,
       'The object store refused with 404 NoSuchBucket. Nothing was done: try again.',
     ]);
@@ -276,9 +285,9 @@ describe.skipIf(withoutSwift)('uploads in an object store', () => {
     await append(server, newer, 0, Buffer.from('a\n'));
     expect(await swift.keys(`files/${uuid(newer)}/`)).toHaveLength(1);
     const elsewhere = await append(former, newer, 2, Buffer.from('b\n'));
-    expect([elsewhere.status, elsewhere.body.error]).toMatchObject([
+    expect([elsewhere.status, elsewhere.body.errors[0]]).toMatchObject([
       503,
-      { code: 'UNAVAILABLE', message: expect.stringContaining('JOBTREE_UPLOAD_STORE_URL') },
+      { extensions: { code: 'UNAVAILABLE' }, message: expect.stringContaining('JOBTREE_UPLOAD_STORE_URL') },
     ]);
     await append(server, newer, 2, Buffer.from('b\n'));
     await server.close();
@@ -365,7 +374,7 @@ describe.skipIf(withoutSwift)('uploads in an object store', () => {
       await database.close();
     });
     const uploads = new Uploads({ database, store, lifetimeMs: 60_000 });
-    const { id } = await uploads.create({ length: undefined, sha256: undefined, tenant: null });
+    const { id } = await uploads.create({ length: undefined, sha256: undefined, tenant: null, owner: {} });
     const count = 120;
     for (let i = 0; i < count; i += 20)
       await Promise.all(

@@ -25,7 +25,7 @@ it.each([
     logger: pino({ level: 'silent' }),
     maxTokens: 1_000,
     maxActive: 10,
-    rates: new RateLimits({ caller: none, tenant: none, setHeaders: () => {} }),
+    rates: new RateLimits({ caller: none, tenant: none, ownerOf: () => ({}), setHeaders: () => {} }),
   });
   Object.assign(operations, { execute });
   const yoga = createYoga({

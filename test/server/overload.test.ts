@@ -32,7 +32,7 @@ it('reads that take all their connections for seconds cost no assignment', async
   worker.on('aborted', (_, code) => ended.push(code));
   worker.on('stale', () => ended.push('STALE'));
   worker.on('error', (error) => ended.push(String(error)));
-  const succeeded = worker.once('succeeded');
+  const succeeded = once(worker, 'succeeded');
   try {
     const id = await createJob(app.url, {
       type: 'held',
@@ -40,7 +40,7 @@ it('reads that take all their connections for seconds cost no assignment', async
       items: [{ payload: 1 }],
       sealed: true,
     });
-    const claimed = worker.once('claimed');
+    const claimed = once(worker, 'claimed');
     await worker.start();
     await claimed;
 
@@ -107,7 +107,7 @@ it('servers for which Postgres has hardly a connection answer, or say that nothi
       workers.push(worker);
       worker.on('aborted', (_, code) => ended.push(code));
       worker.on('stale', () => ended.push('STALE'));
-      const claimed = worker.once('claimed');
+      const claimed = once(worker, 'claimed');
       await worker.start();
       await claimed;
     }

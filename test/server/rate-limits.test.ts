@@ -135,6 +135,128 @@ it('operations beyond the cost a second of a key are refused; one alone may cost
   expect(second.body.errors?.[0]?.extensions).toMatchObject({ code: 'RATE_LIMITED', limit: 'cost' });
 });
 
+describe('what is no operation that can be executed counts as one, and is refused beyond the limit', () => {
+  const post = (path: string, headers: object, body?: string) => (app: App, key: string) =>
+    fetch(new URL(path, app.url), {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: { accept: 'application/json', ...headers, ...bearer(key) },
+      body: body ?? null,
+    });
+  const json = { 'content-type': 'application/json' };
+  const operation = (query: string, headers: object = json) =>
+    post('/graphql', headers, JSON.stringify({ query }));
+  const yoga = { 'content-type': 'application/json; charset=UTF-8' };
+  const form = () => {
+    const body = new FormData();
+    body.set('operations', '{');
+    return body as unknown as string;
+  };
+
+  it.each([
+    ['a text that does not parse', operation('{'), 200],
+    ['the same by the plugins of Yoga', operation('{', yoga), 200],
+    ['the same as an event stream', operation('{', { ...json, accept: 'text/event-stream' }), 200],
+    ['a field that there is not', operation('{ nothing }'), 200],
+    ['the same by the plugins of Yoga', operation('{ nothing }', yoga), 200],
+    ['too many aliases', operation(`{ ${Array.from({ length: 200 }, (_, i) => `a${i}: __typename`)} }`), 200],
+    ['a body that is no JSON', post('/graphql', json, '{'), 400],
+    ['the same by the plugins of Yoga', post('/graphql', yoga, '{'), 400],
+    ['a form that is no JSON', post('/graphql', { 'apollo-require-preflight': 'true' }, form()), 400],
+    ['an upload', post('/api/uploads', { 'content-type': 'application/octet-stream' }, 'x'), 201],
+    ['an upload that there is not', post('/api/uploads/Upload:x', {}), 400],
+    ['an export', post('/api/jobs/Job:00000000-0000-7000-8000-000000000000/results', {}), 404],
+    ['metrics', post('/metrics', {}), 200],
+    ['a path that there is not', post('/nothing', {}), 404],
+  ])('%s', async (_, send, status) => {
+    const app = await start();
+    const { key } = await makeKey(db, ['admin'], { limits: { requestsPerSecond: 1 } });
+    // At once, since one more is let in after a second.
+    const answers = await Promise.all(
+      [1, 2, 3, 4].map(async () => {
+        const response = await send(app, key);
+        return { response, text: await response.text() };
+      }),
+    );
+    const isRefused = ({ response }: { response: Response }) => response.status === 429;
+    for (const { response } of answers)
+      expect(response.headers.get('ratelimit-policy')).toBe('"requests";q=1;w=1');
+    const others = answers.filter((answer) => !isRefused(answer)).map(({ response }) => response.status);
+    expect(new Set(others)).toEqual(new Set([status]));
+    const [refused] = answers.filter(isRefused);
+    expect(refused?.response.headers.get('retry-after')).toBe('1');
+    expect(refused?.response.headers.get('ratelimit')).toBe('"requests";r=0;t=1');
+    expect(refused?.text).toContain('RATE_LIMITED');
+  });
+
+  it('heartbeats go on when what is none has used up the limit', async () => {
+    const app = await start();
+    const { key } = await makeKey(db, ['admin'], { limits: { requestsPerSecond: 1 } });
+    await Promise.all([1, 2, 3].map(() => operation('{')(app, key)));
+    const heartbeat = 'mutation { heartbeat(input: { assignmentIds: [] }) { __typename } }';
+    expect((await ask(app, key, heartbeat)).status).toBe(200);
+  });
+
+  it('on a socket, too', async () => {
+    const app = await start();
+    for (const query of ['{', '{ nothing }']) {
+      const { key } = await makeKey(db, ['admin'], { limits: { requestsPerSecond: 1 } });
+      const socket = await socketOf(app, key);
+      const ids = [query, query, '{ __typename }'].map((one, i) => {
+        socket.send({ type: 'subscribe', id: `${i}`, payload: { query: one } });
+        return `${i}`;
+      });
+      const answers = [];
+      for (const id of ids) answers.push(await socket.until((message) => message.id === id));
+      const texts = answers.map((answer) => JSON.stringify(answer));
+      expect(texts[0]).not.toContain('RATE_LIMITED');
+      expect(texts[1]).toContain('RATE_LIMITED');
+      expect(texts[2]).toContain('RATE_LIMITED');
+    }
+  });
+
+  it('for the tenant of the caller, too', async () => {
+    const app = await start({ JOBTREE_TENANT_REQUESTS_PER_SECOND: '1' });
+    const [one, other] = [
+      await makeKey(db, ['admin'], { tenant: 'a' }),
+      await makeKey(db, ['admin'], { tenant: 'a' }),
+    ];
+    const answers = await Promise.all([
+      operation('{')(app, one.key),
+      post('/api/uploads/Upload:x', {})(app, other.key),
+    ]);
+    expect(await Promise.all(answers.map((answer) => answer.text()))).toContainEqual(
+      expect.stringMatching(/"RATE_LIMITED","limit":"tenant-requests"/),
+    );
+  });
+
+  it('and a large text of a caller that has used up its limit is not even parsed', async () => {
+    const app = await start();
+    const { key } = await makeKey(db, ['admin'], { limits: { requestsPerSecond: 1 } });
+    const heartbeat = 'mutation { heartbeat(input: { assignmentIds: [] }) { __typename } }';
+    const askBoth = async () => {
+      await ask(app, key);
+      return (await ask(app, key, heartbeat + ' '.repeat(10_000))).status;
+    };
+    await expect.poll(askBoth).toBe(429);
+  });
+
+  it('bytes of uploads and exports are paid off after, as cost', async () => {
+    const app = await start();
+    const { key } = await makeKey(db, ['admin'], { limits: { costPerSecond: 100 } });
+    const upload = await post(
+      '/api/uploads',
+      { 'content-type': 'application/octet-stream' },
+      'x'.repeat(600_000),
+    )(app, key);
+    expect(upload.status).toBe(201);
+    await upload.text();
+    await expect.poll(async () => (await ask(app, key)).status, { interval: 50 }).toBe(429);
+    const refused = await ask(app, key);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(3);
+    expect(refused.body.errors?.[0]?.extensions).toMatchObject({ limit: 'cost' });
+  });
+});
+
 it('without a limit there is no header', async () => {
   const app = await start();
   const { key } = await makeKey(db, ['admin']);

@@ -1,9 +1,13 @@
 /** What a tree results in, read as NDJSON over HTTP. */
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { useServer } from '../cli/setup.ts';
+import { bearer, makeKey } from '../support/keys.ts';
+import { startServer } from '../support/server.ts';
 
 const server = useServer();
 
@@ -170,4 +174,26 @@ test('a page of another site reads nothing', async () => {
   const [response] = (await once(request, 'response')) as [IncomingMessage];
   expect(response.statusCode).toBe(403);
   response.resume();
+});
+
+test('what listens for the end of an answer is no more than it says, also where the caller is known and others wait', async () => {
+  const warnings: string[] = [];
+  const note = ({ name, message }: Error) => {
+    if (name === 'MaxListenersExceededWarning') warnings.push(message);
+  };
+  process.on('warning', note);
+  const asked = await startServer(server.db.url, { JOBTREE_AUTH: 'keys' });
+  const { key } = await makeKey(server.db, ['admin']);
+  const { id } = await server.client.createJob({ type: 'heard', items: [{}] });
+  const { pathname, port } = new URL(`/api/jobs/${id}/results`, asked.url);
+  const head = `HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\nAuthorization: ${bearer(key).authorization}\r\n`;
+  const socket = connect(Number(port), '127.0.0.1');
+  socket.write(
+    `GET ${pathname} ${head}\r\nGET ${pathname} ${head}\r\nGET ${pathname} ${head}Connection: close\r\n\r\n`,
+  );
+  const answers = (await text(socket)).match(/HTTP\/1.1 200/g);
+  expect(answers).toHaveLength(3);
+  await asked.close();
+  process.off('warning', note);
+  expect(warnings).toEqual([]);
 });

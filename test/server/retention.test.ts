@@ -54,7 +54,7 @@ it('a reaped tree is not found, as a deleted one is not, and leaves the lists th
   expect((await events.next()).value.data.jobs.jobs).toHaveLength(2);
   await seal(reaped);
   const change =
-    'mutation ($id: ID!) { setRetention(input: { jobId: $id, retentionSeconds: 0 }) { ... on SetRetentionPayload { job { retentionSeconds } } ... on Error { code field } } }';
+    'mutation ($id: ID!) { setRetention(input: { jobId: $id, retentionSeconds: 0 }) { ... on SetRetentionPayload { job { retentionSeconds } } ... on UserError { code field } } }';
   expect(await data(url(), change, { id: reaped })).toEqual({
     setRetention: { job: { retentionSeconds: 0 } },
   });
@@ -95,7 +95,7 @@ it('a retention that can not be is refused by its field', async () => {
     [{ children: [{ type: 'x', retentionSeconds: null }] }, 'children[0].retentionSeconds'],
   ] as const) {
     const create =
-      'mutation ($input: JobInput!) { createJob(input: $input) { ... on Error { code field } } }';
+      'mutation ($input: JobInput!) { createJob(input: $input) { ... on UserError { code field } } }';
     expect(await data(url(), create, { input: { type: 'x', ...input } })).toEqual({
       createJob: { code: 'INVALID_INPUT', field },
     });
@@ -108,7 +108,7 @@ it('a tree that expires says why to those who watch it, and is reaped', async ()
     subscribe(url(1), `subscription { jobProgress(jobId: "${id}") { status outcome cancelReason message } }`),
   );
   expect(events.at(-1).data.jobProgress).toEqual({
-    status: 'COMPLETED',
+    status: 'CANCELLED',
     outcome: 'CANCELLED',
     cancelReason: 'IDLE',
     message: 'Job cancelled: it was idle for too long',

@@ -141,7 +141,7 @@ describe('secrets of endpoints', () => {
     );
     expect(await doctor({ JOBTREE_SECRETS_KEY: second })).toMatchObject({
       status: 'ok',
-      message: expect.stringContaining('as they are'),
+      message: expect.stringContaining('not sealed'),
     });
   });
 });

@@ -181,6 +181,54 @@ it('a subscription to a tree that is deleted ends', async () => {
   await watching;
 });
 
+const treeCounts =
+  'revision openJobs unsealedJobs complete outcome percent itemCount itemProgress succeeded failed cancelled';
+
+it('one percentage for a tree, told and read alike: null while items may come, and never back', async () => {
+  const id = await createJob(app.url, {
+    type: 'counted',
+    sealed: true,
+    items: [{}, {}, {}, {}],
+    children: [
+      { type: 'counted fed', feed: {} },
+      { type: 'counted beside', sealed: true, items: [{}, {}] },
+    ],
+  });
+  const read = async () =>
+    (await data(app.url, `query ($id: ID!) { job(id: $id) { treeProgress { ${treeCounts} } } }`, { id })).job
+      .treeProgress;
+  const watch = subscribe(
+    app.url,
+    `subscription ($id: ID!) { jobTreeProgress(rootId: $id, intervalMs: 20) { ${treeCounts} } }`,
+    { id },
+  );
+  const told: any[] = [];
+  const watching = (async () => {
+    for await (const event of watch) told.push((event as any).data.jobTreeProgress);
+  })();
+  await expect.poll(read).toMatchObject({ percent: null, itemCount: 6, openJobs: 3, unsealedJobs: 1 });
+  await work(app.url, 'counted', 3);
+  await expect.poll(read).toMatchObject({ percent: null, itemCount: 9, itemProgress: 3 });
+  await work(app.url, 'counted', 1);
+  // The fed job is sealed with the end of its parent, and the whole is known.
+  await expect
+    .poll(read)
+    .toMatchObject({ percent: 40, itemCount: 10, itemProgress: 4, unsealedJobs: 0, openJobs: 2 });
+  await work(app.url, 'counted fed', 4);
+  await work(app.url, 'counted beside', 1);
+  await expect.poll(read).toMatchObject({ percent: 90, openJobs: 1, complete: false, outcome: null });
+  await work(app.url, 'counted beside', 1);
+  await watching;
+  expect(told.at(-1)).toMatchObject({ percent: 100, complete: true, outcome: 'SUCCEEDED', succeeded: 10 });
+  expect(await read()).toEqual(told.at(-1));
+  for (const [i, { percent, itemProgress, revision }] of told.entries()) {
+    const before = told[i - 1] ?? { percent: null, itemProgress: 0, revision: '' };
+    expect(percent ?? -1).toBeGreaterThanOrEqual(before.percent ?? -1);
+    expect(itemProgress).toBeGreaterThanOrEqual(before.itemProgress);
+    expect(revision > before.revision).toBe(true);
+  }
+});
+
 it('hints come at the start, and when items of the type are added, on this server or another', async () => {
   const other = await startServer(db.url);
   const watch = subscribe(app.url, `subscription { workAvailable(types: ["hinted"]) { types } }`);

@@ -77,7 +77,7 @@ const command = fc.oneof(
 type Command = (typeof command extends fc.Arbitrary<infer T> ? T : never) & { do: string };
 
 const policies = { backoffMs: [], maxFailuresPerItem: 1 };
-const problem = '... on Error { code message field }';
+const problem = '... on UserError { code message field }';
 const itemFields =
   'id status serializeKey dedupeKey failureCount failures { code message worker } assignment { type worker } blockedBy { id }';
 
@@ -168,11 +168,11 @@ class Session {
         if (assignment === undefined) return;
         const outcome =
           command.outcome === 'result'
-            ? { result: { k: 'r' } }
+            ? { success: { result: { k: 'r' } } }
             : { failure: { code: 'E', message: 'no', permanent: command.outcome === 'permanent' } };
         return this.#do(
           `mutation ($reports: [ReportInput!]!) { reportOutcomes(input: { reports: $reports }) { ... on ReportOutcomesPayload { entries { status error { message } } } ${problem} } }`,
-          { reports: [{ assignmentId: assignment, ...outcome }] },
+          { reports: [{ assignmentId: assignment, outcome }] },
         );
       }
       case 'release':

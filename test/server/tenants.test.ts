@@ -1,6 +1,7 @@
 /** Two tenants with the same names for everything: nothing of one is seen by, counted for, or blocked by the other. */
 import { randomUUID } from 'node:crypto';
 import { createClient } from 'graphql-ws';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 import { newClaimId } from '../../src/client/claim-id.ts';
@@ -53,7 +54,7 @@ async function data(key: string, query: string, variables = {}): Promise<any> {
   return value;
 }
 
-const problem = '... on Error { code message field }';
+const problem = '... on UserError { code message field }';
 const create = (key: string, input: object) =>
   data(
     key,
@@ -114,7 +115,7 @@ async function fill(name: string): Promise<Tenant> {
   });
   const [assignment, dead] = (await claim(key, 'mail', 2)).assignments;
   await report(key, [
-    { assignmentId: dead.id, failure: { code: 'E', message: 'no "mail"', permanent: true } },
+    { assignmentId: dead.id, outcome: { failure: { code: 'E', message: 'no "mail"', permanent: true } } },
   ]);
   await eventually(async () => {
     expect((await run('{ callbackDeliveries { nodes { id } } }')).nodes).not.toEqual([]);
@@ -154,7 +155,7 @@ const withoutIds = (answer: unknown) =>
   JSON.stringify(answer).replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}(:\d+)?|item \d+ of/g, '#');
 
 const jobFields =
-  'id type dedupeKey occurrence { schedule } callbacks { endpoint } deletion { reaped } treeOutcome root { id } tree { id type } children { id } after { id type } parent { id } feed progress { revision itemCount } items { nodes { id serializeKey payload failures { code message worker } assignment { type worker } blockedBy { id } } }';
+  'id type dedupeKey occurrence { schedule } callbacks { endpoint } deletion { reaped } treeOutcome root { id } tree { id type } children { id } after { id type } parent { id } feed { source payload } progress { revision itemCount } items { nodes { id serializeKey payload failures { code message worker } assignment { type worker } blockedBy { id } } }';
 /** All lists and figures. */
 const lists: Readonly<Record<string, string>> = {
   jobs: `{ jobs(filter: { rootsOnly: false }) { nodes { ${jobFields} } pageInfo { startCursor } } }`,
@@ -208,8 +209,11 @@ describe('of two tenants with the same names', () => {
   const single: [Kind, string][] = [
     ['job', '{ job(id: $id) { id } }'],
     ['item', '{ item(id: $id) { id } }'],
-    ...(['job', 'item', 'assignment', 'group', 'operation', 'delivery'] as const).map(
-      (kind): [Kind, string] => [kind, '{ node(id: $id) { id } }'],
+    ...(['job', 'item', 'assignment', 'group', 'operation', 'delivery'] as const).flatMap(
+      (kind): [Kind, string][] => [
+        [kind, '{ node(id: $id) { id } }'],
+        [kind, '{ nodes(ids: [$id]) { id } }'],
+      ],
     ),
     ...['sealJob', 'cancelJob', 'deleteJob'].map((field): [Kind, string] => [
       'job',
@@ -241,18 +245,105 @@ describe('of two tenants with the same names', () => {
 
   it.each(single)('what belongs to the other, a %s, is not there: %s', async (kind, query) => {
     const hidden = await ask(acme.key, withId(query), { id: globex.ids[kind] });
-    expect(JSON.stringify(hidden)).toContain('NOT_FOUND');
+    expect(JSON.stringify(hidden)).toMatch(
+      /^{ nodes?\(/.test(query) ? /^\{"data":\{"nodes?":(null|\[null\])\}\}$/ : 'NOT_FOUND',
+    );
     const none = await ask(acme.key, withId(query), { id: globex.ids[kind].replace(uuid, unknown) });
     expect(withoutIds(hidden)).toBe(withoutIds(none));
   });
 
+  it('a corrected payload is checked by no schema of the other', async () => {
+    const query = `mutation { replayDeadLetters(input: { filter: { itemIds: [$id] }, payload: 1 }) { ${problem} } }`;
+    const hidden = await ask(acme.key, withId(query), { id: globex.ids.item });
+    const none = await ask(acme.key, withId(query), { id: globex.ids.item.replace(uuid, unknown) });
+    expect(withoutIds(hidden)).toBe(withoutIds(none));
+  });
+
+  describe('no time tells what belongs to the other: the same statements run, with as many rows, as for what there is not', () => {
+    const workIt = (fields: string) => `mutation { ${fields} { __typename } }`;
+    const operations: [Kind, string][] = [
+      ...single,
+      ['job', '{ job(id: $id) { tree { id } items { nodes { id payload } } } }'],
+      ['job', workIt('revokeWatchTokens(input: { jobId: $id })')],
+      ['job', workIt('createWatchToken(input: { jobId: $id, sees: RESULTS })')],
+      ['item', '{ deadLetterCount(filter: { itemIds: [$id] }) }'],
+      ['item', '{ pendingItemCount(filter: { itemIds: [$id] }) }'],
+      ['item', workIt('replayDeadLetters(input: { filter: { itemIds: [$id] }, payload: {} })')],
+      ['group', '{ node(id: $id) { ... on DeadLetterGroup { count items { id } example { id } } } }'],
+      ['group', '{ deadLetterCount(filter: { groupIds: [$id] }) }'],
+      ['apiKey', '{ apiKeys(after: $id) { id } }'],
+      ['assignment', workIt('heartbeat(input: { assignmentIds: [$id] })')],
+      ['assignment', workIt('releaseAssignments(input: { assignmentIds: [$id] })')],
+      [
+        'assignment',
+        workIt(
+          'reportOutcomes(input: { reports: [{ assignmentId: $id, outcome: { success: { result: 1 } } }] })',
+        ),
+      ],
+    ];
+    const narrow = async (options: object) =>
+      (await makeKey(db, ['producer', 'worker'], { tenant: 'acme', ...options })).key;
+    const callers: [string, () => string | Promise<string>][] = [
+      ['an admin', () => acme.key],
+      ['a key for some types', () => narrow({ types: ['other', 'mai*'] })],
+      ['a key for a tree', () => narrow({ rootIds: [acme.ids.job.replace('Job:', '')] })],
+    ];
+    const compare = async (id: string, run: (id: string) => Promise<unknown>) => {
+      const none = id.replace(uuid, () => randomUUID());
+      // What a server has learned of them by then must be the same, too.
+      for (const one of [id, none]) await run(one);
+      const [hidden, missing] = [await statementsOf(id, run), await statementsOf(none, run)];
+      expect(hidden).toEqual(missing);
+      return hidden;
+    };
+
+    it.each(
+      callers.flatMap(([caller, keyOf]) =>
+        operations.map(([kind, query]) => ({ caller, keyOf, kind, query })),
+      ),
+    )('$caller, $query of a $kind', async ({ keyOf, kind, query }) => {
+      const key = await keyOf();
+      await compare(globex.ids[kind], (id) => ask(key, withId(query), { id }));
+    });
+
+    it.each([
+      ['GET', 'api/uploads/', 'upload', ''],
+      ['HEAD', 'api/uploads/', 'upload', ''],
+      ['PATCH', 'api/uploads/', 'upload', ''],
+      ['DELETE', 'api/uploads/', 'upload', ''],
+      ['GET', 'api/jobs/', 'job', '/results'],
+    ] as const)('%s %s', async (method, path, kind, end) => {
+      const statements = await compare(globex.ids[kind], async (id) => {
+        const response = await fetch(new URL(path + id + end, app.url), {
+          method,
+          headers: bearer(acme.key),
+        });
+        expect(response.status).toBe(404);
+        await response.arrayBuffer();
+      });
+      expect(statements).toHaveLength(1);
+    });
+
+    it.each([
+      ['jobProgress(jobId: $id) { jobId }', 'job'],
+      ['jobTreeProgress(rootId: $id) { rootId }', 'job'],
+      ['jobItems(jobId: $id) { items { id } }', 'job'],
+      ['operationProgress(operationId: $id) { id }', 'operation'],
+    ] as const)('watching %s', async (field, kind) => {
+      const query = `subscription ($id: ID!) { ${field} }`;
+      await compare(globex.ids[kind], (id) => firstEvents(acme.key, query, { id }));
+    });
+  });
+
   it('assignments of the other are unknown', async () => {
     const { assignment } = globex.ids;
-    const reported = await report(acme.key, [{ assignmentId: assignment, result: 1 }]);
+    const reported = await report(acme.key, [
+      { assignmentId: assignment, outcome: { success: { result: 1 } } },
+    ]);
     expect(reported.entries).toMatchObject([{ status: 'STALE' }]);
     const exchanged = await data(
       acme.key,
-      `mutation ($id: ID!) { exchange(input: { reports: [{ assignmentId: $id, result: 1 }], claim: { worker: "w", requests: [{ type: "none", limit: 1 }] } }) { ... on ExchangePayload { reported { entries { status } } assignments { id } claimError { message } } ${problem} } }`,
+      `mutation ($id: ID!) { exchange(input: { reports: [{ assignmentId: $id, outcome: { success: { result: 1 } } }], claim: { worker: "w", requests: [{ type: "none", limit: 1 }] } }) { ... on ExchangePayload { reported { entries { status } } assignments { id } claimError { message } } ${problem} } }`,
       { id: assignment },
     );
     expect(exchanged).toEqual({
@@ -348,6 +439,43 @@ describe('of two tenants with the same names', () => {
     await eventually(async () => expect(hints.ours).toHaveLength(2));
   });
 });
+
+/** What Postgres is asked meanwhile that names the id, and how many rows it gives. */
+async function statementsOf(id: string, run: (id: string) => Promise<unknown>): Promise<[string, number][]> {
+  const [key] = id.match(uuid) ?? [];
+  const asked: [string, number][] = [];
+  const { query } = pg.Client.prototype;
+  const watched = function (this: pg.Client, ...given: any[]) {
+    const [statement, values] = given;
+    const isOurs = JSON.stringify([statement.values ?? [], values ?? []]).includes(key as string);
+    const answer = (query as any).apply(
+      this,
+      // As pools ask.
+      given.map((one) => {
+        if (typeof one !== 'function' || !isOurs) return one;
+        return (error: { code: string } | null, result?: any) => {
+          note(error?.code, result);
+          one(error, result);
+        };
+      }),
+    );
+    const note = (code: string | undefined, result?: { rowCount: number | null }) =>
+      asked.push([`${statement.text ?? statement} ${code ?? ''}`, result?.rowCount ?? 0]);
+    if (isOurs && answer instanceof Promise)
+      answer.then(
+        (result) => note(undefined, result),
+        ({ code }) => note(code),
+      );
+    return answer;
+  };
+  pg.Client.prototype.query = watched as never;
+  try {
+    await run(id);
+  } finally {
+    pg.Client.prototype.query = query;
+  }
+  return asked;
+}
 
 /** What a subscription says first, over a socket. */
 async function firstEvents(key: string, query: string, variables = {}): Promise<unknown[]> {
@@ -454,7 +582,7 @@ describe('nothing of one tenant blocks the other', () => {
     const sync = (names: string[]) =>
       data(
         third,
-        `mutation ($schedules: [ScheduleInput!]!) { syncSchedules(input: { deleteOthers: true, prefix: null, schedules: $schedules }) { ... on SyncSchedulesPayload { created changed deleted } ${problem} } }`,
+        `mutation ($schedules: [ScheduleInput!]!) { syncSchedules(input: { deleteOthers: true, schedules: $schedules }) { ... on SyncSchedulesPayload { created changed deleted } ${problem} } }`,
         { schedules: names.map((name) => ({ name, everyMs: 1_000_000, template: { type: 'x' } })) },
       );
     expect(await sync(['one', 'two'])).toEqual({ created: ['one', 'two'], changed: [], deleted: [] });
@@ -481,9 +609,10 @@ describe('nothing of one tenant blocks the other', () => {
     for (const { key } of [globex, acme]) {
       await create(key, tree);
       const { assignments } = await claim(key, 'parent');
-      expect((await report(key, [{ assignmentId: assignments[0].id, result: 1 }])).entries).toMatchObject([
-        { status: 'ACCEPTED' },
-      ]);
+      expect(
+        (await report(key, [{ assignmentId: assignments[0].id, outcome: { success: { result: 1 } } }]))
+          .entries,
+      ).toMatchObject([{ status: 'ACCEPTED' }]);
       expect((await claim(key, 'child')).assignments).toHaveLength(1);
     }
     expect(await data(acme.key, '{ serializeKeys(keys: ["fed"]) { key } }')).toEqual([{ key: 'fed' }]);

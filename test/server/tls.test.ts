@@ -1,12 +1,13 @@
 /** The API over TLS: https and wss on one port, with a certificate from files that may change while it serves. */
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { get as getPlain } from 'node:http';
 import { get } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { connect, type PeerCertificate, type TLSSocket } from 'node:tls';
+import tls, { connect, type PeerCertificate, type TLSSocket } from 'node:tls';
 import { createClient } from 'graphql-ws';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
@@ -59,9 +60,9 @@ function ask(path: string): Promise<{ status: number | undefined; body: string }
 }
 
 /** What a new connection is shown. */
-function shown(options: object = {}): Promise<PeerCertificate> {
+function shown(options: object = {}, url = app.url): Promise<PeerCertificate> {
   return new Promise((resolve, reject) => {
-    const port = Number(new URL(app.url).port);
+    const port = Number(new URL(url).port);
     const socket: TLSSocket = connect({ port, host: '127.0.0.1', ca: authority.cert, ...options }, () => {
       resolve(socket.getPeerCertificate());
       socket.destroy();
@@ -77,15 +78,38 @@ describe.skipIf(withoutOpenssl)('over TLS', () => {
     expect(await ask('/readyz')).toEqual({ status: 200, body: 'ok, messages by notify\n' });
   });
 
-  it('nothing is answered without it, nor with what was before TLS 1.2', async () => {
+  it('nothing is answered without it', async () => {
     const plain = new Promise((resolve, reject) => {
       getPlain(app.url.replace('https', 'http'), resolve).on('error', reject);
     });
     await expect(plain).rejects.toMatchObject({ code: 'ECONNRESET' });
-    await expect(shown({ maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' })).rejects.toThrow(
-      /version|protocol/,
-    );
-    await expect(shown({ maxVersion: 'TLSv1.2' })).resolves.toBeDefined();
+  });
+
+  it('the server refuses what was before TLS 1.2, whatever its Node.js would take, also with a new certificate', async () => {
+    const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' };
+    // It is no fault of the client: a server that allows it speaks TLS 1.1 with it.
+    const { cert, key } = { cert: readFileSync(file('cert.pem')), key: readFileSync(file('key.pem')) };
+    const lax = tls.createServer({ ...old, maxVersion: 'TLSv1.3' as const, minVersion: 'TLSv1', cert, key });
+    await new Promise<void>((resolve) => lax.listen(0, '127.0.0.1', resolve));
+    const { port } = lax.address() as AddressInfo;
+    await expect(shown(old, `https://127.0.0.1:${port}`)).resolves.toBeDefined();
+    lax.close();
+
+    const standard = tls.DEFAULT_MIN_VERSION;
+    tls.DEFAULT_MIN_VERSION = 'TLSv1';
+    try {
+      const server = await startServer(db.url, files(), { times: { certificateMs: 50 } });
+      const refused = { code: 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION' };
+      await expect(shown(old, server.url)).rejects.toMatchObject(refused);
+      await expect(shown({ maxVersion: 'TLSv1.2' }, server.url)).resolves.toBeDefined();
+      const before = await shown({}, server.url);
+      put(authority.issue(['DNS:localhost', 'IP:127.0.0.1']));
+      await expect.poll(async () => (await shown({}, server.url)).serialNumber).not.toBe(before.serialNumber);
+      await expect(shown(old, server.url)).rejects.toMatchObject(refused);
+      await server.close();
+    } finally {
+      tls.DEFAULT_MIN_VERSION = standard;
+    }
   });
 
   it('the command line, the client and a worker use it with an authority of their own, and refuse it without', async () => {

@@ -116,9 +116,9 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
       expect((await postFile(server.url, bytes, { [name]: others })).status).toBe(201);
       const before = await uploads();
       const wrong = await postFile(server.url, bytes, { [name]: digestField(sha256Of('another')) });
-      expect([wrong.status, wrong.body.error.code]).toEqual([422, 'DIGEST_MISMATCH']);
+      expect([wrong.status, wrong.body.errors[0].extensions.code]).toEqual([422, 'DIGEST_MISMATCH']);
       const unknown = await postFile(server.url, bytes, { [name]: 'sha-512=:AAAA:' });
-      expect([unknown.status, unknown.body.error]).toMatchObject([
+      expect([unknown.status, unknown.body.errors[0].extensions]).toMatchObject([
         400,
         { code: 'INVALID_INPUT', field: name },
       ]);
@@ -129,7 +129,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
   test('what is too large is refused before or in the middle, and leaves nothing', async () => {
     const before = await uploads();
     const known = await postFile(server.url, randomBytes(5_000_001));
-    expect([known.status, known.body.error.code]).toEqual([413, 'LIMIT_EXCEEDED']);
+    expect([known.status, known.body.errors[0].extensions.code]).toEqual([413, 'LIMIT_EXCEEDED']);
     const chunks = Array.from({ length: 60 }, () => randomBytes(100_000));
     const response = await fetch(address(), {
       method: 'POST',
@@ -140,7 +140,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
     expect(response.status).toBe(413);
     await response.text();
     const tusAnswer = await ask('POST', '', { ...tus, 'upload-length': '5000001' });
-    expect([tusAnswer.status, tusAnswer.body.error.code]).toEqual([413, 'LIMIT_EXCEEDED']);
+    expect([tusAnswer.status, tusAnswer.body.errors[0].extensions.code]).toEqual([413, 'LIMIT_EXCEEDED']);
     await expect.poll(uploads).toBe(before);
   });
 
@@ -178,7 +178,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
       { ...body, 'upload-offset': '3300000' },
       bytes.subarray(3_300_000),
     );
-    expect([tooFar.status, tooFar.body.error.code]).toEqual([409, 'OFFSET_CONFLICT']);
+    expect([tooFar.status, tooFar.body.errors[0].extensions.code]).toEqual([409, 'OFFSET_CONFLICT']);
     const rest = await ask('PATCH', path, { ...body, 'upload-offset': '3234567' }, bytes.subarray(3_234_567));
     expect([rest.status, rest.headers.get('upload-offset')]).toEqual([204, '4000000']);
     expect((await ask('GET', path)).body).toMatchObject({
@@ -266,7 +266,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
       { ...body, 'upload-offset': '0' },
       'a'.repeat(10),
     );
-    expect([status, answer.error.code]).toEqual([422, 'DIGEST_MISMATCH']);
+    expect([status, answer.errors[0].extensions.code]).toEqual([422, 'DIGEST_MISMATCH']);
     expect((await ask('HEAD', path, tus)).status).toBe(404);
   });
 
@@ -376,7 +376,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
   test('what can not be is refused with a code', async () => {
     const refused = async (method: string, path: string, headers: Record<string, string>, bytes?: string) => {
       const { status, body: answer } = await ask(method, path, headers, bytes);
-      return [status, answer?.error.code, answer?.error.field];
+      return [status, answer?.errors[0].extensions.code, answer?.errors[0].extensions.field];
     };
     const unknown = '/Upload:01890000-0000-7000-8000-000000000000';
     expect(await refused('GET', unknown, {})).toEqual([404, 'NOT_FOUND', 'id']);
@@ -421,7 +421,11 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
 
   test('pages of allowed origins may upload', async () => {
     const origin = { origin: 'https://app.example.com' };
-    const preflight = await ask('OPTIONS', '', { ...origin, 'access-control-request-method': 'PATCH' });
+    const preflight = await ask('OPTIONS', '', {
+      ...origin,
+      'access-control-request-method': 'PATCH',
+      'access-control-request-headers': 'upload-offset',
+    });
     expect(preflight.headers.get('access-control-allow-methods')).toContain('PATCH');
     expect(preflight.headers.get('access-control-allow-headers')).toContain('upload-offset');
     const { headers } = await ask('POST', '', { ...tus, ...origin, 'upload-length': '1' });
@@ -435,7 +439,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
       graphql(
         server.url,
         `mutation { createJob(input: { type: "t", file: { uploadId: "${uploadId}", format: CSV ${more} } }) {
-         ... on Error { code message field } } }`,
+         ... on UserError { code message field } } }`,
       ).then(({ data }) => data.createJob);
     expect(await create(path.slice(1))).toMatchObject({ code: 'INVALID_INPUT', field: 'file.uploadId' });
     expect(await create('Upload:01890000-0000-7000-8000-000000000000')).toMatchObject({

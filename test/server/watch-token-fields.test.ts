@@ -85,7 +85,7 @@ beforeAll(async () => {
   await ask(
     app.url,
     key,
-    `mutation { reportOutcomes(input: { reports: [{ assignmentId: "${assignmentId}", result: { found: "cake" } }] }) { __typename } }`,
+    `mutation { reportOutcomes(input: { reports: [{ assignmentId: "${assignmentId}", outcome: { success: { result: { found: "cake" } } } }] }) { __typename } }`,
   );
   for (const sees of seen) tokens[sees] = await watchToken(app.url, key, treeId, sees);
 });
@@ -109,7 +109,8 @@ function toValue(type: GraphQLInputType, id: string): string {
   if (isListType(type)) return `[${toValue(type.ofType, id)}]`;
   if (isEnumType(type)) return type.getValues()[0]?.name ?? '';
   if (isInputObjectType(type)) {
-    const required = Object.values(type.getFields()).filter(isRequiredInputField);
+    const fields = Object.values(type.getFields());
+    const required = type.isOneOf ? fields.slice(0, 1) : fields.filter(isRequiredInputField);
     return `{ ${required.map((field) => `${field.name}: ${toValue(field.type, id)}`).join()} }`;
   }
   const values: Record<string, string> = {

@@ -108,7 +108,7 @@ it('queues: what waits, is scheduled and runs, by query and as it changes', asyn
 it.each([
   ['jobItems(jobId: "Job:00000000-0000-7000-8000-000000000000") { goneIds }', 'NOT_FOUND', 'jobId'],
   [
-    'jobItems(jobId: "Job:00000000-0000-7000-8000-000000000000", first: 0) { goneIds }',
+    'jobItems(jobId: "Job:00000000-0000-7000-8000-000000000000", first: -1) { goneIds }',
     'INVALID_INPUT',
     'first',
   ],

@@ -12,10 +12,11 @@ export async function request(
   url: string,
   query: string,
   variables?: Record<string, unknown>,
+  headers: Record<string, string> = {},
 ): Promise<Answer> {
   const response = await fetch(url, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', accept: 'application/json' },
+    headers: { 'content-type': 'application/json', accept: 'application/json', ...headers },
     body: JSON.stringify({ query, variables }),
   });
   return (await response.json()) as Answer;
@@ -95,7 +96,7 @@ export async function collectSse(
 export const createJob = async (url: string, input: Record<string, unknown>): Promise<string> => {
   const { createJob: result } = await data(
     url,
-    `mutation ($input: JobInput!) { createJob(input: $input) { ... on CreateJobPayload { job { id progress { revision } } } ... on Error { message field } } }`,
+    `mutation ($input: JobInput!) { createJob(input: $input) { ... on CreateJobPayload { job { id progress { revision } } } ... on UserError { message field } } }`,
     { input },
   );
   if (result.job === undefined) throw new Error(result.message);
@@ -118,7 +119,7 @@ export async function work(
   );
   const assignments: { id: string }[] = claimed.claimItems.assignments;
   if (assignments.length === 0) return 0;
-  const reports = assignments.map(({ id }) => ({ assignmentId: id, result }));
+  const reports = assignments.map(({ id }) => ({ assignmentId: id, outcome: { success: { result } } }));
   const reported = await data(
     url,
     `mutation ($reports: [ReportInput!]!) {

@@ -11,12 +11,21 @@ import { readFunctionFiles } from '../../tools/stored-functions.ts';
 const current = readFunctionFiles('prisma/functions');
 /** These make whole rows of progress, so a migration that adds a column there brings them along. */
 const next = new Map(current)
-  .set('fold_progress', withColumns('fold_progress', /\b([kr])\.default_retention(?=\n +from|\n +\)::)/g))
-  .set('reopen_jobs', withColumns('reopen_jobs', /(clock_timestamp\(\), null, false)(?=\n +\)::)/g, 'k'));
+  .set(
+    'fold_progress',
+    withColumns(
+      'fold_progress',
+      /\b([kr])\.bytes(?: \+ coalesce\(s\.bytes, 0\) as bytes)?(?=\n +from|\n +\)::)/g,
+    ),
+  )
+  .set('reopen_jobs', withColumns('reopen_jobs', /\b(k)\.bytes(?=\n +\)::)/g));
 
-function withColumns(name: string, end: RegExp, alias?: string): string {
+function withColumns(name: string, end: RegExp): string {
   const text = current.get(name) as string;
-  return text.replace(end, (last, of) => `${last}, ${alias ?? of}.next_note, ${alias ?? of}.next_count`);
+  const changed = text.replace(end, (last, of) => `${last}, ${of}.next_note, ${of}.next_count`);
+  if (changed === text)
+    throw new Error(`${name} makes its rows of progress in another way than is known here.`);
+  return changed;
 }
 
 /** What the busy operations write. */

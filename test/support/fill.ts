@@ -54,6 +54,10 @@ export async function fillEnded(db: TestDatabase, { items, jobs }: Size): Promis
      select o.job_id, o.position, 1, o.lease_id, now(), false, 'E', 'no', 'w' from jobtree.outcome o where o.failed`,
   );
   await db.query(
+    `insert into jobtree.item_note (job_id, position, noted_at, note, log)
+     select o.job_id, o.position, now(), 'n', '[]' from jobtree.outcome o`,
+  );
+  await db.query(
     `insert into jobtree.cancellation (job_id, position, count, cancelled_at)
      select ${ended}, j * 1024 * 1024 + $2::bigint + p, 1, now() from generate_series(1, $1::bigint) j, generate_series(0, 20, 2) p`,
     [jobs, each],

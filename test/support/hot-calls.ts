@@ -306,6 +306,16 @@ export const calls: Readonly<Record<string, Call>> = {
     values: (subject) => [leaseIds(subject, 2).map((id) => `${id.slice(0, 34)}04`)],
     reads: requeuing,
   },
+  'a note': {
+    text: 'select jobtree.note_items($1, $2, $3, $4)',
+    values: (subject) => [
+      leaseIds(subject, 2),
+      [4, 4],
+      ['n', null],
+      ['[{"at": "2026-01-01T00:00:00Z", "text": "t"}]', null],
+    ],
+    reads: ['job by job_pkey', 'lease by lease_pkey'],
+  },
   'a sweep': {
     text: 'select * from jobtree.sweep_leases()',
     values: () => [],
@@ -495,6 +505,7 @@ export const calls: Readonly<Record<string, Call>> = {
       'job by job_parent_id_idx',
       'job by job_pkey',
       'job by job_root_id_idx',
+      'item_note by item_note_pkey',
       'job_item by job_item_pkey',
       'job_progress by job_progress_pkey',
       'lease by lease_job_id_position_idx',

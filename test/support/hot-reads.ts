@@ -1,5 +1,6 @@
 /** What the API reads for lists, and by which indexes. */
 import type { Database } from '../../src/db/database.ts';
+import { readNotes } from '../../src/domain/item-notes.ts';
 import { readFailures, readItemSizes, readItems, readPayloads, readResults } from '../../src/domain/items.ts';
 import {
   readItemKeys,
@@ -72,10 +73,19 @@ export const lists: Readonly<
     read: (database, subject) => readFailures(database, keysOf(subject)),
     reads: ['failure by failure_pkey'],
   },
+  notes: {
+    read: (database, subject) => readNotes(database, keysOf(subject)),
+    reads: ['item_note by item_note_pkey'],
+  },
   'sizes of items': {
     read: (database, subject) =>
-      readItemSizes(database, keysOf(subject), { payload: 1, result: 1, failures: 1 }),
-    reads: ['failure by failure_pkey', 'job_item by job_item_pkey', 'outcome by outcome_pkey'],
+      readItemSizes(database, keysOf(subject), { payload: 1, result: 1, failures: 1, log: 1 }),
+    reads: [
+      'failure by failure_pkey',
+      'item_note by item_note_pkey',
+      'job_item by job_item_pkey',
+      'outcome by outcome_pkey',
+    ],
   },
   'the items of a job': { page: true, read: itemKeys(null), reads: ['job_item by job_item_pkey'] },
   'the items of a job from the end': {

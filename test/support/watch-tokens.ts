@@ -27,7 +27,7 @@ export async function ask(
 }
 
 const create = `mutation ($input: CreateWatchTokenInput!) {
-  createWatchToken(input: $input) { ... on CreateWatchTokenPayload { token expiresAt } ... on Error { code field message } }
+  createWatchToken(input: $input) { ... on CreateWatchTokenPayload { token expiresAt } ... on UserError { code field message } }
 }`;
 
 /** What a key is answered that asks for a token. */

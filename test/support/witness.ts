@@ -9,7 +9,11 @@ interface Told {
   readonly succeeded?: number;
 }
 
-const statuses = ['WAITING', 'RUNNING', 'COMPLETED'];
+/** Both ends are as far as the other. */
+const ends = ['COMPLETED', 'CANCELLED'];
+const isEnd = (status: string | undefined) => ends.includes(status ?? '');
+const rank = (status: string | undefined) =>
+  isEnd(status) ? 2 : ['WAITING', 'RUNNING'].indexOf(status ?? '');
 
 /** For one subscription, whatever fields it asks for. */
 export class Witness {
@@ -21,13 +25,13 @@ export class Witness {
     const { jobProgress, jobTreeProgress } = event?.data ?? {};
     if (jobProgress) {
       this.#seeJob('', jobProgress);
-      this.#ended = jobProgress.status === 'COMPLETED';
+      this.#ended = isEnd(jobProgress.status);
     }
     if (jobTreeProgress) {
       const { jobs = [], complete, openJobs } = jobTreeProgress;
       for (const job of jobs) if (job.jobId !== undefined) this.#seeJob(job.jobId, job);
       const known = [...this.#jobs.values()].filter(({ status }) => status !== undefined);
-      const open = known.filter(({ status }) => status !== 'COMPLETED').length;
+      const open = known.filter(({ status }) => !isEnd(status)).length;
       if (complete === true) expect(open, 'jobs that are open in a complete tree').toBe(0);
       if (openJobs !== undefined && known.length > 0) expect(openJobs).toBe(open);
       this.#ended = complete === true;
@@ -41,7 +45,7 @@ export class Witness {
     // A job that was reopened begins again.
     if (generationOf(job) !== generationOf(before)) return;
     if (job.revision !== undefined) expect(job.revision >= (before.revision ?? '')).toBe(true);
-    expect(statuses.indexOf(job.status ?? '')).toBeGreaterThanOrEqual(statuses.indexOf(before.status ?? ''));
+    expect(rank(job.status)).toBeGreaterThanOrEqual(rank(before.status));
     for (const count of ['itemProgress', 'succeeded'] as const) {
       expect(job[count] ?? 0).toBeGreaterThanOrEqual(before[count] ?? 0);
     }

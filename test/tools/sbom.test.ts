@@ -75,7 +75,7 @@ it('it names every dependency, and every package that the program imports', () =
       .filter((file) => file.endsWith('.js'))
       .flatMap((file) => [
         ...readFileSync(join(folder, file), 'utf8').matchAll(
-          /^(?:import|export) (?:.* from )?'([^.'][^']*)'/gm,
+          /^(?:(?:import|export) (?:.* from )?|\} from )['"]([^.'"][^'"]*)['"]/gm,
         ),
       ])
       .map(([, specifier = '']) =>

@@ -48,7 +48,7 @@ async function untilDue(): Promise<void> {
 }
 
 async function loop(worker: string): Promise<void> {
-  let reports: { assignmentId: string; result: unknown }[] = [];
+  let reports: { assignmentId: string; outcome: { success: { result: unknown } } }[] = [];
   while (done < items && !stopped) {
     await untilDue();
     const claim = { worker, requests: [{ type: target, limit: batch }] };
@@ -70,7 +70,7 @@ async function loop(worker: string): Promise<void> {
     const { assignments = [] } = data.exchange ?? data.claimItems ?? {};
     reports = assignments.map(({ id, payload }) => ({
       assignmentId: id,
-      result: result(payload),
+      outcome: { success: { result: result(payload) } },
     }));
   }
 }

@@ -69,7 +69,7 @@ export async function measureRetention(bench: Bench): Promise<Report> {
         pool.query(fillFinished, [key, blocksPerCall]),
       );
       await client.sealJob(id);
-      for await (const { status } of client.watchJob(id)) if (status === 'COMPLETED') break;
+      for await (const { completedAt } of client.watchJob(id)) if (completedAt != null) break;
       let ms = Number.NaN;
       const sizes: { before?: Size[]; after?: Size[] } = {};
       const [before, busy, after] = await ratesDuring({ database, server }, items * workedPerItem, batch, [

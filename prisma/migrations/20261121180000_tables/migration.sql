@@ -77,6 +77,7 @@ create table "jobtree"."job_progress" (
   "changed_at" timestamptz(3) not null default now(),
   "reap_at" timestamptz(3),
   "default_retention" boolean not null default false,
+  "bytes" bigint not null default 0,
   constraint "job_progress_pkey" primary key ("job_id", "version"),
   constraint "job_progress_open_jobs_check" check ("open_jobs" >= 0),
   constraint "job_progress_outcome_check" check ("outcome" in ('SUCCEEDED', 'FAILED', 'CANCELLED')),
@@ -96,9 +97,27 @@ create table "jobtree"."progress_delta" (
   "failed" integer not null default 0,
   "cancelled" integer not null default 0,
   "started" boolean not null default false,
+  "bytes" bigint not null default 0,
   constraint "progress_delta_pkey" primary key ("id")
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 create index "progress_delta_root_id_id_idx" on "jobtree"."progress_delta" ("root_id", "id");
+
+-- What each tenant stores: items, and bytes of payloads, results and uploads. An empty name is for what belongs to none.
+create table "jobtree"."stored" (
+  "tenant" text collate "C" not null,
+  "items" bigint not null,
+  "bytes" bigint not null,
+  constraint "stored_pkey" primary key ("tenant")
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
+
+-- What is not added to that yet.
+create table "jobtree"."stored_delta" (
+  "id" bigserial not null,
+  "tenant" text collate "C" not null,
+  "items" bigint not null,
+  "bytes" bigint not null,
+  constraint "stored_delta_pkey" primary key ("id")
+) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 
 -- Numbers blocks of 1,024 positions.
 create sequence "jobtree"."block_seq";
@@ -129,6 +148,16 @@ create table "jobtree"."trace_context" (
   "traceparent" text not null,
   "tracestate" text,
   constraint "trace_context_pkey" primary key ("job_id", "position")
+);
+
+-- What workers noted of items while they had them. Only where they did.
+create table "jobtree"."item_note" (
+  "job_id" uuid not null,
+  "position" bigint not null,
+  "noted_at" timestamptz(3) not null,
+  "note" text,
+  "log" jsonb not null default '[]',
+  constraint "item_note_pkey" primary key ("job_id", "position")
 );
 
 -- Rows live from being added to being claimed, so the table wants vacuum by count and not by share.

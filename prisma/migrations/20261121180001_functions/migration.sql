@@ -24,6 +24,7 @@ declare
   v_bits bit(128);
   v_accepted integer[];
   v_positions bigint[];
+  v_bytes bigint;
   v_ready jsonb;
   v_done record;
 begin
@@ -42,7 +43,8 @@ begin
         v_accepted := '{1}';
         v_positions := array[v_lease.position + p_numbers[1] - 1];
         insert into jobtree.outcome (job_id, position, lease_id, finished_at, result)
-        values (v_lease.job_id, v_positions[1], v_lease.id, v_now, p_results -> 0);
+        values (v_lease.job_id, v_positions[1], v_lease.id, v_now, p_results -> 0)
+        returning octet_length(result::text) into v_bytes;
       end if;
     elsif found then
       with given as (
@@ -53,8 +55,9 @@ begin
         insert into jobtree.outcome (job_id, position, lease_id, finished_at, result)
         select v_lease.job_id, v_lease.position + g.number - 1, v_lease.id, v_now, g.result from given g
       )
-      select bit_or(jobtree.bit_at(g.number)), array_agg(g.n::integer), array_agg(v_lease.position + g.number - 1)
-      into v_bits, v_accepted, v_positions
+      select bit_or(jobtree.bit_at(g.number)), array_agg(g.n::integer), array_agg(v_lease.position + g.number - 1),
+        sum(octet_length(g.result::text))
+      into v_bits, v_accepted, v_positions, v_bytes
       from given g;
     end if;
     if v_accepted is null then
@@ -64,8 +67,8 @@ begin
     update jobtree.lease l
     set open = l.open # v_bits, deadline_at = case when l.open <> v_bits then l.deadline_at end
     where l.id = v_lease.id;
-    insert into jobtree.progress_delta (root_id, job_id, succeeded)
-    values (v_lease.root_id, v_lease.job_id, cardinality(v_accepted));
+    insert into jobtree.progress_delta (root_id, job_id, succeeded, bytes)
+    values (v_lease.root_id, v_lease.job_id, cardinality(v_accepted), v_bytes);
     if v_lease.keyed then
       v_ready := jobtree.free_keys(array_fill(v_lease.job_id, array[cardinality(v_positions)]), v_positions);
     end if;
@@ -94,15 +97,16 @@ begin
     insert into jobtree.outcome (job_id, position, lease_id, finished_at, result)
     select g.job_id, g.position, g.lease_id, v_now, g.result from given g
   ), ended as materialized (
-    select g.lease_id, bit_or(jobtree.bit_at(g.number)) as bits, count(*) as count from given g group by g.lease_id
+    select g.lease_id, bit_or(jobtree.bit_at(g.number)) as bits, count(*) as count, sum(octet_length(g.result::text)) as bytes
+    from given g group by g.lease_id
   ), closed as (
     update jobtree.lease l
     set open = l.open # e.bits, deadline_at = case when l.open <> e.bits then l.deadline_at end
     from ended e
     where l.id = e.lease_id
   ), counted as (
-    insert into jobtree.progress_delta (root_id, job_id, succeeded)
-    select k.root_id, k.job_id, sum(e.count) from ended e join locked k on k.id = e.lease_id group by k.root_id, k.job_id
+    insert into jobtree.progress_delta (root_id, job_id, succeeded, bytes)
+    select k.root_id, k.job_id, sum(e.count), sum(e.bytes) from ended e join locked k on k.id = e.lease_id group by k.root_id, k.job_id
     returning progress_delta.root_id
   )
   select (select array_agg(distinct c.root_id) from counted c) as root_ids,
@@ -128,6 +132,8 @@ end
 $$;
 
 -- What came of the attempts at a delivery, with one more: the last twenty.
+--
+-- returns    a JSON array
 create or replace function jobtree.add_attempt(p_history jsonb, p_attempt json)
 returns jsonb
 language sql immutable
@@ -347,6 +353,8 @@ end
 $$;
 
 -- Adds counts by name: {"resize": 3} and {"resize": 1, "mail": 2} are {"resize": 4, "mail": 2}. Null counts nothing.
+--
+-- returns    a JSON object
 create or replace function jobtree.add_up(p_counts jsonb, p_more jsonb) returns jsonb
 language sql immutable
 as $$
@@ -400,11 +408,14 @@ returns boolean
 language plpgsql volatile
 set enable_seqscan = off
 as $$
+declare
+  v_tenant text;
 begin
   update jobtree.upload u
   set size = u.size + p_size, digest_state = p_digest, length = coalesce(u.length, p_length),
     expires_at = clock_timestamp() + p_lifetime_ms * interval '1 millisecond'
-  where u.id = p_id and u.size = p_position and u.sha256 is null and u.removed_at is null and (u.store is null) = (p_object is null);
+  where u.id = p_id and u.size = p_position and u.sha256 is null and u.removed_at is null and (u.store is null) = (p_object is null)
+  returning coalesce(u.tenant, '') into v_tenant;
   if not found then
     return false;
   end if;
@@ -413,6 +424,7 @@ begin
   else
     insert into jobtree.upload_object (upload_id, position, size, name) values (p_id, p_position, p_size, p_object);
   end if;
+  insert into jobtree.stored_delta (tenant, items, bytes) values (v_tenant, 0, p_size);
   return true;
 end
 $$;
@@ -473,6 +485,8 @@ as $$
 $$;
 
 -- The runs of ones in a mask of p_count bits: from which bit on, the first is 0, and how many.
+--
+-- returns    a row for each run
 create or replace function jobtree.bit_runs(p_bits bit(128), p_count integer)
 returns table ("from" integer, count integer)
 language sql immutable parallel safe
@@ -557,6 +571,7 @@ $$;
 --
 -- p_type     what has happened: job.completed, tree.completed, dead_letters.alert
 -- p_data     the rest of it; it is below 20 kB in all
+-- returns    a JSON object
 create or replace function jobtree.callback_body(p_type text, p_at timestamptz, p_data json)
 returns json
 language sql stable
@@ -965,6 +980,7 @@ $$;
 -- p_hashes   those that a server has been shown
 -- p_used     the ids of keys that were used lately
 -- returns    the keys of the hashes, without those that are revoked or over; `left_ms` is for how long a hash is good, if that is known
+-- locks      rows of keys that were used: skips those that are locked
 create or replace function jobtree.check_api_keys(p_hashes bytea[], p_used uuid[])
 returns table (hash bytea, id uuid, name text, roles text[], types text[], root_ids uuid[], left_ms bigint, tenant text, limits jsonb)
 language plpgsql volatile
@@ -1249,7 +1265,7 @@ create or replace function jobtree.claim_item(p_job_id uuid, p_position bigint, 
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz
+  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[]
 )
 language plpgsql volatile
 set enable_seqscan = off
@@ -1341,7 +1357,7 @@ create or replace function jobtree.claim_items(
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, kind text
+  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[], kind text
 )
 language plpgsql volatile
 set enable_seqscan = off
@@ -1515,12 +1531,12 @@ begin
       from jobtree.lease_entries(v_tids, v_froms, v_counts, v_requests, p_workers, p_claim_ids) h;
   elsif v_kind = 'LOCKED' then
     return query select null::uuid, null::integer, null::uuid, null::uuid, null::text, null::bigint, null::integer, null::text,
-      null::integer, null::timestamptz, null::timestamptz, null::smallint, null::bigint, null::boolean, null::integer[], null::text, null::timestamptz, v_kind;
+      null::integer, null::timestamptz, null::timestamptz, null::smallint, null::bigint, null::boolean, null::integer[], null::text, null::timestamptz, null::integer[], v_kind;
   end if;
   if v_limited is not null then
     return query
       select null::uuid, null::integer, null::uuid, null::uuid, l.type, null::bigint, null::integer, null::text, null::integer,
-        n.now, n.now + l.again_in_ms * interval '1 millisecond', null::smallint, null::bigint, null::boolean, null::integer[], null::text, null::timestamptz,
+        n.now, n.now + l.again_in_ms * interval '1 millisecond', null::smallint, null::bigint, null::boolean, null::integer[], null::text, null::timestamptz, null::integer[],
         case when l.room is null then 'TAKEN' else 'LIMITED' end
       from unnest(v_limited, v_rooms, v_again) l(type, room, again_in_ms), (select clock_timestamp() as now) n
       where coalesce(l.room, 0) = 0;
@@ -1528,7 +1544,7 @@ begin
   if v_keyed is not null then
     return query
       select null::uuid, null::integer, null::uuid, null::uuid, k.type, null::bigint, null::integer, null::text, null::integer,
-        null::timestamptz, null::timestamptz, null::smallint, null::bigint, null::boolean, null::integer[], null::text, null::timestamptz,
+        null::timestamptz, null::timestamptz, null::smallint, null::bigint, null::boolean, null::integer[], null::text, null::timestamptz, null::integer[],
         'KEYED'
       from unnest(v_keyed) k(type);
   end if;
@@ -1546,6 +1562,8 @@ as $$
 $$;
 
 -- How often each name stands in a list: {name: count}; null for none.
+--
+-- returns    a JSON object
 create or replace function jobtree.count_names(p_names text[]) returns jsonb
 language sql immutable
 as $$
@@ -1560,7 +1578,7 @@ $$;
 -- p_root_ids  the trees that it is for; empty for all
 -- p_tenant    the tenant that its callers belong to, and that the types are of; null for callers that see all
 -- p_limits    what it may have, where it is not what the settings of servers say: requestsPerSecond, costPerSecond, connections,
---             subscriptions; each a whole number from 1 on
+--             subscriptions, storedItems, storedBytes; each a whole number from 1 on
 -- returns     its id
 -- errors      JT002, with the field in the error's column
 create or replace function jobtree.create_api_key(
@@ -1591,7 +1609,8 @@ begin
   end if;
   if exists (
     select from jsonb_each(p_limits) l
-    where l.key not in ('requestsPerSecond', 'costPerSecond', 'connections', 'subscriptions') or (l.value #>> '{}') !~ '^[1-9][0-9]{0,9}$'
+    where l.key not in ('requestsPerSecond', 'costPerSecond', 'connections', 'subscriptions', 'storedItems', 'storedBytes')
+      or (l.value #>> '{}') !~ '^[1-9][0-9]{0,15}$'
   ) then
     raise exception 'limits must be whole numbers from 1 on, by their names.' using errcode = 'JT002', column = 'limits';
   end if;
@@ -1779,6 +1798,7 @@ $$;
 -- p_issued_ms         when the token was made, and
 -- p_token_expires_ms  when it is over
 -- p_lifetime_ms       for how long the ticket is good
+-- locks      tickets that are over: skips those that are locked
 create or replace function jobtree.create_watch_ticket(
   p_hash bytea, p_root_id uuid, p_tenant text, p_sees text, p_secret_id integer, p_issued_ms double precision, p_token_expires_ms double precision,
   p_lifetime_ms integer
@@ -1947,6 +1967,8 @@ begin
     delete from jobtree.outcome o where o.job_id = v_job_id and o.position between v_deletion.next_position and v_last;
     delete from jobtree.failure f where f.job_id = v_job_id and f.position between v_deletion.next_position and v_last;
     delete from jobtree.lease l where l.job_id = v_job_id and l.position between v_deletion.next_position and v_last;
+    -- After the leases, which whoever notes something has locked.
+    delete from jobtree.item_note n where n.job_id = v_job_id and n.position between v_deletion.next_position and v_last;
     delete from jobtree.dead_letter d where d.job_id = v_job_id and d.position between v_deletion.next_position and v_last;
     delete from jobtree.cancellation c where c.job_id = v_job_id and c.position between v_deletion.next_position and v_last;
     -- For promote_blocked, which may come later.
@@ -1976,7 +1998,13 @@ begin
   delete from jobtree.file_import f where f.job_id = any (array(select j.id from jobtree.job j where j.root_id = p_root_id));
   -- Whoever cancels or deletes the tree once more has these rows, and leaves deltas behind.
   perform 1 from jobtree.job j where j.root_id = p_root_id order by j.id for update;
-  delete from jobtree.job_progress p where p.job_id in (select j.id from jobtree.job j where j.root_id = p_root_id);
+  with gone as (
+    delete from jobtree.job_progress p where p.job_id in (select j.id from jobtree.job j where j.root_id = p_root_id)
+    returning p.item_count, p.bytes
+  )
+  insert into jobtree.stored_delta (tenant, items, bytes)
+  select (select jobtree.tenant_of(j.type) from jobtree.job j where j.id = p_root_id), -sum(g.item_count), -sum(g.bytes) from gone g
+  having count(*) > 0;
   delete from jobtree.progress_delta d where d.root_id = p_root_id;
   delete from jobtree.callback c where c.root_id = p_root_id;
   delete from jobtree.idle_tree t where t.root_id = p_root_id;
@@ -2185,7 +2213,7 @@ create or replace function jobtree.exchange(
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, kind text, root_ids uuid[], ready jsonb,
+  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[], kind text, root_ids uuid[], ready jsonb,
   answers json, figures json[]
 )
 language plpgsql volatile
@@ -2358,12 +2386,12 @@ begin
 end
 $$;
 
--- Ends attempts that failed: the failure is kept, and the item goes back into the queue, to wait out its backoff, or has failed
+-- Ends attempts that failed: the failure is kept, and the item goes back into the queue, to wait as long as the failure says or its backoff, or has failed
 -- once it has failed more than maxFailuresPerItem times, or for good. Both count from when it was added, or replayed. Of the failures
 -- of an item the first and the last twenty are kept.
 --
 -- p_lease_ids, p_numbers   assignments, each once
--- p_failures what went wrong, in the same order: {code, message, permanent?}
+-- p_failures what went wrong, in the same order: {code, message, permanent?, retryAfterMs?}
 -- p_lost     whether it is that the heartbeat stopped
 -- returns    the trees; the types that got ready items, tried again or let go by their keys, and how many; which failures counted, from 1 on, and
 --            when the item of each of these is due again: null if it is not; and figures as report_results has them
@@ -2393,8 +2421,10 @@ begin
       u.failure ->> 'code' as code, u.failure ->> 'message' as message,
       coalesce((u.failure ->> 'permanent')::boolean, false) or a.tries > l.max_failures_per_item as is_final,
       -- One draw for a lease, so that its items that fail together wait together.
-      (v_now + (1 + l.backoff_jitter * l.draw) * interval '1 millisecond'
-        * coalesce(l.backoff_ms[least(a.tries, cardinality(l.backoff_ms))], 0))::timestamptz(3) as due_at
+      (v_now + interval '1 millisecond' * coalesce(
+        (u.failure ->> 'retryAfterMs')::double precision,
+        (1 + l.backoff_jitter * l.draw) * coalesce(l.backoff_ms[least(a.tries, cardinality(l.backoff_ms))], 0)
+      ))::timestamptz(3) as due_at
     from (
       select u.lease_id, array_agg(u.number) as numbers, array_agg(u.failure) as failures, array_agg(u.n) as ns, random() as draw
       from unnest(p_lease_ids, p_numbers, p_failures) with ordinality u(lease_id, number, failure, n)
@@ -2906,6 +2936,8 @@ $$;
 
 -- What a path of a feed leads to: payload, result or element, then keys or list positions behind dots; null if to nothing.
 -- Each path is looked up in its own root: one object of all three would be copied for every element of a list.
+--
+-- returns    any JSON
 create or replace function jobtree.feed_value(p_path text, p_payload json, p_result json, p_element json)
 returns json
 language sql immutable
@@ -2918,6 +2950,8 @@ as $$
 $$;
 
 -- What a report adds to the figures of a type, as report_results returns it.
+--
+-- returns    a JSON array: type, milliseconds, succeeded, failed, dead letters
 create or replace function jobtree.figure_of(p_type text, p_took interval, p_succeeded bigint, p_failed bigint, p_dead bigint)
 returns json
 language sql stable
@@ -3032,10 +3066,12 @@ $$;
 -- p_occurrences  which to make, in their order; those due before them are missed, and stay out
 -- p_next_at      the next occurrence from then on; null if there is none or it can't be worked out, and then the schedule is paused
 -- p_error        why it can't be worked out
+-- p_refusal      why none of them is made: then they have failed; null to make them
 -- returns        the new roots, and how many items of each type are ready; no row if it is not due, or somebody else is at it
 -- locks          the schedule's row, skipping it if somebody has it, then those of create_job
 create or replace function jobtree.fire_schedule(
-  p_name text, p_expected timestamptz, p_occurrences timestamptz[], p_next_at timestamptz, p_error text default null
+  p_name text, p_expected timestamptz, p_occurrences timestamptz[], p_next_at timestamptz, p_error text default null,
+  p_refusal text default null
 )
 returns table (root_ids uuid[], ready jsonb)
 language plpgsql volatile
@@ -3062,7 +3098,10 @@ begin
     v_schedule.skip_reason := 'MISSED';
   end if;
   foreach v_at in array p_occurrences loop
-    if v_schedule.overlap = 'ALLOW' or v_schedule.open_root_ids = '{}' and v_schedule.queued = '{}' then
+    if p_refusal is not null then
+      v_schedule.failed_at := v_at;
+      v_schedule.error := left(p_refusal, 1000);
+    elsif v_schedule.overlap = 'ALLOW' or v_schedule.open_root_ids = '{}' and v_schedule.queued = '{}' then
       v_schedule := jobtree.make_occurrence(v_schedule, v_at);
       if v_schedule.failed_at is distinct from v_at then
         root_ids := root_ids || v_schedule.last_root_id;
@@ -3133,22 +3172,23 @@ begin
     ) d
   ), summed as (
     select r.root_id, r.job_id, sum(r.items) as items, sum(r.succeeded) as succeeded, sum(r.failed) as failed,
-      sum(r.cancelled) as cancelled, bool_or(r.started or r.succeeded + r.failed > 0) as started, max(r.id) as last
+      sum(r.cancelled) as cancelled, sum(r.bytes) as bytes, bool_or(r.started or r.succeeded + r.failed > 0) as started, max(r.id) as last
     from read r
     group by r.root_id, r.job_id
   ), counted as materialized (
     select s.root_id, s.last, p.tid, p.job_id, p.version, p.is_root, p.generation, p.item_count + s.items as item_count,
       p.succeeded + s.succeeded as succeeded, p.failed + s.failed as failed, p.cancelled + s.cancelled as cancelled, p.open_jobs,
-      coalesce(p.started_at, case when s.started then v_now end) as started_at, p.completed_at, p.outcome, p.tree_outcome, p.completions
+      coalesce(p.started_at, case when s.started then v_now end) as started_at, p.completed_at, p.outcome, p.tree_outcome, p.completions,
+      p.bytes + s.bytes as bytes, s.items as more_items, s.bytes as more_bytes
     from summed s
     cross join lateral (
       select p.*, p.ctid as tid from jobtree.job_progress p where p.job_id = s.job_id order by p.version desc limit 1
     ) p
   ), judged as materialized (
-    select t.root_id, coalesce(c.last, 0) as last
+    select t.root_id, coalesce(c.last, 0) as last, c.more_items, c.more_bytes
     from unnest(v_roots) t(root_id)
     left join (
-      select c.root_id, max(c.last) as last, bool_and(
+      select c.root_id, max(c.last) as last, sum(c.more_items) as more_items, sum(c.more_bytes) as more_bytes, bool_and(
         c.completed_at is null
         and c.succeeded + c.failed + c.cancelled <= c.item_count
         and (c.succeeded + c.failed + c.cancelled < c.item_count or j.sealed_at is null)
@@ -3168,10 +3208,20 @@ begin
   ), written as (
     insert into jobtree.job_progress
     select c.job_id, c.version + 1, c.is_root, c.generation, c.item_count, c.succeeded, c.failed, c.cancelled, c.open_jobs,
-      c.started_at, c.completed_at, c.outcome, c.tree_outcome, c.completions, v_now
+      c.started_at, c.completed_at, c.outcome, c.tree_outcome, c.completions, v_now, null, false, c.bytes
     from counted c
     where c.root_id in (select j.root_id from judged j)
     returning job_progress
+  ), stored as (
+    insert into jobtree.stored_delta (tenant, items, bytes)
+    select r.tenant, sum(r.items), sum(r.bytes)
+    from (
+      select jobtree.tenant_of(t.type) as tenant, j.more_items as items, j.more_bytes as bytes
+      from judged j
+      cross join lateral (select t.type from jobtree.job t where t.id = j.root_id offset 0) t
+      where j.more_items <> 0 or j.more_bytes <> 0
+    ) r
+    group by r.tenant
   )
   select array(select j.root_id from judged j), array(select j.last from judged j), array(select w.job_progress from written w)
   into v_roots, v_lasts, v_rows;
@@ -3253,6 +3303,9 @@ declare
   -- Of the tree, if this fold has completed it.
   v_reap_at timestamptz;
   v_default_retention boolean := false;
+  -- What the deltas add to what the tenant stores.
+  v_items bigint := 0;
+  v_bytes bigint := 0;
   -- What the next fold is to look at again.
   v_again uuid[] := '{}';
   v_unfinished boolean := false;
@@ -3275,7 +3328,7 @@ begin
       returning d.*
     ), summed as (
       select c.job_id, sum(c.items) as items, sum(c.succeeded) as succeeded, sum(c.failed) as failed,
-        sum(c.cancelled) as cancelled, bool_or(c.started or c.succeeded + c.failed > 0) as started, max(c.id) as last
+        sum(c.cancelled) as cancelled, sum(c.bytes) as bytes, bool_or(c.started or c.succeeded + c.failed > 0) as started, max(c.id) as last
       from consumed c
       group by c.job_id
     ), known as (
@@ -3292,16 +3345,17 @@ begin
         k.succeeded + coalesce(s.succeeded, 0) as succeeded, k.failed + coalesce(s.failed, 0) as failed,
         k.cancelled + coalesce(s.cancelled, 0) as cancelled, k.open_jobs,
         coalesce(k.started_at, case when s.started then v_now end) as started_at, k.completed_at, k.outcome, k.tree_outcome, k.completions,
-        k.changed_at, k.reap_at, k.default_retention
+        k.changed_at, k.reap_at, k.default_retention, k.bytes + coalesce(s.bytes, 0) as bytes
       from known k
       left join summed s on s.job_id = k.job_id
     )
     select (select max(s.last) from summed s), (select array_agg(s.job_id) from summed s),
+      v_items + coalesce((select sum(s.items) from summed s), 0), v_bytes + coalesce((select sum(s.bytes) from summed s), 0),
       bool_or(c.succeeded + c.failed + c.cancelled > c.item_count),
       bool_or(c.succeeded + c.failed + c.cancelled = c.item_count and c.completed_at is null),
       bool_or(c.completed_at is not null and (c.job_id = any (v_touched) or c.job_id in (select s.job_id from summed s))),
       bool_or(c.failed > 0 and c.completed_at is null), array_agg(c::jobtree.job_progress)
-    into v_read_last, v_read, v_suspect, v_even, v_over, v_has_failures, v_rows
+    into v_read_last, v_read, v_items, v_bytes, v_suspect, v_even, v_over, v_has_failures, v_rows
     from counted c;
 
     v_last := greatest(v_last, v_read_last);
@@ -3354,7 +3408,7 @@ begin
           when v_cancelled is not null or r.tree_outcome = 'CANCELLED' then 'CANCELLED'
           else 'SUCCEEDED'
         end,
-        r.completions + case when r.job_id = any (v_completed) then 1 else 0 end, r.changed_at, r.reap_at, r.default_retention
+        r.completions + case when r.job_id = any (v_completed) then 1 else 0 end, r.changed_at, r.reap_at, r.default_retention, r.bytes
       )::jobtree.job_progress) into v_rows
       from unnest(v_rows) r;
       v_changed := v_changed || v_completed || p_root_id;
@@ -3409,9 +3463,13 @@ begin
   select r.job_id, r.version + 1, r.is_root, r.generation, r.item_count, r.succeeded, r.failed, r.cancelled, r.open_jobs,
     r.started_at, r.completed_at, r.outcome, r.tree_outcome, r.completions, v_now,
     case when r.is_root then coalesce(v_reap_at, r.reap_at) end,
-    case when r.is_root and v_reap_at is not null then v_default_retention else r.default_retention end
+    case when r.is_root and v_reap_at is not null then v_default_retention else r.default_retention end, r.bytes
   from unnest(v_rows) r
   where r.job_id = any (v_changed);
+  if v_items <> 0 or v_bytes <> 0 then
+    insert into jobtree.stored_delta (tenant, items, bytes)
+    select jobtree.tenant_of(j.type), v_items, v_bytes from jobtree.job j where j.id = p_root_id;
+  end if;
   if cardinality(v_ends) > 0 then
     perform jobtree.add_deliveries(p_root_id, v_ends);
   end if;
@@ -3428,6 +3486,37 @@ begin
     perform jobtree.tell_progress(array(select r from unnest(v_rows) r where r.job_id = any (v_changed) or r.is_root));
   end if;
   return query select v_last, cardinality(v_again) > 0, v_unfinished;
+end
+$$;
+
+-- Adds what folds, uploads and deletions have noted to what each tenant stores. Every server does it about once a second. The commit does not
+-- wait for the disk: after a crash what was added up is there again, and is added once more.
+--
+-- p_limit    how many notes at most
+-- returns    how many there were
+-- locks      notes, skipping those that somebody else has; the rows of tenants in their order
+create or replace function jobtree.fold_stored(p_limit integer default 10000)
+returns integer
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_count integer;
+begin
+  perform set_config('synchronous_commit', 'off', true);
+  with taken as materialized (
+    select d.id from jobtree.stored_delta d order by d.id limit p_limit for update skip locked
+  ), consumed as (
+    delete from jobtree.stored_delta d where d.id = any (array(select t.id from taken t)) returning d.tenant, d.items, d.bytes
+  ), added as (
+    insert into jobtree.stored as s (tenant, items, bytes)
+    select c.tenant, sum(c.items), sum(c.bytes) from consumed c group by c.tenant order by c.tenant
+    on conflict (tenant) do update set items = s.items + excluded.items, bytes = s.bytes + excluded.bytes
+  )
+  select count(*) into v_count from taken;
+  return v_count;
 end
 $$;
 
@@ -3668,6 +3757,12 @@ begin
       when e.key = 'lifetimeMs'
         and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 1 && @ <= 2147483647)'
         then 'must be a whole number from 1 to 2147483647'
+      when e.key = 'retryAfterMs'
+        and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 0 && @ <= 2147483647)'
+        then 'must be a whole number from 0 to 2147483647'
+      when e.key = 'snoozeMs'
+        and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 1000 && @ <= 2147483647)'
+        then 'must be a whole number from 1000 to 2147483647'
       when e.key = 'backoffJitter' and not e.value @? 'strict $ ? (@.type() == "number" && @ >= 0 && @ <= 1)'
         then 'must be a number from 0 to 1'
       when e.key = 'backoffMs' and (
@@ -3710,7 +3805,8 @@ begin
   insert into jobtree.failure (job_id, position, attempt, at, lost, code, message)
   select v_job_id, u.position, 1, v_now, false, u.code, u.problem
   from unnest(v_positions, p_codes, p_problems) u(position, code, problem);
-  insert into jobtree.progress_delta (root_id, job_id, items) values (p_job.root_id, v_job_id, v_count);
+  insert into jobtree.progress_delta (root_id, job_id, items, bytes)
+  select p_job.root_id, v_job_id, v_count, sum(octet_length(u.payload::text)) from unnest(p_payloads) u(payload);
   perform jobtree.bury_items(
     array_fill(v_job_id, array[v_count]), v_positions, array_fill(null::uuid, array[v_count]),
     p_codes, p_problems, false
@@ -3794,6 +3890,7 @@ begin
     group by r.priority, r.due_at, r.keyed, r.run, r.position / r.size
   )
   select (select array_agg(g.dedupe_key order by g.position) from given g) as dedupe_keys, count(*)::integer as added,
+    sum(i.payload_bytes) as bytes,
     count(*) filter (where not (i.keyed or p_job.waits) and i.due_at is null)::integer as ready,
     array_agg(i.position order by i.position) filter (where i.keyed) as positions,
     array_agg(i.priority order by i.position) filter (where i.keyed) as priorities,
@@ -3802,7 +3899,8 @@ begin
   from inserted i;
 
   if v_inserted.added > 0 then
-    insert into jobtree.progress_delta (root_id, job_id, items) values (p_job.root_id, v_job_id, v_inserted.added);
+    insert into jobtree.progress_delta (root_id, job_id, items, bytes)
+    values (p_job.root_id, v_job_id, v_inserted.added, v_inserted.bytes);
   end if;
   if v_inserted.positions is not null and not v_waits then
     v_inserted.ready := v_inserted.ready + jobtree.enter_keys(
@@ -3850,10 +3948,11 @@ declare
   v_count constant integer := cardinality(p_payloads);
   v_first bigint;
   v_size integer;
+  v_bytes bigint;
   v_some text[];
   v_firsts bigint[] := '{}';
 begin
-  select jobtree.entry_size(max(octet_length(u.payload))) into v_size from unnest(p_payloads) u(payload);
+  select jobtree.entry_size(max(octet_length(u.payload))), sum(octet_length(u.payload)) into v_size, v_bytes from unnest(p_payloads) u(payload);
 
   for v_from in 0 .. v_count - 1 by 1024 loop
     v_first := nextval('jobtree.block_seq') * 1024;
@@ -3870,7 +3969,7 @@ begin
       group by (u.n - 1) / v_size
     ) g;
   end loop;
-  insert into jobtree.progress_delta (root_id, job_id, items) values (p_job.root_id, v_job_id, v_count);
+  insert into jobtree.progress_delta (root_id, job_id, items, bytes) values (p_job.root_id, v_job_id, v_count, v_bytes);
   return v_firsts;
 end
 $$;
@@ -4127,6 +4226,8 @@ $$;
 
 -- Which types have schemas, for servers that check by them: the versions of each, the newest first. Read in the pool of operations, which
 -- wait for it: not in that of reads.
+--
+-- returns    a row for each version
 create or replace function jobtree.known_schemas()
 returns table (type text, version integer, id uuid, has_payload boolean, has_result boolean)
 language sql stable
@@ -4134,6 +4235,43 @@ as $$
   select t.type, t.version, t.id, t.payload is not null, t.result is not null
   from jobtree.type_schema t
   order by t.type, t.version desc;
+$$;
+
+-- Of items that are claimed together those that have failed for good if this attempt fails: it is one more than maxFailuresPerItem,
+-- counted from when the item was added, or replayed.
+--
+-- p_position, p_count   the first item, and how many
+-- p_attempt, p_max_failures   the number of the attempt, and maxFailuresPerItem of the job
+-- returns    their numbers, the first item has 1; null for none
+-- locks      none
+create or replace function jobtree.last_attempts(
+  p_job_id uuid, p_position bigint, p_count integer, p_attempt integer, p_max_failures integer
+)
+returns integer[]
+language plpgsql stable
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+begin
+  -- The first attempt of an item was never replayed.
+  if p_attempt = 1 then
+    return case when p_max_failures = 0 then array(select generate_series(1, p_count)) end;
+  end if;
+  return (
+    select array_agg(n.n) from generate_series(1, p_count) n(n)
+    cross join lateral (
+      select coalesce((
+        select r.attempt from jobtree.replay r
+        where r.job_id = p_job_id and r.position = p_position + n.n - 1 and r.attempt < p_attempt
+      ), 0) as replayed
+      offset 0
+    ) r
+    where p_attempt - r.replayed > p_max_failures
+  );
+end
 $$;
 
 -- Gives a server deliveries that are due, to send them: nobody else gets them before the lease is over. What is sent after this commit
@@ -4219,8 +4357,9 @@ $$;
 --            the parts, an element each: where the entry is, a row that this transaction has locked; from which of its items on,
 --            the first is 0, and no gap between parts of one entry; how many; and for which request. What is left of an entry goes back into the queue, in its place.
 -- p_workers, p_claim_ids   of the requests: the worker, and the claim that may be repeated, if any
--- returns    a row for each lease: which of the requests it is for, from 1; whether something stands behind it in its entry, numbers null for all of its items, and the
---            payloads in their order: JSON texts with the record separator U+001E between them, which none of them can contain
+-- returns    a row for each lease: which of the requests it is for, from 1; whether something stands behind it in its entry, numbers null for all of its items, the
+--            payloads in their order: JSON texts with the record separator U+001E between them, which none of them can contain;
+--            and the numbers of those that have failed for good if this attempt fails, null for none
 -- locks      none new; deletes the entries, inserts leases, and a delta for a job that had not started. Entries of a job that
 --            was cancelled are not leased but counted as cancelled
 create or replace function jobtree.lease_entries(
@@ -4229,7 +4368,7 @@ create or replace function jobtree.lease_entries(
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz
+  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[]
 )
 language plpgsql volatile
 set enable_seqscan = off
@@ -4256,7 +4395,7 @@ begin
     delete from jobtree.queue_entry q using taken t where q.ctid = t.tid
     returning q.*, t.tid, t.froms, t.counts, t.requests, t.ns
   ), wanted as materialized (
-    select g.*, j.root_id, j.heartbeat_interval_ms, j.cancelled_at, p.started_at
+    select g.*, j.root_id, j.heartbeat_interval_ms, j.max_failures_per_item, j.cancelled_at, p.started_at
     from gone g
     join jobtree.job j on j.id = g.job_id
     cross join lateral (
@@ -4265,7 +4404,7 @@ begin
   ), part as materialized (
     select jobtree.new_lease_id(coalesce(p_claim_ids[u.request], v_claim_id)) as id, u.request, u.count, u.n,
       w.tid, w.job_id, w.root_id, w.type, w.position + u."from" as position, w.place + u."from" as place, w.attempt, w.priority, w.keyed,
-      w.heartbeat_interval_ms, u."from" + u.count < w.count as has_rest, i.payloads, i.bytes, w.ready_at, w.count as entry_count, w.bytes as entry_bytes
+      w.heartbeat_interval_ms, w.max_failures_per_item, u."from" + u.count < w.count as has_rest, i.payloads, i.bytes, w.ready_at, w.count as entry_count, w.bytes as entry_bytes
     from wanted w
     cross join lateral unnest(w.froms, w.counts, w.requests, w.ns) u("from", count, request, n)
     cross join lateral (
@@ -4312,7 +4451,10 @@ begin
   )
   select p.id, p.request, p.job_id, p.root_id, p.type, p.position, p.attempt, p_workers[p.request], p.heartbeat_interval_ms,
     v_now::timestamptz, v_now + 3 * p.heartbeat_interval_ms * interval '1 millisecond', p.priority, p.place,
-    p.has_rest, null::integer[], p.payloads, p.ready_at::timestamptz
+    p.has_rest, null::integer[], p.payloads, p.ready_at::timestamptz,
+    case when p.attempt > p.max_failures_per_item then
+      jobtree.last_attempts(p.job_id, p.position, p.count, p.attempt, p.max_failures_per_item)
+    end
   from part p
   order by p.n;
 end
@@ -4332,7 +4474,7 @@ create or replace function jobtree.lease_entry(
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz
+  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[]
 )
 language plpgsql volatile
 set enable_seqscan = off
@@ -4357,7 +4499,7 @@ begin
   if not v_is_shortened then
     delete from jobtree.queue_entry q where q.ctid = p_tid returning * into v_entry;
   end if;
-  select j.root_id, j.heartbeat_interval_ms, j.cancelled_at, p.started_at into v_job
+  select j.root_id, j.heartbeat_interval_ms, j.max_failures_per_item, j.cancelled_at, p.started_at into v_job
   from jobtree.job j
   join jobtree.job_progress p on p.job_id = j.id
   where j.id = v_entry.job_id
@@ -4398,6 +4540,9 @@ begin
   has_rest := p_from + p_count < v_entry.count;
   -- One that is due and not promoted is ready since its time.
   ready_at := coalesce(v_entry.run_at, v_entry.ready_at);
+  if attempt > v_job.max_failures_per_item then
+    last_numbers := jobtree.last_attempts(job_id, first_position, p_count, attempt, v_job.max_failures_per_item);
+  end if;
   insert into jobtree.lease (
     id, job_id, claim_id, position, claimed_at, heartbeat_at, deadline_at, attempt, count, priority, open, worker, keyed
   )
@@ -4435,7 +4580,8 @@ $$;
 -- locks      the imports, skipping those that somebody else has
 create or replace function jobtree.lease_imports(p_limit integer, p_lease_ms integer, p_in_store boolean)
 returns table (
-  job_id uuid, lease_id uuid, upload_id uuid, options jsonb, size bigint, attempts integer, "position" bigint, line bigint, columns jsonb
+  job_id uuid, lease_id uuid, upload_id uuid, options jsonb, size bigint, attempts integer, "position" bigint, line bigint, columns jsonb,
+  type text
 )
 language plpgsql volatile
 set enable_seqscan = off
@@ -4460,7 +4606,8 @@ begin
   set lease_id = gen_random_uuid(), leased_until = v_now + p_lease_ms * interval '1 millisecond', attempts = f.attempts + 1,
     started_at = coalesce(f.started_at, v_now)
   where f.job_id = any (array(select r.job_id from free r))
-  returning f.job_id, f.lease_id, f.upload_id, f.options, f.size, f.attempts, f.position, f.line, f.columns;
+  returning f.job_id, f.lease_id, f.upload_id, f.options, f.size, f.attempts, f.position, f.line, f.columns,
+    (select j.type from jobtree.job j where j.id = f.job_id);
 end
 $$;
 
@@ -4622,7 +4769,7 @@ begin
       select i.payload from jobtree.job_item i where i.job_id = r.job_id and i.position = r.position offset 0
     ) i
     cross join lateral jobtree.feed_keys(c.feed, i.payload, r.report -> 'result') k(value)
-    where r.report ->> 'failure' is null
+    where r.report ->> 'failure' is null and r.report ->> 'snoozeMs' is null
   )
   select array_agg(f.lease_id) as lease_ids, array_agg(f.key) as keys,
     array(
@@ -4760,6 +4907,7 @@ $$;
 -- p_seal     whether it will be sealed in the same transaction
 -- locks      the job's row: shared, so that adders run side by side while seal_job and cancel_job wait for them;
 --            exclusively where it will be sealed, because two that held it shared would then wait for each other
+-- returns    the job
 -- errors     JT001 no such job, JT003 the job is sealed (or cancelled)
 create or replace function jobtree.lock_open_job(p_job_id uuid, p_seal boolean)
 returns jobtree.job
@@ -5383,6 +5531,63 @@ begin
 end
 $$;
 
+-- Keeps what workers note of items that they have: a note, in place of an earlier one, and a log, of which the last fifty lines of all
+-- attempts are kept. Repeating it changes nothing. The commit does not wait for the disk.
+--
+-- p_lease_ids, p_numbers   assignments, each once; those that are not open, or whose job is cancelled, do not count
+-- p_notes    the notes: null for that which is there, an empty one for none
+-- p_logs     JSON arrays of {at, text}, all lines of this attempt; null for those that are there
+-- returns    how many assignments counted
+-- locks      the leases in the order of their ids, for key share: waits for who reports on them or deletes the tree; then item_note
+--            rows in the order of their keys
+create or replace function jobtree.note_items(p_lease_ids uuid[], p_numbers integer[], p_notes text[], p_logs jsonb[])
+returns integer
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_count integer;
+begin
+  perform set_config('synchronous_commit', 'off', true);
+  perform from jobtree.lease l where l.id = any (p_lease_ids) order by l.id for key share;
+
+  insert into jobtree.item_note as n (job_id, position, noted_at, note, log)
+  select h.job_id, h.position, clock_timestamp(), h.note, coalesce(h.log, '[]')
+  from (
+    select l.job_id, l.position + u.number - 1 as position, u.note, (
+        select jsonb_agg(e.value || jsonb_build_object('attempt', l.attempt) order by e.n)
+        from jsonb_array_elements(u.log) with ordinality e(value, n)
+      ) as log
+    from unnest(p_lease_ids, p_numbers, p_notes, p_logs) u(lease_id, number, note, log)
+    join jobtree.lease l on l.id = u.lease_id
+    join jobtree.job j on j.id = l.job_id
+    where case when u.number > 0 then get_bit(l.open, u.number - 1) = 1 end and j.cancelled_at is null
+  ) h
+  order by h.job_id, h.position
+  on conflict on constraint item_note_pkey do update
+  set noted_at = excluded.noted_at, note = coalesce(excluded.note, n.note), log = (
+    select coalesce(jsonb_agg(k.value order by k.n), '[]')
+    from (
+      select a.value, a.n
+      from (
+        select e.value, e.n from jsonb_array_elements(n.log) with ordinality e(value, n)
+        where excluded.log = '[]' or e.value -> 'attempt' <> excluded.log #> '{0,attempt}'
+        union all
+        select e.value, 1000 + e.n from jsonb_array_elements(excluded.log) with ordinality e(value, n)
+      ) a
+      order by a.n desc
+      limit 50
+    ) k
+  );
+  get diagnostics v_count = row_count;
+  return v_count;
+end
+$$;
+
 -- Notes how far the objects of a removed upload are deleted. A part that somebody was storing meanwhile may come after that, and where its server
 -- died no row names it: so the store counts as empty once it is so when p_settle_ms have passed. Then prune_uploads deletes the rows.
 --
@@ -5432,6 +5637,7 @@ $$;
 --
 -- p_workers  JSON array of {name, version, types, concurrency, connectedMs}, each name once; the last is for how long it has been connected
 -- The commit does not wait for the disk.
+-- locks      the rows of the server; of others, those that are over: skips those that are locked
 create or replace function jobtree.note_workers(p_server_id uuid, p_workers json)
 returns void
 language plpgsql volatile
@@ -5458,12 +5664,12 @@ $$;
 --
 -- p_ns, p_lease_ids, p_numbers, p_reports   as report_each has them
 -- p_held     the leases that this transaction has locked for it
--- returns    of each its index, assignment, report, whether it is a failure and whether its job feeds children; message is null
+-- returns    of each its index, assignment, report, kind (RESULT, FAILURE, SNOOZE) and whether its job feeds children; message is null
 --            if nothing is wrong
 create or replace function jobtree.open_reports(
   p_ns integer[], p_lease_ids uuid[], p_numbers integer[], p_reports json[], p_held uuid[]
 )
-returns table (n integer, lease_id uuid, number integer, report json, is_failure boolean, feeds_children boolean, field text, message text)
+returns table (n integer, lease_id uuid, number integer, report json, kind text, feeds_children boolean, field text, message text)
 language plpgsql stable
 set enable_seqscan = off
 set enable_hashjoin = off
@@ -5473,9 +5679,13 @@ as $$
 #variable_conflict use_column
 begin
   return query
-    select o.n, o.lease_id, o.number, o.report, o.report ->> 'failure' is not null, o.feeds_children, p.field, p.message
+    select o.n, o.lease_id, o.number, o.report, o.kind, o.feeds_children, p.field, p.message
     from (
-      select u.*, l.job_id, l.position + u.number - 1 as position, j.feeds_children,
+      select u.*, case
+          when u.report ->> 'failure' is not null then 'FAILURE'
+          when u.report ->> 'snoozeMs' is not null then 'SNOOZE'
+          else 'RESULT'
+        end as kind, l.job_id, l.position + u.number - 1 as position, j.feeds_children,
         row_number() over (partition by u.lease_id, u.number order by u.n) as nth
       from unnest(p_ns, p_lease_ids, p_numbers, p_reports) u(n, lease_id, number, report)
       join jobtree.lease l on l.id = u.lease_id
@@ -5489,7 +5699,7 @@ begin
       select f.*
       from jobtree.job_item i
       cross join lateral jobtree.feed_problem(o.job_id, i.payload, o.report) f
-      where i.job_id = o.job_id and i.position = o.position and o.report ->> 'failure' is null
+      where i.job_id = o.job_id and i.position = o.position and o.kind = 'RESULT'
         and (o.feeds_children or o.report ->> 'newItems' is not null)
         and not exists (select from jobtree.report_problem(o.report::jsonb))
       limit 1
@@ -5516,6 +5726,7 @@ $$;
 -- The operation that a filter describes, as it begins.
 --
 -- p_kind, p_filter, p_payload   as start_operation has them
+-- returns    a row that is not in the table yet
 -- errors     those of start_operation
 create or replace function jobtree.operation_of(p_kind text, p_filter jsonb, p_payload json default null)
 returns jobtree.operation
@@ -5803,8 +6014,11 @@ begin
 end
 $$;
 
--- Removes entries of the audit that are older than so many seconds, at least a day, up to p_limit rows; returns how many. Skips those
+-- Removes entries of the audit that are older than so many seconds, at least a day, up to p_limit rows. Skips those
 -- that another server is just removing.
+--
+-- returns    how many
+-- locks      old entries: skips those that are locked
 create or replace function jobtree.prune_audit(p_keep_seconds bigint, p_limit integer default 1000)
 returns integer
 language plpgsql volatile
@@ -5833,6 +6047,7 @@ $$;
 -- Removes deliveries that are settled and older than 30 days, up to p_limit.
 --
 -- returns    how many
+-- locks      old deliveries: skips those that are locked
 create or replace function jobtree.prune_deliveries(p_limit integer default 1000)
 returns integer
 language sql volatile
@@ -5852,7 +6067,10 @@ as $$
   select count(*)::integer from gone
 $$;
 
--- Removes figures that are older than two days, up to p_limit rows; returns how many.
+-- Removes figures that are older than two days, up to p_limit rows.
+--
+-- returns    how many
+-- locks      old figures: skips those that are locked
 create or replace function jobtree.prune_figures(p_limit integer default 5000)
 returns integer
 language plpgsql volatile
@@ -5921,7 +6139,9 @@ begin
   );
   get diagnostics v_objects = row_count;
   if v_chunks < p_limit and v_objects < v_object_limit then
-    delete from jobtree.upload u where u.id = v_id;
+    with gone as (delete from jobtree.upload u where u.id = v_id returning u.tenant, u.size)
+    insert into jobtree.stored_delta (tenant, items, bytes)
+    select coalesce(g.tenant, ''), 0, -g.size from gone g where g.size > 0;
   end if;
   return true;
 end
@@ -6326,6 +6546,8 @@ end
 $$;
 
 -- How many items of new trees are ready, by type; null for none.
+--
+-- returns    a JSON object
 create or replace function jobtree.ready_items(p_root_ids uuid[])
 returns jsonb
 language sql stable
@@ -6670,7 +6892,7 @@ begin
         from jobtree.job j
         cross join lateral (select p.outcome from jobtree.job_progress p where p.job_id = j.id order by p.version desc limit 1) p
         where j.root_id = p_root_id and j.id not in (select o.id from opened o)
-      ) end, k.completions, clock_timestamp(), null, false
+      ) end, k.completions, clock_timestamp(), null, false, k.bytes
     )::jobtree.job_progress)
   into v_rows
   from known k;
@@ -6691,7 +6913,7 @@ create or replace function jobtree.repeat_claim(p_claim_id uuid, p_worker text)
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz
+  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[]
 )
 language plpgsql volatile
 set enable_seqscan = off
@@ -6723,16 +6945,19 @@ begin
     update jobtree.lease l
     set heartbeat_at = v_now, deadline_at = v_now + 3 * j.heartbeat_interval_ms * interval '1 millisecond', deadlines = null
     from (
-      select o.id, j.root_id, j.type, j.heartbeat_interval_ms from jobtree.lease o
+      select o.id, j.root_id, j.type, j.heartbeat_interval_ms, j.max_failures_per_item from jobtree.lease o
       cross join lateral (select j.* from jobtree.job j where j.id = o.job_id and j.cancelled_at is null offset 0) j
       where o.id = any (v_ids) and o.open <> B'0'::bit(128)
       offset 0
     ) j
     where l.id = j.id
-    returning l.*, j.root_id, j.type, j.heartbeat_interval_ms
+    returning l.*, j.root_id, j.type, j.heartbeat_interval_ms, j.max_failures_per_item
   )
   select k.id, 1, k.job_id, k.root_id, k.type, k.position, k.attempt, k.worker, k.heartbeat_interval_ms,
-    k.claimed_at::timestamptz, k.deadline_at::timestamptz, k.priority, null::bigint, false, i.numbers, i.payloads, null::timestamptz
+    k.claimed_at::timestamptz, k.deadline_at::timestamptz, k.priority, null::bigint, false, i.numbers, i.payloads, null::timestamptz,
+    case when k.attempt > k.max_failures_per_item then
+      jobtree.last_attempts(k.job_id, k.position, k.count, k.attempt, k.max_failures_per_item)
+    end
   from kept k
   cross join lateral (
     select array_agg(i.number order by i.number) as numbers, string_agg(i.payload::text, E'\x1e' order by i.number) as payloads
@@ -6815,7 +7040,12 @@ begin
     delete from jobtree.outcome o using gone g where o.job_id = g.job_id and o.position = g.position
   ), corrected as (
     update jobtree.job_item i set payload = p_payload, payload_bytes = octet_length(p_payload::text)
-    from gone g where p_payload is not null and i.job_id = g.job_id and i.position = g.position
+    from gone g join jobtree.job_item b on b.job_id = g.job_id and b.position = g.position
+    where p_payload is not null and i.job_id = g.job_id and i.position = g.position
+    returning i.job_id, i.payload_bytes - b.payload_bytes as bytes
+  ), resized as (
+    insert into jobtree.progress_delta (root_id, job_id, bytes)
+    select p_root_id, c.job_id, sum(c.bytes) from corrected c group by c.job_id
   ), counted as (
     select g.*, coalesce(i.priority, g.priority) as item_priority, i.serialize_key is not null as keyed, coalesce((
         select max(f.attempt) from jobtree.failure f where f.job_id = g.job_id and f.position = g.position
@@ -6870,7 +7100,7 @@ $$;
 -- p_ns … p_reports   as report_each has them
 -- p_held     the leases that were locked for it
 -- p_counted  the indexes of the reports that counted
--- p_retries  when the items of counted failures are due again: {index: instant, or null}
+-- p_retries  when the items of counted failures and snoozes are due again: {index: instant, or null}
 -- p_problem_ns, p_fields, p_messages   what is wrong with reports
 -- returns    as report_outcomes has it
 create or replace function jobtree.report_answers(
@@ -6896,7 +7126,7 @@ begin
         case
           when p.n is not null then 'INVALID'
           when l.id is not null and u.lease_id <> all (p_held) then 'BUSY'
-          when o.lease_id = u.lease_id and not o.failed and u.report ->> 'failure' is null
+          when o.lease_id = u.lease_id and not o.failed and u.report ->> 'failure' is null and u.report ->> 'snoozeMs' is null
             and o.result::jsonb = coalesce(u.report -> 'result', 'null')::jsonb then 'DUPLICATE'
           when f.lease_id is not null then 'DUPLICATE'
           else 'STALE'
@@ -6924,7 +7154,7 @@ $$;
 -- Takes outcomes of attempts one by one, whatever they are: the slow half of reporting.
 --
 -- p_ns, p_lease_ids, p_numbers, p_reports
---            an index for the answer, the assignment, and {result, newItems?} or {failure: {code, message, permanent?}}; of two for
+--            an index for the answer, the assignment, and {result, newItems?}, {failure: {code, message, permanent?, retryAfterMs?}} or {snoozeMs}; of two for
 --            one assignment the first is judged first
 -- p_wait     whether to wait for what another transaction has locked, or to answer BUSY; then nothing of that report has happened
 -- returns    as report_outcomes has it, with figures as report_results has them
@@ -6950,7 +7180,7 @@ declare
   v_figures json[];
   v_retries jsonb;
   v_left integer[];
-  v_failed_ns integer[];
+  v_due_ns integer[];
   v_done record;
   v_keys text[];
 begin
@@ -6963,14 +7193,18 @@ begin
     array_agg(o.n) filter (where o.message is not null) as problem_ns,
     array_agg(o.field) filter (where o.message is not null) as fields,
     array_agg(o.message) filter (where o.message is not null) as messages,
-    array_agg(o.lease_id) filter (where o.message is null and o.is_failure) as failed_leases,
-    array_agg(o.number) filter (where o.message is null and o.is_failure) as failed_numbers,
-    array_agg(o.report -> 'failure') filter (where o.message is null and o.is_failure) as failures,
-    array_agg(o.n) filter (where o.message is null and o.is_failure) as failed_ns,
-    array_agg(o.lease_id order by o.n) filter (where o.message is null and not o.is_failure) as leases,
-    array_agg(o.number order by o.n) filter (where o.message is null and not o.is_failure) as numbers,
-    json_agg(o.report -> 'result' order by o.n) filter (where o.message is null and not o.is_failure) as results,
-    array_agg(o.report -> 'newItems' order by o.n) filter (where o.message is null and not o.is_failure and o.feeds_children) as new_items
+    array_agg(o.lease_id) filter (where o.kind = 'FAILURE' and o.message is null) as failed_leases,
+    array_agg(o.number) filter (where o.kind = 'FAILURE' and o.message is null) as failed_numbers,
+    array_agg(o.report -> 'failure') filter (where o.kind = 'FAILURE' and o.message is null) as failures,
+    array_agg(o.n) filter (where o.kind = 'FAILURE' and o.message is null) as failed_ns,
+    array_agg(o.lease_id) filter (where o.kind = 'SNOOZE' and o.message is null) as snoozed_leases,
+    array_agg(o.number) filter (where o.kind = 'SNOOZE' and o.message is null) as snoozed_numbers,
+    array_agg((o.report ->> 'snoozeMs')::double precision::bigint) filter (where o.kind = 'SNOOZE' and o.message is null) as delays,
+    array_agg(o.n) filter (where o.kind = 'SNOOZE' and o.message is null) as snoozed_ns,
+    array_agg(o.lease_id order by o.n) filter (where o.kind = 'RESULT' and o.message is null) as leases,
+    array_agg(o.number order by o.n) filter (where o.kind = 'RESULT' and o.message is null) as numbers,
+    json_agg(o.report -> 'result' order by o.n) filter (where o.kind = 'RESULT' and o.message is null) as results,
+    array_agg(o.report -> 'newItems' order by o.n) filter (where o.kind = 'RESULT' and o.message is null and o.feeds_children) as new_items
   into v_open
   from jobtree.open_reports(p_ns, p_lease_ids, p_numbers, p_reports, v_held) o;
 
@@ -6991,14 +7225,17 @@ begin
     v_roots := v_roots || v_done.root_ids;
     v_figures := v_figures || v_done.figures;
     v_ready := jobtree.add_up(v_ready, v_done.ready);
-    v_failed_ns := v_open.failed_ns;
-    select jsonb_object_agg(v_failed_ns[r.n], r.retry_at) into v_retries from unnest(v_done.accepted, v_done.retries) r(n, retry_at);
-    if cardinality(v_done.accepted) < cardinality(v_failed_ns) then
-      -- Their job was cancelled just now.
-      v_open.ns := array(
-        select n from unnest(v_open.ns) n where n <> all (v_failed_ns) or v_retries ? n::text
-      );
-    end if;
+    select jsonb_object_agg(v_open.failed_ns[r.n], r.retry_at) into v_retries from unnest(v_done.accepted, v_done.retries) r(n, retry_at);
+  end if;
+  if v_open.snoozed_leases is not null then
+    select coalesce(v_retries, '{}') || coalesce(jsonb_object_agg(v_open.snoozed_ns[s.n], s.due_at), '{}') into v_retries
+    from jobtree.snooze_attempts(v_open.snoozed_leases, v_open.snoozed_numbers, v_open.delays) c
+    cross join lateral unnest(c.accepted, c.due_at) s(n, due_at);
+  end if;
+  -- The job of the others was cancelled just now.
+  v_due_ns := v_open.failed_ns || v_open.snoozed_ns;
+  if v_due_ns is not null then
+    v_open.ns := array(select n from unnest(v_open.ns) n where n <> all (v_due_ns) or v_retries ? n::text);
   end if;
   if v_keys is not null then
     perform jobtree.drop_keys(v_keys);
@@ -7012,19 +7249,21 @@ begin
 end
 $$;
 
--- Takes the outcomes of attempts: a result, or a failure. Each is judged alone:
+-- Takes the outcomes of attempts: a result, a failure, or a snooze, which gives the item back until later at no cost of an attempt.
+-- Each is judged alone:
 --   ACCEPTED   it counts, and is durable once this commits
 --   DUPLICATE  this assignment has reported the same before: a retried call, nothing changes
 --   STALE      the assignment is lost, released or cancelled, or ended otherwise: nothing changes
 --   INVALID    what it says can't be taken (report_problem, feed_problem): nothing changes, and the assignment is kept
+-- A snooze leaves nothing that would tell a repeated one: that is STALE.
 -- An assignment past its deadline that nobody took back still counts: expiry permits taking back, it does not revoke.
 --
--- p_reports  JSON array of {assignmentId, result} or {assignmentId, failure: {code, message, permanent?}}, and with a
---            result newItems?: [{type, payload, dedupeKey?, priority?, runAt?, serializeKey?}] for fed children. Of two reports for
+-- p_reports  JSON array of {assignmentId, result}, {assignmentId, failure: {code, message, permanent?, retryAfterMs?}} or
+--            {assignmentId, snoozeMs}, and with a result newItems?: [{type, payload, dedupeKey?, priority?, runAt?, serializeKey?}] for fed children. Of two reports for
 --            one assignment the first is judged first.
 -- returns    one row: the roots of the trees that changed, the types that may have got ready items and how many, and the answers, a
---            list of {index, status, retryAt, field, message}: index counts from 0, retryAt is when a failed item is due again, and
---            the same for a DUPLICATE of the failure. A report that is not in it is ACCEPTED, with nothing more to say; null if
+--            list of {index, status, retryAt, field, message}: index counts from 0, retryAt is when a failed or snoozed item is due again,
+--            and the same for a DUPLICATE of the failure. A report that is not in it is ACCEPTED, with nothing more to say; null if
 --            that holds for all.
 -- errors     JT002 not a list, an entry without assignmentId; 22P02 an assignmentId that is no id
 -- locks      leases in the order of their ids, then fed children's job rows, shared: waits for whoever has them
@@ -7055,7 +7294,7 @@ begin
 end
 $$;
 
--- What is wrong with a report, whatever its job: a key that is not known, a failure without its code or message, new items
+-- What is wrong with a report, whatever its job: a key that is not known, a failure without its code or message, a time out of bounds, new items
 -- that are none.
 --
 -- p_report   as report_outcomes has it
@@ -7067,20 +7306,23 @@ as $$
   select p.field, p.field || ' ' || p.message || '.'
   from (
     select i.field, i.message
-    from jobtree.input_problem(p_report, '{assignmentId,result,failure,newItems}') i
+    from jobtree.input_problem(p_report, '{assignmentId,result,failure,snoozeMs,newItems}') i
     union all
     select 'result', 'is nested more than 256 levels deep' where jobtree.is_too_deep((p_report -> 'result')::text)
     union all
-    select 'failure', 'must stand alone: a report has a result (null is one) or a failure'
-    where (p_report ->> 'failure' is not null) = (p_report ? 'result')
-      or p_report ->> 'failure' is not null and p_report ->> 'newItems' is not null
+    select 'failure', 'must stand alone: a report has a result (null is one), a failure or snoozeMs'
+    where (p_report ->> 'failure' is not null)::integer + (p_report ->> 'snoozeMs' is not null)::integer + (p_report ? 'result')::integer <> 1
+      or not p_report ? 'result' and p_report ->> 'newItems' is not null
     union all
     select 'failure' || coalesce('.' || nullif(i.field, ''), ''), i.message
-    from jobtree.input_problem(p_report -> 'failure', '{code,message,permanent}') i
+    from jobtree.input_problem(p_report -> 'failure', '{code,message,permanent,retryAfterMs}') i
     where p_report ->> 'failure' is not null
     union all
     select 'failure', 'must have a code and a message'
     where p_report ->> 'failure' is not null and (p_report #>> '{failure,code}' is null or p_report #>> '{failure,message}' is null)
+    union all
+    select 'failure.retryAfterMs', 'must not stand beside permanent: the item is not tried again'
+    where (p_report #> '{failure,permanent}') = 'true' and p_report #>> '{failure,retryAfterMs}' is not null
     union all
     select format('newItems[%s]', e.n - 1) || coalesce('.' || nullif(i.field, ''), ''), i.message
     from jsonb_array_elements(case jsonb_typeof(p_report -> 'newItems') when 'array' then p_report -> 'newItems' end)
@@ -7110,7 +7352,7 @@ $$;
 -- p_lease_ids, p_numbers, p_results
 --            assignments that succeeded, and a JSON array of their results
 -- p_failed_lease_ids, p_failed_numbers, p_failures
---            assignments that failed, and a JSON array of their failures: {code, message, permanent}. No assignment is named twice in
+--            assignments that failed, and a JSON array of their failures: {code, message, permanent, retryAfterMs?}. No assignment is named twice in
 --            these two lists
 -- p_others   a JSON array of all other reports, as report_outcomes has it
 -- p_wait     whether to wait for what another transaction has locked, or to answer BUSY; then nothing of that report has happened
@@ -7304,6 +7546,7 @@ $$;
 --
 -- p_job_id  the root of the tree
 -- returns   the time up to which tokens are revoked
+-- locks     the row of the tree; old rows: skips those that are locked
 -- errors    JT001 no such job; JT002 it is not a root
 create or replace function jobtree.revoke_watch_tokens(p_job_id uuid)
 returns timestamptz
@@ -7605,6 +7848,7 @@ $$;
 -- Says that a job gets no more items. Sealing a sealed job does nothing.
 --
 -- locks      the job's row, exclusively: waits for add_items in flight
+-- returns    the root of the job's tree
 -- errors     JT001 no such job, JT004 the job is fed by its parent, whose completion seals it
 create or replace function jobtree.seal_job(p_job_id uuid)
 returns uuid
@@ -7898,6 +8142,53 @@ begin
 end
 $$;
 
+-- Gives items back that are to be tried later: each is scheduled, and its next attempt has the number of this one. It is no failure,
+-- and nothing is kept of it but the lease.
+--
+-- p_lease_ids, p_numbers   assignments whose leases this transaction has locked, each once
+-- p_delays   how long each waits, in milliseconds
+-- returns    which of them counted, from 1 on, and when each of these is due; those that are not open, or whose job is cancelled, do not count
+-- locks      none new
+create or replace function jobtree.snooze_attempts(p_lease_ids uuid[], p_numbers integer[], p_delays bigint[])
+returns table (accepted integer[], due_at timestamptz[])
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_given record;
+begin
+  if p_lease_ids is null then
+    return;
+  end if;
+
+  with given as materialized (
+    select u.n::integer as n, l.id as lease_id, u.number, l.job_id, l.position + u.number - 1 as position, l.attempt, l.priority,
+      v_now + u.delay * interval '1 millisecond' as due_at
+    from unnest(p_lease_ids, p_numbers, p_delays) with ordinality u(lease_id, number, delay, n)
+    join jobtree.lease l on l.id = u.lease_id
+    join jobtree.job j on j.id = l.job_id
+    where case when u.number > 0 then get_bit(l.open, u.number - 1) = 1 end and j.cancelled_at is null
+  ), closed as (
+    update jobtree.lease l
+    set open = l.open # g.bits, deadline_at = case when l.open <> g.bits then l.deadline_at end
+    from (select g.lease_id, bit_or(jobtree.bit_at(g.number)) as bits from given g group by g.lease_id) g
+    where l.id = g.lease_id
+  )
+  select array_agg(g.n) as ns, array_agg(g.job_id) as job_ids, array_agg(g.position) as positions, array_agg(g.attempt) as attempts,
+    array_agg(g.priority) as priorities, array_agg(g.due_at) as due
+  into v_given
+  from given g;
+
+  perform jobtree.requeue(v_given.job_ids, v_given.positions, v_given.attempts, v_given.priorities, v_given.due, true);
+  return query select v_given.ns, v_given.due;
+end
+$$;
+
 -- Begins to replay or discard dead letters, or to cancel pending items: those that meet all that the filter says. run_operation does
 -- it, in batches, called by any server until it is finished. What is added, or fails, later is left.
 --
@@ -8141,6 +8432,14 @@ as $$
   select case when strpos(p_name, '//') between 2 and 41 then coalesce(substring(p_name from '^[a-z0-9-]{1,40}//'), '') else '' end
 $$;
 
+-- The tenant that a name belongs to; an empty text for a name of no tenant.
+create or replace function jobtree.tenant_of(p_name text)
+returns text
+language sql immutable parallel safe
+as $$
+  select rtrim(jobtree.tenant_beginning(p_name), '/')
+$$;
+
 -- Has items that were fed belong to the traces of the items that fed them.
 --
 -- p_job_ids, p_positions   the items that fed, as feed_children has them
@@ -8335,6 +8634,7 @@ declare
   v_job record;
   v_state text;
   v_item record;
+  v_bytes integer;
 begin
   if strpos(p_changes::text, '\u') > 0 then
     perform jobtree.check_text(p_changes);
@@ -8369,6 +8669,11 @@ begin
     end if;
   end loop;
 
+  if v_changes ? 'payload' then
+    select octet_length((p_changes -> 'payload')::text) - i.payload_bytes into v_bytes from jobtree.job_item i
+    where i.job_id = p_job_id and i.position = p_position;
+    insert into jobtree.progress_delta (root_id, job_id, bytes) values (v_job.root_id, p_job_id, v_bytes);
+  end if;
   update jobtree.job_item i
   set payload = case when v_changes ? 'payload' then p_changes -> 'payload' else i.payload end,
     payload_bytes = case when v_changes ? 'payload' then octet_length((p_changes -> 'payload')::text) else i.payload_bytes end,
@@ -8435,6 +8740,7 @@ $$;
 -- up: look again.
 --
 -- returns    false if the time was over first
+-- locks      the queue entry
 create or replace function jobtree.wait_for_entry(p_tid tid, p_until timestamptz)
 returns boolean
 language plpgsql volatile
@@ -8473,6 +8779,7 @@ $$;
 --
 -- p_types    only these; null for all, by name
 -- p_after    only types whose names come after this one
+-- returns    their names
 create or replace function jobtree.worked_types(p_types text[] default null, p_after text default null)
 returns setof text
 language sql stable

@@ -12,7 +12,7 @@ import { CommandError } from '../command-error.ts';
 import { openDatabase } from '../database.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { withQueries } from '../queries.ts';
-import { table } from '../table.ts';
+import { Table } from '../table.ts';
 
 interface Options {
   readonly json?: true;
@@ -28,6 +28,8 @@ export interface CreateOptions extends Options {
   readonly costPerSecond?: number;
   readonly connections?: number;
   readonly subscriptions?: number;
+  readonly storedItems?: number;
+  readonly storedBytes?: number;
 }
 
 const maker = 'the command line';
@@ -91,7 +93,8 @@ export async function listApiKeys(options: Options): Promise<number> {
           : `${isOver ? 'over since' : 'until'} ${expiresAt.toISOString()}`,
     ],
   );
-  process.stdout.write(table([['KEY', 'NAME', 'TENANT', 'ROLES', 'SCOPE', 'LAST USED', 'STATE'], ...rows]));
+  const titles = ['KEY', 'NAME', 'TENANT', 'ROLES', 'SCOPE', 'LAST USED', 'STATE'];
+  new Table(titles.map((title) => ({ title }))).print(rows);
   return exitCodes.success;
 }
 
@@ -125,7 +128,8 @@ function withAudit<T>(
 /** The database of the settings, brought up to this version if it is not. */
 async function withDatabase<T>(use: (database: Queries) => Promise<T>): Promise<T> {
   const config = readConfig(process.env);
-  const used = await openDatabase(config);
+  // In a wrong folder it would make a database, and a key that no server knows.
+  const used = await openDatabase(config, { create: false });
   try {
     await migrate({ connectionString: config.directDatabaseUrl ?? used.url, onApply: () => {} });
     return await withQueries(config, used.url, use);

@@ -3,7 +3,7 @@ import type { AuditEntry } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { print } from '../output.ts';
-import { table } from '../table.ts';
+import { Table } from '../table.ts';
 
 export interface AuditOptions extends ApiOptions {
   readonly actor?: string;
@@ -13,7 +13,14 @@ export interface AuditOptions extends ApiOptions {
   readonly limit: number;
 }
 
-const header = ['AT', 'OUTCOME', 'ACTION', 'SUBJECTS', 'ACTOR', 'ADDRESS'];
+const columns = [
+  { title: 'AT' },
+  { title: 'OUTCOME' },
+  { title: 'ACTION' },
+  { title: 'SUBJECTS' },
+  { title: 'ACTOR' },
+  { title: 'ADDRESS' },
+] as const;
 
 export async function listAudit(options: AuditOptions): Promise<number> {
   const { actor, action, subject, since, json } = options;
@@ -32,7 +39,7 @@ export async function listAudit(options: AuditOptions): Promise<number> {
     }
   });
   if (json) for (const entry of entries) print(`${JSON.stringify(entry)}\n`);
-  else print(table([header, ...entries.map(toCells)]));
+  else new Table(columns).print(entries.map(toCells));
   return exitCodes.success;
 }
 

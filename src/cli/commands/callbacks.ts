@@ -1,9 +1,11 @@
 /** `jobtree callbacks`: what is or was sent to endpoints. `jobtree callback`: the endpoints, and single deliveries. */
 import type { CallbackDelivery } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
+import { colourOf } from '../colours.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { counted } from '../figures.ts';
 import { print } from '../output.ts';
+import { type Cell, Table } from '../table.ts';
 
 export interface DeliveriesOptions extends ApiOptions {
   readonly endpoint?: string;
@@ -19,13 +21,14 @@ export async function listDeliveries(options: DeliveriesOptions): Promise<number
     rootId,
     status: status?.toUpperCase() as CallbackDelivery['status'] | undefined,
   };
+  const table = new Table(columns);
   await withClient(options, async ({ callbacks }) => {
     let left = options.limit;
     let after: string | undefined;
     do {
       const page = await callbacks.deliveries({ first: Math.min(left, 1_000), after, filter });
-      if (!json && after === undefined) print(line('DELIVERY', 'CREATED', 'STATUS', 'ENDPOINT', 'MESSAGE'));
-      for (const delivery of page.nodes) print(json ? `${JSON.stringify(delivery)}\n` : toLine(delivery));
+      if (json) for (const delivery of page.nodes) print(`${JSON.stringify(delivery)}\n`);
+      else table.print(page.nodes.map(toCells));
       left -= page.nodes.length;
       after = page.hasNextPage && left > 0 ? (page.endCursor ?? undefined) : undefined;
     } while (after !== undefined);
@@ -75,12 +78,18 @@ function answer({ json }: ApiOptions, value: unknown, text: string): number {
   return exitCodes.success;
 }
 
-function toLine({ id, createdAt, status, endpoint, messageId }: CallbackDelivery): string {
-  return line(id, createdAt.slice(0, 16).replace('T', ' '), status.toLowerCase(), endpoint, messageId);
-}
+const columns = [
+  { title: 'DELIVERY' },
+  { title: 'CREATED' },
+  { title: 'STATUS' },
+  { title: 'ENDPOINT', cut: 'middle' },
+  { title: 'MESSAGE' },
+] as const;
 
-function line(id: string, created: string, status: string, endpoint: string, message: string): string {
-  return `${id.padEnd(53)}  ${created.padEnd(16)}  ${status.padEnd(9)}  ${endpoint.padEnd(16)}  ${message}\n`;
+function toCells({ id, createdAt, status, endpoint, messageId }: CallbackDelivery): Cell[] {
+  const word = status.toLowerCase();
+  const created = createdAt.slice(0, 16).replace('T', ' ');
+  return [id, created, { text: word, colour: colourOf(word) }, endpoint, messageId];
 }
 
 function describe(delivery: CallbackDelivery): string {

@@ -22,10 +22,10 @@ async function followToTheEnd(client: Client, jobId: string): Promise<JobProgres
   const display = createProgressDisplay(process.stderr, 1_000);
   let { progress } = await client.job(jobId);
   try {
-    if (progress.status !== 'COMPLETED') {
+    if (progress.completedAt == null) {
       for await (progress of client.watchJob(jobId)) {
         const { itemProgress, itemCount } = progress;
-        if (progress.status === 'COMPLETED') break;
+        if (progress.completedAt != null) break;
         display.show('job', {
           label: '',
           share: itemProgress / Math.max(1, itemCount),

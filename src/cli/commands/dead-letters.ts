@@ -4,6 +4,7 @@ import { type ApiOptions, withClient } from '../api-options.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { count, counted } from '../figures.ts';
 import { oneLine, print } from '../output.ts';
+import { type Cell, Table } from '../table.ts';
 
 export interface DeadLettersOptions extends ApiOptions {
   readonly type?: readonly string[];
@@ -24,8 +25,8 @@ export async function listDeadLetters(
       return;
     }
     const groups = await readGroups(client, options);
-    if (!options.json) print(line('GROUP', 'COUNT', 'LAST', 'TYPE', 'CODE AND MESSAGE'));
-    for (const group of groups) print(options.json ? `${JSON.stringify(group)}\n` : toLine(group));
+    if (options.json) for (const group of groups) print(`${JSON.stringify(group)}\n`);
+    else new Table(columns).print(groups.map(toCells));
   });
   return exitCodes.success;
 }
@@ -38,14 +39,18 @@ async function readGroups(client: Client, { type: types, since, limit: first }: 
   return entries.map(({ count, group }): Group => ({ ...group, count }));
 }
 
-function toLine({ id, type, code, pattern, count: size, lastAt, note }: Group): string {
-  const remark = note == null ? '' : `  (${oneLine(note)})`;
-  return line(id, count(size), toMinute(lastAt), oneLine(type), `${code}: ${oneLine(pattern)}${remark}`);
-}
+/** The id comes first and whole: it is what the other commands take. */
+const columns = [
+  { title: 'GROUP' },
+  { title: 'COUNT', align: 'right' },
+  { title: 'LAST' },
+  { title: 'TYPE', cut: 'middle' },
+  { title: 'CODE AND MESSAGE', cut: 'end' },
+] as const;
 
-/** The id comes first and whole: it is what the other commands want. */
-function line(id: string, size: string, last: string, type: string, what: string): string {
-  return `${id.padEnd(52)}  ${size.padStart(7)}  ${last.padEnd(16)}  ${type.padEnd(16)}  ${what}\n`;
+function toCells({ id, type, code, pattern, count: size, lastAt, note }: Group): Cell[] {
+  const remark = note == null ? '' : ` (${note})`;
+  return [id, count(size), toMinute(lastAt), type, `${code}: ${pattern}${remark}`];
 }
 
 function describe(group: DeadLetterGroupWithItems): string {

@@ -4,7 +4,7 @@ import { type Config, readConfig } from '../../config.ts';
 import { type App, createApp } from '../../server/create-app.ts';
 import { createLogger } from '../../server/log.ts';
 import { openDatabase, type UsedDatabase } from '../database.ts';
-import { findAirports, runAirports } from '../demo/airports.ts';
+import { runAirports } from '../demo/airports.ts';
 import type { Outcome } from '../demo/outcome.ts';
 import { runPayroll } from '../demo/payroll.ts';
 import { startWorkerProcess, type WorkerProcess } from '../demo/worker-process.ts';
@@ -60,12 +60,7 @@ async function run(client: Client, signal: AbortSignal): Promise<readonly string
   const payroll = report(await runPayroll(client, signal));
 
   say('\n2. A CSV file, line by line: which big airport is nearest to each airport?\n');
-  const file = findAirports();
-  if (file === undefined) {
-    say('   Left out: its data, the package vega-datasets, is not installed.');
-    return payroll.problems;
-  }
-  const airports = report(await runAirports(client, file, signal));
+  const airports = report(await runAirports(client, signal));
   return [...payroll.problems, ...airports.problems];
 }
 

@@ -1,8 +1,10 @@
 /** `jobtree items`: the items of a job, in their order. */
 import type { Item, ItemStatus } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
+import { colourOf } from '../colours.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { oneLine, print } from '../output.ts';
+import { print } from '../output.ts';
+import { type Cell, Table } from '../table.ts';
 
 export interface ItemsOptions extends ApiOptions {
   readonly status?: Lowercase<ItemStatus>;
@@ -10,24 +12,20 @@ export interface ItemsOptions extends ApiOptions {
 }
 
 const pageSize = 1_000;
-/** Where nobody says how wide the terminal is. */
-const usualWidth = 120;
-const idWidth = 47;
-const statusWidth = 9;
-
 export async function listItems(jobId: string, options: ItemsOptions): Promise<number> {
   const status = options.status?.toUpperCase() as ItemStatus | undefined;
+  const table = new Table(columns);
   await withClient(options, async (client) => {
     let left = options.limit;
     let after: string | undefined;
-    if (!options.json) print(line('ID', 'STATUS', 'FAILURES', 'PAYLOAD'));
     do {
       const page = await client.items(jobId, {
         first: Math.min(left, pageSize),
         after,
         ...(status && { status }),
       });
-      for (const item of page.nodes) print(options.json ? `${JSON.stringify(item)}\n` : toLine(item));
+      if (options.json) for (const item of page.nodes) print(`${JSON.stringify(item)}\n`);
+      else table.print(page.nodes.map(toCells));
       left -= page.nodes.length;
       after = page.hasNextPage && left > 0 ? (page.endCursor ?? undefined) : undefined;
     } while (after !== undefined);
@@ -35,17 +33,26 @@ export async function listItems(jobId: string, options: ItemsOptions): Promise<n
   return exitCodes.success;
 }
 
-/** An item that failed says why; of others the payload shows which it is. */
-function toLine({ id, status, failureCount, failures, payload }: Item): string {
-  const last = failures.at(-1);
-  const text =
-    status === 'FAILED' && last !== undefined ? `${last.code}: ${last.message}` : JSON.stringify(payload);
-  return line(id, status.toLowerCase(), String(failureCount), oneLine(text));
+/** The id comes first and whole: it is what the other commands take. */
+const columns = [
+  { title: 'ID' },
+  { title: 'STATUS' },
+  { title: 'FAILURES', align: 'right' },
+  { title: 'PAYLOAD', cut: 'end' },
+] as const;
+
+function toCells(item: Item): Cell[] {
+  const word = item.status.toLowerCase();
+  return [item.id, { text: word, colour: colourOf(word) }, String(item.failureCount), textOf(item)];
 }
 
-/** The id comes first and whole: it is what the other commands want. */
-function line(id: string, status: string, failures: string, text: string): string {
-  const start = `${id.padEnd(idWidth)}  ${status.padEnd(statusWidth)}  ${failures.padStart(8)}  `;
-  const width = Math.max(20, (process.stdout.columns ?? usualWidth) - start.length);
-  return `${start}${text.length > width ? `${text.slice(0, width - 1)}…` : text}\n`;
+/** What failed says why, and what is worked on what its worker noted; of others the payload shows which it is. */
+function textOf({ status, failures, note, payload, finishedAt, retryAt }: Item): string {
+  const last = failures.at(-1);
+  const reason = last && `${last.code}: ${last.message}`;
+  if (status === 'FAILED' && reason !== undefined) return reason;
+  const shown = JSON.stringify(payload);
+  if (finishedAt !== null) return shown;
+  const again = reason !== undefined && retryAt !== null ? `again at ${retryAt} after ${reason}` : undefined;
+  return [note ?? again, shown].filter((text) => text !== undefined).join(' · ');
 }

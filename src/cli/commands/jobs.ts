@@ -1,9 +1,11 @@
 /** `jobtree jobs`: a list of jobs, the newest first. */
 import type { Job, JobOutcome, JobStatus } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
+import { colourOf } from '../colours.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { count } from '../figures.ts';
-import { oneLine, print } from '../output.ts';
+import { age, count } from '../figures.ts';
+import { print } from '../output.ts';
+import { type Cell, Table } from '../table.ts';
 
 export interface JobsOptions extends ApiOptions {
   readonly type?: string;
@@ -25,13 +27,14 @@ export async function listJobs(options: JobsOptions): Promise<number> {
     idleSince: idleSince?.toISOString(),
     rootsOnly: all !== true,
   };
+  const table = new Table(columns);
   await withClient(options, async (client) => {
-    if (!options.json) print(line('ID', 'TYPE', 'STATUS', 'ITEMS'));
     let left = limit;
     let after: string | undefined;
     do {
       const page = await client.jobs({ filter, first: Math.min(left, 1_000), after });
-      for (const job of page.nodes) print(options.json ? `${JSON.stringify(job)}\n` : toLine(job));
+      if (options.json) for (const job of page.nodes) print(`${JSON.stringify(job)}\n`);
+      else table.print(page.nodes.map(toCells));
       left -= page.nodes.length;
       after = page.hasNextPage && left > 0 ? (page.endCursor ?? undefined) : undefined;
     } while (after !== undefined);
@@ -39,17 +42,27 @@ export async function listJobs(options: JobsOptions): Promise<number> {
   return exitCodes.success;
 }
 
-function toLine({ id, type, failedAt, cancelledAt, progress }: Job): string {
+/** The id comes first and whole: it is what the other commands take. */
+const columns = [
+  { title: 'ID' },
+  { title: 'TYPE', cut: 'middle' },
+  { title: 'STATUS' },
+  { title: 'ITEMS' },
+  { title: 'AGE', align: 'right' },
+] as const;
+
+function toCells({ id, type, failedAt, cancelledAt, createdAt, progress }: Job): Cell[] {
   const { status, itemProgress, itemCount, failed } = progress;
   const done = `${count(itemProgress)}/${count(itemCount)}`;
   // What is ended is so before what was pending in it is counted.
   const ended = failedAt != null ? 'FAILED' : cancelledAt != null ? 'CANCELLED' : undefined;
-  const outcome = status === 'COMPLETED' ? progress.outcome : ended;
-  const word = outcome == null || outcome === 'SUCCEEDED' ? status.toLowerCase() : outcome.toLowerCase();
-  return line(id, oneLine(type), word, failed > 0 ? `${done}, ${count(failed)} failed` : done);
-}
-
-/** The id comes first and whole: it is what the other commands want. */
-function line(id: string, type: string, status: string, items: string): string {
-  return `${id.padEnd(40)}  ${type.padEnd(16)}  ${status.padEnd(9)}  ${items}\n`;
+  const outcome = progress.outcome ?? ended;
+  const word = (outcome == null || outcome === 'SUCCEEDED' ? status : outcome).toLowerCase();
+  return [
+    id,
+    type,
+    { text: word, colour: colourOf(word) },
+    failed > 0 ? `${done}, ${count(failed)} failed` : done,
+    age(createdAt),
+  ];
 }

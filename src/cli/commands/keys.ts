@@ -4,18 +4,26 @@ import { type ApiOptions, withClient } from '../api-options.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { count } from '../figures.ts';
 import { print } from '../output.ts';
-import { table } from '../table.ts';
+import { Table } from '../table.ts';
 
 export interface KeysOptions extends ApiOptions {
   readonly limit: number;
 }
+
+const columns = [
+  { title: 'KEY' },
+  { title: 'BLOCKED', align: 'right' },
+  { title: 'STATE' },
+  { title: 'TYPE', cut: 'middle' },
+  { title: 'HEAD' },
+] as const;
 
 export async function listKeys(names: readonly string[], options: KeysOptions): Promise<number> {
   const keys = await withClient(options, (client) =>
     client.serializeKeys({ first: options.limit, keys: names.length === 0 ? undefined : names }),
   );
   if (options.json) for (const key of keys) print(`${JSON.stringify(key)}\n`);
-  else print(table([['KEY', 'BLOCKED', 'STATE', 'TYPE', 'HEAD'], ...keys.map(toCells)]));
+  else new Table(columns).print(keys.map(toCells));
   return exitCodes.success;
 }
 

@@ -4,12 +4,12 @@ import { type ApiOptions, withClient } from '../api-options.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { count, counted, duration } from '../figures.ts';
 import { oneLine, print } from '../output.ts';
-import { table } from '../table.ts';
+import { Table } from '../table.ts';
 
 export async function listQueues(options: ApiOptions): Promise<number> {
   const queues = await withClient(options, (client) => client.queues.list());
   if (options.json) for (const queue of queues) print(`${JSON.stringify(queue)}\n`);
-  else print(table([header, ...queues.map(toCells)]));
+  else new Table(columns).print(queues.map(toCells));
   return exitCodes.success;
 }
 
@@ -54,7 +54,15 @@ function toSettings(options: QueueOptions): QueueSettings {
 
 const orNull = <T>(value: T | 'none' | undefined) => (value === 'none' ? null : value);
 
-const header = ['TYPE', 'READY', 'SCHEDULED', 'WAITING', 'BLOCKED', 'RUNNING', 'LIMITS'];
+const columns = [
+  { title: 'TYPE', cut: 'middle' },
+  { title: 'READY', align: 'right' },
+  { title: 'SCHEDULED', align: 'right' },
+  { title: 'WAITING', align: 'right' },
+  { title: 'BLOCKED', align: 'right' },
+  { title: 'RUNNING', align: 'right' },
+  { title: 'LIMITS' },
+] as const;
 
 function toCells(queue: Queue): string[] {
   const figures = [queue.ready, queue.scheduled, queue.waiting, queue.blocked, queue.running].map(count);

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { readConfig } from '../../config.ts';
 import { applyRoles, ROLES_FILE } from '../../db/migrate.ts';
 import { auditCommand } from '../audit.ts';
+import { CommandError } from '../command-error.ts';
 import { openDatabase } from '../database.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { withQueries } from '../queries.ts';
@@ -15,11 +16,18 @@ export async function roles({ apply }: { readonly apply?: true }): Promise<numbe
     return exitCodes.success;
   }
   const config = readConfig(process.env);
-  const database = await openDatabase(config);
+  const database = await openDatabase(config, { create: false });
   try {
     const act = { action: 'applyRoles', subjects: names.map((name) => `role ${name}`) };
     await withQueries(config, database.url, (queries) =>
       auditCommand(queries, act, () => applyRoles(config.directDatabaseUrl ?? database.url)),
+    );
+  } catch (error) {
+    // invalid_schema_name
+    if ((error as { code?: unknown }).code !== '3F000') throw error;
+    throw new CommandError(
+      exitCodes.failure,
+      'The database has no tables of jobtree: run `jobtree migrate` first.',
     );
   } finally {
     await database.stop();

@@ -5,6 +5,7 @@ import { type ApiOptions, withClient } from '../api-options.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { count, duration } from '../figures.ts';
 import { catchInterruption, type Interruption } from '../interruption.ts';
+import { type Cell, type Column, shorten, terminalWidth, toLines } from '../table.ts';
 
 export interface TopOptions extends ApiOptions {
   readonly once?: true;
@@ -17,8 +18,7 @@ const home = '\x1b[H';
 const clearLine = '\x1b[K';
 const clearRest = '\x1b[J';
 const ownScreen = ['\x1b[?1049h\x1b[?25l', '\x1b[?25h\x1b[?1049l'] as const;
-const plainWidth = 80;
-const plainRows = 24;
+const usualRows = 24;
 
 export async function top(
   options: TopOptions,
@@ -33,9 +33,8 @@ export async function top(
         const figures = await queues.figures({ lastMinutes: options.minutes, signal });
         if (isFirst && isScreen) out.write(ownScreen[0]);
         if (options.json) for (const queue of figures) out.write(`${JSON.stringify(queue)}\n`);
-        else if (isScreen)
-          out.write(toScreen(toLines(figures, options, out.columns || plainWidth), out.rows || plainRows));
-        else out.write(`${toLines(figures, options, plainWidth).join('\n')}\n`);
+        else if (isScreen) out.write(toScreen(describe(figures, options), out.rows || usualRows));
+        else out.write(`${describe(figures, options).join('\n')}\n`);
         if (options.once) return exitCodes.success;
         await delay(options.interval, undefined, { signal });
         if (!isScreen && !options.json) out.write('\n');
@@ -55,30 +54,27 @@ function toScreen(lines: readonly string[], rows: number): string {
   return `${home}${shown.map((line) => line + clearLine).join('\r\n')}${clearRest}`;
 }
 
-const header = ['READY', 'OLDEST', 'RUN', 'SLOW', 'RATE/S', 'WAIT p95', 'TIME p95', 'FAILED', 'DEAD'];
+const columns: readonly Column[] = [
+  { title: 'TYPE', cut: 'middle' },
+  ...['READY', 'OLDEST', 'RUN', 'SLOW', 'RATE/S', 'WAIT p95', 'TIME p95', 'FAILED', 'DEAD'].map(
+    (title) => ({ title, align: 'right' }) as const,
+  ),
+];
 
-function toLines(queues: readonly QueueFigures[], { minutes }: TopOptions, width: number): string[] {
+function describe(queues: readonly QueueFigures[], { minutes }: TopOptions): string[] {
   // What has most to do comes first.
   const sorted = [...queues].sort(
     (a, b) => b.figures.perSecond - a.figures.perSecond || b.ready - a.ready || a.type.localeCompare(b.type),
   );
-  const rows = [header, ...sorted.map(toCells)];
-  const widths = header.map((_, i) => rows.reduce((most, row) => Math.max(most, row[i]?.length ?? 0), 0));
-  const left = width - widths.reduce((sum, one) => sum + one + 2, 0);
-  const longest = sorted.reduce((most, { type }) => Math.max(most, type.length), 4);
-  const typeWidth = Math.max(8, Math.min(left, longest));
-  const lines = rows.map((row, i) => {
-    const type = i === 0 ? 'TYPE' : (sorted[i - 1]?.type ?? '');
-    const cells = row.map((cell, k) => cell.padStart(widths[k] ?? 0));
-    return [fit(type, typeWidth), ...cells].join('  ').slice(0, Math.max(width, 20));
-  });
   const since = minutes === 1 ? 'minute' : `${minutes} minutes`;
-  return [`rates, times and failures of the last ${since}`.slice(0, width), ...lines];
+  const title = shorten(`rates, times and failures of the last ${since}`, terminalWidth(), 'end');
+  return [title, ...toLines(columns, sorted.map(toCells)).flatMap((row) => row.split('\n'))];
 }
 
-function toCells(queue: QueueFigures): string[] {
-  const { ready, oldestReadyMs, running, slow, paused, figures } = queue;
+function toCells(queue: QueueFigures): Cell[] {
+  const { type, ready, oldestReadyMs, running, slow, paused, figures } = queue;
   return [
+    type,
     paused ? `(${short(ready)})` : short(ready),
     time(oldestReadyMs),
     short(running),
@@ -86,15 +82,9 @@ function toCells(queue: QueueFigures): string[] {
     figures.perSecond < 10 ? figures.perSecond.toFixed(1) : short(Math.round(figures.perSecond)),
     time(figures.wait.p95Ms),
     time(figures.processing.p95Ms),
-    short(figures.failed),
-    short(figures.dead),
+    { text: short(figures.failed), colour: figures.failed > 0 ? 'red' : undefined },
+    { text: short(figures.dead), colour: figures.dead > 0 ? 'red' : undefined },
   ];
-}
-
-/** Control characters of a stranger's type do nothing to the terminal. */
-function fit(type: string, width: number): string {
-  const plain = type.replace(/\p{C}/gu, '?');
-  return plain.length > width ? `${plain.slice(0, width - 1)}…` : plain.padEnd(width);
 }
 
 function short(n: number): string {

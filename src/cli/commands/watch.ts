@@ -1,20 +1,21 @@
 /** `jobtree watch`: how far a job is, or a whole tree, until it is complete. */
-import type { Client, JobProgress } from '../../client/index.ts';
+import type { Client, JobProgress, WatchOptions } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { catchInterruption, type Interruption } from '../interruption.ts';
 import { showJobs, typesOfTree } from '../job-progress.ts';
 import { oneLine, print } from '../output.ts';
 import { createProgressDisplay } from '../progress-display.ts';
+import { RetryWatch } from '../retries.ts';
 import { printSummary, summarise } from '../summary.ts';
 
-export interface WatchOptions extends ApiOptions {
+export interface WatchCommandOptions extends ApiOptions {
   readonly tree?: true;
 }
 
 export async function watch(
   id: string,
-  options: WatchOptions,
+  options: WatchCommandOptions,
   interruption: Interruption = catchInterruption(),
 ): Promise<number> {
   const { signal } = interruption;
@@ -29,20 +30,33 @@ export async function watch(
 async function follow(
   client: Client,
   id: string,
-  options: WatchOptions,
+  options: WatchCommandOptions,
   signal: AbortSignal,
 ): Promise<number> {
   // Asked first, since a subscription would wait for a server that is not there.
   const job = await client.job(id, { signal });
   const types = options.tree ? await typesOfTree(client, job.root.id, signal) : new Map([[job.id, job.type]]);
-  const states = options.tree ? treeStates(client, job.root.id, signal) : jobStates(client, job.id, signal);
-  const final = await (options.json ? printJson(states, types) : draw(states, types));
+  const view = options.json ? new JsonView(types) : new DrawnView(client, types);
+  const watching = {
+    signal,
+    onDisconnected: (error: Error) => view.disconnected(error),
+    onConnected: () => view.connected(),
+  };
+  const states = options.tree
+    ? treeStates(client, job.root.id, watching)
+    : jobStates(client, job.id, watching);
+  let final: readonly JobProgress[] = [];
+  try {
+    for await (final of states) view.show(final);
+  } finally {
+    view.end();
+  }
   signal.throwIfAborted();
   let allWell = true;
   for (const progress of final) {
     const type = types.get(progress.jobId) ?? '';
     const summary = await summarise(client, type, progress);
-    if (options.json) print(`${JSON.stringify({ event: 'summary', ...summary })}\n`);
+    if (options.json) printJson({ event: 'summary', ...summary });
     else printSummary(types.size > 1 ? `${oneLine(type)}: ` : '', summary);
     const { outcome } = progress;
     allWell &&= progress.succeeded === progress.itemCount && outcome !== 'FAILED' && outcome !== 'CANCELLED';
@@ -52,41 +66,83 @@ async function follow(
 
 type States = AsyncGenerator<readonly JobProgress[], void, undefined>;
 
-async function* jobStates(client: Client, id: string, signal: AbortSignal): States {
-  for await (const progress of client.watchJob(id, { signal })) yield [progress];
+async function* jobStates(client: Client, id: string, options: WatchOptions): States {
+  for await (const progress of client.watchJob(id, options)) yield [progress];
 }
 
-async function* treeStates(client: Client, rootId: string, signal: AbortSignal): States {
-  for await (const tree of client.watchTree(rootId, { signal })) yield tree.jobs;
+async function* treeStates(client: Client, rootId: string, options: WatchOptions): States {
+  for await (const tree of client.watchTree(rootId, options)) yield tree.jobs;
 }
 
-async function draw(states: States, types: ReadonlyMap<string, string>): Promise<readonly JobProgress[]> {
-  const display = createProgressDisplay(process.stdout, 250);
-  try {
-    return await last(states, (jobs) => showJobs(display, jobs, types));
-  } finally {
-    display.end();
+/** How what is watched is shown. */
+interface View {
+  show(jobs: readonly JobProgress[]): void;
+  disconnected(error: Error): void;
+  connected(): void;
+  end(): void;
+}
+
+class DrawnView implements View {
+  readonly #display = createProgressDisplay(process.stdout, 250);
+  readonly #types: ReadonlyMap<string, string>;
+  readonly #retries: RetryWatch;
+  #jobs: readonly JobProgress[] = [];
+
+  constructor(client: Client, types: ReadonlyMap<string, string>) {
+    this.#types = types;
+    this.#retries = new RetryWatch(client, types, (notes) =>
+      showJobs(this.#display, this.#jobs, types, notes),
+    );
+  }
+
+  show(jobs: readonly JobProgress[]): void {
+    this.#jobs = jobs;
+    showJobs(this.#display, jobs, this.#types);
+    this.#retries.changed(jobs);
+  }
+
+  disconnected(error: Error): void {
+    this.#display.say(`${error.message} Trying again…`);
+  }
+
+  connected(): void {
+    this.#display.say('The server is back.');
+  }
+
+  end(): void {
+    this.#retries.end();
+    this.#display.end();
   }
 }
 
-/** Only what has changed since the line before. */
-function printJson(states: States, types: ReadonlyMap<string, string>): Promise<readonly JobProgress[]> {
-  const printed = new Map<string, JobProgress>();
-  return last(states, (jobs) => {
+class JsonView implements View {
+  readonly #types: ReadonlyMap<string, string>;
+  readonly #printed = new Map<string, JobProgress>();
+
+  constructor(types: ReadonlyMap<string, string>) {
+    this.#types = types;
+  }
+
+  /** Only what has changed since the line before. */
+  show(jobs: readonly JobProgress[]): void {
     for (const progress of jobs) {
-      if (printed.get(progress.jobId) === progress) continue;
-      printed.set(progress.jobId, progress);
-      const line = { event: 'progress', type: types.get(progress.jobId), ...progress };
-      print(`${JSON.stringify(line)}\n`);
+      if (this.#printed.get(progress.jobId) === progress) continue;
+      this.#printed.set(progress.jobId, progress);
+      printJson({ event: 'progress', type: this.#types.get(progress.jobId), ...progress });
     }
-  });
+  }
+
+  disconnected({ message }: Error): void {
+    printJson({ event: 'disconnected', message });
+  }
+
+  connected(): void {
+    printJson({ event: 'connected' });
+  }
+
+  end(): void {}
 }
 
-async function last(
-  states: States,
-  onState: (jobs: readonly JobProgress[]) => void,
-): Promise<readonly JobProgress[]> {
-  let jobs: readonly JobProgress[] = [];
-  for await (jobs of states) onState(jobs);
-  return jobs;
+function printJson(line: object): void {
+  print(`${JSON.stringify(line)}\n`);
 }

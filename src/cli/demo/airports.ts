@@ -1,8 +1,6 @@
 /** The second part of the demonstration: a CSV file, line by line, worked on by several processes. */
-import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Client, defineType, PermanentError } from '../../client/index.ts';
 import { count, seconds } from '../figures.ts';
@@ -77,18 +75,10 @@ function distanceKm(from: Place, to: Place): number {
   return 2 * 6_371 * Math.asin(Math.sqrt(a));
 }
 
-/** The file comes with a package for development, which an installed jobtree does not have. */
-export function findAirports(): string | undefined {
-  try {
-    const entry = createRequire(import.meta.url).resolve('vega-datasets');
-    const file = join(dirname(entry), '..', 'data', 'airports.csv');
-    return existsSync(file) ? file : undefined;
-  } catch {
-    return undefined;
-  }
-}
+/** The build puts it beside this file. */
+const file = join(import.meta.dirname, 'airports.csv');
 
-export async function runAirports(client: Client, file: string, signal: AbortSignal): Promise<Outcome> {
+export async function runAirports(client: Client, signal: AbortSignal): Promise<Outcome> {
   const startedAt = performance.now();
   const { id } = await client.createJob(nearestHub.job());
   const input = await openInput(file);

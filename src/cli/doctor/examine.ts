@@ -30,6 +30,7 @@ import {
   checkKeys,
   checkLeases,
   checkServers,
+  checkWorkers,
   lookFirst,
   readWatch,
 } from './work.ts';
@@ -122,6 +123,7 @@ export async function examine(
     await check('leases', () => checkLeases(session, watch));
     await check('heartbeats', () => checkHeartbeats(session, watch));
     await check('due', () => checkDue(session, watch));
+    await check('workers', () => checkWorkers(session, watch));
     await check('idle-trees', () => checkIdleTrees(session));
     await check('background', () => checkBackground(session, watch));
     await check('callbacks', () => checkCallbacks(session));

@@ -24,10 +24,6 @@ export async function checkSecrets(session: Session, keys: readonly Buffer[]): P
       ),
     ];
   if (rows.length === 0) return [];
-  if (plain.length === 0) return [ok(`${counted(rows.length, 'secret')} of endpoints are sealed`)];
-  return [
-    ok(
-      `${counted(plain.length, 'secret')} of endpoints stand in the database as they are (JOBTREE_SECRETS_KEY seals them)`,
-    ),
-  ];
+  if (plain.length === 0) return [ok(`sealed secrets of endpoints: ${rows.length}`)];
+  return [ok(`secrets of endpoints that are not sealed: ${plain.length} (JOBTREE_SECRETS_KEY seals them)`)];
 }

@@ -15,6 +15,8 @@ export interface Watch {
 
 /** Beyond what came due, so that one that is on its way to it is not blamed: each looks at everything once a minute. */
 const graceMs = 90_000;
+/** Workers that were started anew are back by then. */
+const unworkedMs = 300_000;
 /** What is counted is counted up to here. */
 const most = 1_000;
 const idleMs = 86_400_000;
@@ -50,7 +52,11 @@ export async function checkServers(session: Session, watch: Watch): Promise<Judg
      where a.datname = current_database() and a.application_name = 'jobtree listener'`,
   );
   const since = watch.resumedAt === null ? '' : ` without a gap since ${watch.resumedAt.toISOString()}`;
-  return [ok(`${counted(row?.listeners ?? 0, 'process')} listen, and look after the work${since}`)];
+  return [
+    ok(
+      `${counted(row?.listeners ?? 0, 'process')} ${row?.listeners === 1 ? 'listens, and looks' : 'listen, and look'} after the work${since}`,
+    ),
+  ];
 }
 
 export async function checkLeases(session: Session, watch: Watch): Promise<Judgement[]> {
@@ -106,6 +112,51 @@ export async function checkHeartbeats(session: Session, watch: Watch): Promise<J
   ];
 }
 
+/**
+ * Types whose ready items nobody asks for: no worker is connected for them, and none has been given or holds any. What comes first is claimed
+ * first, so of each type one item is looked at.
+ */
+export async function checkWorkers(session: Session, watch: Watch): Promise<Judgement[]> {
+  if (!watch.isWatched) return [];
+  const types = await session.query<{ type: string; since: Date }>(
+    `with recursive head as (
+       (select q.type, q.ready_at from jobtree.queue_entry q where q.run_at is null order by q.type, -q.priority, q.place limit 1)
+       union all
+       select n.type, n.ready_at from head h
+       cross join lateral (
+         select q.type, q.ready_at from jobtree.queue_entry q
+         where q.run_at is null and q.type > h.type order by q.type, -q.priority, q.place limit 1
+       ) n
+     )
+     select h.type, h.ready_at as since
+     from (select * from head limit 1000) h
+     where h.ready_at < now() - $1 * interval '1 millisecond'
+       and not exists (select from jobtree.queue q where q.type = h.type and q.paused)
+       and not exists (select from jobtree.worker w where h.type = any (w.types))
+       and not exists (
+         select from jobtree.figure f
+         where f.type = h.type and f.minute > now() - $1 * interval '1 millisecond' and f.claimed > 0
+       )
+       and not exists (
+         select from (select l.job_id from jobtree.lease l where l.deadline_at is not null limit 10000) l
+         join jobtree.job j on j.id = l.job_id and j.type = h.type
+       )
+     order by h.ready_at limit 6`,
+    [unworkedMs],
+  );
+  const [first] = types;
+  if (first === undefined) return [ok('every type with ready items has had workers lately')];
+  const named = types.slice(0, 5).map(({ type }) => type);
+  if (types.length > named.length) named.push('…');
+  return [
+    warning(
+      `Items are ready for ${span(unworkedMs)} and longer, and no worker asks for their types: ${named.join(', ')}.`,
+      'Start workers for them, or look whether the types are spelled as the workers spell them.',
+      first.since,
+    ),
+  ];
+}
+
 export async function checkDue(session: Session, watch: Watch): Promise<Judgement[]> {
   const [row] = await session.query<{
     ranges: number;
@@ -149,7 +200,7 @@ export async function checkDue(session: Session, watch: Watch): Promise<Judgemen
         row.scheduleSince,
       ),
     );
-  return found.length > 0 ? found : [ok('nothing that is due waits')];
+  return found.length > 0 ? found : [ok('nothing that is due waits to be made ready')];
 }
 
 /** Deltas, and keys that have not gone on, bear no time: so two looks, between which every server has swept. */

@@ -32,6 +32,14 @@ export async function importByUpload(
   const startedAt = performance.now();
   try {
     if ((await sizeToUpload(file)) === undefined) throw badFile(file, '', 'there is no such file.');
+    const known =
+      job.dedupeKey === undefined ? null : await client.jobByDedupeKey(job.type, job.dedupeKey, { signal });
+    if (known !== null) {
+      display.end();
+      printError('There is a job with this dedupe key already: nothing was sent.\n');
+      print(`${json ? JSON.stringify({ jobId: known.id, created: false }) : known.id}\n`);
+      return known.id;
+    }
     const { id: uploadId, size } = await client.upload(file, {
       signal,
       onProgress: (bytes, size = bytes) => {

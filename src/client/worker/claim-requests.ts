@@ -14,15 +14,22 @@ const mostAhead = 500;
 /** How many more items of a type may be asked for: none while there is no work of it. */
 export function roomOf(slots: Slots): number {
   if (slots.dry) return 0;
-  return slots.concurrency + aheadOf(slots) - slots.running - slots.waiting.length - slots.asked;
+  const { concurrency, batchSize = 1, running, waiting, asked } = slots;
+  return (concurrency - running) * batchSize + aheadOf(slots) - waiting.length - asked;
+}
+
+/** How many items the worker can have at once. */
+export function mostOf(slots: Slots): number {
+  return slots.concurrency * (slots.batchSize ?? 1) + aheadOf(slots);
 }
 
 /**
  * How many items may wait for a handler, so that none idles while the server is asked for more, and short work travels in
- * large batches: as many as the handlers begin in a moment. None if an item would wait here that another worker could begin.
+ * large batches: as many as the handlers begin in a moment. None if an item would wait here that another worker could begin, and none
+ * where a handler gets many at once.
  */
-export function aheadOf({ claimsAhead, limited, concurrency, meanMs }: Slots): number {
-  if (!claimsAhead || limited) return 0;
+function aheadOf({ claimsAhead, limited, concurrency, batchSize, meanMs }: Slots): number {
+  if (!claimsAhead || limited || batchSize !== undefined) return 0;
   const mostInTime = Math.floor((concurrency * beginWithinMs) / meanMs);
   return Math.min(mostInTime, Math.max(concurrency, mostAhead));
 }

@@ -1,41 +1,23 @@
-/** Typed events. A listener that throws is told of, and harms neither the emitter nor other listeners. */
+/**
+ * Node's EventEmitter with a worker's events: `once`, `off` and `events.on(worker, name)` are as they are everywhere. But an event without
+ * a listener, `error` included, is no exception, and a listener that throws is told of and harms neither the worker nor other listeners.
+ */
+import type { EventEmitter as NodeEmitter } from 'node:events';
+import type { WorkerEvents } from './events.ts';
 
-type Listeners<Events extends Record<string, readonly unknown[]>> = {
-  [Name in keyof Events]?: readonly ((...args: Events[Name]) => void)[];
-};
+// Bundlers for pages find no import here: a page has no workers, there the class is but a name.
+const EventEmitter = (globalThis.process?.getBuiltinModule?.('node:events').EventEmitter ??
+  class {}) as typeof NodeEmitter;
 
-export class Emitter<Events extends Record<string, readonly unknown[]>> {
-  /** Lists are replaced and never changed: whoever goes through one is not disturbed, and need not copy it. */
-  readonly #listeners: Listeners<Events> = {};
-
-  /** Calls the listener for each such event; returns what ends that. */
-  on<Name extends keyof Events>(name: Name, listener: (...args: Events[Name]) => void): () => void {
-    const own = (...args: Events[Name]) => listener(...args);
-    this.#listeners[name] = [...(this.#listeners[name] ?? []), own];
-    return () => {
-      this.#listeners[name] = this.#listeners[name]?.filter((one) => one !== own);
-    };
-  }
-
-  /** Resolves with what the next such event brings. */
-  once<Name extends keyof Events>(name: Name): Promise<Events[Name]> {
-    return new Promise((resolve) => {
-      const off = this.on(name, (...args) => {
-        off();
-        resolve(args);
-      });
-    });
-  }
-
+export class Emitter extends EventEmitter<WorkerEvents> {
   /** Returns whether anybody listens. */
-  protected emit<Name extends keyof Events>(name: Name, ...args: Events[Name]): boolean {
-    const listeners = this.#listeners[name];
-    if (listeners === undefined || listeners.length === 0) return false;
-    for (const listener of listeners) {
+  protected tell<Name extends keyof WorkerEvents>(name: Name, ...args: WorkerEvents[Name]): boolean {
+    if (this.listenerCount(name) === 0) return false;
+    for (const listener of this.rawListeners(name)) {
       try {
-        listener(...args);
+        Reflect.apply(listener, this, args);
       } catch (error) {
-        console.error(`A listener for ${String(name)} threw:`, error);
+        console.error(`A listener for ${name} threw:`, error);
       }
     }
     return true;

@@ -25,12 +25,25 @@ export type WorkerEvents = {
    * how many there were.
    */
   failed: [assignment: Assignment, failure: ReportedFailure];
+  /** The server has taken the snooze: the item is due again at this time, as text in ISO 8601. */
+  snoozed: [assignment: Assignment, dueAt: string];
   /** The outcome came too late: the assignment was lost, or the item or its job was cancelled. It is dropped. */
   stale: [assignment: Assignment];
   /** The handler's signal has aborted. */
   aborted: [assignment: Assignment, code: AbortCode];
   /** The item was given back, at no cost of an attempt. */
   released: [assignment: Assignment];
+  /**
+   * The server has nothing more that is ready, of any type; what was claimed is still worked on. Once after each stretch of work, and
+   * once after the start. What becomes ready later is another stretch.
+   */
+  drained: [];
+  /** The same, and all that was claimed is done and reported. */
+  idle: [];
+  /** `pause()` was called. */
+  paused: [];
+  /** `resume()` was called. */
+  resumed: [];
   /**
    * Something is wrong that the worker can't mend; it goes on. What goes on is told once a minute, with how often it came again
    * since. Without a listener the console has it.

@@ -6,7 +6,12 @@
  * time tries again, with growing pauses, and carries fewer reports, so that one that the server can't digest ends up alone.
  * A claim without an answer may have been carried out, so it is sent again as it was, and keeps its room until then.
  */
-import type { ExchangeMutation, ExchangePartsMutation, ReportInput } from '../../generated/operations.ts';
+import type {
+  ExchangeMutation,
+  ExchangePartsMutation,
+  ItemNoteInput,
+  ReportInput,
+} from '../../generated/operations.ts';
 import * as operations from '../../generated/operations.ts';
 import { backoffMs } from '../backoff.ts';
 import { newClaimId } from '../claim-id.ts';
@@ -15,8 +20,8 @@ import { maxEntries, maxUnits } from '../limits.ts';
 import type { Socket } from '../socket.ts';
 import { withTraces } from '../tracing.ts';
 import type { Assignment } from '../types.ts';
-import { aheadOf, type ClaimRequest, chooseRequests } from './claim-requests.ts';
-import type { HeldAssignment, Slots } from './held-assignments.ts';
+import { type ClaimRequest, chooseRequests, mostOf } from './claim-requests.ts';
+import { freshlyNoted, type HeldAssignment, keepNotes, type Slots, takeNotes } from './held-assignments.ts';
 
 export interface ReportEntry {
   readonly status: 'ACCEPTED' | 'DUPLICATE' | 'STALE' | 'INVALID';
@@ -31,6 +36,7 @@ export interface ExchangeParts {
   readonly socket: Socket;
   readonly worker: string;
   readonly slots: readonly Slots[];
+  readonly held: ReadonlySet<HeldAssignment>;
   readonly onReported: (held: HeldAssignment, entry: ReportEntry) => void;
   readonly onReleased: (held: HeldAssignment) => void;
   readonly onClaimed: (assignment: Assignment, sentAt: number) => void;
@@ -95,7 +101,7 @@ export class Exchanges {
 
   /** How many items an exchange has, so that as many exchanges as may be under way have all that the worker can hold. */
   get #batch(): number {
-    const most = this.#parts.slots.reduce((sum, slots) => sum + slots.concurrency + aheadOf(slots), 0);
+    const most = this.#parts.slots.reduce((sum, slots) => sum + mostOf(slots), 0);
     return Math.min(maxEntries, Math.ceil(most / atOnce));
   }
 
@@ -103,6 +109,10 @@ export class Exchanges {
   stopClaiming(): void {
     this.#claiming = false;
     if (this.#unanswered.length > 0) this.wakeNow();
+  }
+
+  resumeClaiming(): void {
+    this.#claiming = true;
   }
 
   /** Whether nothing waits to be sent or answered. */
@@ -172,8 +182,8 @@ export class Exchanges {
     const most = Math.min(this.#mostReports, Math.max(this.#batch, fair));
     let units = 0;
     let count = 0;
-    for (const { outcome } of this.#reports) {
-      units += outcome?.size ?? 0;
+    for (const { outcome, notes } of this.#reports) {
+      units += (outcome?.size ?? 0) + (notes?.isFresh ? notes.size : 0);
       if (count === most || (units > maxUnits && count > 0)) break;
       count++;
     }
@@ -195,8 +205,11 @@ export class Exchanges {
         undo();
       }
     };
+    // Notes of what is reported or given back go before it: afterwards it is no longer held. A poll has room for those of all others.
+    const others = reports.length === 0 ? this.#parts.held : [];
+    const noted = freshlyNoted(new Set([...reports, ...releases, ...others]));
     try {
-      const data = await this.#request(load);
+      const data = await this.#request(load, takeNotes(noted));
       if (this.#closed) return;
       settle(
         () => this.#settleReports(reports, data.reportOutcomes),
@@ -214,6 +227,7 @@ export class Exchanges {
     } catch (error) {
       if (this.#closed) return;
       problems.push(error);
+      keepNotes(noted);
       if (isAlone && isTooLarge(error)) this.#refuse(reports);
       else if (restMs(error) > 0) this.#reports.push(...reports);
       else this.#putBack(reports);
@@ -224,7 +238,7 @@ export class Exchanges {
     this.#conclude(problems);
   }
 
-  async #request({ reports, releases, claim }: Load): Promise<Answer> {
+  async #request({ reports, releases, claim }: Load, notes: ItemNoteInput[]): Promise<Answer> {
     const { socket, worker } = this.#parts;
     const outcomes: ReportInput[] = [];
     for (const { outcome } of reports) if (outcome !== undefined) outcomes.push(outcome.report);
@@ -233,7 +247,7 @@ export class Exchanges {
       claimId: claim.id,
       requests: claim.requests.map(({ slots, limit }) => ({ type: slots.type, limit })),
     };
-    if (outcomes.length > 0 && claims !== undefined && releases.length === 0) {
+    if (outcomes.length > 0 && claims !== undefined && releases.length === 0 && notes.length === 0) {
       const input = { reports: outcomes, claim: claims };
       const { exchange: both } = await socket.request(withTraces(operations.Exchange), { input }, timeoutMs);
       return { reportOutcomes: both, claimItems: both };
@@ -247,6 +261,7 @@ export class Exchanges {
         releases: { assignmentIds: releases.map(({ assignmentId }) => assignmentId) },
       }),
       ...(claims !== undefined && { claims }),
+      ...(notes.length > 0 && { notes: { notes }, withNotes: true }),
     };
     return socket.request(withTraces(operations.ExchangeParts), variables, timeoutMs);
   }

@@ -1,1 +1,8 @@
-export type { Handler, HandlerContext } from '../define-type.ts';
+export type {
+  BatchHandler,
+  BatchItem,
+  BatchResults,
+  Handler,
+  HandlerContext,
+  Logger,
+} from '../define-type.ts';

@@ -3,9 +3,9 @@
  * assignment judges failed heartbeats by its own interval: after two of those in a row its time is up, which is before the server
  * may take it back (three intervals).
  */
-import type { HeartbeatStatus } from '../../generated/operations.ts';
+import type { HeartbeatStatus, ItemNoteInput } from '../../generated/operations.ts';
 import { maxEntries } from '../limits.ts';
-import type { HeldAssignment } from './held-assignments.ts';
+import { freshlyNoted, type HeldAssignment, keepNotes, takeNotes } from './held-assignments.ts';
 
 export type EndedStatus = Exclude<HeartbeatStatus, 'HELD' | 'INVALID'>;
 
@@ -15,7 +15,11 @@ const answerShare = 0.8;
 export interface HeartbeatParts {
   readonly held: ReadonlySet<HeldAssignment>;
   /** Sends one heartbeat for up to 1,000 assignments. */
-  readonly send: (assignmentIds: string[], timeoutMs: number) => Promise<HeartbeatStatus[]>;
+  readonly send: (
+    assignmentIds: string[],
+    notes: ItemNoteInput[],
+    timeoutMs: number,
+  ) => Promise<HeartbeatStatus[]>;
   readonly onEnded: (held: HeldAssignment, status: EndedStatus) => void;
   readonly onSilence: (held: HeldAssignment) => void;
   readonly onError: (error: unknown) => void;
@@ -62,12 +66,14 @@ export class Heartbeats {
 
   async #send(all: readonly HeldAssignment[], periodMs: number): Promise<void> {
     const sentAt = performance.now();
+    const noted = freshlyNoted(all);
     try {
       const ids = all.map((held) => held.assignment.id);
-      const statuses = await this.#parts.send(ids, periodMs * answerShare);
+      const statuses = await this.#parts.send(ids, takeNotes(noted), periodMs * answerShare);
       for (const [i, held] of all.entries()) this.#settle(held, statuses[i], sentAt);
     } catch (error) {
       this.#parts.onError(error);
+      keepNotes(noted);
       for (const held of all) this.#miss(held, periodMs);
     }
   }

@@ -16,7 +16,7 @@ export interface HintParts {
 
 export class Hints {
   readonly #parts: HintParts;
-  readonly #stopping = new AbortController();
+  #stopping: AbortController | undefined;
   #poll: ReturnType<typeof setInterval> | undefined;
 
   constructor(parts: HintParts) {
@@ -25,16 +25,26 @@ export class Hints {
 
   start(): void {
     const { slots, pollIntervalMs } = this.#parts;
+    this.#stopping = new AbortController();
     this.#poll = setInterval(() => this.#wake(slots.keys()), pollIntervalMs);
-    void this.#follow();
+    void this.#follow(this.#stopping.signal);
   }
 
+  /** Who does not claim gets no hints either: an item has only a few of them. */
   stop(): void {
     clearInterval(this.#poll);
-    this.#stopping.abort();
+    this.#stopping?.abort();
+    this.#stopping = undefined;
   }
 
-  async #follow(): Promise<void> {
+  /** Tells the server the concurrency of now. */
+  restart(): void {
+    if (this.#stopping === undefined) return;
+    this.stop();
+    this.start();
+  }
+
+  async #follow(stopping: AbortSignal): Promise<void> {
     const { socket, slots, worker, onReached, onError } = this.#parts;
     const onTypes = (types: readonly string[]) => {
       onReached();
@@ -43,7 +53,7 @@ export class Hints {
     const concurrency = Array.from(slots.values(), (one) => one.concurrency);
     const options = { onTypes, onLost: onError, worker: { ...worker, concurrency } };
     try {
-      const hints = watchWork(socket, [...slots.keys()], options, this.#stopping.signal);
+      const hints = watchWork(socket, [...slots.keys()], options, stopping);
       while (!(await hints.next()).done);
     } catch (error) {
       onError(error);

@@ -1,34 +1,17 @@
 /** A worker's events as structured lines. */
 import type { Assignment } from '../types.ts';
 import type { Emitter } from './emitter.ts';
-import type { WorkerEvents } from './events.ts';
-
-type Write = (fields: object, message: string) => void;
-
-/** pino, or anything that takes fields and a message. */
-export interface Logger {
-  readonly debug: Write;
-  readonly info: Write;
-  readonly warn: Write;
-  readonly error: Write;
-}
+import type { Logger } from './handler.ts';
 
 /** As much of a worker as its log needs. */
-interface Worker extends Pick<Emitter<WorkerEvents>, 'on'> {
+interface Worker extends Pick<Emitter, 'on'> {
   readonly name: string;
 }
 
 /** Starts and ends at debug, failures at warn, problems of the worker at error. Payloads and results never. */
 export function logEvents(worker: Worker, logger: Logger): void {
   const name = worker.name;
-  const fields = ({ id, itemId, jobId, type, attempt }: Assignment) => ({
-    worker: name,
-    assignmentId: id,
-    itemId,
-    jobId,
-    type,
-    attempt,
-  });
+  const fields = (assignment: Assignment) => fieldsOf(name, assignment);
   worker.on('connected', () => logger.info({ worker: name }, 'worker connected'));
   worker.on('disconnected', (error) => logger.warn({ worker: name, err: error }, 'worker lost the server'));
   worker.on('claimed', (assignment) => logger.debug(fields(assignment), 'item started'));
@@ -36,9 +19,31 @@ export function logEvents(worker: Worker, logger: Logger): void {
   worker.on('failed', (assignment, { code, message, retryAt }) => {
     logger.warn({ ...fields(assignment), code, reason: message, retryAt }, 'item failed');
   });
+  worker.on('snoozed', (assignment, dueAt) => logger.debug({ ...fields(assignment), dueAt }, 'item snoozed'));
   worker.on('aborted', (assignment, code) => logger.warn({ ...fields(assignment), code }, 'item aborted'));
   worker.on('stale', (assignment) => logger.warn(fields(assignment), 'outcome came too late'));
   worker.on('released', (assignment) => logger.info(fields(assignment), 'item given back'));
+  worker.on('paused', () => logger.info({ worker: name }, 'worker paused'));
+  worker.on('resumed', () => logger.info({ worker: name }, 'worker resumed'));
   worker.on('error', (error, again) => logger.error({ worker: name, err: error, again }, 'worker problem'));
   worker.on('stopped', () => logger.info({ worker: name }, 'worker stopped'));
+}
+
+/** What a handler logs, with the fields of its item in each line; on the console if the worker has no logger. */
+export function loggerOf(worker: string, assignment: Assignment, logger: Logger = onConsole): Logger {
+  const fields = fieldsOf(worker, assignment);
+  const write = (level: keyof Logger) => (more: object, message: string) =>
+    logger[level]({ ...fields, ...more }, message);
+  return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') };
+}
+
+const onConsole: Logger = {
+  debug: (fields, message) => console.debug(message, fields),
+  info: (fields, message) => console.info(message, fields),
+  warn: (fields, message) => console.warn(message, fields),
+  error: (fields, message) => console.error(message, fields),
+};
+
+function fieldsOf(worker: string, { id, itemId, jobId, type, attempt }: Assignment) {
+  return { worker, assignmentId: id, itemId, jobId, type, attempt };
 }

@@ -1,6 +1,6 @@
 /** The new items that a handler names for fed child jobs, until they go out with its result. */
 import type { NewItemInput } from '../../generated/operations.ts';
-import { TypedItem } from '../define-type.ts';
+import { toItemSpec } from '../define-type.ts';
 import { JobtreeError, PermanentError } from '../errors.ts';
 import { type ItemSpec, toItemInput } from '../job-spec.ts';
 
@@ -13,8 +13,7 @@ export class NewItems {
   add(to: string | { readonly type: string }, items: readonly unknown[]): void {
     const type = typeof to === 'string' ? to : to.type;
     for (const item of items) {
-      const spec =
-        typeof to === 'string' || item instanceof TypedItem ? (item as ItemSpec) : { payload: item };
+      const spec = typeof to === 'string' ? (item as ItemSpec) : toItemSpec(item);
       const { input, size } = this.#convert(spec, `newItems[${this.items.length}]`);
       this.items.push({ type, ...input });
       this.size += size;

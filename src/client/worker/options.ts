@@ -2,15 +2,26 @@
 import { type Client, createClient } from '../client.ts';
 import { typeOfHandler } from '../define-type.ts';
 import { JobtreeError } from '../errors.ts';
-import type { HandlerContext } from './handler.ts';
-import type { Slots } from './held-assignments.ts';
-import type { Logger } from './log.ts';
+import type { BatchItem, HandlerContext, Logger } from './handler.ts';
+import type { HeldAssignment, Slots } from './held-assignments.ts';
+import { loggerOf } from './log.ts';
 import { Meters } from './meters.ts';
 
-/** How a worker does one type of work. */
-export interface TypeOptions {
-  /** How many handlers of this type run at once, at most: 1 to 10,000. */
+/** How a worker does one type of work: with a handler for each item, or for many at once. */
+export type TypeOptions = HandlerOptions | BatchOptions;
+
+interface CommonOptions {
+  /** How many handlers of this type run at once, at most: 1 to 10,000. `setConcurrency` changes it. */
   readonly concurrency: number;
+  /**
+   * How long a handler may take, in milliseconds: 1 to 86,400,000. Then its signal aborts, and its items have failed, with the code
+   * `TIMED_OUT`, to be tried again as after any failure. Default: as long as it likes.
+   */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** One item at a time for each handler. */
+export interface HandlerOptions extends CommonOptions {
   /**
    * Whether items may be claimed before a handler is free for them: as many as the handlers will begin within 10 ms, going by
    * how long they took so far, and at most 500, or `concurrency` if that is more. One that then waits for more than 100 ms is
@@ -19,7 +30,30 @@ export interface TypeOptions {
   readonly claimAhead?: boolean | undefined;
   /** Does the work; see `Handler`. */
   handler(payload: unknown, context: HandlerContext): unknown;
+  readonly batchHandler?: undefined;
 }
+
+/** Many items at once for each handler. */
+export interface BatchOptions extends CommonOptions {
+  /** How many items a handler gets, at most: 1 to 1,000. It gets what there is, and never waits for more. */
+  readonly batchSize: number;
+  /** Does the work; see `BatchHandler`. */
+  batchHandler(items: readonly BatchItem[]): unknown;
+  readonly handler?: undefined;
+}
+
+/** One call of a handler. */
+export interface HandlerCall {
+  readonly type: string;
+  /** The item, or the items of a batch. */
+  readonly items: readonly BatchItem[];
+}
+
+/**
+ * Stands around each call of a handler: calls `next()` for the handler, or the next middleware, and returns what that gave, or something else. What it throws
+ * fails the items, as if the handler had thrown it.
+ */
+export type Middleware = (call: HandlerCall, next: () => Promise<unknown>) => unknown;
 
 /** What a worker does, and how. */
 export interface WorkerOptions {
@@ -39,6 +73,8 @@ export interface WorkerOptions {
   readonly stopTimeoutMs?: number | undefined;
   /** The largest result, in bytes of its JSON text; at most what the server takes. Default: 1,000,000. */
   readonly maxResultBytes?: number | undefined;
+  /** Stands around every call of a handler, the first outermost. Default: none. */
+  readonly middleware?: readonly Middleware[] | undefined;
   /** Told of every start, end and failure; pino or the like. Default: nobody; problems and failures go to the console. */
   readonly logger?: Logger | undefined;
 }
@@ -69,7 +105,7 @@ export function readOptions(options: WorkerOptions): Settings {
   const types = Object.entries(options.types);
   if (types.length === 0) throw invalid('types', 'names no type');
   return {
-    slots: types.map(([type, one]) => toSlots(type, one)),
+    slots: types.map(([type, one]) => toSlots(type, one, { ...options, name })),
     name,
     version,
     pollIntervalMs: integer(options.pollIntervalMs ?? 5_000, 'pollIntervalMs', 100, 86_400_000),
@@ -80,18 +116,32 @@ export function readOptions(options: WorkerOptions): Settings {
   };
 }
 
-function toSlots(type: string, { concurrency, claimAhead = true, handler }: TypeOptions): Slots {
+function toSlots(
+  type: string,
+  options: TypeOptions,
+  { name, logger, middleware = [] }: { name: string } & Pick<WorkerOptions, 'logger' | 'middleware'>,
+): Slots {
   const field = `types.${type}`;
-  if (typeof handler !== 'function') throw invalid(`${field}.handler`, 'must be a function');
+  const { concurrency, timeoutMs } = options;
+  const kind = options.batchHandler === undefined ? 'handler' : 'batchHandler';
+  const handler: unknown = options[kind];
+  if (typeof handler !== 'function') throw invalid(`${field}.${kind}`, 'must be a function');
+  if (options.batchHandler !== undefined) {
+    if (options.handler !== undefined) throw invalid(field, 'has both a handler and a batchHandler');
+    integer(options.batchSize, `${field}.batchSize`, 1, 1_000);
+  }
   const madeFor = typeOfHandler(handler);
-  if (madeFor !== undefined && madeFor !== type) throw invalid(`${field}.handler`, `was made for ${madeFor}`);
-  integer(concurrency, `${field}.concurrency`, 1, 10_000);
+  if (madeFor !== undefined && madeFor !== type) throw invalid(`${field}.${kind}`, `was made for ${madeFor}`);
+  if (timeoutMs !== undefined) integer(timeoutMs, `${field}.timeoutMs`, 1, 86_400_000);
   return {
     type,
-    concurrency,
-    handler,
+    concurrency: checkConcurrency(concurrency, `${field}.concurrency`),
+    batchSize: options.batchHandler === undefined ? undefined : options.batchSize,
+    timeoutMs,
+    call: withMiddleware(type, options, middleware),
     meters: new Meters(type),
-    claimsAhead: claimAhead,
+    loggerOf: (assignment) => loggerOf(name, assignment, logger),
+    claimsAhead: options.batchHandler === undefined && (options.claimAhead ?? true),
     running: 0,
     waiting: [],
     meanMs: slowMs,
@@ -101,6 +151,27 @@ function toSlots(type: string, { concurrency, claimAhead = true, handler }: Type
     follows: false,
     limited: false,
   };
+}
+
+function withMiddleware(
+  type: string,
+  { handler, batchHandler }: TypeOptions,
+  middleware: readonly Middleware[],
+): (items: readonly HeldAssignment[]) => unknown {
+  const call = (items: readonly HeldAssignment[]) => {
+    if (handler === undefined) return batchHandler(items);
+    const [item] = items as [HeldAssignment];
+    return handler(item.payload, item);
+  };
+  return middleware.reduceRight(
+    (next, one) => (items) => one({ type, items }, async () => next(items)),
+    call,
+  );
+}
+
+/** @throws JobtreeError INVALID_INPUT */
+export function checkConcurrency(concurrency: number, field = 'concurrency'): number {
+  return integer(concurrency, field, 1, 10_000);
 }
 
 function integer(value: number, field: string, lowest: number, highest: number): number {

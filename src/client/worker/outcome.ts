@@ -1,6 +1,6 @@
 /** What came of a handler, as the report that the server gets. */
 import type { FailureInput, ReportInput } from '../../generated/operations.ts';
-import { PermanentError } from '../errors.ts';
+import { PermanentError, RetryAfterError, SnoozeError } from '../errors.ts';
 import { checkJson, jsonBytes } from '../json.ts';
 import type { NewItems } from './new-items.ts';
 
@@ -12,6 +12,7 @@ export interface Outcome {
 
 const maxCodeLength = 200;
 const maxMessageLength = 10_000;
+const maxCauses = 5;
 /** One unit of text has at most six bytes when it is escaped. */
 const bytesPerUnit = 6;
 
@@ -41,12 +42,15 @@ export function succeeded(
       return permanent(assignmentId, 'INVALID_RESULT', message);
     }
   }
-  if (newItems === undefined) return { report: { assignmentId, result }, size };
-  return { report: { assignmentId, result, newItems: newItems.items }, size: size + newItems.size };
+  if (newItems === undefined) return { report: { assignmentId, outcome: { success: { result } } }, size };
+  const success = { result, newItems: newItems.items };
+  return { report: { assignmentId, outcome: { success } }, size: size + newItems.size };
 }
 
-/** A failure, as the handler threw it. */
+/** A failure, or a snooze, as the handler threw it. */
 export function failed(assignmentId: string, error: unknown): Outcome {
+  if (error instanceof SnoozeError)
+    return { report: { assignmentId, outcome: { snoozeMs: error.snoozeMs } }, size: 0 };
   const { code, name, message } = (typeof error === 'object' && error !== null ? error : {}) as Record<
     string,
     unknown
@@ -55,9 +59,22 @@ export function failed(assignmentId: string, error: unknown): Outcome {
   const thrown = typeof error === 'object' ? 'The handler threw something that is no error.' : String(error);
   return failure(assignmentId, {
     code: word ?? 'Error',
-    message: typeof message === 'string' ? message : thrown,
+    message: typeof message === 'string' ? withCauses(message, error) : thrown,
     permanent: error instanceof PermanentError,
+    ...(error instanceof RetryAfterError && { retryAfterMs: error.retryAfterMs }),
   });
+}
+
+/** A message, and those of the causes that it does not have already: "fetch failed" alone tells nobody why. */
+function withCauses(message: string, error: unknown): string {
+  let text = message;
+  let { cause } = error as { cause?: unknown };
+  // A cause may be its own.
+  for (let depth = 0; depth < maxCauses && cause instanceof Error; depth++, cause = cause.cause) {
+    const why = cause.message || (cause as { code?: unknown }).code;
+    if (typeof why === 'string' && !text.includes(why)) text += `: ${why}`;
+  }
+  return text;
 }
 
 /** A failure that no next try would change. */
@@ -65,13 +82,16 @@ export function permanent(assignmentId: string, code: string, message: string): 
   return failure(assignmentId, { code, message, permanent: true });
 }
 
-function failure(assignmentId: string, { code, message, permanent }: FailureInput): Outcome {
+function failure(assignmentId: string, { code, message, ...more }: FailureInput): Outcome {
   const shorten = (text: string, length: number) =>
     text.replaceAll('\0', '\uFFFD').slice(0, length).toWellFormed();
   const fitting = {
     code: shorten(code, maxCodeLength),
     message: shorten(message, maxMessageLength),
-    permanent,
+    ...more,
   };
-  return { report: { assignmentId, failure: fitting }, size: fitting.message.length + fitting.code.length };
+  return {
+    report: { assignmentId, outcome: { failure: fitting } },
+    size: fitting.message.length + fitting.code.length,
+  };
 }

@@ -10,20 +10,26 @@ import type { FailureInput } from '../../generated/operations.ts';
 import * as operations from '../../generated/operations.ts';
 import { type AbortCode, JobtreeError, payloadOf } from '../errors.ts';
 import type { Assignment } from '../types.ts';
+import { Conditions } from './conditions.ts';
 import { Emitter } from './emitter.ts';
-import type { ReportedFailure, WorkerEvents } from './events.ts';
+import type { ReportedFailure } from './events.ts';
 import { Exchanges, type ReportEntry } from './exchanges.ts';
+import { callHandler } from './handler-results.ts';
 import { type EndedStatus, Heartbeats } from './heartbeats.ts';
 import { HeldAssignment, type Slots } from './held-assignments.ts';
 import { Hints } from './hints.ts';
 import { ItemTrace } from './item-trace.ts';
 import { logEvents } from './log.ts';
-import { readOptions, type Settings, type WorkerOptions } from './options.ts';
+import { checkConcurrency, readOptions, type Settings, type WorkerOptions } from './options.ts';
 import { failed, type Outcome, permanent, succeeded } from './outcome.ts';
 import { Problems } from './problems.ts';
+import { onSignals } from './signals.ts';
+import { Unheard } from './unheard.ts';
 
 /** How long `stop()` tries to deliver what handlers made of their time, beyond `stopTimeoutMs`. */
 const flushTimeoutMs = 5_000;
+/** How long a second signal leaves to give back what handlers have. */
+const hastyMs = 1_000;
 
 /** How long what was claimed ahead may wait for a handler. */
 const waitMs = 100;
@@ -37,7 +43,7 @@ const meanShare = 1 / 4;
  * besides. While the server is gone it waits and goes on; results that were not acknowledged are sent again, and count
  * once. Handlers whose assignment is lost, or whose heartbeats failed twice in a row, are aborted by their `signal`.
  */
-export class Worker extends Emitter<WorkerEvents> {
+export class Worker extends Emitter {
   /** The name by which the server knows it. */
   readonly name: string;
   readonly #settings: Settings;
@@ -47,17 +53,23 @@ export class Worker extends Emitter<WorkerEvents> {
   readonly #heartbeats: Heartbeats;
   readonly #hints: Hints;
   readonly #problems = new Problems((error, again) => this.#announce(error, again));
-  /** Those that nobody else is told of. */
-  readonly #failures = new Problems<string>((text, again) => this.#warn(text, again));
-  readonly #waiting = new Set<() => void>();
+  readonly #unheard: Unheard;
+  readonly #conditions = new Conditions();
   readonly #filling = new Set<Slots>();
   #overdueTimer: ReturnType<typeof setTimeout> | undefined;
   #running = 0;
   #started = false;
+  #paused = false;
+  /** How many items have begun. */
+  #begun = 0;
+  /** What `drained` and `idle` have been told of. */
+  #phase: 'working' | 'drained' | 'idle' = 'working';
   /** Nothing is told any more but `stopped`. */
   #over = false;
   #connected: boolean | undefined;
   #stopped: Promise<void> | undefined;
+  /** Does not wait for handlers when it stops. */
+  #isHasty = false;
 
   /** @throws JobtreeError INVALID_INPUT, naming the option */
   constructor(options: WorkerOptions) {
@@ -65,29 +77,31 @@ export class Worker extends Emitter<WorkerEvents> {
     const settings = readOptions(options);
     const { client, name, version, slots } = settings;
     this.name = name;
+    this.#unheard = new Unheard(name);
     this.#settings = settings;
     this.#slots = new Map(slots.map((one) => [one.type, one]));
     this.#exchanges = new Exchanges({
       socket: client.socket,
       worker: name,
       slots,
+      held: this.#held,
       onClaimed: (assignment, sentAt) => this.#begin(assignment, sentAt),
       onReported: (held, entry) => this.#reported(held, entry),
-      onReleased: (held) => this.#forget(held) && this.emit('released', held.assignment),
+      onReleased: (held) => this.#forget(held) && this.tell('released', held.assignment),
       onError: (error) => this.#problem(error),
       onSettled: (well) => {
         if (well) this.#reached();
+        for (const one of slots) if (one.batchSize !== undefined) this.#fill(one);
         this.#check();
       },
     });
     this.#heartbeats = new Heartbeats({
       held: this.#held,
-      send: async (assignmentIds, timeoutMs) => {
-        const data = await client.socket.request(
-          operations.Heartbeat,
-          { input: { assignmentIds } },
-          timeoutMs,
-        );
+      send: async (assignmentIds, notes, timeoutMs) => {
+        const input = { assignmentIds };
+        const data = await (notes.length === 0
+          ? client.socket.request(operations.Heartbeat, { input }, timeoutMs)
+          : client.socket.request(operations.HeartbeatWithNotes, { input, notes: { notes } }, timeoutMs));
         this.#reached();
         return payloadOf(data.heartbeat).entries.map((entry) => entry.status);
       },
@@ -113,10 +127,94 @@ export class Worker extends Emitter<WorkerEvents> {
    * @throws Error if the worker was started before
    */
   async start(): Promise<void> {
-    if (this.#started) throw new Error('A worker starts once; make a new one.');
-    this.#started = true;
+    this.#start();
+    this.#claim();
+  }
+
+  /**
+   * Runs as a program does: until SIGINT, SIGTERM or `stop()`. The first signal stops it as `stop()` does; the second one aborts and gives back at once what handlers
+   * have, and ends the process. Sets the process's exit code: 0; 1 if the worker stopped before the server knew what became of an item; after a second
+   * signal 130 (SIGINT) or 143 (SIGTERM). Resolves when the worker has stopped. A handler that ignores its signal may keep the process alive until the second.
+   *
+   * @throws Error if the worker was started before
+   */
+  async run(): Promise<void> {
+    const stopped = new Promise<void>((resolve) => {
+      this.prependOnceListener('stopped', resolve);
+    });
+    const ignoreSignals = onSignals(
+      () => void this.stop(),
+      (exitCode) => {
+        this.#isHasty = true;
+        void this.stop().then(() => process.exit(exitCode));
+        setTimeout(() => process.exit(exitCode), hastyMs);
+      },
+    );
+    try {
+      await this.start();
+      await stopped;
+    } finally {
+      ignoreSignals();
+    }
+    process.exitCode ??= this.#held.size > 0 ? 1 : 0;
+  }
+
+  /**
+   * For tests: works until the server has nothing more that is ready, then stops. What becomes ready later is not waited for, such as an item that is to be tried again, or
+   * a job that waits for another one.
+   *
+   * @throws Error if the worker was started before
+   */
+  async runOnce(): Promise<void> {
+    this.#start();
+    let begun: number;
+    do {
+      begun = this.#begun;
+      this.#lookAgain();
+      await this.#conditions.until(() => this.#isIdle || this.#stopped !== undefined);
+    } while (this.#begun > begun && this.#stopped === undefined);
+    await this.stop();
+  }
+
+  /** Changes how many handlers of a type may be at work. @throws JobtreeError INVALID_INPUT */
+  setConcurrency(type: string, concurrency: number): void {
+    const slots = this.#slots.get(type);
+    if (slots === undefined)
+      throw new JobtreeError('INVALID_INPUT', `The worker does not do ${type}.`, { field: 'type' });
+    slots.concurrency = checkConcurrency(concurrency);
+    this.#hints.restart();
+    this.#fill(slots);
     this.#exchanges.wake();
-    this.#hints.start();
+  }
+
+  get isPaused(): boolean {
+    return this.#paused;
+  }
+
+  /**
+   * Claims no more, until `resume()`; what no handler has begun is given back. Resolves when all handlers are done, and the server knows
+   * of it. Pausing twice changes nothing.
+   */
+  async pause(): Promise<void> {
+    if (!this.#paused) {
+      this.#paused = true;
+      this.#hints.stop();
+      this.#exchanges.stopClaiming();
+      this.#releaseWaiting();
+      this.tell('paused');
+    }
+    await this.#conditions.until(() => !this.#paused || (this.#running === 0 && this.#exchanges.isIdle));
+  }
+
+  /** Claims again. */
+  resume(): void {
+    if (!this.#paused) return;
+    this.#paused = false;
+    this.tell('resumed');
+    if (this.#stopped !== undefined) return;
+    this.#exchanges.resumeClaiming();
+    if (this.#started) this.#claim();
+    this.#check();
   }
 
   /**
@@ -125,7 +223,24 @@ export class Worker extends Emitter<WorkerEvents> {
    */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
+    this.#check();
     return this.#stopped;
+  }
+
+  #start(): void {
+    if (this.#started) throw new Error('A worker starts once; make a new one.');
+    this.#started = true;
+  }
+
+  #claim(): void {
+    if (this.#paused) return;
+    this.#hints.start();
+    this.#lookAgain();
+  }
+
+  #lookAgain(): void {
+    for (const slots of this.#slots.values()) slots.dry = false;
+    this.#exchanges.wake();
   }
 
   async #stop(): Promise<void> {
@@ -133,15 +248,16 @@ export class Worker extends Emitter<WorkerEvents> {
     this.#hints.stop();
     this.#exchanges.stopClaiming();
     clearTimeout(this.#overdueTimer);
-    for (const slots of this.#slots.values()) for (const held of slots.waiting.splice(0)) this.#release(held);
-    await this.#until(() => this.#running === 0 && this.#exchanges.isIdle, this.#settings.stopTimeoutMs);
+    this.#releaseWaiting();
+    const isDone = () => this.#running === 0 && this.#exchanges.isIdle;
+    await this.#conditions.until(() => this.#isHasty || isDone(), this.#settings.stopTimeoutMs);
     for (const held of this.#held) {
       if (held.state === 'running') {
         this.#abort(held, 'STOPPED');
         this.#release(held);
       }
     }
-    await this.#until(() => this.#exchanges.isIdle, flushTimeoutMs);
+    await this.#conditions.until(() => this.#exchanges.isIdle, flushTimeoutMs);
     if (this.#held.size > 0) {
       this.#announce(
         new Error(`The worker stopped before the server knew what became of ${this.#held.size} items.`),
@@ -151,7 +267,11 @@ export class Worker extends Emitter<WorkerEvents> {
     this.#heartbeats.stop();
     this.#exchanges.close();
     if (this.#settings.ownsClient) await this.#settings.client.close();
-    this.emit('stopped');
+    this.tell('stopped');
+  }
+
+  #releaseWaiting(): void {
+    for (const slots of this.#slots.values()) for (const held of slots.waiting.splice(0)) this.#release(held);
   }
 
   #begin(assignment: Assignment, sentAt: number): void {
@@ -162,12 +282,14 @@ export class Worker extends Emitter<WorkerEvents> {
     held.trace = ItemTrace.begin(assignment, this.name, sentAt);
     this.#held.add(held);
     this.#heartbeats.add(held);
-    if (this.#stopped !== undefined) {
+    if (this.#stopped !== undefined || this.#paused) {
       this.#release(held);
       return;
     }
+    this.#phase = 'working';
     slots.waiting.push(held);
-    this.#fill(slots);
+    // A batch begins when all that the claim gave is there.
+    if (slots.batchSize === undefined) this.#fill(slots);
     if (slots.waiting.length > 0) this.#overdueTimer ??= setTimeout(() => this.#giveBackOverdue(), waitMs);
   }
 
@@ -176,36 +298,33 @@ export class Worker extends Emitter<WorkerEvents> {
     // A handler that is done at once frees its slot while this loop is at it.
     if (this.#filling.has(slots)) return;
     this.#filling.add(slots);
-    while (slots.running < slots.concurrency) {
-      const held = slots.waiting.shift();
-      if (held === undefined) break;
-      this.#run(held);
+    while (slots.running < slots.concurrency && slots.waiting.length > 0) {
+      this.#run(slots, slots.waiting.splice(0, slots.batchSize ?? 1));
     }
     this.#filling.delete(slots);
   }
 
-  #run(held: HeldAssignment): void {
-    const { assignment, slots } = held;
-    held.state = 'running';
-    held.since = performance.now();
+  #run(slots: Slots, items: readonly HeldAssignment[]): void {
     slots.running++;
     this.#running++;
-    this.emit('claimed', assignment);
-    slots.meters.began();
-    try {
-      const handle = () => slots.handler(assignment.payload, held);
-      const result: unknown = held.trace === undefined ? handle() : held.trace.run(handle);
-      if (isPromiseLike(result)) {
-        Promise.resolve(result).then(
-          (value) => this.#succeed(held, value),
-          (error) => this.#fail(held, error),
-        );
-      } else {
-        this.#succeed(held, result);
-      }
-    } catch (error) {
-      this.#fail(held, error);
+    this.#begun += items.length;
+    for (const held of items) {
+      held.begin((late) => this.#timeOut(late));
+      this.tell('claimed', held.assignment);
+      slots.meters.began();
     }
+    callHandler(items, {
+      onResult: (held, result) => this.#succeed(held, result),
+      onFailure: (held, error) => this.#fail(held, error),
+      onEnd: () => this.#freeSlot(slots, items),
+    });
+  }
+
+  #timeOut(held: HeldAssignment): void {
+    if (held.state !== 'running') return;
+    const error = new Error(`The handler took longer than ${held.slots.timeoutMs} ms.`);
+    this.#report(held, failed(held.assignmentId, Object.assign(error, { code: 'TIMED_OUT' })));
+    this.#abort(held, 'TIMED_OUT');
   }
 
   /** What was claimed ahead of a handler that takes its time after all is for another worker. */
@@ -226,43 +345,40 @@ export class Worker extends Emitter<WorkerEvents> {
   }
 
   #succeed(held: HeldAssignment, result: unknown): void {
-    if (held.state === 'running') {
-      const { maxResultBytes } = this.#settings;
-      this.#report(held, succeeded(held.assignmentId, result, held.newItems, maxResultBytes));
-    }
-    this.#freeSlot(held);
+    if (held.state !== 'running') return;
+    const { maxResultBytes } = this.#settings;
+    this.#report(held, succeeded(held.assignmentId, result, held.newItems, maxResultBytes));
   }
 
   #fail(held: HeldAssignment, error: unknown): void {
-    if (held.state === 'running') {
-      // It gave up because we told it to, which is no failure of the item.
-      if (held.abortedFor === 'HEARTBEATS_FAILED') this.#release(held);
-      else this.#report(held, failed(held.assignmentId, error));
-    }
-    this.#freeSlot(held);
+    if (held.state !== 'running') return;
+    // It gave up because we told it to, which is no failure of the item.
+    if (held.abortedFor === 'HEARTBEATS_FAILED') this.#release(held);
+    else this.#report(held, failed(held.assignmentId, error));
   }
 
-  /** The outcome is on its way by now: `stop()` takes a worker without handlers and outcomes for done. */
-  #freeSlot(held: HeldAssignment): void {
-    const { slots } = held;
+  /** The outcomes are on their way by now: `stop()` takes a worker without handlers and outcomes for done. */
+  #freeSlot(slots: Slots, items: readonly HeldAssignment[]): void {
     slots.running--;
     this.#running--;
-    slots.meters.ended(performance.now() - held.since, failureOf(held)?.code);
-    slots.meanMs += (performance.now() - held.since - slots.meanMs) * meanShare;
+    const [{ since }] = items as [HeldAssignment];
+    const ms = performance.now() - since;
+    for (const held of items) slots.meters.ended(ms, failureOf(held)?.code);
+    slots.meanMs += (ms - slots.meanMs) * meanShare;
     this.#fill(slots);
     this.#exchanges.wake();
     this.#check();
   }
 
   #report(held: HeldAssignment, outcome: Outcome): void {
-    held.state = 'finished';
+    held.end('finished');
     held.outcome = outcome;
     held.trace?.settle(failureOf(held));
     this.#exchanges.report(held);
   }
 
   #release(held: HeldAssignment): void {
-    held.state = 'released';
+    held.end('released');
     held.trace?.drop(held.abortedFor ?? 'RELEASED');
     this.#exchanges.release(held);
   }
@@ -270,7 +386,7 @@ export class Worker extends Emitter<WorkerEvents> {
   #reported(held: HeldAssignment, { status, retryAt = null, error }: ReportEntry): void {
     const failure = failureOf(held);
     held.trace?.reported(status);
-    if (status === 'INVALID' && failure === undefined) {
+    if (status === 'INVALID' && held.outcome?.report.outcome.success != null) {
       this.#report(
         held,
         permanent(held.assignmentId, 'INVALID_RESULT', error?.message ?? 'The server refused it.'),
@@ -278,22 +394,17 @@ export class Worker extends Emitter<WorkerEvents> {
       return;
     }
     this.#forget(held);
-    if (status === 'STALE') this.emit('stale', held.assignment);
+    if (status === 'STALE') this.tell('stale', held.assignment);
     else if (status === 'INVALID')
       this.#problem(new Error(`The server refused a failure: ${error?.message}`));
-    else if (failure === undefined) this.emit('succeeded', held.assignment);
+    else if (held.outcome?.report.outcome.snoozeMs != null)
+      this.tell('snoozed', held.assignment, retryAt ?? '');
+    else if (failure === undefined) this.tell('succeeded', held.assignment);
     else this.#failed(held.assignment, { code: failure.code, message: failure.message, retryAt });
   }
 
   #failed(assignment: Assignment, failure: ReportedFailure): void {
-    if (this.emit('failed', assignment, failure)) return;
-    const { itemId, type, attempt } = assignment;
-    const { code, message, retryAt } = failure;
-    const next = retryAt === null ? 'for good' : `and is tried again at ${retryAt}`;
-    this.#failures.add(
-      `${itemId} of ${type} failed at attempt ${attempt}, ${next}: ${code}: ${message}`,
-      `${type} ${code}`,
-    );
+    if (!this.tell('failed', assignment, failure)) this.#unheard.failed(assignment, failure);
   }
 
   /** What has an outcome learns from its report what became of it. */
@@ -326,18 +437,18 @@ export class Worker extends Emitter<WorkerEvents> {
   #abort(held: HeldAssignment, code: AbortCode): void {
     if (!held.abort(code)) return;
     held.trace?.drop(code);
-    this.emit('aborted', held.assignment, code);
+    this.tell('aborted', held.assignment, code);
   }
 
   #forget(held: HeldAssignment): boolean {
-    held.state = 'gone';
+    held.end('gone');
     return this.#held.delete(held);
   }
 
   #reached(): void {
     if (this.#connected === true || this.#over) return;
     this.#connected = true;
-    this.emit('connected');
+    this.tell('connected');
     this.#exchanges.wakeNow();
   }
 
@@ -349,49 +460,39 @@ export class Worker extends Emitter<WorkerEvents> {
       this.#problems.add(error);
     } else if (this.#connected !== false) {
       this.#connected = false;
-      if (!this.emit('disconnected', error)) this.#warn(error.message);
+      if (!this.tell('disconnected', error)) this.#unheard.warn(error.message);
     }
   }
 
   #announce(error: unknown, again = 0): void {
-    if (!this.emit('error', error, again)) console.error(`${this.#prefix(again)}:`, error);
+    if (!this.tell('error', error, again)) this.#unheard.error(error, again);
   }
 
-  #warn(text: string, again = 0): void {
-    console.warn(`${this.#prefix(again)}: ${text}`);
+  /** The server has nothing that is ready, as far as was asked, and nothing is left to begin. */
+  get #isDrained(): boolean {
+    for (const { dry, asked, waiting } of this.#slots.values())
+      if (!dry || asked > 0 || waiting.length > 0) return false;
+    return true;
   }
 
-  #prefix(again: number): string {
-    return `jobtree worker ${this.name}${again === 0 ? '' : `, ${again} times more`}`;
-  }
-
-  /** Whether the condition came true in time. */
-  async #until(condition: () => boolean, ms: number): Promise<void> {
-    if (condition()) return;
-    await new Promise<void>((resolve) => {
-      const check = () => {
-        if (!condition()) return;
-        done();
-      };
-      const done = () => {
-        clearTimeout(timer);
-        this.#waiting.delete(check);
-        resolve();
-      };
-      const timer = setTimeout(done, ms);
-      this.#waiting.add(check);
-    });
+  get #isIdle(): boolean {
+    return this.#held.size === 0 && this.#running === 0 && this.#isDrained && this.#exchanges.isIdle;
   }
 
   #check(): void {
-    for (const check of this.#waiting) check();
+    this.#conditions.check();
+    if (this.#phase === 'idle' || this.#paused || this.#stopped !== undefined) return;
+    if (this.#phase === 'working' && this.#isDrained) {
+      this.#phase = 'drained';
+      this.tell('drained');
+    }
+    if (this.#phase === 'drained' && this.#isIdle) {
+      this.#phase = 'idle';
+      this.tell('idle');
+    }
   }
 }
 
 function failureOf({ outcome }: HeldAssignment): FailureInput | undefined {
-  return outcome?.report.failure ?? undefined;
-}
-
-function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
+  return outcome?.report.outcome.failure ?? undefined;
 }

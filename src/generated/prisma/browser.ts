@@ -33,6 +33,16 @@ export type JobProgress = Prisma.JobProgressModel
  */
 export type ProgressDelta = Prisma.ProgressDeltaModel
 /**
+ * Model Stored
+ * How much a tenant stores; an empty name for what belongs to none.
+ */
+export type Stored = Prisma.StoredModel
+/**
+ * Model StoredDelta
+ * What is not added to that yet; append-only, deleted when folded.
+ */
+export type StoredDelta = Prisma.StoredDeltaModel
+/**
  * Model JobItem
  * What is to be done. Written once; its job and its position are its id.
  */
@@ -42,6 +52,11 @@ export type JobItem = Prisma.JobItemModel
  * The trace that consecutive items belong to, as their producer named it. Written once, and only where there is one.
  */
 export type TraceContext = Prisma.TraceContextModel
+/**
+ * Model ItemNote
+ * What workers noted of an item while they had it. Only where they did.
+ */
+export type ItemNote = Prisma.ItemNoteModel
 /**
  * Model QueueEntry
  * Consecutive items of a job that wait under the same conditions. Deleted when claimed.

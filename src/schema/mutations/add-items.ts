@@ -1,6 +1,12 @@
 import { type AddEntry, addItems } from '../../domain/add-items.ts';
 import { isUnscoped } from '../../domain/rights.ts';
-import { InvalidInputError, JobFedByParentError, JobSealedError, NotFoundError } from '../../errors.ts';
+import {
+  InvalidInputError,
+  JobFedByParentError,
+  JobSealedError,
+  NotFoundError,
+  StorageLimitError,
+} from '../../errors.ts';
 import { builder } from '../builder.ts';
 import { EntryError, toEntryError } from '../errors.ts';
 import { encodeGlobalId, keyOf } from '../global-id.ts';
@@ -47,16 +53,17 @@ const Payload = builder.objectRef<{ jobId: string; entries: AddEntry[] }>('AddIt
     job: jobField(t),
     entries: t.field({
       type: [Entry],
-      description: 'An answer for each entry, in their order.',
+      description: 'An answer for each entry, in their order: up to 1,000.',
       args: {
         all: t.arg.boolean({
+          required: true,
           defaultValue: true,
           description: 'Default: true. With false only those that are not ADDED: less work for both sides.',
         }),
       },
       resolve: ({ entries }, { all }) => {
         const answers = entries.map((entry, index) => ({ index, entry }));
-        return all === false ? answers.filter(({ entry }) => entry.status !== 'ADDED') : answers;
+        return !all ? answers.filter(({ entry }) => entry.status !== 'ADDED') : answers;
       },
     }),
     ...Object.fromEntries(
@@ -78,6 +85,7 @@ const Input = builder.inputType('AddItemsInput', {
     jobId: t.id({ required: true, description: 'The job. It must not be sealed.' }),
     items: t.field({ type: [ItemInput], required: true, description: 'The new items: 1 to 1,000.' }),
     seal: t.boolean({
+      required: true,
       defaultValue: false,
       description: 'Whether these are the last ones: seals the job in the same transaction. Default: false.',
     }),
@@ -96,13 +104,15 @@ builder.mutationField('addItems', (t) =>
     description:
       'Adds items to a job, while workers may be at work on others. Each entry is judged alone: a bad one or a duplicate keeps no other out. Items of one call stand in the order of its entries.',
     args: { input: t.arg({ type: Input, required: true, description: 'The job and its items.' }) },
-    errors: { types: [NotFoundError, InvalidInputError, JobSealedError, JobFedByParentError] },
+    errors: {
+      types: [NotFoundError, InvalidInputError, JobSealedError, JobFedByParentError, StorageLimitError],
+    },
     resolve: async (_, { input }, context) => {
       const { engine } = context;
       const jobId = keyOf('Job', input.jobId, 'jobId');
       if (!isUnscoped(context.caller)) await checkJob(context, jobId, 'jobId');
       const { items, seal, traceContext } = input;
-      return { jobId, entries: await addItems(engine, jobId, items, { seal: seal ?? false, traceContext }) };
+      return { jobId, entries: await addItems(engine, jobId, items, { seal, traceContext }) };
     },
   }),
 );

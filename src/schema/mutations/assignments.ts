@@ -55,7 +55,7 @@ export function assignmentsMutation<Status extends string>(options: {
     fields: (t) => ({
       entries: t.field({
         type: [Entry],
-        description: 'An answer for each assignment, in their order.',
+        description: 'An answer for each assignment, in their order: up to 1,000.',
         resolve: ({ entries }) => entries,
       }),
     }),

@@ -12,12 +12,12 @@ const Payload = builder.objectRef<Claimed>('ClaimItemsPayload').implement({
     assignments: t.field({
       type: [Assignment],
       description:
-        'The assignments, none if there is no work. Of each type those of the highest priority first.',
+        'The assignments, up to 1,000, none if there is no work. Of each type those of the highest priority first.',
       resolve: ({ assignments }) => assignments,
     }),
     limitedTypes: t.exposeStringList('limitedTypes', {
       description:
-        'Types of which the end of an item may let another one go: their queue is paused, at its limit of concurrency or at its rate, or items that it got have serialize keys. Ask again with the report, and at hints.',
+        'Types, up to 1,000, of which the end of an item may let another one go: their queue is paused, at its limit of concurrency or at its rate, or items that it got have serialize keys. Ask again with the report, and at hints.',
     }),
   }),
 });

@@ -16,12 +16,15 @@ const Payload = builder.objectRef<{ id: string; key: string }>('CreateApiKeyPayl
 });
 
 const Limits = builder.inputType('ApiKeyLimitsInput', {
-  description: 'What a key may have of each server: whole numbers from 1 to 1,000,000,000.',
+  description:
+    'What a key may have of each server: whole numbers from 1 to 1,000,000,000, of what is stored to 10^15.',
   fields: (t) => ({
     requestsPerSecond: t.int({ description: `${limitMeanings.requestsPerSecond}.` }),
     costPerSecond: t.int({ description: `${limitMeanings.costPerSecond}.` }),
     connections: t.int({ description: `${limitMeanings.connections}.` }),
     subscriptions: t.int({ description: `${limitMeanings.subscriptions}.` }),
+    storedItems: t.field({ type: 'Count', description: `${limitMeanings.storedItems}.` }),
+    storedBytes: t.field({ type: 'Count', description: `${limitMeanings.storedBytes}.` }),
   }),
 });
 

@@ -1,7 +1,7 @@
 import { createJob, type NewJob } from '../../domain/create-job.ts';
 import type { NewFile } from '../../domain/file-imports.ts';
 import { findStrangeUpload } from '../../domain/uploads.ts';
-import { InvalidInputError, NotFoundError } from '../../errors.ts';
+import { InvalidInputError, NotFoundError, StorageLimitError } from '../../errors.ts';
 import { builder } from '../builder.ts';
 import { keyOf } from '../global-id.ts';
 import { type GivenFile, type GivenJob, JobInput } from '../inputs.ts';
@@ -28,7 +28,7 @@ builder.mutationField('createJob', (t) =>
     args: {
       input: t.arg({ type: JobInput, required: true, description: 'The root, with all that is below it.' }),
     },
-    errors: { types: [InvalidInputError, NotFoundError] },
+    errors: { types: [InvalidInputError, NotFoundError, StorageLimitError] },
     resolve: async (_, { input }, context) => {
       checkTypeScope(context, typesOf(input), 'type');
       const files: ReceivedFile[] = [];

@@ -24,6 +24,7 @@ const Input = builder
     fields: (t) => ({
       jobId: t.id({ required: true, description: 'The root of the tree. INVALID_INPUT for another job.' }),
       expiresInSeconds: t.int({
+        required: true,
         defaultValue: standardWatchTokenSeconds,
         description:
           'For how long it is good, in seconds: 10 to 86,400 (a day). Whoever has it asks for the next one by then. Default: 900.',

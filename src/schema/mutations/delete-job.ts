@@ -8,7 +8,7 @@ import { jobInput } from './payload.ts';
 const Payload = builder.objectRef<{ globalId: string; deleted: boolean }>('DeleteJobPayload').implement({
   description: 'The tree is gone, or about to be.',
   fields: (t) => ({
-    jobId: t.exposeID('globalId', { description: 'The root that was given.' }),
+    deletedJobId: t.exposeID('globalId', { description: 'The root that was given.' }),
     deleted: t.exposeBoolean('deleted', {
       description:
         'Whether the tree is gone. False while the server still deletes: a large tree goes in the background, and `deletion` of its jobs says how far that is.',

@@ -35,10 +35,12 @@ const Payload = builder.objectRef<State>('ExchangePayload').implement({
     }),
     assignments: t.field({
       type: [Assignment],
-      description: 'As `claimItems` gives them; none if the claim was refused.',
+      description: 'As `claimItems` gives them, up to 1,000; none if the claim was refused.',
       resolve: ({ assignments }) => assignments,
     }),
-    limitedTypes: t.exposeStringList('limitedTypes', { description: 'As `claimItems` gives them.' }),
+    limitedTypes: t.exposeStringList('limitedTypes', {
+      description: 'As `claimItems` gives them: up to 1,000.',
+    }),
     claimError: t.field({
       type: EntryError,
       nullable: true,

@@ -1,5 +1,5 @@
 import { startOperation } from '../../domain/operations.ts';
-import { InvalidInputError, NotFoundError } from '../../errors.ts';
+import { InvalidInputError, NotFoundError, StorageLimitError } from '../../errors.ts';
 import { toConditions } from '../audit-subjects.ts';
 import { builder } from '../builder.ts';
 import { DeadLetterFilter, toFilter } from '../dead-letters.ts';
@@ -33,7 +33,7 @@ builder.mutationField('replayDeadLetters', (t) =>
     description:
       'Tries items again that failed for good. They go to the end of the queue, keep their failures, and may fail as often as new ones. Their jobs are open again, with all that these feed, and complete a second time, in a new generation. What fails again while it is at it is not tried once more; items of cancelled jobs are left.',
     args: { input: t.arg({ type: Input, required: true, description: 'What to try again.' }) },
-    errors: { types: [NotFoundError, InvalidInputError] },
+    errors: { types: [NotFoundError, InvalidInputError, StorageLimitError] },
     resolve: async (_, { input }, context) =>
       startOperation(
         context.engine,

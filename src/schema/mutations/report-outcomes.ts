@@ -1,5 +1,10 @@
+import { successField } from '../../domain/fed-payloads.ts';
 import { maxBatch } from '../../domain/limits.ts';
-import { type ReportAnswer, reportOutcomes } from '../../domain/report-outcomes.ts';
+import {
+  type Report as GivenReport,
+  type ReportAnswer,
+  reportOutcomes,
+} from '../../domain/report-outcomes.ts';
 import { coversType } from '../../domain/rights.ts';
 import { InvalidInputError } from '../../errors.ts';
 import { builder } from '../builder.ts';
@@ -42,7 +47,7 @@ const Entry = builder.objectRef<Entry>('ReportEntry').implement({
       type: 'DateTime',
       nullable: true,
       description:
-        'After an accepted failure, and after a duplicate of one: when the item is due again; null if it failed for good.',
+        'After an accepted failure or snooze, and after a duplicate of a failure: when the item is due again; null if it failed for good.',
       resolve: ({ answer }) => answer.retryAt ?? null,
     }),
     error: t.field({
@@ -61,18 +66,19 @@ export const ReportOutcomesPayload = builder
     fields: (t) => ({
       entries: t.field({
         type: [Entry],
-        description: 'An answer for each report, in their order.',
+        description: 'An answer for each report, in their order: up to 1,000.',
         args: {
           all: t.arg.boolean({
+            required: true,
             defaultValue: true,
             description:
               'Default: true. With false only those that say more than that the report was ACCEPTED, and no retry follows: less work for both sides.',
           }),
         },
         resolve: ({ entries }, { all }) =>
-          all === false
-            ? entries.filter(({ answer }) => answer.status !== 'ACCEPTED' || answer.retryAt !== undefined)
-            : entries,
+          all
+            ? entries
+            : entries.filter(({ answer }) => answer.status !== 'ACCEPTED' || answer.retryAt !== undefined),
       }),
     }),
   });
@@ -86,8 +92,13 @@ const Failure = builder.inputType('FailureInput', {
     }),
     message: t.string({ required: true, description: 'What went wrong, in words: up to 10,000 characters.' }),
     permanent: t.boolean({
+      required: true,
       defaultValue: false,
       description: 'Whether trying again is useless: the item has failed for good. Default: false.',
+    }),
+    retryAfterMs: t.int({
+      description:
+        'When to try again, in milliseconds from now, instead of after the backoff of the job, and without its jitter: 0 to 2,147,483,647 (24 days). It is a failure all the same: the last attempt is not followed by another one. Not with `permanent`. Default: the backoff.',
     }),
   }),
 });
@@ -107,20 +118,39 @@ const NewItem = builder.inputType('NewItemInput', {
   }),
 });
 
-export const Report = builder.inputType('ReportInput', {
-  description: 'The outcome of one attempt: exactly one of `result` and `failure`.',
+const Success = builder.inputType('SuccessInput', {
+  description: 'What came out.',
   fields: (t) => ({
-    assignmentId: t.id({ required: true, description: 'The assignment under which the work was done.' }),
     result: t.field({
       type: 'JSON',
-      description: 'What came out: any JSON, null included, up to 1 MB of text (a setting of the server).',
+      description: 'Any JSON, up to 1 MB of text (a setting of the server). Default: null.',
     }),
-    failure: t.field({ type: Failure, description: 'What went wrong.' }),
     newItems: t.field({
       type: [NewItem],
       description:
-        'With a result: new items for fed child jobs, made in the same transaction. Up to 1,000, with those of mappings.',
+        'New items for fed child jobs, made in the same transaction. Up to 1,000, with those of mappings. Default: none.',
     }),
+  }),
+});
+
+const Outcome = builder.inputType('OutcomeInput', {
+  description: 'What came of an attempt.',
+  isOneOf: true,
+  fields: (t) => ({
+    success: t.field({ type: Success, description: 'The item is done.' }),
+    failure: t.field({ type: Failure, description: 'The attempt failed.' }),
+    snoozeMs: t.int({
+      description:
+        'Not done, and no failure: the item is given back, to be tried again after so many milliseconds, 1,000 to 2,147,483,647 (24 days). It costs no attempt. A repeated one answers STALE.',
+    }),
+  }),
+});
+
+export const Report = builder.inputType('ReportInput', {
+  description: 'The outcome of one attempt.',
+  fields: (t) => ({
+    assignmentId: t.id({ required: true, description: 'The assignment under which the work was done.' }),
+    outcome: t.field({ type: Outcome, required: true, description: 'What came of it.' }),
   }),
 });
 
@@ -154,7 +184,7 @@ builder.mutationField('reportOutcomes', (t) =>
  */
 export async function refusedByScope(
   context: Services,
-  reports: readonly ReturnType<typeof toReport>[],
+  reports: readonly GivenReport[],
 ): Promise<ReadonlyMap<number, ReportAnswer>> {
   const refused = new Map<number, ReportAnswer>();
   if (context.caller.types === null || reports.length > maxBatch) return refused;
@@ -164,7 +194,7 @@ export async function refusedByScope(
     const strange = newItems?.find(({ type }) => !coversType(context.caller, type));
     if (!covered[i]) refused.set(i, { status: 'STALE' });
     else if (strange !== undefined) {
-      const error = new InvalidInputError(outOfScope(strange.type), `reports[${i}].newItems`);
+      const error = new InvalidInputError(outOfScope(strange.type), `${successField(i)}.newItems`);
       refused.set(i, { status: 'INVALID', error });
     }
   }
@@ -172,8 +202,14 @@ export async function refusedByScope(
 }
 
 /** A report as it came, with the id that it names. */
-export function toReport(report: typeof Report.$inferInput) {
-  return { ...report, assignmentId: keyOrText('Assignment', report.assignmentId) };
+export function toReport({ assignmentId, outcome }: typeof Report.$inferInput): GivenReport {
+  const { success, failure, snoozeMs } = outcome;
+  return {
+    assignmentId: keyOrText('Assignment', assignmentId),
+    ...(success == null
+      ? { failure, snoozeMs }
+      : { result: success.result ?? null, newItems: success.newItems }),
+  };
 }
 
 export function toEntries(

@@ -1,5 +1,5 @@
 import { runSchedule } from '../../domain/run-schedule.ts';
-import { InvalidInputError, NotFoundError } from '../../errors.ts';
+import { InvalidInputError, NotFoundError, StorageLimitError } from '../../errors.ts';
 import { builder } from '../builder.ts';
 import { scheduleField, scheduleInput } from '../schedule-input.ts';
 import { jobField } from './payload.ts';
@@ -23,7 +23,7 @@ builder.mutationField('runSchedule', (t) =>
         description: 'Which schedule to run.',
       }),
     },
-    errors: { types: [NotFoundError, InvalidInputError] },
+    errors: { types: [NotFoundError, InvalidInputError, StorageLimitError] },
     resolve: async (_, { input: { name } }, { engine }) => ({ name, jobId: await runSchedule(engine, name) }),
   }),
 );

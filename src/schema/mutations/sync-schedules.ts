@@ -1,3 +1,4 @@
+import { maxBatch } from '../../domain/limits.ts';
 import { type SyncedSchedules, syncSchedules } from '../../domain/put-schedule.ts';
 import { toStored } from '../../domain/tenants.ts';
 import { InvalidInputError } from '../../errors.ts';
@@ -8,9 +9,14 @@ import { ScheduleInput } from '../schedule-input.ts';
 const Payload = builder.objectRef<SyncedSchedules>('SyncSchedulesPayload').implement({
   description: 'The schedules are as stated.',
   fields: (t) => ({
-    created: t.exposeStringList('created', { description: 'The names of those that are new.' }),
-    changed: t.exposeStringList('changed', { description: 'The names of those that were different before.' }),
-    deleted: t.exposeStringList('deleted', { description: 'The names of those others that were deleted.' }),
+    created: t.exposeStringList('created', { description: 'The names of those that are new: up to 1,000.' }),
+    changed: t.exposeStringList('changed', {
+      description: 'The names of those that were different before: up to 1,000.',
+    }),
+    deleted: t.stringList({
+      description: 'The names of those others that were deleted; of more than 1,000 up to 1,000.',
+      resolve: ({ deleted }) => deleted.slice(0, maxBatch),
+    }),
   }),
 });
 
@@ -23,10 +29,12 @@ const Input = builder.inputType('SyncSchedulesInput', {
       description: 'The schedules: up to 1,000, no name twice.',
     }),
     deleteOthers: t.boolean({
+      required: true,
       defaultValue: false,
       description: 'Whether schedules that are not named are deleted. Default: false.',
     }),
     prefix: t.string({
+      required: true,
       defaultValue: '',
       description:
         'With `deleteOthers`, only those whose names begin so are deleted: for applications that share a server. Default: any.',
@@ -47,7 +55,7 @@ builder.mutationField('syncSchedules', (t) =>
     args: { input: t.arg({ type: Input, required: true, description: 'The schedules.' }) },
     errors: { types: [InvalidInputError] },
     resolve: (_, { input }, { engine, caller }) => {
-      const prefix = toStored(caller.tenant, input.prefix ?? '');
+      const prefix = toStored(caller.tenant, input.prefix);
       return syncSchedules(engine, input.schedules, input.deleteOthers ? prefix : null);
     },
   }),

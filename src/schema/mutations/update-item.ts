@@ -1,5 +1,5 @@
 import { updateItem } from '../../domain/update-item.ts';
-import { InvalidInputError, ItemNotUpdatableError, NotFoundError } from '../../errors.ts';
+import { InvalidInputError, ItemNotUpdatableError, NotFoundError, StorageLimitError } from '../../errors.ts';
 import { builder } from '../builder.ts';
 import { itemKeyOf, keyOf } from '../global-id.ts';
 import { JobItem } from '../job-item.ts';
@@ -41,7 +41,7 @@ builder.mutationField('updateItem', (t) =>
     args: {
       input: t.arg({ type: Input, required: true, description: 'Which item, and what becomes of it.' }),
     },
-    errors: { types: [NotFoundError, InvalidInputError, ItemNotUpdatableError] },
+    errors: { types: [NotFoundError, InvalidInputError, ItemNotUpdatableError, StorageLimitError] },
     resolve: async (_, { input }, context) => {
       const key = itemKeyOf(input.itemId, 'itemId');
       await checkItem(context, key, 'itemId');

@@ -1,5 +1,5 @@
 /**
- * Those who have nothing to do with an attack, in a process of their own: `bystanders.ts URL WATCHERS`. Ten workers of which each
+ * Those who have nothing to do with an attack, in a process of their own: `bystanders.ts URL WATCHERS`, with the key in JOBTREE_TOKEN. Ten workers of which each
  * always has an item that takes seconds, and others that take a moment; watchers of the job of those; and somebody who asks small
  * questions, one after the other. The parent asks what they saw.
  */
@@ -7,6 +7,7 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient, Worker } from '../../../src/client/index.ts';
 import { request } from '../api.ts';
+import { bearer } from '../keys.ts';
 
 /** What was seen since the parent last asked. */
 export interface Sight {
@@ -30,6 +31,7 @@ const longMs = 8_000;
 const waitingItems = 200;
 
 const [url = '', watcherCount = ''] = process.argv.slice(2);
+const token = process.env.JOBTREE_TOKEN ?? '';
 const stopping = new AbortController();
 const { signal } = stopping;
 // Each watcher and each handler listens.
@@ -112,7 +114,7 @@ async function ask(): Promise<void> {
   while (!signal.aborted) {
     const startedAt = performance.now();
     try {
-      const { errors } = await request(url, '{ jobs(first: 1) { nodes { id } } }');
+      const { errors } = await request(url, '{ jobs(first: 1) { nodes { id } } }', {}, bearer(token));
       if (errors !== undefined) refused++;
     } catch (error) {
       problem(error);

@@ -73,6 +73,32 @@ const rules: Readonly<Record<string, string>> = {
       ) d on d.job_id = j.id
     ) c
     where (items, succeeded, failed, cancelled) <> (item_rows, success_rows, failure_rows, cancelled_rows)`,
+  'the bytes of a job and of its deltas together are those of its payloads and results': `
+    select * from (
+      select j.id, p.bytes + coalesce((select sum(d.bytes) from jobtree.progress_delta d where d.job_id = j.id), 0) as bytes,
+        (select coalesce(sum(octet_length(i.payload::text)), 0) from jobtree.job_item i where i.job_id = j.id)
+          + (select coalesce(sum(octet_length(o.result::text)), 0) from jobtree.outcome o where o.job_id = j.id) as stored
+      from jobtree.job j join jobtree.job_progress p on p.job_id = j.id
+    ) c
+    where bytes <> stored`,
+  'what tenants store is what is counted of their trees and uploads': `
+    select coalesce(s.tenant, c.tenant) as tenant, s.items as stored_items, s.bytes as stored_bytes, c.items, c.bytes
+    from (
+      select tenant, sum(items) as items, sum(bytes) as bytes
+      from (select tenant, items, bytes from jobtree.stored union all select tenant, items, bytes from jobtree.stored_delta) s
+      group by tenant
+    ) s
+    full join (
+      select tenant, sum(items) as items, sum(bytes) as bytes
+      from (
+        select jobtree.tenant_of(r.type) as tenant, p.item_count as items, p.bytes
+        from jobtree.job j join jobtree.job r on r.id = j.root_id join jobtree.job_progress p on p.job_id = j.id
+        union all
+        select coalesce(u.tenant, ''), 0, u.size from jobtree.upload u
+      ) c
+      group by tenant
+    ) c on c.tenant = s.tenant
+    where (coalesce(s.items, 0), coalesce(s.bytes, 0)) <> (coalesce(c.items, 0), coalesce(c.bytes, 0))`,
   'the root knows how many jobs are open': `
     select p.job_id, p.open_jobs from jobtree.job_progress p
     where p.is_root <> (p.job_id = (select j.root_id from jobtree.job j where j.id = p.job_id))

@@ -400,8 +400,11 @@ export const ModelName = {
   Job: 'Job',
   JobProgress: 'JobProgress',
   ProgressDelta: 'ProgressDelta',
+  Stored: 'Stored',
+  StoredDelta: 'StoredDelta',
   JobItem: 'JobItem',
   TraceContext: 'TraceContext',
+  ItemNote: 'ItemNote',
   QueueEntry: 'QueueEntry',
   Lease: 'Lease',
   SerializeKey: 'SerializeKey',
@@ -453,7 +456,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "job" | "jobProgress" | "progressDelta" | "jobItem" | "traceContext" | "queueEntry" | "lease" | "serializeKey" | "blockedItem" | "endedHead" | "outcome" | "failure" | "deadLetter" | "replay" | "cancellation" | "deadLetterNote" | "operation" | "treeDeletion" | "treeHold" | "idleTree" | "watch" | "schedule" | "queue" | "typeSchema" | "queueLease" | "rateSlice" | "callbackEndpoint" | "apiKey" | "auditEntry" | "watchSecret" | "watchRevocation" | "watchTicket" | "callback" | "callbackDelivery" | "deadLetterAlert" | "figure" | "worker" | "upload" | "uploadChunk" | "uploadObject" | "fileImport"
+    modelProps: "job" | "jobProgress" | "progressDelta" | "stored" | "storedDelta" | "jobItem" | "traceContext" | "itemNote" | "queueEntry" | "lease" | "serializeKey" | "blockedItem" | "endedHead" | "outcome" | "failure" | "deadLetter" | "replay" | "cancellation" | "deadLetterNote" | "operation" | "treeDeletion" | "treeHold" | "idleTree" | "watch" | "schedule" | "queue" | "typeSchema" | "queueLease" | "rateSlice" | "callbackEndpoint" | "apiKey" | "auditEntry" | "watchSecret" | "watchRevocation" | "watchTicket" | "callback" | "callbackDelivery" | "deadLetterAlert" | "figure" | "worker" | "upload" | "uploadChunk" | "uploadObject" | "fileImport"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -679,6 +682,154 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    Stored: {
+      payload: Prisma.$StoredPayload<ExtArgs>
+      fields: Prisma.StoredFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.StoredFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$StoredPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.StoredFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$StoredPayload>
+        }
+        findFirst: {
+          args: Prisma.StoredFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$StoredPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.StoredFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$StoredPayload>
+        }
+        findMany: {
+          args: Prisma.StoredFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$StoredPayload>[]
+        }
+        create: {
+          args: Prisma.StoredCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$StoredPayload>
+        }
+        createMany: {
+          args: Prisma.StoredCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.StoredCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$StoredPayload>[]
+        }
+        delete: {
+          args: Prisma.StoredDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$StoredPayload>
+        }
+        update: {
+          args: Prisma.StoredUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$StoredPayload>
+        }
+        deleteMany: {
+          args: Prisma.StoredDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.StoredUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.StoredUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$StoredPayload>[]
+        }
+        upsert: {
+          args: Prisma.StoredUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$StoredPayload>
+        }
+        aggregate: {
+          args: Prisma.StoredAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateStored>
+        }
+        groupBy: {
+          args: Prisma.StoredGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.StoredGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.StoredCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.StoredCountAggregateOutputType> | number
+        }
+      }
+    }
+    StoredDelta: {
+      payload: Prisma.$StoredDeltaPayload<ExtArgs>
+      fields: Prisma.StoredDeltaFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.StoredDeltaFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$StoredDeltaPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.StoredDeltaFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$StoredDeltaPayload>
+        }
+        findFirst: {
+          args: Prisma.StoredDeltaFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$StoredDeltaPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.StoredDeltaFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$StoredDeltaPayload>
+        }
+        findMany: {
+          args: Prisma.StoredDeltaFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$StoredDeltaPayload>[]
+        }
+        create: {
+          args: Prisma.StoredDeltaCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$StoredDeltaPayload>
+        }
+        createMany: {
+          args: Prisma.StoredDeltaCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.StoredDeltaCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$StoredDeltaPayload>[]
+        }
+        delete: {
+          args: Prisma.StoredDeltaDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$StoredDeltaPayload>
+        }
+        update: {
+          args: Prisma.StoredDeltaUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$StoredDeltaPayload>
+        }
+        deleteMany: {
+          args: Prisma.StoredDeltaDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.StoredDeltaUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.StoredDeltaUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$StoredDeltaPayload>[]
+        }
+        upsert: {
+          args: Prisma.StoredDeltaUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$StoredDeltaPayload>
+        }
+        aggregate: {
+          args: Prisma.StoredDeltaAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateStoredDelta>
+        }
+        groupBy: {
+          args: Prisma.StoredDeltaGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.StoredDeltaGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.StoredDeltaCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.StoredDeltaCountAggregateOutputType> | number
+        }
+      }
+    }
     JobItem: {
       payload: Prisma.$JobItemPayload<ExtArgs>
       fields: Prisma.JobItemFieldRefs
@@ -824,6 +975,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         count: {
           args: Prisma.TraceContextCountArgs<ExtArgs>
           result: runtime.Types.Utils.Optional<Prisma.TraceContextCountAggregateOutputType> | number
+        }
+      }
+    }
+    ItemNote: {
+      payload: Prisma.$ItemNotePayload<ExtArgs>
+      fields: Prisma.ItemNoteFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.ItemNoteFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ItemNotePayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.ItemNoteFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ItemNotePayload>
+        }
+        findFirst: {
+          args: Prisma.ItemNoteFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ItemNotePayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.ItemNoteFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ItemNotePayload>
+        }
+        findMany: {
+          args: Prisma.ItemNoteFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ItemNotePayload>[]
+        }
+        create: {
+          args: Prisma.ItemNoteCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ItemNotePayload>
+        }
+        createMany: {
+          args: Prisma.ItemNoteCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.ItemNoteCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ItemNotePayload>[]
+        }
+        delete: {
+          args: Prisma.ItemNoteDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ItemNotePayload>
+        }
+        update: {
+          args: Prisma.ItemNoteUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ItemNotePayload>
+        }
+        deleteMany: {
+          args: Prisma.ItemNoteDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.ItemNoteUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.ItemNoteUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ItemNotePayload>[]
+        }
+        upsert: {
+          args: Prisma.ItemNoteUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ItemNotePayload>
+        }
+        aggregate: {
+          args: Prisma.ItemNoteAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateItemNote>
+        }
+        groupBy: {
+          args: Prisma.ItemNoteGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ItemNoteGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.ItemNoteCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ItemNoteCountAggregateOutputType> | number
         }
       }
     }
@@ -3585,7 +3810,8 @@ export const JobProgressScalarFieldEnum = {
   completions: 'completions',
   changedAt: 'changedAt',
   reapAt: 'reapAt',
-  defaultRetention: 'defaultRetention'
+  defaultRetention: 'defaultRetention',
+  bytes: 'bytes'
 } as const
 
 export type JobProgressScalarFieldEnum = (typeof JobProgressScalarFieldEnum)[keyof typeof JobProgressScalarFieldEnum]
@@ -3599,10 +3825,30 @@ export const ProgressDeltaScalarFieldEnum = {
   succeeded: 'succeeded',
   failed: 'failed',
   cancelled: 'cancelled',
-  started: 'started'
+  started: 'started',
+  bytes: 'bytes'
 } as const
 
 export type ProgressDeltaScalarFieldEnum = (typeof ProgressDeltaScalarFieldEnum)[keyof typeof ProgressDeltaScalarFieldEnum]
+
+
+export const StoredScalarFieldEnum = {
+  tenant: 'tenant',
+  items: 'items',
+  bytes: 'bytes'
+} as const
+
+export type StoredScalarFieldEnum = (typeof StoredScalarFieldEnum)[keyof typeof StoredScalarFieldEnum]
+
+
+export const StoredDeltaScalarFieldEnum = {
+  id: 'id',
+  tenant: 'tenant',
+  items: 'items',
+  bytes: 'bytes'
+} as const
+
+export type StoredDeltaScalarFieldEnum = (typeof StoredDeltaScalarFieldEnum)[keyof typeof StoredDeltaScalarFieldEnum]
 
 
 export const JobItemScalarFieldEnum = {
@@ -3629,6 +3875,17 @@ export const TraceContextScalarFieldEnum = {
 } as const
 
 export type TraceContextScalarFieldEnum = (typeof TraceContextScalarFieldEnum)[keyof typeof TraceContextScalarFieldEnum]
+
+
+export const ItemNoteScalarFieldEnum = {
+  jobId: 'jobId',
+  position: 'position',
+  notedAt: 'notedAt',
+  note: 'note',
+  log: 'log'
+} as const
+
+export type ItemNoteScalarFieldEnum = (typeof ItemNoteScalarFieldEnum)[keyof typeof ItemNoteScalarFieldEnum]
 
 
 export const QueueEntryScalarFieldEnum = {
@@ -4441,8 +4698,11 @@ export type GlobalOmitConfig = {
   job?: Prisma.JobOmit
   jobProgress?: Prisma.JobProgressOmit
   progressDelta?: Prisma.ProgressDeltaOmit
+  stored?: Prisma.StoredOmit
+  storedDelta?: Prisma.StoredDeltaOmit
   jobItem?: Prisma.JobItemOmit
   traceContext?: Prisma.TraceContextOmit
+  itemNote?: Prisma.ItemNoteOmit
   queueEntry?: Prisma.QueueEntryOmit
   lease?: Prisma.LeaseOmit
   serializeKey?: Prisma.SerializeKeyOmit

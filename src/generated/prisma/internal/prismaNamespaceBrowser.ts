@@ -54,8 +54,11 @@ export const ModelName = {
   Job: 'Job',
   JobProgress: 'JobProgress',
   ProgressDelta: 'ProgressDelta',
+  Stored: 'Stored',
+  StoredDelta: 'StoredDelta',
   JobItem: 'JobItem',
   TraceContext: 'TraceContext',
+  ItemNote: 'ItemNote',
   QueueEntry: 'QueueEntry',
   Lease: 'Lease',
   SerializeKey: 'SerializeKey',
@@ -165,7 +168,8 @@ export const JobProgressScalarFieldEnum = {
   completions: 'completions',
   changedAt: 'changedAt',
   reapAt: 'reapAt',
-  defaultRetention: 'defaultRetention'
+  defaultRetention: 'defaultRetention',
+  bytes: 'bytes'
 } as const
 
 export type JobProgressScalarFieldEnum = (typeof JobProgressScalarFieldEnum)[keyof typeof JobProgressScalarFieldEnum]
@@ -179,10 +183,30 @@ export const ProgressDeltaScalarFieldEnum = {
   succeeded: 'succeeded',
   failed: 'failed',
   cancelled: 'cancelled',
-  started: 'started'
+  started: 'started',
+  bytes: 'bytes'
 } as const
 
 export type ProgressDeltaScalarFieldEnum = (typeof ProgressDeltaScalarFieldEnum)[keyof typeof ProgressDeltaScalarFieldEnum]
+
+
+export const StoredScalarFieldEnum = {
+  tenant: 'tenant',
+  items: 'items',
+  bytes: 'bytes'
+} as const
+
+export type StoredScalarFieldEnum = (typeof StoredScalarFieldEnum)[keyof typeof StoredScalarFieldEnum]
+
+
+export const StoredDeltaScalarFieldEnum = {
+  id: 'id',
+  tenant: 'tenant',
+  items: 'items',
+  bytes: 'bytes'
+} as const
+
+export type StoredDeltaScalarFieldEnum = (typeof StoredDeltaScalarFieldEnum)[keyof typeof StoredDeltaScalarFieldEnum]
 
 
 export const JobItemScalarFieldEnum = {
@@ -209,6 +233,17 @@ export const TraceContextScalarFieldEnum = {
 } as const
 
 export type TraceContextScalarFieldEnum = (typeof TraceContextScalarFieldEnum)[keyof typeof TraceContextScalarFieldEnum]
+
+
+export const ItemNoteScalarFieldEnum = {
+  jobId: 'jobId',
+  position: 'position',
+  notedAt: 'notedAt',
+  note: 'note',
+  log: 'log'
+} as const
+
+export type ItemNoteScalarFieldEnum = (typeof ItemNoteScalarFieldEnum)[keyof typeof ItemNoteScalarFieldEnum]
 
 
 export const QueueEntryScalarFieldEnum = {

@@ -35,6 +35,7 @@ export type JobProgressAvgAggregateOutputType = {
   cancelled: number | null
   openJobs: number | null
   completions: number | null
+  bytes: number | null
 }
 
 export type JobProgressSumAggregateOutputType = {
@@ -46,6 +47,7 @@ export type JobProgressSumAggregateOutputType = {
   cancelled: bigint | null
   openJobs: number | null
   completions: number | null
+  bytes: bigint | null
 }
 
 export type JobProgressMinAggregateOutputType = {
@@ -66,6 +68,7 @@ export type JobProgressMinAggregateOutputType = {
   changedAt: Date | null
   reapAt: Date | null
   defaultRetention: boolean | null
+  bytes: bigint | null
 }
 
 export type JobProgressMaxAggregateOutputType = {
@@ -86,6 +89,7 @@ export type JobProgressMaxAggregateOutputType = {
   changedAt: Date | null
   reapAt: Date | null
   defaultRetention: boolean | null
+  bytes: bigint | null
 }
 
 export type JobProgressCountAggregateOutputType = {
@@ -106,6 +110,7 @@ export type JobProgressCountAggregateOutputType = {
   changedAt: number
   reapAt: number
   defaultRetention: number
+  bytes: number
   _all: number
 }
 
@@ -119,6 +124,7 @@ export type JobProgressAvgAggregateInputType = {
   cancelled?: true
   openJobs?: true
   completions?: true
+  bytes?: true
 }
 
 export type JobProgressSumAggregateInputType = {
@@ -130,6 +136,7 @@ export type JobProgressSumAggregateInputType = {
   cancelled?: true
   openJobs?: true
   completions?: true
+  bytes?: true
 }
 
 export type JobProgressMinAggregateInputType = {
@@ -150,6 +157,7 @@ export type JobProgressMinAggregateInputType = {
   changedAt?: true
   reapAt?: true
   defaultRetention?: true
+  bytes?: true
 }
 
 export type JobProgressMaxAggregateInputType = {
@@ -170,6 +178,7 @@ export type JobProgressMaxAggregateInputType = {
   changedAt?: true
   reapAt?: true
   defaultRetention?: true
+  bytes?: true
 }
 
 export type JobProgressCountAggregateInputType = {
@@ -190,6 +199,7 @@ export type JobProgressCountAggregateInputType = {
   changedAt?: true
   reapAt?: true
   defaultRetention?: true
+  bytes?: true
   _all?: true
 }
 
@@ -297,6 +307,7 @@ export type JobProgressGroupByOutputType = {
   changedAt: Date
   reapAt: Date | null
   defaultRetention: boolean
+  bytes: bigint
   _count: JobProgressCountAggregateOutputType | null
   _avg: JobProgressAvgAggregateOutputType | null
   _sum: JobProgressSumAggregateOutputType | null
@@ -340,6 +351,7 @@ export type JobProgressWhereInput = {
   changedAt?: Prisma.DateTimeFilter<"JobProgress"> | Date | string
   reapAt?: Prisma.DateTimeNullableFilter<"JobProgress"> | Date | string | null
   defaultRetention?: Prisma.BoolFilter<"JobProgress"> | boolean
+  bytes?: Prisma.BigIntFilter<"JobProgress"> | bigint | number
   job?: Prisma.XOR<Prisma.JobScalarRelationFilter, Prisma.JobWhereInput>
 }
 
@@ -361,6 +373,7 @@ export type JobProgressOrderByWithRelationInput = {
   changedAt?: Prisma.SortOrder
   reapAt?: Prisma.SortOrderInput | Prisma.SortOrder
   defaultRetention?: Prisma.SortOrder
+  bytes?: Prisma.SortOrder
   job?: Prisma.JobOrderByWithRelationInput
 }
 
@@ -386,6 +399,7 @@ export type JobProgressWhereUniqueInput = Prisma.AtLeast<{
   changedAt?: Prisma.DateTimeFilter<"JobProgress"> | Date | string
   reapAt?: Prisma.DateTimeNullableFilter<"JobProgress"> | Date | string | null
   defaultRetention?: Prisma.BoolFilter<"JobProgress"> | boolean
+  bytes?: Prisma.BigIntFilter<"JobProgress"> | bigint | number
   job?: Prisma.XOR<Prisma.JobScalarRelationFilter, Prisma.JobWhereInput>
 }, "jobId_version">
 
@@ -407,6 +421,7 @@ export type JobProgressOrderByWithAggregationInput = {
   changedAt?: Prisma.SortOrder
   reapAt?: Prisma.SortOrderInput | Prisma.SortOrder
   defaultRetention?: Prisma.SortOrder
+  bytes?: Prisma.SortOrder
   _count?: Prisma.JobProgressCountOrderByAggregateInput
   _avg?: Prisma.JobProgressAvgOrderByAggregateInput
   _max?: Prisma.JobProgressMaxOrderByAggregateInput
@@ -435,6 +450,7 @@ export type JobProgressScalarWhereWithAggregatesInput = {
   changedAt?: Prisma.DateTimeWithAggregatesFilter<"JobProgress"> | Date | string
   reapAt?: Prisma.DateTimeNullableWithAggregatesFilter<"JobProgress"> | Date | string | null
   defaultRetention?: Prisma.BoolWithAggregatesFilter<"JobProgress"> | boolean
+  bytes?: Prisma.BigIntWithAggregatesFilter<"JobProgress"> | bigint | number
 }
 
 export type JobProgressCreateInput = {
@@ -454,6 +470,7 @@ export type JobProgressCreateInput = {
   changedAt?: Date | string
   reapAt?: Date | string | null
   defaultRetention?: boolean
+  bytes?: bigint | number
   job: Prisma.JobCreateNestedOneWithoutProgressInput
 }
 
@@ -475,6 +492,7 @@ export type JobProgressUncheckedCreateInput = {
   changedAt?: Date | string
   reapAt?: Date | string | null
   defaultRetention?: boolean
+  bytes?: bigint | number
 }
 
 export type JobProgressUpdateInput = {
@@ -494,6 +512,7 @@ export type JobProgressUpdateInput = {
   changedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   reapAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   defaultRetention?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   job?: Prisma.JobUpdateOneRequiredWithoutProgressNestedInput
 }
 
@@ -515,6 +534,7 @@ export type JobProgressUncheckedUpdateInput = {
   changedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   reapAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   defaultRetention?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
 }
 
 export type JobProgressCreateManyInput = {
@@ -535,6 +555,7 @@ export type JobProgressCreateManyInput = {
   changedAt?: Date | string
   reapAt?: Date | string | null
   defaultRetention?: boolean
+  bytes?: bigint | number
 }
 
 export type JobProgressUpdateManyMutationInput = {
@@ -554,6 +575,7 @@ export type JobProgressUpdateManyMutationInput = {
   changedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   reapAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   defaultRetention?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
 }
 
 export type JobProgressUncheckedUpdateManyInput = {
@@ -574,6 +596,7 @@ export type JobProgressUncheckedUpdateManyInput = {
   changedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   reapAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   defaultRetention?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
 }
 
 export type JobProgressListRelationFilter = {
@@ -609,6 +632,7 @@ export type JobProgressCountOrderByAggregateInput = {
   changedAt?: Prisma.SortOrder
   reapAt?: Prisma.SortOrder
   defaultRetention?: Prisma.SortOrder
+  bytes?: Prisma.SortOrder
 }
 
 export type JobProgressAvgOrderByAggregateInput = {
@@ -620,6 +644,7 @@ export type JobProgressAvgOrderByAggregateInput = {
   cancelled?: Prisma.SortOrder
   openJobs?: Prisma.SortOrder
   completions?: Prisma.SortOrder
+  bytes?: Prisma.SortOrder
 }
 
 export type JobProgressMaxOrderByAggregateInput = {
@@ -640,6 +665,7 @@ export type JobProgressMaxOrderByAggregateInput = {
   changedAt?: Prisma.SortOrder
   reapAt?: Prisma.SortOrder
   defaultRetention?: Prisma.SortOrder
+  bytes?: Prisma.SortOrder
 }
 
 export type JobProgressMinOrderByAggregateInput = {
@@ -660,6 +686,7 @@ export type JobProgressMinOrderByAggregateInput = {
   changedAt?: Prisma.SortOrder
   reapAt?: Prisma.SortOrder
   defaultRetention?: Prisma.SortOrder
+  bytes?: Prisma.SortOrder
 }
 
 export type JobProgressSumOrderByAggregateInput = {
@@ -671,6 +698,7 @@ export type JobProgressSumOrderByAggregateInput = {
   cancelled?: Prisma.SortOrder
   openJobs?: Prisma.SortOrder
   completions?: Prisma.SortOrder
+  bytes?: Prisma.SortOrder
 }
 
 export type JobProgressCreateNestedManyWithoutJobInput = {
@@ -740,6 +768,7 @@ export type JobProgressCreateWithoutJobInput = {
   changedAt?: Date | string
   reapAt?: Date | string | null
   defaultRetention?: boolean
+  bytes?: bigint | number
 }
 
 export type JobProgressUncheckedCreateWithoutJobInput = {
@@ -759,6 +788,7 @@ export type JobProgressUncheckedCreateWithoutJobInput = {
   changedAt?: Date | string
   reapAt?: Date | string | null
   defaultRetention?: boolean
+  bytes?: bigint | number
 }
 
 export type JobProgressCreateOrConnectWithoutJobInput = {
@@ -808,6 +838,7 @@ export type JobProgressScalarWhereInput = {
   changedAt?: Prisma.DateTimeFilter<"JobProgress"> | Date | string
   reapAt?: Prisma.DateTimeNullableFilter<"JobProgress"> | Date | string | null
   defaultRetention?: Prisma.BoolFilter<"JobProgress"> | boolean
+  bytes?: Prisma.BigIntFilter<"JobProgress"> | bigint | number
 }
 
 export type JobProgressCreateManyJobInput = {
@@ -827,6 +858,7 @@ export type JobProgressCreateManyJobInput = {
   changedAt?: Date | string
   reapAt?: Date | string | null
   defaultRetention?: boolean
+  bytes?: bigint | number
 }
 
 export type JobProgressUpdateWithoutJobInput = {
@@ -846,6 +878,7 @@ export type JobProgressUpdateWithoutJobInput = {
   changedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   reapAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   defaultRetention?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
 }
 
 export type JobProgressUncheckedUpdateWithoutJobInput = {
@@ -865,6 +898,7 @@ export type JobProgressUncheckedUpdateWithoutJobInput = {
   changedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   reapAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   defaultRetention?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
 }
 
 export type JobProgressUncheckedUpdateManyWithoutJobInput = {
@@ -884,6 +918,7 @@ export type JobProgressUncheckedUpdateManyWithoutJobInput = {
   changedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   reapAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   defaultRetention?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
 }
 
 
@@ -906,6 +941,7 @@ export type JobProgressSelect<ExtArgs extends runtime.Types.Extensions.InternalA
   changedAt?: boolean
   reapAt?: boolean
   defaultRetention?: boolean
+  bytes?: boolean
   job?: boolean | Prisma.JobDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["jobProgress"]>
 
@@ -927,6 +963,7 @@ export type JobProgressSelectCreateManyAndReturn<ExtArgs extends runtime.Types.E
   changedAt?: boolean
   reapAt?: boolean
   defaultRetention?: boolean
+  bytes?: boolean
   job?: boolean | Prisma.JobDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["jobProgress"]>
 
@@ -948,6 +985,7 @@ export type JobProgressSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.E
   changedAt?: boolean
   reapAt?: boolean
   defaultRetention?: boolean
+  bytes?: boolean
   job?: boolean | Prisma.JobDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["jobProgress"]>
 
@@ -969,9 +1007,10 @@ export type JobProgressSelectScalar = {
   changedAt?: boolean
   reapAt?: boolean
   defaultRetention?: boolean
+  bytes?: boolean
 }
 
-export type JobProgressOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"jobId" | "version" | "isRoot" | "generation" | "itemCount" | "succeeded" | "failed" | "cancelled" | "openJobs" | "startedAt" | "completedAt" | "outcome" | "treeOutcome" | "completions" | "changedAt" | "reapAt" | "defaultRetention", ExtArgs["result"]["jobProgress"]>
+export type JobProgressOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"jobId" | "version" | "isRoot" | "generation" | "itemCount" | "succeeded" | "failed" | "cancelled" | "openJobs" | "startedAt" | "completedAt" | "outcome" | "treeOutcome" | "completions" | "changedAt" | "reapAt" | "defaultRetention" | "bytes", ExtArgs["result"]["jobProgress"]>
 export type JobProgressInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   job?: boolean | Prisma.JobDefaultArgs<ExtArgs>
 }
@@ -1027,6 +1066,10 @@ export type $JobProgressPayload<ExtArgs extends runtime.Types.Extensions.Interna
      */
     reapAt: Date | null
     defaultRetention: boolean
+    /**
+     * Of the payloads and results of the job, as JSON text.
+     */
+    bytes: bigint
   }, ExtArgs["result"]["jobProgress"]>
   composites: {}
 }
@@ -1468,6 +1511,7 @@ export interface JobProgressFieldRefs {
   readonly changedAt: Prisma.FieldRef<"JobProgress", 'DateTime'>
   readonly reapAt: Prisma.FieldRef<"JobProgress", 'DateTime'>
   readonly defaultRetention: Prisma.FieldRef<"JobProgress", 'Boolean'>
+  readonly bytes: Prisma.FieldRef<"JobProgress", 'BigInt'>
 }
     
 

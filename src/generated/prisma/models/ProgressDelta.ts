@@ -32,6 +32,7 @@ export type ProgressDeltaAvgAggregateOutputType = {
   succeeded: number | null
   failed: number | null
   cancelled: number | null
+  bytes: number | null
 }
 
 export type ProgressDeltaSumAggregateOutputType = {
@@ -40,6 +41,7 @@ export type ProgressDeltaSumAggregateOutputType = {
   succeeded: number | null
   failed: number | null
   cancelled: number | null
+  bytes: bigint | null
 }
 
 export type ProgressDeltaMinAggregateOutputType = {
@@ -51,6 +53,7 @@ export type ProgressDeltaMinAggregateOutputType = {
   failed: number | null
   cancelled: number | null
   started: boolean | null
+  bytes: bigint | null
 }
 
 export type ProgressDeltaMaxAggregateOutputType = {
@@ -62,6 +65,7 @@ export type ProgressDeltaMaxAggregateOutputType = {
   failed: number | null
   cancelled: number | null
   started: boolean | null
+  bytes: bigint | null
 }
 
 export type ProgressDeltaCountAggregateOutputType = {
@@ -73,6 +77,7 @@ export type ProgressDeltaCountAggregateOutputType = {
   failed: number
   cancelled: number
   started: number
+  bytes: number
   _all: number
 }
 
@@ -83,6 +88,7 @@ export type ProgressDeltaAvgAggregateInputType = {
   succeeded?: true
   failed?: true
   cancelled?: true
+  bytes?: true
 }
 
 export type ProgressDeltaSumAggregateInputType = {
@@ -91,6 +97,7 @@ export type ProgressDeltaSumAggregateInputType = {
   succeeded?: true
   failed?: true
   cancelled?: true
+  bytes?: true
 }
 
 export type ProgressDeltaMinAggregateInputType = {
@@ -102,6 +109,7 @@ export type ProgressDeltaMinAggregateInputType = {
   failed?: true
   cancelled?: true
   started?: true
+  bytes?: true
 }
 
 export type ProgressDeltaMaxAggregateInputType = {
@@ -113,6 +121,7 @@ export type ProgressDeltaMaxAggregateInputType = {
   failed?: true
   cancelled?: true
   started?: true
+  bytes?: true
 }
 
 export type ProgressDeltaCountAggregateInputType = {
@@ -124,6 +133,7 @@ export type ProgressDeltaCountAggregateInputType = {
   failed?: true
   cancelled?: true
   started?: true
+  bytes?: true
   _all?: true
 }
 
@@ -222,6 +232,7 @@ export type ProgressDeltaGroupByOutputType = {
   failed: number
   cancelled: number
   started: boolean
+  bytes: bigint
   _count: ProgressDeltaCountAggregateOutputType | null
   _avg: ProgressDeltaAvgAggregateOutputType | null
   _sum: ProgressDeltaSumAggregateOutputType | null
@@ -256,6 +267,7 @@ export type ProgressDeltaWhereInput = {
   failed?: Prisma.IntFilter<"ProgressDelta"> | number
   cancelled?: Prisma.IntFilter<"ProgressDelta"> | number
   started?: Prisma.BoolFilter<"ProgressDelta"> | boolean
+  bytes?: Prisma.BigIntFilter<"ProgressDelta"> | bigint | number
 }
 
 export type ProgressDeltaOrderByWithRelationInput = {
@@ -267,6 +279,7 @@ export type ProgressDeltaOrderByWithRelationInput = {
   failed?: Prisma.SortOrder
   cancelled?: Prisma.SortOrder
   started?: Prisma.SortOrder
+  bytes?: Prisma.SortOrder
 }
 
 export type ProgressDeltaWhereUniqueInput = Prisma.AtLeast<{
@@ -281,6 +294,7 @@ export type ProgressDeltaWhereUniqueInput = Prisma.AtLeast<{
   failed?: Prisma.IntFilter<"ProgressDelta"> | number
   cancelled?: Prisma.IntFilter<"ProgressDelta"> | number
   started?: Prisma.BoolFilter<"ProgressDelta"> | boolean
+  bytes?: Prisma.BigIntFilter<"ProgressDelta"> | bigint | number
 }, "id">
 
 export type ProgressDeltaOrderByWithAggregationInput = {
@@ -292,6 +306,7 @@ export type ProgressDeltaOrderByWithAggregationInput = {
   failed?: Prisma.SortOrder
   cancelled?: Prisma.SortOrder
   started?: Prisma.SortOrder
+  bytes?: Prisma.SortOrder
   _count?: Prisma.ProgressDeltaCountOrderByAggregateInput
   _avg?: Prisma.ProgressDeltaAvgOrderByAggregateInput
   _max?: Prisma.ProgressDeltaMaxOrderByAggregateInput
@@ -311,6 +326,7 @@ export type ProgressDeltaScalarWhereWithAggregatesInput = {
   failed?: Prisma.IntWithAggregatesFilter<"ProgressDelta"> | number
   cancelled?: Prisma.IntWithAggregatesFilter<"ProgressDelta"> | number
   started?: Prisma.BoolWithAggregatesFilter<"ProgressDelta"> | boolean
+  bytes?: Prisma.BigIntWithAggregatesFilter<"ProgressDelta"> | bigint | number
 }
 
 export type ProgressDeltaCreateInput = {
@@ -322,6 +338,7 @@ export type ProgressDeltaCreateInput = {
   failed?: number
   cancelled?: number
   started?: boolean
+  bytes?: bigint | number
 }
 
 export type ProgressDeltaUncheckedCreateInput = {
@@ -333,6 +350,7 @@ export type ProgressDeltaUncheckedCreateInput = {
   failed?: number
   cancelled?: number
   started?: boolean
+  bytes?: bigint | number
 }
 
 export type ProgressDeltaUpdateInput = {
@@ -344,6 +362,7 @@ export type ProgressDeltaUpdateInput = {
   failed?: Prisma.IntFieldUpdateOperationsInput | number
   cancelled?: Prisma.IntFieldUpdateOperationsInput | number
   started?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
 }
 
 export type ProgressDeltaUncheckedUpdateInput = {
@@ -355,6 +374,7 @@ export type ProgressDeltaUncheckedUpdateInput = {
   failed?: Prisma.IntFieldUpdateOperationsInput | number
   cancelled?: Prisma.IntFieldUpdateOperationsInput | number
   started?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
 }
 
 export type ProgressDeltaCreateManyInput = {
@@ -366,6 +386,7 @@ export type ProgressDeltaCreateManyInput = {
   failed?: number
   cancelled?: number
   started?: boolean
+  bytes?: bigint | number
 }
 
 export type ProgressDeltaUpdateManyMutationInput = {
@@ -377,6 +398,7 @@ export type ProgressDeltaUpdateManyMutationInput = {
   failed?: Prisma.IntFieldUpdateOperationsInput | number
   cancelled?: Prisma.IntFieldUpdateOperationsInput | number
   started?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
 }
 
 export type ProgressDeltaUncheckedUpdateManyInput = {
@@ -388,6 +410,7 @@ export type ProgressDeltaUncheckedUpdateManyInput = {
   failed?: Prisma.IntFieldUpdateOperationsInput | number
   cancelled?: Prisma.IntFieldUpdateOperationsInput | number
   started?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
 }
 
 export type ProgressDeltaCountOrderByAggregateInput = {
@@ -399,6 +422,7 @@ export type ProgressDeltaCountOrderByAggregateInput = {
   failed?: Prisma.SortOrder
   cancelled?: Prisma.SortOrder
   started?: Prisma.SortOrder
+  bytes?: Prisma.SortOrder
 }
 
 export type ProgressDeltaAvgOrderByAggregateInput = {
@@ -407,6 +431,7 @@ export type ProgressDeltaAvgOrderByAggregateInput = {
   succeeded?: Prisma.SortOrder
   failed?: Prisma.SortOrder
   cancelled?: Prisma.SortOrder
+  bytes?: Prisma.SortOrder
 }
 
 export type ProgressDeltaMaxOrderByAggregateInput = {
@@ -418,6 +443,7 @@ export type ProgressDeltaMaxOrderByAggregateInput = {
   failed?: Prisma.SortOrder
   cancelled?: Prisma.SortOrder
   started?: Prisma.SortOrder
+  bytes?: Prisma.SortOrder
 }
 
 export type ProgressDeltaMinOrderByAggregateInput = {
@@ -429,6 +455,7 @@ export type ProgressDeltaMinOrderByAggregateInput = {
   failed?: Prisma.SortOrder
   cancelled?: Prisma.SortOrder
   started?: Prisma.SortOrder
+  bytes?: Prisma.SortOrder
 }
 
 export type ProgressDeltaSumOrderByAggregateInput = {
@@ -437,6 +464,7 @@ export type ProgressDeltaSumOrderByAggregateInput = {
   succeeded?: Prisma.SortOrder
   failed?: Prisma.SortOrder
   cancelled?: Prisma.SortOrder
+  bytes?: Prisma.SortOrder
 }
 
 
@@ -450,6 +478,7 @@ export type ProgressDeltaSelect<ExtArgs extends runtime.Types.Extensions.Interna
   failed?: boolean
   cancelled?: boolean
   started?: boolean
+  bytes?: boolean
 }, ExtArgs["result"]["progressDelta"]>
 
 export type ProgressDeltaSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -461,6 +490,7 @@ export type ProgressDeltaSelectCreateManyAndReturn<ExtArgs extends runtime.Types
   failed?: boolean
   cancelled?: boolean
   started?: boolean
+  bytes?: boolean
 }, ExtArgs["result"]["progressDelta"]>
 
 export type ProgressDeltaSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -472,6 +502,7 @@ export type ProgressDeltaSelectUpdateManyAndReturn<ExtArgs extends runtime.Types
   failed?: boolean
   cancelled?: boolean
   started?: boolean
+  bytes?: boolean
 }, ExtArgs["result"]["progressDelta"]>
 
 export type ProgressDeltaSelectScalar = {
@@ -483,9 +514,10 @@ export type ProgressDeltaSelectScalar = {
   failed?: boolean
   cancelled?: boolean
   started?: boolean
+  bytes?: boolean
 }
 
-export type ProgressDeltaOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "rootId" | "jobId" | "items" | "succeeded" | "failed" | "cancelled" | "started", ExtArgs["result"]["progressDelta"]>
+export type ProgressDeltaOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "rootId" | "jobId" | "items" | "succeeded" | "failed" | "cancelled" | "started" | "bytes", ExtArgs["result"]["progressDelta"]>
 
 export type $ProgressDeltaPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "ProgressDelta"
@@ -502,6 +534,10 @@ export type $ProgressDeltaPayload<ExtArgs extends runtime.Types.Extensions.Inter
      * An item of the job was claimed.
      */
     started: boolean
+    /**
+     * Of payloads and results.
+     */
+    bytes: bigint
   }, ExtArgs["result"]["progressDelta"]>
   composites: {}
 }
@@ -933,6 +969,7 @@ export interface ProgressDeltaFieldRefs {
   readonly failed: Prisma.FieldRef<"ProgressDelta", 'Int'>
   readonly cancelled: Prisma.FieldRef<"ProgressDelta", 'Int'>
   readonly started: Prisma.FieldRef<"ProgressDelta", 'Boolean'>
+  readonly bytes: Prisma.FieldRef<"ProgressDelta", 'BigInt'>
 }
     
 

@@ -1,4 +1,4 @@
-/** `jobtree export`, and the examples of docs/results.md as they stand there. */
+/** `jobtree results`, and the examples of docs/results.md as they stand there. */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, statSync } from 'node:fs';
@@ -10,7 +10,7 @@ import type { Client } from '../../src/client/index.ts';
 import { example } from '../support/documentation.ts';
 import { startProxy } from '../support/proxy.ts';
 import { makeFolder } from './folder.ts';
-import { run, start } from './program.ts';
+import { run, runCommands, start, startOnTerminal } from './program.ts';
 import { unknownJob, useServer } from './setup.ts';
 
 const server = useServer();
@@ -18,11 +18,11 @@ const env = () => ({ env: server.env });
 
 async function makeResults(count: number) {
   const { id } = await server.client.createJob({
-    type: 'export',
+    type: 'results',
     items: Array.from({ length: count }, (_, number) => ({ payload: { number } })),
     sealed: true,
   });
-  const items = await server.client.claimItems('w', [{ type: 'export', limit: count }]);
+  const items = await server.client.claimItems('w', [{ type: 'results', limit: count }]);
   await server.client.reportOutcomes(items.map((item) => ({ assignmentId: item.id, result: 'done' })));
   await expect.poll(async () => (await server.client.job(id)).progress.status).toBe('COMPLETED');
   return { id, itemIds: items.map((item) => item.itemId) };
@@ -67,6 +67,18 @@ test('the examples of the documentation do what they say', async () => {
   expect(printed).toEqual(itemIds.map((itemId, number) => [itemId, { number }, 'done']));
 });
 
+test('the example of the command line prints what it shows', async () => {
+  const { id } = await makeResults(2);
+  const lines = (text: string) =>
+    text
+      .trim()
+      .replaceAll(/JobItem:[^"]+/g, 'JobItem:…')
+      .split('\n');
+  const [, ...documented] = lines(example('cli.md', 'results'));
+  const [output = ''] = await runCommands(example('cli.md', 'results'), { Job: id }, server.env);
+  expect(lines(output)).toEqual(documented);
+});
+
 test('what is interrupted has all lines up to the item that it says, and is whole', async () => {
   const count = 60;
   const { id } = await server.client.createJob({
@@ -83,7 +95,7 @@ test('what is interrupted has all lines up to the item that it says, and is whol
   const proxy = await startProxy(server.url);
   try {
     const file = join(await makeFolder(), 'results.ndjson.gz');
-    const program = start(['export', id, '--out', file], { JOBTREE_URL: proxy.url });
+    const program = start(['results', id, '--out', file], { JOBTREE_URL: proxy.url });
     await expect.poll(() => existsSync(file) && statSync(file).size).toBeGreaterThan(0);
     proxy.freeze();
     program.process.kill('SIGINT');
@@ -100,9 +112,66 @@ test('what is interrupted has all lines up to the item that it says, and is whol
   }
 });
 
+test('on a terminal results are a table, and --limit and --type choose', async () => {
+  const { client } = server;
+  const { id } = await client.createJob({
+    type: 'cut',
+    items: [{ payload: 1 }],
+    sealed: true,
+    children: [
+      { type: 'glue', feed: {} },
+      { type: 'paint', feed: {} },
+    ],
+  });
+  for (const [type, count] of [
+    ['cut', 1],
+    ['glue', 1],
+    ['paint', 1],
+  ] as const)
+    for (let done = 0; done < count; ) {
+      const items = await client.claimItems('w', [{ type, limit: 10 }]);
+      done += items.length;
+      await client.reportOutcomes(
+        items.map((one) => ({ assignmentId: one.id, result: `${type} ${'x'.repeat(200)}` })),
+      );
+    }
+  await expect
+    .poll(async () => (await run(['results', id], env())).stdout.trim().split('\n'))
+    .toHaveLength(2);
+  const glued = await run(['results', id, '--type', 'glue'], env());
+  expect(
+    glued.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).result.slice(0, 4)),
+  ).toEqual(['glue']);
+  const [first] = glued.stdout.split('\n');
+  const one = await run(['results', id, '--limit', '1'], env());
+  expect(one).toMatchObject({
+    code: 0,
+    stderr: expect.stringMatching(/^There are more: continue with --after JobItem:\S+\n$/),
+  });
+  const itemId = JSON.parse(one.stdout).itemId;
+  const rest = await run(['results', id, '--after', itemId], env());
+  expect([one.stdout.trim(), rest.stdout.trim()]).toContain(first);
+  expect(rest.stdout.trim().split('\n')).toHaveLength(1);
+  expect(await run(['results', id, '--type', 'saw'], env())).toMatchObject({
+    code: 4,
+    stderr: 'jobtree: The tree has no job of the type saw.\n',
+  });
+
+  const table = await startOnTerminal(['results', id], { ...server.env, NO_COLOR: '1' }, 100).ended;
+  const lines = table.stdout.trimEnd().split('\r\n');
+  expect(lines[0]).toMatch(/^ITEM +PAYLOAD +RESULT$/);
+  expect(lines[1]).toMatch(new RegExp(`^${itemId}  "?cut x+…  "(glue|paint) x+…$`));
+  expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(100);
+  const json = await startOnTerminal(['results', id, '--json'], server.env).ended;
+  expect(json.stdout.split('\r\n')[0]).toBe(one.stdout.trim());
+});
+
 test('a tree that is not complete is exported as far as it is, and that is said', async () => {
   const { id } = await server.client.createJob({ type: 'open', items: [{ payload: 1 }] });
-  expect(await run(['export', id], env())).toEqual({
+  expect(await run(['results', id], env())).toEqual({
     code: 0,
     stdout: '',
     stderr: 'The tree is not complete: these are its results so far.\n',
@@ -110,12 +179,12 @@ test('a tree that is not complete is exported as far as it is, and that is said'
 });
 
 test('what can not be exported is said', async () => {
-  const missing = await run(['export', unknownJob], env());
+  const missing = await run(['results', unknownJob], env());
   expect({ ...missing, stderr: '' }).toEqual({ code: 4, stdout: '', stderr: '' });
   const { id } = await makeResults(1);
-  const cursor = await run(['export', id, '--after', 'x'], env());
+  const cursor = await run(['results', id, '--after', 'x'], env());
   expect(cursor.code).toBe(2);
   expect(cursor.stderr).toContain('after');
-  const away = await run(['export', id], { env: { JOBTREE_URL: 'http://127.0.0.1:1/graphql' } });
+  const away = await run(['results', id], { env: { JOBTREE_URL: 'http://127.0.0.1:1/graphql' } });
   expect(away.code).toBe(5);
 });

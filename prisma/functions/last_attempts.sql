@@ -1,0 +1,36 @@
+-- Of items that are claimed together those that have failed for good if this attempt fails: it is one more than maxFailuresPerItem,
+-- counted from when the item was added, or replayed.
+--
+-- p_position, p_count   the first item, and how many
+-- p_attempt, p_max_failures   the number of the attempt, and maxFailuresPerItem of the job
+-- returns    their numbers, the first item has 1; null for none
+-- locks      none
+create or replace function jobtree.last_attempts(
+  p_job_id uuid, p_position bigint, p_count integer, p_attempt integer, p_max_failures integer
+)
+returns integer[]
+language plpgsql stable
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+begin
+  -- The first attempt of an item was never replayed.
+  if p_attempt = 1 then
+    return case when p_max_failures = 0 then array(select generate_series(1, p_count)) end;
+  end if;
+  return (
+    select array_agg(n.n) from generate_series(1, p_count) n(n)
+    cross join lateral (
+      select coalesce((
+        select r.attempt from jobtree.replay r
+        where r.job_id = p_job_id and r.position = p_position + n.n - 1 and r.attempt < p_attempt
+      ), 0) as replayed
+      offset 0
+    ) r
+    where p_attempt - r.replayed > p_max_failures
+  );
+end
+$$;

@@ -1,0 +1,70 @@
+/** `jobtree psql`: psql on the database of the settings, or how to reach that with something else. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readConfig } from '../../config.ts';
+import { CommandError } from '../command-error.ts';
+import { openDatabase } from '../database.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { printError } from '../output.ts';
+import { isRunnable } from '../work/find-program.ts';
+
+const program = 'psql';
+
+export async function psql(args: readonly string[]): Promise<number> {
+  const config = readConfig(process.env);
+  const database = await openDatabase(config, { create: false });
+  try {
+    if (!isRunnable(program)) {
+      const address =
+        config.databaseUrl !== undefined
+          ? 'the address in DATABASE_URL'
+          : database.stopsWithUs
+            ? 'the address that this command shows while `jobtree start` runs'
+            : database.url;
+      throw new CommandError(
+        exitCodes.failure,
+        `There is no program psql. Install it (Debian and Ubuntu: apt-get install postgresql-client; macOS: brew install libpq), or give another program ${address}`,
+      );
+    }
+    printError(`Postgres  ${database.description}\n`);
+    return await open(config.directDatabaseUrl ?? database.url, args);
+  } finally {
+    await database.stop();
+  }
+}
+
+/** The address goes by the environment: arguments are for all who use the machine to see. */
+async function open(url: string, args: readonly string[]): Promise<number> {
+  // What Ctrl-C does there is for psql to say.
+  const ignore = () => {};
+  process.on('SIGINT', ignore);
+  try {
+    const child = spawn(program, args, { stdio: 'inherit', env: { ...process.env, ...environmentOf(url) } });
+    const [code] = (await once(child, 'exit')) as [number | null];
+    return code ?? exitCodes.failure;
+  } finally {
+    process.off('SIGINT', ignore);
+  }
+}
+
+/** What libpq takes instead of a URL. */
+export function environmentOf(url: string): Record<string, string> {
+  if (!URL.canParse(url)) throw new CommandError(exitCodes.usage, 'DATABASE_URL is not a URL.');
+  const { hostname, port, username, password, pathname, searchParams } = new URL(url);
+  const given: [string, string | null][] = [
+    ['PGHOST', searchParams.get('host') ?? decodeURIComponent(hostname).replace(/^\[(.*)\]$/, '$1')],
+    ['PGPORT', searchParams.get('port') ?? port],
+    ['PGUSER', decodeURIComponent(username)],
+    ['PGPASSWORD', decodeURIComponent(password)],
+    ['PGDATABASE', decodeURIComponent(pathname.slice(1))],
+    ['PGSSLMODE', searchParams.get('sslmode')?.replace(/^no-verify$/, 'require') ?? null],
+    ['PGSSLROOTCERT', searchParams.get('sslrootcert')],
+    ['PGSSLCERT', searchParams.get('sslcert')],
+    ['PGSSLKEY', searchParams.get('sslkey')],
+  ];
+  const options = searchParams.get('options') ?? process.env.PGOPTIONS ?? '';
+  return {
+    ...Object.fromEntries(given.filter(([, value]) => value !== null && value !== '')),
+    PGOPTIONS: `${options} -c search_path=jobtree,public`.trim(),
+  };
+}

@@ -1,0 +1,277 @@
+/** What the commands that create, do, follow and change work are called and take. */
+import { availableParallelism } from 'node:os';
+import { type Command, Option } from 'commander';
+import { jsonOption, urlOption } from './api-options.ts';
+import {
+  parseDuration,
+  parseDurations,
+  parseInstant,
+  parseSeconds,
+  parseTolerance,
+  parseWholeNumber,
+} from './figures.ts';
+import { helpEnd } from './help-text.ts';
+import { run } from './run.ts';
+
+export function addProducerCommands(program: Command): void {
+  program
+    .command('import')
+    .description('Turn the rows of a file into the items of a job, in their order, and print its id.')
+    .argument('<file>', 'the file; - reads standard input')
+    .option('--type <type>', 'the type of the new job')
+    .option('--job <id>', 'add the items to this job; no new one is created')
+    .addOption(
+      new Option(
+        '--format <format>',
+        'the format, if the extension (csv, ndjson, jsonl, json, txt) does not say',
+      ).choices(['csv', 'ndjson', 'json', 'lines']),
+    )
+    .option('--delimiter <character>', 'what separates the cells of a CSV row', ',')
+    .option('--dedupe-key <key>', 'continue in the job that has this key, if there is one')
+    .option('--serialize-key <field>', 'run rows with the same value in this field one at a time, in order')
+    .option('--block-on-failure', 'hold back the rows behind one that failed for good until it is settled')
+    .option(
+      '--max-failures <n>',
+      'how often an item may fail before it has failed for good',
+      parseWholeNumber(0, 1_000),
+    )
+    .option(
+      '--tolerate <failures>',
+      'how many items, or what share of them (5%), may fail before the job fails',
+      parseTolerance,
+    )
+    .option('--backoff <times>', 'how long to wait after each failure: 30s,5m,30m', parseDurations)
+    .option('--priority <n>', 'higher priorities go first', parseWholeNumber(-32_768, 32_767))
+    .option('--callback <endpoint...>', 'endpoints to call when the job is complete')
+    .option('--retention <time>', 'how long to keep the job once it is complete: 30d, never', parseSeconds)
+    .option('--upload', 'upload the file, so that you can close this shell')
+    .option('--no-upload', 'read the file here, whatever its size')
+    .option('--no-seal', 'leave the job open for more items')
+    .option('--watch', 'then watch the job until it is complete')
+    .addOption(
+      new Option('--patience <time>', 'how long to keep trying while the server or its Postgres is away')
+        .argParser(parseDuration)
+        .default(60_000, '60s'),
+    )
+    .addOption(urlOption())
+    .addOption(jsonOption('the outcome as JSON'))
+    .addHelpText(
+      'after',
+      helpEnd(
+        ['success', 'failure', 'usage', 'itemsFailed', 'notFound', 'unreachable', 'badFile'],
+        'A CSV row becomes an object of strings, named by the header; a line of NDJSON becomes its value; a plain line becomes a string. Empty lines are left out. If a row is bad or the import is interrupted, the new job is cancelled.',
+        'Files of more than 10 MB, files that end in .gz or .zst, and JSON arrays are uploaded: the server reads them, and a bad row becomes a failed item. --no-upload, and options that need the file to be read here, prevent it.',
+      ),
+    )
+    .action(
+      run('continue', async (file, options) =>
+        (await import('./commands/import.ts')).importFile(file, options),
+      ),
+    );
+
+  program
+    .command('create')
+    .description('Create a tree of jobs from a file, and print the id of its root.')
+    .argument('<file>', 'the tree in JSON or YAML, with the fields of JobInput; - reads standard input')
+    .option('--watch', 'watch the root until it is complete')
+    .addOption(urlOption())
+    .addOption(jsonOption('the outcome as JSON'))
+    .addHelpText('after', helpEnd(['success', 'failure', 'usage', 'itemsFailed', 'unreachable', 'badFile']))
+    .action(
+      run('end', async (file, options) => (await import('./commands/create.ts')).createTree(file, options)),
+    );
+
+  program
+    .command('seal')
+    .description('Declare that a job gets no more items, so that it can complete.')
+    .argument('<id>', 'the job')
+    .addOption(urlOption())
+    .addOption(jsonOption('the outcome as JSON'))
+    .addHelpText('after', helpEnd(['success', 'failure', 'usage', 'notFound', 'unreachable']))
+    .action(run('end', async (id, options) => (await import('./commands/seal.ts')).sealJob(id, options)));
+}
+
+export function addWork(program: Command): void {
+  program
+    .command('work')
+    .description('Work on items of a type by running a command for each.')
+    .usage('[options] <type> -- <command> [args...]')
+    .argument('<type>', 'the type of the jobs')
+    .argument('<command...>', 'the command and its arguments, after --')
+    .option(
+      '--concurrency <n>',
+      'how many commands run at once',
+      parseWholeNumber(1, 10_000),
+      availableParallelism(),
+    )
+    .option('--name <name>', 'the name of the worker, shown in failures and for what it holds')
+    .option('--stop-when-idle <seconds>', 'end after this long without work', parseDuration)
+    .addOption(
+      new Option('--stop-timeout <seconds>', 'how long commands may take to finish after SIGTERM')
+        .argParser(parseDuration)
+        .default(30_000, '30'),
+    )
+    .option('--verbose', 'print a line for each item')
+    .addOption(urlOption())
+    .addOption(jsonOption('each outcome as one object per line'))
+    .addHelpText(
+      'after',
+      helpEnd(
+        ['success', 'failure', 'usage'],
+        'The command gets the payload as JSON on standard input. Its standard output is the result: JSON if it parses, otherwise text; null if it is empty. Its environment has JOBTREE_ITEM_ID, JOBTREE_JOB_ID, JOBTREE_TYPE, JOBTREE_ATTEMPT and JOBTREE_URL.',
+        'Exit codes of the command:\n  0      success\n  100    permanent failure: the item is not tried again\n  other  failure, as is the end by a signal; the end of standard error is its message',
+        'When an item is no longer wanted, its command gets SIGTERM, and SIGKILL 5 seconds later. SIGTERM to the worker lets commands finish within --stop-timeout and gives back the rest; a second one ends everything at once.',
+      ),
+    )
+    .action(
+      run('continue', async (type, command, options) =>
+        (await import('./commands/work.ts')).work(type, command, options),
+      ),
+    );
+}
+
+export function addWatchCommands(program: Command): void {
+  program
+    .command('watch')
+    .description('Show the progress of a job until it is complete.')
+    .argument('<id>', 'the job')
+    .option('--tree', 'show all jobs of its tree')
+    .addOption(urlOption())
+    .addOption(jsonOption('one object per line'))
+    .addHelpText('after', helpEnd(['success', 'failure', 'usage', 'itemsFailed', 'notFound', 'unreachable']))
+    .action(run('end', async (id, options) => (await import('./commands/watch.ts')).watch(id, options)));
+
+  program
+    .command('jobs')
+    .description('List jobs, newest first.')
+    .option('--type <type>', 'only jobs of this type')
+    .addOption(
+      new Option('--status <status>', 'only jobs with this status').choices([
+        'waiting',
+        'running',
+        'completed',
+        'cancelled',
+      ]),
+    )
+    .addOption(
+      new Option('--outcome <outcome>', 'only complete jobs with this outcome').choices([
+        'succeeded',
+        'failed',
+        'cancelled',
+      ]),
+    )
+    .option('--limit <n>', 'how many to list', parseWholeNumber(1, 1_000_000), 20)
+    .option('--schedule <name>', 'only trees that this schedule created')
+    .option(
+      '--idle-since <time>',
+      'only trees that have been idle since this time, or for this long (2d)',
+      parseInstant,
+    )
+    .option('--all', 'also jobs below the roots of their trees')
+    .addOption(urlOption())
+    .addOption(jsonOption('one object per line'))
+    .addHelpText('after', helpEnd(['success', 'failure', 'usage', 'unreachable']))
+    .action(run('end', async (options) => (await import('./commands/jobs.ts')).listJobs(options)));
+
+  program
+    .command('items')
+    .description('List the items of a job, in their order.')
+    .argument('<id>', 'the job')
+    .addOption(
+      new Option('--status <status>', 'only items with this status').choices([
+        'pending',
+        'succeeded',
+        'failed',
+        'cancelled',
+      ]),
+    )
+    .option('--limit <n>', 'how many to list', parseWholeNumber(1, 1_000_000_000), 100)
+    .addOption(urlOption())
+    .addOption(jsonOption('one object per line, with results and failures'))
+    .addHelpText('after', helpEnd(['success', 'failure', 'usage', 'notFound', 'unreachable']))
+    .action(run('end', async (id, options) => (await import('./commands/items.ts')).listItems(id, options)));
+
+  program
+    .command('results')
+    .description('Write the payloads and results of a tree: those of its final stages.')
+    .argument('<id>', 'any job of the tree')
+    .option('--type <type...>', 'only results of jobs of these types')
+    .option(
+      '--limit <n>',
+      'how many (default: 100 in a table, otherwise all)',
+      parseWholeNumber(1, 1_000_000_000),
+    )
+    .option('--after <id>', 'start behind this item, the last one you have; --out then appends')
+    .option('--out <file>', 'write to this file; compressed if its name ends in .gz')
+    .addOption(urlOption())
+    .addOption(jsonOption('one object per line, also on a terminal'))
+    .addHelpText(
+      'after',
+      helpEnd(
+        ['success', 'failure', 'usage', 'notFound', 'unreachable'],
+        'On a terminal it is a table. In a pipe, in a file or with --json each result is a line of JSON: {"itemId", "payload", "result"}. When they break off, it says with which --after to continue.',
+      ),
+    )
+    .action(
+      run('end', async (id, options) => (await import('./commands/results.ts')).readResults(id, options)),
+    );
+
+  program
+    .command('watch-token')
+    .description("Print a token that shows one tree to somebody's browser, and nothing else.")
+    .argument('<id>', 'the root of the tree')
+    .addOption(
+      new Option('--sees <what>', 'what it shows: progress, also items, or also results')
+        .choices(['progress', 'items', 'results'])
+        .default('progress'),
+    )
+    .addOption(
+      new Option('--expires <time>', 'how long it is valid: 10s to 1d')
+        .argParser((text) => Math.round(parseDuration(text) / 1_000))
+        .default(900, '15m'),
+    )
+    .option('--revoke', 'revoke all tokens of the tree instead')
+    .addOption(urlOption())
+    .addOption(jsonOption('the token, and when it expires, as JSON'))
+    .addHelpText('after', helpEnd(['success', 'failure', 'usage', 'notFound', 'unreachable']))
+    .action(
+      run('end', async (id, options) => (await import('./commands/watch-token.ts')).watchToken(id, options)),
+    );
+}
+
+export function addChangeCommands(program: Command): void {
+  program
+    .command('cancel')
+    .description('Cancel a job and all jobs below it. What is done stays.')
+    .argument('<id>', 'the job')
+    .addOption(urlOption())
+    .addOption(jsonOption('the outcome as JSON'))
+    .addHelpText('after', helpEnd(['success', 'failure', 'usage', 'notFound', 'unreachable']))
+    .action(run('end', async (id, options) => (await import('./commands/cancel.ts')).cancelJob(id, options)));
+
+  program
+    .command('delete')
+    .description('Delete a tree with its items and results. What is pending is cancelled first.')
+    .argument('<id>', 'the root of the tree')
+    .addOption(urlOption())
+    .addOption(jsonOption('the outcome as JSON'))
+    .addHelpText('after', helpEnd(['success', 'failure', 'usage', 'notFound', 'unreachable']))
+    .action(run('end', async (id, options) => (await import('./commands/delete.ts')).deleteJob(id, options)));
+
+  program
+    .command('retention')
+    .description('Show how long a tree is kept. Options change it first.')
+    .argument('<id>', 'the root of the tree')
+    .option(
+      '--keep <time>',
+      'how long to keep it once it is complete: 30d, never, or 0 to delete it at once',
+      parseSeconds,
+    )
+    .option('--idle-expiry <time>', 'cancel it when it has been idle for this long: 2d, never', parseSeconds)
+    .addOption(urlOption())
+    .addOption(jsonOption('the outcome as JSON'))
+    .addHelpText('after', helpEnd(['success', 'failure', 'usage', 'notFound', 'unreachable']))
+    .action(
+      run('end', async (id, options) => (await import('./commands/retention.ts')).retention(id, options)),
+    );
+}

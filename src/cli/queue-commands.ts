@@ -1,0 +1,96 @@
+/** What the commands about types and their queues are called and take. */
+import { type Command, Option } from 'commander';
+import { jsonOption, urlOption } from './api-options.ts';
+import {
+  orNone,
+  parseAlert,
+  parseDuration,
+  parseDurations,
+  parseRate,
+  parseShare,
+  parseWholeNumber,
+} from './figures.ts';
+import { helpEnd } from './help-text.ts';
+import { run } from './run.ts';
+
+export function addQueueCommands(program: Command): void {
+  program
+    .command('top')
+    .description('Show what is done of each type, how long it waits and takes, and what fails, live.')
+    .option('--once', 'show it once')
+    .addOption(
+      new Option('--interval <time>', 'how often to look').argParser(parseDuration).default(2_000, '2s'),
+    )
+    .option(
+      '--minutes <n>',
+      'show rates, times and failures of this many minutes',
+      parseWholeNumber(1, 1_440),
+      1,
+    )
+    .addOption(urlOption())
+    .addOption(jsonOption('one object per line and type'))
+    .addHelpText(
+      'after',
+      helpEnd(
+        ['success', 'failure', 'usage', 'unreachable'],
+        'READY is in brackets while the type is paused. OLDEST is how long the first ready item has waited. SLOW counts running items that have taken far longer than usual.',
+      ),
+    )
+    .action(run('end', async (options) => (await import('./commands/top.ts')).top(options)));
+
+  program
+    .command('queues')
+    .description(
+      'List types: those with settings, with waiting or running items, or with work in the last hour.',
+    )
+    .addOption(urlOption())
+    .addOption(jsonOption('one object per line'))
+    .addHelpText('after', helpEnd(['success', 'failure', 'usage', 'unreachable']))
+    .action(run('end', async (options) => (await import('./commands/queues.ts')).listQueues(options)));
+
+  program
+    .command('queue')
+    .description('Show how much of a type waits and runs, and its settings. Options change them first.')
+    .argument('<type>', 'the type')
+    .addOption(new Option('--pause', 'give no items to workers').conflicts('resume'))
+    .option('--resume', 'give items to workers again')
+    .option(
+      '--concurrency <n>',
+      'how many items all workers together may hold',
+      orNone(parseWholeNumber(1, 1_000_000)),
+    )
+    .option('--rate <n/time>', 'how many items may be claimed in any interval: 100/10s', orNone(parseRate))
+    .option('--lifetime <time>', 'how long an item may wait for its first worker', orNone(parseDuration))
+    .option(
+      '--alert <endpoint:n/time>',
+      'which endpoint to call after so many dead letters in such a time: ops:100/5m',
+      orNone(parseAlert),
+    )
+    .option('--priority <n>', 'default priority of new jobs', orNone(parseWholeNumber(-32_768, 32_767)))
+    .option('--max-failures <n>', 'default for new jobs', orNone(parseWholeNumber(0, 1_000)))
+    .option('--backoff <times>', 'default for new jobs: 30s,5m,30m', orNone(parseDurations))
+    .option('--backoff-jitter <share>', 'default for new jobs: 0 to 1', orNone(parseShare))
+    .option('--heartbeat-interval <time>', 'default for new jobs', orNone(parseDuration))
+    .addOption(urlOption())
+    .addOption(jsonOption('the type as JSON'))
+    .addHelpText(
+      'after',
+      helpEnd(
+        ['success', 'failure', 'usage', 'unreachable'],
+        'What no option names stays as it is. The value none removes a setting.',
+      ),
+    )
+    .action(run('end', async (type, options) => (await import('./commands/queues.ts')).queue(type, options)));
+
+  program
+    .command('keys')
+    .description('List the serialize keys with the most blocked items.')
+    .argument('[keys...]', 'only these keys, if they are in use')
+    .option('--limit <n>', 'how many to list', parseWholeNumber(1, 1_000), 20)
+    .addOption(urlOption())
+    .addOption(jsonOption('one object per line'))
+    .addHelpText('after', helpEnd(['success', 'failure', 'usage', 'unreachable']))
+    .action(
+      run('end', async (keys, options) => (await import('./commands/keys.ts')).listKeys(keys, options)),
+    );
+}

@@ -1,0 +1,58 @@
+/** What a handler notes and logs of its item, until it goes out with the next heartbeat or report. */
+import type { ItemNoteInput } from '../../generated/operations.ts';
+
+/** As the server has it. */
+const maxLength = 500;
+const maxLines = 50;
+
+export class ItemNotes {
+  #note: string | undefined;
+  readonly #lines: { readonly at: string; readonly text: string }[] = [];
+  #hasNote = false;
+  #hasLines = false;
+
+  note(text: string): void {
+    this.#note = fit(text);
+    this.#hasNote = true;
+  }
+
+  log(text: string): void {
+    this.#lines.push({ at: new Date().toISOString(), text: fit(text) });
+    if (this.#lines.length > maxLines) this.#lines.shift();
+    this.#hasLines = true;
+  }
+
+  /** Whether there is something that has not been sent. */
+  get isFresh(): boolean {
+    return this.#hasNote || this.#hasLines;
+  }
+
+  /** The units of JSON text of what has not been sent, roughly. */
+  get size(): number {
+    const note = this.#hasNote ? (this.#note ?? '').length : 0;
+    return this.#hasLines ? this.#lines.reduce((sum, { text }) => sum + text.length + 50, note) : note;
+  }
+
+  /** What is to be sent; it counts as sent unless `keep` is called. */
+  take(assignmentId: string): ItemNoteInput {
+    const input = {
+      assignmentId,
+      ...(this.#hasNote && { note: this.#note }),
+      ...(this.#hasLines && { log: [...this.#lines] }),
+    };
+    this.#hasNote = false;
+    this.#hasLines = false;
+    return input;
+  }
+
+  /** It did not get there: all of it is sent once more. */
+  keep(): void {
+    this.#hasNote = this.#note !== undefined;
+    this.#hasLines = this.#lines.length > 0;
+  }
+}
+
+function fit(text: string): string {
+  const whole = String(text).replaceAll('\0', '\uFFFD');
+  return (whole.length > maxLength ? `${whole.slice(0, maxLength - 1)}…` : whole).toWellFormed();
+}

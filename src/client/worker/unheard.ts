@@ -1,0 +1,34 @@
+/** What a worker has to tell and nobody listens to: the console has it. */
+import type { Assignment } from '../types.ts';
+import type { ReportedFailure } from './events.ts';
+import { Problems } from './problems.ts';
+
+export class Unheard {
+  readonly #worker: string;
+  readonly #failures = new Problems<string>((text, again) => this.warn(text, again));
+
+  constructor(worker: string) {
+    this.#worker = worker;
+  }
+
+  error(error: unknown, again: number): void {
+    console.error(`${this.#prefix(again)}:`, error);
+  }
+
+  warn(text: string, again = 0): void {
+    console.warn(`${this.#prefix(again)}: ${text}`);
+  }
+
+  /** The first one of each type and code, and then one a minute. */
+  failed({ itemId, type, attempt }: Assignment, { code, message, retryAt }: ReportedFailure): void {
+    const next = retryAt === null ? 'for good' : `and is tried again at ${retryAt}`;
+    this.#failures.add(
+      `${itemId} of ${type} failed at attempt ${attempt}, ${next}: ${code}: ${message}`,
+      `${type} ${code}`,
+    );
+  }
+
+  #prefix(again: number): string {
+    return `jobtree worker ${this.#worker}${again === 0 ? '' : `, ${again} times more`}`;
+  }
+}

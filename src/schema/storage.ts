@@ -1,0 +1,69 @@
+/** How much is stored, by tenants and in all. */
+import { checkInteger } from '../domain/checks.ts';
+import { maxBatch } from '../domain/limits.ts';
+import { listStored, readStoredBy, type Stored, type TenantStored } from '../domain/stored.ts';
+import { builder } from './builder.ts';
+
+const TenantStorage = builder.objectRef<TenantStored>('TenantStorage').implement({
+  description: 'How much a tenant stores.',
+  fields: (t) => ({
+    tenant: t.string({
+      nullable: true,
+      description: 'The tenant; null for all that belongs to none.',
+      resolve: ({ tenant }) => tenant,
+    }),
+    items: t.expose('items', { type: 'Count', description: 'Items, pending and finished.' }),
+    bytes: t.expose('bytes', {
+      type: 'Count',
+      description: 'Bytes of payloads and results as JSON text, and of uploads.',
+    }),
+  }),
+});
+
+const Storage = builder.objectRef<Stored>('Storage').implement({
+  description:
+    'How much is stored: by the tenant of the caller, or, for callers without a tenant, by all. It is brought up to date about once a second.',
+  fields: (t) => ({
+    items: t.expose('items', { type: 'Count', description: 'Items, pending and finished.' }),
+    bytes: t.expose('bytes', {
+      type: 'Count',
+      description: 'Bytes of payloads and results as JSON text, and of uploads.',
+    }),
+    maxItemsPerTenant: t.field({
+      type: 'Count',
+      nullable: true,
+      description:
+        'How many items a tenant may store (JOBTREE_TENANT_MAX_STORED_ITEMS); null for any number.',
+      resolve: (_, __, { engine }) => engine.stored.ofTenant.items,
+    }),
+    maxBytesPerTenant: t.field({
+      type: 'Count',
+      nullable: true,
+      description:
+        'How many bytes a tenant may store (JOBTREE_TENANT_MAX_STORED_BYTES); null for any number.',
+      resolve: (_, __, { engine }) => engine.stored.ofTenant.bytes,
+    }),
+    tenants: t.field({
+      type: [TenantStorage],
+      description: 'By tenant, those with most bytes first. A caller of a tenant sees that one alone.',
+      args: {
+        first: t.arg.int({ defaultValue: 50, description: 'At most so many: 1 to 1,000. Default: 50.' }),
+      },
+      complexity: ({ first }) => ({ multiplier: Math.max(0, Math.min(first ?? 50, maxBatch)) }),
+      resolve: (_, { first }, { engine, caller }) =>
+        listStored(engine.database, {
+          tenant: caller.tenant,
+          take: checkInteger(first ?? 50, 'first', 1, maxBatch),
+        }),
+    }),
+  }),
+});
+
+builder.queryField('storage', (t) =>
+  t.field({
+    authScopes: { may: 'administer' },
+    type: Storage,
+    description: 'How much is stored, and may be.',
+    resolve: (_, __, { engine, caller }) => readStoredBy(engine.database, caller.tenant),
+  }),
+);

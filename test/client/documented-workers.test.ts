@@ -1,0 +1,122 @@
+/** The very code of docs/workers.md, with a server. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { transform } from 'esbuild';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { createClient, Worker } from '../../src/client/index.ts';
+import { useServer } from '../cli/setup.ts';
+import { bundle } from '../support/bundle.ts';
+import { example } from '../support/documentation.ts';
+
+const server = useServer();
+const root = fileURLToPath(new URL('../..', import.meta.url));
+let folder: string;
+beforeAll(async () => {
+  vi.stubEnv('JOBTREE_URL', server.url);
+  // Below the root, where Node finds the package by its own name.
+  folder = await mkdtemp(join(root, 'test/client/.workers-'));
+});
+afterAll(async () => {
+  vi.unstubAllEnvs();
+  await rm(folder, { recursive: true });
+});
+
+function connect() {
+  const client = createClient({ url: server.url });
+  onTestFinished(() => client.close());
+  return client;
+}
+
+/** An example as a file that Node can run. */
+async function build(name: string): Promise<string> {
+  const { code: main } = await transform(example('workers.md', name), { loader: 'ts' });
+  const { code } = await bundle({ main }, 'node');
+  const file = join(folder, `${name}.mjs`);
+  await writeFile(file, code);
+  return file;
+}
+
+/** The exports of an example. */
+async function load<Exports>(name: string): Promise<Exports> {
+  return (await import(pathToFileURL(await build(name)).href)) as Exports;
+}
+
+test('the program: pictures that are there, that are not, and too many of them', async () => {
+  const pictures = createServer(({ url }, response) => {
+    response.statusCode = url === '/missing' ? 404 : url === '/busy' ? 429 : 200;
+    response.end('a picture');
+  });
+  await new Promise<void>((resolve) => pictures.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void pictures.close());
+  const base = `http://127.0.0.1:${(pictures.address() as AddressInfo).port}`;
+  const client = connect();
+  const items = ['/a.jpg', '/missing', '/busy'].map((path) => ({ payload: { url: base + path } }));
+  const { id } = await client.createJob({ type: 'thumbnail', items, sealed: true });
+
+  const child = spawn(process.execPath, [await build('thumbnails')], { stdio: ['ignore', 'pipe', 'pipe'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const output: string[] = [];
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => output.push(text));
+  for await (const { succeeded, failed } of client.watchJob(id)) if (succeeded + failed === 2) break;
+  await expect.poll(() => output.join('')).toContain('RETRY_AFTER');
+  child.kill('SIGTERM');
+  expect(await once(child, 'close')).toEqual([0, null]);
+  const { nodes } = await client.items(id);
+  expect(nodes).toMatchObject([
+    { status: 'SUCCEEDED', result: { stored: `${nodes[0]?.id} (9 bytes)` } },
+    { status: 'FAILED', failures: [{ code: 'NO_PICTURE' }] },
+    { status: 'PENDING', failures: [{ code: 'RETRY_AFTER', message: 'Too many requests.' }] },
+  ]);
+  expect(output.join('')).toContain('picture loaded');
+});
+
+test('a batch', async () => {
+  const client = connect();
+  const items = ['here', '', 'there'].map((address) => ({ payload: { address } }));
+  const { id } = await client.createJob({ type: 'geocode', items, sealed: true, maxFailuresPerItem: 0 });
+  const { worker } = await load<{ worker: Worker }>('batch');
+  worker.on('failed', () => {});
+  await worker.runOnce();
+  expect(
+    (await client.items(id)).nodes.map(({ result, failures }) => result ?? failures[0]?.message),
+  ).toEqual([{ found: 'HERE' }, 'not found', { found: 'THERE' }]);
+});
+
+test('middleware', async () => {
+  const client = connect();
+  const { id } = await client.createJob({ type: 'whoAmI', items: [{}], sealed: true });
+  const { worker } = await load<{ worker: Worker }>('middleware');
+  const log = vi.spyOn(console, 'log').mockImplementation(() => {});
+  onTestFinished(() => log.mockRestore());
+  await worker.runOnce();
+  expect((await client.items(id)).nodes).toMatchObject([{ result: 'whoAmI' }]);
+  expect(log.mock.calls).toEqual([['whoAmI', 1, expect.any(Number)]]);
+});
+
+test('control, and events', async () => {
+  const client = connect();
+  const worker = new Worker({ client, types: { thumbnail: { concurrency: 1, handler: () => null } } });
+  const { throttle } = await load<{ throttle: (worker: Worker) => Promise<void> }>('control');
+  const log = vi.spyOn(console, 'log').mockImplementation(() => {});
+  onTestFinished(() => log.mockRestore());
+  const idle = once(worker, 'idle');
+  await worker.start();
+  const throttled = throttle(worker);
+  await idle;
+  const { id } = await client.createJob({ type: 'thumbnail', items: [{}], sealed: true });
+  for await (const _ of client.watchJob(id));
+  await expect.poll(() => log.mock.calls).toEqual([[(await client.items(id)).nodes[0]?.id]]);
+  await worker.stop();
+  await throttled;
+});
+
+test('a test', async () => {
+  const { doublesNumbers } = await load<{ doublesNumbers: () => Promise<unknown> }>('test');
+  expect(await doublesNumbers()).toEqual([2, 4]);
+});

@@ -1,0 +1,107 @@
+/** Workers that are programs, and what signals do to them. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { expect, onTestFinished, test } from 'vitest';
+import { createClient } from '../../src/client/index.ts';
+import { useServer } from '../cli/setup.ts';
+import { eventually } from '../support/eventually.ts';
+import { startProxy } from '../support/proxy.ts';
+
+const server = useServer();
+const program = fileURLToPath(new URL('../support/running-worker.ts', import.meta.url));
+
+interface Program {
+  readonly child: ChildProcess;
+  readonly ended: Promise<unknown[]>;
+  /** The lines that it has printed. */
+  readonly said: string[];
+}
+
+/** With one item that its handler has begun, and one that waits. */
+async function startWith(payload: string, { url = server.url, stopTimeoutMs = 60_000 } = {}) {
+  const client = createClient({ url: server.url });
+  onTestFinished(() => client.close());
+  const type = `run-${payload}-${stopTimeoutMs}-${Math.random()}`;
+  const { id } = await client.createJob({ type, items: [{ payload }, {}], sealed: true });
+  const child = spawn(process.execPath, ['--import', 'tsx', program, url, type, String(stopTimeoutMs)], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const said: string[] = [];
+  child.stdout.setEncoding('utf8').on('data', (text: string) => said.push(...text.trimEnd().split('\n')));
+  const started: Program = { child, ended: once(child, 'close'), said };
+  await eventually(() => expect(said).toEqual(['claimed']));
+  const statuses = async () => {
+    const held = (await client.heldItems({ types: [type] })).length;
+    return [...(await client.items(id)).nodes.map(({ status }) => status), held];
+  };
+  return { ...started, statuses };
+}
+
+test('at the first signal it claims no more, and its handler ends as it likes', async () => {
+  const { child, ended, said, statuses } = await startWith('input');
+  child.kill('SIGTERM');
+  await delay(100);
+  child.stdin?.end();
+  expect(await ended).toEqual([0, null]);
+  expect(said).toEqual(['claimed', 'stopped']);
+  expect(await statuses()).toEqual(['SUCCEEDED', 'PENDING', 0]);
+});
+
+test('what takes longer than stopTimeoutMs is aborted and given back', async () => {
+  const { child, ended, said, statuses } = await startWith('abort', { stopTimeoutMs: 200 });
+  child.kill('SIGINT');
+  child.stdin?.end();
+  expect(await ended).toEqual([0, null]);
+  expect(said).toEqual(['claimed', 'aborted: STOPPED', 'stopped']);
+  expect(await statuses()).toEqual(['PENDING', 'PENDING', 0]);
+});
+
+test('a second signal gives back at once, and ends the process whatever its handler does', async () => {
+  const { child, ended, said, statuses } = await startWith('never');
+  child.kill('SIGINT');
+  await delay(100);
+  child.kill('SIGTERM');
+  expect(await ended).toEqual([143, null]);
+  expect(said).toEqual(['claimed', 'aborted: STOPPED']);
+  expect(await statuses()).toEqual(['PENDING', 'PENDING', 0]);
+});
+
+test('a Ctrl-C that arrives twice, as below npm, is one', async () => {
+  const { child, ended, statuses } = await startWith('input');
+  child.kill('SIGINT');
+  await delay(50);
+  child.kill('SIGINT');
+  child.stdin?.end();
+  expect(await ended).toEqual([0, null]);
+  expect(await statuses()).toEqual(['SUCCEEDED', 'PENDING', 0]);
+});
+
+test('a second signal ends it in time while the server does not answer', async () => {
+  const proxy = await startProxy(server.url);
+  onTestFinished(() => proxy.close());
+  const { child, ended, said } = await startWith('never', { url: proxy.url });
+  proxy.swallowAnswers();
+  child.kill('SIGINT');
+  await delay(100);
+  child.kill('SIGTERM');
+  expect(await ended).toEqual([143, null]);
+  expect(said).toEqual(['claimed', 'aborted: STOPPED']);
+});
+
+test('a worker whose last outcome does not reach the server exits with 1', async () => {
+  const proxy = await startProxy(server.url);
+  onTestFinished(() => proxy.close());
+  const { child, ended, said } = await startWith('input', { url: proxy.url, stopTimeoutMs: 200 });
+  proxy.cut();
+  child.kill('SIGTERM');
+  child.stdin?.end();
+  expect(await ended).toEqual([1, null]);
+  expect(said).toEqual([
+    'claimed',
+    'error: The worker stopped before the server knew what became of 1 items.',
+    'stopped',
+  ]);
+});

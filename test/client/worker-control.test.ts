@@ -1,0 +1,533 @@
+/** What a worker is told while it runs, and what it tells: concurrency, pauses, time limits, batches, middleware, events. */
+import { on, once } from 'node:events';
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
+import {
+  type Assignment,
+  type BatchItem,
+  createClient,
+  defineType,
+  type Handler,
+  type Middleware,
+  type ReportedFailure,
+  RetryAfterError,
+  SnoozeError,
+  Worker,
+  type WorkerOptions,
+} from '../../src/client/index.ts';
+import { useServer } from '../cli/setup.ts';
+import { eventually } from '../support/eventually.ts';
+import { signal } from './signals.ts';
+
+const server = useServer();
+const workers: Worker[] = [];
+afterEach(async () => {
+  await Promise.all(workers.splice(0).map((worker) => worker.stop()));
+});
+
+let counter = 0;
+const newType = () => `control-${++counter}`;
+
+function connect() {
+  const client = createClient({ url: server.url });
+  onTestFinished(() => client.close());
+  return client;
+}
+
+function makeWorker(options: WorkerOptions): Worker {
+  const worker = new Worker({ url: server.url, pollIntervalMs: 86_400_000, ...options });
+  workers.push(worker);
+  return worker;
+}
+
+const numbered = (count: number) => Array.from({ length: count }, (_, payload) => ({ payload }));
+
+/** A handler that ends when it is told to. */
+function gate() {
+  const ends: (() => void)[] = [];
+  const handler = () => new Promise<void>((resolve) => ends.push(resolve));
+  return { handler, ends };
+}
+
+test('concurrency changes while it runs, up and down', async () => {
+  const client = connect();
+  const type = newType();
+  await client.createJob({ type, items: numbered(10), sealed: true });
+  const { handler, ends } = gate();
+  const worker = makeWorker({ types: { [type]: { concurrency: 1, handler, claimAhead: false } } });
+  let done = 0;
+  worker.on('succeeded', () => done++);
+  await worker.start();
+  await eventually(() => expect(ends).toHaveLength(1));
+  worker.setConcurrency(type, 4);
+  await eventually(() => expect(ends).toHaveLength(4));
+  await eventually(async () =>
+    expect(await client.workers()).toMatchObject([{ types: [{ type, concurrency: 4 }] }]),
+  );
+  worker.setConcurrency(type, 2);
+  ends[0]?.();
+  ends[1]?.();
+  await eventually(() => expect(done).toBe(2));
+  expect(ends).toHaveLength(4);
+  ends[2]?.();
+  await eventually(() => expect(ends).toHaveLength(5));
+  for (let i = 3; i < 10; i++) {
+    await eventually(() => expect(ends.length).toBeGreaterThan(i));
+    ends[i]?.();
+  }
+});
+
+test.each([
+  ['other', 1, 'The worker does not do other.'],
+  ['own', 0, 'concurrency is 0; it must be a whole number from 1 to 10000.'],
+])('setConcurrency(%j, %j) is refused', (type, concurrency, message) => {
+  const worker = makeWorker({ types: { own: { concurrency: 1, handler: () => null } } });
+  expect(() => worker.setConcurrency(type, concurrency)).toThrow(message);
+});
+
+test('pause() finishes what runs and gives back what waits, and resume() goes on', async () => {
+  const client = connect();
+  const type = newType();
+  await client.createJob({ type, items: numbered(4), sealed: true });
+  const { handler, ends } = gate();
+  const worker = makeWorker({ types: { [type]: { concurrency: 2, handler } } });
+  const seen: string[] = [];
+  worker.on('paused', () => seen.push('paused'));
+  worker.on('resumed', () => seen.push('resumed'));
+  await worker.start();
+  await eventually(() => expect(ends).toHaveLength(2));
+  const paused = worker.pause();
+  expect(worker.isPaused).toBe(true);
+  for (const end of ends) end();
+  await paused;
+  expect(await client.heldItems()).toEqual([]);
+  expect(ends).toHaveLength(2);
+  worker.resume();
+  await eventually(() => expect(ends).toHaveLength(4));
+  expect(seen).toEqual(['paused', 'resumed']);
+  for (const end of ends) end();
+});
+
+test('a worker that is paused before it starts claims nothing until resume()', async () => {
+  const client = connect();
+  const type = newType();
+  const { id } = await client.createJob({ type, items: numbered(1), sealed: true });
+  const worker = makeWorker({ types: { [type]: { concurrency: 1, handler: () => null } } });
+  await worker.pause();
+  await worker.start();
+  expect((await client.items(id)).nodes).toMatchObject([{ status: 'PENDING', assignment: null }]);
+  worker.resume();
+  await once(worker, 'succeeded');
+});
+
+test('a handler that takes longer than timeoutMs is aborted, and its item has failed', async () => {
+  const client = connect();
+  const type = newType();
+  const { id } = await client.createJob({ type, items: [{}], sealed: true, backoffMs: [60_000] });
+  const aborted = signal<unknown>();
+  const worker = makeWorker({
+    types: {
+      [type]: {
+        concurrency: 1,
+        timeoutMs: 50,
+        handler: async (_, { signal }) => {
+          await once(signal, 'abort');
+          aborted.fire(signal.reason);
+          return 'too late';
+        },
+      },
+    },
+  });
+  const failed = once(worker, 'failed');
+  await worker.start();
+  expect(await aborted.promise).toMatchObject({ name: 'AssignmentEndedError', code: 'TIMED_OUT' });
+  const message = 'The handler took longer than 50 ms.';
+  expect(await failed).toMatchObject([{ attempt: 1 }, { code: 'TIMED_OUT', message }]);
+  expect((await client.items(id)).nodes).toMatchObject([
+    { status: 'PENDING', failures: [{ code: 'TIMED_OUT', message }] },
+  ]);
+});
+
+test('a RetryAfterError is a failure that says when to try again', async () => {
+  const client = connect();
+  const type = newType();
+  const { id } = await client.createJob({
+    type,
+    items: [{}],
+    sealed: true,
+    backoffMs: [0],
+    maxFailuresPerItem: 1,
+  });
+  const attempts: unknown[] = [];
+  const handler: Handler = (_, { attempt, lastAttempt }) => {
+    attempts.push([attempt, lastAttempt]);
+    throw new RetryAfterError('too many requests', { retryAfterMs: 1_500, code: 'HTTP_429' });
+  };
+  const worker = makeWorker({ types: { [type]: { concurrency: 1, handler } } });
+  const failures: [Assignment, ReportedFailure][] = [];
+  worker.on('failed', (...failure) => failures.push(failure));
+  const begunAt = performance.now();
+  await worker.start();
+  await eventually(() => expect(failures).toHaveLength(2));
+  const [[, first], [, last]] = failures as [(typeof failures)[0], (typeof failures)[0]];
+  expect(first).toMatchObject({ code: 'HTTP_429', message: 'too many requests' });
+  expect(first.retryAt).not.toBeNull();
+  expect(last.retryAt).toBeNull();
+  expect(performance.now() - begunAt).toBeGreaterThanOrEqual(1_500);
+  expect(attempts).toEqual([
+    [1, false],
+    [2, true],
+  ]);
+  expect((await client.items(id)).nodes).toMatchObject([{ status: 'FAILED' }]);
+});
+
+test('a SnoozeError costs no attempt, and the item comes back when its time is over', async () => {
+  const client = connect();
+  const type = newType();
+  const { id } = await client.createJob({ type, items: [{}], sealed: true, maxFailuresPerItem: 0 });
+  const attempts: unknown[] = [];
+  const handler: Handler = (_, { attempt, lastAttempt }) => {
+    attempts.push([attempt, lastAttempt]);
+    if (attempts.length < 3) throw new SnoozeError(1_000);
+    return 'done';
+  };
+  const worker = makeWorker({ types: { [type]: { concurrency: 1, handler } } });
+  const due: string[] = [];
+  worker.on('snoozed', (_, dueAt) => due.push(dueAt));
+  const begunAt = performance.now();
+  await worker.start();
+  await once(worker, 'succeeded');
+  expect(performance.now() - begunAt).toBeGreaterThanOrEqual(2_000);
+  expect(attempts).toEqual([
+    [1, true],
+    [1, true],
+    [1, true],
+  ]);
+  expect(due).toHaveLength(2);
+  expect((await client.items(id)).nodes).toMatchObject([
+    { status: 'SUCCEEDED', result: 'done', failures: [] },
+  ]);
+});
+
+test.each([
+  [
+    'SnoozeError',
+    () => new SnoozeError(999),
+    'snoozeMs is 999; it must be a number of milliseconds from 1000 to 2147483647.',
+  ],
+  ['SnoozeError', () => new SnoozeError(Number.NaN), 'snoozeMs is NaN'],
+  ['RetryAfterError', () => new RetryAfterError('', { retryAfterMs: -1 }), 'retryAfterMs is -1'],
+  ['RetryAfterError', () => new RetryAfterError('', { retryAfterMs: 2 ** 31 }), 'retryAfterMs is 2147483648'],
+])('a %s out of bounds is a RangeError', (_, make, message) => {
+  expect(make).toThrow(RangeError);
+  expect(make).toThrow(message);
+});
+
+test('a batch handler gets many items at once, and each has an outcome of its own', async () => {
+  const client = connect();
+  const square = defineType<number, number>(newType(), { maxFailuresPerItem: 0 });
+  const { id } = await client.createJob(square.job({ items: [1, 2, 3, 4, 5], sealed: true }));
+  const sizes: number[] = [];
+  const batchHandler = square.batchHandler(async (items) => {
+    sizes.push(items.length);
+    return items.map(({ payload }) => (payload === 4 ? new TypeError('four') : payload ** 2));
+  });
+  const worker = makeWorker({ types: { [square.type]: { concurrency: 2, batchSize: 4, batchHandler } } });
+  await worker.runOnce();
+  expect(sizes).toEqual([4, 1]);
+  expect((await client.items(id)).nodes.map(({ result, failures }) => result ?? failures[0]?.code)).toEqual([
+    1,
+    4,
+    9,
+    'TypeError',
+    25,
+  ]);
+});
+
+test.each<[string, () => unknown, unknown[]]>([
+  ['throws', () => Promise.reject(new RangeError('all')), ['RangeError', 'RangeError']],
+  ['returns too few', () => [1], ['INVALID_RESULT', 'INVALID_RESULT']],
+  ['returns no list', () => 1, ['INVALID_RESULT', 'INVALID_RESULT']],
+  ['returns nothing', () => undefined, [null, null]],
+])('a batch handler that %s', async (_, batchHandler, outcomes) => {
+  const client = connect();
+  const type = newType();
+  const { id } = await client.createJob({ type, items: numbered(2), sealed: true, maxFailuresPerItem: 0 });
+  await makeWorker({ types: { [type]: { concurrency: 1, batchSize: 10, batchHandler } } }).runOnce();
+  const { nodes } = await client.items(id);
+  expect(nodes.map(({ result, failures }) => failures[0]?.code ?? result)).toEqual(outcomes);
+});
+
+test('of a batch only those fail that are cancelled, and their signals abort', async () => {
+  const client = connect();
+  const type = newType();
+  const policies = { sealed: true, heartbeatIntervalMs: 1_000 };
+  const one = await client.createJob({ type, items: [{ payload: 'kept' }], ...policies });
+  const other = await client.createJob({ type, items: [{ payload: 'cancelled' }], ...policies });
+  const begun = signal();
+  const batchHandler = async (items: readonly BatchItem[]) => {
+    begun.fire();
+    const cancelled = items.find(({ payload }) => payload === 'cancelled');
+    if (cancelled && !cancelled.signal.aborted) await once(cancelled.signal, 'abort');
+    return items.map(({ signal }) => signal.aborted);
+  };
+  const worker = makeWorker({ types: { [type]: { concurrency: 1, batchSize: 10, batchHandler } } });
+  await worker.start();
+  await begun.promise;
+  await client.cancelJob(other.id);
+  await once(worker, 'succeeded');
+  expect((await client.items(one.id)).nodes).toMatchObject([{ status: 'SUCCEEDED', result: false }]);
+  expect((await client.items(other.id)).nodes).toMatchObject([{ status: 'CANCELLED' }]);
+});
+
+test('middleware stands around handlers, the first outermost, and may change what comes of them', async () => {
+  const client = connect();
+  const type = newType();
+  const { id } = await client.createJob({
+    type,
+    items: [{ payload: 1 }, { payload: 'bad' }],
+    sealed: true,
+    maxFailuresPerItem: 0,
+  });
+  const calls: string[] = [];
+  const around =
+    (name: string): Middleware =>
+    async ({ items: [item] }, next) => {
+      calls.push(`${name} ${item?.payload}`);
+      const result = await next();
+      return [name, result];
+    };
+  const refuse: Middleware = ({ items: [item] }, next) => {
+    if (item?.payload === 'bad') throw new SyntaxError('bad');
+    return next();
+  };
+  const worker = makeWorker({
+    middleware: [around('outer'), refuse, around('inner')],
+    types: { [type]: { concurrency: 1, handler: (payload) => payload } },
+  });
+  await worker.runOnce();
+  expect(calls).toEqual(['outer 1', 'inner 1', 'outer bad']);
+  expect((await client.items(id)).nodes).toMatchObject([
+    { result: ['outer', ['inner', 1]] },
+    { failures: [{ code: 'SyntaxError', message: 'bad' }] },
+  ]);
+});
+
+test('each item has a logger whose lines name it', async () => {
+  const client = connect();
+  const type = newType();
+  const { id } = await client.createJob({ type, items: [{}], sealed: true });
+  const lines: unknown[] = [];
+  const write = (fields: object, message: string) => lines.push({ ...fields, message });
+  const logger = { debug: () => {}, info: () => {}, warn: write, error: write };
+  const worker = makeWorker({
+    name: 'logs',
+    logger,
+    types: {
+      [type]: {
+        concurrency: 1,
+        handler: (_, { logger }) => logger.warn({ page: 3 }, 'half of it is missing'),
+      },
+    },
+  });
+  await worker.runOnce();
+  const [item] = (await client.items(id)).nodes;
+  expect(lines).toEqual([
+    {
+      worker: 'logs',
+      assignmentId: expect.any(String),
+      itemId: item?.id,
+      jobId: id,
+      type,
+      attempt: 1,
+      page: 3,
+      message: 'half of it is missing',
+    },
+  ]);
+});
+
+test('drained and idle are told once after each stretch of work', async () => {
+  const client = connect();
+  const type = newType();
+  const { handler, ends } = gate();
+  const worker = makeWorker({ pollIntervalMs: 100, types: { [type]: { concurrency: 5, handler } } });
+  const seen: string[] = [];
+  for (const name of ['drained', 'idle', 'succeeded'] as const) worker.on(name, () => seen.push(name));
+  await worker.start();
+  await once(worker, 'idle');
+  await client.createJob({ type, items: numbered(2), sealed: true });
+  await eventually(() => expect(ends).toHaveLength(2));
+  await eventually(() => expect(seen).toEqual(['drained', 'idle', 'drained']));
+  for (const end of ends) end();
+  await once(worker, 'idle');
+  // Several polls find nothing, and tell of nothing.
+  await new Promise((resolve) => setTimeout(resolve, 350));
+  expect(seen).toEqual(['drained', 'idle', 'drained', 'succeeded', 'succeeded', 'idle']);
+});
+
+test('events are those of node:events: on, off, once, and iteration', async () => {
+  const client = connect();
+  const type = newType();
+  await client.createJob({ type, items: numbered(3), sealed: true });
+  const worker = makeWorker({ types: { [type]: { concurrency: 1, handler: () => null } } });
+  let heard = 0;
+  const listener = () => {
+    heard++;
+    worker.off('claimed', listener);
+  };
+  worker.on('claimed', listener).once('claimed', () => heard++);
+  const payloads: unknown[] = [];
+  const succeeded = on(worker, 'succeeded');
+  await worker.start();
+  for await (const [assignment] of succeeded) {
+    payloads.push((assignment as Assignment).payload);
+    if (payloads.length === 3) break;
+  }
+  expect(payloads).toEqual([0, 1, 2]);
+  expect(heard).toBe(2);
+});
+
+test('runOnce() does all that is ready, of every type that comes of it, and stops', async () => {
+  const client = connect();
+  const [first, second] = [newType(), newType()];
+  const { id } = await client.createJob({
+    type: first,
+    items: numbered(20),
+    sealed: true,
+    children: [{ type: second, feed: { source: 'REPORTS' } }],
+  });
+  const worker = makeWorker({
+    types: {
+      [first]: { concurrency: 3, handler: (payload, { feed }) => feed(second, { payload }, { payload }) },
+      [second]: { concurrency: 3, handler: (payload) => payload },
+    },
+  });
+  let done = 0;
+  worker.on('succeeded', () => done++);
+  await worker.runOnce();
+  expect(done).toBe(60);
+  await eventually(async () =>
+    expect((await client.job(id)).progress).toMatchObject({ status: 'COMPLETED' }),
+  );
+});
+
+test('createJobAndWait() resolves with what came of the whole tree', async () => {
+  const client = connect();
+  const type = newType();
+  const handler = (payload: unknown) => {
+    if (payload === 1) throw new Error('one');
+    return payload;
+  };
+  const worker = makeWorker({ types: { [type]: { concurrency: 5, handler } } });
+  await worker.start();
+  const policies = { sealed: true, maxFailuresPerItem: 0 };
+  const job = {
+    type,
+    items: numbered(1),
+    ...policies,
+    children: [{ type, items: numbered(2), ...policies, toleratedFailureCount: 0 }],
+  };
+  const { id, created, outcome, progress } = await client.createJobAndWait({ ...job, dedupeKey: type });
+  expect({ created, outcome }).toEqual({ created: true, outcome: 'FAILED' });
+  expect(progress).toMatchObject({ rootId: id, complete: true, openJobs: 0 });
+  expect(await client.createJobAndWait({ ...job, dedupeKey: type })).toMatchObject({
+    id,
+    created: false,
+    outcome: 'FAILED',
+  });
+
+  const controller = new AbortController();
+  const waiting = client.createJobAndWait({ type, items: [] }, { signal: controller.signal });
+  setTimeout(() => controller.abort(new Error('enough')), 100);
+  await expect(waiting).rejects.toThrow('enough');
+});
+
+test('addItems and results take a defined type', async () => {
+  const client = connect();
+  const double = defineType<number, { twice: number }>(newType());
+  const { id } = await client.createJob(double.job());
+  expect(await client.addItems(double, id, [1, double.item(2, { dedupeKey: 'two' })])).toMatchObject({
+    added: 2,
+  });
+  expect(
+    await client.addItems(double, id, [double.item(2, { dedupeKey: 'two' })], { seal: true }),
+  ).toMatchObject({
+    duplicates: 1,
+  });
+  // @ts-expect-error: not a number
+  await expect(client.addItems(double, id, ['one'])).rejects.toMatchObject({ code: 'JOB_SEALED' });
+  const handler = double.handler((n) => ({ twice: n * 2 }));
+  await makeWorker({ types: { [double.type]: { concurrency: 1, handler } } }).runOnce();
+  let sum = 0;
+  for await (const { payload, result } of client.results(double, id)) sum += payload + result.twice;
+  expect(sum).toBe(9);
+});
+
+describe('notes and logs', () => {
+  test('are kept with the item, and go out with its report', async () => {
+    const client = connect();
+    const type = newType();
+    const { id } = await client.createJob({ type, items: [{}, {}], sealed: true, backoffMs: [0] });
+    const handler: Handler = (_, { attempt, note, log }) => {
+      log(`begun, attempt ${attempt}`);
+      note('page 1 of 2');
+      if (attempt === 1) throw new Error('Not yet.');
+      note('page 2 of 2');
+      log(`a NUL \0, half a surrogate pair \ud800, and ${'x'.repeat(600)}`);
+    };
+    const worker = makeWorker({ types: { [type]: { concurrency: 2, handler } } });
+    worker.on('failed', () => {});
+    await worker.runOnce();
+    for (const { status, note, log } of (await client.items(id)).nodes) {
+      expect({ status, note }).toEqual({ status: 'SUCCEEDED', note: 'page 2 of 2' });
+      expect(log.map(({ attempt }) => attempt)).toEqual([1, 2, 2]);
+      expect(log.map(({ text }) => text.slice(0, 48))).toEqual([
+        'begun, attempt 1',
+        'begun, attempt 2',
+        'a NUL \ufffd, half a surrogate pair \ufffd, and xxxxxxxxxx',
+      ]);
+      expect(log[2]?.text).toHaveLength(500);
+    }
+  });
+
+  test.each([
+    ['heartbeats', 1_000, 86_400_000],
+    ['polls', 60_000, 100],
+  ])('go out with %s while the handler is at work', async (_, heartbeatIntervalMs, pollIntervalMs) => {
+    const client = connect();
+    const type = newType();
+    const policies = { sealed: true, heartbeatIntervalMs };
+    const { id } = await client.createJob({ type, items: [{}], ...policies });
+    const end = signal();
+    const handler: Handler = async (_, { note }) => {
+      note('half of it');
+      await end.promise;
+    };
+    const worker = makeWorker({ pollIntervalMs, types: { [type]: { concurrency: 2, handler } } });
+    await worker.start();
+    await eventually(async () => {
+      expect((await client.items(id)).nodes).toMatchObject([
+        { status: 'PENDING', note: 'half of it', log: [] },
+      ]);
+    });
+    end.fire();
+    await once(worker, 'succeeded');
+    expect((await client.items(id)).nodes).toMatchObject([{ status: 'SUCCEEDED', note: 'half of it' }]);
+  });
+
+  test('of many lines the last fifty are kept, over all attempts', async () => {
+    const client = connect();
+    const type = newType();
+    const { id } = await client.createJob({ type, items: [{}], sealed: true, backoffMs: [0] });
+    const handler: Handler = (_, { attempt, log }) => {
+      for (let i = 0; i < (attempt === 1 ? 60 : 20); i++) log(`${attempt}.${i}`);
+      if (attempt === 1) throw new Error('Not yet.');
+    };
+    const worker = makeWorker({ types: { [type]: { concurrency: 1, handler } } });
+    worker.on('failed', () => {});
+    await worker.runOnce();
+    const [item] = (await client.items(id)).nodes;
+    const lines = (attempt: number, from: number, to: number) =>
+      Array.from({ length: to - from }, (_, i) => `${attempt}.${from + i}`);
+    expect(item?.log.map(({ text }) => text)).toEqual([...lines(1, 30, 60), ...lines(2, 0, 20)]);
+  });
+});

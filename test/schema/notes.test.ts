@@ -1,0 +1,121 @@
+/** What workers note of items, over the API. */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createClient } from '../../src/client/index.ts';
+import type { App } from '../../src/server/create-app.ts';
+import { data } from '../support/api.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
+import { startServer } from '../support/server.ts';
+
+let db: TestDatabase;
+let app: App;
+beforeAll(async () => {
+  db = await createDatabase();
+  app = await startServer(db.url);
+});
+afterAll(async () => {
+  await app.close();
+  await db.drop();
+});
+
+let types = 0;
+
+/** A job of two items which a worker has. */
+async function held() {
+  const type = `notes-${++types}`;
+  const client = createClient({ url: app.url });
+  try {
+    const { id } = await client.createJob({ type, items: [{}, {}], sealed: true });
+    return { id, assignments: await client.claimItems('w', [{ type, limit: 2 }]) };
+  } finally {
+    await client.close();
+  }
+}
+
+const at = '2026-11-22T10:00:00.000Z';
+
+const noteItems = async (notes: object[]) =>
+  (
+    await data(
+      app.url,
+      `mutation ($notes: [ItemNoteInput!]!) {
+        noteItems(input: { notes: $notes }) { ... on NoteItemsPayload { noted } ... on InvalidInputError { code field } }
+      }`,
+      { notes },
+    )
+  ).noteItems;
+
+const notesOf = async (id: string) =>
+  (
+    await data(app.url, `{ job(id: "${id}") { items { edges { node { note log { attempt at text } } } } } }`)
+  ).job.items.edges.map(({ node }: { node: unknown }) => node);
+
+it('keeps notes and logs of what is held, and repeating changes nothing', async () => {
+  const { id, assignments } = await held();
+  const [a, b] = assignments;
+  const notes = [
+    {
+      assignmentId: a?.id,
+      note: 'half of it',
+      log: [
+        { at, text: 'one' },
+        { at, text: 'two' },
+      ],
+    },
+    { assignmentId: b?.id, note: '' },
+  ];
+  const log = [
+    { attempt: 1, at, text: 'one' },
+    { attempt: 1, at, text: 'two' },
+  ];
+  for (const _ of [1, 2]) {
+    expect(await noteItems(notes)).toEqual({ noted: 2 });
+    expect(await notesOf(id)).toEqual([
+      { note: 'half of it', log },
+      { note: null, log: [] },
+    ]);
+  }
+  // What is left out stays.
+  expect(await noteItems([{ assignmentId: a?.id, note: 'all of it' }])).toEqual({ noted: 1 });
+  expect(await notesOf(id)).toMatchObject([{ note: 'all of it', log }, {}]);
+  expect(await noteItems([{ assignmentId: a?.id, log: [{ at, text: 'new' }] }])).toEqual({ noted: 1 });
+  expect(await notesOf(id)).toMatchObject([{ note: 'all of it', log: [{ text: 'new' }] }, {}]);
+});
+
+it('keeps nothing of what is not held any more, and takes the others', async () => {
+  const { id, assignments } = await held();
+  const client = createClient({ url: app.url });
+  const [a, b] = assignments;
+  await client.reportOutcomes([{ assignmentId: a?.id ?? '', result: 1 }]);
+  const notes = [a?.id, b?.id, 'Assignment:019a1b2c-0000-7000-8000-000000000001'].map((assignmentId) => ({
+    assignmentId,
+    note: 'late',
+  }));
+  expect(await noteItems(notes)).toEqual({ noted: 1 });
+  expect(await notesOf(id)).toMatchObject([{ note: null }, { note: 'late' }]);
+  await client.deleteJob(id);
+  await client.close();
+  expect(await noteItems(notes)).toEqual({ noted: 0 });
+  await eventually(async () =>
+    expect(await db.query('select from jobtree.item_note where job_id = $1', [id.slice(4)])).toEqual([]),
+  );
+});
+
+it.each([
+  ['a note of 501 characters', { note: 'x'.repeat(501) }, 'notes[0].note'],
+  ['a note with NUL', { note: '\0' }, 'notes[0].note'],
+  ['51 lines', { log: Array(51).fill({ at, text: 'x' }) }, 'notes[0].log'],
+  ['a line of 501 characters', { log: [{ at, text: 'x'.repeat(501) }] }, 'notes[0].log[0].text'],
+])('refuses %s', async (_, note, field) => {
+  const { assignments } = await held();
+  expect(await noteItems([{ assignmentId: assignments[0]?.id, ...note }])).toEqual({
+    code: 'INVALID_INPUT',
+    field,
+  });
+});
+
+it.each([0, 1_001])('refuses %i notes', async (count) => {
+  const { assignments } = await held();
+  const notes = Array(count).fill({ assignmentId: assignments[0]?.id, note: 'x' });
+  expect(await noteItems(notes)).toEqual({ code: 'INVALID_INPUT', field: 'notes' });
+});
