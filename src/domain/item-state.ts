@@ -97,6 +97,18 @@ export function leaseIdOf(assignmentId: string): string {
   return `${assignmentId.slice(0, leasePrefixLength)}00`;
 }
 
+/** Those of many assignments, each once. Neighbours are mostly of one lease, and tens of thousands are reported in a second. */
+export function leaseIdsOf(assignmentIds: Iterable<string>): string[] {
+  const found = new Set<string>();
+  let last: string | undefined;
+  for (const id of assignmentIds) {
+    if (last !== undefined && id.startsWith(last)) continue;
+    last = id.slice(0, leasePrefixLength);
+    found.add(leaseIdOf(id));
+  }
+  return [...found];
+}
+
 export function splitAssignmentId(id: string): { readonly leaseId: string; readonly number: number } {
   const number = Number.parseInt(id.slice(leasePrefixLength), 16);
   // No lease has more items.

@@ -1,6 +1,6 @@
 /** What callers with a scope see: nothing else exists for them. For all others each of these is one comparison. */
 import { isId } from '../domain/checks.ts';
-import { type ItemKey, leaseIdOf } from '../domain/item-state.ts';
+import { type ItemKey, leaseIdOf, leaseIdsOf } from '../domain/item-state.ts';
 import { coversType, isUnscoped, type Scope } from '../domain/rights.ts';
 import { coveredJobs, coveredTrees, coveredTypes, coversTree } from '../domain/scoped-reads.ts';
 import { ForbiddenError, NotFoundError } from '../errors.ts';
@@ -35,8 +35,7 @@ export async function coveredAssignments(
   assignmentIds: readonly string[],
 ): Promise<readonly boolean[]> {
   if (caller.types === null) return assignmentIds.map(() => true);
-  // Asked for each lease, not for each assignment: tens of thousands are reported in a second.
-  const leaseIds = [...new Set(assignmentIds.map(leaseIdOf))].filter(isId);
+  const leaseIds = leaseIdsOf(assignmentIds).filter(isId);
   const types = await engine.schemas.typesOfLeases(
     leaseIds.map((id) => id.toLowerCase()),
     (type) => coversType(caller, type),
