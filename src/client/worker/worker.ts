@@ -21,7 +21,7 @@ import { Hints } from './hints.ts';
 import { ItemTrace } from './item-trace.ts';
 import { logEvents } from './log.ts';
 import { checkConcurrency, readOptions, type Settings, type WorkerOptions } from './options.ts';
-import { failed, type Outcome, permanent, succeeded } from './outcome.ts';
+import { failed, type Outcome, permanent, succeeded, timedOut } from './outcome.ts';
 import { Problems } from './problems.ts';
 import { onSignals } from './signals.ts';
 import { Unheard } from './unheard.ts';
@@ -322,8 +322,7 @@ export class Worker extends Emitter {
 
   #timeOut(held: HeldAssignment): void {
     if (held.state !== 'running') return;
-    const error = new Error(`The handler took longer than ${held.slots.timeoutMs} ms.`);
-    this.#report(held, failed(held.assignmentId, Object.assign(error, { code: 'TIMED_OUT' })));
+    this.#report(held, timedOut(held.assignmentId, held.slots.timeoutMs));
     this.#abort(held, 'TIMED_OUT');
   }
 
@@ -400,7 +399,10 @@ export class Worker extends Emitter {
     else if (held.outcome?.report.outcome.snoozeMs != null)
       this.tell('snoozed', held.assignment, retryAt ?? '');
     else if (failure === undefined) this.tell('succeeded', held.assignment);
-    else this.#failed(held.assignment, { code: failure.code, message: failure.message, retryAt });
+    else {
+      const { code, message } = failure;
+      this.#failed(held.assignment, { code, message, retryAt, error: held.outcome?.error });
+    }
   }
 
   #failed(assignment: Assignment, failure: ReportedFailure): void {

@@ -100,6 +100,10 @@ const Failure = builder.inputType('FailureInput', {
       description:
         'When to try again, in milliseconds from now, instead of after the backoff of the job, and without its jitter: 0 to 2,147,483,647 (24 days). It is a failure all the same: the last attempt is not followed by another one. Not with `permanent`. Default: the backoff.',
     }),
+    stack: t.string({
+      description:
+        "Where in the worker's code it came from, such as a stack trace: up to 4,096 characters. Default: none.",
+    }),
   }),
 });
 
