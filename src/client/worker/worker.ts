@@ -70,6 +70,10 @@ export class Worker extends Emitter {
   #stopped: Promise<void> | undefined;
   /** Does not wait for handlers when it stops. */
   #isHasty = false;
+  /** `run()` was called: whoever is refused at the start gives up. */
+  #isProgram = false;
+  #wasConnected = false;
+  #wasRefused = false;
 
   /** @throws JobtreeError INVALID_INPUT, naming the option */
   constructor(options: WorkerOptions) {
@@ -133,12 +137,13 @@ export class Worker extends Emitter {
 
   /**
    * Runs as a program does: until SIGINT, SIGTERM or `stop()`. The first signal stops it as `stop()` does; the second one aborts and gives back at once what handlers
-   * have, and ends the process. Sets the process's exit code: 0; 1 if the worker stopped before the server knew what became of an item; after a second
-   * signal 130 (SIGINT) or 143 (SIGTERM). Resolves when the worker has stopped. A handler that ignores its signal may keep the process alive until the second.
+   * have, and ends the process. A worker that the server refuses at the start, for its key or the rights of that, stops. Sets the process's exit code: 0; 1 if the worker was
+   * refused, or stopped before the server knew what became of an item; after a second signal 130 (SIGINT) or 143 (SIGTERM). Resolves when the worker has stopped. A handler that ignores its signal may keep the process alive until the second.
    *
    * @throws Error if the worker was started before
    */
   async run(): Promise<void> {
+    this.#isProgram = true;
     const stopped = new Promise<void>((resolve) => {
       this.prependOnceListener('stopped', resolve);
     });
@@ -156,7 +161,7 @@ export class Worker extends Emitter {
     } finally {
       ignoreSignals();
     }
-    process.exitCode ??= this.#held.size > 0 ? 1 : 0;
+    process.exitCode ??= this.#wasRefused || this.#held.size > 0 ? 1 : 0;
   }
 
   /**
@@ -450,6 +455,7 @@ export class Worker extends Emitter {
   #reached(): void {
     if (this.#connected === true || this.#over) return;
     this.#connected = true;
+    this.#wasConnected = true;
     this.tell('connected');
     this.#exchanges.wakeNow();
   }
@@ -460,10 +466,18 @@ export class Worker extends Emitter {
     if (error instanceof JobtreeError && error.code === 'BUSY') return;
     if (!(error instanceof JobtreeError) || error.code !== 'UNREACHABLE') {
       this.#problems.add(error);
+      if (this.#isProgram && !this.#wasConnected) this.#giveUpIfRefused(error);
     } else if (this.#connected !== false) {
       this.#connected = false;
       if (!this.tell('disconnected', error)) this.#unheard.warn(error.message);
     }
+  }
+
+  /** Later a key may be replaced, or rights be given; at the start there never were any, and whoever has deployed it is to know. */
+  #giveUpIfRefused(error: unknown): void {
+    if (!(error instanceof JobtreeError) || !['UNAUTHENTICATED', 'FORBIDDEN'].includes(error.code)) return;
+    this.#wasRefused = true;
+    void this.stop();
   }
 
   #announce(error: unknown, again = 0): void {
