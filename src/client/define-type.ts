@@ -119,8 +119,8 @@ export interface HandlerContext {
   readonly jobId: string;
   readonly type: string;
   /**
-   * Notes how far it is, in place of the note before: `note('page 3 of 10')`. Kept with the item, up to 500 characters; it goes out with the next heartbeat or
-   * report of the worker, at no request of its own, and is forgotten if the assignment is lost before.
+   * Notes how far it is, in place of the note before: `note('page 3 of 10')`. Kept with the item, up to 500 characters. The worker sends what its handlers
+   * have noted at most once a second, so it may be seen a second later, and is forgotten if the assignment is lost before.
    */
   note(text: string): void;
   /** Keeps a line with the item, up to 500 characters, in the same way. Of an item there are the last 50 lines of all attempts. */

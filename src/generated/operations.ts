@@ -1581,6 +1581,16 @@ export type HeartbeatMutation = { heartbeat?:
     | { code: ErrorCode, message: string, field?: string | null }
    | null };
 
+export type NoteItemsMutationVariables = Exact<{
+  input: NoteItemsInput;
+}>;
+
+
+export type NoteItemsMutation = { noteItems?:
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { noted: number }
+   | null };
+
 export type HeartbeatWithNotesMutationVariables = Exact<{
   input: HeartbeatInput;
   notes: NoteItemsInput;
@@ -3645,6 +3655,20 @@ export const Heartbeat = /*#__PURE__*/ new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<HeartbeatMutation, HeartbeatMutationVariables>;
+export const NoteItems = /*#__PURE__*/ new TypedDocumentString(`
+    mutation NoteItems($input: NoteItemsInput!) {
+  noteItems(input: $input) {
+    ... on NoteItemsPayload {
+      noted
+    }
+    ... on UserError {
+      code
+      message
+      field
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<NoteItemsMutation, NoteItemsMutationVariables>;
 export const HeartbeatWithNotes = /*#__PURE__*/ new TypedDocumentString(`
     mutation HeartbeatWithNotes($input: HeartbeatInput!, $notes: NoteItemsInput!) {
   heartbeat(input: $input) {

@@ -166,7 +166,7 @@ builder.objectType(JobItem, {
     note: t.string({
       nullable: true,
       description:
-        'What a worker noted last, such as how far it is: up to 500 characters. Null if none did. It is sent with heartbeats, so it may be as old as one.',
+        'What a worker noted last, such as how far it is: up to 500 characters. Null if none did. The worker library sends it within about a second.',
       resolve: async (item, _, context) => (await notes(context).load(item)).note,
     }),
     log: t.field({

@@ -1,4 +1,4 @@
-/** What a handler notes and logs of its item, until it goes out with the next heartbeat or report. */
+/** What a handler notes and logs of its item, until it goes out. */
 import type { ItemNoteInput } from '../../generated/operations.ts';
 
 /** As the server has it. */

@@ -20,6 +20,7 @@ import { HeldAssignment, type Slots } from './held-assignments.ts';
 import { Hints } from './hints.ts';
 import { ItemTrace } from './item-trace.ts';
 import { logEvents } from './log.ts';
+import { NoteSender } from './note-sender.ts';
 import { checkConcurrency, readOptions, type Settings, type WorkerOptions } from './options.ts';
 import { failed, type Outcome, permanent, succeeded, timedOut } from './outcome.ts';
 import { Problems } from './problems.ts';
@@ -51,6 +52,7 @@ export class Worker extends Emitter {
   readonly #held = new Set<HeldAssignment>();
   readonly #exchanges: Exchanges;
   readonly #heartbeats: Heartbeats;
+  readonly #notes: NoteSender;
   readonly #hints: Hints;
   readonly #problems = new Problems((error, again) => this.#announce(error, again));
   readonly #unheard: Unheard;
@@ -111,6 +113,15 @@ export class Worker extends Emitter {
       },
       onEnded: (held, status) => this.#ended(held, status),
       onSilence: (held) => this.#silent(held),
+      onError: (error) => this.#problem(error),
+    });
+    this.#notes = new NoteSender({
+      held: this.#held,
+      send: async (notes, timeoutMs) => {
+        const data = await client.socket.request(operations.NoteItems, { input: { notes } }, timeoutMs);
+        this.#reached();
+        payloadOf(data.noteItems);
+      },
       onError: (error) => this.#problem(error),
     });
     this.#hints = new Hints({
@@ -270,6 +281,7 @@ export class Worker extends Emitter {
     }
     this.#over = true;
     this.#heartbeats.stop();
+    this.#notes.stop();
     this.#exchanges.close();
     if (this.#settings.ownsClient) await this.#settings.client.close();
     this.tell('stopped');
@@ -283,7 +295,7 @@ export class Worker extends Emitter {
     const slots = this.#slots.get(assignment.type);
     if (slots === undefined)
       throw new Error(`The server gave an item of the type ${assignment.type}, unasked.`);
-    const held = new HeldAssignment(assignment, slots, sentAt);
+    const held = new HeldAssignment(assignment, slots, sentAt, () => this.#notes.wake());
     held.trace = ItemTrace.begin(assignment, this.name, sentAt);
     this.#held.add(held);
     this.#heartbeats.add(held);
@@ -378,12 +390,14 @@ export class Worker extends Emitter {
     held.end('finished');
     held.outcome = outcome;
     held.trace?.settle(failureOf(held));
+    this.#notes.ending(held);
     this.#exchanges.report(held);
   }
 
   #release(held: HeldAssignment): void {
     held.end('released');
     held.trace?.drop(held.abortedFor ?? 'RELEASED');
+    this.#notes.ending(held);
     this.#exchanges.release(held);
   }
 
