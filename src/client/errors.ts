@@ -209,7 +209,7 @@ interface Refusal {
 }
 
 /**
- * The data of a response. Where only some of its mutations failed, the error of each stands in its place, for `payloadOf` to throw: what
+ * The data of a response. Where only some of its fields failed, the error of each stands in its place, for `answerOf` to throw: what
  * the others did is not lost with it.
  */
 export function dataOf(data: unknown, errors: readonly unknown[] | undefined): unknown {
@@ -229,10 +229,16 @@ export function dataOf(data: unknown, errors: readonly unknown[] | undefined): u
 
 /** The payload of a mutation's result union; a refusal is thrown. */
 export function payloadOf<T extends object>(result: T | Refusal | null | undefined): Exclude<T, Refusal> {
-  if (result instanceof JobtreeError) throw result;
-  if (result == null) throw new JobtreeError('BAD_RESPONSE', 'The answer of the server lacks a result.');
-  if ('code' in result && 'message' in result) {
-    throw refusal(result.code, result.message, { field: result.field, reason: result.reason });
+  const answer = answerOf(result);
+  if ('code' in answer && 'message' in answer) {
+    throw refusal(answer.code, answer.message, { field: answer.field, reason: answer.reason });
   }
-  return result as Exclude<T, Refusal>;
+  return answer as Exclude<T, Refusal>;
+}
+
+/** What a field of the response has; an error in its place is thrown. */
+export function answerOf<T>(value: T | null | undefined): NonNullable<T> {
+  if (value instanceof JobtreeError) throw value;
+  if (value == null) throw new JobtreeError('BAD_RESPONSE', 'The answer of the server lacks a result.');
+  return value;
 }

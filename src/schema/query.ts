@@ -11,7 +11,7 @@ import { sees } from './scope.ts';
 
 builder.queryType({
   description:
-    'What is there. Why a field is refused stands in `errors`, with an ErrorCode as `extensions.code`.',
+    'What is there. A field that is refused or fails is null, with an error that says why and has an ErrorCode as `extensions.code`; the others of its operation are not affected.',
   fields: (t) => ({
     job: t.prismaField({
       seenBy: 'PROGRESS',
