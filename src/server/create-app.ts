@@ -340,7 +340,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
 
   const migrateFirst = () =>
     migrate({
-      connectionString: directUrl,
+      url: directUrl,
       onApply: (migration) => logger.info({ migration }, 'applying migration'),
       onBlocked: (migration) =>
         logger.warn({ migration }, 'a migration waits for locks that others hold; it is tried again'),
