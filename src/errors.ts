@@ -1,6 +1,6 @@
 /**
- * The closed set of refusals that a caller can expect. Anything else that goes wrong is ours, is logged, and is masked
- * at the edge. Each has a code, a message for people, and, where one is to blame, the field of the input.
+ * The closed set of refusals that a caller can expect, each with a code, a message for people and, if an input is to blame, its
+ * field. Any other error is a bug or a failure of the server: it is logged, and masked at the edge.
  */
 export const errorCodes = {
   NOT_FOUND: 'The object with this id does not exist, or no longer exists.',
@@ -53,7 +53,7 @@ export abstract class JobtreeError extends Error {
   }
 }
 
-/** Both quote what was sent, which may be large. */
+/** Messages and fields quote what was sent, which may be large. */
 function cut(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most)}…` : text;
 }
@@ -94,7 +94,7 @@ export class ItemNotUpdatableError extends JobtreeError {
   }
 }
 
-/** Also of the limits that a key has of its own. */
+/** For the limits of a tenant and of a single key. */
 export class StorageLimitError extends JobtreeError {
   readonly code = 'STORAGE_LIMIT' as const;
   readonly limit: 'ITEMS' | 'BYTES';
@@ -127,7 +127,7 @@ export class BusyError extends JobtreeError {
   readonly code = 'BUSY' as const;
 }
 
-/** The operation can't be done at the moment, and nothing of it was done. */
+/** The operation can't be done at the moment, and no part of it was done. */
 export class UnavailableError extends JobtreeError {
   readonly code = 'UNAVAILABLE' as const;
 
@@ -136,7 +136,7 @@ export class UnavailableError extends JobtreeError {
   }
 }
 
-/** Nobody waits for the answer any more, so what had not begun was not begun. */
+/** Nobody waits for the answer any more, so work that had not begun was not started. */
 export class ClientGoneError extends UnavailableError {
   constructor() {
     super('The client has gone.');
