@@ -12,19 +12,19 @@ import { checkTypeScope } from './scope.ts';
 
 export const TypeSchema = builder.objectRef<TypeSchemaState>('TypeSchema').implement({
   description:
-    'What payloads and results of a type look like, in one of its versions. A payload is taken if it meets any version that has a payload schema, a result if it meets any that has a result schema.',
+    'Schemas for the payloads and results of a type, in one version. A payload is accepted if it matches any version that has a payload schema, a result if it matches any that has a result schema.',
   fields: (t) => ({
     type: t.exposeString('type', { description: 'The type.' }),
     version: t.exposeInt('version', { description: 'Which version, from 1.' }),
     payload: t.expose('payload', {
       type: 'JSON',
       nullable: true,
-      description: 'The JSON Schema of payloads; null if any payload will do.',
+      description: 'The JSON Schema of payloads; null if any payload is accepted.',
     }),
     result: t.expose('result', {
       type: 'JSON',
       nullable: true,
-      description: 'The JSON Schema of results; null if any result will do.',
+      description: 'The JSON Schema of results; null if any result is accepted.',
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was registered.' }),
   }),
@@ -50,12 +50,12 @@ builder.queryField('typesWithSchemas', (t) =>
     authScopes: { may: 'list' },
     complexity: firstComplexity,
     description:
-      'The names of the types that have schemas, in their order. For more than 1,000 ask again behind the last one.',
+      'The names of the types that have schemas, in order. If there are more than 1,000, ask again with `after`.',
     args: {
       first: t.arg.int({
         required: true,
         defaultValue: maxBatch,
-        description: 'How many at most: 0 to 1,000. Default: 1,000.',
+        description: 'The maximum number: 0 to 1,000. Default: 1,000.',
       }),
       after: t.arg.string({ description: 'Only types whose names come after this one.' }),
     },
