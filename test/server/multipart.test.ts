@@ -201,13 +201,13 @@ test('what does not follow the specification is refused, with nothing left', asy
   await badRequest([operations, right, file, file], 'came before');
   await badRequest([operations, right, ['0', 'text'], ['more', 'text']], 'does not name the part "more"');
   await badRequest([operations, map(['variables.file', 'variables.file']), file], 'twice');
-  await badRequest([operations, map(['variables.other']), file], 'no variable of the type File');
-  await badRequest([operations, map(['variables.file.x']), file], 'no variable of the type File');
-  await badRequest([operations, map(['query']), file], 'no variable of the type File');
-  await badRequest([operations, map(['variables.__proto__.x']), file], 'no variable of the type File');
+  await badRequest([operations, map(['variables.other']), file], 'not a variable of the type File');
+  await badRequest([operations, map(['variables.file.x']), file], 'not a variable of the type File');
+  await badRequest([operations, map(['query']), file], 'not a variable of the type File');
+  await badRequest([operations, map(['variables.__proto__.x']), file], 'not a variable of the type File');
   await badRequest([operations, map('variables.file'), file], '1 to 10 paths');
   await badRequest([operations, map([]), file], '1 to 10 paths');
-  await badRequest([operations, map([7]), file], 'must be texts');
+  await badRequest([operations, map([7]), file], 'must be strings');
   await badRequest([operations, ['map', []], file], 'map must be an object');
   await badRequest([operations, ['map', '{'], file], 'not JSON');
   await badRequest([['operations', '{'], right, file], 'not JSON');
@@ -223,7 +223,7 @@ test('what does not follow the specification is refused, with nothing left', asy
   };
   await badRequest(
     [['operations', payload], map(['variables.input.items.0.payload.a']), file],
-    'no variable of the type File',
+    'not a variable of the type File',
   );
   const watching = { query: 'subscription { queues { type } }', variables: {} };
   await badRequest(
@@ -231,7 +231,7 @@ test('what does not follow the specification is refused, with nothing left', asy
       ['operations', watching],
       ['map', {}],
     ],
-    'subscription',
+    'Subscriptions',
   );
 });
 
@@ -323,7 +323,7 @@ test('a request that ends in the middle of a file, or has no boundary, is refuse
   const before = await uploads();
   const text = `${start}${partHead('0')}only a part`;
   const { socket, answer } = begin(server.url, text.length, text);
-  await expect.poll(() => answer.text).toMatch(/^HTTP\/1.1 400.*breaks off/s);
+  await expect.poll(() => answer.text).toMatch(/^HTTP\/1.1 400.*ends early/s);
   socket.destroy();
   const none = await fetch(server.url, {
     method: 'POST',
