@@ -40,7 +40,7 @@ const postgresUrl = z
   .regex(/^postgres(ql)?:\/\//, 'must start with postgres:// or postgresql://')
   .refine(
     canBeParsed,
-    'is no URL: its port must be a number, and signs such as @, / and # in a password escaped (%40)',
+    'is not a URL: its port must be a number, and characters such as @, / and # in the password must be escaped (%40)',
   )
   .transform(verifyTls)
   .optional();
@@ -94,47 +94,47 @@ const settings = {
     .string()
     .regex(
       /^(none|(keys|jwt|proxy)(,(keys|jwt|proxy))*)$/,
-      'must be none, or some of keys, jwt and proxy, with commas between',
+      'must be none, or some of keys, jwt and proxy, separated by commas',
     )
     .optional()
     .describe(
-      'How callers show who they are: some of `keys` (API keys: `jobtree api-keys`), `jwt` (JSON Web Tokens) and `proxy` (headers of a proxy), with commas between; or `none`: whoever reaches the port may do everything. Without it, as `none` on a loopback address; on others the server does not start.',
+      'How callers authenticate: `keys` (API keys: `jobtree api-keys`), `jwt` (JSON Web Tokens), `proxy` (headers of a proxy), or several of these, separated by commas; or `none`: anyone who can reach the port may do anything. Without it, `none` on a loopback address; on others the server does not start.',
     ),
   JOBTREE_TLS_CERT_FILE: z
     .string()
     .min(1)
     .optional()
     .describe(
-      'A file with the certificate that the server shows, and those between it and its authority, in PEM: the API is https and wss then, on the same port, from TLS 1.2 on. Read again every five seconds. With JOBTREE_TLS_KEY_FILE.',
+      'A PEM file with the certificate of the server and its intermediates: the API is then https and wss, on the same port, with TLS 1.2 or newer. Read again every five seconds. Needs JOBTREE_TLS_KEY_FILE.',
     ),
   JOBTREE_TLS_KEY_FILE: z
     .string()
     .min(1)
     .optional()
-    .describe('The file with the private key of the certificate, in PEM and without a passphrase.'),
+    .describe('The PEM file with the private key of the certificate, without a passphrase.'),
   JOBTREE_JWT_ISSUER: z
     .string()
     .min(1)
     .optional()
-    .describe('With `jwt`: who has to have issued tokens (`iss`).'),
+    .describe('With `jwt`: the issuer that tokens must have (`iss`).'),
   JOBTREE_JWT_AUDIENCE: z
     .string()
     .min(1)
     .optional()
-    .describe('With `jwt`: for whom tokens have to be (`aud`).'),
+    .describe('With `jwt`: the audience that tokens must have (`aud`).'),
   JOBTREE_JWT_JWKS_URL: z
     .string()
     .regex(/^https?:\/\/\S+$/, 'must be an http or https URL')
     .optional()
-    .describe('With `jwt`: where the public keys of the issuer are, as a JSON Web Key Set.'),
+    .describe("With `jwt`: the URL of the issuer's public keys, a JSON Web Key Set."),
   JOBTREE_JWT_ALGORITHMS: z
     .string()
     .regex(
       /^((RS|PS|ES)(256|384|512)|EdDSA)(,((RS|PS|ES)(256|384|512)|EdDSA))*$/,
-      'must be some of RS256, PS256, ES256 (or 384, 512) and EdDSA, with commas between',
+      'must be some of RS256, PS256, ES256 (or 384, 512) and EdDSA, separated by commas',
     )
     .default('RS256,ES256')
-    .describe('With `jwt`: how tokens may be signed.'),
+    .describe('With `jwt`: the algorithms that tokens may be signed with.'),
   JOBTREE_JWT_CLOCK_SKEW_SECONDS: z.coerce
     .number()
     .int()
@@ -146,56 +146,54 @@ const settings = {
     .string()
     .min(1)
     .default('jobtree_roles')
-    .describe('With `jwt`: the claim with the roles, a list or a text with blanks between.'),
+    .describe('With `jwt`: the claim with the roles: a list, or text separated by blanks.'),
   JOBTREE_JWT_TYPES_CLAIM: z
     .string()
     .min(1)
     .default('jobtree_types')
-    .describe('With `jwt`: the claim with the types that the token is for; without it in a token, all.'),
+    .describe('With `jwt`: the claim with the types that the token is for; a token without it is for all.'),
   JOBTREE_JWT_TREES_CLAIM: z
     .string()
     .min(1)
     .default('jobtree_trees')
     .describe(
-      'With `jwt`: the claim with the trees that the token is for, by the ids of their roots; without it in a token, all.',
+      'With `jwt`: the claim with the trees that the token is for, by the ids of their roots; a token without it is for all.',
     ),
   JOBTREE_JWT_TENANT_CLAIM: z
     .string()
     .min(1)
     .default('jobtree_tenant')
-    .describe('With `jwt`: the claim with the tenant that the token is for; without it in a token, none.'),
+    .describe('With `jwt`: the claim with the tenant that the token is for; a token without it is for none.'),
   JOBTREE_PROXY_USER_HEADER: headerName('x-forwarded-user').describe(
-    'With `proxy`: the header in which the proxy says who calls.',
+    'With `proxy`: the header in which the proxy names the caller.',
   ),
   JOBTREE_PROXY_ROLES_HEADER: headerName('x-forwarded-roles').describe(
-    'With `proxy`: the header with the roles of the caller, with commas between.',
+    "With `proxy`: the header with the caller's roles, separated by commas.",
   ),
   JOBTREE_PROXY_TENANT_HEADER: headerName('x-forwarded-tenant').describe(
-    'With `proxy`: the header with the tenant of the caller; without it in a request, none.',
+    "With `proxy`: the header with the caller's tenant; a request without it has none.",
   ),
   JOBTREE_PROXY_SECRET: z
     .string()
     .min(32, 'must have at least 32 characters')
     .optional()
     .describe(
-      'With `proxy`: what the proxy shows in the header `jobtree-proxy-secret`, so that it is believed.',
+      'With `proxy`: the secret by which the proxy proves itself, in the header `jobtree-proxy-secret`.',
     ),
   JOBTREE_PROXY_NETWORKS: z
     .string()
     .refine((text) => text.split(',').every((network) => ipaddr.isValidCIDR(network)), {
-      message: 'must be networks (10.0.0.0/8,fd00::/8), with commas between',
+      message: 'must be networks (10.0.0.0/8,fd00::/8), separated by commas',
     })
     .optional()
-    .describe(
-      'With `proxy`: where its connections come from, so that it is believed: `10.0.0.7/32`, with commas between.',
-    ),
+    .describe('With `proxy`: the networks that the proxy connects from: `10.0.0.7/32`, separated by commas.'),
   JOBTREE_PORT: z.coerce
     .number()
     .int()
     .min(0)
     .max(65535)
     .default(4000)
-    .describe('The port to listen on; 0 takes a free one.'),
+    .describe('The port to listen on; 0 chooses a free one.'),
   JOBTREE_POOL_SIZE: z.coerce
     .number()
     .int()
@@ -245,17 +243,17 @@ const settings = {
     .max(100_000_000_000_000)
     .default(50_000_000_000)
     .describe(
-      'The most text that an imported file may have, in bytes once it is decompressed. An import that comes to more ends there.',
+      'The most text that an imported file may have, in bytes after decompression. A longer import ends there.',
     ),
   JOBTREE_UPLOAD_LIFETIME_MS: milliseconds(1_000, 31_536_000_000, 86_400_000).describe(
-    'How long an upload is kept after its last byte, in milliseconds; one that is being imported is kept until that is over.',
+    'How long an upload is kept after its last byte, in milliseconds; one that is being imported is kept until the import ends.',
   ),
   JOBTREE_UPLOAD_STORE_URL: z
     .string()
     .refine(isStoreUrl, { message: 'must be s3://bucket or s3://bucket/folder' })
     .optional()
     .describe(
-      'The bucket for uploads, of S3 or of anything that speaks its protocol: `s3://bucket`, or `s3://bucket/folder`. Without it, they are in Postgres. Credentials come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or from where AWS programs have them. All servers of a database should have the same.',
+      'The bucket for uploads, of S3 or of anything that speaks its protocol: `s3://bucket`, or `s3://bucket/folder`. Without it, they are in Postgres. Credentials come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or from wherever AWS programs find them. All servers of a database should have the same.',
     ),
   JOBTREE_UPLOAD_STORE_ENDPOINT: z
     .string()
@@ -309,7 +307,7 @@ const settings = {
     .max(1_000_000)
     .default(5_000)
     .describe(
-      'The most queries and mutations that may be under way at once, in all; 90 % of them of one caller or tenant over HTTP. The last quarter is for those that keep leases alive: heartbeats, reports, exchanges and releases. One more is refused with UNAVAILABLE.',
+      'The most queries and mutations that may be under way at once, in total; over HTTP, one caller or tenant may have 90 % of them. The last quarter is for those that keep leases alive: heartbeats, reports, exchanges and releases. One more is refused with UNAVAILABLE.',
     ),
   JOBTREE_MAX_OPERATIONS_PER_SOCKET: z.coerce
     .number()
@@ -324,7 +322,7 @@ const settings = {
     .min(1)
     .max(1_000_000)
     .default(5_000)
-    .describe('How many messages a second are read from a WebSocket; after a rest, as many at once.'),
+    .describe('How many messages per second are read from a WebSocket; after a pause, that many at once.'),
   JOBTREE_CALLER_CONNECTIONS: z.coerce
     .number()
     .int()
@@ -335,10 +333,10 @@ const settings = {
       'The most WebSockets and event streams, together, that a caller may have open: a key or user, or an address where nobody is asked who they are.',
     ),
   JOBTREE_CALLER_REQUESTS_PER_SECOND: limit().describe(
-    'How many operations a second a caller may send to each server, over HTTP and on sockets; beyond, they are refused (429). An API key may have a limit of its own.',
+    'How many operations per second a caller may send to each server, over HTTP and sockets; more are refused (429). An API key may have a limit of its own.',
   ),
   JOBTREE_CALLER_COST_PER_SECOND: limit().describe(
-    'How much the operations of a caller may cost a second on each server, counted as for JOBTREE_MAX_QUERY_COST. An API key may have a limit of its own.',
+    'How much the operations of a caller may cost per second on each server, counted as for JOBTREE_MAX_QUERY_COST. An API key may have a limit of its own.',
   ),
   JOBTREE_CALLER_SUBSCRIPTIONS: limit().describe(
     'The most subscriptions that a caller may have open on each server. An API key may have a limit of its own.',
@@ -352,7 +350,7 @@ const settings = {
   ),
   JOBTREE_TENANT_SUBSCRIPTIONS: limit().describe('The same for subscriptions.'),
   JOBTREE_TENANT_MAX_STORED_ITEMS: limit(1_000_000_000_000_000).describe(
-    'The most items, pending and finished, that a tenant may have stored. What would add more is refused with STORAGE_LIMIT; what is deleted makes room. What comes within about three seconds may go beyond it.',
+    'The most items, pending and finished, that a tenant may have stored. More are refused with STORAGE_LIMIT; deleting makes room. Within about three seconds, the limit can be exceeded.',
   ),
   JOBTREE_TENANT_MAX_STORED_BYTES: limit(1_000_000_000_000_000).describe(
     'The same for bytes: payloads and results as JSON text, and uploads.',
@@ -373,7 +371,7 @@ const settings = {
     .max(10_000_000_000)
     .default(100_000_000)
     .describe(
-      'The most bytes of requests and answers that a caller, or a tenant, may have under way; beyond, requests are refused (429) until less is. One request alone is never refused.',
+      'The most bytes of requests and answers that a caller, or a tenant, may have under way; beyond that, requests are refused (429). One request alone is never refused.',
     ),
   JOBTREE_MAX_BYTES_UNDER_WAY: z.coerce
     .number()
@@ -389,13 +387,13 @@ const settings = {
     .max(10)
     .default(0)
     .describe(
-      'How many proxies stand before the server and add to X-Forwarded-For. With 0 that header is not believed.',
+      'How many proxies are in front of the server and add to X-Forwarded-For. With 0 that header is ignored.',
     ),
   JOBTREE_FOLD_INTERVAL_MS: milliseconds(5, 1_000, 20).describe(
-    'Progress is counted at most this often, in milliseconds.',
+    'How often progress is counted, at most, in milliseconds.',
   ),
   JOBTREE_SWEEP_INTERVAL_MS: milliseconds(100, 60_000, 1_000).describe(
-    'Lost heartbeats and due items are looked for this often, in milliseconds.',
+    'How often the server looks for lost heartbeats and due items, in milliseconds.',
   ),
   JOBTREE_CALLBACK_TIMEOUT_MS: milliseconds(100, 60_000, 15_000).describe(
     'How long an attempt at a callback may take in all, in milliseconds: looking up the name, connecting, and the answer.',
@@ -403,27 +401,27 @@ const settings = {
   JOBTREE_CALLBACK_NETWORKS: z
     .string()
     .refine((text) => text.split(',').every((network) => ipaddr.isValidCIDR(network)), {
-      message: 'must be networks (10.0.0.0/8,fd00::/8), with commas between',
+      message: 'must be networks (10.0.0.0/8,fd00::/8), separated by commas',
     })
     .optional()
     .describe(
-      'Networks that callbacks may reach beside the public internet: `10.0.0.0/8,fd00::/8`, with commas between. Without it, addresses that are private, loopback, link-local or otherwise not public are refused.',
+      'Networks that callbacks may reach besides the public internet: `10.0.0.0/8,fd00::/8`, separated by commas. Without it, addresses that are private, loopback, link-local or otherwise not public are refused.',
     ),
   JOBTREE_SECRETS_KEY: z
     .string()
     .regex(
       /^[A-Za-z0-9+/]{43}=(,[A-Za-z0-9+/]{43}=){0,3}$/,
-      'must be 32 bytes in base64 (`openssl rand -base64 32`), or up to four of these with commas between',
+      'must be 32 bytes in base64 (`openssl rand -base64 32`), or up to four of these separated by commas',
     )
     .optional()
     .describe(
-      'What seals the secrets of callback endpoints in the database: 32 bytes in base64. Of several, with commas between, the first one seals and all open, to rotate keys. Without it they stand there as they are.',
+      'The key that seals the secrets of callback endpoints in the database: 32 bytes in base64. Of several, separated by commas, the first one seals and all open, so that keys can be rotated. Without it, secrets are stored as they are.',
     ),
   JOBTREE_RETENTION_SECONDS: seconds(0, 315_576_000, 604_800).describe(
-    'For how long trees are kept once they are complete, in seconds, or `never` to reap none: of trees that say nothing else, also of those that are complete already. All servers of a database should have the same.',
+    'How long trees are kept once they are complete, in seconds, or `never` to keep them all. It is for trees without a retention of their own, also for those that are already complete. All servers of a database should have the same.',
   ),
   JOBTREE_AUDIT_RETENTION_SECONDS: seconds(86_400, 315_576_000, 34_560_000).describe(
-    'For how long the audit keeps who did what (`jobtree audit`), in seconds, or `never` to forget nothing. At least a day; 400 days by default. All servers of a database should have the same.',
+    'How long entries of the audit (`jobtree audit`) are kept, in seconds, or `never` to keep them all. At least a day; 400 days by default. All servers of a database should have the same.',
   ),
   JOBTREE_IDLE_SECONDS: z.coerce
     .number()
@@ -432,10 +430,10 @@ const settings = {
     .max(315_576_000)
     .default(86_400)
     .describe(
-      'After how long a tree counts as idle, in seconds: a job of it is not sealed, and nothing of it is left to do.',
+      'How long until a tree counts as idle, in seconds: one of its jobs is not sealed, and nothing is left to do.',
     ),
   JOBTREE_IDLE_EXPIRY_SECONDS: seconds(1, 315_576_000, 'never').describe(
-    'After how long idle trees that say nothing else are cancelled, in seconds, or `never`.',
+    'How long until idle trees without an expiry of their own are cancelled, in seconds, or `never`.',
   ),
   JOBTREE_SLOW_FACTOR: z.coerce
     .number()
@@ -457,13 +455,13 @@ const settings = {
     .max(1_000)
     .default(100)
     .describe(
-      'How many types, and how many tenants, have metrics of their own, those that the server sees first; the others are added up as `other`.',
+      'How many types, and how many tenants, have metrics of their own: the first that the server sees. The others are added up as `other`.',
     ),
   JOBTREE_SHUTDOWN_DELAY_MS: milliseconds(0, 600_000, 0).describe(
-    'How long the server goes on after SIGTERM while /readyz already says 503, for load balancers to notice, in milliseconds.',
+    'How long the server keeps serving after SIGTERM while /readyz already answers 503, so that load balancers notice, in milliseconds.',
   ),
   JOBTREE_SHUTDOWN_TIMEOUT_MS: milliseconds(0, 600_000, 10_000).describe(
-    'How long requests in flight may take to finish after that, in milliseconds.',
+    'How long requests under way may then take to finish, in milliseconds.',
   ),
   JOBTREE_LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
@@ -477,21 +475,21 @@ const settings = {
     .string()
     .regex(
       /^(\*|[a-z0-9._-]+(,[a-z0-9._-]+)*)$/i,
-      'must be names (jobs.example.com), with commas between, or *',
+      'must be names (jobs.example.com), separated by commas, or *',
     )
     .optional()
     .describe(
-      'The names under which clients reach the server, beside `localhost`, addresses and JOBTREE_HOST: `jobs.example.com`, with commas between, or `*` for all. Requests to other names are refused.',
+      'The host names under which clients reach the server, besides `localhost`, addresses and JOBTREE_HOST: `jobs.example.com`, separated by commas, or `*` for all. Requests to other names are refused.',
     ),
   JOBTREE_ALLOWED_ORIGINS: z
     .string()
     .regex(
       /^(\*|https?:\/\/[^\s,/]+(,https?:\/\/[^\s,/]+)*)?$/,
-      'must be origins (https://example.com), with commas between, or *',
+      'must be origins (https://example.com), separated by commas, or *',
     )
     .optional()
     .describe(
-      'Web pages of these origins may use the API: `https://app.example.com`, with commas between, or `*` for all. Without it, only pages of the server itself.',
+      'The origins whose web pages may use the API: `https://app.example.com`, separated by commas, or `*` for all. Without it, only pages of the server itself.',
     ),
   JOBTREE_GRAPHIQL: z
     .enum(['true', 'false'])
@@ -626,27 +624,25 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     problems.push(...parsed.error.issues.map((issue) => problemOf(issue, given)));
   }
   if (given.JOBTREE_DIRECT_DATABASE_URL !== undefined && given.DATABASE_URL === undefined) {
-    problems.push('JOBTREE_DIRECT_DATABASE_URL: belongs to a DATABASE_URL, which is not set');
+    problems.push('JOBTREE_DIRECT_DATABASE_URL is set, so DATABASE_URL must be set, too');
   }
   const ways = toWays(given.JOBTREE_AUTH);
   if (ways.includes('jwt'))
     for (const name of ['JOBTREE_JWT_ISSUER', 'JOBTREE_JWT_AUDIENCE', 'JOBTREE_JWT_JWKS_URL'])
-      if (given[name] === undefined) problems.push(`${name}: must be set with JOBTREE_AUTH=jwt`);
+      if (given[name] === undefined) problems.push(`${name} must be set with JOBTREE_AUTH=jwt`);
   if (
     ways.includes('proxy') &&
     given.JOBTREE_PROXY_SECRET === undefined &&
     given.JOBTREE_PROXY_NETWORKS === undefined
   )
     problems.push(
-      'JOBTREE_PROXY_SECRET: it or JOBTREE_PROXY_NETWORKS must be set with JOBTREE_AUTH=proxy, or anybody could say who they are',
+      'JOBTREE_PROXY_SECRET or JOBTREE_PROXY_NETWORKS must be set with JOBTREE_AUTH=proxy: without them, any caller could claim to be anyone',
     );
   if ((given.JOBTREE_TLS_CERT_FILE === undefined) !== (given.JOBTREE_TLS_KEY_FILE === undefined))
-    problems.push('JOBTREE_TLS_CERT_FILE: it and JOBTREE_TLS_KEY_FILE must be set together');
+    problems.push('JOBTREE_TLS_CERT_FILE and JOBTREE_TLS_KEY_FILE must be set together');
   const uploadStore = readObjectStore(given, (problem) => problems.push(problem));
   if (problems.length > 0 || !parsed.success) {
-    throw new ConfigError(
-      `The configuration can't be used:\n${problems.map((line) => `  ${line}`).join('\n')}`,
-    );
+    throw new ConfigError(`The settings can't be used:\n${problems.map((line) => `  ${line}`).join('\n')}`);
   }
 
   const value = parsed.data;
@@ -794,7 +790,7 @@ function toProxy(value: Values): ProxyConfig {
 export function refuseOpen({ host, auth, isOpenKnowingly }: Config): void {
   if (auth.length > 0 || isOpenKnowingly) return;
   throw new ConfigError(
-    `JOBTREE_HOST is "${host}", which others can reach, and JOBTREE_AUTH is not set. Set JOBTREE_AUTH=keys and create a first key with \`jobtree api-keys create NAME --role admin\`, or set JOBTREE_AUTH=none if whoever reaches the port may do everything.`,
+    `JOBTREE_HOST is "${host}", which others can reach, and JOBTREE_AUTH is not set. Set JOBTREE_AUTH=keys and create a first key with \`jobtree api-keys create NAME --role admin\`, or set JOBTREE_AUTH=none if anyone who can reach the port may do anything.`,
   );
 }
 

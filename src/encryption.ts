@@ -64,11 +64,11 @@ export function encryptionProblems(config: {
   return found.flatMap(([name, encryption, remedy]) => {
     if (encryption === 'NONE')
       return [
-        `${name} leads to another host without TLS, so the network sees all of it, passwords too: say ${remedy}.`,
+        `${name} leads to another host without TLS, so the network can read everything, passwords too: use ${remedy}.`,
       ];
     if (encryption === 'UNVERIFIED')
       return [
-        `${name} has TLS without a check of the certificate, so anybody can pretend to be it: say ${remedy}.`,
+        `${name} uses TLS without checking the certificate, so anyone can impersonate that host: use ${remedy}.`,
       ];
     return [];
   });

@@ -46,15 +46,18 @@ export function describeError(error: unknown): { text: string; exitCode: number 
     return { text: message ?? '', exitCode: exitCodes.failure };
   }
   if (code === 'EADDRINUSE') {
-    return { text: `${message}. Choose another port with JOBTREE_PORT.`, exitCode: exitCodes.failure };
+    const { address, port } = error as { address?: string | null; port?: number };
+    const where = address == null ? '' : ` of ${address}`;
+    const text = `Another program uses port ${port}${where}: stop it, or set JOBTREE_PORT to another port.`;
+    return { text, exitCode: exitCodes.failure };
   }
   const certificate = certificateProblem(error);
   if (certificate !== undefined) return { text: certificate, exitCode: exitCodes.unreachable };
   // Postgres is full, starts, ends or was ended, or the connection to it broke.
   if (code === '53300' || /^(57P0[123]|08...)$/.test(code ?? '') || name === 'UnavailableError')
-    return { text: `No connection to Postgres: ${reason(error)}`, exitCode: exitCodes.unreachable };
+    return { text: `Can't connect to Postgres: ${reason(error)}`, exitCode: exitCodes.unreachable };
   if (isConnectionLoss(code))
-    return { text: `No connection to Postgres: ${code}.`, exitCode: exitCodes.unreachable };
+    return { text: `Can't connect to Postgres${placeOf(error)}: ${code}.`, exitCode: exitCodes.unreachable };
   const known = isDebugging() ? '' : ' (JOBTREE_DEBUG=1 shows where.)';
   return { text: `${message || String(error)}${known}`, exitCode: exitCodes.failure };
 }
@@ -63,7 +66,7 @@ export function describeError(error: unknown): { text: string; exitCode: number 
 function hint(): string {
   return process.env.JOBTREE_TOKEN
     ? 'The server refuses the key in JOBTREE_TOKEN.'
-    : 'The server asks for a key: set JOBTREE_TOKEN in the environment.';
+    : 'The server requires a key: set JOBTREE_TOKEN to one.';
 }
 
 /** Of Postgres: the client has its own words for servers. */
@@ -73,9 +76,17 @@ function certificateProblem(error: unknown): string | undefined {
     | undefined;
   const { message = '', code = '' } = cause ?? {};
   if (message === 'The server does not support SSL connections')
-    return 'Postgres has no TLS, and DATABASE_URL asks for it (sslmode).';
+    return 'DATABASE_URL asks for TLS (sslmode), but this Postgres does not support it.';
   if (!/^(CERT_|ERR_TLS_CERT|UNABLE_TO_|(DEPTH_ZERO_)?SELF_SIGNED_CERT)/.test(code)) return undefined;
-  return `The certificate of Postgres is not trusted: ${message}. It must be for the host in DATABASE_URL, by an authority that this machine knows, or that sslrootcert in DATABASE_URL or NODE_EXTRA_CA_CERTS names (a file in PEM).`;
+  return `The certificate of Postgres is not trusted: ${message}. It must be for the host in DATABASE_URL, and signed by an authority that this machine trusts. sslrootcert in DATABASE_URL, or NODE_EXTRA_CA_CERTS, can name a PEM file with others.`;
+}
+
+/** Where it was tried, if the error says so. */
+function placeOf(error: unknown): string {
+  const first = error instanceof AggregateError ? error.errors[0] : error;
+  const { address, port, hostname } = (first ?? {}) as Record<string, string | number | undefined>;
+  if (address !== undefined) return ` at ${address}${port === undefined ? '' : `:${port}`}`;
+  return hostname === undefined ? '' : ` at ${hostname}`;
 }
 
 /** What Postgres itself said, if it did. */

@@ -19,6 +19,6 @@ export function parseJson(text: string, what: string, exitCode: number = exitCod
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new CommandError(exitCode, `${what} is no JSON: ${(error as Error).message}`);
+    throw new CommandError(exitCode, `${what} is not valid JSON: ${(error as Error).message}`);
   }
 }

@@ -45,7 +45,7 @@ export function createProgram(): Command {
       },
     })
     .configureHelp({ helpWidth: helpWidth(), formatItem, commandUsage })
-    .showHelpAfterError('Add --help to see what it takes.');
+    .showHelpAfterError('Add --help to see its arguments and options.');
   for (const [what, ...add] of groups) {
     program.commandsGroup(what);
     for (const addTo of add) addTo(program);

@@ -4,7 +4,7 @@
  */
 import { MultiBar, type SingleBar } from 'cli-progress';
 import { oneLine, printError } from './output.ts';
-import { shorten } from './table.ts';
+import { pad, shorten, widthOf } from './width.ts';
 
 export interface Row {
   /** What the bar is of; empty if there is only one. */
@@ -50,7 +50,7 @@ function bars(stream: NodeJS.WriteStream): ProgressDisplay {
     rows: Math.max(1, (stream.rows || 24) - 2),
     show: (key, { label, text, ...rest }) => {
       const row = { ...rest, label: oneLine(label), text: oneLine(text) };
-      labelWidth = Math.max(labelWidth, Math.min(longestLabel, row.label.length));
+      labelWidth = Math.max(labelWidth, Math.min(longestLabel, widthOf(row.label)));
       const bar = known.get(key);
       if (bar === undefined) known.set(key, display.create(1, 0, row));
       else bar.update(0, row);
@@ -67,8 +67,8 @@ function bars(stream: NodeJS.WriteStream): ProgressDisplay {
 }
 
 function draw({ label, share, text, figures, note }: Row, labelWidth: number, width: number): string {
-  const name = labelWidth === 0 ? '' : `${shorten(label, labelWidth, 'middle').padEnd(labelWidth)}  `;
-  const room = width - name.length;
+  const name = labelWidth === 0 ? '' : `${pad(shorten(label, labelWidth, 'middle'), labelWidth)}  `;
+  const room = width - widthOf(name);
   const barWidth = Math.max(0, Math.min(longestBar, room - 28));
   const done = Math.floor((share ?? 0) * barWidth);
   const bar = barWidth === 0 ? '' : `${'█'.repeat(done)}${'░'.repeat(barWidth - done)}  `;
@@ -79,7 +79,7 @@ function draw({ label, share, text, figures, note }: Row, labelWidth: number, wi
       : [[text, figures, note], [text, note], [figures, note], [note], [text]];
   const words = choices
     .map((parts) => parts.filter((part) => part !== undefined).join('  '))
-    .find((line) => bar.length + line.length <= room);
+    .find((line) => bar.length + widthOf(line) <= room);
   return `${name}${bar}${shorten(words ?? text, room - bar.length, 'end')}`;
 }
 

@@ -79,7 +79,7 @@ export class DirectConnection {
         if (this.#pause.signal.aborted) return;
         if (error instanceof ListenError) onUnfit(error);
         if (error instanceof TimeoutError) this.#silentUntil = performance.now();
-        this.#options.logger.warn({ err: error }, 'the connection for LISTEN failed; a new one is made');
+        this.#options.logger.warn({ err: error }, 'the connection for LISTEN failed; opening a new one');
       }
       const pause = (backoffMs[failures] ?? 1_000) * (0.5 + Math.random());
       await delay(pause, undefined, { signal: this.#pause.signal }).catch(() => undefined);

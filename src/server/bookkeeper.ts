@@ -9,7 +9,7 @@ import { Loop } from './loop.ts';
 const saveEveryMs = 10_000;
 const pruneEveryMs = 600_000;
 const pruneBatch = 5_000;
-const failure = 'figures could not be saved; it is tried again';
+const failure = 'figures could not be saved; trying again';
 
 export class Bookkeeper {
   readonly #engine: Engine;

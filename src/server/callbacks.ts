@@ -33,7 +33,7 @@ export class Callbacks {
     this.#loop = new Loop({
       look: () => this.#look(),
       logger: options.logger,
-      failure: 'callbacks could not be looked at; it is tried again',
+      failure: 'callbacks could not be read; trying again',
     });
   }
 
@@ -94,7 +94,10 @@ export class Callbacks {
       );
     const tookMs = Math.round(performance.now() - startedAt);
     await noteDelivery(this.#engine, delivery, { ...answer, tookMs }).catch((error: Error) => {
-      this.#logger.warn({ err: error, messageId }, 'what came of a callback was not noted; it is sent again');
+      this.#logger.warn(
+        { err: error, messageId },
+        'the outcome of a callback could not be stored; it is sent again',
+      );
     });
   }
 }

@@ -57,9 +57,7 @@ export class Certificate {
     const leftMs = this.#endsAt - Date.now();
     if (leftMs > warnBeforeMs) return undefined;
     const when = new Date(this.#endsAt).toISOString();
-    return leftMs > 0
-      ? `the certificate is good until ${when} only`
-      : `the certificate is over since ${when}`;
+    return leftMs > 0 ? `the certificate expires at ${when}` : `the certificate expired at ${when}`;
   }
 
   #lookLater(): void {
@@ -71,14 +69,14 @@ export class Certificate {
       const pair = await this.#read();
       if (pair.cert !== this.#pair?.cert || pair.key !== this.#pair.key) {
         this.#use(pair);
-        this.#logger.info({ until: new Date(this.#endsAt) }, 'the new certificate is shown from now on');
+        this.#logger.info({ until: new Date(this.#endsAt) }, 'the new certificate is in use');
       }
       this.#problem = undefined;
     } catch (error) {
       const problem = `the new certificate can't be used: ${reasonOf(error)}`;
       // Once for each thing that is wrong.
       if (problem !== this.#problem)
-        this.#logger.warn({ reason: problem }, 'the certificate stays the one before');
+        this.#logger.warn({ reason: problem }, 'the previous certificate stays in use');
       this.#problem = problem;
     }
     if (this.#timer !== undefined) this.#lookLater();
@@ -95,9 +93,9 @@ export class Certificate {
   #use(pair: Pair): void {
     const certificate = new X509Certificate(pair.cert);
     if (!certificate.checkPrivateKey(createPrivateKey(pair.key)))
-      throw new Error('the key is not that of the certificate.');
+      throw new Error('the key does not belong to the certificate.');
     if (Date.parse(certificate.validTo) <= Date.now())
-      throw new Error(`the certificate is over since ${new Date(certificate.validTo).toISOString()}.`);
+      throw new Error(`the certificate expired at ${new Date(certificate.validTo).toISOString()}.`);
     this.#server?.setSecureContext({ ...pair, ...secureOptions });
     this.#pair = pair;
     this.#endsAt = Date.parse(certificate.validTo);

@@ -107,7 +107,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     close: async () => {
       lifetime.leave();
       if (config.shutdownDelayMs > 0) {
-        logger.info({ ms: config.shutdownDelayMs }, 'not ready any more; serving on for this time');
+        logger.info({ ms: config.shutdownDelayMs }, 'no longer ready; still serving for this long');
         await delay(config.shutdownDelayMs);
       }
       await parts.stop();
@@ -343,7 +343,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
       connectionString: directUrl,
       onApply: (migration) => logger.info({ migration }, 'applying migration'),
       onBlocked: (migration) =>
-        logger.warn({ migration }, 'a migration waits for locks that others hold; it is tried again'),
+        logger.warn({ migration }, 'a migration is waiting for locks that other sessions hold; trying again'),
       waitMs: startTime.leftMs,
     });
   const requestsEnd = async () => {

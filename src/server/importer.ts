@@ -42,7 +42,7 @@ export class Importer {
         return performance.now() >= this.#pruneAt && (await this.#prune()) ? 0 : pollMs;
       },
       logger: options.logger,
-      failure: 'imports could not be looked at; it is tried again',
+      failure: 'imports could not be read; trying again',
     });
   }
 
@@ -88,7 +88,7 @@ export class Importer {
         othersWait: () => group.othersWait,
       });
     } catch (error) {
-      this.#logger.warn({ err: error, jobId }, 'importing a file broke off; it is taken up again');
+      this.#logger.warn({ err: error, jobId }, 'importing a file broke off; it will continue');
     }
   }
 

@@ -53,7 +53,7 @@ export class KeySet {
       .catch((error: unknown) => {
         this.#logger.warn(
           { err: error },
-          'the keys of the issuer of tokens could not be fetched; those that are known stay',
+          'the keys of the token issuer could not be fetched; those that are known stay valid',
         );
       })
       .finally(() => {

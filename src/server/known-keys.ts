@@ -72,7 +72,7 @@ export class KnownKeys {
         return recheckMs;
       },
       logger,
-      failure: 'API keys could not be looked up; those that were good stay so until they are',
+      failure: 'API keys could not be looked up; until they are, those that were valid stay valid',
       retryMs: recheckMs,
     });
   }

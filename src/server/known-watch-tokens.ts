@@ -63,7 +63,7 @@ export class KnownWatchTokens {
         return readEveryMs;
       },
       logger,
-      failure: 'what watch tokens are good could not be read; those that were good stay so until it is',
+      failure: 'watch tokens could not be looked up; until they are, those that were valid stay valid',
       retryMs: readEveryMs,
     });
   }

@@ -1,10 +1,10 @@
 /**
- * The service's log: a line of JSON each on standard error, so that standard output stays free for a command's own output.
+ * The server's log: lines of JSON on standard error, so that standard output stays free for a command's own output.
  *
  * An outage makes everything fail that tries again, over and over. So a warning with an error stands there once, and then
  * once a minute, with how often it came meanwhile. Other lines, and those of faults, always do.
  */
-import pino, { type Logger } from 'pino';
+import pino, { type DestinationStream, type Logger } from 'pino';
 
 const everyMs = 60_000;
 const warn = 40;
@@ -16,7 +16,11 @@ const secrets = ['authorization', 'cookie', 'connectionParams', 'token'].flatMap
   `*.headers.${name}`,
 ]);
 
-export function createLogger(level: string): Logger {
+/** `destination`: what takes the lines in place of standard error. */
+export function createLogger(
+  level: string,
+  destination: DestinationStream = pino.destination({ dest: 2, sync: false }),
+): Logger {
   const repeats = new Repeats();
   const logger = pino(
     {
@@ -31,7 +35,7 @@ export function createLogger(level: string): Logger {
         },
       },
     },
-    pino.destination({ dest: 2, sync: false }),
+    destination,
   );
   repeats.tell = (fields, message) => logger.warn(fields, message);
   return logger;

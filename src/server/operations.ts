@@ -205,7 +205,7 @@ export class Operations {
     if (cause instanceof JobtreeError) {
       // A server that is too busy, or whose clients leave, has nothing to warn of.
       if (cause.cause !== undefined)
-        this.#logger.warn({ err: cause.cause }, 'requests fail, since Postgres can not serve them');
+        this.#logger.warn({ err: cause.cause }, 'requests fail because Postgres cannot serve them');
       const extensions = { code: cause.code, field: cause.field };
       return new GraphQLError(cause.message, { ...place, extensions });
     }

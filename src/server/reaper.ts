@@ -31,5 +31,5 @@ export function createReaper(options: {
     }
     return (await reapSome(engine, rest)) ? 0 : pollMs;
   };
-  return new Loop({ look, logger, failure: 'trees could not be reaped; it is tried again' });
+  return new Loop({ look, logger, failure: 'trees could not be reaped; trying again' });
 }

@@ -13,7 +13,7 @@ export function createRemover({ uploads, logger }: { uploads: Uploads; logger: L
   return new Loop({
     look,
     logger,
-    failure: 'uploads could not be removed from the object store; it is tried again',
+    failure: 'uploads could not be removed from the object store; trying again',
     retryMs: lookMs,
   });
 }

@@ -12,5 +12,5 @@ export function createScheduler({ engine, logger }: { engine: Engine; logger: Lo
     const { failed, waitMs } = await fireSchedules(engine, signal);
     return failed ? pollMs : Math.min(pollMs, waitMs);
   };
-  return new Loop({ look, logger, failure: 'schedules could not be looked at; it is tried again' });
+  return new Loop({ look, logger, failure: 'schedules could not be read; trying again' });
 }

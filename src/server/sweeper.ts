@@ -166,7 +166,7 @@ export class Sweeper {
     try {
       return await run();
     } catch (error) {
-      this.#logger.warn({ err: error, part }, 'a part of the sweep failed; it is tried again');
+      this.#logger.warn({ err: error, part }, 'a part of the sweep failed; trying again');
       return false;
     }
   }

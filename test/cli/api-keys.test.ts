@@ -83,7 +83,7 @@ test('roles are refused before the tables are there, and say what to do', async 
   expect(await run(['roles', '--apply'], { env: { DATABASE_URL: empty.url } })).toEqual({
     code: 1,
     stdout: '',
-    stderr: 'jobtree: The database has no tables of jobtree: run `jobtree migrate` first.\n',
+    stderr: 'jobtree: The database has no jobtree tables: run `jobtree migrate` first.\n',
   });
 });
 

@@ -109,7 +109,7 @@ export async function revokeKey(id: string, options: Options): Promise<number> {
   const revoked = await withAudit({ action: 'revokeApiKey', subjects: [id] }, (database) =>
     revokeApiKey(database, keyOf('ApiKey', id, 'id')),
   );
-  return print(options, { id, revoked }, revoked ? 'Revoked.' : 'It was revoked before.');
+  return print(options, { id, revoked }, revoked ? 'Revoked.' : 'It was already revoked.');
 }
 
 function print({ json }: Options, outcome: object, text: string): number {

@@ -20,8 +20,7 @@ export async function createTree(file: string, options: CreateOptions): Promise<
   if (options.json && !options.watch) print(`${JSON.stringify({ jobId: job.id, created: job.created })}\n`);
   else if (options.watch) printError(`${job.id}\n`);
   else print(`${job.id}\n`);
-  if (!job.created)
-    printError('It exists since an earlier call with this dedupe key: nothing was created.\n');
+  if (!job.created) printError('A job with this dedupe key already exists: nothing was created.\n');
   return options.watch ? watch(job.id, options, interruption) : exitCodes.success;
 }
 

@@ -11,6 +11,7 @@ import { startWorkerProcess, type WorkerProcess } from '../demo/worker-process.t
 import { exitCodes } from '../exit-codes.ts';
 import { catchInterruption } from '../interruption.ts';
 import { print } from '../output.ts';
+import { terminalLog } from '../terminal-log.ts';
 
 export interface DemoOptions {
   readonly exit?: true;
@@ -42,7 +43,7 @@ export async function demo(options: DemoOptions): Promise<number> {
     say(problems.length === 0 ? '\nEverything came out right.' : `\nNot everything came out right:`);
     for (const problem of problems) say(`  ${problem}`);
     if (!options.exit) {
-      say(`\nThe server goes on at ${app.url} until you press Ctrl-C.`);
+      say(`\nThe server keeps running at ${app.url} until you press Ctrl-C.`);
       if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve));
     }
     return problems.length === 0 ? exitCodes.success : exitCodes.failure;
@@ -72,12 +73,12 @@ function report(outcome: Outcome): Outcome {
 /** At the configured port, or, if somebody else has it, at a free one. */
 async function serveSomewhere(config: Config, database: UsedDatabase): Promise<App> {
   // Its log would tear the bars apart; who wants it anyway sets the level.
-  const logger = createLogger(process.env.JOBTREE_LOG_LEVEL ? config.logLevel : 'error');
+  const logger = createLogger(process.env.JOBTREE_LOG_LEVEL ? config.logLevel : 'error', terminalLog());
   try {
     return await createApp({ config, databaseUrl: database.url, logger });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
-    say(`  Port ${config.port} is taken, so the server takes a free one.`);
+    say(`  Port ${config.port} is in use, so the server uses a free one.`);
     return await createApp({ config: { ...config, port: 0 }, databaseUrl: database.url, logger });
   }
 }

@@ -55,6 +55,6 @@ function describe({ check, status, message, since, advice }: Finding): string {
 }
 
 function summary({ warning, sick }: { warning: number; sick: number }): string {
-  if (warning + sick === 0) return 'It is healthy.\n';
+  if (warning + sick === 0) return 'No problems found.\n';
   return `${sick} sick, ${counted(warning, 'warning')}.\n`;
 }

@@ -14,10 +14,13 @@ export async function migrate(): Promise<number> {
     const { applied } = await applyMigrations({
       connectionString: config.directDatabaseUrl ?? database.url,
       onApply: (name) => print(`Applying ${name}\n`),
-      onBlocked: (name) => print(`${name} waits for locks that others hold; it is tried again.\n`),
+      onBlocked: (name) =>
+        print(`${name} is waiting for locks that other sessions hold; it is tried again.\n`),
     });
     print(
-      applied.length === 0 ? 'It is up to date.\n' : `Applied ${counted(applied.length, 'migration')}.\n`,
+      applied.length === 0
+        ? 'The database is up to date.\n'
+        : `Applied ${counted(applied.length, 'migration')}.\n`,
     );
   } finally {
     await database.stop();

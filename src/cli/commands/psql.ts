@@ -23,7 +23,7 @@ export async function psql(args: readonly string[]): Promise<number> {
             : database.url;
       throw new CommandError(
         exitCodes.failure,
-        `There is no program psql. Install it (Debian and Ubuntu: apt-get install postgresql-client; macOS: brew install libpq), or give another program ${address}`,
+        `psql is not installed. Install it (Debian and Ubuntu: apt-get install postgresql-client; macOS: brew install libpq), or connect another program to ${address}`,
       );
     }
     printError(`Postgres  ${database.description}\n`);

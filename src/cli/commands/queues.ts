@@ -96,7 +96,7 @@ function describe(queue: Queue): string {
       : [
           `alert: ${alert.endpoint}, with ${counted(alert.count, 'dead letter')} in ${duration(alert.intervalMs)}`,
         ]),
-    ...(alertedAt == null ? [] : [`so many since ${alertedAt}`]),
+    ...(alertedAt == null ? [] : [`alerting since ${alertedAt}`]),
     ...defaults.map(([name, value]) => `new jobs, ${name}: ${value === '' ? 'none' : value}`),
     '',
   ].join('\n');

@@ -9,6 +9,7 @@ import { catchInterruption } from '../interruption.ts';
 import { print } from '../output.ts';
 import { serveForPrimary } from '../start/process.ts';
 import { Processes } from '../start/processes.ts';
+import { terminalLog } from '../terminal-log.ts';
 
 /**
  * How much what is kept may grow until it is looked through for garbage, in percent. V8 would let it grow to several times its size while
@@ -22,7 +23,7 @@ export async function start(options: { processes: number }): Promise<number> {
   if (cluster.isWorker) return serveForPrimary();
   const config = readConfig(process.env);
   refuseOpen(config);
-  const logger = createLogger(config.logLevel);
+  const logger = createLogger(config.logLevel, terminalLog());
   for (const problem of encryptionProblems(config)) logger.warn(problem);
   const { signal } = catchInterruption(() => processes?.kill());
   // They load what they need while Postgres starts.
@@ -39,7 +40,7 @@ export async function start(options: { processes: number }): Promise<number> {
     say(`API       ${url}`);
     if (config.graphiql) say(`GraphiQL  ${url} in a browser`);
     if (config.auth.length === 0)
-      say('Access    open: whoever reaches this address may do everything (JOBTREE_AUTH)');
+      say('Access    open: anyone who can reach this address may do anything (JOBTREE_AUTH)');
     else say(`Access    by ${config.auth.join(', ')}`);
     logger.info({ url, processes: options.processes }, 'ready');
   };

@@ -5,7 +5,8 @@ import { type ApiOptions, withClient } from '../api-options.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { count, duration } from '../figures.ts';
 import { catchInterruption, type Interruption } from '../interruption.ts';
-import { type Cell, type Column, shorten, terminalWidth, toLines } from '../table.ts';
+import { type Cell, type Column, terminalWidth, toLines } from '../table.ts';
+import { shorten } from '../width.ts';
 
 export interface TopOptions extends ApiOptions {
   readonly once?: true;
