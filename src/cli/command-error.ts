@@ -3,6 +3,7 @@ import { JobtreeError } from '../client/index.ts';
 import { paint } from './colours.ts';
 import { exitCodes } from './exit-codes.ts';
 import { visible } from './output.ts';
+import { fitted } from './width.ts';
 
 /** What a command has to say before it ends with a code. */
 export class CommandError extends Error {
@@ -18,7 +19,8 @@ export class CommandError extends Error {
 /** Prints why the command ends, and gives its exit code. */
 export function reportError(error: unknown): number {
   const { text, exitCode } = describeError(error);
-  process.stderr.write(`${paint('red', 'jobtree:', process.stderr)} ${visible(text)}\n`);
+  const lines = fitted(`jobtree: ${visible(text)}`, process.stderr).slice('jobtree:'.length);
+  process.stderr.write(`${paint('red', 'jobtree:', process.stderr)}${lines}\n`);
   if (isDebugging()) process.stderr.write(`${visible((error as Error | undefined)?.stack ?? '')}\n`);
   return exitCode;
 }
@@ -38,7 +40,7 @@ export function describeError(error: unknown): { text: string; exitCode: number 
   if (error instanceof CommandError) return { text: error.message, exitCode: error.exitCode };
   if (error instanceof JobtreeError && error.code === 'UNAUTHENTICATED')
     return { text: `${hint()} ${error.message}`, exitCode: exitCodes.failure };
-  if (error instanceof JobtreeError) return { text: error.message, exitCode: codeFor(error) };
+  if (error instanceof JobtreeError) return { text: ofInput(error.message), exitCode: codeFor(error) };
   const { name, message, code } = (error ?? {}) as Record<string, string | undefined>;
   // These come from modules that only `start`, `migrate` and `demo` load.
   if (name === 'ConfigError') return { text: message ?? '', exitCode: exitCodes.usage };
@@ -60,6 +62,14 @@ export function describeError(error: unknown): { text: string; exitCode: number 
     return { text: `Can't connect to Postgres${placeOf(error)}: ${code}.`, exitCode: exitCodes.unreachable };
   const known = isDebugging() ? '' : ' (JOBTREE_DEBUG=1 shows where.)';
   return { text: `${message || String(error)}${known}`, exitCode: exitCodes.failure };
+}
+
+/** What GraphQL says of a value that has no place in the input, without the value: `children[0]: Field "typ" is not defined by type "JobInput".` */
+function ofInput(message: string): string {
+  const [, path, what] =
+    /^Variable "\$\w+" got invalid value .*?(?: at "\w+\.?([^"]*)")?; (.*)$/s.exec(message) ?? [];
+  if (what === undefined) return message;
+  return path === undefined || path === '' ? what : `${path}: ${what}`;
 }
 
 /** An option would stand in the list of processes, for all who use the machine. */

@@ -40,3 +40,29 @@ function take(characters: readonly string[], width: number): string[] {
   });
   return characters.slice(0, end === -1 ? characters.length : end);
 }
+
+/**
+ * Breaks a text at blanks, but not within `…`, which is there to be copied. `hang`: what each line but the first begins with. A word that is too long keeps its
+ * line to itself.
+ */
+export function wrap(text: string, width: number, hang = ''): string {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.match(/ *(?:`[^`\n]*`|[^ ])+/g) ?? []) {
+    if (line.trim() !== '' && widthOf(line) + widthOf(word) > width) {
+      lines.push(line);
+      line = hang + word.trimStart();
+    } else line += word;
+  }
+  return [...lines, line].join('\n');
+}
+
+/** On a terminal, lines that are broken between words; elsewhere the text as it is. `hang`: as for `wrap`. */
+export function fitted(text: string, stream: NodeJS.WriteStream, hang = ''): string {
+  if (!stream.isTTY) return text;
+  const width = stream.columns || 80;
+  return text
+    .split('\n')
+    .map((line) => wrap(line, width, /^ */.exec(line)?.[0] + hang))
+    .join('\n');
+}

@@ -89,7 +89,7 @@ test('roles are refused before the tables are there, and say what to do', async 
 
 test('a key may belong to a tenant', async () => {
   expect(await apiKeys('create', 'mailer', '--role', 'admin', '--tenant', 'acme')).toMatchObject({ code: 0 });
-  expect((await apiKeys('list')).stdout).toMatch(/ApiKey:\S+ +mailer +acme +admin +all +never +good/);
+  expect((await apiKeys('list')).stdout).toMatch(/ApiKey:\S+ +mailer +acme +admin +all +never +valid/);
 });
 
 test('what is wrong with a new key is said', async () => {

@@ -94,7 +94,7 @@ test('standard input, left open for more, which --job adds', async () => {
 });
 
 test.each<[string, string, string | Buffer, string]>([
-  ['a CSV row that was cut off', 'a.csv', 'a,b\n1,2\n3', 'line 3: the row has 1 cells, the header has 2'],
+  ['a CSV row that was cut off', 'a.csv', 'a,b\n1,2\n3', 'line 3: the row has 1 cell, the header has 2'],
   [
     'a CSV row with too many cells',
     'a.csv',

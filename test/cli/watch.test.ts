@@ -50,7 +50,7 @@ test('a job that waits, runs and is complete, a line for each change', async () 
 
 test('a job for whose type no worker is connected: that is said once, until there is one', async () => {
   const { id } = await server.client.createJob({ type: 'unworked', items: [{}], sealed: true });
-  const said = 'No worker is connected for unworked. To start one: jobtree work unworked -- COMMAND\n';
+  const said = 'No worker is connected for unworked. To start one: `jobtree work unworked -- COMMAND`\n';
   const program = start(['watch', id], server.env);
   await program.printed(said);
   await withWorker(
@@ -63,10 +63,19 @@ test('a job for whose type no worker is connected: that is said once, until ther
   );
 });
 
+test('on a terminal a message stands above the bars, which stay', async () => {
+  const job = { type: 'alone', items: [{}], sealed: true, children: [{ type: 'fed', feed: {} }] };
+  const { id } = await server.client.createJob(job);
+  const program = startOnTerminal(['watch', id, '--tree'], { ...server.env, NO_COLOR: '1' }, 60);
+  await program.printed(/To start one:.*alone -- COMMAND.*alone .*Waiting for job.*fed .*Waiting for job/s);
+  program.process.stdin.write('\x03');
+  expect((await program.ended).code).toBe(130);
+});
+
 test('a type that means something to a shell is not put into a command', async () => {
   const { id } = await server.client.createJob({ type: '; rm -rf ~', items: [{}], sealed: true });
   await start(['watch', id], server.env).printed(
-    'No worker is connected for ; rm -rf ~. To start one: jobtree work TYPE -- COMMAND\n',
+    'No worker is connected for ; rm -rf ~. To start one: `jobtree work TYPE -- COMMAND`\n',
   );
 });
 
@@ -198,7 +207,7 @@ test('the server is away, and back: both are said, on a terminal too', async () 
     await Promise.all([
       plain.printed('Trying again…\n'),
       json.printed('"event":"disconnected"'),
-      drawn.printed('Trying again…'),
+      drawn.printed('again…'),
     ]);
     proxy.mend();
     await Promise.all([

@@ -56,10 +56,11 @@ export async function deleteEndpoint(name: string, options: ApiOptions): Promise
 
 export async function listEndpoints(options: ApiOptions): Promise<number> {
   const endpoints = await withClient(options, ({ callbacks }) => callbacks.endpoints());
-  for (const endpoint of endpoints) {
-    const { name, url, goneAt } = endpoint;
-    answer(options, endpoint, `${name.padEnd(24)}  ${url}${goneAt == null ? '' : '  (gone)'}`);
-  }
+  if (options.json) for (const endpoint of endpoints) print(`${JSON.stringify(endpoint)}\n`);
+  else
+    new Table([{ title: 'NAME' }, { title: 'STATE' }, { title: 'URL' }]).print(
+      endpoints.map(({ name, url, goneAt }) => [name, goneAt == null ? 'ok' : 'gone', url]),
+    );
   return exitCodes.success;
 }
 

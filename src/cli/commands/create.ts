@@ -6,6 +6,7 @@ import { type ApiOptions, withClient } from '../api-options.ts';
 import { CommandError } from '../command-error.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { catchInterruption } from '../interruption.ts';
+import { cannotRead } from '../json-file.ts';
 import { print, printError } from '../output.ts';
 import { watch } from './watch.ts';
 
@@ -30,7 +31,7 @@ function read(file: string): unknown {
   try {
     text = readFileSync(file === '-' ? 0 : file, 'utf8');
   } catch (error) {
-    throw new CommandError(exitCodes.badFile, `${file} can't be read: ${(error as Error).message}`);
+    throw cannotRead(file, error);
   }
   try {
     const spec = file.endsWith('.json') ? JSON.parse(text) : load(text, { schema: JSON_SCHEMA });

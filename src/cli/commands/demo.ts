@@ -9,9 +9,11 @@ import type { Outcome } from '../demo/outcome.ts';
 import { runPayroll } from '../demo/payroll.ts';
 import { startWorkerProcess, type WorkerProcess } from '../demo/worker-process.ts';
 import { exitCodes } from '../exit-codes.ts';
+import { printField } from '../fields.ts';
 import { catchInterruption } from '../interruption.ts';
 import { print } from '../output.ts';
 import { terminalLog } from '../terminal-log.ts';
+import { fitted } from '../width.ts';
 
 export interface DemoOptions {
   readonly exit?: true;
@@ -34,10 +36,10 @@ export async function demo(options: DemoOptions): Promise<number> {
     const workers: WorkerProcess[] = [];
     closing.unshift(async () => void (await Promise.all(workers.map((worker) => worker.stop()))));
     while (workers.length < workerProcesses) workers.push(await startWorkerProcess(app.url));
-    say(`  Postgres  ${database.description}`);
-    say(`  API       ${app.url}`);
-    say(`  GraphiQL  ${app.url} in a browser`);
-    say(`  Workers   processes ${workers.map((worker) => worker.pid).join(' and ')}`);
+    printField('  Postgres', database.description);
+    printField('  API', app.url);
+    printField('  GraphiQL', `${app.url} in a browser`);
+    printField('  Workers', `processes ${workers.map((worker) => worker.pid).join(' and ')}`);
 
     const problems = await Promise.race([run(client, signal), ...workers.map((worker) => worker.lost)]);
     say(problems.length === 0 ? '\nEverything came out right.' : `\nNot everything came out right:`);
@@ -84,5 +86,5 @@ async function serveSomewhere(config: Config, database: UsedDatabase): Promise<A
 }
 
 function say(line: string): void {
-  print(`${line}\n`);
+  print(`${fitted(line, process.stdout)}\n`);
 }

@@ -3,6 +3,7 @@ import { readConfig } from '../../config.ts';
 import { migrate as applyMigrations } from '../../db/migrate.ts';
 import { openDatabase } from '../database.ts';
 import { exitCodes } from '../exit-codes.ts';
+import { printField } from '../fields.ts';
 import { counted } from '../figures.ts';
 import { print } from '../output.ts';
 
@@ -10,7 +11,7 @@ export async function migrate(): Promise<number> {
   const config = readConfig(process.env);
   const database = await openDatabase(config);
   try {
-    print(`Postgres  ${database.description}\n`);
+    printField('Postgres', database.description);
     const { applied } = await applyMigrations({
       connectionString: config.directDatabaseUrl ?? database.url,
       onApply: (name) => print(`Applying ${name}\n`),

@@ -57,9 +57,9 @@ const orNull = <T>(value: T | 'none' | undefined) => (value === 'none' ? null : 
 const columns = [
   { title: 'TYPE', cut: 'middle' },
   { title: 'READY', align: 'right' },
-  { title: 'SCHEDULED', align: 'right' },
-  { title: 'WAITING', align: 'right' },
-  { title: 'BLOCKED', align: 'right' },
+  { title: 'SCHEDULED', align: 'right', spare: true },
+  { title: 'WAITING', align: 'right', spare: true },
+  { title: 'BLOCKED', align: 'right', spare: true },
   { title: 'RUNNING', align: 'right' },
   { title: 'LIMITS' },
 ] as const;

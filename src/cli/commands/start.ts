@@ -5,6 +5,7 @@ import { readConfig, refuseOpen } from '../../config.ts';
 import { encryptionProblems } from '../../encryption.ts';
 import { createLogger } from '../../server/log.ts';
 import { openDatabase } from '../database.ts';
+import { printField } from '../fields.ts';
 import { catchInterruption } from '../interruption.ts';
 import { print } from '../output.ts';
 import { serveForPrimary } from '../start/process.ts';
@@ -36,12 +37,13 @@ export async function start(options: { processes: number }): Promise<number> {
   let isReady = false;
   const onReady = (url: string) => {
     isReady = true;
-    say(`Postgres  ${database.description}`);
-    say(`API       ${url}`);
-    if (config.graphiql) say(`GraphiQL  ${url} in a browser`);
+    printField('Postgres', database.description);
+    printField('API', url);
+    if (config.graphiql) printField('GraphiQL', `${url} in a browser`);
     if (config.auth.length === 0)
-      say('Access    open: anyone who can reach this address may do anything (JOBTREE_AUTH)');
-    else say(`Access    by ${config.auth.join(', ')}`);
+      printField('Access', 'open: anyone who can reach this address may do anything (JOBTREE_AUTH)');
+    else printField('Access', `by ${config.auth.join(', ')}`);
+    if (process.stdout.isTTY) print('Press Ctrl-C to stop.\n');
     logger.info({ url, processes: options.processes }, 'ready');
   };
   const serveAlone = async () => {
@@ -54,8 +56,4 @@ export async function start(options: { processes: number }): Promise<number> {
   // What a start that was broken off was just opening would keep the process.
   if (!isReady) process.exit(exitCode);
   return exitCode;
-}
-
-function say(line: string): void {
-  print(`${line}\n`);
 }

@@ -57,9 +57,15 @@ function toScreen(lines: readonly string[], rows: number): string {
 
 const columns: readonly Column[] = [
   { title: 'TYPE', cut: 'middle' },
-  ...['READY', 'OLDEST', 'RUN', 'SLOW', 'RATE/S', 'WAIT p95', 'TIME p95', 'FAILED', 'DEAD'].map(
-    (title) => ({ title, align: 'right' }) as const,
-  ),
+  { title: 'READY', align: 'right' },
+  { title: 'OLDEST', align: 'right' },
+  { title: 'RUN', align: 'right' },
+  { title: 'SLOW', align: 'right', spare: true },
+  { title: 'RATE/S', align: 'right' },
+  { title: 'WAIT p95', align: 'right', spare: true },
+  { title: 'TIME p95', align: 'right', spare: true },
+  { title: 'FAILED', align: 'right' },
+  { title: 'DEAD', align: 'right', spare: true },
 ];
 
 function describe(queues: readonly QueueFigures[], { minutes }: TopOptions): string[] {

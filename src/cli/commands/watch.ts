@@ -123,7 +123,7 @@ class DrawnView implements View {
 /** What is to be copied into a shell has only names that mean nothing to shells. */
 function noWorker(type: string): string {
   const name = /^[\w.-]+$/.test(type) ? type : 'TYPE';
-  return `No worker is connected for ${type}. To start one: jobtree work ${name} -- COMMAND`;
+  return `No worker is connected for ${type}. To start one: \`jobtree work ${name} -- COMMAND\``;
 }
 
 class JsonView implements View {

@@ -57,7 +57,7 @@ export async function importByUpload(
     const ms = performance.now() - startedAt;
     printError(
       created
-        ? `${count(size)} bytes sent in ${seconds(ms)}. The server is adding the items; to follow it: jobtree watch ${jobId}\n`
+        ? `${count(size)} bytes sent in ${seconds(ms)}. The server is adding the items; to follow it: \`jobtree watch ${jobId}\`\n`
         : 'A job with this dedupe key already exists: nothing was added.\n',
     );
     print(
