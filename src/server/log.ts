@@ -4,7 +4,7 @@
  * During an outage everything that retries fails over and over. So a warning with an error is logged once, and then once a minute with the
  * number of repeats. Other lines, errors included, are always logged.
  */
-import pino, { type Logger } from 'pino';
+import pino, { type DestinationStream, type Logger } from 'pino';
 
 const everyMs = 60_000;
 const warn = 40;
@@ -16,7 +16,11 @@ const secrets = ['authorization', 'cookie', 'connectionParams', 'token'].flatMap
   `*.headers.${name}`,
 ]);
 
-export function createLogger(level: string): Logger {
+/** `destination`: what takes the lines in place of standard error. */
+export function createLogger(
+  level: string,
+  destination: DestinationStream = pino.destination({ dest: 2, sync: false }),
+): Logger {
   const repeats = new Repeats();
   const logger = pino(
     {
@@ -31,7 +35,7 @@ export function createLogger(level: string): Logger {
         },
       },
     },
-    pino.destination({ dest: 2, sync: false }),
+    destination,
   );
   repeats.tell = (fields, message) => logger.warn(fields, message);
   return logger;
