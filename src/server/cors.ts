@@ -1,6 +1,6 @@
 /**
  * What pages of other origins may send and read: those of `JOBTREE_ALLOWED_ORIGINS`, on every path but the page of GraphiQL. Whether a page may use
- * the API at all is the guard's to say, before this.
+ * the API at all is the guard's to say (`isOfAllowedPage`).
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
@@ -22,7 +22,7 @@ const exposedHeaders = [
   'upload-expires',
 ].join(', ');
 
-/** For the answer, whatever it is, refusals too: without it a page only learns that something failed. The guard has let the page in. */
+/** For the answer, whatever it is, refusals too: without it a page only learns that something failed. */
 export function shareWithPage({ method, headers }: IncomingMessage, response: ServerResponse): void {
   const { origin } = headers;
   if (origin === undefined) return;

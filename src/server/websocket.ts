@@ -77,7 +77,7 @@ export class SocketServer {
     decide: (isWelcome: boolean, status?: number, reason?: string) => void,
   ): void {
     const { guard, addressOf, quotas } = this.#options;
-    const refusal = guard(request);
+    const refusal = guard.refusalOf(request);
     if (refusal !== undefined) decide(false, refusal.status, refusal.text);
     // Who it is may only be said on it.
     else if (quotas.connections.lacks({ account: addressOf(request) }, 1))
