@@ -19,6 +19,7 @@ import type {
   SerializeKeysQuery,
   WorkersQuery,
 } from '../generated/operations.ts';
+import type { Token } from './credentials.ts';
 import type { JobtreeError } from './errors.ts';
 
 /** For one call. */
@@ -29,6 +30,12 @@ export interface CallOptions {
 
 /** For what is watched. */
 export interface WatchOptions extends CallOptions {
+  /**
+   * The watch token that opens the tree, or a function that gets one: it is asked before anything is watched, and again when the server refuses what it gave
+   * before, or that is over; the watch then goes on where it was. However many watches have one of their own, they share one WebSocket. Default: what the
+   * client shows.
+   */
+  readonly token?: Token | undefined;
   /** Told once when the server does not answer any more. The watch goes on trying. Default: nobody. */
   readonly onDisconnected?: ((error: JobtreeError) => void) | undefined;
   /** Told when the server answers again. Default: nobody. */

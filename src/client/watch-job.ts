@@ -14,7 +14,7 @@ export interface WatchJobOptions
 /**
  * Follows a job over a WebSocket of its own, in browsers as in Node: its state now, then newer ones (a slow reader skips
  * some), at last the final one. A lost connection is replaced, without end: abort `signal` to give up, which ends it without
- * an error. To follow many jobs over one WebSocket use a `Client`.
+ * an error. To follow many jobs over one WebSocket use a `Client`, whose `watchJob` takes a `token` for each.
  *
  * @throws JobtreeError NOT_FOUND, INVALID_INPUT, UNAUTHENTICATED
  */
@@ -24,6 +24,7 @@ export async function* watchJob(
 ): AsyncGenerator<JobProgress, void, undefined> {
   const socket = new Socket({
     url: endpoint(url),
+    headers,
     credentials: new Credentials(headers, token),
     webSocketImpl,
   });
