@@ -23,12 +23,12 @@ import { selectedFields } from './selection.ts';
 import type { Services } from './services.ts';
 
 export const ItemStatus = builder.enumType('ItemStatus', {
-  description: 'Where an item stands.',
+  description: 'The status of an item.',
   values: {
-    PENDING: { description: 'It waits for a worker, for its time, or a worker holds it.' },
+    PENDING: { description: 'It waits for a worker or for its time, or a worker holds it.' },
     SUCCEEDED: { description: 'It has a result.' },
     FAILED: { description: 'It failed for good: permanently, or more often than `maxFailuresPerItem`.' },
-    CANCELLED: { description: 'It was cancelled before it was done.' },
+    CANCELLED: { description: 'It was cancelled before it was finished.' },
   } as const,
 });
 
@@ -39,7 +39,7 @@ const ItemFailure = builder.objectRef<ItemFailureRow>('ItemFailure').implement({
     code: t.exposeString('code', {
       seenBy: 'ITEMS',
       description:
-        'What kind of failure, as the worker named it; `HEARTBEAT_LOST` when the worker fell silent, `EXPIRED` when no worker started it within the lifetime of its type.',
+        'The kind of failure, as the worker named it; `HEARTBEAT_LOST` if the worker sent no heartbeats, `EXPIRED` if no worker started the item within the lifetime of its type.',
     }),
     message: t.exposeString('message', { description: 'What went wrong, in words.' }),
     worker: t.exposeString('worker', {
@@ -74,11 +74,11 @@ const logs = createLoader(async (keys: readonly ItemKey[], context) => {
 });
 
 const LogLine = builder.objectRef<ItemNote['log'][number]>('ItemLogLine').implement({
-  description: 'A line of what workers logged of an item.',
+  description: 'A line that a worker logged about an item.',
   fields: (t) => ({
-    attempt: t.exposeInt('attempt', { description: 'At which attempt, from 1.' }),
-    at: t.expose('at', { type: 'DateTime', description: 'When, by the clock of the worker.' }),
-    text: t.exposeString('text', { description: 'What it says: up to 500 characters.' }),
+    attempt: t.exposeInt('attempt', { description: 'In which attempt, from 1.' }),
+    at: t.expose('at', { type: 'DateTime', description: "When it was written, by the worker's clock." }),
+    text: t.exposeString('text', { description: 'The text: up to 500 characters.' }),
   }),
 });
 
@@ -87,7 +87,7 @@ export const JobItem = builder.loadableNodeRef('JobItem', {
     seenBy: 'ITEMS',
     resolve: (item: Item) => itemIdOf(item),
     description:
-      'The id of the item: `JobItem:`, the UUID of the job, `:` and a number. Stable over all attempts.',
+      'The id of the item: `JobItem:`, the UUID of the job, `:` and a number. It is the same for all attempts.',
   },
   loaderOptions,
   load: async (ids: string[], { engine }: Services) => {
@@ -118,11 +118,11 @@ builder.objectType(JobItem, {
         return job;
       },
     }),
-    status: t.expose('status', { seenBy: 'ITEMS', type: ItemStatus, description: 'Where it stands.' }),
+    status: t.expose('status', { seenBy: 'ITEMS', type: ItemStatus, description: 'Its status.' }),
     payload: t.field({
       type: 'JSON',
       nullable: true,
-      description: 'What is to be done, as the producer gave it.',
+      description: 'The work to do, as the producer gave it.',
       resolve: (item, _, context) =>
         item.payload === undefined ? payloads(context).load(item) : item.payload,
     }),
@@ -130,7 +130,7 @@ builder.objectType(JobItem, {
       seenBy: 'RESULTS',
       type: 'JSON',
       nullable: true,
-      description: 'What the worker reported. Null may be a result: `status` says whether there is one.',
+      description: 'The reported result, which may be null: `status` says whether there is one.',
       resolve: (item, _, context) => {
         if (item.status !== 'SUCCEEDED') return null;
         return item.result === undefined ? results(context).load(item) : item.result;
@@ -140,7 +140,7 @@ builder.objectType(JobItem, {
       seenBy: 'ITEMS',
       type: [ItemFailure],
       description:
-        'The failed attempts, up to 40, the first one first: of more than 40 the first 20 and the last 20.',
+        'The failed attempts, up to 40, the first one first: if there are more than 40, the first 20 and the last 20.',
       resolve: async (item, _, context) =>
         item.failureCount === 0 ? [] : [...(await failures(context).load(item))],
     }),
@@ -148,12 +148,13 @@ builder.objectType(JobItem, {
     note: t.string({
       nullable: true,
       description:
-        'What a worker noted last, such as how far it is: up to 500 characters. Null if none did. It is sent with heartbeats, so it may be as old as one.',
+        'The last note of a worker, for example how far it is: up to 500 characters. Null if there is none. Notes are sent with heartbeats, so it can be one heartbeat old.',
       resolve: async (item, _, context) => (await notes(context).load(item)).note,
     }),
     log: t.field({
       type: [LogLine],
-      description: 'What workers logged of it, the oldest first: up to 50 lines, the last of all attempts.',
+      description:
+        'Lines that workers logged about it, the oldest first: up to 50, the last of all attempts.',
       resolve: async (item, _, context) => [...(await logs(context).load(item))],
     }),
     priority: t.exposeInt('priority', { description: 'Among items of a type, higher goes first.' }),
@@ -161,28 +162,28 @@ builder.objectType(JobItem, {
       seenBy: 'ITEMS',
       type: 'DateTime',
       nullable: true,
-      description: 'It is not claimed before this.',
+      description: "It can't be claimed before this time.",
     }),
     retryAt: t.expose('retryAt', {
       seenBy: 'ITEMS',
       type: 'DateTime',
       nullable: true,
-      description: 'When it is due again, while it waits out its backoff or for its `runAt`.',
+      description: 'When it is due again, while it waits for the end of its backoff or for its `runAt`.',
     }),
     dedupeKey: t.exposeString('dedupeKey', {
       nullable: true,
-      description: 'Unique among the items of its job: adding it twice makes one item.',
+      description: 'Unique among the items of its job: adding it twice creates one item.',
     }),
     serializeKey: t.exposeString('serializeKey', {
       nullable: true,
-      description: 'Items with one key run one at a time, in the order in which they were added.',
+      description: 'Items with the same key run one at a time, in the order in which they were added.',
     }),
     blockedBy: t.field({
       type: JobItem,
       authScopes: { may: 'read' },
       nullable: true,
       description:
-        'The item that has its serialize key, while it waits behind that one; null if it waits for no other item.',
+        'The item with the same serialize key that it waits for; null if it waits for no other item.',
       resolve: async ({ blockedBy }, _, context) =>
         blockedBy !== null && (await sees(context, blockedBy.jobId)) ? itemIdOf(blockedBy) : null,
     }),
@@ -202,7 +203,7 @@ builder.objectType(JobItem, {
       authScopes: { may: 'read' },
       nullable: true,
       description:
-        'The assignment of the worker that has it, or that finished it; null while it waits, and after it failed for good or was cancelled.',
+        'The assignment of the worker that holds it or finished it; null while it waits, and after it failed for good or was cancelled.',
       resolve: ({ assignmentId }) => assignmentId,
     }),
   }),
