@@ -15,8 +15,7 @@ export async function migrate(): Promise<number> {
     const { applied } = await applyMigrations({
       url: config.directDatabaseUrl ?? database.url,
       onApply: (name) => print(`Applying ${name}\n`),
-      onBlocked: (name) =>
-        print(`${name} is waiting for locks that other sessions hold; it is tried again.\n`),
+      onBlocked: (name) => print(`${name} is waiting for locks that other sessions hold; trying again.\n`),
     });
     print(
       applied.length === 0
