@@ -2688,6 +2688,7 @@ declare
   v_child jobtree.job;
   v_payloads json[];
   v_keys text[];
+  v_parents bigint[];
   v_by integer[];
   v_fed bigint[];
   v_items json;
@@ -2704,8 +2705,9 @@ begin
     v_payloads := null;
     v_is_traced := exists (select from jobtree.trace_context t where t.job_id = v_child.parent_id);
     if v_child.feed ->> 'source' = 'SUCCESSES' then
-      select array_agg(p.payload order by u.n), array_agg(p.key order by u.n), array_agg(u.n::integer order by u.n)
-      into v_payloads, v_keys, v_by
+      select array_agg(p.payload order by u.n), array_agg(p.key order by u.n), array_agg(u.n::integer order by u.n),
+        array_agg(u.position order by u.n)
+      into v_payloads, v_keys, v_by, v_parents
       from unnest(p_job_ids, p_positions) with ordinality u(job_id, position, n)
       join jobtree.outcome o on o.job_id = u.job_id and o.position = u.position
       left join jobtree.job_item i on v_child.feed ?| '{forEach,payload,serializeKey}' and i.job_id = u.job_id and i.position = u.position
@@ -2724,9 +2726,9 @@ begin
       if num_nonnulls(variadic v_keys) > 0 then
         select i.positions, i.ready into v_fed, v_count
         from (select json_agg(json_build_object('payload', u.payload, 'serializeKey', u.key)) as items from unnest(v_payloads, v_keys) u(payload, key)) g
-        cross join lateral jobtree.insert_items(v_child, g.items) i;
+        cross join lateral jobtree.insert_items(v_child, g.items, v_parents) i;
       else
-        v_fed := jobtree.insert_payloads(v_child, v_payloads::text[]);
+        v_fed := jobtree.insert_payloads(v_child, v_payloads::text[], v_parents);
         v_count := cardinality(v_payloads);
         if v_is_traced then
           v_fed := jobtree.positions_from(v_fed, v_count);
@@ -2738,15 +2740,16 @@ begin
       v_ready := jobtree.add_up(v_ready, jsonb_build_object(v_child.type, v_count));
     end if;
 
-    select json_agg(e.value order by u.n, e.n), array_agg(u.n::integer order by u.n, e.n) into v_items, v_by
-    from unnest(p_job_ids, p_new_items) with ordinality u(job_id, new_items, n)
+    select json_agg(e.value order by u.n, e.n), array_agg(u.n::integer order by u.n, e.n), array_agg(u.position order by u.n, e.n)
+    into v_items, v_by, v_parents
+    from unnest(p_job_ids, p_positions, p_new_items) with ordinality u(job_id, position, new_items, n)
     cross join lateral json_array_elements(u.new_items) with ordinality e(value, n)
     where p_new_items is not null and u.job_id = v_child.parent_id and e.value ->> 'type' = v_child.type;
     if v_items is not null then
       select array(select case when r.added then r.position end from unnest(i.positions, i.added) with ordinality r(position, added, n) order by r.n),
         i.ready
       into v_fed, v_count
-      from jobtree.insert_items(v_child, v_items) i;
+      from jobtree.insert_items(v_child, v_items, v_parents) i;
       if v_is_traced then
         perform jobtree.trace_fed(p_job_ids, p_positions, v_child.id, v_fed, v_by);
       end if;
@@ -3841,10 +3844,11 @@ $$;
 --
 -- p_job      the job's row, which the caller holds locked, or has just inserted
 -- p_items    JSON array of {payload, dedupeKey?, priority?, runAt?, serializeKey?}, at least one; what is missing comes from the job
+-- p_parents  of each, the item of the parent job that made it, by its position; null if none did
 -- returns    for each entry, in order, the item's position, and whether the item is new; if not, an item of the job had the
 --            dedupe key already, and the position is that item's. And how many are ready: neither scheduled nor waiting nor blocked
 -- locks      serialize keys in their order; meeting an uncommitted item with the same dedupe key waits for it
-create or replace function jobtree.insert_items(p_job jobtree.job, p_items json)
+create or replace function jobtree.insert_items(p_job jobtree.job, p_items json, p_parents bigint[] default null)
 returns table (positions bigint[], added boolean[], ready integer)
 language plpgsql volatile
 set enable_seqscan = off
@@ -3874,18 +3878,18 @@ begin
   with given as materialized (
     select u.position, coalesce(u.value -> 'payload', 'null') as payload, u.value ->> 'dedupeKey' as dedupe_key,
       (u.value ->> 'priority')::smallint as priority, coalesce((u.value ->> 'runAt')::timestamptz, p_job.run_at) as run_at,
-      u.value ->> 'serializeKey' as serialize_key
-    from rows from (unnest(v_positions), json_array_elements(p_items)) u(position, value)
+      u.value ->> 'serializeKey' as serialize_key, u.parent
+    from rows from (unnest(v_positions), json_array_elements(p_items), unnest(p_parents)) u(position, value, parent)
   ), plain as (
     -- On their own: "on conflict" makes every row pay for a search of each unique index and a speculative insert.
-    insert into jobtree.job_item as i (job_id, position, created_at, payload_bytes, priority, run_at, payload, serialize_key)
-    select v_job_id, g.position, v_now, octet_length(g.payload::text), g.priority, g.run_at, g.payload, g.serialize_key
+    insert into jobtree.job_item as i (job_id, position, created_at, payload_bytes, priority, run_at, payload, serialize_key, parent_position)
+    select v_job_id, g.position, v_now, octet_length(g.payload::text), g.priority, g.run_at, g.payload, g.serialize_key, g.parent
     from given g
     where g.dedupe_key is null
     returning i.position, i.payload_bytes, i.priority, i.run_at, i.serialize_key
   ), deduped as (
-    insert into jobtree.job_item as i (job_id, position, created_at, payload_bytes, priority, run_at, dedupe_key, payload, serialize_key)
-    select v_job_id, g.position, v_now, octet_length(g.payload::text), g.priority, g.run_at, g.dedupe_key, g.payload, g.serialize_key
+    insert into jobtree.job_item as i (job_id, position, created_at, payload_bytes, priority, run_at, dedupe_key, payload, serialize_key, parent_position)
+    select v_job_id, g.position, v_now, octet_length(g.payload::text), g.priority, g.run_at, g.dedupe_key, g.payload, g.serialize_key, g.parent
     from given g
     where g.dedupe_key is not null
     -- In the order of their keys: two calls with the same keys would deadlock otherwise.
@@ -3952,10 +3956,11 @@ $$;
 --
 -- p_job      the job's row, which the caller holds locked, or has just inserted
 -- p_payloads JSON texts, at least one: turned into JSON as they are stored, because each turn between json and text is a copy
+-- p_parents  of each, the item of the parent job that made it, by its position; null if none did
 -- returns    the first position of each 1,024 items, which stand one behind the other
 -- locks      none
 -- errors     22P02 for a text that is no JSON
-create or replace function jobtree.insert_payloads(p_job jobtree.job, p_payloads text[])
+create or replace function jobtree.insert_payloads(p_job jobtree.job, p_payloads text[], p_parents bigint[] default null)
 returns bigint[]
 language plpgsql volatile
 set enable_seqscan = off
@@ -3980,9 +3985,9 @@ begin
     v_first := nextval('jobtree.block_seq') * 1024;
     v_firsts := v_firsts || v_first;
     v_some := case when v_count <= 1024 then p_payloads else p_payloads[v_from + 1 : v_from + 1024] end;
-    insert into jobtree.job_item (job_id, position, created_at, payload_bytes, run_at, payload)
-    select v_job_id, v_first + u.n - 1, v_now, octet_length(u.payload), v_run_at, u.payload::json
-    from unnest(v_some) with ordinality u(payload, n);
+    insert into jobtree.job_item (job_id, position, created_at, payload_bytes, run_at, payload, parent_position)
+    select v_job_id, v_first + u.n - 1, v_now, octet_length(u.payload), v_run_at, u.payload::json, u.parent
+    from unnest(v_some, p_parents[v_from + 1 : v_from + 1024]) with ordinality u(payload, parent, n);
     insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type)
     select v_job_id, v_first + g.n, v_first + g.n, g.bytes, v_due_at, 1, g.count, p_job.priority, p_job.type
     from (
@@ -7200,12 +7205,12 @@ declare
   v_roots uuid[];
   v_ready jsonb;
   v_figures json[];
+  v_failed json[];
   v_retries jsonb;
   v_left integer[];
   v_due_ns integer[];
   v_done record;
   v_keys text[];
-  v_failed json[];
 begin
   select k.held, k.keys into v_held, v_keys
   from jobtree.lock_fed_keys(p_lease_ids, p_numbers, p_reports, jobtree.lock_for_report(p_lease_ids, p_wait), p_wait) k;
@@ -7247,12 +7252,12 @@ begin
     select * into v_done from jobtree.fail_attempts(v_open.failed_leases, v_open.failed_numbers, v_open.failures, false);
     v_roots := v_roots || v_done.root_ids;
     v_figures := v_figures || v_done.figures;
+    v_failed := v_done.failed;
     v_ready := jobtree.add_up(v_ready, v_done.ready);
     select jsonb_object_agg(v_open.failed_ns[r.n], r.retry_at) into v_retries from unnest(v_done.accepted, v_done.retries) r(n, retry_at);
   end if;
   if v_open.snoozed_leases is not null then
     select coalesce(v_retries, '{}') || coalesce(jsonb_object_agg(v_open.snoozed_ns[s.n], s.due_at), '{}') into v_retries
-    v_failed := v_done.failed;
     from jobtree.snooze_attempts(v_open.snoozed_leases, v_open.snoozed_numbers, v_open.delays) c
     cross join lateral unnest(c.accepted, c.due_at) s(n, due_at);
   end if;
@@ -7399,12 +7404,12 @@ declare
   v_roots uuid[];
   v_ready jsonb;
   v_figures json[];
+  v_failed json[];
   v_answers jsonb;
   -- Of the results and failures, which counted, from 1 on; null for all of them.
   v_accepted integer[];
   v_done record;
   v_ns integer[];
-  v_failed json[];
   v_lease_ids uuid[];
   v_numbers integer[];
   v_reports json[];
@@ -7428,12 +7433,12 @@ begin
     from jobtree.fail_attempts(p_failed_lease_ids, p_failed_numbers, array(select f from json_array_elements(p_failures) f), false);
     v_roots := v_roots || v_done.root_ids;
     v_figures := v_figures || v_done.figures;
+    v_failed := v_done.failed;
     v_ready := jobtree.add_up(v_ready, v_done.ready);
     select jsonb_agg(jsonb_build_object('index', v_count + u.n - 1, 'status', 'ACCEPTED', 'retryAt', u.retry_at)) into v_answers
     from unnest(v_done.accepted, v_done.retries) u(n, retry_at)
     where u.retry_at is not null;
     if v_accepted is not null or cardinality(v_done.accepted) < cardinality(p_failed_numbers) then
-    v_failed := v_done.failed;
       v_accepted := coalesce(v_accepted, array(select generate_series(1, v_count))) || array(select v_count + n from unnest(v_done.accepted) n);
     end if;
   end if;
