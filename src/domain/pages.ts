@@ -68,7 +68,7 @@ function itemsOf(range: string, backwards: boolean): string {
 /** Which entries have items of these statuses: the conditions of the indexes for that. */
 function entriesOf(statuses: ReadonlySet<ItemStatus>): string {
   if (statuses.has('WAITING') && statuses.has('SCHEDULED')) return 'true';
-  return `coalesce(q.run_at, 'infinity') ${statuses.has('WAITING') ? '=' : '<>'} 'infinity'`;
+  return `coalesce(q.run_at, 'infinity') ${statuses.has('WAITING') ? '=' : '<'} 'infinity'`;
 }
 
 /**

@@ -685,7 +685,7 @@ export type PendingItemFilter = {
   types?: InputMaybe<Array<Scalars['String']['input']>>;
 };
 
-/** Where a pending item stands. */
+/** Where a pending item stands, in more detail than `status`: READY, BLOCKED and WAITING items have the status WAITING, HELD ones RUNNING. */
 export type PendingState =
   /** It waits behind another item with its serialize key. */
   | 'BLOCKED'

@@ -4,7 +4,8 @@ import { itemFilterFields, toItemFilter } from './item-filter.ts';
 import type { Services } from './services.ts';
 
 const PendingState = builder.enumType('PendingState', {
-  description: 'Where a pending item stands.',
+  description:
+    'Where a pending item stands, in more detail than `status`: READY, BLOCKED and WAITING items have the status WAITING, HELD ones RUNNING.',
   values: {
     WAITING: { description: 'Its job waits for other jobs of its tree.' },
     SCHEDULED: {

@@ -183,7 +183,7 @@ create index "queue_entry_scheduled" on "jobtree"."queue_entry" ("run_at") where
 -- For pages of what waits or is scheduled in a job, however much of the other stands before it; in words that no claim uses, so that
 -- none is planned with these.
 create index "queue_entry_waiting" on "jobtree"."queue_entry" ("job_id", "position") where coalesce("run_at", 'infinity') = 'infinity';
-create index "queue_entry_scheduled_of_job" on "jobtree"."queue_entry" ("job_id", "position") where coalesce("run_at", 'infinity') <> 'infinity';
+create index "queue_entry_scheduled_of_job" on "jobtree"."queue_entry" ("job_id", "position") where coalesce("run_at", 'infinity') < 'infinity';
 
 create table "jobtree"."lease" (
   "id" uuid not null,
