@@ -61,34 +61,34 @@ const redisUrl = z.string().transform((text, context) => {
 
 const settings = {
   DATABASE_URL: postgresUrl.describe(
-    'The Postgres (15 or newer) to use. Without it, an embedded one is started.',
+    'The Postgres database (version 15 or newer). Without it, the server starts an embedded Postgres.',
   ),
   JOBTREE_DIRECT_DATABASE_URL: postgresUrl.describe(
-    'The same database, past a pooler such as PgBouncer: for LISTEN and migrations. Without it, DATABASE_URL must lead to Postgres itself.',
+    'The same database, bypassing a pooler such as PgBouncer, for LISTEN and migrations. Without it, DATABASE_URL must lead to Postgres itself.',
   ),
   JOBTREE_PREPARED_STATEMENTS: z
     .enum(['true', 'false'])
     .default('true')
     .describe(
-      'Whether statements are prepared by name, which is faster. Must be false behind a PgBouncer in transaction mode that is older than 1.21, or has max_prepared_statements = 0.',
+      'Whether to use named prepared statements, which is faster. Must be false behind PgBouncer in transaction mode if it is older than 1.21 or has max_prepared_statements = 0.',
     ),
   REDIS_URL: redisUrl
     .optional()
     .describe(
-      'The Redis or Valkey that carries messages between servers; `redis://`, `redis+cluster://` or `redis+sentinel://`, with `rediss` for TLS. Without it, each server listens to Postgres.',
+      'The Redis or Valkey that carries messages between servers: `redis://`, `redis+cluster://` or `redis+sentinel://`, with `rediss` for TLS. Without it, each server listens to Postgres.',
     ),
   JOBTREE_REDIS_PREFIX: z
     .string()
     .regex(/^[!-~]{1,100}$/, 'must be 1 to 100 visible ASCII characters')
     .optional()
     .describe(
-      'What the names of channels in Redis begin with. Without it, `jobtree:` and the id of the Postgres database.',
+      'The prefix of channel names in Redis. Without it, `jobtree:` and the id of the Postgres database.',
     ),
   JOBTREE_DATA_DIR: z
     .string()
     .min(1)
     .default('./.jobtree')
-    .describe('Where the embedded Postgres keeps its data.'),
+    .describe('The directory in which the embedded Postgres keeps its data.'),
   JOBTREE_HOST: z.string().min(1).default('127.0.0.1').describe('The address to listen on.'),
   JOBTREE_AUTH: z
     .string()
@@ -98,35 +98,35 @@ const settings = {
     )
     .optional()
     .describe(
-      'How callers show who they are: some of `keys` (API keys: `jobtree api-keys`), `jwt` (JSON Web Tokens) and `proxy` (headers of a proxy), with commas between; or `none`: whoever reaches the port may do everything. Without it, as `none` on a loopback address; on others the server does not start.',
+      'How callers authenticate: one or more of `keys` (API keys: `jobtree api-keys`), `jwt` (JSON Web Tokens) and `proxy` (headers from a proxy), separated by commas; or `none`, with which anyone who reaches the port may do everything. Without it, a server on a loopback address behaves as with `none`, and on other addresses it does not start.',
     ),
   JOBTREE_TLS_CERT_FILE: z
     .string()
     .min(1)
     .optional()
     .describe(
-      'A file with the certificate that the server shows, and those between it and its authority, in PEM: the API is https and wss then, on the same port, from TLS 1.2 on. Read again every five seconds. With JOBTREE_TLS_KEY_FILE.',
+      "A PEM file with the server's certificate, followed by any intermediate certificates. The API is then https and wss on the same port, with TLS 1.2 or newer. The file is read again every five seconds. Requires JOBTREE_TLS_KEY_FILE.",
     ),
   JOBTREE_TLS_KEY_FILE: z
     .string()
     .min(1)
     .optional()
-    .describe('The file with the private key of the certificate, in PEM and without a passphrase.'),
+    .describe('A PEM file with the private key of the certificate, without a passphrase.'),
   JOBTREE_JWT_ISSUER: z
     .string()
     .min(1)
     .optional()
-    .describe('With `jwt`: who has to have issued tokens (`iss`).'),
+    .describe('With `jwt`: the required issuer of tokens (`iss`).'),
   JOBTREE_JWT_AUDIENCE: z
     .string()
     .min(1)
     .optional()
-    .describe('With `jwt`: for whom tokens have to be (`aud`).'),
+    .describe('With `jwt`: the required audience of tokens (`aud`).'),
   JOBTREE_JWT_JWKS_URL: z
     .string()
     .regex(/^https?:\/\/\S+$/, 'must be an http or https URL')
     .optional()
-    .describe('With `jwt`: where the public keys of the issuer are, as a JSON Web Key Set.'),
+    .describe("With `jwt`: the URL of the issuer's public keys, a JSON Web Key Set."),
   JOBTREE_JWT_ALGORITHMS: z
     .string()
     .regex(
@@ -134,51 +134,53 @@ const settings = {
       'must be some of RS256, PS256, ES256 (or 384, 512) and EdDSA, with commas between',
     )
     .default('RS256,ES256')
-    .describe('With `jwt`: how tokens may be signed.'),
+    .describe('With `jwt`: the accepted signature algorithms.'),
   JOBTREE_JWT_CLOCK_SKEW_SECONDS: z.coerce
     .number()
     .int()
     .min(0)
     .max(600)
     .default(30)
-    .describe('With `jwt`: how far the clock of the issuer may be off, in seconds.'),
+    .describe("With `jwt`: how far the issuer's clock may differ, in seconds."),
   JOBTREE_JWT_ROLES_CLAIM: z
     .string()
     .min(1)
     .default('jobtree_roles')
-    .describe('With `jwt`: the claim with the roles, a list or a text with blanks between.'),
+    .describe('With `jwt`: the claim with the roles, a list or a string separated by spaces.'),
   JOBTREE_JWT_TYPES_CLAIM: z
     .string()
     .min(1)
     .default('jobtree_types')
-    .describe('With `jwt`: the claim with the types that the token is for; without it in a token, all.'),
+    .describe(
+      'With `jwt`: the claim with the types that the token may access. A token without it may access all types.',
+    ),
   JOBTREE_JWT_TREES_CLAIM: z
     .string()
     .min(1)
     .default('jobtree_trees')
     .describe(
-      'With `jwt`: the claim with the trees that the token is for, by the ids of their roots; without it in a token, all.',
+      'With `jwt`: the claim with the trees that the token may access, as ids of their roots. A token without it may access all trees.',
     ),
   JOBTREE_JWT_TENANT_CLAIM: z
     .string()
     .min(1)
     .default('jobtree_tenant')
-    .describe('With `jwt`: the claim with the tenant that the token is for; without it in a token, none.'),
+    .describe('With `jwt`: the claim with the tenant of the token. A token without it has no tenant.'),
   JOBTREE_PROXY_USER_HEADER: headerName('x-forwarded-user').describe(
-    'With `proxy`: the header in which the proxy says who calls.',
+    "With `proxy`: the header with the caller's name.",
   ),
   JOBTREE_PROXY_ROLES_HEADER: headerName('x-forwarded-roles').describe(
-    'With `proxy`: the header with the roles of the caller, with commas between.',
+    "With `proxy`: the header with the caller's roles, separated by commas.",
   ),
   JOBTREE_PROXY_TENANT_HEADER: headerName('x-forwarded-tenant').describe(
-    'With `proxy`: the header with the tenant of the caller; without it in a request, none.',
+    "With `proxy`: the header with the caller's tenant. A request without it has no tenant.",
   ),
   JOBTREE_PROXY_SECRET: z
     .string()
     .min(32, 'must have at least 32 characters')
     .optional()
     .describe(
-      'With `proxy`: what the proxy shows in the header `jobtree-proxy-secret`, so that it is believed.',
+      'With `proxy`: the secret that the proxy must send in the header `jobtree-proxy-secret` to be trusted.',
     ),
   JOBTREE_PROXY_NETWORKS: z
     .string()
@@ -187,7 +189,7 @@ const settings = {
     })
     .optional()
     .describe(
-      'With `proxy`: where its connections come from, so that it is believed: `10.0.0.7/32`, with commas between.',
+      'With `proxy`: the networks from which the proxy must connect to be trusted, separated by commas: `10.0.0.7/32`.',
     ),
   JOBTREE_PORT: z.coerce
     .number()
@@ -195,7 +197,7 @@ const settings = {
     .min(0)
     .max(65535)
     .default(4000)
-    .describe('The port to listen on; 0 takes a free one.'),
+    .describe('The port to listen on; 0 picks a free one.'),
   JOBTREE_POOL_SIZE: z.coerce
     .number()
     .int()
@@ -203,19 +205,19 @@ const settings = {
     .max(200)
     .default(10)
     .describe(
-      'The most Postgres connections for operations. Reads of the API take up to half as many more, heartbeats two, and listening and health one each.',
+      'The maximum number of Postgres connections for operations. Reads of the API use up to half as many more, heartbeats two, and listening and health checks one each.',
     ),
   JOBTREE_DATABASE_TIMEOUT_MS: milliseconds(1_000, 3_600_000, 60_000).describe(
     'How long Postgres may take to answer a statement, in milliseconds. After that the connection counts as dead, and the request fails.',
   ),
   JOBTREE_START_TIMEOUT_MS: milliseconds(0, 3_600_000, 30_000).describe(
-    'How long a start waits for connections while Postgres has none to give (too many clients, or it is just starting), in milliseconds. After that it exits with status 5.',
+    'How long a starting server waits for connections if Postgres has none free (too many clients, or it is just starting), in milliseconds. After that it exits with status 5.',
   ),
   JOBTREE_DURABLE_CLAIMS: z
     .enum(['true', 'false'])
     .default('true')
     .describe(
-      'Whether a claim that was answered survives a crash of Postgres. With false, claims do not wait for the disk: what a crash forgets is given to another worker, and the result of the first one is refused.',
+      'Whether an answered claim survives a crash of Postgres. With false, claims do not wait for the disk: items of forgotten claims go to another worker, and results of the first worker are refused.',
     ),
   JOBTREE_MAX_JSON_BYTES: z.coerce
     .number()
@@ -230,7 +232,7 @@ const settings = {
     .min(10_000)
     .max(500_000_000)
     .default(25_000_000)
-    .describe('The largest request, in bytes, over HTTP and WebSocket.'),
+    .describe('The largest request over HTTP or WebSocket, in bytes.'),
   JOBTREE_MAX_UPLOAD_BYTES: z.coerce
     .number()
     .int()
@@ -245,17 +247,17 @@ const settings = {
     .max(100_000_000_000_000)
     .default(50_000_000_000)
     .describe(
-      'The most text that an imported file may have, in bytes once it is decompressed. An import that comes to more ends there.',
+      'The maximum size of an imported file after decompression, in bytes. An import that exceeds it ends.',
     ),
   JOBTREE_UPLOAD_LIFETIME_MS: milliseconds(1_000, 31_536_000_000, 86_400_000).describe(
-    'How long an upload is kept after its last byte, in milliseconds; one that is being imported is kept until that is over.',
+    'How long an upload is kept after its last byte, in milliseconds. An upload that is being imported is kept until the import ends.',
   ),
   JOBTREE_UPLOAD_STORE_URL: z
     .string()
     .refine(isStoreUrl, { message: 'must be s3://bucket or s3://bucket/folder' })
     .optional()
     .describe(
-      'The bucket for uploads, of S3 or of anything that speaks its protocol: `s3://bucket`, or `s3://bucket/folder`. Without it, they are in Postgres. Credentials come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or from where AWS programs have them. All servers of a database should have the same.',
+      'The bucket for uploads, on S3 or any compatible store: `s3://bucket` or `s3://bucket/folder`. Without it, uploads are stored in Postgres. Credentials come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or from the usual AWS sources. Set the same value on all servers of a database.',
     ),
   JOBTREE_UPLOAD_STORE_ENDPOINT: z
     .string()
@@ -263,19 +265,19 @@ const settings = {
       message: 'must be an http:// or https:// address, without credentials and parameters',
     })
     .optional()
-    .describe('Where the object store is, unless it is AWS: `https://minio.example.com:9000`.'),
+    .describe('The address of an object store other than AWS: `https://minio.example.com:9000`.'),
   JOBTREE_UPLOAD_STORE_REGION: z
     .string()
     .regex(/^[a-z0-9-]{1,64}$/, 'must be a region, such as eu-central-1')
     .optional()
     .describe(
-      'The region of the bucket. Without it, AWS_REGION; without that one, us-east-1 for stores other than AWS.',
+      'The region of the bucket. Without it, AWS_REGION is used; without that, us-east-1 for stores other than AWS.',
     ),
   JOBTREE_UPLOAD_STORE_PATH_STYLE: z
     .enum(['true', 'false'])
     .default('false')
     .describe(
-      'Whether the bucket stands in the path of the address instead of its host name, as many stores other than AWS need it.',
+      "Whether the bucket is part of the URL's path instead of its host name, as many stores other than AWS require.",
     ),
   JOBTREE_MAX_QUERY_TOKENS: z.coerce
     .number()
@@ -283,7 +285,7 @@ const settings = {
     .min(1_000)
     .max(1_000_000)
     .default(20_000)
-    .describe('The longest operation, in tokens of its text; values in variables do not count.'),
+    .describe('The maximum length of an operation, in tokens; values in variables do not count.'),
   JOBTREE_MAX_QUERY_COST: z.coerce
     .number()
     .int()
@@ -291,7 +293,7 @@ const settings = {
     .max(1_000_000_000)
     .default(500_000)
     .describe(
-      'The most that an operation may ask for, in values that its answer could have: every page full, 1,000 jobs in a tree, 300 children of a job.',
+      'The maximum cost of an operation: the number of values that its answer would have if every page were full, a tree had 1,000 jobs and a job 300 children.',
     ),
   JOBTREE_MAX_ANSWER_BYTES: z.coerce
     .number()
@@ -300,7 +302,7 @@ const settings = {
     .max(400_000_000)
     .default(64_000_000)
     .describe(
-      'The most text that an answer may have, in bytes: payloads, results and failures as JSON, and all other texts and names in it. One item alone may have more.',
+      'The maximum amount of text in an answer, in bytes: payloads, results and failures as JSON, and all other text and names. A single item may have more.',
     ),
   JOBTREE_MAX_REQUESTS: z.coerce
     .number()
@@ -309,7 +311,7 @@ const settings = {
     .max(1_000_000)
     .default(5_000)
     .describe(
-      'The most queries and mutations that may be under way at once, in all; 90 % of them of one caller or tenant over HTTP. The last quarter is for those that keep leases alive: heartbeats, reports, exchanges and releases. One more is refused with UNAVAILABLE.',
+      'The maximum number of queries and mutations in progress; one caller or tenant can use 90 % of it over HTTP. The last quarter is reserved for requests that keep leases alive: heartbeats, reports, exchanges and releases. Further requests are refused with UNAVAILABLE.',
     ),
   JOBTREE_MAX_OPERATIONS_PER_SOCKET: z.coerce
     .number()
@@ -317,14 +319,16 @@ const settings = {
     .min(1)
     .max(100_000)
     .default(1_000)
-    .describe('The most operations that a WebSocket may have under way; one more is refused.'),
+    .describe('The maximum number of operations in progress on a WebSocket; further ones are refused.'),
   JOBTREE_MAX_MESSAGES_PER_SECOND: z.coerce
     .number()
     .int()
     .min(1)
     .max(1_000_000)
     .default(5_000)
-    .describe('How many messages a second are read from a WebSocket; after a rest, as many at once.'),
+    .describe(
+      'How many messages per second the server reads from a WebSocket. After a pause it reads as many at once.',
+    ),
   JOBTREE_CALLER_CONNECTIONS: z.coerce
     .number()
     .int()
@@ -332,27 +336,29 @@ const settings = {
     .max(1_000_000)
     .default(10_000)
     .describe(
-      'The most WebSockets and event streams, together, that a caller may have open: a key or user, or an address where nobody is asked who they are.',
+      'The maximum number of WebSockets and event streams, together, that a caller may have open. A caller is a key or user or, without authentication, an address.',
     ),
   JOBTREE_CALLER_REQUESTS_PER_SECOND: limit().describe(
-    'How many operations a second a caller may send to each server, over HTTP and on sockets; beyond, they are refused (429). An API key may have a limit of its own.',
+    'How many operations per second a caller may send to each server, over HTTP and WebSocket; further ones are refused (429). An API key may have its own limit.',
   ),
   JOBTREE_CALLER_COST_PER_SECOND: limit().describe(
-    'How much the operations of a caller may cost a second on each server, counted as for JOBTREE_MAX_QUERY_COST. An API key may have a limit of its own.',
+    "How much a caller's operations may cost per second on each server, counted as for JOBTREE_MAX_QUERY_COST. An API key may have its own limit.",
   ),
   JOBTREE_CALLER_SUBSCRIPTIONS: limit().describe(
-    'The most subscriptions that a caller may have open on each server. An API key may have a limit of its own.',
+    'The maximum number of subscriptions that a caller may have open on each server. An API key may have its own limit.',
   ),
   JOBTREE_TENANT_REQUESTS_PER_SECOND: limit().describe(
-    'The same as for a caller, for all of a tenant together.',
+    'The same as for a caller, for all callers of a tenant together.',
   ),
-  JOBTREE_TENANT_COST_PER_SECOND: limit().describe('The same as for a caller, for all of a tenant together.'),
+  JOBTREE_TENANT_COST_PER_SECOND: limit().describe(
+    'The same as for a caller, for all callers of a tenant together.',
+  ),
   JOBTREE_TENANT_CONNECTIONS: limit().describe(
-    'The most WebSockets and event streams that all callers of a tenant together may have open on each server.',
+    'The maximum number of WebSockets and event streams that all callers of a tenant together may have open on each server.',
   ),
   JOBTREE_TENANT_SUBSCRIPTIONS: limit().describe('The same for subscriptions.'),
   JOBTREE_TENANT_MAX_STORED_ITEMS: limit(1_000_000_000_000_000).describe(
-    'The most items, pending and finished, that a tenant may have stored. What would add more is refused with STORAGE_LIMIT; what is deleted makes room. What comes within about three seconds may go beyond it.',
+    'The maximum number of items, pending and finished, that a tenant may have stored. Requests that would add more are refused with STORAGE_LIMIT; deleting trees frees space. Items added within about three seconds may exceed the limit.',
   ),
   JOBTREE_TENANT_MAX_STORED_BYTES: limit(1_000_000_000_000_000).describe(
     'The same for bytes: payloads and results as JSON text, and uploads.',
@@ -364,7 +370,7 @@ const settings = {
     .max(1_000_000_000)
     .default(2_000_000)
     .describe(
-      'The most that the open subscriptions of a caller may cost together, counted as for JOBTREE_MAX_QUERY_COST and at least 100 each; one connection may have a quarter of it.',
+      "The maximum total cost of a caller's open subscriptions, counted as for JOBTREE_MAX_QUERY_COST, with at least 100 for each; one connection may use a quarter of it.",
     ),
   JOBTREE_CALLER_BYTES_UNDER_WAY: z.coerce
     .number()
@@ -373,7 +379,7 @@ const settings = {
     .max(10_000_000_000)
     .default(100_000_000)
     .describe(
-      'The most bytes of requests and answers that a caller, or a tenant, may have under way; beyond, requests are refused (429) until less is. One request alone is never refused.',
+      "The maximum size of a caller's or tenant's requests and answers in progress, in bytes; further requests are refused (429). A single request is never refused.",
     ),
   JOBTREE_MAX_BYTES_UNDER_WAY: z.coerce
     .number()
@@ -389,16 +395,16 @@ const settings = {
     .max(10)
     .default(0)
     .describe(
-      'How many proxies stand before the server and add to X-Forwarded-For. With 0 that header is not believed.',
+      'The number of proxies in front of the server that add to X-Forwarded-For. With 0 the header is ignored.',
     ),
   JOBTREE_FOLD_INTERVAL_MS: milliseconds(5, 1_000, 20).describe(
-    'Progress is counted at most this often, in milliseconds.',
+    'The shortest interval at which progress is counted, in milliseconds.',
   ),
   JOBTREE_SWEEP_INTERVAL_MS: milliseconds(100, 60_000, 1_000).describe(
-    'Lost heartbeats and due items are looked for this often, in milliseconds.',
+    'The interval at which the server looks for lost heartbeats and due items, in milliseconds.',
   ),
   JOBTREE_CALLBACK_TIMEOUT_MS: milliseconds(100, 60_000, 15_000).describe(
-    'How long an attempt at a callback may take in all, in milliseconds: looking up the name, connecting, and the answer.',
+    'The maximum time for one attempt at a callback, in milliseconds, including looking up the name, connecting, and the answer.',
   ),
   JOBTREE_CALLBACK_NETWORKS: z
     .string()
@@ -407,7 +413,7 @@ const settings = {
     })
     .optional()
     .describe(
-      'Networks that callbacks may reach beside the public internet: `10.0.0.0/8,fd00::/8`, with commas between. Without it, addresses that are private, loopback, link-local or otherwise not public are refused.',
+      'Networks that callbacks may reach in addition to the public internet, separated by commas: `10.0.0.0/8,fd00::/8`. Without it, addresses that are private, loopback, link-local or otherwise not public are refused.',
     ),
   JOBTREE_SECRETS_KEY: z
     .string()
@@ -417,13 +423,13 @@ const settings = {
     )
     .optional()
     .describe(
-      'What seals the secrets of callback endpoints in the database: 32 bytes in base64. Of several, with commas between, the first one seals and all open, to rotate keys. Without it they stand there as they are.',
+      'The key that seals the secrets of callback endpoints in the database: 32 bytes in base64. To rotate keys, list several, separated by commas: the first seals, and all open. Without it, the secrets are stored unencrypted.',
     ),
   JOBTREE_RETENTION_SECONDS: seconds(0, 315_576_000, 604_800).describe(
-    'For how long trees are kept once they are complete, in seconds, or `never` to reap none: of trees that say nothing else, also of those that are complete already. All servers of a database should have the same.',
+    'How long complete trees without a retention of their own are kept, in seconds, or `never` to keep them for ever. It also applies to trees that are already complete. Set the same value on all servers of a database.',
   ),
   JOBTREE_AUDIT_RETENTION_SECONDS: seconds(86_400, 315_576_000, 34_560_000).describe(
-    'For how long the audit keeps who did what (`jobtree audit`), in seconds, or `never` to forget nothing. At least a day; 400 days by default. All servers of a database should have the same.',
+    'How long entries of the audit are kept, in seconds, or `never` to keep them for ever. At least a day; 400 days by default. Set the same value on all servers of a database.',
   ),
   JOBTREE_IDLE_SECONDS: z.coerce
     .number()
@@ -432,24 +438,24 @@ const settings = {
     .max(315_576_000)
     .default(86_400)
     .describe(
-      'After how long a tree counts as idle, in seconds: a job of it is not sealed, and nothing of it is left to do.',
+      'The time after which a tree counts as idle, in seconds: one of its jobs is not sealed, and nothing is left to do.',
     ),
   JOBTREE_IDLE_EXPIRY_SECONDS: seconds(1, 315_576_000, 'never').describe(
-    'After how long idle trees that say nothing else are cancelled, in seconds, or `never`.',
+    'The time after which idle trees without an expiry of their own are cancelled, in seconds, or `never`.',
   ),
   JOBTREE_SLOW_FACTOR: z.coerce
     .number()
     .min(1)
     .max(1_000)
     .default(3)
-    .describe('An item counts as slow when a worker has had it for this many times the p99 of its type.'),
+    .describe('An item counts as slow when a worker has held it for this many times the p99 of its type.'),
   JOBTREE_SLOW_AFTER_MS: milliseconds(0, 86_400_000, 10_000).describe(
-    'No item counts as slow before this time, in milliseconds.',
+    'The shortest time after which an item can count as slow, in milliseconds.',
   ),
   JOBTREE_METRICS: z
     .enum(['true', 'false'])
     .default('true')
-    .describe('Whether /metrics answers with metrics for Prometheus.'),
+    .describe('Whether /metrics serves metrics for Prometheus.'),
   JOBTREE_METRICS_TYPES: z.coerce
     .number()
     .int()
@@ -457,10 +463,10 @@ const settings = {
     .max(1_000)
     .default(100)
     .describe(
-      'How many types, and how many tenants, have metrics of their own, those that the server sees first; the others are added up as `other`.',
+      'How many types, and how many tenants, have their own metrics: the first that the server sees. The others are combined as `other`.',
     ),
   JOBTREE_SHUTDOWN_DELAY_MS: milliseconds(0, 600_000, 0).describe(
-    'How long the server goes on after SIGTERM while /readyz already says 503, for load balancers to notice, in milliseconds.',
+    'How long the server keeps serving after SIGTERM while /readyz already answers 503, so that load balancers notice, in milliseconds.',
   ),
   JOBTREE_SHUTDOWN_TIMEOUT_MS: milliseconds(0, 600_000, 10_000).describe(
     'How long requests in flight may take to finish after that, in milliseconds.',
@@ -468,7 +474,7 @@ const settings = {
   JOBTREE_LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
     .default('info')
-    .describe('What is logged: debug adds the start and end of every item and request.'),
+    .describe('The log level. `debug` adds the start and end of every item and request.'),
   JOBTREE_LOG_PAYLOADS: z
     .enum(['true', 'false'])
     .default('false')
@@ -481,7 +487,7 @@ const settings = {
     )
     .optional()
     .describe(
-      'The names under which clients reach the server, beside `localhost`, addresses and JOBTREE_HOST: `jobs.example.com`, with commas between, or `*` for all. Requests to other names are refused.',
+      'The host names by which clients reach the server, in addition to `localhost`, IP addresses and JOBTREE_HOST, separated by commas: `jobs.example.com`, or `*` for all. Requests to other names are refused.',
     ),
   JOBTREE_ALLOWED_ORIGINS: z
     .string()
@@ -491,7 +497,7 @@ const settings = {
     )
     .optional()
     .describe(
-      'Web pages of these origins may use the API: `https://app.example.com`, with commas between, or `*` for all. Without it, only pages of the server itself.',
+      'The origins whose web pages may use the API, on every path, separated by commas: `https://app.example.com`, or `*` for all. Without it, only pages of the server itself may.',
     ),
   JOBTREE_GRAPHIQL: z
     .enum(['true', 'false'])

@@ -87,11 +87,10 @@ export class KnownKeys {
 
   /** What a key gives; rejects with the refusal. At once if the key was shown before. */
   find(key: string, address: string): Right | Promise<Right> {
-    if (!isKeyText(key)) throw noSuchKey();
     const digest = hash('sha256', key, 'base64');
     const known = this.#known.get(digest);
     if (known !== undefined) return this.#use(known);
-    if (this.#unknown.has(digest)) throw noSuchKey();
+    if (!isKeyText(key) || this.#unknown.has(digest)) throw noSuchKey();
     return this.#lookUp(digest, address).then((found) => {
       if (found === undefined) throw noSuchKey();
       return this.#use(found);

@@ -26,7 +26,7 @@ const ofGraphql = ['GRAPHQL_PARSE_FAILED', 'GRAPHQL_VALIDATION_FAILED', 'OPERATI
 it('lists every code of an answer', () => {
   const server = sources('src/server', 'src/schema');
   const [, uploadCodes = ''] = /type UploadErrorCode =([^;]*);/.exec(server.join('\n')) ?? [];
-  expect(listed('Codes of answers')).toEqual(
+  expect(listed('Codes in answers')).toEqual(
     unique([
       ...Object.keys(errorCodes),
       ...found(server, /\bcode: '([A-Z_]+)'/g),
@@ -39,7 +39,7 @@ it('lists every code of an answer', () => {
 it('lists every code of the client that no answer has', () => {
   const [text = ''] =
     /export type ClientErrorCode =[^;]*;/.exec(readFileSync('src/client/errors.ts', 'utf8')) ?? [];
-  const answers = new Set(listed('Codes of answers'));
+  const answers = new Set(listed('Codes in answers'));
   expect(listed('Codes of the client')).toEqual(
     unique(found([text], /'([A-Z_]+)'/g)).filter((code) => !answers.has(code)),
   );
