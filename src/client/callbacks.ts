@@ -25,9 +25,9 @@ export class Callbacks {
   }
 
   /**
-   * Creates an endpoint, or has the one of its name lead to another URL.
+   * Creates an endpoint, or changes the URL of the one with this name.
    *
-   * @returns `secret` of a new endpoint, for its receiver; it is never told again. Null if there was one of this name
+   * @returns `secret` of a new endpoint, for its receiver; it is never shown again. Null if an endpoint of this name existed
    * @throws JobtreeError INVALID_INPUT
    */
   async putEndpoint(
@@ -41,9 +41,9 @@ export class Callbacks {
   }
 
   /**
-   * Gives an endpoint a new secret, for its receiver; it is never told again.
+   * Gives an endpoint a new secret, for its receiver; it is never shown again.
    *
-   * @param options `keepPreviousMs`: how long the secret that it had signs, too, in milliseconds: up to 30 days. Default: a day
+   * @param options `keepPreviousMs`: how long the previous secret signs as well, in milliseconds: up to 30 days. Default: one day
    * @throws JobtreeError NOT_FOUND, INVALID_INPUT
    */
   async rotateSecret(
@@ -57,7 +57,7 @@ export class Callbacks {
   }
 
   /**
-   * Deletes an endpoint; what is still to be sent there fails.
+   * Deletes an endpoint. Messages that are still to be sent there fail.
    *
    * @throws JobtreeError NOT_FOUND
    */
@@ -83,7 +83,7 @@ export class Callbacks {
     }
   }
 
-  /** Lists what is or was sent, the newest first. */
+  /** Lists deliveries, done or still to be made, newest first. */
   async deliveries(
     options: PageOptions & { readonly filter?: CallbackDeliveryFilter } = {},
   ): Promise<Page<CallbackDelivery>> {
@@ -107,7 +107,7 @@ export class Callbacks {
   }
 
   /**
-   * Has a delivery sent at once, whatever came of it before; if that fails, again for about a day.
+   * Sends a delivery at once, whatever came of it before. If that fails, it is tried again for about a day.
    *
    * @throws JobtreeError NOT_FOUND
    */

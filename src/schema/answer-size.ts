@@ -22,8 +22,8 @@ import type { Services } from './services.ts';
 /** What an operation has taken of the limit so far. */
 const taken = createContextCache((_: Services) => ({
   bytes: 0,
-  /** How many times pages have counted parts of items, as `payload <id>`, that were not shown since. */
-  parts: new Map<string, number>(),
+  /** The parts of items that pages have counted, as `payload <id>`. */
+  parts: new Set<string>(),
   /** More was asked for than fits, where no page could say so: the answer as a whole is refused. */
   isOverflown: false,
 }));
@@ -48,12 +48,7 @@ export async function takesPart(
   context: Services,
 ): Promise<boolean> {
   const answer = taken(context);
-  const others = items.filter((item) => {
-    const name = `${part} ${itemIdOf(item)}`;
-    const times = answer.parts.get(name) ?? 0;
-    if (times > 0) answer.parts.set(name, times - 1);
-    return times === 0;
-  });
+  const others = items.filter((item) => !answer.parts.has(`${part} ${itemIdOf(item)}`));
   if (others.length === 0 || answer.isOverflown) return !answer.isOverflown;
   const sizes = await readItemSizes(context.engine.database, others, { ...none, [part]: 1 });
   return takes(
@@ -78,12 +73,7 @@ export async function checkAnswerSize(
   const sizes = await readItemSizes(context.engine.database, items, parts);
   const answer = taken(context);
   for (const part of ['payload', 'result', 'failures', 'log'] as const) {
-    const times = parts[part];
-    if (times === 0) continue;
-    for (const item of items) {
-      const name = `${part} ${itemIdOf(item)}`;
-      answer.parts.set(name, (answer.parts.get(name) ?? 0) + times);
-    }
+    if (parts[part] > 0) for (const item of items) answer.parts.add(`${part} ${itemIdOf(item)}`);
   }
   const before = answer.bytes;
   let fits = 0;

@@ -23,7 +23,7 @@ export const DeadLetterGroup = builder.loadableNodeRef('DeadLetterGroup', {
   id: {
     resolve: ({ id }: GroupState) => id,
     description:
-      'The id of the group: `DeadLetterGroup:` and a UUID. It follows from type, code and pattern, so the group of later failures of the same kind has it, too.',
+      'The id of the group: `DeadLetterGroup:` and a UUID. It is derived from type, code and pattern, so later failures of the same kind have the same group.',
   },
   load: async (ids: string[], { engine }: Services) => {
     const found = await readGroups(engine.database, ids);
@@ -41,15 +41,15 @@ export const DeadLetterGroup = builder.loadableNodeRef('DeadLetterGroup', {
 
 builder.objectType(DeadLetterGroup, {
   description:
-    'Items that failed for good in the same way and were neither replayed nor discarded: of one type, with one failure code and one pattern of messages.',
+    'Items of one type that failed for good with the same code and pattern of messages, and were neither replayed nor discarded.',
   fields: (t) => ({
     type: t.exposeString('type', { description: 'The type of their jobs.' }),
     code: t.exposeString('code', { description: 'The code of their last failure.' }),
     pattern: t.exposeString('pattern', {
       description:
-        'The message of their last failure, with `…` for what is quoted and for words that have a digit; its first 200 characters.',
+        'The message of their last failure, with `…` in place of quoted text and of words that contain a digit; its first 200 characters.',
     }),
-    count: t.expose('count', { type: 'Count', description: 'How many there are.' }),
+    count: t.expose('count', { type: 'Count', description: 'How many items it has.' }),
     firstAt: t.expose('firstAt', {
       type: 'DateTime',
       description: 'When the oldest of them failed for good.',
@@ -66,7 +66,7 @@ builder.objectType(DeadLetterGroup, {
     items: t.field({
       type: [JobItem],
       complexity: firstComplexity,
-      description: 'Its items, those that failed last first.',
+      description: 'Its items; those that failed last come first.',
       args: { first: t.arg.int({ required: true, defaultValue: 50, description: firstDescription }) },
       resolve: async ({ id }, { first }, context, info) => {
         const keys = await readDeadItems(context.engine.database, {
@@ -78,9 +78,13 @@ builder.objectType(DeadLetterGroup, {
     }),
     note: t.exposeString('note', {
       nullable: true,
-      description: 'What somebody has noted about it: `noteDeadLetters`.',
+      description: 'A note about it: `noteDeadLetters`.',
     }),
-    notedAt: t.expose('notedAt', { type: 'DateTime', nullable: true, description: 'When it was noted.' }),
+    notedAt: t.expose('notedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When the note was saved.',
+    }),
   }),
 });
 
@@ -89,7 +93,7 @@ builder.queryField('deadLetterGroups', (t) =>
     authScopes: { may: 'list' },
     type: [DeadLetterGroup],
     complexity: firstComplexity,
-    description: 'The largest groups of what failed for good, the largest first.',
+    description: 'The largest groups of items that failed for good, the largest first.',
     args: {
       types: t.arg.stringList({ description: typesDescription }),
       first: t.arg.int({ required: true, defaultValue: 50, description: firstDescription }),
@@ -103,11 +107,11 @@ builder.queryField('deadLetterGroups', (t) =>
 );
 
 const DeadLetterDigestEntry = builder.objectRef<DigestEntry>('DeadLetterDigestEntry').implement({
-  description: 'How much of a group is new.',
+  description: 'How many items of a group are new.',
   fields: (t) => ({
     count: t.expose('count', {
       type: 'Count',
-      description: 'How many items of the group failed for good since then, and are dead letters still.',
+      description: 'How many items of the group failed for good since then, and are still dead letters.',
     }),
     group: t.field({ type: DeadLetterGroup, description: 'The group.', resolve: ({ id }) => id }),
   }),
@@ -119,9 +123,9 @@ builder.queryField('deadLetterDigest', (t) =>
     type: [DeadLetterDigestEntry],
     complexity: firstComplexity,
     description:
-      'What failed for good since a time, by group: those with the most of it, the most first. For reports, and for alerts that look now and then.',
+      'Items that failed for good since a given time, by group, the groups with the most items first. For reports, and for periodic alerts.',
     args: {
-      since: t.arg({ type: 'DateTime', required: true, description: 'From when on.' }),
+      since: t.arg({ type: 'DateTime', required: true, description: 'The start of the period.' }),
       types: t.arg.stringList({ description: typesDescription }),
       first: t.arg.int({ required: true, defaultValue: 50, description: firstDescription }),
     },
@@ -136,7 +140,7 @@ builder.queryField('deadLetterDigest', (t) =>
 
 export const DeadLetterFilter = builder.inputType('DeadLetterFilter', {
   description:
-    'Which dead letters: those that meet all that is set, and something must be. Lists have 1 to 1,000 entries.',
+    'Which dead letters: those that meet all conditions; at least one must be set. Lists have 1 to 1,000 entries.',
   fields: (t) => ({
     ...itemFilterFields(t),
     groupIds: t.idList({ description: 'Of one of these groups.' }),
@@ -163,7 +167,7 @@ builder.queryField('deadLetterCount', (t) =>
     authScopes: { may: 'survey' },
     type: 'Count',
     description:
-      'How many dead letters an operation with this filter would be about. NOT_FOUND and INVALID_INPUT as `replayDeadLetters` has them.',
+      'How many dead letters an operation with this filter would affect. NOT_FOUND and INVALID_INPUT as for `replayDeadLetters`.',
     args: { filter: t.arg({ type: DeadLetterFilter, required: true, description: 'Which dead letters.' }) },
     resolve: async (_, { filter }, context) =>
       countMatching(context.engine, 'DISCARD', await toFilter(filter, context)),

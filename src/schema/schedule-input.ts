@@ -31,11 +31,11 @@ ScheduleInput.implement({
     }),
     missed: t.field({
       type: MissedPolicy,
-      description: 'What becomes of occurrences while no server ran. Default: RUN_ONCE.',
+      description: 'What happens to missed occurrences. Default: RUN_ONCE.',
     }),
     overlap: t.field({
       type: OverlapPolicy,
-      description: 'What becomes of an occurrence while a tree before it is not complete. Default: ALLOW.',
+      description: 'What happens to an occurrence while an earlier tree is not complete. Default: ALLOW.',
     }),
     paused: t.boolean({
       description: 'Whether it is paused. Default: as it is; a new one is not.',
@@ -63,7 +63,7 @@ type Types = typeof builder.$inferSchemaTypes;
 export function scheduleField(t: PothosSchemaTypes.ObjectFieldBuilder<Types, { name: string }>) {
   return t.prismaField({
     type: Schedule,
-    description: 'The schedule, as the mutation left it.',
+    description: 'The schedule after the mutation.',
     resolve: async (query, { name }, _, context) => {
       const schedule = await context.engine.database.prisma.schedule.findUnique({
         ...query,

@@ -9,7 +9,7 @@ const TenantStorage = builder.objectRef<TenantStored>('TenantStorage').implement
   fields: (t) => ({
     tenant: t.string({
       nullable: true,
-      description: 'The tenant; null for all that belongs to none.',
+      description: 'The tenant; null for everything without a tenant.',
       resolve: ({ tenant }) => tenant,
     }),
     items: t.expose('items', { type: 'Count', description: 'Items, pending and finished.' }),
@@ -22,7 +22,7 @@ const TenantStorage = builder.objectRef<TenantStored>('TenantStorage').implement
 
 const Storage = builder.objectRef<Stored>('Storage').implement({
   description:
-    'How much is stored: by the tenant of the caller, or, for callers without a tenant, by all. It is brought up to date about once a second.',
+    'How much is stored: by the tenant of the caller or, for callers without a tenant, by all. It is updated about once a second.',
   fields: (t) => ({
     items: t.expose('items', { type: 'Count', description: 'Items, pending and finished.' }),
     bytes: t.expose('bytes', {
@@ -32,22 +32,20 @@ const Storage = builder.objectRef<Stored>('Storage').implement({
     maxItemsPerTenant: t.field({
       type: 'Count',
       nullable: true,
-      description:
-        'How many items a tenant may store (JOBTREE_TENANT_MAX_STORED_ITEMS); null for any number.',
+      description: 'How many items a tenant may store (JOBTREE_TENANT_MAX_STORED_ITEMS); null for no limit.',
       resolve: (_, __, { engine }) => engine.stored.ofTenant.items,
     }),
     maxBytesPerTenant: t.field({
       type: 'Count',
       nullable: true,
-      description:
-        'How many bytes a tenant may store (JOBTREE_TENANT_MAX_STORED_BYTES); null for any number.',
+      description: 'How many bytes a tenant may store (JOBTREE_TENANT_MAX_STORED_BYTES); null for no limit.',
       resolve: (_, __, { engine }) => engine.stored.ofTenant.bytes,
     }),
     tenants: t.field({
       type: [TenantStorage],
-      description: 'By tenant, those with most bytes first. A caller of a tenant sees that one alone.',
+      description: 'By tenant, those with the most bytes first. A caller of a tenant sees only its own.',
       args: {
-        first: t.arg.int({ defaultValue: 50, description: 'At most so many: 1 to 1,000. Default: 50.' }),
+        first: t.arg.int({ defaultValue: 50, description: 'The maximum number: 1 to 1,000. Default: 50.' }),
       },
       complexity: ({ first }) => ({ multiplier: Math.max(0, Math.min(first ?? 50, maxBatch)) }),
       resolve: (_, { first }, { engine, caller }) =>
@@ -63,7 +61,7 @@ builder.queryField('storage', (t) =>
   t.field({
     authScopes: { may: 'administer' },
     type: Storage,
-    description: 'How much is stored, and may be.',
+    description: 'How much is stored, and the limits.',
     resolve: (_, __, { engine, caller }) => readStoredBy(engine.database, caller.tenant),
   }),
 );

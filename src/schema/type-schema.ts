@@ -11,19 +11,19 @@ import { checkTypeScope } from './scope.ts';
 
 export const TypeSchema = builder.objectRef<TypeSchemaState>('TypeSchema').implement({
   description:
-    'What payloads and results of a type look like, in one of its versions. A payload is taken if it meets any version that has a payload schema, a result if it meets any that has a result schema.',
+    'Schemas for the payloads and results of a type, in one version. A payload is accepted if it matches any version that has a payload schema, a result if it matches any that has a result schema.',
   fields: (t) => ({
     type: t.exposeString('type', { description: 'The type.' }),
     version: t.exposeInt('version', { description: 'Which version, from 1.' }),
     payload: t.expose('payload', {
       type: 'JSON',
       nullable: true,
-      description: 'The JSON Schema of payloads; null if any payload will do.',
+      description: 'The JSON Schema of payloads; null if any payload is accepted.',
     }),
     result: t.expose('result', {
       type: 'JSON',
       nullable: true,
-      description: 'The JSON Schema of results; null if any result will do.',
+      description: 'The JSON Schema of results; null if any result is accepted.',
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was registered.' }),
   }),
@@ -47,7 +47,7 @@ builder.queryField('typeSchemas', (t) =>
 builder.queryField('typesWithSchemas', (t) =>
   t.stringList({
     authScopes: { may: 'list' },
-    description: 'The names of all types that have schemas, up to about 1,000, in their order.',
+    description: 'The names of all types that have schemas, up to about 1,000, in order.',
     resolve: async (_, __, { engine, caller }) =>
       (await readTypesWithSchemas(engine.database)).filter((type) => coversType(caller, type)),
   }),

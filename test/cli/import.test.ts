@@ -107,7 +107,7 @@ test.each<[string, string, string | Buffer, string]>([
     'a,b\n1,2\n3,"4\n5,6\n',
     'line 3: a quote is opened in it and never closed',
   ],
-  ['a quote within an unquoted cell', 'a.csv', 'a,b\n1,2"3\n', 'line 2: a quote stands where none may'],
+  ['a quote within an unquoted cell', 'a.csv', 'a,b\n1,2"3\n', 'line 2: a quote is misplaced'],
   ['a header that names a column twice', 'a.csv', 'a,a\n1,2\n', 'line 1: the header names "a" twice'],
   ['a header with an unnamed column', 'a.csv', 'a,\n1,2\n', 'line 1: column 2 of the header has no name'],
   ['a header and nothing else', 'a.csv', 'a,b\n', 'there are no rows in it'],

@@ -54,9 +54,9 @@ const files: { name: string; options: FileOptions; text: string; rows: unknown[]
     options: { format: 'CSV' },
     text: `a,b\n"q"x,1\n2,3\n4,5"6\n7,"never closed\n8,9\n${'x'.repeat(120)},1\n10,11\n`,
     rows: [
-      [2, expect.stringContaining('a quote stands where none may')],
+      [2, expect.stringContaining('a quote is misplaced')],
       [3, { a: '2', b: '3' }],
-      [4, expect.stringContaining('a quote stands where none may')],
+      [4, expect.stringContaining('a quote is misplaced')],
       [5, expect.stringContaining('it is longer than 100 bytes, or a quote is opened')],
       [6, { a: '8', b: '9' }],
       [7, expect.stringContaining('it is longer than 100 bytes')],
@@ -223,7 +223,7 @@ it.each<[string, FileOptions, Buffer, string, string]>([
     { format: 'JSON_ARRAY' },
     Buffer.from('[1]\n[2]'),
     'BAD_STRUCTURE',
-    'Line 2: something stands behind',
+    'Line 2: something follows',
   ],
   ['a brace too many', { format: 'JSON_ARRAY' }, Buffer.from('[1}]'), 'BAD_STRUCTURE', 'a brace is closed'],
 ])('%s ends the file', async (_, options, bytes, code, message) => {

@@ -11,7 +11,7 @@ import type { Services } from '../services.ts';
 import { jobField } from './payload.ts';
 
 const Payload = builder.objectRef<{ jobId: string; created: boolean }>('CreateJobPayload').implement({
-  description: 'The tree that was created, or that its dedupe key found.',
+  description: 'The tree that was created, or the existing one with its dedupe key.',
   fields: (t) => ({
     job: jobField(t),
     created: t.exposeBoolean('created', {
@@ -24,9 +24,9 @@ builder.mutationField('createJob', (t) =>
   t.field({
     authScopes: { may: 'create' },
     type: Payload,
-    description: 'Creates a whole tree of jobs, with the items that it starts with: all of it, or nothing.',
+    description: 'Creates a whole tree of jobs, with their initial items: either all of it, or nothing.',
     args: {
-      input: t.arg({ type: JobInput, required: true, description: 'The root, with all that is below it.' }),
+      input: t.arg({ type: JobInput, required: true, description: 'The root, with all jobs below it.' }),
     },
     errors: { types: [InvalidInputError, NotFoundError, StorageLimitError] },
     resolve: async (_, { input }, context) => {
