@@ -19,9 +19,10 @@ import { newClaimId } from './claim-id.ts';
 import { Credentials, type Token } from './credentials.ts';
 import { type DefinedType, type TypedItem, toItemSpec } from './define-type.ts';
 import { endpoint } from './endpoint.ts';
-import { JobtreeError, payloadOf } from './errors.ts';
+import { answerOf, JobtreeError, payloadOf } from './errors.ts';
 import { Http } from './http.ts';
 import { type ItemSpec, type JobSpec, toItemChanges, toJobInput } from './job-spec.ts';
+import { toPage } from './page.ts';
 import { createPost } from './post.ts';
 import { Queues } from './queues.ts';
 import { type ExportOptions, exportResults, type ResultLines, type ResultsEndpoint } from './results.ts';
@@ -235,7 +236,9 @@ export class Client {
    * @throws JobtreeError NOT_FOUND, INVALID_INPUT
    */
   async pendingItemCount(filter: PendingItemFilter, options: CallOptions = {}): Promise<number> {
-    return (await this.#send(operations.PendingItemCount, { filter }, options, true)).pendingItemCount;
+    return answerOf(
+      (await this.#send(operations.PendingItemCount, { filter }, options, true)).pendingItemCount,
+    );
   }
 
   /**
@@ -334,7 +337,8 @@ export class Client {
     options: PageOptions & { readonly filter?: JobFilter; readonly order?: JobOrder } = {},
   ): Promise<Page<Job>> {
     const { first, after, filter, order } = options;
-    return toPage((await this.#send(operations.Jobs, { first, after, filter, order }, options, true)).jobs);
+    const data = await this.#send(operations.Jobs, { first, after, filter, order }, options, true);
+    return toPage(answerOf(data.jobs));
   }
 
   /**
@@ -415,14 +419,8 @@ export class Client {
     options: PageOptions & { readonly filter?: AuditFilter } = {},
   ): Promise<Page<AuditEntry>> {
     const { first, after, filter } = options;
-    const { auditEntries } = await this.#send(
-      operations.AuditEntries,
-      { first, after, filter },
-      options,
-      true,
-    );
-    const { endCursor = null, hasNextPage } = auditEntries.pageInfo;
-    return { nodes: auditEntries.edges.map(({ node }) => node), endCursor, hasNextPage };
+    const data = await this.#send(operations.AuditEntries, { first, after, filter }, options, true);
+    return toPage(answerOf(data.auditEntries));
   }
 
   /**
@@ -437,7 +435,7 @@ export class Client {
     } = {},
   ): Promise<SerializeKey[]> {
     const variables = { first: options.first, keys: options.keys && [...options.keys] };
-    return (await this.#send(operations.SerializeKeys, variables, options, true)).serializeKeys;
+    return answerOf((await this.#send(operations.SerializeKeys, variables, options, true)).serializeKeys);
   }
 
   /**
@@ -449,7 +447,9 @@ export class Client {
     options: CallOptions & { readonly types?: readonly string[]; readonly first?: number } = {},
   ): Promise<DeadLetterGroup[]> {
     const variables = { types: options.types && [...options.types], first: options.first };
-    return (await this.#send(operations.DeadLetterGroups, variables, options, true)).deadLetterGroups;
+    return answerOf(
+      (await this.#send(operations.DeadLetterGroups, variables, options, true)).deadLetterGroups,
+    );
   }
 
   /**
@@ -480,7 +480,9 @@ export class Client {
   ): Promise<DeadLetterDigestEntry[]> {
     const types = options.types && [...options.types];
     const variables = { since: since.toISOString(), types, first: options.first };
-    return (await this.#send(operations.DeadLetterDigest, variables, options, true)).deadLetterDigest;
+    return answerOf(
+      (await this.#send(operations.DeadLetterDigest, variables, options, true)).deadLetterDigest,
+    );
   }
 
   /**
@@ -489,7 +491,9 @@ export class Client {
    * @throws JobtreeError NOT_FOUND, INVALID_INPUT
    */
   async deadLetterCount(filter: DeadLetterFilter, options: CallOptions = {}): Promise<number> {
-    return (await this.#send(operations.DeadLetterCount, { filter }, options, true)).deadLetterCount;
+    return answerOf(
+      (await this.#send(operations.DeadLetterCount, { filter }, options, true)).deadLetterCount,
+    );
   }
 
   /**
@@ -588,12 +592,12 @@ export class Client {
    * held far longer than is usual for their type.
    */
   async heldItems({ signal, ...filter }: CallOptions & HeldItemsQueryVariables = {}): Promise<HeldItem[]> {
-    return (await this.#send(operations.HeldItems, filter, { signal }, true)).heldItems;
+    return answerOf((await this.#send(operations.HeldItems, filter, { signal }, true)).heldItems);
   }
 
   /** The workers that are connected or hold items, by name: the first 1,000 after `after`. */
   async workers({ signal, ...filter }: CallOptions & WorkersQueryVariables = {}): Promise<ConnectedWorker[]> {
-    return (await this.#send(operations.Workers, filter, { signal }, true)).workers;
+    return answerOf((await this.#send(operations.Workers, filter, { signal }, true)).workers);
   }
 
   /**
@@ -742,12 +746,4 @@ async function asManyAsFit<T>(first: number, read: (first: number) => Promise<Pa
 function found<T>(value: T | null | undefined, id: string): T {
   if (value == null) throw new JobtreeError('NOT_FOUND', `There is no ${id}.`, { field: 'id' });
   return value;
-}
-
-function toPage<T>(connection: {
-  edges: { node: T }[];
-  pageInfo: { endCursor?: string | null; hasNextPage: boolean };
-}): Page<T> {
-  const { endCursor = null, hasNextPage } = connection.pageInfo;
-  return { nodes: connection.edges.map((edge) => edge.node), endCursor, hasNextPage };
 }

@@ -3,7 +3,7 @@ import type { Queries } from '../db/database.ts';
 import { checkName } from './checks.ts';
 import type { Engine } from './engine.ts';
 import { maxNameLength } from './limits.ts';
-import type { Range } from './pages.ts';
+import { firstUuid, lastUuid, type Range } from './pages.ts';
 import { beginningOf, namesOf } from './tenants.ts';
 
 export type CallbackEvent = 'TREE' | 'JOB' | 'DEAD_LETTERS';
@@ -122,9 +122,6 @@ export interface DeliveryFilter {
   readonly rootId?: string | null | undefined;
   readonly status?: DeliveryStatus | null | undefined;
 }
-
-const firstUuid = '00000000-0000-0000-0000-000000000000';
-const lastUuid = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 const tenantOfDelivery = "substring(d.endpoint from '^[a-z0-9-]{1,40}//')";
 

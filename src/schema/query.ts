@@ -11,7 +11,7 @@ import { sees } from './scope.ts';
 
 builder.queryType({
   description:
-    'Operations that read. The reason for a refusal is in `errors`, with an ErrorCode as `extensions.code`.',
+    'Operations that read. A field that is refused or fails is null, and `errors` says why, with an ErrorCode as `extensions.code`; the other fields are not affected.',
   fields: (t) => ({
     job: t.prismaField({
       seenBy: 'PROGRESS',

@@ -1,15 +1,15 @@
 /**
- * The service's log: a line of JSON each on standard error, so that standard output stays free for a command's own output.
+ * The service's log: one line of JSON per entry on standard error, so that standard output stays free for a command's own output.
  *
- * An outage makes everything fail that tries again, over and over. So a warning with an error stands there once, and then
- * once a minute, with how often it came meanwhile. Other lines, and those of faults, always do.
+ * During an outage everything that retries fails over and over. So a warning with an error is logged once, and then once a minute with the
+ * number of repeats. Other lines, errors included, are always logged.
  */
 import pino, { type Logger } from 'pino';
 import { Repeats } from '../domain/repeats.ts';
 
 const warn = 40;
 
-/** Where what shows who somebody is may stand in a line. */
+/** Where credentials may appear in a log line. */
 const secrets = ['authorization', 'cookie', 'connectionParams', 'token'].flatMap((name) => [
   name,
   `*.${name}`,
@@ -25,7 +25,7 @@ export function createLogger(level: string): Logger {
       name: 'jobtree',
       level,
       base: { pid: process.pid },
-      // Nothing logs these on purpose; an error of a library may bring them along.
+      // Nothing logs these on purpose, but an error of a library may carry them.
       redact: secrets,
       hooks: {
         logMethod(args, method, level) {
@@ -43,7 +43,7 @@ interface Warning {
   readonly message: string;
 }
 
-/** Whether it is a warning with an error whose message stands in the log already. */
+/** Whether it is a warning with an error whose message is in the log already. */
 function isRepeat([fields, message]: readonly unknown[], repeats: Repeats<Warning>): boolean {
   if (typeof message !== 'string' || !isWarning(fields) || 'times' in fields) return false;
   return repeats.isRepeat(`${message} ${fields.part ?? ''}`, { fields, message });

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, inject, onTestFinished, test, vi } from 'v
 import { examine } from '../../src/cli/doctor/examine.ts';
 import type { Finding } from '../../src/cli/doctor/finding.ts';
 import { readConfig } from '../../src/config.ts';
-import { MIGRATIONS_DIRECTORY, migrate } from '../../src/db/migrate.ts';
+import { migrate, migrationsDirectory } from '../../src/db/migrate.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/embedded/start.ts';
 import { example } from '../support/documentation.ts';
 import { eventually } from '../support/eventually.ts';
@@ -25,7 +25,7 @@ beforeAll(async () => {
     dataDirectory: folder,
     settings: { max_prepared_transactions: '4', track_commit_timestamp: 'on', shared_buffers: '16MB' },
   });
-  await migrate({ connectionString: postgres.url });
+  await migrate({ url: postgres.url });
   admin = await connect(new URL(postgres.url.replace(/[^/]*$/, 'postgres')).href);
   await admin.query('alter database jobtree rename to healthy');
 });
@@ -256,19 +256,19 @@ test('a setting that risks what was acknowledged', async () => {
 test('a database that lacks a migration, one that has none, and one of a newer jobtree', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'jobtree-migrations-'));
   onTestFinished(() => rm(directory, { recursive: true }));
-  await cp(join(MIGRATIONS_DIRECTORY), directory, {
+  await cp(join(migrationsDirectory), directory, {
     recursive: true,
     filter: (path) => !/_functions/.test(path),
   });
   const { url, client } = await createPatient();
   await client.query('drop schema jobtree cascade');
   expect((await complaints(url)).migrations?.message).toMatch(/^2 migrations of this version are missing: /);
-  await migrate({ connectionString: url, directory });
+  await migrate({ url, directory });
   const { migrations, ...others } = await complaints(url);
   expect(migrations).toMatchObject({ status: 'sick', advice: expect.stringContaining('jobtree migrate') });
   expect(migrations?.message).toMatch(/^1 migration of this version is missing: \d+_functions\.$/);
   expect(others).toEqual({});
-  await migrate({ connectionString: url });
+  await migrate({ url });
   await client.query(
     `insert into jobtree._prisma_migrations (id, checksum, migration_name, finished_at) values ('1', '', '30000101000000_future_breaks_9999_0', now())`,
   );

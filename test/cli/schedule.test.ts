@@ -53,7 +53,7 @@ test('sync puts the schedules of a file, all or none, and deletes others on dema
   writeFileSync(file, JSON.stringify([spec('app/c'), spec('app/d', 0)]));
   const refused = await schedule('sync', file);
   expect(refused).toMatchObject({ code: 2, stdout: '' });
-  expect(refused.stderr).toMatch(/^jobtree: schedules\[1\]\.everyMs/);
+  expect(refused.stderr).toMatch(/^jobtree: schedules\[1\]\.times\.everyMs/);
   expect((await schedule('show', 'app/c')).code).toBe(4);
 });
 

@@ -170,7 +170,7 @@ describe.skipIf(withoutBrowser)('a hook', () => {
     const refused = await open(hook(bar), id);
     await expect
       .poll(async () => (await refused.shown()).at(-1))
-      .toContain('The watch token is none of this service');
+      .toContain('The watch token is not one of this service');
     const other = await begin('refused', 1);
     giveToken = () => shortLived(other, 60_000);
     const strange = await open(hook(bar), id);

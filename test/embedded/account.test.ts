@@ -1,5 +1,4 @@
-// Root cannot run Postgres, others can. Most of this can only be tried as root.
-
+/** Root cannot run Postgres, others can. Most of this can only be tried as root. */
 import { chownSync, cpSync, existsSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

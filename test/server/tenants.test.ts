@@ -100,7 +100,7 @@ async function fill(name: string): Promise<Tenant> {
     `mutation { putTypeSchema(input: { type: "mail", version: 1, payload: { type: "object" } }) { ... on PutTypeSchemaPayload { created } ${problem} } }`,
   );
   await run(
-    `mutation { putSchedule(input: { name: "nightly", everyMs: 86400000, template: { type: "report", sealed: true, callbacks: [{ endpoint: "hook" }], items: [{ serializeKey: "k", payload: {} }] } }) { ... on PutSchedulePayload { created schedule { id name template } } ${problem} } }`,
+    `mutation { putSchedule(input: { name: "nightly", times: { everyMs: 86400000 }, template: { type: "report", sealed: true, callbacks: [{ endpoint: "hook" }], items: [{ serializeKey: "k", payload: {} }] } }) { ... on PutSchedulePayload { created schedule { id name template } } ${problem} } }`,
   );
   await run(
     `mutation { runSchedule(input: { name: "nightly" }) { ... on RunSchedulePayload { job { id occurrence { schedule } } } ${problem} } }`,
@@ -171,7 +171,7 @@ const lists: Readonly<Record<string, string>> = {
   deadLetterDigest: '{ deadLetterDigest(since: "2020-01-01T00:00:00Z") { count group { id type } } }',
   deadLetterCount: '{ deadLetterCount(filter: { diedFrom: "2020-01-01T00:00:00Z" }) }',
   pendingItemCount: '{ pendingItemCount(filter: { states: [READY, BLOCKED, HELD, WAITING] }) }',
-  operations: '{ operations { id kind total } }',
+  operations: '{ operations { nodes { id kind total } } }',
   schedules:
     '{ schedules { nodes { id name template lastJob { id type } lastFailure { message } } edges { cursor } pageInfo { startCursor endCursor hasNextPage hasPreviousPage } } }',
   schedule: '{ schedule(name: "nightly") { id name template } }',
@@ -235,7 +235,7 @@ describe('of two tenants with the same names', () => {
     ['apiKey', `mutation { rotateApiKey(input: { id: $id }) { ${problem} } }`],
     [
       'upload',
-      `mutation { createJob(input: { type: "mail", file: { uploadId: $id, format: NDJSON } }) { ${problem} } }`,
+      `mutation { createJob(input: { type: "mail", file: { source: { uploadId: $id }, format: NDJSON } }) { ${problem} } }`,
     ],
   ];
   const withId = (query: string) =>
@@ -583,7 +583,9 @@ describe('nothing of one tenant blocks the other', () => {
       data(
         third,
         `mutation ($schedules: [ScheduleInput!]!) { syncSchedules(input: { deleteOthers: true, schedules: $schedules }) { ... on SyncSchedulesPayload { created changed deleted } ${problem} } }`,
-        { schedules: names.map((name) => ({ name, everyMs: 1_000_000, template: { type: 'x' } })) },
+        {
+          schedules: names.map((name) => ({ name, times: { everyMs: 1_000_000 }, template: { type: 'x' } })),
+        },
       );
     expect(await sync(['one', 'two'])).toEqual({ created: ['one', 'two'], changed: [], deleted: [] });
     expect(await sync(['one'])).toEqual({ created: [], changed: [], deleted: ['two'] });

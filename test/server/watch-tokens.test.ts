@@ -344,7 +344,7 @@ describe('the end of a token', () => {
     const token = await forge(db, { rootId: tree.id.slice(4), expiresMs: Date.now() + 2_500 });
     const { closed, ended } = await openSocket(app.url, token);
     const stream = await openStream(streamUrl(other.url, await ticketFor(token)));
-    expect(await closed).toMatchObject({ code: 4403, reason: 'The watch token is over.' });
+    expect(await closed).toMatchObject({ code: 4403, reason: 'The watch token has expired.' });
     expect(await ended).toBe('ended');
     expect(await stream.rest).toContain('UNAUTHENTICATED');
     expect(await ask(app.url, token, typename)).toMatchObject({ status: 401 });

@@ -131,7 +131,7 @@ async function withDatabase<T>(use: (database: Queries) => Promise<T>): Promise<
   // In a wrong folder it would make a database, and a key that no server knows.
   const used = await openDatabase(config, { create: false });
   try {
-    await migrate({ connectionString: config.directDatabaseUrl ?? used.url, onApply: () => {} });
+    await migrate({ url: config.directDatabaseUrl ?? used.url, onApply: () => {} });
     return await withQueries(config, used.url, use);
   } catch (error) {
     if (error instanceof InvalidInputError) throw new CommandError(exitCodes.usage, error.message);

@@ -12,7 +12,7 @@ export async function migrate(): Promise<number> {
   try {
     print(`Postgres  ${database.description}\n`);
     const { applied } = await applyMigrations({
-      connectionString: config.directDatabaseUrl ?? database.url,
+      url: config.directDatabaseUrl ?? database.url,
       onApply: (name) => print(`Applying ${name}\n`),
       onBlocked: (name) => print(`${name} waits for locks that others hold; it is tried again.\n`),
     });
