@@ -4,7 +4,7 @@
  * During an outage everything that retries fails over and over. So a warning with an error is logged once, and then once a minute with the
  * number of repeats. Other lines, errors included, are always logged.
  */
-import pino, { type Logger } from 'pino';
+import pino, { type DestinationStream, type Logger } from 'pino';
 import { Repeats } from '../domain/repeats.ts';
 
 const warn = 40;
@@ -16,7 +16,11 @@ const secrets = ['authorization', 'cookie', 'connectionParams', 'token'].flatMap
   `*.headers.${name}`,
 ]);
 
-export function createLogger(level: string): Logger {
+/** `destination`: what takes the lines in place of standard error. */
+export function createLogger(
+  level: string,
+  destination: DestinationStream = pino.destination({ dest: 2, sync: false }),
+): Logger {
   const repeats = new Repeats<Warning>(({ fields, message }, times) =>
     logger.warn({ ...fields, times }, message),
   );
@@ -33,7 +37,7 @@ export function createLogger(level: string): Logger {
         },
       },
     },
-    pino.destination({ dest: 2, sync: false }),
+    destination,
   );
   return logger;
 }
