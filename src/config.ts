@@ -1,7 +1,7 @@
 /**
- * The environment as one frozen, validated value. Read once, at the program's edge, and passed down from there: nothing
- * else reads the environment. Every problem is listed at once, and an unknown `JOBTREE_…` name is a problem, since it is
- * most likely a misspelt one.
+ * The environment as one frozen, validated value. It is read once, at the edge of the program, and passed down from there;
+ * nothing else reads the environment. All problems are listed at once. An unknown `JOBTREE_…` name is a problem too, since it is
+ * most likely misspelt.
  */
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
@@ -25,7 +25,7 @@ const seconds = (lowest: number, highest: number, standard: number | 'never') =>
       error: `must be a whole number from ${lowest} to ${highest}, or never`,
     })
     .default(standard);
-/** Of a caller or a tenant. */
+/** A limit for a caller or a tenant. */
 const limit = (most = 1_000_000_000) =>
   z
     .union([z.literal('none'), z.coerce.number().int().min(1).max(most)], {
@@ -40,12 +40,12 @@ const postgresUrl = z
   .regex(/^postgres(ql)?:\/\//, 'must start with postgres:// or postgresql://')
   .refine(
     canBeParsed,
-    'is no URL: its port must be a number, and signs such as @, / and # in a password escaped (%40)',
+    'is not a URL: its port must be a number, and characters such as @, / and # in a password escaped (%40)',
   )
   .transform(verifyTls)
   .optional();
 
-/** By `pg`, for which a user may stand before no host at all. */
+/** As `pg` parses it: a user may be followed by no host at all. */
 function canBeParsed(text: string): boolean {
   return URL.canParse(text) || URL.canParse(text.replace('@/', '@host/'));
 }
@@ -94,7 +94,7 @@ const settings = {
     .string()
     .regex(
       /^(none|(keys|jwt|proxy)(,(keys|jwt|proxy))*)$/,
-      'must be none, or some of keys, jwt and proxy, with commas between',
+      'must be none, or some of keys, jwt and proxy, separated by commas',
     )
     .optional()
     .describe(
@@ -131,7 +131,7 @@ const settings = {
     .string()
     .regex(
       /^((RS|PS|ES)(256|384|512)|EdDSA)(,((RS|PS|ES)(256|384|512)|EdDSA))*$/,
-      'must be some of RS256, PS256, ES256 (or 384, 512) and EdDSA, with commas between',
+      'must be some of RS256, PS256, ES256 (or 384, 512) and EdDSA, separated by commas',
     )
     .default('RS256,ES256')
     .describe('With `jwt`: the accepted signature algorithms.'),
@@ -185,7 +185,7 @@ const settings = {
   JOBTREE_PROXY_NETWORKS: z
     .string()
     .refine((text) => text.split(',').every((network) => ipaddr.isValidCIDR(network)), {
-      message: 'must be networks (10.0.0.0/8,fd00::/8), with commas between',
+      message: 'must be networks (10.0.0.0/8,fd00::/8), separated by commas',
     })
     .optional()
     .describe(
@@ -409,7 +409,7 @@ const settings = {
   JOBTREE_CALLBACK_NETWORKS: z
     .string()
     .refine((text) => text.split(',').every((network) => ipaddr.isValidCIDR(network)), {
-      message: 'must be networks (10.0.0.0/8,fd00::/8), with commas between',
+      message: 'must be networks (10.0.0.0/8,fd00::/8), separated by commas',
     })
     .optional()
     .describe(
@@ -419,7 +419,7 @@ const settings = {
     .string()
     .regex(
       /^[A-Za-z0-9+/]{43}=(,[A-Za-z0-9+/]{43}=){0,3}$/,
-      'must be 32 bytes in base64 (`openssl rand -base64 32`), or up to four of these with commas between',
+      'must be 32 bytes in base64 (`openssl rand -base64 32`), or up to four of these separated by commas',
     )
     .optional()
     .describe(
@@ -483,7 +483,7 @@ const settings = {
     .string()
     .regex(
       /^(\*|[a-z0-9._-]+(,[a-z0-9._-]+)*)$/i,
-      'must be names (jobs.example.com), with commas between, or *',
+      'must be names (jobs.example.com), separated by commas, or *',
     )
     .optional()
     .describe(
@@ -493,7 +493,7 @@ const settings = {
     .string()
     .regex(
       /^(\*|https?:\/\/[^\s,/]+(,https?:\/\/[^\s,/]+)*)?$/,
-      'must be origins (https://example.com), with commas between, or *',
+      'must be origins (https://example.com), separated by commas, or *',
     )
     .optional()
     .describe(
@@ -507,7 +507,7 @@ const settings = {
 
 const environment = z.object(settings);
 
-/** Names that are not for the server: those of the client and the command line, and what `jobtree work` tells its commands. */
+/** Names that are not for the server: those of the client and the command line, and those that `jobtree work` sets for its commands. */
 const foreign = new Set([
   'JOBTREE_URL',
   'JOBTREE_TOKEN',
@@ -540,7 +540,7 @@ export interface ProxyConfig {
   readonly networks: readonly string[];
 }
 
-/** What a caller, or a tenant, may have; null for no limit. */
+/** The limits of a caller or a tenant; null for no limit. */
 export interface LimitedRates {
   readonly requestsPerSecond: number | null;
   readonly costPerSecond: number | null;
@@ -554,15 +554,15 @@ export interface Config {
   readonly redis: (RedisConfig & { readonly prefix: string | undefined }) | undefined;
   readonly dataDirectory: string;
   readonly host: string;
-  /** How callers show who they are. Empty: nobody has to. */
+  /** How callers show who they are. If it is empty, nobody has to. */
   readonly auth: readonly AuthWay[];
-  /** Whether somebody wants it to be open, if it is. */
+  /** If `auth` is empty, whether that is intended: JOBTREE_AUTH is set, or the address is a loopback one. */
   readonly isOpenKnowingly: boolean;
   readonly jwt: JwtConfig | undefined;
   readonly proxy: ProxyConfig | undefined;
-  /** The files of its certificate; undefined for HTTP without TLS. */
-  /** The first one seals. */
+  /** The first key seals; all of them open. */
   readonly secretsKeys: readonly Buffer[];
+  /** The files of its certificate and key; undefined for HTTP without TLS. */
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
   readonly port: number;
   readonly poolSize: number;
@@ -574,7 +574,7 @@ export interface Config {
   readonly maxUploadBytes: number;
   readonly maxFileTextBytes: number;
   readonly uploadLifetimeMs: number;
-  /** Undefined: in Postgres. */
+  /** Undefined if uploads are in Postgres. */
   readonly uploadStore: ObjectStoreConfig | undefined;
   readonly maxQueryTokens: number;
   readonly maxQueryCost: number;
@@ -584,7 +584,7 @@ export interface Config {
   readonly maxMessagesPerSecond: number;
   readonly callerConnections: number;
   readonly callerSubscriptionCost: number;
-  /** Null for none. */
+  /** The limits of each caller. */
   readonly callerRates: LimitedRates;
   readonly tenantRates: LimitedRates;
   readonly tenantConnections: number | null;
@@ -598,7 +598,7 @@ export interface Config {
   readonly callbackTimeoutMs: number;
   readonly callbackNetworks: readonly string[];
   readonly retentionSeconds: number | null;
-  /** Null for ever. */
+  /** Null to keep entries for ever. */
   readonly auditRetentionSeconds: number | null;
   readonly idleSeconds: number;
   readonly idleExpirySeconds: number | null;
@@ -615,7 +615,7 @@ export interface Config {
   readonly graphiql: boolean;
 }
 
-/** The environment can't be used; the message lists every problem, a line each. */
+/** The environment can't be used; the message lists every problem on a line of its own. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
@@ -632,27 +632,25 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     problems.push(...parsed.error.issues.map((issue) => problemOf(issue, given)));
   }
   if (given.JOBTREE_DIRECT_DATABASE_URL !== undefined && given.DATABASE_URL === undefined) {
-    problems.push('JOBTREE_DIRECT_DATABASE_URL: belongs to a DATABASE_URL, which is not set');
+    problems.push('JOBTREE_DIRECT_DATABASE_URL is set, so DATABASE_URL must be set, too');
   }
   const ways = toWays(given.JOBTREE_AUTH);
   if (ways.includes('jwt'))
     for (const name of ['JOBTREE_JWT_ISSUER', 'JOBTREE_JWT_AUDIENCE', 'JOBTREE_JWT_JWKS_URL'])
-      if (given[name] === undefined) problems.push(`${name}: must be set with JOBTREE_AUTH=jwt`);
+      if (given[name] === undefined) problems.push(`${name} must be set with JOBTREE_AUTH=jwt`);
   if (
     ways.includes('proxy') &&
     given.JOBTREE_PROXY_SECRET === undefined &&
     given.JOBTREE_PROXY_NETWORKS === undefined
   )
     problems.push(
-      'JOBTREE_PROXY_SECRET: it or JOBTREE_PROXY_NETWORKS must be set with JOBTREE_AUTH=proxy, or anybody could say who they are',
+      'JOBTREE_PROXY_SECRET or JOBTREE_PROXY_NETWORKS must be set with JOBTREE_AUTH=proxy: without them, any caller could claim to be anyone',
     );
   if ((given.JOBTREE_TLS_CERT_FILE === undefined) !== (given.JOBTREE_TLS_KEY_FILE === undefined))
-    problems.push('JOBTREE_TLS_CERT_FILE: it and JOBTREE_TLS_KEY_FILE must be set together');
+    problems.push('JOBTREE_TLS_CERT_FILE and JOBTREE_TLS_KEY_FILE must be set together');
   const uploadStore = readObjectStore(given, (problem) => problems.push(problem));
   if (problems.length > 0 || !parsed.success) {
-    throw new ConfigError(
-      `The configuration can't be used:\n${problems.map((line) => `  ${line}`).join('\n')}`,
-    );
+    throw new ConfigError(`The settings can't be used:\n${problems.map((line) => `  ${line}`).join('\n')}`);
   }
 
   const value = parsed.data;
@@ -728,7 +726,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   });
 }
 
-/** These have passwords or keys in them, which are not for the log. */
+/** Settings whose values contain passwords or keys, which must not be logged. */
 const secrets = new Set([
   'DATABASE_URL',
   'JOBTREE_DIRECT_DATABASE_URL',
@@ -748,7 +746,7 @@ function problemOf(issue: z.core.$ZodIssue, given: Readonly<Record<string, strin
   return `${name} is ${JSON.stringify(given[name])}: ${rule.startsWith('must ') ? `it ${rule}` : rule}`;
 }
 
-/** Of numbers and choices. Others say theirs themselves. */
+/** The rule of a number or a choice; other settings have their own messages. */
 function ruleOf(name: string): string | undefined {
   let schema: unknown = settings[name as keyof typeof settings];
   while (schema instanceof z.ZodDefault || schema instanceof z.ZodOptional) schema = schema.unwrap();
@@ -793,14 +791,14 @@ function toProxy(value: Values): ProxyConfig {
 }
 
 /**
- * For servers, before they start.
+ * Checks the configuration of a server before it starts.
  *
- * @throws ConfigError if others could reach one that asks nobody who they are
+ * @throws ConfigError if others could reach a server that asks nobody who they are
  */
 export function refuseOpen({ host, auth, isOpenKnowingly }: Config): void {
   if (auth.length > 0 || isOpenKnowingly) return;
   throw new ConfigError(
-    `JOBTREE_HOST is "${host}", which others can reach, and JOBTREE_AUTH is not set. Set JOBTREE_AUTH=keys and create a first key with \`jobtree api-keys create NAME --role admin\`, or set JOBTREE_AUTH=none if whoever reaches the port may do everything.`,
+    `JOBTREE_HOST is "${host}", which others can reach, and JOBTREE_AUTH is not set. Set JOBTREE_AUTH=keys and create a first key with \`jobtree api-keys create NAME --role admin\`, or set JOBTREE_AUTH=none if anyone who can reach the port may do anything.`,
   );
 }
 

@@ -1,11 +1,14 @@
-/** What stands between this process and what it connects to: whether others on the network can read along, or pretend to be it. */
+/**
+ * Whether the connections of this process to other services are encrypted, so that nobody on the network can read along or
+ * pretend to be the service.
+ */
 import ipaddr from 'ipaddr.js';
 import type { RedisConfig } from './redis-url.ts';
 
-/** LOCAL: nothing leaves the machine. UNVERIFIED: it is encrypted, for whoever answers. */
+/** LOCAL: nothing leaves the machine. UNVERIFIED: encrypted, but for whoever answers. */
 export type Encryption = 'LOCAL' | 'VERIFIED' | 'UNVERIFIED' | 'NONE';
 
-/** A name may lead anywhere, so of names only `localhost` counts. */
+/** A name may lead anywhere, so the only name that counts is `localhost`. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || (ipaddr.isValid(host) && ipaddr.process(host).range() === 'loopback');
 }
@@ -13,17 +16,17 @@ export function isLoopback(host: string): boolean {
 const asksForLibpq = /[?&]uselibpqcompat=true(&|$)/;
 
 /**
- * A URL of Postgres, with the certificate checked wherever it asks for TLS: whom a `sslmode=require` of libpq would send its password to,
- * nobody knows. Unless it says otherwise itself.
+ * Makes a Postgres URL that asks for TLS check the certificate, too: with libpq's meaning of `sslmode=require`, the password
+ * could go to anybody. A URL with `uselibpqcompat=true` stays as it is.
  */
 export function verifyTls(url: string): string {
   if (asksForLibpq.test(url)) return url;
   return url.replace(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/, '$1verify-full');
 }
 
-/** Of a URL that `verifyTls` gave. */
+/** @param url as `verifyTls` returned it */
 export function encryptionOf(url: string): Encryption {
-  // One that URL does not take is for pg to refuse.
+  // Leaves a URL that can't be parsed for pg to refuse.
   if (!URL.canParse(url)) return 'VERIFIED';
   const { hostname, searchParams } = new URL(url);
   const host = decodeURIComponent(searchParams.get('host') ?? hostname).replace(/^\[(.*)\]$/, '$1');
@@ -45,7 +48,7 @@ export function redisEncryption({ tls, addresses }: RedisConfig): Encryption {
   return addresses.every(({ host }) => isLoopback(host)) ? 'LOCAL' : 'NONE';
 }
 
-/** For the log at the start, and the doctor; nothing if there is nothing to say. */
+/** Problems for the log at the start, and for the doctor; empty if there are none. */
 export function encryptionProblems(config: {
   readonly databaseUrl: string | undefined;
   readonly directDatabaseUrl: string | undefined;
@@ -64,11 +67,11 @@ export function encryptionProblems(config: {
   return found.flatMap(([name, encryption, remedy]) => {
     if (encryption === 'NONE')
       return [
-        `${name} leads to another host without TLS, so the network sees all of it, passwords too: say ${remedy}.`,
+        `${name} leads to another host without TLS, so anybody on the network can read everything, passwords too: set ${remedy}.`,
       ];
     if (encryption === 'UNVERIFIED')
       return [
-        `${name} has TLS without a check of the certificate, so anybody can pretend to be it: say ${remedy}.`,
+        `${name} uses TLS without checking the certificate, so anyone can impersonate that host: use ${remedy}.`,
       ];
     return [];
   });

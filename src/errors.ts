@@ -1,36 +1,35 @@
 /**
- * The closed set of refusals that a caller can expect. Anything else that goes wrong is ours, is logged, and is masked
- * at the edge. Each has a code, a message for people, and, where one is to blame, the field of the input.
+ * The closed set of refusals that a caller can expect, each with a code, a message for people and, if an input is to blame, its
+ * field. Any other error is a bug or a failure of the server: it is logged, and masked at the edge.
  */
 export const errorCodes = {
-  NOT_FOUND: 'What the id names does not exist (any more).',
+  NOT_FOUND: 'The object with this id does not exist, or no longer exists.',
   INVALID_INPUT: 'The input breaks a rule; `field` says where.',
-  JOB_SEALED: 'The job is sealed or cancelled, and takes no more items.',
+  JOB_SEALED: 'The job is sealed or cancelled, and accepts no more items.',
   JOB_FED_BY_PARENT: "The job is fed by its parent, whose completion seals it; it can't be sealed by hand.",
   ITEM_NOT_CLAIMABLE: 'The item is not waiting for a worker.',
-  ITEM_NOT_UPDATABLE: 'A worker has the item, or it is finished.',
+  ITEM_NOT_UPDATABLE: 'A worker holds the item, or it is finished.',
   STORAGE_LIMIT: 'The tenant would store more items or bytes than it may. Nothing was done.',
-  UNAUTHENTICATED:
-    'The server asks who you are: the request has no key or token, or one that is unknown, revoked or over.',
+  UNAUTHENTICATED: 'The request has no key or token, or one that is unknown, revoked or expired.',
   FORBIDDEN: 'Your roles and scopes do not allow it.',
-  BUSY: 'Another transaction holds what the operation needs. Nothing has changed: try again.',
+  BUSY: 'Another transaction has locked rows that the operation needs. Nothing has changed: try again.',
   UNAVAILABLE:
-    'The server can not do it now, mostly since Postgres does not answer. Nothing has changed: try again.',
+    "The server can't do it now, usually because Postgres does not answer. Nothing has changed: try again.",
   OUTCOME_UNKNOWN:
-    'The connection to Postgres was lost before its answer came, so it is not known whether the operation was carried out.',
+    'The connection to Postgres was lost before its answer arrived, so the operation may or may not have been carried out.',
 } as const;
 export type ErrorCode = keyof typeof errorCodes;
 
 export const notClaimableReasons = {
   HELD: 'A worker holds it.',
-  SCHEDULED: 'It is due later: its `runAt`, or the backoff after a failure, lies ahead.',
+  SCHEDULED: 'It is due later: its `runAt`, or the end of its backoff, is in the future.',
   WAITING: 'Its job waits for other jobs of its tree.',
-  BLOCKED: 'An item with its serialize key stands before it.',
-  SUCCEEDED: 'It has its result.',
+  BLOCKED: 'Another item with its serialize key is before it.',
+  SUCCEEDED: 'It has a result.',
   FAILED: 'It failed for good.',
   CANCELLED: 'It was cancelled.',
   PAUSED: 'The queue of its type is paused.',
-  LIMITED: 'The queue of its type is at its limit of concurrency or at its rate.',
+  LIMITED: 'The queue of its type is at its limit of concurrency or rate.',
 } as const;
 export type NotClaimableReason = keyof typeof notClaimableReasons;
 
@@ -54,7 +53,7 @@ export abstract class JobtreeError extends Error {
   }
 }
 
-/** Both quote what was sent, which may be large. */
+/** Messages and fields quote what was sent, which may be large. */
 function cut(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most)}…` : text;
 }
@@ -95,7 +94,7 @@ export class ItemNotUpdatableError extends JobtreeError {
   }
 }
 
-/** Also of the limits that a key has of its own. */
+/** For the limits of a tenant and of a single key. */
 export class StorageLimitError extends JobtreeError {
   readonly code = 'STORAGE_LIMIT' as const;
   readonly limit: 'ITEMS' | 'BYTES';
@@ -128,7 +127,7 @@ export class BusyError extends JobtreeError {
   readonly code = 'BUSY' as const;
 }
 
-/** The operation can't be done at the moment, and nothing of it was done. */
+/** The operation can't be done at the moment, and no part of it was done. */
 export class UnavailableError extends JobtreeError {
   readonly code = 'UNAVAILABLE' as const;
 
@@ -137,7 +136,7 @@ export class UnavailableError extends JobtreeError {
   }
 }
 
-/** Nobody waits for the answer any more, so what had not begun was not begun. */
+/** Nobody waits for the answer any more, so work that had not begun was not started. */
 export class ClientGoneError extends UnavailableError {
   constructor() {
     super('The client has gone.');

@@ -1,10 +1,10 @@
 /** The settings of the object store for uploads: a bucket of S3, or of anything that speaks its protocol. */
 
 export interface ObjectStoreConfig {
-  /** What names it in Postgres: an upload remembers it. */
+  /** The name of the store in Postgres, which each upload remembers. */
   readonly name: string;
   readonly bucket: string;
-  /** What all keys begin with: empty, or something that ends with a slash. */
+  /** The beginning of all keys: empty, or a text that ends with a slash. */
   readonly prefix: string;
   /** Undefined for AWS. */
   readonly endpoint: string | undefined;
@@ -19,10 +19,10 @@ const names = {
   pathStyle: 'JOBTREE_UPLOAD_STORE_PATH_STYLE',
 } as const;
 
-/** Stores other than AWS mostly take any. */
+/** Most stores other than AWS accept any region. */
 const anyRegion = 'us-east-1';
 
-/** Of a bucket and maybe a folder in it. Messages never quote: what stands in a wrong URL may be a secret. */
+/** The URL of a bucket, or of a folder in one. Error messages never quote a wrong URL, since it may contain a secret. */
 export function isStoreUrl(text: string): boolean {
   return /^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](\/[A-Za-z0-9!_.*'()-]+)*\/?$/.test(text);
 }
@@ -33,7 +33,7 @@ export function isEndpoint(text: string): boolean {
   return url.username === '' && url.password === '' && url.search === '' && url.hash === '';
 }
 
-/** Undefined if there is none. Calls `refuse` for what does not go together. */
+/** Undefined if there is no store. Calls `refuse` for settings that contradict each other. */
 export function readObjectStore(
   env: Readonly<Record<string, string | undefined>>,
   refuse: (problem: string) => void,

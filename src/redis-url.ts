@@ -1,21 +1,21 @@
 /**
- * REDIS_URL, in the forms that there are:
+ * REDIS_URL, in one of these forms:
  *
  *   redis://[user:password@]host[:6379]                                  one server
  *   redis+cluster://[user:password@]host[:6379],host,…                   any nodes of a Redis Cluster
  *   redis+sentinel://[user:password@]host[:26379],host,…/master-name     the master that these sentinels name
  *
- * and with `rediss` for TLS. A number of a database may follow the host, and means nothing for messages. Sentinels with a
- * password of their own: `?sentinelUsername=…&sentinelPassword=…`.
+ * or with `rediss` for TLS. A database number may follow the host, and has no effect on messages. Sentinels with their own
+ * password: `?sentinelUsername=…&sentinelPassword=…`.
  */
 export interface RedisConfig {
   readonly kind: 'single' | 'cluster' | 'sentinel';
-  /** Of the sentinels where there are some, else of the servers. */
+  /** The addresses of the sentinels, if there are any, else of the servers. */
   readonly addresses: readonly { readonly host: string; readonly port: number }[];
   readonly tls: boolean;
   readonly username: string | undefined;
   readonly password: string | undefined;
-  /** What the sentinels call the master. */
+  /** The name by which the sentinels know the master. */
   readonly masterName: string | undefined;
   readonly sentinelUsername: string | undefined;
   readonly sentinelPassword: string | undefined;
@@ -24,7 +24,7 @@ export interface RedisConfig {
 const form = /^(rediss?)(?:\+(cluster|sentinel))?:\/\/(?:([^@/?]*)@)?([^@/?]+)(?:\/([^?]*))?(?:\?(.*))?$/;
 const sentinelParameters = new Set(['sentinelUsername', 'sentinelPassword']);
 
-/** Throws an Error that says what is wrong, and repeats no part that may be secret. */
+/** @throws Error that says what is wrong without quoting any part that may be secret */
 export function parseRedisUrl(url: string): RedisConfig {
   const match = form.exec(url);
   if (match === null) {
@@ -35,7 +35,7 @@ export function parseRedisUrl(url: string): RedisConfig {
   const [, scheme, kind = 'single', login, hosts = '', path = '', query = ''] = match;
   const addresses = hosts.split(',').map((text) => parseAddress(text, kind === 'sentinel' ? 26379 : 6379));
   if (kind === 'single' && addresses.length > 1) {
-    throw new Error('has several hosts: say redis+cluster:// or redis+sentinel://');
+    throw new Error('has several hosts: use redis+cluster:// or redis+sentinel://');
   }
   if (kind === 'sentinel' && path === '') {
     throw new Error('must end with the name of the master, as in redis+sentinel://host:26379/mymaster');
@@ -45,10 +45,10 @@ export function parseRedisUrl(url: string): RedisConfig {
   const parameters = new URLSearchParams(query);
   for (const name of parameters.keys()) {
     if (kind !== 'sentinel' || !sentinelParameters.has(name)) {
-      throw new Error(`has a parameter that there is not: ${name}`);
+      throw new Error(`has an unknown parameter: ${name}`);
     }
   }
-  // Everything after the first colon, as a password may hold more of them.
+  // The password is everything after the first colon, since it may contain more of them.
   const [, username = '', password] = /^([^:]*)(?::(.*))?$/.exec(login ?? '') ?? [];
   return Object.freeze({
     kind: kind as RedisConfig['kind'],
@@ -66,7 +66,7 @@ function parseAddress(text: string, standardPort: number): { host: string; port:
   const match = /^(?:\[([0-9a-f:.]+)\]|([^:[\]\s]+))(?::(\d{1,5}))?$/i.exec(text);
   const port = Number(match?.[3] ?? standardPort);
   if (match === null || port < 1 || port > 65_535) {
-    throw new Error('has an invalid host: write host, host:port or [address]:port, with commas between');
+    throw new Error('has an invalid host: write host, host:port or [address]:port, separated by commas');
   }
   return { host: match[1] ?? match[2] ?? '', port };
 }

@@ -41,7 +41,7 @@ describe('REDIS_URL', () => {
     ['redis://', 'must be redis://'],
     ['redis://a,b', 'several hosts'],
     ['redis://h/name', 'after the host'],
-    ['redis://h?db=1', 'parameter that there is not: db'],
+    ['redis://h?db=1', 'unknown parameter: db'],
     ['redis://h:99999', 'an invalid host'],
     ['redis+cluster://a,,b', 'an invalid host'],
     ['redis+sentinel://a', 'name of the master'],

@@ -1,4 +1,4 @@
-/** What Node and the system take to write small messages to many connections: no server tells its watchers for less. */
+/** What Node and the system need to write small messages to many connections: a lower bound for any server that notifies its watchers. */
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -6,12 +6,12 @@ import { startService } from './child.ts';
 import type { ReaderMethods } from './children/reader.ts';
 import type { ReaderTask } from './task.ts';
 
-/** Of an event of the measure, with its frame. */
+/** The size of an event of the measure, with its frame. */
 const bytes = 340;
 const rounds = 100;
 const everyMs = 20;
 
-/** CPU time of one write, in microseconds, after each connection had as many before. */
+/** CPU time of one write in microseconds, measured after a warm-up of as many writes to each connection. */
 export async function bareWriteCpu(connections: number): Promise<number> {
   const sockets: Socket[] = [];
   const server = createServer({ noDelay: true }, (socket) => sockets.push(socket)).listen(0, '127.0.0.1');

@@ -1,4 +1,4 @@
-/** What the measures share: one Postgres, where graphile-worker has its database, and jobtree a new one when it asks. */
+/** What the measures share: one Postgres with a database for graphile-worker, and a new database for jobtree whenever a measure asks for one. */
 import { startChild } from './child.ts';
 import { type Run, type Table, toRun, type Used } from './figures.ts';
 import type { Options } from './options.ts';
@@ -11,7 +11,7 @@ export interface Bench {
   readonly options: Options;
   readonly postgres: Postgres;
   readonly graphile: Database;
-  /** For servers, if they are to have one. */
+  /** For servers that are to use Redis. */
   readonly redisUrl: string | undefined;
 }
 
@@ -21,7 +21,7 @@ export interface Jobtree {
   readonly server: Server;
 }
 
-/** A new server on a new database, for the time of a measurement. Two at a time need different names. */
+/** Runs a new server on a new database for the time of a measurement. Two at a time need different names. */
 export async function withJobtree<T>(
   { options, postgres, redisUrl }: Omit<Bench, 'graphile'>,
   use: (jobtree: Jobtree) => Promise<T>,
@@ -42,14 +42,14 @@ export async function withJobtree<T>(
   }
 }
 
-/** A measure's outcome, for people and for programs. */
+/** The outcome of a measure, for people and for programs. */
 export interface Report {
   readonly tables: readonly Table[];
   readonly verdicts: readonly Verdict[];
   readonly figures: unknown;
 }
 
-/** Runs a child to its end, and adds what Postgres and the server, if it has one, used meanwhile. */
+/** Runs a child to its end, and adds what Postgres and the server, if there is one, used meanwhile. */
 export async function runChild(
   { postgres }: Pick<Bench, 'postgres'>,
   name: string,
@@ -62,7 +62,7 @@ export async function runChild(
   return toRun(outcome, await used());
 }
 
-/** Tells what Postgres and a server have used since. */
+/** Starts to measure what Postgres and a server use; the function that it returns tells the usage since then. */
 export async function startMeter(postgres: Postgres, server?: Server): Promise<() => Promise<Used>> {
   const read = async (): Promise<Used> => ({
     serverMs: server && cpuMs(server.pid),
@@ -84,19 +84,19 @@ function difference(after: number | undefined, before: number | undefined): numb
   return after === undefined || before === undefined ? undefined : after - before;
 }
 
-/** Small batches get fewer items, so that they take no longer than large ones. */
+/** Gives small batches fewer items, so that they take no longer than large ones. */
 export function itemsFor(items: number, batch: number): number {
   const share = batch === 1 ? 0.03 : batch < 100 ? 0.2 : 1;
   return Math.max(1, Math.floor((items * share) / batch)) * batch;
 }
 
 /**
- * For so long each contender runs before it counts: a server that has just started takes twice as long for a call, until V8 has
- * compiled what is hot, and nobody runs one for seconds.
+ * How long each contender runs before its results count. A server that has just started takes twice as long for a call until V8
+ * has compiled what is hot, and no server in production runs for only seconds.
  */
 const warmUpMs = 10_000;
 
-/** Several runs of each contender, in turns and each time another one first: the machine may have other things to do. */
+/** Runs the contenders several times, in alternating order, since the machine may have other things to do. */
 export async function alternate<Name extends string>(
   { rounds }: Pick<Options, 'rounds'>,
   items: number,

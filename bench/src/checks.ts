@@ -1,8 +1,8 @@
-/** What jobtree's tables say after a run. */
+/** Checks jobtree's tables after a run. */
 import type pg from 'pg';
 import { keyOf, withClient } from './jobtree.ts';
 
-/** Says what is wrong if not exactly these items were added; each is there once. */
+/** Throws unless exactly these items were added, each once. */
 export async function checkAdded(pool: pg.Pool, jobId: string, items: number): Promise<void> {
   const { rows } = await pool.query(
     `select (select count(*) from jobtree.job_item where job_id = $1)::int as items,
@@ -12,10 +12,7 @@ export async function checkAdded(pool: pg.Pool, jobId: string, items: number): P
   expect({ items, waiting: items }, rows[0]);
 }
 
-/**
- * Says what is wrong if not exactly these items have a result, if attempts were made beyond those that were to fail, or if
- * the progress of the job says anything else.
- */
+/** Throws unless exactly these items have a result, no attempts were made beyond those meant to fail, and the progress of the job agrees. */
 export async function checkWorked(
   url: string,
   pool: pg.Pool,
@@ -38,12 +35,12 @@ export async function checkWorked(
 }
 
 export interface Commit {
-  /** How many items of the job were done with it. */
+  /** How many items of the job were done as of this commit. */
   readonly done: number;
   readonly at: number;
 }
 
-/** When reports committed, of each job in order, and how many of its items were done then. In milliseconds since 1970. */
+/** When the reports of each job committed, in order, and how many of its items were done then. Times are milliseconds since 1970. */
 export async function readCommits(pool: pg.Pool, jobIds: readonly string[]): Promise<Commit[][]> {
   const keys = jobIds.map(keyOf);
   const { rows } = await pool.query(

@@ -1,6 +1,6 @@
 /**
- * Producers, workers and subscribers are processes of their own. The parent side starts one with its task and gets what it
- * sends; the child's side takes the task and ends with the parent. One that serves is asked, and answers.
+ * Producers, workers and subscribers are processes of their own. The parent starts a child with its task and receives what it
+ * sends; the child reads its task and ends with the parent. A service is a child that answers calls.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,13 +9,13 @@ import { atEnd } from './closers.ts';
 import { cleanEnvironment } from './server.ts';
 
 export interface Child {
-  /** What it measured; rejects if it ends without. */
+  /** What it measured; rejects if the child ends without a result. */
   readonly outcome: Promise<Outcome>;
-  /** Ends one that would go on for ever; that is its outcome, then. */
+  /** Ends a child that would otherwise run for ever, and that then has an outcome. */
   stop(): Promise<void>;
 }
 
-/** A run of a child: how many items in how much time, and the CPU time that it took itself. */
+/** A run of a child: how many items it processed in which time, and its own CPU time. */
 export interface Outcome {
   readonly items: number;
   readonly ms: number;
@@ -39,7 +39,7 @@ export function startChild(
     if (found === undefined) throw new Error(`${name} ended without a result: ${code ?? signal}`);
     return found;
   });
-  // Who is cleaning up waits for no results.
+  // During a cleanup nobody waits for the outcome.
   outcome.catch(() => {});
   const stop = async () => {
     child.send('stop');
@@ -50,14 +50,14 @@ export function startChild(
 
 type Methods = Readonly<Record<string, (...args: never[]) => unknown>>;
 
-/** What a child answers, from here. */
+/** The methods of a service, as the parent calls them. */
 export type Remote<Served extends Methods> = {
   readonly [Name in keyof Served]: (
     ...args: Parameters<Served[Name]>
   ) => Promise<Awaited<ReturnType<Served[Name]>>>;
 };
 
-/** A child that is asked, one question after the other, until it is stopped. */
+/** Starts a child that answers calls, one at a time, until it is stopped. */
 export async function startService<Served extends Methods>(
   name: string,
   task: object,
@@ -112,7 +112,7 @@ function forkChild(name: string, task: object, nodeArgs: readonly string[] = [])
   return { child, exited };
 }
 
-/** In a child that serves: answers with these. */
+/** In a child that is a service: answers calls with these methods. */
 export function serve(methods: Methods): void {
   const send = (answer: Answer) => process.send?.(answer);
   process.on('message', ({ method, args }: Question) => {
@@ -126,7 +126,7 @@ export function serve(methods: Methods): void {
   send({ value: undefined });
 }
 
-/** In a child: its task. */
+/** In a child: reads its task, and ends the child with its parent. */
 export function readTask<Task>(): Task {
   process.on('disconnect', () => process.exit());
   // Ctrl-C reaches all processes of a terminal; the parent decides what to do about it.
@@ -134,7 +134,7 @@ export function readTask<Task>(): Task {
   return JSON.parse(process.argv[2] as string) as Task;
 }
 
-/** In a child that would go on for ever: says how far it is, and ends when it is told to. */
+/** In a child that would otherwise run for ever: reports how far it is, and ends when it is told to. */
 export function workUntilStopped(done: () => number, stop: () => Promise<void>): void {
   const tell = setInterval(() => process.send?.({ done: done() } satisfies Message), 100);
   process.once('message', () => {
@@ -143,7 +143,7 @@ export function workUntilStopped(done: () => number, stop: () => Promise<void>):
   });
 }
 
-/** In a child: the result, and the end. */
+/** In a child: sends the outcome and ends. */
 export function finish(outcome: Outcome): void {
   process.send?.({ outcome } satisfies Message, () => process.exit());
 }

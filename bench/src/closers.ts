@@ -1,4 +1,4 @@
-/** What has to be undone, last thing first, however the program ends: at its end, after an error, or by a signal. */
+/** Cleans up in reverse order, however the program ends: normally, after an error, or by a signal. */
 type Closer = () => Promise<void> | void;
 
 const closers: Closer[] = [];
@@ -21,7 +21,7 @@ export function closeAll(): Promise<void> {
   return closing;
 }
 
-/** A signal cleans up and ends. What is being measured then fails, which is no news. */
+/** A signal cleans up and ends the program. The running measurement then fails, which is not reported. */
 export function closeOnSignals(): void {
   for (const [signal, exitCode] of [
     ['SIGINT', 130],
@@ -35,5 +35,5 @@ export function closeOnSignals(): void {
   }
 }
 
-/** Set by a signal. */
+/** The exit code for the signal that came; undefined without one. */
 export const interruption: { exitCode: number | undefined } = { exitCode: undefined };

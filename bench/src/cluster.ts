@@ -1,4 +1,4 @@
-/** Three jobtree servers with one Redis. Redis or Valkey must be on the PATH. */
+/** Several jobtree servers with one Redis. Redis or Valkey must be on the PATH. */
 import type { Bench } from './bench.ts';
 import type { Database } from './postgres.ts';
 import { startRedis } from './redis.ts';
@@ -9,7 +9,7 @@ export interface Cluster {
   readonly servers: readonly Server[];
 }
 
-/** New servers on a new database, for the time of a measurement. */
+/** Runs new servers on a new database for the time of a measurement. */
 export async function withCluster<T>(
   { postgres }: Bench,
   count: number,

@@ -1,4 +1,4 @@
-/** Steady work for some time: as many items are added as are done, and a bystander uses another table of the database. */
+/** Steady work for some time: items are added as fast as they are done, while a bystander uses another table of the database. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { startChild, startService } from './child.ts';
 import type { BystanderMethods } from './children/bystander.ts';
@@ -31,7 +31,7 @@ interface Sample {
   readonly done: number;
 }
 
-/** With `held`, another session holds a snapshot from before the first item is done until the time is up. */
+/** With `held`, another session holds a snapshot from before the first item is done until the end. */
 export async function runSteadily(
   { child, database, task, fill }: Contender,
   { seconds, windowSeconds, held }: { seconds: number; windowSeconds: number; held: boolean },
@@ -79,14 +79,14 @@ export async function runSteadily(
   return { windows, lastThird: rate(samples, (seconds * 2) / 3, seconds), bystander: latency };
 }
 
-/** Items per second, from one second to another. */
+/** Items per second between two times, in seconds. */
 function rate(samples: readonly Sample[], from: number, to: number): number {
   const doneBy = (second: number) => samples.findLast(({ at }) => at <= second) ?? { at: 0, done: 0 };
   const [before, after] = [doneBy(from), doneBy(to)];
   return (after.done - before.done) / (after.at - before.at);
 }
 
-/** A transaction that has read something, and then does nothing. */
+/** A transaction that has read something, and then idles. */
 async function holdSnapshot({ pool }: Database): Promise<{ release(): Promise<void> }> {
   const session = await pool.connect();
   await session.query('begin isolation level repeatable read');

@@ -1,12 +1,12 @@
-/** Medians, and tables of them. */
+/** Medians and tables. */
 import type { Outcome } from './child.ts';
 
-/** One run, with what each item cost, where the system tells. */
+/** One run, with the cost of each item where the system tells it. */
 export interface Run {
   readonly perSecond: number;
   /** CPU time of each process that took part, in microseconds. */
   readonly cpuPerItem: { readonly client: number; readonly server?: number; readonly postgres?: number };
-  /** Bytes of write-ahead log, of all of Postgres. */
+  /** Bytes of write-ahead log, for all of Postgres. */
   readonly walPerItem: number;
 }
 
@@ -56,14 +56,14 @@ export function medianRun(runs: readonly Run[]): Run {
 export const whole = (value: number) => Math.round(value).toLocaleString('en');
 export const ratio = (value: number) => value.toFixed(2);
 
-/** `22 + 15 + 30`: client, server and Postgres. */
+/** CPU times as `22 + 15 + 30`: client, server and Postgres. */
 export function cpu({ cpuPerItem: { client, server, postgres } }: Run): string {
   return [client, server, postgres]
     .map((value) => (value === undefined ? '–' : value.toFixed(0)))
     .join(' + ');
 }
 
-/** What a measure prints: a title, what its columns mean where that is not plain, and rows. */
+/** What a measure prints: a title, rows, and a note on columns that need an explanation. */
 export interface Table {
   readonly title: string;
   readonly columns: readonly string[];

@@ -1,4 +1,4 @@
-/** Subscribers, in as many processes as it takes for the server to be what limits them. */
+/** Subscribers in several processes, so that the server is the bottleneck. */
 import { readFileSync } from 'node:fs';
 import type { Commit } from './checks.ts';
 import { type Remote, startService } from './child.ts';
@@ -7,7 +7,7 @@ import { Histogram } from './histogram.ts';
 import type { SubscribersTask, Watching } from './task.ts';
 
 const perProcess = 2_500;
-/** Files that a process needs besides its connections. */
+/** Open files that a process needs besides its connections. */
 const otherFiles = 200;
 
 export interface Received {
@@ -39,7 +39,7 @@ export class Fleet {
     return this.#members.length;
   }
 
-  /** Opens connections until there are so many. */
+  /** Opens connections until there are `size` of them. */
   async grow(size: number): Promise<void> {
     checkOpenFiles(size);
     while (this.size < size) {
@@ -55,7 +55,7 @@ export class Fleet {
     }
   }
 
-  /** Each subscriber watches one of these jobs, instead of what it watched before; without jobs, none. */
+  /** Makes each subscriber watch one of these jobs instead of what it watched before; without jobs, none watches anything. */
   async watch(watching: Watching): Promise<void> {
     await this.#all((ask) => ask.watch(watching));
   }
@@ -68,7 +68,7 @@ export class Fleet {
     await this.#all((ask) => ask.pause());
   }
 
-  /** So far. */
+  /** What all subscribers have received so far. */
   async received(): Promise<Received> {
     const parts = await this.#all((ask) => ask.received());
     const sum = (read: (part: Received) => number) => parts.reduce((sum, part) => sum + read(part), 0);
@@ -98,12 +98,12 @@ export class Fleet {
   }
 }
 
-/** The server has the same limit as this process. Node has raised it as far as it may. */
+/** The server has the same limit as this process, which Node has raised as far as it can. */
 function checkOpenFiles(sockets: number): void {
   const limit = openFilesLimit();
   if (limit < sockets + otherFiles) {
     throw new Error(
-      `${sockets} subscribers take ${sockets + otherFiles} open files, and a process may have ${limit}: see ulimit -Hn, or use fewer --subscribers.`,
+      `${sockets} subscribers need ${sockets + otherFiles} open files, but a process may have only ${limit}: raise the limit (ulimit -Hn), or use fewer --subscribers.`,
     );
   }
 }

@@ -1,6 +1,7 @@
 /**
- * `npm run bench:floor`: ends with 1 if jobtree adds, or works on, fewer items a second than any machine can. No benchmark: a quiet machine
- * of two cores does twenty times as many, so only what is badly wrong is found, and on every change. Needs no packages but the repository's.
+ * `npm run bench:floor`: exits with 1 if jobtree adds or completes fewer items a second than any machine should manage. This is
+ * no benchmark: a quiet machine with two cores manages twenty times as many. It runs on every change, finds only what is badly
+ * wrong, and needs no packages but the repository's.
  */
 import { runChild, withJobtree } from './bench.ts';
 import { checkAdded } from './checks.ts';
@@ -16,7 +17,7 @@ import { runWork } from './worked.ts';
 const floor = 2_000;
 const items = 20_000;
 const batch = 100;
-/** Of which the best counts: the machine may have other things to do. */
+/** The best round counts, since the machine may have other things to do. */
 const rounds = 3;
 
 closeOnSignals();

@@ -1,12 +1,12 @@
-/** graphile-worker's settings and tables. */
+/** The settings and tables of graphile-worker. */
 import { Logger, type RunnerOptions } from 'graphile-worker';
 import type pg from 'pg';
 
 export const silent = new Logger(() => () => {});
 
 /**
- * As its page on performance advises for throughput: a local queue, outcomes in batches, and the shortest delay, which is
- * what its own performance test has. For single jobs all of that is off, as is its default.
+ * Follows its page on performance for throughput: a local queue, outcomes in batches, and the shortest delay, which its own
+ * performance test uses. For single jobs all of that is off, as it is by default.
  */
 export function runnerPreset(batch: number, concurrency = batch): NonNullable<RunnerOptions['preset']> {
   return {
@@ -24,7 +24,7 @@ export async function countJobs(pool: pg.Pool): Promise<number> {
   return rows[0].count;
 }
 
-/** Nothing waits and nothing is left over, dead rows included. */
+/** Removes all jobs, dead rows included. */
 export async function clearJobs(pool: pg.Pool): Promise<void> {
   await pool.query('truncate graphile_worker._private_jobs');
 }
@@ -34,7 +34,7 @@ const addJobs = `
     array(select json_populate_recordset(null::graphile_worker.job_spec, $1::json))
   )`;
 
-/** Jobs for a worker to find, straight in the database. */
+/** Adds jobs for a worker to find, directly in the database. */
 export async function fillJobs(
   pool: pg.Pool,
   identifier: string,

@@ -1,7 +1,7 @@
-/** By tenths of milliseconds. */
+/** How often each duration was seen, by tenths of milliseconds. */
 export type Counts = Readonly<Record<number, number>>;
 
-/** How often each duration was seen, to the tenth of a millisecond: small, and can be added to others. */
+/** How often each duration was seen, to a tenth of a millisecond: small, and easy to add to another one. */
 export class Histogram {
   readonly #counts: number[] = [];
 
@@ -20,7 +20,7 @@ export class Histogram {
     return this.#counts.reduce((sum, count) => sum + count, 0);
   }
 
-  /** In milliseconds: a share of all is no longer than this. */
+  /** The duration in milliseconds that a share of all does not exceed. */
   quantile(share: number): number {
     let left = this.size * share;
     for (const [bucket, count = 0] of this.#counts.entries()) {

@@ -1,4 +1,4 @@
-/** Finished jobs, written straight into jobtree's tables as the work would have left them. */
+/** Finished jobs, written directly into jobtree's tables as the work would have left them. */
 import type pg from 'pg';
 import { inFlight } from './in-flight.ts';
 
@@ -6,8 +6,8 @@ export const itemsPerJob = 100;
 const jobsPerCall = 1_000;
 
 /**
- * $1 the number of the first job, $2 of the last. An id is a UUID of version 7 with the number of its job at the end, of a
- * lease with another byte behind it, which tells its items apart. The positions of a job are a block of its own.
+ * $1 is the number of the first job, $2 that of the last. An id is a UUID of version 7 that ends with the number of its job; that
+ * of a lease has one more byte, which numbers its items. Each job has a block of positions of its own.
  */
 const fill = `
   with numbered as materialized (
@@ -50,7 +50,7 @@ const fill = `
   from one o
   cross join generate_series(0, ${itemsPerJob - 1}) i`;
 
-/** As if so many jobs had been done. */
+/** Fills the tables as if this many jobs had been done. */
 export async function fillHistory(pool: pg.Pool, jobs: number): Promise<void> {
   await inFlight(Math.ceil(jobs / jobsPerCall), 2, (i) =>
     pool.query(fill, [i * jobsPerCall + 1, Math.min(jobs, (i + 1) * jobsPerCall)]),

@@ -1,4 +1,4 @@
-/** Calls one after the other, `width` of them at a time. */
+/** Makes `calls` calls in order, `width` of them at a time. */
 export async function inFlight(
   calls: number,
   width: number,

@@ -1,4 +1,4 @@
-/** jobtree's jobs, and its functions in SQL for items that a worker is to find. */
+/** jobtree's jobs, and its SQL functions to add items for a worker. */
 import type pg from 'pg';
 import { type Client, createClient, type JobPolicies } from '../../dist/client/index.js';
 import { inFlight } from './in-flight.ts';
@@ -29,7 +29,7 @@ export async function withClient<T>(
   }
 }
 
-/** A job of a type of its own, open. */
+/** Creates an open job of a new type. */
 export async function createJob(
   url: string,
   policies: JobPolicies = {},
@@ -40,7 +40,7 @@ export async function createJob(
   return { id, type };
 }
 
-/** Open jobs of one type, of a type of their own. */
+/** Creates open jobs that share a new type. */
 export async function createJobs(url: string, count: number): Promise<Jobs> {
   const type = newType();
   const ids: string[] = [];
@@ -52,11 +52,11 @@ export async function createJobs(url: string, count: number): Promise<Jobs> {
   return { ids, type };
 }
 
-/** Items for a worker to find, straight in the database, at least so many: one of each job, and again. */
+/** Adds at least this many items for a worker, directly in the database: one to each job in turn. */
 export async function fillJobs(pool: pg.Pool, jobIds: readonly string[], items: number): Promise<void> {
   if (jobIds.length === 1) return fillJob(pool, jobIds[0] as string, items);
   const keys = jobIds.map(keyOf);
-  // No more locks in a transaction than fit.
+  // A transaction with more jobs would take more locks than fit.
   const most = 250;
   for (let time = 0; time < items / jobIds.length; time++) {
     await inFlight(Math.ceil(keys.length / most), 4, (i) =>
@@ -69,13 +69,13 @@ export async function fillJobs(pool: pg.Pool, jobIds: readonly string[], items: 
   }
 }
 
-/** What an item may say of itself. */
+/** Settings of a single item. */
 export interface ItemSettings {
   readonly priority?: number;
   readonly serializeKey?: string;
 }
 
-/** Items for a worker to find, straight in the database, numbered from 0; with keys, so many that take turns. */
+/** Adds items for a worker, numbered from 0, directly in the database; with `keys`, they take turns among this many serialize keys. */
 export async function fillJob(pool: pg.Pool, jobId: string, items: number, keys?: number): Promise<void> {
   const settingsOf =
     keys === undefined
@@ -84,7 +84,7 @@ export async function fillJob(pool: pg.Pool, jobId: string, items: number, keys?
   await inBatches(items, (some) => fillItems(pool, jobId, some, settingsOf));
 }
 
-/** Some items for a worker to find, straight in the database; they have settings of their own if a function says which. */
+/** Adds items for a worker, directly in the database, with the settings that `settingsOf` returns for each. */
 export async function fillItems<T>(
   pool: pg.Pool,
   jobId: string,

@@ -1,4 +1,4 @@
-/** API keys, made as an operator makes them. */
+/** API keys, created as an operator creates them. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { cleanEnvironment, program } from './server.ts';
@@ -12,6 +12,6 @@ export async function createKey(
   const words = [program, 'api-keys', 'create', 'bench', ...scope];
   const { stdout } = await promisify(execFile)(process.execPath, words, { env });
   const [key] = /jobtree_\w+/.exec(stdout) ?? [];
-  if (key === undefined) throw new Error(`The key is not to be seen: ${stdout}`);
+  if (key === undefined) throw new Error(`The output has no key: ${stdout}`);
   return key;
 }

@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: starts all it needs, measures jobtree beside graphile-worker, prints tables, and leaves nothing behind.
- * It ends with 1 if a target is missed, after all measures have had their turn.
+ * `npm run bench`: starts all it needs, measures jobtree beside graphile-worker, prints tables, and leaves nothing behind. It
+ * runs all measures, and exits with 1 if a target was missed.
  */
 import { writeFile } from 'node:fs/promises';
 import { availableParallelism, cpus } from 'node:os';
@@ -102,7 +102,7 @@ try {
 }
 process.exit();
 
-/** The others are measured all the same. */
+/** Reports a failed measure as a missed target, so that the others still run. */
 function failed(measure: Measure, error: unknown): Report {
   if (interruption.exitCode !== undefined) throw error;
   console.error(error);

@@ -1,4 +1,4 @@
-/** What is to be measured, from the command line. */
+/** The options of the command line: what to measure, and how. */
 import { parseArgs } from 'node:util';
 
 export const measures = [
@@ -37,11 +37,11 @@ export interface Options {
   readonly seconds: number;
   readonly only: ReadonlySet<Measure>;
   readonly batches: readonly number[];
-  /** The most that subscribe in the measures of live progress. */
+  /** The most subscribers in the measures of live progress. */
   readonly subscribers: number;
   readonly liveSeconds: number;
   readonly samples: number;
-  /** Finished items in the tables in the measure of that name. */
+  /** How many finished items the tables have in the measure `history`. */
   readonly history: number;
   readonly redis: boolean;
   readonly profiles: string | undefined;

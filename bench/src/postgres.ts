@@ -1,4 +1,4 @@
-/** A Postgres of our own with default durability, and databases in it. Both contenders have one, on the same server. */
+/** A separate Postgres with default durability, with a database for each contender. */
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,8 +7,8 @@ import { startEmbeddedPostgres } from '../../dist/embedded/start.js';
 import { atEnd } from './closers.ts';
 
 /**
- * More room for log and buffers than the defaults, so that no checkpoint hits one run and spares the next; and the times of
- * commits are kept, from which the latency of events counts.
+ * More room for log and buffers than by default, so that no checkpoint hits one run and spares the next. Commit times are kept,
+ * since the latency of events is measured from them.
  */
 const settings = {
   shared_buffers: '256MB',
@@ -17,16 +17,16 @@ const settings = {
   track_commit_timestamp: 'on',
 };
 
-/** By which Postgres tells these connections from those that are measured. */
+/** Distinguishes these connections from those that are measured. */
 export const applicationName = 'jobtree-bench';
 
 export interface Postgres {
-  /** Of the process that all others of the server descend from. */
+  /** The main process of the server, the parent of all others. */
   readonly pid: number;
   readonly version: string;
   readonly directory: string;
   readonly settings: Readonly<Record<string, string>>;
-  /** How many bytes of write-ahead log there have been. */
+  /** How many bytes of write-ahead log have been written so far. */
   walBytes(): Promise<number>;
   createDatabase(name: string): Promise<Database>;
 }
@@ -34,7 +34,7 @@ export interface Postgres {
 export interface Database {
   readonly url: string;
   readonly pool: pg.Pool;
-  /** Puts what was written before on disk, so that it costs the next run nothing, and lets the planner know of it. */
+  /** Writes earlier changes to disk, so that they cost the next run nothing, and updates the planner's statistics. */
   settle(): Promise<void>;
   drop(): Promise<void>;
 }
@@ -42,7 +42,7 @@ export interface Database {
 export async function startPostgres(): Promise<Postgres> {
   const directory = await mkdtemp(join(tmpdir(), 'jobtree-bench-'));
   atEnd(() => rm(directory, { recursive: true, force: true }));
-  // Postgres does not run as root: for root it runs under another account, which must get there.
+  // Postgres does not run as root: started by root, it runs under another account, which must be able to reach this directory.
   await chmod(directory, 0o755);
   const server = await startEmbeddedPostgres({ dataDirectory: join(directory, 'data'), settings });
   atEnd(async () => {
@@ -85,7 +85,7 @@ export async function startPostgres(): Promise<Postgres> {
 
 function openPool(connectionString: string, max: number): pg.Pool {
   const pool = new pg.Pool({ connectionString, max, application_name: applicationName });
-  // A database that is dropped takes its connections with it.
+  // Dropping a database ends its connections.
   pool.on('error', () => {});
   atEnd(async () => {
     if (!pool.ended) await pool.end();

@@ -1,15 +1,15 @@
-/** How fast a worker goes while something else goes on. */
+/** How fast a worker is while something else is going on. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Jobtree } from './bench.ts';
 import { startChild } from './child.ts';
 import { createJob, fillJob, keyOf } from './jobtree.ts';
 import type { WorkerTask } from './task.ts';
 
-/** Before what is measured. */
+/** How long the worker runs before the measurement. */
 const warmUpMs = 5_000;
 const pollMs = 10;
 
-/** How many items of a type of its own a worker does in a second, while each of `acts` goes on; NaN once it has done all. */
+/** How many items of its own type a worker completes per second during each of `acts`; NaN if it ran out of items. */
 export async function ratesDuring(
   { database, server }: Jobtree,
   items: number,

@@ -1,4 +1,4 @@
-/** A Redis of our own, that keeps nothing. */
+/** A separate Redis that stores nothing on disk. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
@@ -10,7 +10,7 @@ export interface Redis {
   stop(): Promise<void>;
 }
 
-/** Rejects if there is no redis-server. */
+/** Rejects if redis-server can't be started. */
 export async function startRedis(directory: string): Promise<Redis> {
   const port = await freePort();
   const child = spawn(

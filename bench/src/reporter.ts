@@ -1,8 +1,8 @@
-/** A worker at a pace, for progress to watch. */
+/** A worker with a fixed pace, whose progress is watched. */
 import { type Child, startChild } from './child.ts';
 import type { WorkerTask } from './task.ts';
 
-/** Resolves when the first results are reported. */
+/** Resolves when the first results have been reported. */
 export async function startReporter(
   task: WorkerTask & { readonly perSecond: number },
 ): Promise<Pick<Child, 'stop'>> {

@@ -1,4 +1,4 @@
-/** A jobtree server: the built program, in a process of its own, as an operator would start it. */
+/** A jobtree server: the built program in its own process, as an operator would start it. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -29,7 +29,7 @@ export async function startServer(
       JOBTREE_PORT: '0',
       JOBTREE_LOG_LEVEL: 'warn',
       JOBTREE_GRAPHIQL: 'false',
-      // All subscribers come from one address, and the worker does too.
+      // All subscribers come from one address, and so does the worker.
       JOBTREE_CALLER_CONNECTIONS: '100000',
       ...options.env,
     },
@@ -51,7 +51,7 @@ export async function startServer(
   return { pid: child.pid as number, url, stop };
 }
 
-/** Without the settings that whoever starts the benchmark may have for a server of theirs. */
+/** The environment without settings for jobtree, which the user may have for a server of their own. */
 export function cleanEnvironment(): NodeJS.ProcessEnv {
   const isSetting = (name: string) => name.startsWith('JOBTREE_') || name === 'REDIS_URL';
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !isSetting(name)));

@@ -1,15 +1,15 @@
-/** What processes have used, from /proc; on other systems than Linux there are no such figures. */
+/** What processes have used, from /proc; only Linux has these figures. */
 import { readdirSync, readFileSync } from 'node:fs';
 
 const msPerTick = 10;
 
-/** CPU time of one process. */
+/** The CPU time of one process. */
 export function cpuMs(pid: number): number | undefined {
   const fields = readStat(pid);
   return fields && (fields.user + fields.system) * msPerTick;
 }
 
-/** CPU time of a process, all its children that live, and those that it has outlived. */
+/** The CPU time of a process, its living children, and the children that it has outlived. */
 export function familyCpuMs(pid: number): number | undefined {
   while (true) {
     const head = readStat(pid);
@@ -19,12 +19,12 @@ export function familyCpuMs(pid: number): number | undefined {
       const fields = /^\d+$/.test(name) ? readStat(Number(name)) : undefined;
       if (fields?.parent === pid) ticks += fields.user + fields.system;
     }
-    // A child that ended meanwhile is counted twice now, or not at all.
+    // If a child has ended meanwhile, it was counted twice or not at all: reads again.
     if (readStat(pid)?.waitedFor === head.waitedFor) return ticks * msPerTick;
   }
 }
 
-/** Resident memory in MB: now, and at its highest. */
+/** Resident memory in MB: now, and at its peak. */
 export function memory(pid: number): { now: number; peak: number } | undefined {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
@@ -36,7 +36,7 @@ export function memory(pid: number): { now: number; peak: number } | undefined {
   }
 }
 
-/** What the system holds for all TCP connections of the machine, in MB: sent and not read. */
+/** What the system buffers for all TCP connections of the machine, in MB: sent, but not read. */
 export function socketBuffers(): number {
   try {
     const pages = /^TCP: .* mem (\d+)/m.exec(readFileSync('/proc/net/sockstat', 'utf8'))?.[1];

@@ -1,4 +1,4 @@
-/** Targets, and whether they are met. A figure that is missing misses its target. */
+/** Targets, and whether they are met. A missing figure misses its target. */
 export interface Verdict {
   readonly target: string;
   readonly found: string;
@@ -6,13 +6,13 @@ export interface Verdict {
 }
 
 export interface Target {
-  /** What the figure is. */
+  /** What the figure measures. */
   readonly name: string;
   readonly limit: number;
   readonly found: number;
-  /** With the space before it: ` ms`. */
+  /** With a space before it: ` ms`. */
   readonly unit?: string;
-  /** How many decimal places of the figure are shown. */
+  /** How many decimal places of the figure to show. */
   readonly digits?: number;
 }
 

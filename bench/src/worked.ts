@@ -1,4 +1,4 @@
-/** The run that most measures are about: a job is filled, a worker does all of it, and the tables are checked. */
+/** The run that most measures use: fills a job, lets a worker process all of it, and checks the tables. */
 import type { JobPolicies } from '../../dist/client/index.js';
 import { type Bench, type Jobtree, runChild } from './bench.ts';
 import { checkWorked } from './checks.ts';
@@ -8,10 +8,10 @@ import type { WorkerTask } from './task.ts';
 
 export interface Work extends Omit<WorkerTask, 'url' | 'target' | 'laterTargets'> {
   readonly items: number;
-  /** What works: the WebSocket worker, unless it says otherwise. */
+  /** The child that works. Default: the WebSocket worker. */
   readonly child?: string;
   readonly policies?: JobPolicies;
-  /** How many serialize keys the items have; none without it. */
+  /** How many serialize keys the items have. Default: none. */
   readonly keys?: number;
 }
 

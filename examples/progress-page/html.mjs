@@ -1,4 +1,4 @@
-/** The page with its program, as a build of an application would make it. */
+/** The page with its program, as the build of an application would bundle it. */
 import { readFile } from 'node:fs/promises';
 import { build } from 'esbuild';
 

@@ -1,12 +1,12 @@
-/** The server of an application: it knows its users, makes jobs for them with its API key, and gives each of them tokens for their own. */
+/** The server of an application: it knows its users, creates jobs for them with its API key, and gives each user tokens for their own jobs. */
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { createClient } from 'jobtree-client';
 import { html } from './html.mjs';
 
-// By JOBTREE_URL and JOBTREE_TOKEN, which is the API key: it stays here.
+// Reads JOBTREE_URL and JOBTREE_TOKEN, the API key, which never leaves this server.
 const jobtree = createClient();
-/** The jobs of each user, by session. Whoever opens the page is logged in here. */
+/** The jobs of each user, by session. In this example, whoever opens the page is logged in. */
 const sessions = new Map();
 
 const server = createServer(async ({ method, url, headers }, response) => {

@@ -7,9 +7,10 @@
 
     Worker({"greeting": greet}).run()
 
-It speaks the protocol of docs/workers.md over HTTP: it claims, heartbeats and reports, waits for hints on an event stream, and sends
-again whatever got no answer. A handler takes a payload and the item, in a thread of its own, and gives the result; it raises to fail,
-PermanentError to fail for good, RetryAfter to say when to try again, and Snooze to be asked later, which is no failure. While `item.wanted()` is false its work is of no use any more, so one that takes long asks now and then.
+It speaks the protocol of docs/workers.md over HTTP: it claims, sends heartbeats and reports, waits for hints on an event stream, and sends
+again whatever got no answer. A handler runs in a thread of its own; it takes a payload and the item, and returns the result. It raises any
+exception to fail, PermanentError to fail for good, RetryAfter to say when to try again, and Snooze to get the item later, which is no failure.
+Once `item.wanted()` is false, the work is useless, so a handler that takes long should check it now and then.
 """
 
 import http.client
@@ -45,16 +46,16 @@ RELEASE = f"""mutation ($ids: [ID!]!) {{
   answer: releaseAssignments(input: {{ assignmentIds: $ids }}) {{ ... on ReleaseAssignmentsPayload {{ entries {{ status }} }} {ERROR} }} }}"""
 HINTS = "subscription ($types: [String!]!) { workAvailable(types: $types) { types } }"
 
-# Nothing was done, or it is not known and may be repeated: all that a worker sends may.
+# Either nothing was done, or that is unknown; everything that a worker sends may be repeated.
 TRANSIENT = {"BUSY", "UNAVAILABLE", "OUTCOME_UNKNOWN", "TOO_MANY_OPERATIONS", "TOO_MANY_CONNECTIONS"}
 
 
 class PermanentError(Exception):
-    """Trying again is useless."""
+    """The item fails for good, since another try would be useless."""
 
 
 class RetryAfter(Exception):
-    """The attempt has failed; the next one comes after these seconds, instead of after the job's backoff."""
+    """The attempt fails; the next one comes after these seconds, instead of after the job's backoff."""
 
     def __init__(self, message, seconds):
         super().__init__(message)
@@ -62,7 +63,7 @@ class RetryAfter(Exception):
 
 
 class Snooze(Exception):
-    """Not yet: the item comes back after these seconds, one at least, and no attempt is counted."""
+    """It is too early: the item comes back after these seconds, at least one, and no attempt is counted."""
 
     def __init__(self, seconds):
         super().__init__(f"not for another {seconds} s")
@@ -70,15 +71,15 @@ class Snooze(Exception):
 
 
 class Refused(Exception):
-    """The server refuses what this worker asks for, and would refuse it again."""
+    """The server refuses the request, and would refuse it again."""
 
 
 class NoAnswer(Exception):
-    """No answer came, or one that says to try again."""
+    """No answer came, or one that asks to try again."""
 
 
 class Server:
-    """One connection to the server, for one thread."""
+    """One connection to the server, for a single thread."""
 
     def __init__(self, url, token, timeout):
         self.url, self.token, self.timeout = urlsplit(url), token, timeout
@@ -124,15 +125,15 @@ class Server:
 
 
 class Item:
-    """What a handler knows of its item."""
+    """What a handler gets besides the payload."""
 
     def __init__(self, assignment):
         self.assignment_id = assignment["id"]
-        self.key = assignment["itemId"]  # the same at each attempt
+        self.key = assignment["itemId"]  # the same for each attempt
         self.type = assignment["type"]
         self.payload = assignment["payload"]
         self.attempt = assignment["attempt"]
-        self.last_attempt = assignment["lastAttempt"]  # whether the item has failed for good if this one fails
+        self.last_attempt = assignment["lastAttempt"]  # whether the item fails for good if this attempt fails
         self.heartbeat_seconds = assignment["heartbeatIntervalMs"] / 1000
         self.unwanted = threading.Event()
 
@@ -141,24 +142,24 @@ class Item:
 
 
 class Worker:
-    """Works on items of some types until it is stopped, by `stop()` or, when `run()` is in the main thread, by SIGTERM or SIGINT."""
+    """Processes items of some types until it is stopped, by `stop()` or, if `run()` is in the main thread, by SIGTERM or SIGINT."""
 
     def __init__(self, handlers, *, concurrency=10, url=None, token=None, name=None, poll_seconds=5.0, stop_seconds=30.0):
-        """handlers: by type. concurrency: how many items of a type at a time. stop_seconds: what handlers get to end in."""
+        """handlers: by type. concurrency: how many items of a type at a time. stop_seconds: how long handlers may take to end at a stop."""
         self.handlers, self.concurrency = handlers, concurrency
         self.url = url or os.environ.get("JOBTREE_URL", "http://127.0.0.1:4000/graphql")
         self.token = token or os.environ.get("JOBTREE_TOKEN")
         self.name = name or f"{socket.gethostname()}:{os.getpid()}"
         self.poll_seconds, self.stop_seconds = poll_seconds, stop_seconds
         self.changed = threading.Condition()
-        # All below are read and written by whoever has `changed`.
+        # Everything below is only used by threads that hold `changed`.
         self.running = {}  # assignment id -> item whose handler runs
-        self.reports = {}  # assignment id -> report whose answer has not come
-        self.releases = []  # assignment ids to be given back
-        self.intervals = {}  # assignment id -> seconds, of all that the server takes for held
-        self.claim = None  # the one whose answer has not come
+        self.reports = {}  # assignment id -> report that is not acknowledged yet
+        self.releases = []  # assignment ids to give back
+        self.intervals = {}  # assignment id -> heartbeat interval in seconds, for all that the server counts as held
+        self.claim = None  # the claim that is not answered yet
         self.look = True  # whether there may be work
-        self.limited = set()  # types of which there may be more when an item ends
+        self.limited = set()  # types of which the end of an item may let another one go
         self.stop_by = None
 
     def run(self):
@@ -202,13 +203,13 @@ class Worker:
                 time.sleep(min(2.0, 0.05 * 2**failures) * random.uniform(0.5, 1))
 
     def stop(self):
-        """Claims no more, lets handlers end, and gives back the rest."""
+        """Stops claiming, gives handlers time to end, and gives the rest back."""
         with self.changed:
             if self.stop_by is None:
                 self.stop_by = time.monotonic() + self.stop_seconds
             self.changed.notify_all()
 
-    # What the loop does, and when. Its callers have `changed`.
+    # What the loop does, and when. Callers of these methods hold `changed`.
 
     def _has_something_to_say(self):
         if self.reports or self.releases or self.claim:
@@ -231,11 +232,11 @@ class Worker:
         return [{"type": type, "limit": room} for type, room in rooms.items() if room > 0]
 
     def _next_claim(self):
-        """The one that got no answer comes first: the server then gives what it gave, and nothing is claimed twice."""
+        """A claim without an answer is sent again first: the server then gives the same items, and nothing is claimed twice."""
         if self.claim is None and self.stop_by is None:
             room = self._room()
             if room:
-                # What is heard of from now on may have come too late for it.
+                # A hint from now on may concern work that this claim misses.
                 self.look = False
                 self.claim = {"worker": self.name, "claimId": new_claim_id(), "requests": room}
         return self.claim
@@ -245,7 +246,7 @@ class Worker:
             self.running.pop(id).unwanted.set()
             self.releases.append(id)
 
-    # Answers.
+    # Processing answers.
 
     def _claimed(self, data):
         if data.get("claimError"):
@@ -259,7 +260,7 @@ class Worker:
                 asked[item.type] -= 1
                 self.running[item.assignment_id] = item
                 self.intervals[item.assignment_id] = item.heartbeat_seconds
-            # Who got all that it asked for may get more.
+            # A claim that got everything it asked for may find more.
             self.look = self.look or min(asked.values()) <= 0
             if self.stop_by is not None:
                 self._give_back([item.assignment_id for item in items])
@@ -289,7 +290,7 @@ class Worker:
             for id in ids:
                 self.intervals.pop(id, None)
 
-    # Threads beside the loop.
+    # Other threads.
 
     def _handle(self, item):
         try:
@@ -300,7 +301,7 @@ class Worker:
             report = {"assignmentId": item.assignment_id, "outcome": {"snoozeMs": snooze.milliseconds}}
         except RetryAfter as error:
             report = failure_of(item.assignment_id, "RETRY_AFTER", str(error), retryAfterMs=error.milliseconds)
-        except Exception as error:  # whatever a handler raises is a failure of its item
+        except Exception as error:  # any exception of a handler is a failure of its item
             report = failure_of(
                 item.assignment_id,
                 type(error).__name__,
@@ -309,7 +310,7 @@ class Worker:
                 stack=stack_of(error),
             )
         with self.changed:
-            # An item that was lost, or given back, has no outcome of this worker.
+            # The outcome of an item that was lost or given back does not count.
             if self.running.pop(item.assignment_id, None) is not None:
                 if "success" not in report["outcome"] and not item.wanted():
                     self.releases.append(item.assignment_id)
@@ -357,7 +358,7 @@ class Worker:
             self.changed.notify_all()
 
     def _hints(self):
-        """A hint may come for nothing or get lost: it only makes the loop look before it would have."""
+        """Hints may be wrong or get lost: they only make the loop look earlier than it would."""
         while True:
             server = Server(self.url, self.token, timeout=60)
             try:

@@ -1,25 +1,25 @@
 /**
- * What the adapters have in common: the calls of SQL that they make in the caller's transaction, and what comes of them. Each answers
- * with one text, so that no library's ways with types make a difference.
+ * What the adapters have in common: the SQL calls that they make in the caller's transaction, and how they read the answers. Each
+ * answer is a single text, so the type conversions of the libraries make no difference.
  */
 import { type AddItemsResult, split } from '../client/add-items.ts';
 import { JobtreeError } from '../client/errors.ts';
 import { type ItemSpec, type JobSpec, toJobInput } from '../client/job-spec.ts';
 import { asRefusal } from './refusals.ts';
 
-/** For one call of an adapter. */
+/** Options of one call of an adapter. */
 export interface AdapterOptions {
   /**
-   * Whether idle workers are woken when the transaction commits. That is a NOTIFY, and Postgres lets only one transaction that
-   * notifies commit at a time: leave it out where hundreds commit in a second. Workers then look within a second, by default.
-   * Default: true.
+   * Whether idle workers are woken when the transaction commits. This takes a NOTIFY, and Postgres lets only one notifying
+   * transaction commit at a time: turn it off if hundreds commit in a second. Workers then find the items within a second, by
+   * default. Default: true.
    */
   readonly wake?: boolean | undefined;
 }
 
-/** For adding items. */
+/** Options for adding items. */
 export interface AddOptions extends AdapterOptions {
-  /** These are the last ones: seals the job, in the same transaction. Default: false. */
+  /** Whether these are the last items: then the job is sealed in the same transaction. Default: false. */
   readonly seal?: boolean | undefined;
 }
 
@@ -29,10 +29,10 @@ export interface Statement {
   readonly values: readonly string[];
 }
 
-/** Runs a statement in the caller's transaction, and gives its rows. */
+/** Runs a statement in the caller's transaction and returns its rows. */
 export type Run = (statement: Statement) => PromiseLike<readonly unknown[]>;
 
-/** Creates a whole tree of jobs: `createJob` of every adapter. */
+/** Creates a whole tree of jobs. This is `createJob` of every adapter. */
 export async function createJob(
   run: Run,
   job: JobSpec,
@@ -52,7 +52,7 @@ export async function createJob(
   return { id: `Job:${id}`, created };
 }
 
-/** Adds items to a job, any number, in their order: `addItems` of every adapter. */
+/** Adds any number of items to a job, in their order. This is `addItems` of every adapter. */
 export async function addItems(
   run: Run,
   jobId: string,
@@ -93,7 +93,7 @@ function statement(strings: TemplateStringsArray, ...values: string[]): Statemen
   return { strings, values };
 }
 
-/** For libraries that take a text with numbered places. */
+/** For libraries that take a text with numbered placeholders. */
 export function numbered({ strings, values }: Statement): string {
   return strings.reduce((text, part, i) => text + (i <= values.length ? `$${i}` : '') + part);
 }
@@ -110,7 +110,7 @@ async function answerOf<T>(run: Run, statement: Statement, before = 0): Promise<
   return JSON.parse(row.answer);
 }
 
-/** How many items of each type there may be work on at once. */
+/** How many items of each type may be claimable at once. */
 function readyItems(job: JobSpec, counts = new Map<string, number>()): ReadonlyMap<string, number> {
   const count = job.items?.length ?? 0;
   if (count > 0) counts.set(job.type, (counts.get(job.type) ?? 0) + count);

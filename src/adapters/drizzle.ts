@@ -12,7 +12,7 @@ import {
 
 export type { AdapterOptions, AddItemsResult, AddOptions, ItemSpec, JobSpec };
 
-/** A transaction of Drizzle on Postgres; not the database itself, which has none open. */
+/** A Drizzle transaction on Postgres; not the database itself, which has no open transaction. */
 export interface DrizzleTransaction {
   execute(query: SQL): PromiseLike<unknown>;
   rollback(): never;
@@ -21,9 +21,10 @@ export interface DrizzleTransaction {
 /**
  * Creates a whole tree of jobs when the transaction commits, and nothing if it does not.
  *
- * @param tx what `db.transaction(async (tx) => …)` gives you
+ * @param tx the argument of your callback: `db.transaction(async (tx) => …)`
  * @returns the root's id; `created` is false if a job with its dedupe key existed
- * @throws JobtreeError INVALID_INPUT, with the path to what is wrong. What Postgres refuses ends your transaction: let it throw.
+ * @throws JobtreeError INVALID_INPUT, with the path to what is wrong. A refusal by Postgres ends your transaction: let the error
+ *   through.
  */
 export function createJob(
   tx: DrizzleTransaction,
@@ -34,10 +35,10 @@ export function createJob(
 }
 
 /**
- * Adds items to a job, any number, in their order, when the transaction commits: all, or none.
+ * Adds any number of items to a job, in their order, when the transaction commits: all, or none.
  *
- * @param tx as `createJob` has it
- * @throws JobtreeError INVALID_INPUT, NOT_FOUND, JOB_SEALED, JOB_FED_BY_PARENT. What Postgres refuses ends your transaction.
+ * @param tx as for `createJob`
+ * @throws JobtreeError INVALID_INPUT, NOT_FOUND, JOB_SEALED, JOB_FED_BY_PARENT. A refusal by Postgres ends your transaction.
  */
 export function addItems(
   tx: DrizzleTransaction,
@@ -51,7 +52,7 @@ export function addItems(
 function runOn(tx: DrizzleTransaction): Run {
   return async ({ strings, values }) => {
     const answer = await tx.execute(sql(strings, ...values));
-    // Of postgres.js the rows themselves, of pg an object that has them.
+    // postgres.js returns the rows themselves, pg an object with the rows.
     return Array.isArray(answer) ? answer : (answer as { rows: unknown[] }).rows;
   };
 }

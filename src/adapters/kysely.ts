@@ -15,9 +15,10 @@ export type { AdapterOptions, AddItemsResult, AddOptions, ItemSpec, JobSpec };
 /**
  * Creates a whole tree of jobs when the transaction commits, and nothing if it does not.
  *
- * @param tx what `db.transaction().execute(async (tx) => …)` gives you
+ * @param tx the argument of your callback: `db.transaction().execute(async (tx) => …)`
  * @returns the root's id; `created` is false if a job with its dedupe key existed
- * @throws JobtreeError INVALID_INPUT, with the path to what is wrong. What Postgres refuses ends your transaction: let it throw.
+ * @throws JobtreeError INVALID_INPUT, with the path to what is wrong. A refusal by Postgres ends your transaction: let the error
+ *   through.
  */
 export function createJob<DB>(
   tx: Transaction<DB>,
@@ -28,10 +29,10 @@ export function createJob<DB>(
 }
 
 /**
- * Adds items to a job, any number, in their order, when the transaction commits: all, or none.
+ * Adds any number of items to a job, in their order, when the transaction commits: all, or none.
  *
- * @param tx as `createJob` has it
- * @throws JobtreeError INVALID_INPUT, NOT_FOUND, JOB_SEALED, JOB_FED_BY_PARENT. What Postgres refuses ends your transaction.
+ * @param tx as for `createJob`
+ * @throws JobtreeError INVALID_INPUT, NOT_FOUND, JOB_SEALED, JOB_FED_BY_PARENT. A refusal by Postgres ends your transaction.
  */
 export function addItems<DB>(
   tx: Transaction<DB>,

@@ -16,9 +16,9 @@ export type { AdapterOptions, AddItemsResult, AddOptions, ItemSpec, JobSpec };
 /**
  * Creates a whole tree of jobs when the transaction commits, and nothing if it does not.
  *
- * @param tx the client on which you said `begin`; not a pool, which gives each statement another connection
+ * @param tx the client on which you ran `begin`; not a pool, which gives each statement another connection
  * @returns the root's id; `created` is false if a job with its dedupe key existed
- * @throws JobtreeError INVALID_INPUT, with the path to what is wrong. What Postgres refuses ends your transaction: roll it back.
+ * @throws JobtreeError INVALID_INPUT, with the path to what is wrong. A refusal by Postgres ends your transaction: roll it back.
  */
 export function createJob(
   tx: ClientBase,
@@ -29,10 +29,10 @@ export function createJob(
 }
 
 /**
- * Adds items to a job, any number, in their order, when the transaction commits: all, or none.
+ * Adds any number of items to a job, in their order, when the transaction commits: all, or none.
  *
- * @param tx as `createJob` has it
- * @throws JobtreeError INVALID_INPUT, NOT_FOUND, JOB_SEALED, JOB_FED_BY_PARENT. What Postgres refuses ends your transaction.
+ * @param tx as for `createJob`
+ * @throws JobtreeError INVALID_INPUT, NOT_FOUND, JOB_SEALED, JOB_FED_BY_PARENT. A refusal by Postgres ends your transaction.
  */
 export function addItems(
   tx: ClientBase,
@@ -45,7 +45,7 @@ export function addItems(
 
 function runOn(tx: ClientBase): Run {
   return async (statement) => {
-    // It would commit by itself, and a program in JavaScript has no types that say so.
+    // A pool would commit each statement by itself, and programs in JavaScript have no type check against it.
     if ('totalCount' in tx)
       throw new TypeError(
         'tx is a pool: it must be the client on which you began the transaction (await pool.connect()).',

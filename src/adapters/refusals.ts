@@ -1,7 +1,7 @@
-/** What an error of the caller's library means: the refusal of jobtree in it, or itself. */
+/** Finds jobtree's refusal in an error of the caller's library; other errors stay as they are. */
 import { JobtreeError } from '../client/errors.ts';
 
-/** As Postgres gives it; some libraries pass on less. */
+/** The fields of a Postgres error; some libraries pass on fewer. */
 interface PostgresError {
   readonly code: string;
   readonly message: string;
@@ -15,7 +15,7 @@ const codes: Readonly<Record<string, Code>> = {
   JT002: 'INVALID_INPUT',
   JT003: 'JOB_SEALED',
   JT004: 'JOB_FED_BY_PARENT',
-  // What Postgres says of values that are out of their bounds.
+  // Postgres's codes for values that are out of bounds.
   '22003': 'INVALID_INPUT',
   '22007': 'INVALID_INPUT',
   '22008': 'INVALID_INPUT',
@@ -23,11 +23,11 @@ const codes: Readonly<Record<string, Code>> = {
   '22P05': 'INVALID_INPUT',
   '23514': 'INVALID_INPUT',
   '54001': 'INVALID_INPUT',
-  // The caller's lock_timeout.
+  // The caller's lock_timeout has expired.
   '55P03': 'BUSY',
 };
 
-/** @param before how many items earlier statements of the same call took: messages count from there */
+/** @param before how many items earlier statements of the same call took: error messages count from there */
 export function asRefusal(error: unknown, before: number): unknown {
   const found = find(error);
   const code = found && codes[found.code];
@@ -40,7 +40,7 @@ export function asRefusal(error: unknown, before: number): unknown {
   });
 }
 
-/** Libraries wrap it: in `cause`, and Prisma in `meta.driverAdapterError`; postgres.js calls its fields as the protocol does. */
+/** Libraries wrap the error: in `cause`, Prisma in `meta.driverAdapterError`; postgres.js names its fields as the protocol does. */
 function find(error: unknown): PostgresError | undefined {
   let at = error;
   for (let depth = 0; depth < 8 && typeof at === 'object' && at !== null; depth++) {

@@ -1,4 +1,4 @@
-/** Items for a job, in as many requests as they need: each within the server's limits, one after the other, in order. */
+/** Adds items to a job in as many requests as they need: each within the server's limits, one after the other, in order. */
 import type { AddItemsMutation, AddStatus, ItemInput, TraceContextInput } from '../generated/operations.ts';
 import * as operations from '../generated/operations.ts';
 import { JobtreeError, payloadOf } from './errors.ts';
@@ -9,21 +9,21 @@ import type { CallOptions } from './types.ts';
 
 /** How to add items. */
 export interface AddOptions extends CallOptions {
-  /** These are the last ones. Default: false. */
+  /** Whether these are the last items, so that the job is then sealed. Default: false. */
   readonly seal?: boolean | undefined;
-  /** Which are answered one by one; `notAdded`, all but those that were added, takes less time. Default: `all`. */
+  /** Which items are answered individually: all, or only those that were not added, which takes less time. Default: `all`. */
   readonly entries?: 'all' | 'notAdded' | undefined;
 }
 
 /** The answer to one item. */
 export interface AddedItem {
-  /** Which of the items, from 0. */
+  /** The position of the item in the list that was given, from 0. */
   readonly index: number;
-  /** `DUPLICATE`: the job had an item with its dedupe key. `INVALID`: it breaks a rule. Neither added anything. */
+  /** `DUPLICATE`: the job already had an item with this dedupe key. `INVALID`: the item breaks a rule. Neither adds anything. */
   readonly status: AddStatus;
-  /** The item: the new one, or the one that has the key. Null for an invalid one. */
+  /** The id of the new item, or of the one that has the dedupe key. Null for an invalid item. */
   readonly itemId: string | null;
-  /** What is wrong with an invalid one, as a message. */
+  /** What is wrong with an invalid item; null for others. */
   readonly error: string | null;
 }
 
@@ -31,9 +31,9 @@ export interface AddedItem {
 export interface AddItemsResult {
   readonly added: number;
   readonly duplicates: number;
-  /** How many the server refused, each on its own: `entries` says which, and why. */
+  /** How many items the server refused, each on its own: `entries` says which, and why. */
   readonly invalid: number;
-  /** An answer for each item, or each that was not added; in their order. */
+  /** An answer for each item, or only for those that were not added, in their order. */
   readonly entries: readonly AddedItem[];
 }
 
@@ -63,7 +63,7 @@ export async function addInBatches(
       seal: seal && i === batches.length - 1,
       ...(traceContext !== undefined && { traceContext }),
     };
-    // With a dedupe key each, a second copy of a lost request adds nothing.
+    // If each item has a dedupe key, sending a lost request again adds nothing twice.
     const repeatable = batch.every((item) => item.dedupeKey != null);
     try {
       const data = await http.request(operations.AddItems, { input, all }, { repeatable, signal });
@@ -76,7 +76,7 @@ export async function addInBatches(
   return result;
 }
 
-/** In batches that fit into one request each. @throws JobtreeError INVALID_INPUT */
+/** Splits items into batches that fit into one request each. @throws JobtreeError INVALID_INPUT */
 export function split(items: readonly ItemSpec[]): ItemInput[][] {
   const batches: ItemInput[][] = [];
   let batch: ItemInput[] = [];
@@ -102,7 +102,7 @@ function collect(
   before: number,
 ) {
   for (const [i, { index = i, status, itemId, error }] of payload.entries.entries()) {
-    // The server counts within its request, the caller within all items.
+    // The server counts within its request; the caller counts within all items.
     const message = error?.message.replace(/^items\[(\d+)\]/, (_, n) => `items[${before + Number(n)}]`);
     result.entries.push({ index: before + index, status, itemId: itemId ?? null, error: message ?? null });
   }
@@ -111,7 +111,7 @@ function collect(
   result.invalid += payload.invalid;
 }
 
-/** How far it got, and for which items that is not known. */
+/** Adds to the error how far it got, and for which items the outcome is unknown. */
 function withProgress(error: unknown, done: number, asked: number, of: number): unknown {
   if (!(error instanceof JobtreeError) || (done === 0 && error.outcome === 'NOTHING_DONE')) return error;
   const { code, field, outcome } = error;

@@ -5,8 +5,9 @@ import type {
   EndpointFieldsFragment,
 } from '../generated/operations.ts';
 import * as operations from '../generated/operations.ts';
-import { JobtreeError, payloadOf } from './errors.ts';
+import { answerOf, JobtreeError, payloadOf } from './errors.ts';
 import type { Http } from './http.ts';
+import { toPage } from './page.ts';
 import type { CallOptions, Page, PageOptions } from './types.ts';
 
 /** Where callbacks go. Times are text in ISO 8601. */
@@ -25,9 +26,9 @@ export class Callbacks {
   }
 
   /**
-   * Creates an endpoint, or has the one of its name lead to another URL.
+   * Creates an endpoint, or changes the URL of the one with this name.
    *
-   * @returns `secret` of a new endpoint, for its receiver; it is never told again. Null if there was one of this name
+   * @returns `secret` of a new endpoint, for its receiver; it is never shown again. Null if an endpoint of this name existed
    * @throws JobtreeError INVALID_INPUT
    */
   async putEndpoint(
@@ -41,9 +42,9 @@ export class Callbacks {
   }
 
   /**
-   * Gives an endpoint a new secret, for its receiver; it is never told again.
+   * Gives an endpoint a new secret, for its receiver; it is never shown again.
    *
-   * @param options `keepPreviousMs`: how long the secret that it had signs, too, in milliseconds: up to 30 days. Default: a day
+   * @param options `keepPreviousMs`: how long the previous secret signs as well, in milliseconds: up to 30 days. Default: one day
    * @throws JobtreeError NOT_FOUND, INVALID_INPUT
    */
   async rotateSecret(
@@ -57,7 +58,7 @@ export class Callbacks {
   }
 
   /**
-   * Deletes an endpoint; what is still to be sent there fails.
+   * Deletes an endpoint. Messages that are still to be sent there fail.
    *
    * @throws JobtreeError NOT_FOUND
    */
@@ -73,25 +74,21 @@ export class Callbacks {
     for (;;) {
       const variables = { first: mostInAnswer, after: all.at(-1)?.name };
       const request = { repeatable: true, signal };
-      const { callbackEndpoints } = await this.#http.request(
-        operations.CallbackEndpoints,
-        variables,
-        request,
-      );
-      all.push(...callbackEndpoints);
-      if (callbackEndpoints.length < mostInAnswer) return all;
+      const data = await this.#http.request(operations.CallbackEndpoints, variables, request);
+      const endpoints = answerOf(data.callbackEndpoints);
+      all.push(...endpoints);
+      if (endpoints.length < mostInAnswer) return all;
     }
   }
 
-  /** Lists what is or was sent, the newest first. */
+  /** Lists deliveries, done or still to be made, newest first. */
   async deliveries(
     options: PageOptions & { readonly filter?: CallbackDeliveryFilter } = {},
   ): Promise<Page<CallbackDelivery>> {
     const { first, after, filter, signal } = options;
     const request = { repeatable: true, signal };
     const data = await this.#http.request(operations.CallbackDeliveries, { first, after, filter }, request);
-    const { endCursor = null, hasNextPage } = data.callbackDeliveries.pageInfo;
-    return { nodes: data.callbackDeliveries.edges.map(({ node }) => node), endCursor, hasNextPage };
+    return toPage(answerOf(data.callbackDeliveries));
   }
 
   /** @throws JobtreeError NOT_FOUND */
@@ -107,7 +104,7 @@ export class Callbacks {
   }
 
   /**
-   * Has a delivery sent at once, whatever came of it before; if that fails, again for about a day.
+   * Sends a delivery at once, whatever came of it before. If that fails, it is tried again for about a day.
    *
    * @throws JobtreeError NOT_FOUND
    */

@@ -19,14 +19,15 @@ import { newClaimId } from './claim-id.ts';
 import { Credentials, type Token } from './credentials.ts';
 import { type DefinedType, type TypedItem, toItemSpec } from './define-type.ts';
 import { endpoint } from './endpoint.ts';
-import { JobtreeError, payloadOf } from './errors.ts';
+import { answerOf, JobtreeError, payloadOf } from './errors.ts';
 import { Http } from './http.ts';
 import { type ItemSpec, type JobSpec, toItemChanges, toJobInput } from './job-spec.ts';
+import { toPage } from './page.ts';
 import { createPost } from './post.ts';
 import { Queues } from './queues.ts';
 import { type ExportOptions, exportResults, type ResultLines, type ResultsEndpoint } from './results.ts';
 import { Schedules } from './schedules.ts';
-import { Socket } from './socket.ts';
+import { type Operations, Socket } from './socket.ts';
 import { sendTraced } from './tracing.ts';
 import { TypeSchemas } from './type-schemas.ts';
 import type {
@@ -64,53 +65,54 @@ import { watchJob, watchOperation, watchTree, watchWork } from './watches.ts';
 /** How to reach the service. */
 export interface ClientOptions {
   /**
-   * The endpoint; in a page it may be relative to it. Default: the environment's `JOBTREE_URL`, else
+   * The URL of the endpoint; in a page it may be relative to the page. Default: the environment's `JOBTREE_URL`, else
    * `http://127.0.0.1:4000/graphql`.
    */
   readonly url?: string | undefined;
   /**
-   * What shows who you are, where the server asks: the text of an API key, or a function that gives it. The function is asked once,
-   * and again when the server refuses what it gave before (a key that was rotated): what is watched then goes on where it was. Default: the
-   * environment's `JOBTREE_TOKEN`, if it is set.
+   * Shows the server who you are, if it asks: an API key or token, or a function that returns one. The function is called once,
+   * and again when the server refuses what it returned (such as a key that was rotated); subscriptions then continue where they
+   * were. Default: the environment's `JOBTREE_TOKEN`, if it is set.
    */
   readonly token?: Token | undefined;
-  /** Sent with every request and, except in browsers, with the WebSocket's. Default: none. */
+  /** Sent with every request and, except in browsers, with the request that opens the WebSocket. Default: none. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /**
-   * For how long a request is tried again, in milliseconds, if the server or its Postgres is away or busy, and a second time is
+   * For how long a request is tried again, in milliseconds, if the server or its Postgres is away or busy, and repeating it is
    * safe. Default: 5,000.
    */
   readonly retryMs?: number | undefined;
-  /** Told why, before a request is tried again. Default: nobody. */
+  /** Called with the reason before a request is tried again. Default: none. */
   readonly onRetry?: ((error: JobtreeError) => void) | undefined;
   /** How long an answer may take, in milliseconds. Default: 60,000. */
   readonly timeoutMs?: number | undefined;
-  /** What sends requests. Default: Node's own `node:http`, with connections that are kept; elsewhere the global `fetch`. */
+  /** What sends requests. Default: under Node.js `node:http`, with connections that are kept alive; elsewhere the global `fetch`. */
   readonly fetch?: typeof fetch | undefined;
-  /** A WebSocket class. Default: that of the package `ws`, in browsers their own. */
+  /** The WebSocket class. Default: that of the package `ws`; in browsers, the browser's own. */
   readonly webSocketImpl?: unknown;
 }
 
 /**
- * Talks to one service. Queries and mutations go over HTTP, subscriptions and workers share one WebSocket, which is opened
- * when it is needed. Every refusal is a thrown `JobtreeError`.
+ * Talks to one service. Queries and mutations go over HTTP; subscriptions and workers share one WebSocket, which is opened when
+ * it is first needed. Every refusal is thrown as a `JobtreeError`.
  *
- * A call is repeated (`retryMs`) when it is known that nothing was done: the server could not be reached, was busy, or its Postgres
- * was away. A call whose answer was lost is repeated if a second time changes nothing: reads, `sealJob`, `cancelJob`,
- * reports, heartbeats, `createJob` with a dedupe key, `addItems` when all items have one. Any other then throws `UNREACHABLE` with
- * the `outcome` UNKNOWN.
+ * A call is repeated, for as long as `retryMs`, when it is known that nothing was done: the server could not be reached or was
+ * busy, or its Postgres was away. A call whose answer was lost is repeated only if a second time changes nothing: reads,
+ * `sealJob`, `cancelJob`, reports, heartbeats, `createJob` with a dedupe key, `addItems` when all items have one. Any other call
+ * then throws `UNREACHABLE` with the `outcome` `UNKNOWN`.
  */
 export class Client {
   /** The WebSocket, for workers. @internal */
   readonly socket: Socket;
-  /** What makes trees of jobs time and again. */
+  /** Schedules, which create trees of jobs again and again. */
   readonly schedules: Schedules;
   /** The settings of types: pauses, limits, lifetimes, defaults of new jobs. */
   readonly queues: Queues;
-  /** What payloads and results of types look like. */
+  /** The schemas of the payloads and results of types. */
   readonly types: TypeSchemas;
   /** Where callbacks go, and what was sent there. */
   readonly callbacks: Callbacks;
+  readonly #tokenSocket: Socket;
   readonly #http: Http;
   readonly #results: ResultsEndpoint;
   readonly #uploads: UploadEndpoint;
@@ -126,12 +128,13 @@ export class Client {
     this.queues = new Queues(this.#http);
     this.types = new TypeSchemas(this.#http);
     this.callbacks = new Callbacks(this.#http);
-    this.socket = new Socket({ url, credentials, webSocketImpl });
+    this.socket = new Socket({ url, headers, credentials, webSocketImpl });
+    this.#tokenSocket = new Socket({ url, headers, credentials: undefined, webSocketImpl });
     this.schedules = new Schedules((...request) => this.#send(...request));
   }
 
   /**
-   * Creates a whole tree of jobs, with the items that it starts with: all of it, or nothing.
+   * Creates a whole tree of jobs with its first items: all of it, or nothing.
    *
    * @returns the root's id; `created` is false if a job with its dedupe key existed
    * @throws JobtreeError INVALID_INPUT, with the path to what is wrong
@@ -149,12 +152,12 @@ export class Client {
   }
 
   /**
-   * Creates a tree of jobs, and waits until all of it is complete. A job that nobody seals never is. Lost connections are replaced, without
-   * end, so give it a signal if you want to give up; the tree goes on.
+   * Creates a tree of jobs and waits until all of it is complete. A job that is never sealed never completes. Lost connections
+   * are replaced without limit, so pass a signal if you want to give up; the tree goes on.
    *
-   * @returns the root's id, whether it was created (false if a job with its dedupe key existed), what came of the tree, and its last progress. A tree that
-   *   failed is no error: look at `outcome`
-   * @throws JobtreeError INVALID_INPUT; NOT_FOUND if it was deleted meanwhile
+   * @returns the root's id, whether it was created (false if a job with its dedupe key existed), the outcome of the tree, and its
+   *   last progress. A tree that failed is no error: check `outcome`
+   * @throws JobtreeError INVALID_INPUT; NOT_FOUND if the tree was deleted meanwhile
    */
   async createJobAndWait(job: JobSpec, options: CallOptions = {}): Promise<FinishedJob> {
     const { id, created } = await this.createJob(job, options);
@@ -166,7 +169,8 @@ export class Client {
   }
 
   /**
-   * Sends a file, of any size, for `file` of a job. What breaks off is taken up where it was, for as long as `retryMs`. It takes 4 MB of memory.
+   * Uploads a file of any size, for `file` of a job. An interrupted upload resumes where it stopped, for as long as `retryMs`. It
+   * takes 4 MB of memory.
    *
    * @param source a path (under Node.js), a `File` or `Blob`, or a stream of bytes
    * @throws JobtreeError LIMIT_EXCEEDED if it is too large, DIGEST_MISMATCH, UNREACHABLE
@@ -176,13 +180,14 @@ export class Client {
   }
 
   /**
-   * Adds items to a job, any number, in their order; more than 1,000 (or 4 MB) go in several requests. Payloads are
-   * checked before anything is sent; what the server refuses for itself is INVALID in `entries` and keeps no other out.
+   * Adds any number of items to a job, in their order; more than 1,000 items (or 4 MB) go out in several requests. All payloads
+   * are checked before anything is sent. An item that the server refuses on its own is INVALID in `entries` and does not keep
+   * others out.
    *
    * @throws JobtreeError INVALID_INPUT, NOT_FOUND, JOB_SEALED, JOB_FED_BY_PARENT
    */
   async addItems(jobId: string, items: readonly ItemSpec[], options?: AddOptions): Promise<AddItemsResult>;
-  /** The same for a job of a defined type: `items` are its payloads, or made by its `item()`. */
+  /** The same for a job of a defined type: `items` are payloads, or items made by its `item()`. */
   async addItems<Payload>(
     type: DefinedType<Payload, unknown>,
     jobId: string,
@@ -207,9 +212,9 @@ export class Client {
   }
 
   /**
-   * Says that a job gets no more items, so that it can complete. Sealing twice changes nothing.
+   * Declares that a job gets no more items, so that it can complete. Sealing twice changes nothing.
    *
-   * @returns how far the job is, with all that was added and sealed
+   * @returns the progress of the job, with everything that was added before the seal
    * @throws JobtreeError NOT_FOUND, JOB_FED_BY_PARENT
    */
   async sealJob(jobId: string, options: CallOptions = {}): Promise<JobProgress> {
@@ -218,8 +223,8 @@ export class Client {
   }
 
   /**
-   * Cancels a job and all below it; what is done stays. Returns once no worker can get any of it; of a large job the rest goes
-   * on in the server, and its progress shows how far that is. Cancelling twice changes nothing.
+   * Cancels a job and everything below it; what is finished stays. Returns once no worker can get any of its items. The rest of a
+   * large job is cancelled in the background, and its progress shows how far that is. Cancelling twice changes nothing.
    *
    * @throws JobtreeError NOT_FOUND
    */
@@ -228,16 +233,18 @@ export class Client {
   }
 
   /**
-   * How many pending items `cancelItems` with this filter would be about.
+   * Counts the pending items that `cancelItems` would cancel with this filter.
    *
    * @throws JobtreeError NOT_FOUND, INVALID_INPUT
    */
   async pendingItemCount(filter: PendingItemFilter, options: CallOptions = {}): Promise<number> {
-    return (await this.#send(operations.PendingItemCount, { filter }, options, true)).pendingItemCount;
+    return answerOf(
+      (await this.#send(operations.PendingItemCount, { filter }, options, true)).pendingItemCount,
+    );
   }
 
   /**
-   * Cancels single items that are pending; their jobs go on. What takes longer than about half a second goes on in the server:
+   * Cancels single pending items; their jobs go on. Whatever takes longer than about half a second continues in the background:
    * `operation` says how far it is.
    *
    * @throws JobtreeError NOT_FOUND, INVALID_INPUT
@@ -248,7 +255,7 @@ export class Client {
   }
 
   /**
-   * Changes an item that no worker has, and that is not finished: when it is due, its priority, its payload.
+   * Changes when an item is due, its priority or its payload. The item must be unfinished, and no worker may hold it.
    *
    * @throws JobtreeError NOT_FOUND, INVALID_INPUT, ITEM_NOT_UPDATABLE with its `reason`
    */
@@ -258,11 +265,11 @@ export class Client {
   }
 
   /**
-   * Deletes a whole tree, by its root; what is still at work is cancelled.
+   * Deletes a whole tree, by its root; work in progress is cancelled.
    *
-   * @returns `deleted` is false while the server still deletes: a large tree goes in the background, and `job` says under
-   *   `deletion` how far that is, until it throws NOT_FOUND
-   * @throws JobtreeError NOT_FOUND, INVALID_INPUT for a job that is no root
+   * @returns `deleted` is false while the server is still deleting: a large tree is deleted in the background, and `job` says
+   *   under `deletion` how far that is, until it throws NOT_FOUND
+   * @throws JobtreeError NOT_FOUND, INVALID_INPUT for a job that is not a root
    */
   async deleteJob(jobId: string, options: CallOptions = {}): Promise<{ deleted: boolean }> {
     const data = await this.#send(operations.DeleteJob, { input: { jobId } }, options, false);
@@ -270,10 +277,10 @@ export class Client {
   }
 
   /**
-   * Changes for how long a tree is kept, by its root; what is left out stays as it is. Of a tree that is complete the retention counts
-   * from its completion, so it may be over at once.
+   * Changes how long a tree is kept, by its root; what is left out stays as it is. The retention of a complete tree counts from
+   * its completion, so it may be over at once.
    *
-   * @throws JobtreeError NOT_FOUND, also for a tree that is being deleted; INVALID_INPUT, also for a job that is no root
+   * @throws JobtreeError NOT_FOUND, also for a tree that is being deleted; INVALID_INPUT, also for a job that is not a root
    */
   async setRetention(jobId: string, retention: TreeRetention, options: CallOptions = {}): Promise<Job> {
     const input = { ...retention, jobId };
@@ -281,12 +288,12 @@ export class Client {
   }
 
   /**
-   * Makes a watch token: what an application gives to its own users, so that their browsers follow one tree and do nothing else.
+   * Creates a watch token. An application gives it to its own users, whose browsers can then follow one tree and do nothing else.
    *
    * @param jobId the root of the tree
-   * @param options `sees`: PROGRESS, also ITEMS, or also RESULTS; default: PROGRESS. `expiresInSeconds`: for how long it is good, 10 to
-   *   86,400; default: 900
-   * @throws JobtreeError NOT_FOUND, INVALID_INPUT, also for a job that is no root
+   * @param options `sees`: PROGRESS, also ITEMS, or also RESULTS; default: PROGRESS. `expiresInSeconds`: how long the token is
+   *   valid, 10 to 86,400; default: 900
+   * @throws JobtreeError NOT_FOUND, INVALID_INPUT, also for a job that is not a root
    */
   async createWatchToken(
     jobId: string,
@@ -303,11 +310,12 @@ export class Client {
   }
 
   /**
-   * Ends all watch tokens of a tree that were made until now: within five seconds, with the sockets and streams that rest upon them.
+   * Revokes all watch tokens of a tree that were created until now: within five seconds they end, with the sockets and streams
+   * that use them.
    *
    * @param jobId the root of the tree
-   * @returns until when those were made that are revoked
-   * @throws JobtreeError NOT_FOUND, INVALID_INPUT, also for a job that is no root
+   * @returns tokens created up to `revokedAt` are revoked
+   * @throws JobtreeError NOT_FOUND, INVALID_INPUT, also for a job that is not a root
    */
   async revokeWatchTokens(jobId: string, options: CallOptions = {}): Promise<{ revokedAt: string }> {
     const data = await this.#send(operations.RevokeWatchTokens, { input: { jobId } }, options, true);
@@ -320,7 +328,7 @@ export class Client {
     return found(data.job, id);
   }
 
-  /** The job of a type with a dedupe key; null if there is none (any more). */
+  /** The job of a type with this dedupe key; null if there is none, or none any more. */
   async jobByDedupeKey(type: string, dedupeKey: string, options: CallOptions = {}): Promise<Job | null> {
     const data = await this.#send(operations.JobByDedupeKey, { type, dedupeKey }, options, true);
     return data.jobByDedupeKey ?? null;
@@ -331,29 +339,38 @@ export class Client {
     options: PageOptions & { readonly filter?: JobFilter; readonly order?: JobOrder } = {},
   ): Promise<Page<Job>> {
     const { first, after, filter, order } = options;
-    return toPage((await this.#send(operations.Jobs, { first, after, filter, order }, options, true)).jobs);
+    const data = await this.#send(operations.Jobs, { first, after, filter, order }, options, true);
+    return toPage(answerOf(data.jobs));
   }
 
   /**
    * Lists the items of a job in the order in which they were added.
    *
    * @param options `status`: only items of this status
-   * @returns fewer than asked for if those are too large for one answer of the server; `hasNextPage` says whether there are more
+   * @returns fewer than asked for if they are too large for one answer of the server; `hasNextPage` says whether there are more
    * @throws JobtreeError NOT_FOUND
    */
   async items(
     jobId: string,
-    options: PageOptions & { readonly status?: ItemStatus } = {},
+    options: PageOptions & {
+      /** Only items of these statuses. Default: all. */
+      readonly statuses?: readonly ItemStatus[] | undefined;
+    } = {},
   ): Promise<Page<Item>> {
-    const { first = defaultPageSize, after, status } = options;
+    const { first = defaultPageSize, after, statuses } = options;
     return asManyAsFit(first, async (first) => {
-      const data = await this.#send(operations.Items, { jobId, first, after, status }, options, true);
+      const data = await this.#send(
+        operations.Items,
+        { jobId, first, after, statuses: statuses && [...statuses] },
+        options,
+        true,
+      );
       return toPage(found(data.job, jobId).items);
     });
   }
 
   /**
-   * Reads the successes of the final stages of a job's tree, page by page as you read on.
+   * Reads the successes of the final stages of a job's tree, fetching pages as you read on.
    *
    * @throws JobtreeError NOT_FOUND
    */
@@ -361,7 +378,7 @@ export class Client {
     jobId: string,
     options?: CallOptions,
   ): AsyncGenerator<Result<Payload, R>, void, undefined>;
-  /** The same with the payloads and results of a defined type, which all final stages of the tree must have. */
+  /** The same with the payloads and results of a defined type, which must be the type of all final stages of the tree. */
   results<Payload, R>(
     type: DefinedType<Payload, R>,
     jobId: string,
@@ -379,7 +396,7 @@ export class Client {
         const data = await this.#send(operations.Results, { jobId, first, after }, options, true);
         return toPage(found(data.job, jobId).results);
       });
-      // What follows may be smaller.
+      // The items that follow may be smaller.
       size = Math.min(2 * nodes.length, resultsPageSize);
       for (const { id, payload, result } of nodes) {
         yield { itemId: id, payload, result };
@@ -389,9 +406,9 @@ export class Client {
   }
 
   /**
-   * Exports what a tree results in, as `results` has it: in one request, as lines of JSON that nobody has parsed. What breaks off is
-   * taken up where it was, for as long as `retryMs`. While the tree is running it is what has succeeded so far; what succeeds
-   * later may belong before the last item that you have.
+   * Exports the results of a tree, the same that `results` reads, in one request: as lines of JSON that nobody has parsed. An
+   * interrupted export resumes where it stopped, for as long as `retryMs`. While the tree is running, it has what has succeeded
+   * so far; items that succeed later may belong before the last item that you have.
    *
    * @throws JobtreeError NOT_FOUND, INVALID_INPUT if `after` is not the id of an item, UNREACHABLE
    */
@@ -399,23 +416,17 @@ export class Client {
     return exportResults(this.#results, jobId, options);
   }
 
-  /** Lists what was done, and refused, that only some may do or that can't be undone: the newest first. For admins. */
+  /** Lists audited actions, done or refused, newest first: those that only some may do, and those that can't be undone. For admins. */
   async auditEntries(
     options: PageOptions & { readonly filter?: AuditFilter } = {},
   ): Promise<Page<AuditEntry>> {
     const { first, after, filter } = options;
-    const { auditEntries } = await this.#send(
-      operations.AuditEntries,
-      { first, after, filter },
-      options,
-      true,
-    );
-    const { endCursor = null, hasNextPage } = auditEntries.pageInfo;
-    return { nodes: auditEntries.edges.map(({ node }) => node), endCursor, hasNextPage };
+    const data = await this.#send(operations.AuditEntries, { first, after, filter }, options, true);
+    return toPage(answerOf(data.auditEntries));
   }
 
   /**
-   * The serialize keys behind whose head most items wait, the longest line first; or those of `keys` that are in use.
+   * The serialize keys with the most items waiting behind their head, longest line first; or those of `keys` that are in use.
    *
    * @param options `first`: how many, 1 to 1,000; default: 50
    */
@@ -426,11 +437,11 @@ export class Client {
     } = {},
   ): Promise<SerializeKey[]> {
     const variables = { first: options.first, keys: options.keys && [...options.keys] };
-    return (await this.#send(operations.SerializeKeys, variables, options, true)).serializeKeys;
+    return answerOf((await this.#send(operations.SerializeKeys, variables, options, true)).serializeKeys);
   }
 
   /**
-   * Lists what failed for good, in groups of one type, failure code and pattern of messages: the largest first.
+   * Lists items that failed for good, in groups of one type, failure code and pattern of messages, largest group first.
    *
    * @param options `types`: only these. `first`: how many, 1 to 1,000; default: 50
    */
@@ -438,7 +449,9 @@ export class Client {
     options: CallOptions & { readonly types?: readonly string[]; readonly first?: number } = {},
   ): Promise<DeadLetterGroup[]> {
     const variables = { types: options.types && [...options.types], first: options.first };
-    return (await this.#send(operations.DeadLetterGroups, variables, options, true)).deadLetterGroups;
+    return answerOf(
+      (await this.#send(operations.DeadLetterGroups, variables, options, true)).deadLetterGroups,
+    );
   }
 
   /**
@@ -459,7 +472,7 @@ export class Client {
   }
 
   /**
-   * What failed for good since a time, by group: those with the most of it, the most first.
+   * Groups of items that failed for good since a time, those with the most such items first.
    *
    * @param options `types`: only these. `first`: how many groups, 1 to 1,000; default: 50
    */
@@ -469,21 +482,25 @@ export class Client {
   ): Promise<DeadLetterDigestEntry[]> {
     const types = options.types && [...options.types];
     const variables = { since: since.toISOString(), types, first: options.first };
-    return (await this.#send(operations.DeadLetterDigest, variables, options, true)).deadLetterDigest;
+    return answerOf(
+      (await this.#send(operations.DeadLetterDigest, variables, options, true)).deadLetterDigest,
+    );
   }
 
   /**
-   * How many dead letters a replay with this filter would be about.
+   * Counts the dead letters that a replay with this filter would replay.
    *
    * @throws JobtreeError NOT_FOUND, INVALID_INPUT
    */
   async deadLetterCount(filter: DeadLetterFilter, options: CallOptions = {}): Promise<number> {
-    return (await this.#send(operations.DeadLetterCount, { filter }, options, true)).deadLetterCount;
+    return answerOf(
+      (await this.#send(operations.DeadLetterCount, { filter }, options, true)).deadLetterCount,
+    );
   }
 
   /**
-   * Tries items again that failed for good, as if they were new. What takes longer than about half a second goes on in the server:
-   * `operation` says how far it is.
+   * Replays items that failed for good: they are tried again as if they were new. Whatever takes longer than about half a second
+   * continues in the background: `operation` says how far it is.
    *
    * @param options `payload`: a corrected payload, for a filter whose `itemIds` names one item
    * @throws JobtreeError NOT_FOUND, INVALID_INPUT
@@ -498,7 +515,8 @@ export class Client {
   }
 
   /**
-   * Settles dead letters: the items stay failed. Goes on in the server as `replayDeadLetters` does.
+   * Settles dead letters without trying them again: the items stay failed. Continues in the background as `replayDeadLetters`
+   * does.
    *
    * @throws JobtreeError NOT_FOUND, INVALID_INPUT
    */
@@ -508,7 +526,7 @@ export class Client {
   }
 
   /**
-   * Keeps a note on a group of dead letters, in place of an earlier one; null removes it.
+   * Stores a note on a group of dead letters, in place of an earlier one; null removes it.
    *
    * @throws JobtreeError NOT_FOUND
    */
@@ -524,7 +542,7 @@ export class Client {
   }
 
   /**
-   * Ends an operation where it is; what it did stays.
+   * Stops an operation where it is; what it has done stays.
    *
    * @throws JobtreeError NOT_FOUND
    */
@@ -534,28 +552,31 @@ export class Client {
   }
 
   /**
-   * Follows a job: its state now, then newer ones (a slow reader skips some), at last the final one. Lost connections are
-   * replaced, without end, so give it a signal if you want to give up.
+   * Follows a job: yields its current state, then newer ones (a slow reader skips some), and the final one last. Lost connections
+   * are replaced without limit, so pass a signal if you want to give up.
    *
    * @throws JobtreeError NOT_FOUND
    */
   watchJob(jobId: string, options: WatchOptions = {}): AsyncGenerator<JobProgress, void, undefined> {
-    const { onDisconnected, onConnected } = options;
-    return watchJob(this.socket, jobId, this.#untilClosed(options), { onDisconnected, onConnected });
+    const { token, onDisconnected, onConnected } = options;
+    return watchJob(this.#showing(token), jobId, this.#untilClosed(options), { onDisconnected, onConnected });
   }
 
   /**
-   * Follows a tree by its root, as `watchJob` does a job. Every value has the newest state of all its jobs.
+   * Follows a tree by its root, as `watchJob` follows a job. Every value has the newest state of all its jobs.
    *
    * @throws JobtreeError NOT_FOUND
    */
   watchTree(rootId: string, options: WatchOptions = {}): AsyncGenerator<JobTreeProgress, void, undefined> {
-    const { onDisconnected, onConnected } = options;
-    return watchTree(this.socket, rootId, this.#untilClosed(options), { onDisconnected, onConnected });
+    const { token, onDisconnected, onConnected } = options;
+    return watchTree(this.#showing(token), rootId, this.#untilClosed(options), {
+      onDisconnected,
+      onConnected,
+    });
   }
 
   /**
-   * Follows an operation, as `watchJob` does a job: until it is finished or cancelled.
+   * Follows an operation, as `watchJob` follows a job, until it is finished or cancelled.
    *
    * @throws JobtreeError NOT_FOUND
    */
@@ -564,29 +585,29 @@ export class Client {
   }
 
   /**
-   * Hints for workers of your own making: yields when work of these types may be there, once at the start and after every
-   * reconnection. A hint may be lost or come for nothing, so poll slowly behind it.
+   * Hints for workers that you write yourself: yields when there may be work of these types, once at the start and after every
+   * reconnection. A hint may be lost or come for nothing, so also poll slowly.
    */
   workAvailable(types: readonly string[], options: CallOptions = {}): AsyncGenerator<true, void, undefined> {
     return watchWork(this.socket, types, {}, this.#untilClosed(options));
   }
 
   /**
-   * What workers have, what they have had for longest first: the first 50, or `first` (1 to 1,000). With `slowOnly`, what they have had
-   * for far longer than is usual for its type.
+   * The items that workers hold, those held longest first: the first 50, or `first` (1 to 1,000). With `slowOnly`, only items
+   * held far longer than is usual for their type.
    */
   async heldItems({ signal, ...filter }: CallOptions & HeldItemsQueryVariables = {}): Promise<HeldItem[]> {
-    return (await this.#send(operations.HeldItems, filter, { signal }, true)).heldItems;
+    return answerOf((await this.#send(operations.HeldItems, filter, { signal }, true)).heldItems);
   }
 
-  /** The workers that are connected, or hold items, by name: the first 1,000 behind `after`. */
+  /** The workers that are connected or hold items, by name: the first 1,000 after `after`. */
   async workers({ signal, ...filter }: CallOptions & WorkersQueryVariables = {}): Promise<ConnectedWorker[]> {
-    return (await this.#send(operations.Workers, filter, { signal }, true)).workers;
+    return answerOf((await this.#send(operations.Workers, filter, { signal }, true)).workers);
   }
 
   /**
-   * Claims ready items, fewer than asked for if their payloads have more than 32 MB together. A claim whose answer is lost
-   * is sent again, and gets the same; if that fails too (`retryMs`) its items wait for their heartbeats to run out.
+   * Claims ready items, fewer than asked for if their payloads exceed 32 MB in total. A claim whose answer is lost is sent again
+   * and gets the same items; if that fails too (`retryMs`), its items wait until their heartbeats are overdue.
    *
    * @param requests `limit`: 1 to 1,000 over all types
    * @param worker a name, 1 to 200 characters
@@ -603,7 +624,7 @@ export class Client {
   }
 
   /**
-   * Claims one named item, whatever waits before it.
+   * Claims one item by its id, whatever waits before it.
    *
    * @throws JobtreeError NOT_FOUND, ITEM_NOT_CLAIMABLE with its `reason`
    */
@@ -613,7 +634,7 @@ export class Client {
   }
 
   /**
-   * Reports results and failures, 1 to 1,000, each judged alone.
+   * Reports 1 to 1,000 results and failures, each of which is judged on its own.
    *
    * @throws JobtreeError INVALID_INPUT for a batch that is empty or too large
    */
@@ -634,9 +655,9 @@ export class Client {
   }
 
   /**
-   * Keeps assignments alive, 1 to 1,000: the deadline of each moves to three intervals from now.
+   * Keeps 1 to 1,000 assignments alive: the deadline of each moves to three intervals from now.
    *
-   * @returns what became of each; stop the work on all that are not HELD
+   * @returns the status of each; stop the work on all that are not HELD
    */
   async heartbeat(
     assignmentIds: readonly string[],
@@ -649,7 +670,7 @@ export class Client {
     return toAssignmentAnswers(assignmentIds, entries);
   }
 
-  /** Gives items back unfinished, 1 to 1,000, for others to claim at once. It costs no attempt. */
+  /** Gives 1 to 1,000 items back unfinished, so that others can claim them at once. It costs no attempt. */
   async releaseAssignments(
     assignmentIds: readonly string[],
     options: CallOptions = {},
@@ -660,10 +681,15 @@ export class Client {
     return toAssignmentAnswers(assignmentIds, entries);
   }
 
-  /** Ends what is being watched and closes the WebSocket. Stop workers that use this client first. */
+  /** Ends all watches and closes the WebSocket. Stop workers that use this client first. */
   async close(): Promise<void> {
     this.#closing.abort();
-    await this.socket.close();
+    await Promise.all([this.socket.close(), this.#tokenSocket.close()]);
+  }
+
+  /** What begins a watch: the client's socket, or the one on which each watch shows a token of its own. */
+  #showing(token: Token | undefined): Operations {
+    return token === undefined ? this.socket : this.#tokenSocket.as(new Credentials({}, token));
   }
 
   #send<R, V>(
@@ -685,12 +711,12 @@ export class Client {
   }
 
   #untilClosed({ signal }: CallOptions): AbortSignal {
-    // One of its own for each: Node warns of more than ten listeners to the same signal.
+    // A new signal for each call: Node warns about more than ten listeners on one signal.
     return AbortSignal.any(signal ? [signal, this.#closing.signal] : [this.#closing.signal]);
   }
 }
 
-/** A client of the service; `close()` it when you are done. See `ClientOptions` for the defaults. */
+/** Creates a client of the service; `close()` it when you are done. See `ClientOptions` for the defaults. */
 export function createClient(options: ClientOptions = {}): Client {
   return new Client(options);
 }
@@ -717,7 +743,7 @@ function toAssignmentAnswers<Status>(
 const defaultPageSize = 50;
 const resultsPageSize = 500;
 
-/** Asks for half as many for as long as they are too large for one answer. */
+/** Halves the number for as long as so many items are too large for one answer. */
 async function asManyAsFit<T>(first: number, read: (first: number) => Promise<Page<T>>): Promise<Page<T>> {
   try {
     return await read(first);
@@ -730,12 +756,4 @@ async function asManyAsFit<T>(first: number, read: (first: number) => Promise<Pa
 function found<T>(value: T | null | undefined, id: string): T {
   if (value == null) throw new JobtreeError('NOT_FOUND', `There is no ${id}.`, { field: 'id' });
   return value;
-}
-
-function toPage<T>(connection: {
-  edges: { node: T }[];
-  pageInfo: { endCursor?: string | null; hasNextPage: boolean };
-}): Page<T> {
-  const { endCursor = null, hasNextPage } = connection.pageInfo;
-  return { nodes: connection.edges.map((edge) => edge.node), endCursor, hasNextPage };
 }

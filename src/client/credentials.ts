@@ -1,34 +1,29 @@
-/** How a client shows who it is. */
+/** How a client shows the server who it is. */
 
-/** The text of an API key or token; or what gives one, and is asked again when the server refuses the one before. */
+/** An API key or token, or a function that returns one and is called again when the server refuses the previous one. */
 export type Token = string | (() => string | Promise<string>);
 
-/** A token that was just given and is refused, too, shows that asking again is no use. */
+/** If a token that was only just obtained is refused as well, asking again is no use. */
 const mostRefusals = 2;
 
 export class Credentials {
   readonly #headers: Readonly<Record<string, string>>;
   readonly #token: Token | undefined;
-  /** What was given last; undefined once it is refused. */
+  /** The header that was sent last; undefined once it is refused. */
   #shown: string | undefined;
   #given: Promise<string | undefined> | undefined;
   #refusals = 0;
 
   constructor(headers: Readonly<Record<string, string>>, token: Token | undefined) {
     this.#headers = headers;
-    // An empty variable of the environment is none.
+    // An empty environment variable counts as not set.
     this.#token = token ?? (globalThis.process?.env?.JOBTREE_TOKEN || undefined);
   }
 
-  /** The headers that every request has. */
+  /** The headers of every request. */
   async headers(): Promise<Readonly<Record<string, string>>> {
     const authorization = await this.authorization();
     return authorization === undefined ? this.#headers : { ...this.#headers, authorization };
-  }
-
-  /** Those that do not change. */
-  get fixedHeaders(): Readonly<Record<string, string>> {
-    return this.#headers;
   }
 
   async authorization(): Promise<string | undefined> {
@@ -51,10 +46,10 @@ export class Credentials {
     this.#refusals = 0;
   }
 
-  /** The server has refused what it was shown: `shown`, or else the last one. Gives whether there may be another token now. */
+  /** The server has refused `shown`, by default the last header. Returns whether there may be another token now. */
   refused(shown = this.#shown): boolean {
     if (typeof this.#token !== 'function') return false;
-    // Another operation with it has heard so before.
+    // Another operation with the same token has already reported this.
     if (shown !== this.#shown) return true;
     this.#given = undefined;
     this.#shown = undefined;

@@ -1,17 +1,17 @@
-/** One value for a type of work, which producer and handler share: its name, and the types of payload and result. */
+/** A type of work in one value that producer and handler share: its name, and the types of its payload and result. */
 import type { ItemSpec, JobPolicies, JobSpec } from './job-spec.ts';
 import type { InputOf, StandardSchema } from './standard-schema.ts';
 
-/** What payloads and results of a type look like, as the schemas of Zod or another library. `client.types.register` tells the server. */
+/** The schemas of a type's payloads and results, from Zod or another library. `client.types.register` sends them to the server. */
 export interface DefinedSchemas<
   Payload extends StandardSchema = StandardSchema,
   Result extends StandardSchema = StandardSchema,
 > {
-  /** Which version of the type this is: 1 to 1,000,000; another one for other schemas. Default: 1. */
+  /** The version of these schemas: 1 to 1,000,000. Different schemas need another version. Default: 1. */
   readonly version?: number | undefined;
-  /** What payloads meet when they are added. Default: any payload will do. */
+  /** Checked when payloads are added. Default: any payload is valid. */
   readonly payload?: Payload | undefined;
-  /** What results meet when they are reported. Default: any result will do. */
+  /** Checked when results are reported. Default: any result is valid. */
   readonly result?: Result | undefined;
 }
 
@@ -27,7 +27,7 @@ export class TypedItem<Payload> implements ItemSpec<Payload> {
   readonly priority?: number | undefined;
   readonly runAt?: Date | string | undefined;
   readonly serializeKey?: string | undefined;
-  /** So that the compiler does not take any object with a `payload` for one: it would be stored as the payload. */
+  /** Keeps the compiler from taking any object with a `payload` for an item: it would be stored as the payload. */
   readonly #isItem = true;
 
   static is<Payload>(item: Payload | TypedItem<Payload>): item is TypedItem<Payload> {
@@ -43,32 +43,33 @@ export class TypedItem<Payload> implements ItemSpec<Payload> {
   }
 }
 
-/** A type of work. `Payload` and `Result` are what JSON can carry: what was a Date is text on the other side. */
+/** A type of work. `Payload` and `Result` are what JSON can carry: a Date arrives as text. */
 export interface DefinedType<Payload, Result> {
-  /** The name that jobs have and workers claim by. */
+  /** The name that jobs carry and workers claim by. */
   readonly type: string;
-  /** The schemas that it was defined with; undefined without. */
+  /** The schemas that it was defined with, if any. */
   readonly schemas: DefinedSchemas | undefined;
-  /** A job of this type, with the policies of the type unless it names its own: for `createJob`, or for `children`. */
+  /** A job of this type, for `createJob` or `children`. It has the policies of the type unless `spec` has its own. */
   job(spec?: TypedJobSpec<Payload>): JobSpec;
   /** An item with more than its payload: for `items`, `addItems` and `feed`. */
   item(payload: Payload, options?: Omit<ItemSpec, 'payload'>): TypedItem<Payload>;
-  /** A handler that must take this payload and give this result; a Worker takes it for this type only. */
+  /** Checks at compile time that a handler takes this payload and returns this result; a worker accepts it for this type only. */
   handler(handle: Handler<Payload, Result>): Handler<Payload, Result>;
   /** The same for a handler that gets many items at once. */
   batchHandler(handle: BatchHandler<Payload, Result>): BatchHandler<Payload, Result>;
 }
 
 /**
- * Does the work of one item: returns the result, or throws to fail.
+ * Processes one item: returns the result, or throws to fail.
  *
- * The result is any JSON; a handler that returns nothing has the result null. What JSON can't carry (a BigInt, a cycle, a function,
- * NaN, half a surrogate pair, …) fails the item for good, with the code `NOT_JSON`. A thrown error is a failure with the
- * error's `code` if that is a string, else its `name`, and its message with those of its causes; a `PermanentError` fails the item for good, a
- * `RetryAfterError` says when to try again, and a `SnoozeError` is no failure: the item is tried again later, at no cost of an attempt.
+ * The result is any JSON; a handler that returns nothing has the result null. What JSON can't carry (a BigInt, a cycle, a
+ * function, NaN, half a surrogate pair, …) fails the item for good, with the code `NOT_JSON`. A thrown error is a failure with
+ * the error's `code` if that is a string, else its `name`, and its message with those of its causes. A `PermanentError` fails the
+ * item for good, a `RetryAfterError` says when to try again, and a `SnoozeError` is no failure: the item is tried again later,
+ * which costs no attempt.
  *
- * Execution is at least once: use `context.key` to make side effects happen once. A handler that computes for long must
- * let the event loop run, or the heartbeats fall silent.
+ * Execution is at least once: use `context.key` to make side effects happen once. A handler that computes for long must let the
+ * event loop run, or no heartbeats are sent.
  */
 export type Handler<Payload = unknown, Result = unknown> = (
   payload: Payload,
@@ -76,8 +77,8 @@ export type Handler<Payload = unknown, Result = unknown> = (
 ) => Result | Promise<Result>;
 
 /**
- * Does the work of many items at once: returns what came of each, in their order, a result or an `Error`. An `Error` fails its item as if a
- * handler had thrown it, and no other. One that returns nothing has the result null for each; one that throws fails all.
+ * Processes many items at once: returns a result or an `Error` for each, in their order. An `Error` fails only its own item, as
+ * if a handler had thrown it. A handler that returns nothing gives each item the result null; one that throws fails them all.
  */
 export type BatchHandler<Payload = unknown, Result = unknown> = (
   items: readonly BatchItem<Payload>[],
@@ -92,7 +93,7 @@ export interface BatchItem<Payload = unknown> extends HandlerContext {
   readonly payload: Payload;
 }
 
-/** Takes fields and a message: pino, or the like. */
+/** Takes fields and a message: pino or the like. */
 export interface Logger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -100,36 +101,37 @@ export interface Logger {
   error(fields: object, message: string): void;
 }
 
-/** What a handler knows of its item. */
+/** What a handler gets besides the payload of its item. */
 export interface HandlerContext {
-  /** Stable for the item, over all its attempts: for idempotent side effects. It is the id of the item. */
+  /** The id of the item, the same for all its attempts: for idempotent side effects. */
   readonly key: string;
-  /** Which try this is, from 1. Work that was released, as when a worker stops, does not count. */
+  /** Which try this is, from 1. Tries that were given back, as when a worker stops, do not count. */
   readonly attempt: number;
-  /** Whether the item has failed for good if this try fails. */
+  /** Whether the item fails for good if this try fails. */
   readonly lastAttempt: boolean;
   /**
-   * Aborts when the work is not wanted any more; the reason is a `AssignmentEndedError` that says why. Stop then, by throwing:
-   * the outcome does not count.
+   * Aborts when the work is no longer wanted; its reason is an `AssignmentEndedError` that says why. Then stop by throwing: the
+   * outcome does not count.
    */
   readonly signal: AbortSignal;
-  /** The assignment. */
+  /** The id of the assignment. */
   readonly assignmentId: string;
   readonly itemId: string;
   readonly jobId: string;
   readonly type: string;
   /**
-   * Notes how far it is, in place of the note before: `note('page 3 of 10')`. Kept with the item, up to 500 characters. The worker sends what its handlers
-   * have noted at most once a second, so it may be seen a second later, and is forgotten if the assignment is lost before.
+   * Notes how far the item is, in place of the previous note: `note('page 3 of 10')`. Up to 500 characters are kept with the
+   * item. The worker sends what its handlers have noted at most once a second, so a note can be read about a second later; it is
+   * forgotten if the assignment is lost before that.
    */
   note(text: string): void;
-  /** Keeps a line with the item, up to 500 characters, in the same way. Of an item there are the last 50 lines of all attempts. */
+  /** Keeps a line with the item, up to 500 characters, sent in the same way. An item keeps the last 50 lines of all its attempts. */
   log(text: string): void;
-  /** Writes to the worker's `logger`, or the console if it has none, with the ids of the item, its type and attempt in each line. */
+  /** Writes to the worker's `logger`, or to the console if it has none, with the ids, type and attempt of the item in each line. */
   readonly logger: Logger;
   /**
-   * Names new items for the child job of a type which this job feeds. They are made in the transaction that takes the
-   * result; a failure makes none. Up to 1,000 for an attempt. A type without exactly one such child fails the item.
+   * Adds new items to the child job of a type that this job feeds. They are created in the transaction that accepts the result; a
+   * failure creates none. Up to 1,000 for each attempt. If there is not exactly one such child of that type, the item fails.
    */
   feed(type: string, ...items: readonly ItemSpec[]): void;
   feed<Payload>(
@@ -139,21 +141,21 @@ export interface HandlerContext {
 }
 
 /**
- * Defines a type of work where its arguments and its handling live together.
+ * Defines a type of work, so that its arguments and its handling live together.
  *
  *     export const sendCheck = defineType<{ employee: string }, { sentAt: string }>('sendCheck', { maxFailuresPerItem: 5 });
  *     await client.createJob(sendCheck.job({ items: [{ employee: 'e1' }], sealed: true }));
  *     new Worker({ types: { sendCheck: { concurrency: 10, handler: sendCheck.handler(async ({ employee }) => …) } } });
  *
  * @param type the name, 1 to 200 characters
- * @param policies how jobs of this type treat their items, unless a job says otherwise
+ * @param policies how jobs of this type treat their items, unless a job has its own policies
  */
 export function defineType<Payload, Result = unknown>(
   type: string,
   policies?: JobPolicies,
 ): DefinedType<Payload, Result>;
 /**
- * The same with schemas, of which the types of payload and result are taken.
+ * The same with schemas, which give the types of payload and result.
  *
  *     export const sendCheck = defineType('sendCheck', { schemas: { payload: z.object({ employee: z.string() }) } });
  *     await client.types.register(sendCheck);
@@ -187,14 +189,14 @@ export function defineType(
   };
 }
 
-/** What stands for an item of a defined type, as an item of a job. */
+/** Turns a payload or an item made by `item()` into an item of a job. */
 export function toItemSpec(item: unknown): ItemSpec {
   return TypedItem.is(item) ? item : { payload: item };
 }
 
 const typesOfHandlers = new WeakMap<object, string>();
 
-/** The type that a handler was made for, if it was made for one. */
+/** The type that a handler was made for, if any. */
 export function typeOfHandler(handler: object): string | undefined {
   return typesOfHandlers.get(handler);
 }

@@ -1,8 +1,8 @@
-/** Where the API is. */
+/** The address of the API. */
 import { JobtreeError } from './errors.ts';
 
 /**
- * The address as it is given, else that of the environment, else the local one. In a page it may be relative to the page.
+ * Returns the given address, else that of the environment, else the local one. In a page it may be relative to the page.
  *
  * @throws JobtreeError INVALID_INPUT
  */
@@ -12,9 +12,9 @@ export function endpoint(given: string | undefined): string {
   const absolute = URL.canParse(url, location?.href) ? new URL(url, location?.href).href : url;
   const isUrl = URL.canParse(absolute);
   const { username = '', password = '' } = isUrl ? new URL(absolute) : {};
-  // What has no place in errors and logs, where the address stands. A browser takes none of these either.
+  // The address appears in errors and logs, where a password has no place. Browsers refuse such addresses, too.
   if (username !== '' || password !== '' || (!isUrl && absolute.includes('@')))
-    throw new JobtreeError('INVALID_INPUT', 'url must have no user and password: give a token, or headers.', {
+    throw new JobtreeError('INVALID_INPUT', 'url must have no user or password: give a token, or headers.', {
       field: 'url',
     });
   if (/^https?:\/\//.test(absolute)) return absolute;

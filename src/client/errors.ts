@@ -1,13 +1,14 @@
-/** What can go wrong for a caller of the client, and how a handler says that trying again is useless. */
+/** The errors that the client throws, and those that a handler throws to say what becomes of its item. */
 import type { ErrorCode, NotClaimableReason } from '../generated/operations.ts';
 
 /**
- * Why an operation did not succeed: a refusal of the server (its codes), or
- * - `LIMIT_EXCEEDED`: the operation asks for more than the server does or answers at once; the message says what. Nothing was done.
- * - `UNREACHABLE`: there was no answer, or the server has none since its Postgres is away. `outcome` says what is known.
- * - `BAD_RESPONSE`: the answer is not one of jobtree, or the server failed; its log says more.
- * - `DIGEST_MISMATCH`: of `upload`, the file that arrived is not the one whose SHA-256 was given. Nothing is kept of it.
- * - `INVALID_SIGNATURE`: of `verifyCallback`, a message that is not genuine, or too old.
+ * Why an operation did not succeed: one of the server's error codes, or
+ * - `LIMIT_EXCEEDED`: the operation asks for more than the server does or answers at once; the message says what. Nothing was
+ *   done.
+ * - `UNREACHABLE`: there was no answer, or the server had none because its Postgres is away. `outcome` says what is known.
+ * - `BAD_RESPONSE`: the answer does not come from jobtree, or the server failed; its log says more.
+ * - `DIGEST_MISMATCH`: from `upload`: the file that arrived does not have the given SHA-256. Nothing of it is kept.
+ * - `INVALID_SIGNATURE`: from `verifyCallback`: the message is not genuine, or too old.
  */
 export type ClientErrorCode =
   | RefusalCode
@@ -16,19 +17,19 @@ export type ClientErrorCode =
   | 'BAD_RESPONSE'
   | 'DIGEST_MISMATCH'
   | 'INVALID_SIGNATURE';
-/** The client tries again by itself after the others, and says UNREACHABLE when its patience is over. */
+/** The client itself tries again after the excluded codes, and throws UNREACHABLE when it gives up. */
 type RefusalCode = Exclude<ErrorCode, 'UNAVAILABLE' | 'OUTCOME_UNKNOWN'>;
 
-/** The one error that the client's operations throw (but for `signal.reason`, when you abort one). */
+/** The only error that the client's operations throw (except `signal.reason`, when you abort one). */
 export class JobtreeError extends Error {
   override readonly name = 'JobtreeError';
-  /** What kind of error, for programs. */
+  /** The kind of error, for programs. */
   readonly code: ClientErrorCode;
-  /** The path of the input that is to blame, if one is: `items[3].runAt`. */
+  /** The path to the part of the input that is wrong, if the input is to blame: `items[3].runAt`. */
   readonly field: string | undefined;
-  /** With `ITEM_NOT_CLAIMABLE` and `ITEM_NOT_UPDATABLE`: where the item is instead. */
+  /** With `ITEM_NOT_CLAIMABLE` and `ITEM_NOT_UPDATABLE`: the state that the item is in instead. */
   readonly reason: NotClaimableReason | undefined;
-  /** What became of the operation: `UNKNOWN` if the server may have carried it out, though no answer came. */
+  /** What became of the operation: `UNKNOWN` if the server may have carried it out although no answer came. */
   readonly outcome: 'NOTHING_DONE' | 'UNKNOWN';
 
   constructor(code: ClientErrorCode, message: string, details: ErrorDetails = {}) {
@@ -44,12 +45,12 @@ export class JobtreeError extends Error {
 interface ErrorDetails {
   readonly field?: string | null | undefined;
   readonly reason?: NotClaimableReason | undefined;
-  /** Default: unknown without an answer of the server, and nothing done with a refusal. */
+  /** Default: `UNKNOWN` for `UNREACHABLE` and `BAD_RESPONSE`, else `NOTHING_DONE`. */
   readonly outcome?: 'NOTHING_DONE' | 'UNKNOWN' | undefined;
   readonly cause?: unknown;
 }
 
-/** Thrown by a handler: the item has failed for good, whatever `maxFailuresPerItem` says. */
+/** Thrown by a handler to fail the item for good, whatever `maxFailuresPerItem` says. */
 export class PermanentError extends Error {
   override readonly name = 'PermanentError';
   /** What kind of failure, for grouping: 1 to 200 characters. Default: `PERMANENT`. */
@@ -61,7 +62,7 @@ export class PermanentError extends Error {
   }
 }
 
-/** Thrown by a handler: the attempt has failed, and the item is due again after this time instead of after its job's backoff. */
+/** Thrown by a handler to fail the attempt and have the item due again after this time, instead of after its job's backoff. */
 export class RetryAfterError extends Error {
   override readonly name = 'RetryAfterError';
   /** What kind of failure, for grouping: 1 to 200 characters. Default: `RETRY_AFTER`. */
@@ -69,7 +70,7 @@ export class RetryAfterError extends Error {
   /** In milliseconds: 0 to 2,147,483,647 (24 days). */
   readonly retryAfterMs: number;
 
-  /** @throws RangeError if it is not in these bounds */
+  /** @throws RangeError if `retryAfterMs` is out of bounds */
   constructor(message: string, options: { retryAfterMs: number; code?: string; cause?: unknown }) {
     super(message, 'cause' in options ? { cause: options.cause } : undefined);
     this.code = options.code ?? 'RETRY_AFTER';
@@ -78,15 +79,15 @@ export class RetryAfterError extends Error {
 }
 
 /**
- * Thrown by a handler: it is not the time for this item yet. The item is given back, and due again after this time. It is no failure and costs no attempt, however
- * often it happens.
+ * Thrown by a handler when it is too early for this item. The item is given back, and is due again after this time. That is no
+ * failure and costs no attempt, however often it happens.
  */
 export class SnoozeError extends Error {
   override readonly name = 'SnoozeError';
   /** In milliseconds: 1,000 to 2,147,483,647 (24 days). */
   readonly snoozeMs: number;
 
-  /** @throws RangeError if it is not in these bounds */
+  /** @throws RangeError if `snoozeMs` is out of bounds */
   constructor(snoozeMs: number) {
     super(`Not for another ${snoozeMs} ms.`);
     this.snoozeMs = checkMs(snoozeMs, 'snoozeMs', 1_000);
@@ -95,7 +96,7 @@ export class SnoozeError extends Error {
 
 const longestMs = 2_147_483_647;
 
-/** Fractions count as a whole millisecond. */
+/** Rounds fractions up to whole milliseconds. */
 function checkMs(ms: number, name: string, lowest: number): number {
   const whole = Math.ceil(ms);
   if (whole >= lowest && whole <= longestMs) return whole;
@@ -106,12 +107,12 @@ function checkMs(ms: number, name: string, lowest: number): number {
 
 /**
  * Why a worker aborted a handler:
- * - `LOST`: the server took the item back; the item is, or will be, worked on elsewhere.
- * - `CANCELLED`: the item was cancelled, or its job, or that was deleted.
+ * - `LOST`: the server took the item back; it is or will be processed elsewhere.
+ * - `CANCELLED`: the item or its job was cancelled, or the job was deleted.
  * - `FINISHED`: the outcome was reported already.
- * - `HEARTBEATS_FAILED`: two heartbeats in a row got no answer, so the assignment may be lost any moment.
- * - `STOPPED`: the worker stops, and the handler took longer than `stopTimeoutMs`.
- * - `TIMED_OUT`: the handler took longer than `timeoutMs`. The attempt has failed, with the same code.
+ * - `HEARTBEATS_FAILED`: two heartbeats in a row got no answer, so the assignment may be lost at any moment.
+ * - `STOPPED`: the worker is stopping, and the handler took longer than `stopTimeoutMs`.
+ * - `TIMED_OUT`: the handler took longer than `timeoutMs`. The attempt has failed with the same code.
  */
 export type AbortCode = 'LOST' | 'CANCELLED' | 'FINISHED' | 'HEARTBEATS_FAILED' | 'STOPPED' | 'TIMED_OUT';
 
@@ -124,7 +125,7 @@ const abortMessages: Record<AbortCode, string> = {
   TIMED_OUT: 'The handler took too long.',
 };
 
-/** The reason of a handler's `signal`: its work is not wanted any more. */
+/** The reason of a handler's `signal`: the work is no longer wanted. */
 export class AssignmentEndedError extends Error {
   override readonly name = 'AssignmentEndedError';
   readonly code: AbortCode;
@@ -135,7 +136,7 @@ export class AssignmentEndedError extends Error {
   }
 }
 
-/** What `errors` of a GraphQL response say, as one error. */
+/** Turns the `errors` of a GraphQL response into one error. */
 export function fromGraphqlErrors(errors: readonly unknown[]): JobtreeError {
   const [first] = errors as readonly {
     message?: unknown;
@@ -174,12 +175,12 @@ export function refusal(code: ErrorCode, message: string, details: ErrorDetails 
   return new JobtreeError(code === 'OUTCOME_UNKNOWN' ? 'UNREACHABLE' : code, message, details);
 }
 
-/** Whether the server does not take the token that it was shown. */
+/** Whether the server refused the token that it was shown. */
 export function isRefusal(error: unknown): boolean {
   return error instanceof JobtreeError && error.code === 'UNAUTHENTICATED';
 }
 
-/** Whether that token was good until it ended, with what was under way. */
+/** Whether that token was valid at first, and ended while the operation was under way. */
 export function wasAdmitted({ cause }: JobtreeError): boolean {
   return (cause as { ended?: unknown } | undefined)?.ended === true;
 }
@@ -189,13 +190,13 @@ export function isTransient({ code }: JobtreeError): boolean {
   return code === 'UNREACHABLE' || code === 'BUSY';
 }
 
-/** How long a server, or what stands before it, asks to be left alone. */
+/** How long the server, or a proxy before it, asks the client to wait, in milliseconds. */
 export function retryAfterMs({ cause }: JobtreeError): number {
   const seconds = Number((cause as { retryAfter?: unknown } | undefined)?.retryAfter ?? 0);
   return Number.isFinite(seconds) ? seconds * 1_000 : 0;
 }
 
-/** Whether the server, an older one, does not know something that the operation names. */
+/** Whether the server is older and does not know something that the operation uses. */
 export function isNotUnderstood({ code, cause }: JobtreeError): boolean {
   const [first] = Array.isArray(cause) ? (cause as { extensions?: { code?: unknown } }[]) : [];
   return code === 'BAD_RESPONSE' && first?.extensions?.code === 'GRAPHQL_VALIDATION_FAILED';
@@ -209,8 +210,8 @@ interface Refusal {
 }
 
 /**
- * The data of a response. Where only some of its mutations failed, the error of each stands in its place, for `payloadOf` to throw: what
- * the others did is not lost with it.
+ * The data of a response. If only some of its fields failed, the error of each takes the place of its value, for `answerOf`
+ * to throw, so that the values of the others are not lost.
  */
 export function dataOf(data: unknown, errors: readonly unknown[] | undefined): unknown {
   if (errors === undefined || errors.length === 0) return data;
@@ -227,12 +228,18 @@ export function dataOf(data: unknown, errors: readonly unknown[] | undefined): u
   return Object.fromEntries(roots.map(([name, value]) => [name, failed.get(name) ?? value]));
 }
 
-/** The payload of a mutation's result union; a refusal is thrown. */
+/** Returns the payload of a mutation's result union, and throws a refusal. */
 export function payloadOf<T extends object>(result: T | Refusal | null | undefined): Exclude<T, Refusal> {
-  if (result instanceof JobtreeError) throw result;
-  if (result == null) throw new JobtreeError('BAD_RESPONSE', 'The answer of the server lacks a result.');
-  if ('code' in result && 'message' in result) {
-    throw refusal(result.code, result.message, { field: result.field, reason: result.reason });
+  const answer = answerOf(result);
+  if ('code' in answer && 'message' in answer) {
+    throw refusal(answer.code, answer.message, { field: answer.field, reason: answer.reason });
   }
-  return result as Exclude<T, Refusal>;
+  return answer as Exclude<T, Refusal>;
+}
+
+/** What a field of the response has; an error in its place is thrown. */
+export function answerOf<T>(value: T | null | undefined): NonNullable<T> {
+  if (value instanceof JobtreeError) throw value;
+  if (value == null) throw new JobtreeError('BAD_RESPONSE', 'The answer of the server lacks a result.');
+  return value;
 }

@@ -1,6 +1,6 @@
 /**
- * Requests over HTTP: one POST each. A request whose response is lost may have been carried out, so it is only sent
- * again if that changes nothing, or if it is known that nothing was done.
+ * Requests over HTTP: one POST each. A request whose response is lost may have been carried out, so it is sent again only if a
+ * second time changes nothing, or if it is known that nothing was done.
  */
 import type { TypedDocumentString } from '../generated/operations.ts';
 import { backoffMs, wait } from './backoff.ts';
@@ -14,7 +14,7 @@ const badGateway = 502;
 const serviceUnavailable = 503;
 const gatewayTimeout = 504;
 
-/** Codes of the system for a connection that was never made. */
+/** System error codes for a connection that was never made. */
 const neverSent = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
 
 export interface HttpOptions {
@@ -27,7 +27,7 @@ export interface HttpOptions {
 }
 
 export interface RequestOptions {
-  /** Whether carrying it out twice is the same as once. */
+  /** Whether carrying it out twice has the same effect as once. */
   readonly repeatable: boolean;
   readonly signal?: AbortSignal | undefined;
 }
@@ -110,12 +110,12 @@ function parse(text: string): { data?: unknown; errors?: unknown[] } | undefined
   }
 }
 
-/** A payload or result that is too deep to be shown is null, and keeps nothing else from being shown. */
+/** A payload or result that is too deep to be shown is null, with an error; the rest of the answer is good. */
 function isOfOneValue(error: unknown): boolean {
   return (error as { extensions?: { code?: unknown } }).extensions?.code === 'TOO_DEEP';
 }
 
-/** The last of several tries that failed: what is known of one is not known of those before it. */
+/** The error of the last try. It must not claim that nothing was done if an earlier try may have been carried out. */
 function lastOf(error: JobtreeError, mayBeDone: boolean): JobtreeError {
   if (!mayBeDone || error.outcome === 'UNKNOWN') return error;
   const { code, message, field, reason } = error;
@@ -125,11 +125,11 @@ function lastOf(error: JobtreeError, mayBeDone: boolean): JobtreeError {
 
 function notRepeated(error: JobtreeError): JobtreeError {
   const advice =
-    'It may have been carried out all the same, and is not tried again, since that could do it twice.';
+    'It may have been carried out nevertheless, and is not tried again, since that could do it twice.';
   return new JobtreeError(error.code, `${error.message} ${advice}`, { cause: error });
 }
 
-/** The system's code; it hides in the cause of fetch's own error. */
+/** The system's error code; fetch hides it in the cause of its own error. */
 function codeOf(error: unknown): string | undefined {
   const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown };
   return typeof code === 'string' ? code : cause === undefined ? undefined : codeOf(cause);

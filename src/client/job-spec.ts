@@ -1,9 +1,10 @@
-/** What a producer says about new jobs and items, and its way to the wire: everything is checked before anything is sent. */
+/** What a producer specifies for new jobs and items, and its conversion to the API's input. Everything is checked before anything is sent. */
 import type {
   CallbackTrigger,
   FeedInput,
   FeedSource,
   FileFormat,
+  FileInput,
   ItemInput,
   JobInput,
   SerializeOnFailure,
@@ -15,46 +16,46 @@ import type { ItemChanges } from './types.ts';
 
 /** A new item. */
 export interface ItemSpec<Payload = unknown> {
-  /** What is to be done: any JSON, up to 1 MB of text (a setting of the server). Default: null. */
+  /** The work to do: any JSON, up to 1 MB of text (a setting of the server). Default: null. */
   readonly payload?: Payload | undefined;
-  /** Unique among the items of its job, 1 to 500 characters: with a key that is taken no item is added. */
+  /** Unique among the items of its job, 1 to 500 characters: an item whose key is taken is not added. */
   readonly dedupeKey?: string | undefined;
-  /** Among items of a type, higher goes first: -32,768 to 32,767. Default: the priority of the job. */
+  /** Items of a type with a higher priority go first: -32,768 to 32,767. Default: the priority of the job. */
   readonly priority?: number | undefined;
-  /** Not to be claimed before this; as text in ISO 8601 with its offset. Default: the `runAt` of the job. */
+  /** Not claimed before this time; as text, in ISO 8601 with its offset. Default: the `runAt` of the job. */
   readonly runAt?: Date | string | undefined;
   /**
-   * Items with one key run one at a time, in the order in which they were added, whatever their jobs, trees and types: 1 to 255
-   * characters. Default: it waits for no other item.
+   * Items with the same key run one at a time, in the order in which they were added, across jobs, trees and types: 1 to 255
+   * characters. Default: the item waits for no other item.
    */
   readonly serializeKey?: string | undefined;
 }
 
-/** How a job treats its items; what is not given here is what the queue of its type says, or else the server's default. */
+/** How a job treats its items. A policy that is not set here comes from the queue of its type, or else from the server. */
 export interface JobPolicies {
-  /** An item that fails more often than this has failed for good: 0 to 1,000. Default: 3. */
+  /** An item that fails more often than this fails for good: 0 to 1,000. Default: 3. */
   readonly maxFailuresPerItem?: number | undefined;
   /**
-   * How long an item waits after its first, second … failure, in milliseconds; the last one repeats, and an empty list
-   * means not at all. Up to 100 steps. Default: 30 s, 5 min, 30 min.
+   * How long an item waits after its first, second … failure, in milliseconds; the last one repeats, and an empty list means no
+   * wait. Up to 100 steps. Default: 30 s, 5 min, 30 min.
    */
   readonly backoffMs?: readonly number[] | undefined;
-  /** Up to this share is added to each backoff, at random: 0 to 1. Default: 0.1. */
+  /** The largest share of a backoff that is added to it at random: 0 to 1. Default: 0.1. */
   readonly backoffJitter?: number | undefined;
-  /** How often workers heartbeat, in milliseconds: 1,000 to 86,400,000. Three without one are a failure. Default: 60,000. */
+  /** How often workers send a heartbeat, in milliseconds: 1,000 to 86,400,000. Three intervals without one are a failure. Default: 60,000. */
   readonly heartbeatIntervalMs?: number | undefined;
-  /** The priority of items that name none: -32,768 to 32,767. Default: 0. */
+  /** The priority of items that have none of their own: -32,768 to 32,767. Default: 0. */
   readonly priority?: number | undefined;
   /**
-   * With more items failed for good than this the job fails: what is pending in it is cancelled, and its outcome is `FAILED`. 0 to
-   * 2,147,483,647. With `toleratedFailurePercentage` it fails when either is passed. Default: any number is tolerated.
+   * If more items than this fail for good, the job fails: its pending items are cancelled, and its outcome is `FAILED`. 0 to
+   * 2,147,483,647. With `toleratedFailurePercentage`, it fails when either is exceeded. Default: any number is tolerated.
    */
   readonly toleratedFailureCount?: number | undefined;
-  /** The same with a share of its items, of 100: 0 to 100. It counts once the job is sealed. Default: any share is tolerated. */
+  /** The same as a percentage of its items: 0 to 100. It applies once the job is sealed. Default: any share is tolerated. */
   readonly toleratedFailurePercentage?: number | undefined;
   /**
-   * What becomes of the serialize key of an item that failed for good: the next one goes (`CONTINUE`), or the item keeps it until
-   * somebody replays or discards it (`BLOCK`). Default: `CONTINUE`.
+   * What becomes of the serialize key of an item that failed for good: the next item goes (`CONTINUE`), or the failed one keeps
+   * the key until somebody replays or discards it (`BLOCK`). Default: `CONTINUE`.
    */
   readonly serializeOnFailure?: SerializeOnFailure | undefined;
   /** Whether its results are among the results of the tree. Default: true for a job without children. */
@@ -63,9 +64,9 @@ export interface JobPolicies {
 
 /** How successes of the parent become items. Paths start with `payload`, `result` or (with `forEach`) `element`. */
 export interface FeedSpec {
-  /** `SUCCESSES`: each makes items by the mapping. `REPORTS`: only what handlers `feed`. Default: `SUCCESSES`. */
+  /** `SUCCESSES`: each success makes items by this mapping. `REPORTS`: only what handlers `feed` makes items. Default: `SUCCESSES`. */
   readonly source?: FeedSource | undefined;
-  /** The path to a list; each element makes an item. Default: one item for each success. */
+  /** The path to a list, each element of which makes an item. Default: one item for each success. */
   readonly forEach?: string | undefined;
   /** A path, or an object whose values are paths. Default: the element with `forEach`, else the whole result. */
   readonly payload?: string | Readonly<Record<string, string>> | undefined;
@@ -75,64 +76,65 @@ export interface FeedSpec {
 
 /** What to call when a tree is complete. */
 export interface CallbackSpec {
-  /** The name of an endpoint: `client.callbacks.putEndpoint`. */
+  /** The name of an endpoint, as given to `client.callbacks.putEndpoint`. */
   readonly endpoint: string;
-  /** `TREE`: when the tree is complete. `JOB`: when a job of it is, for each of them. Default: `TREE`. */
+  /** `TREE`: called when the tree is complete. `JOB`: called for each of its jobs that is complete. Default: `TREE`. */
   readonly on?: CallbackTrigger | undefined;
 }
 
-/** A file that becomes the items of a job. It may be compressed by gzip, or by zstd where the server's Node.js knows that. */
+/** A file that becomes the items of a job. It may be compressed with gzip, or with zstd if the server's Node.js supports that. */
 export interface FileSpec {
-  /** Of `client.upload`. */
+  /** The id that `client.upload` returned. */
   readonly uploadId: string;
-  /** What it is made of: rows of CSV, lines of JSON, one JSON array, lines. */
+  /** What the file is made of: rows of CSV, lines of JSON, one JSON array, lines. */
   readonly format: FileFormat;
   /** A name of the Encoding Standard, such as `windows-1252`. Default: UTF-8, or UTF-16 if a byte order mark says so. */
   readonly encoding?: string | undefined;
-  /** Of CSV, between cells. Default: a comma. */
+  /** For CSV: what separates cells. Default: a comma. */
   readonly delimiter?: string | undefined;
-  /** Of CSV, around cells. Default: `"`. */
+  /** For CSV: what encloses cells. Default: `"`. */
   readonly quote?: string | undefined;
-  /** Of CSV: whether the first row names the columns; without, each row becomes a list of texts. Default: true. */
+  /** For CSV: whether the first row names the columns; if not, each row becomes a list of texts. Default: true. */
   readonly header?: boolean | undefined;
 }
 
 /** A new job with all jobs below it: up to 1,000 jobs, up to 32 levels below the root. */
 export interface JobSpec extends JobPolicies {
-  /** What kind of work its items are: the name that workers claim by. 1 to 200 characters. */
+  /** The kind of work its items are: the name that workers claim by. 1 to 200 characters. */
   readonly type: string;
-  /** Unique among the jobs of its type, 1 to 500 characters: a second creation gives the first tree. */
+  /** Unique among the jobs of its type, 1 to 500 characters: creating a job with the same key again returns the first tree. */
   readonly dedupeKey?: string | undefined;
-  /** The `runAt` of items that name none. Default: at once. */
+  /** The `runAt` of items that have none. Default: at once. */
   readonly runAt?: Date | string | undefined;
-  /** What `after` of other jobs of the tree calls it: 1 to 200 characters. Default: its type. */
+  /** The name by which `after` of other jobs of the tree refers to it: 1 to 200 characters. Default: its type. */
   readonly name?: string | undefined;
   /**
-   * The names of other jobs of the tree that it waits for, up to 100: no worker gets its items before all of them have `SUCCEEDED`,
-   * and if one does not, it is cancelled. Default: none.
+   * The names of other jobs of the tree that it waits for, up to 100. No worker gets its items before all of those jobs have
+   * `SUCCEEDED`; if one ends otherwise, this job is cancelled. Default: none.
    */
   readonly after?: readonly string[] | undefined;
-  /** Whether no more items come than those given here. Default: false. */
+  /** Whether it gets no more items than those given here. Default: false. */
   readonly sealed?: boolean | undefined;
   /** How the parent feeds it; not for the root. Default: it is not fed. */
   readonly feed?: FeedSpec | undefined;
   /** The items it starts with: up to 1,000. Default: none. */
   readonly items?: readonly ItemSpec[] | undefined;
   /**
-   * An upload that becomes its items, behind those given here: servers read it, in order, and seal the job at its end. A line that can't be read,
-   * or breaks the schema of the type, becomes a failed item. Default: none.
+   * An upload that becomes its items, after those given here: servers read it in order, and seal the job at its end. A line that
+   * can't be read, or that violates the schema of the type, becomes a failed item. Default: none.
    */
   readonly file?: FileSpec | undefined;
-  /** Of the root: what is called when the tree is complete, or each of its jobs. Up to 10. Default: none. */
+  /** Root only: the endpoints to call when the tree, or each of its jobs, is complete. Up to 10. Default: none. */
   readonly callbacks?: readonly CallbackSpec[] | undefined;
   /**
-   * Of the root: for how long the tree is kept once it is complete, in seconds: 0 (it goes at once) to 315,576,000 (ten years); null
-   * for ever. Then it is deleted, with its items and results. Default: that of the server, 7 days unless it is set otherwise.
+   * Root only: how long the tree is kept once it is complete, in seconds: 0 (it is deleted at once) to 315,576,000 (ten years);
+   * null for ever. Then it is deleted, with its items and results. Default: the server's setting, which is 7 days unless it is
+   * changed.
    */
   readonly retentionSeconds?: number | null | undefined;
   /**
-   * Of the root: after how long the tree is cancelled if it is idle, in seconds: 1 to 315,576,000 (ten years); null for never. It is
-   * idle while a job is not sealed and nothing of the tree is left to do. Default: that of the server, never unless it is set otherwise.
+   * Root only: after how long an idle tree is cancelled, in seconds: 1 to 315,576,000 (ten years); null for never. A tree is idle
+   * while it has an unsealed job but nothing left to do. Default: the server's setting, which is never unless it is changed.
    */
   readonly idleExpirySeconds?: number | null | undefined;
   /** The jobs right below it. Default: none. */
@@ -148,7 +150,7 @@ export function toJobInput(job: JobSpec, path = '', above: readonly JobSpec[] = 
     throw invalid(`${path}children`, `is more than ${maxDepth} levels below the root.`);
   }
   const line = [...above, job];
-  const { feed, runAt, items, backoffMs, after, callbacks, ...rest } = job;
+  const { feed, runAt, items, file, backoffMs, after, callbacks, ...rest } = job;
   if (feed?.payload !== undefined) check(feed.payload, `${path}feed.payload`);
   return {
     ...rest,
@@ -158,6 +160,7 @@ export function toJobInput(job: JobSpec, path = '', above: readonly JobSpec[] = 
     runAt: toInstant(runAt, `${path}runAt`),
     feed: feed && toFeedInput(feed),
     items: items?.map((item, i) => toItemInput(item, `${path}items[${i}]`).input),
+    file: file && toFileInput(file),
     children: children.map((child, i) => {
       const at = `${path}children[${i}]`;
       if (line.includes(child)) throw invalid(at, 'is a job above itself: a tree has no cycles.');
@@ -166,15 +169,19 @@ export function toJobInput(job: JobSpec, path = '', above: readonly JobSpec[] = 
   };
 }
 
+function toFileInput({ uploadId, ...options }: FileSpec): FileInput {
+  return { ...options, source: { uploadId } };
+}
+
 function toFeedInput({ source, ...feed }: FeedSpec): FeedInput {
   return { ...feed, ...(source !== undefined && { source }) };
 }
 
-/** With the rough size of its payload. @throws JobtreeError INVALID_INPUT */
+/** Also returns the rough size of its payload. @throws JobtreeError INVALID_INPUT */
 export function toItemInput(item: ItemSpec, path: string): { input: ItemInput; size: number } {
   const { payload = null, dedupeKey, priority, runAt, serializeKey, ...rest } = item;
   for (const name in rest)
-    throw invalid(`${path}.${name}`, 'is no field of an item. What is to be done goes into payload.');
+    throw invalid(`${path}.${name}`, 'is not a field of an item. The work to do goes into payload.');
   const size = check(payload, `${path}.payload`);
   return {
     input: { payload, dedupeKey, priority, runAt: toInstant(runAt, `${path}.runAt`), serializeKey },
@@ -190,7 +197,7 @@ export function toItemChanges({ runAt, priority, payload }: ItemChanges): Omit<U
 
 export function toInstant(value: Date | string | undefined, field: string): string | undefined {
   if (!(value instanceof Date)) return value;
-  if (Number.isNaN(value.getTime())) throw invalid(field, 'is no valid date.');
+  if (Number.isNaN(value.getTime())) throw invalid(field, 'is not a valid date.');
   return value.toISOString();
 }
 

@@ -1,10 +1,10 @@
 /**
- * Tells what JSON can carry, and Postgres can store, from what it can't. JSON.stringify alone turns NaN, functions and
- * the contents of a Map into null or nothing without a word; here they are refused, with the path to them. A member that
- * is undefined counts as absent, as everywhere in JavaScript.
+ * Checks that JSON can carry a value, and that Postgres can store it. JSON.stringify silently turns NaN, functions and the
+ * contents of a Map into null or nothing; here they are refused, with the path to them. A member that is undefined counts as
+ * absent, as everywhere in JavaScript.
  */
 
-/** A value that can't travel; `path` leads to it. */
+/** A value that JSON can't carry; `path` leads to it. */
 export class NotJsonError extends Error {
   override readonly name = 'NotJsonError';
   readonly path: string;
@@ -15,11 +15,11 @@ export class NotJsonError extends Error {
   }
 }
 
-/** The limit of the server. */
+/** The server's limit. */
 const deepest = 256;
 
 /**
- * Checks a value that is to be sent as JSON. Returns its size, roughly: the units of its JSON text, escapes not counted.
+ * Checks a value that is to be sent as JSON. Returns its rough size: the units of its JSON text, not counting escapes.
  *
  * @throws NotJsonError
  */
@@ -100,7 +100,7 @@ class Walk {
   }
 
   #converted(value: object): unknown {
-    if (value instanceof Date && Number.isNaN(value.getTime())) throw this.#error('is no valid date.');
+    if (value instanceof Date && Number.isNaN(value.getTime())) throw this.#error('is not a valid date.');
     try {
       return (value as { toJSON(): unknown }).toJSON();
     } catch (error) {

@@ -1,15 +1,15 @@
 /** The settings of types, and how much of each waits and runs. */
 import type { QueueFieldsFragment, QueueFiguresQuery, SetQueueInput } from '../generated/operations.ts';
 import * as operations from '../generated/operations.ts';
-import { payloadOf } from './errors.ts';
+import { answerOf, payloadOf } from './errors.ts';
 import type { Http } from './http.ts';
 import type { CallOptions } from './types.ts';
 
-/** A type: its settings, null where they are not set, and how much of it waits and runs. */
+/** A type: its settings (null where not set), and how much of it waits and runs. */
 export type Queue = QueueFieldsFragment;
-/** A type, with what was done of it lately. */
-export type QueueFigures = QueueFiguresQuery['queues'][number];
-/** What to change of a type: what is left out stays as it is, and null takes a setting away. */
+/** A type, with what was done of it recently. */
+export type QueueFigures = NonNullable<QueueFiguresQuery['queues']>[number];
+/** Changes to the settings of a type: a setting that is left out stays as it is, and null removes it. */
 export type QueueSettings = Readonly<Omit<SetQueueInput, 'type'>>;
 
 const mostInAnswer = 1_000;
@@ -22,7 +22,7 @@ export class Queues {
   }
 
   /**
-   * Changes the settings of a type, for every claim of any worker that begins after it.
+   * Changes the settings of a type. They apply to every claim, by any worker, that begins after the change.
    *
    * @throws JobtreeError INVALID_INPUT, with the setting that is wrong
    */
@@ -32,35 +32,37 @@ export class Queues {
     return payloadOf(data.setQueue).queue;
   }
 
-  /** No worker gets items of the type any more; what workers hold goes on. */
+  /** Pauses a type: no worker gets its items any more; workers go on with what they hold. */
   pause(type: string, options: CallOptions = {}): Promise<Queue> {
     return this.set(type, { paused: true }, options);
   }
 
-  /** Workers get items of the type again. */
+  /** Resumes a type: workers get its items again. */
   resume(type: string, options: CallOptions = {}): Promise<Queue> {
     return this.set(type, { paused: false }, options);
   }
 
-  /** One type, whether there is anything of it or not. */
+  /** One type, even if it has neither settings nor items. */
   async get(type: string, { signal }: CallOptions = {}): Promise<Queue> {
-    return (await this.#http.request(operations.Queue, { type }, { repeatable: true, signal })).queue;
+    const data = await this.#http.request(operations.Queue, { type }, { repeatable: true, signal });
+    return answerOf(data.queue);
   }
 
-  /** All types that have settings, of which anything waits or runs, or was done in the last hour, by name. */
+  /** All types, by name, that have settings, waiting or running items, or items done in the last hour. */
   async list({ signal }: CallOptions = {}): Promise<Queue[]> {
     const all: Queue[] = [];
     for (;;) {
       const variables = { first: mostInAnswer, after: all.at(-1)?.type };
-      const { queues } = await this.#http.request(operations.Queues, variables, { repeatable: true, signal });
+      const data = await this.#http.request(operations.Queues, variables, { repeatable: true, signal });
+      const queues = answerOf(data.queues);
       all.push(...queues);
       if (queues.length < mostInAnswer) return all;
     }
   }
 
   /**
-   * The same types, with how much of each was done in the last minutes (1 to 1,440; default: 5), how long it waited and took, and what
-   * is slow.
+   * The same types, with how much of each was done in the last `lastMinutes` (1 to 1,440; default: 5), how long it waited and
+   * took, and what is slow.
    */
   async figures({
     types,
@@ -79,7 +81,8 @@ export class Queues {
         after: all.at(-1)?.type,
       };
       const options = { repeatable: true, signal };
-      const { queues } = await this.#http.request(operations.QueueFigures, variables, options);
+      const data = await this.#http.request(operations.QueueFigures, variables, options);
+      const queues = answerOf(data.queues);
       all.push(...queues);
       if (queues.length < mostInAnswer) return all;
     }

@@ -1,7 +1,8 @@
 /**
- * jobtree-client/react: how far jobs are, in components. All that show the same share one subscription, all that show jobs of one tree its token,
- * and all of a page one connection, on which each subscription shows the token of its tree. A subscription begins with the first component and ends a second after the last one, so that what is only moved, or mounted twice as
- * in strict mode, goes on where it was.
+ * jobtree-client/react: shows in components how far jobs are. Components that show the same job or tree share one subscription,
+ * those that show jobs of one tree share its token, and all components of a page share one connection, on which each subscription
+ * sends the token of its tree. A subscription begins with the first component and ends a second after the last one, so a
+ * component that is only moved, or mounted twice as in strict mode, continues where it was.
  */
 import { useCallback, useEffect, useRef, useSyncExternalStore } from 'react';
 import { Credentials, type Token } from './credentials.ts';
@@ -14,37 +15,38 @@ import { watchJob, watchTree } from './watches.ts';
 export { type ClientErrorCode, JobtreeError } from './errors.ts';
 export type { JobProgress, JobTreeProgress, Token };
 
-/** Where the job is, and what opens it. */
+/** Where the job is, and the token that gives access to it. */
 export interface UseProgressOptions {
-  /** The endpoint; in a page it may be relative to it. Default: `http://127.0.0.1:4000/graphql`. */
+  /** The URL of the endpoint; in a page it may be relative to the page. Default: `http://127.0.0.1:4000/graphql`. */
   readonly url?: string | undefined;
   /**
-   * What shows who you are, where the server asks: a watch token, or a function that gets one from your own server. The function is asked before
-   * anything of the tree is watched, and again when the server refuses what it gave before, or that is over: what is shown then goes on where it
-   * was. A function that fails is asked again after a while. It need not be the same one at each render. Default: nothing.
+   * Shows the server who you are, if it asks: a watch token, or a function that gets one from your own server. The function is
+   * called before anything of the tree is watched, and again when the server refuses its last token or that token has expired;
+   * progress then continues where it was. A function that fails is called again after a while. It may be another function at each
+   * render. Default: none.
    */
   readonly token?: Token | undefined;
   /**
-   * The root of the tree, whose token opens the job too: what is shown of jobs with the same one shares a token. Default: the
-   * job itself.
+   * The root of the tree, whose token also gives access to the job: components that show jobs of the same root share a token.
+   * Default: the job itself.
    */
   readonly rootId?: string | undefined;
 }
 
-/** What there is to show. */
+/** What a component can show. */
 export interface WatchState<T> {
-  /** Undefined until the first state is there; then the newest one, also while the connection is lost. */
+  /** The newest state, also while the connection is lost; undefined until the first state arrives. */
   readonly progress?: T;
   /** Why nothing more comes: there is no such job, or the server refuses the token for good. */
   readonly error?: JobtreeError;
 }
 
-/** How far a job is: its state now, then newer ones, at last the final one. */
+/** Follows a job: its current state, then newer ones, and the final one last. */
 export function useJobProgress(jobId: string, options: UseProgressOptions = {}): WatchState<JobProgress> {
   return useWatch(watchJob, 'job', jobId, options);
 }
 
-/** How far a tree is, with all its jobs, by its root. */
+/** Follows a tree with all its jobs, by its root. */
 export function useJobTreeProgress(
   rootId: string,
   options: Omit<UseProgressOptions, 'rootId'> = {},
@@ -62,11 +64,11 @@ const connections = new Map<string, Connection>();
 function useWatch<T>(watch: Watch<T>, kind: string, id: string, options: UseProgressOptions): WatchState<T> {
   const { url, token, rootId = id } = options;
   const latest = useRef(token);
-  // Before what asks for it.
+  // Declared before the effect that subscribes, so that the subscription finds the newest token.
   useEffect(() => {
     latest.current = token;
   });
-  // What shows nothing has a connection that shows nothing.
+  // Components without a token share a connection that sends none.
   const place = `${token === undefined ? 'open' : 'asked'} ${url ?? ''}`;
   const shown = `${rootId} ${kind} ${id}`;
   const subscribe = useCallback(
@@ -88,12 +90,12 @@ function useWatch<T>(watch: Watch<T>, kind: string, id: string, options: UseProg
   return useSyncExternalStore(subscribe, current, () => nothing);
 }
 
-/** One WebSocket, and what is watched over it. */
+/** One WebSocket, and the watches on it. */
 class Connection {
   readonly #url: string | undefined;
   readonly #onEnd: () => void;
   readonly #watches = new Map<string, SharedWatch<unknown>>();
-  /** By their roots. */
+  /** By root. */
   readonly #trees = new Map<string, Tree>();
   #socket: Socket | undefined;
 
@@ -106,7 +108,7 @@ class Connection {
     return this.#watches.get(shown)?.state;
   }
 
-  /** Returns what ends it. */
+  /** Returns a function that leaves the watch. */
   join(
     shown: string,
     begin: (socket: Operations, signal: AbortSignal) => AsyncIterable<unknown>,
@@ -132,17 +134,18 @@ class Connection {
       void this.#socket?.close();
     });
     return () => {
-      // It is asked as long as nobody else is there who could be.
+      // The last token of the tree stays, since the watch lingers and may ask for it.
       if (tree.tokens.size > 1) tree.tokens.delete(token);
       leave();
     };
   }
 
-  /** @throws JobtreeError INVALID_INPUT the address is none */
+  /** @throws JobtreeError INVALID_INPUT if the URL is not valid */
   #open(tree: Tree): Operations {
     const isAsked = tree.lastToken !== undefined;
     this.#socket ??= new Socket({
       url: endpoint(this.#url),
+      headers: {},
       credentials: isAsked ? undefined : new Credentials({}, undefined),
       webSocketImpl: undefined,
     });
@@ -150,9 +153,9 @@ class Connection {
   }
 }
 
-/** What opens the jobs of a tree, and for how many watches. */
+/** The credentials of a tree, and how many watches use them. */
 class Tree {
-  /** Of those that watch: the last one is asked. */
+  /** The tokens of the components that watch; the last one is asked. */
   readonly tokens = new Set<TokenRef>();
   readonly credentials = new Credentials({}, () => this.#ask());
   watches = 0;
@@ -168,7 +171,7 @@ class Tree {
   }
 }
 
-/** What several components show. */
+/** A subscription that several components show. */
 class SharedWatch<T> {
   state: WatchState<T> = nothing;
   readonly #listeners = new Set<() => void>();
@@ -182,7 +185,7 @@ class SharedWatch<T> {
   /** `onEnd` is called when nobody has joined for a while. */
   join(listener: () => void, onEnd: () => void): () => void {
     clearTimeout(this.#linger);
-    // The same function may join twice.
+    // Wrapped, since the same function may join twice.
     const own = () => listener();
     this.#listeners.add(own);
     return () => {

@@ -1,18 +1,21 @@
-/** What a tree results in, line by line, however much it is: a request that breaks off is taken up where it was. */
+/** Exports the results of a tree line by line, however many there are: an interrupted request resumes where it stopped. */
 import { backoffMs, wait } from './backoff.ts';
 import type { Credentials } from './credentials.ts';
 import { fromGraphqlErrors, isRefusal, isTransient, JobtreeError } from './errors.ts';
 import type { CallOptions } from './types.ts';
 
 export interface ExportOptions extends CallOptions {
-  /** The id of the item behind which to begin: the last one that you have. Default: from the start. */
+  /** The id of the last item that you have; the export begins after it. Default: from the start. */
   readonly after?: string | undefined;
 }
 
 export interface ResultLines {
   /** Whether the tree was complete when the export began, so that these are all of its results. */
   readonly complete: boolean;
-  /** Each a JSON text, `{"itemId": …, "payload": …, "result": …}`, with all digits and in the order in which it was written. */
+  /**
+   * Each line is a JSON text, `{"itemId": …, "payload": …, "result": …}`, with all digits, and its members in the order in which
+   * they were written.
+   */
   readonly lines: AsyncIterable<string>;
 }
 
@@ -63,7 +66,7 @@ async function* readLines(
   }
 }
 
-/** Whole lines alone: what a connection breaks off in is left. */
+/** Yields whole lines only: a line in which the connection breaks is dropped. */
 async function* splitLines({ body }: Response): AsyncGenerator<string, void, undefined> {
   let rest = '';
   if (body === null) return;
@@ -74,12 +77,12 @@ async function* splitLines({ body }: Response): AsyncGenerator<string, void, und
   }
 }
 
-/** It stands first in each line. */
+/** The item's id is the first member of each line. */
 function itemIdIn(line: string): string | undefined {
   return /^{"itemId":"([^"]*)"/.exec(line)?.[1];
 }
 
-/** The answer, once it begins. */
+/** Resolves when the answer begins. */
 async function open(
   endpoint: ResultsEndpoint,
   jobId: string,
@@ -107,7 +110,7 @@ async function ask(
   after: string | undefined,
   signal: AbortSignal | undefined,
 ): Promise<Response> {
-  // Beside the API, wherever that is.
+  // The export is next to the API, wherever that is.
   const address = new URL(`api/jobs/${encodeURIComponent(jobId)}/results`, url);
   if (after !== undefined) address.searchParams.set('after', after);
   const headers = await credentials.headers();

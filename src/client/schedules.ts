@@ -1,41 +1,43 @@
-/** The schedules of a service: stated in code, and what people do with them. */
+/** Schedules: put by code, and managed by people. */
 import type {
   MissedPolicy,
   OverlapPolicy,
   ScheduleFieldsFragment,
   ScheduleInput,
+  ScheduleTimesInput,
   TypedDocumentString,
 } from '../generated/operations.ts';
 import * as operations from '../generated/operations.ts';
-import { JobtreeError, payloadOf } from './errors.ts';
+import { answerOf, JobtreeError, payloadOf } from './errors.ts';
 import { type JobSpec, toInstant, toJobInput } from './job-spec.ts';
+import { toPage } from './page.ts';
 import type { CallOptions, Page, PageOptions } from './types.ts';
 
 /** A schedule with its state. Times are text in ISO 8601. */
 export type Schedule = ScheduleFieldsFragment;
 
-/** A schedule in full: what is not given is the default, also where the schedule had something else before. */
+/** A complete schedule: whatever is left out gets its default, even if the schedule had another value before. */
 export interface ScheduleSpec {
   /** 1 to 200 characters. */
   readonly name: string;
   /**
-   * When it is due: minute, hour, day of month, month and weekday, perhaps with seconds first; also `@daily` and the like. Either this or
-   * `everyMs`.
+   * When it is due: minute, hour, day of month, month and weekday, optionally preceded by seconds; also `@daily` and the like.
+   * Set either this or `everyMs`.
    */
   readonly cron?: string | undefined;
   /** The time zone of `cron`, as the IANA names it. Default: UTC. */
   readonly timeZone?: string | undefined;
   /** The interval between occurrences, in milliseconds: 1,000 to 31,622,400,000. */
   readonly everyMs?: number | undefined;
-  /** No occurrence is before this, and intervals count from it. Default: none; intervals count from 1970. */
+  /** No occurrence is before this time, and intervals count from it. Default: none; intervals count from 1970. */
   readonly startAt?: Date | string | undefined;
-  /** What becomes of occurrences while no server ran. Default: `RUN_ONCE`. */
+  /** What becomes of occurrences that were due while no server ran. Default: `RUN_ONCE`. */
   readonly missed?: MissedPolicy | undefined;
-  /** What becomes of an occurrence while a tree before it is not complete. Default: `ALLOW`. */
+  /** What becomes of an occurrence while an earlier tree is not complete. Default: `ALLOW`. */
   readonly overlap?: OverlapPolicy | undefined;
-  /** Default: as it is; a new one is not paused. */
+  /** Whether it is paused. Default: unchanged; a new one is not paused. */
   readonly paused?: boolean | undefined;
-  /** What each occurrence makes. Seal it, or the trees are never complete. No job of it has a `dedupeKey`. */
+  /** The tree that each occurrence creates. Seal its jobs, or the trees never complete. None of its jobs may have a `dedupeKey`. */
   readonly template: JobSpec;
 }
 
@@ -55,7 +57,7 @@ export class Schedules {
   }
 
   /**
-   * Creates a schedule, or changes the one of its name to what is given. To state the same again changes nothing.
+   * Creates a schedule, or replaces the one of its name. Putting the same schedule again changes nothing.
    *
    * @throws JobtreeError INVALID_INPUT, with the path to what is wrong
    */
@@ -68,11 +70,11 @@ export class Schedules {
   }
 
   /**
-   * Puts all of these schedules, or none: for a deploy that states its schedules in code. Up to 1,000.
+   * Puts all of these schedules, up to 1,000, or none of them: for a deploy whose schedules are in its code.
    *
-   * @param options `deleteOthers`: whether schedules that are not named are deleted; default: false. `prefix`: only those whose
-   *   names begin so, for applications that share a server; default: any.
-   * @returns the names of those that are new, that were different before, and that were deleted
+   * @param options `deleteOthers`: whether schedules that are not listed are deleted; default: false. `prefix`: only those whose
+   *   names begin with it, for applications that share a server; default: any
+   * @returns the names of those that were created, changed and deleted
    * @throws JobtreeError INVALID_INPUT, with the path to what is wrong
    */
   async sync(
@@ -96,13 +98,12 @@ export class Schedules {
   /** Lists schedules by name. */
   async list(options: PageOptions = {}): Promise<Page<Schedule>> {
     const { first, after } = options;
-    const { schedules } = await this.#send(operations.Schedules, { first, after }, options, true);
-    const { endCursor = null, hasNextPage } = schedules.pageInfo;
-    return { nodes: schedules.edges.map(({ node }) => node), endCursor, hasNextPage };
+    const data = await this.#send(operations.Schedules, { first, after }, options, true);
+    return toPage(answerOf(data.schedules));
   }
 
   /**
-   * Has a schedule make nothing until it is resumed. Pausing twice changes nothing.
+   * Pauses a schedule: it creates nothing until it is resumed. Pausing twice changes nothing.
    *
    * @throws JobtreeError NOT_FOUND
    */
@@ -112,7 +113,7 @@ export class Schedules {
   }
 
   /**
-   * Has a paused schedule go on with its next occurrence; what fell into the pause is not made up for.
+   * Resumes a paused schedule with its next occurrence; occurrences during the pause are not made up for.
    *
    * @throws JobtreeError NOT_FOUND
    */
@@ -122,10 +123,10 @@ export class Schedules {
   }
 
   /**
-   * Makes a tree now, whatever else of the schedule runs, is queued or paused.
+   * Creates a tree now, even if the schedule is paused or earlier trees are running or queued.
    *
    * @returns the root's id
-   * @throws JobtreeError NOT_FOUND, INVALID_INPUT for a template that createJob refuses by now
+   * @throws JobtreeError NOT_FOUND, INVALID_INPUT for a template that createJob no longer accepts
    */
   async run(name: string, options: CallOptions = {}): Promise<{ jobId: string }> {
     const data = await this.#send(operations.RunSchedule, { input: { name } }, options, false);
@@ -133,10 +134,10 @@ export class Schedules {
   }
 
   /**
-   * Leaves out the next occurrence.
+   * Skips the next occurrence.
    *
-   * @param options `at`: the occurrence, as `nextAt` or `queued` has it, which makes it safe to ask twice. Default: whichever is next.
-   * @returns the one that is left out; null if the one that was named is neither next nor queued (any more)
+   * @param options `at`: the occurrence, as in `nextAt` or `queued`, which makes it safe to ask twice. Default: whichever is next
+   * @returns the skipped occurrence; null if the one in `at` is neither next nor queued, or no longer
    * @throws JobtreeError NOT_FOUND, INVALID_INPUT for a schedule that is paused
    */
   async skip(
@@ -155,7 +156,7 @@ export class Schedules {
   }
 
   /**
-   * Deletes a schedule; the trees that it made stay.
+   * Deletes a schedule; the trees that it created stay.
    *
    * @throws JobtreeError NOT_FOUND
    */
@@ -166,11 +167,23 @@ export class Schedules {
   }
 }
 
+type Times = Pick<ScheduleSpec, 'cron' | 'timeZone' | 'everyMs'>;
+
 function toScheduleInput(schedule: ScheduleSpec, path: string): ScheduleInput {
-  const { template, startAt, ...rest } = schedule;
+  const { cron, timeZone, everyMs, template, startAt, ...rest } = schedule;
   return {
     ...rest,
+    times: toTimesInput({ cron, timeZone, everyMs }, path),
     startAt: toInstant(startAt, `${path}startAt`),
     template: toJobInput(template, `${path}template.`),
   };
+}
+
+function toTimesInput({ cron, timeZone, everyMs }: Times, path: string): ScheduleTimesInput {
+  if (cron != null && everyMs == null)
+    return { cron: { expression: cron, ...(timeZone != null && { timeZone }) } };
+  if (everyMs != null && cron == null && timeZone == null) return { everyMs };
+  const field = `${path}times`;
+  const message = `${field} must be cron, perhaps with timeZone, or everyMs.`;
+  throw new JobtreeError('INVALID_INPUT', message, { field });
 }

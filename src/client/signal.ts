@@ -1,4 +1,4 @@
-/** Wakes the one who waits. A signal that comes while nobody waits is kept, so that none is missed. */
+/** Wakes the one that waits. A signal that fires while nobody waits is kept, so that none is missed. */
 export class Signal {
   #fired = false;
   #wake: (() => void) | undefined;
@@ -8,7 +8,7 @@ export class Signal {
     this.#wake?.();
   };
 
-  /** Resolves at the next signal, or at once if one came since the last time. */
+  /** Resolves at the next signal, or at once if one has fired since the last wait. */
   async wait(): Promise<void> {
     if (!this.#fired)
       await new Promise<void>((resolve) => {

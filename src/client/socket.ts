@@ -1,11 +1,11 @@
 /**
- * The one WebSocket of a client: opened with the first operation, closed a second after the last, and shared by all
- * between. It never reconnects or repeats anything by itself, since only the caller knows what may be repeated: when the
- * connection is lost every operation on it fails with UNREACHABLE, and the next one opens a new connection: at once, but a
- * little later, each client at another moment, if the server said that it restarts.
+ * The one WebSocket of a client: opened with the first operation, shared by all, and closed a second after the last one. It never
+ * reconnects or repeats anything itself, since only the caller knows what may be repeated. When the connection is lost, every
+ * operation on it fails with UNREACHABLE, and the next operation opens a new connection: at once, or after a random pause if the
+ * server said that it is restarting.
  *
- * A connection on which nothing at all has come while somebody waited for an answer is taken for dead and closed: its server hangs,
- * and behind a load balancer the next connection may lead to another one.
+ * A connection on which nothing at all came while an answer was awaited is taken for dead and closed: its server hangs, and
+ * behind a load balancer the next connection may lead to another server.
  */
 import {
   CloseCode,
@@ -21,14 +21,16 @@ import { dataOf, fromGraphqlErrors, isRefusal, JobtreeError, wasAdmitted } from 
 
 export interface SocketOptions {
   readonly url: string;
-  /** What the connection is opened with; none where each operation shows something of its own. */
+  /** Sent when the connection opens, except in browsers. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The credentials that open the connection; undefined if each operation carries its own. */
   readonly credentials: Credentials | undefined;
   readonly webSocketImpl: unknown;
 }
 
-/** What begins operations: a socket, or one that shows the same with each of them. */
+/** Starts operations: a socket, or one whose operations all carry the same credentials. */
 export interface Operations {
-  /** Returns what ends the operation; the sink hears nothing after that. */
+  /** Returns a function that ends the operation; the sink is not called after that. */
   subscribe<R, V>(document: TypedDocumentString<R, V>, variables: V, sink: Sink<R>): () => void;
 }
 
@@ -41,24 +43,24 @@ export interface Sink<R> {
 const pingEveryMs = 10_000;
 const pongWithinMs = 10_000;
 const connectWithinMs = 5_000;
-/** A process that was blocked finds timers due before it has read what came: it looks again after the reading. */
+/** After a process was blocked, its timers go off before it has read what came meanwhile: it waits this long for the reading. */
 const lateReadingMs = 100;
-/** How long the other side may take to agree to the end of a connection. */
+/** How long the other side may take to confirm the close of a connection. */
 const closeWithinMs = 1_000;
-/** Codes for closing a connection whose other side says nothing: it would not answer that either. */
+/** Codes for closing a connection whose other side is silent: it would not confirm the close either. */
 const unanswered: readonly (number | undefined)[] = [4499, CloseCode.ConnectionAcknowledgementTimeout];
-/** The code with which a server that restarts closes its sockets. */
+/** The code with which a restarting server closes its sockets. */
 const restart = 1012;
-/** Closes of connections whose caller the server refuses, without another token to try. */
+/** Close events of connections whose credentials the server refused, with no other token to try. */
 const finalRefusals = new WeakSet<object>();
-/** What one message from the server may have, in bytes: a claim of many large payloads is one message. */
+/** The largest message from the server, in bytes: a claim of many large payloads is one message. */
 const maxMessageBytes = 512 * 1024 * 1024;
 
 export class Socket implements Operations {
   readonly #options: SocketOptions;
   #client: Promise<GraphqlWs> | undefined;
   #current: GraphqlWs | undefined;
-  /** When the last message came, whatever it was. */
+  /** When the last message of any kind came. */
   #heardAt = 0;
   readonly #closing = new AbortController();
 
@@ -66,7 +68,7 @@ export class Socket implements Operations {
     this.#options = options;
   }
 
-  /** One answer. Without it in time the operation is dropped, though the server may still carry it out. */
+  /** Resolves with one answer. Without it in time the operation is dropped, though the server may still carry it out. */
   request<R, V>(document: TypedDocumentString<R, V>, variables: V, timeoutMs: number): Promise<R> {
     return new Promise((resolve, reject) => {
       const sentAt = performance.now();
@@ -82,7 +84,7 @@ export class Socket implements Operations {
           reject(error);
         },
         complete: () => {
-          // It follows every answer, and an error costs as much as the rest of a small one.
+          // Follows every answer. Creating an error costs as much as the rest of a small request.
           if (answered) return;
           clearTimeout(timer);
           reject(new JobtreeError('UNREACHABLE', 'The connection was closed.'));
@@ -101,8 +103,8 @@ export class Socket implements Operations {
   }
 
   /**
-   * The operations of whoever has these credentials, on a connection that itself has none. Each is judged by what it shows, and an operation whose
-   * token is over says UNREACHABLE while there may be another one.
+   * Operations with these credentials, on a connection that has none itself. The server judges each operation by its own token.
+   * An operation whose token has ended fails with UNREACHABLE as long as there may be another token.
    */
   as(credentials: Credentials): Operations {
     return {
@@ -167,7 +169,7 @@ export class Socket implements Operations {
   async close(): Promise<void> {
     this.#closing.abort();
     const client = await this.#client?.catch(() => undefined);
-    // Rejects when the connection it waits for fails, which is as good as closed.
+    // Rejects if the connection it waits for fails, which is as good as closed.
     await Promise.resolve(client?.dispose()).catch(() => {});
   }
 
@@ -185,7 +187,7 @@ export class Socket implements Operations {
 }
 
 async function connect(
-  { url, credentials, webSocketImpl }: SocketOptions,
+  { url, headers, credentials, webSocketImpl }: SocketOptions,
   closing: AbortSignal,
   onHeard: () => void,
 ): Promise<GraphqlWs> {
@@ -198,7 +200,7 @@ async function connect(
       pauseMs = 0;
       return url.replace(/^http/, 'ws');
     },
-    webSocketImpl: webSocketImpl ?? (await defaultWebSocket(credentials?.fixedHeaders ?? {})),
+    webSocketImpl: webSocketImpl ?? (await defaultWebSocket(headers)),
     connectionParams: async () => {
       if (credentials === undefined) return { authorization: 'per-operation' };
       const authorization = await credentials.authorization();
@@ -223,7 +225,7 @@ async function connect(
         clearTimeout(pong);
         const { code } = event as { code?: unknown };
         if (code === restart) pauseMs = restartPauseMs();
-        // Before those hear of it that have operations on it.
+        // Runs before the operations on the connection learn of the close.
         if (code === CloseCode.Forbidden && !credentials?.refused()) finalRefusals.add(event as object);
       },
     },
@@ -231,7 +233,7 @@ async function connect(
   return client;
 }
 
-/** An operation was refused, or has ended, for what it showed: there may be another one to show. */
+/** The error of an operation whose token was refused or has ended: UNREACHABLE if there may be another token, so that it is tried again. */
 function renewable(error: JobtreeError, credentials: Credentials, shown: string | undefined): JobtreeError {
   if (!isRefusal(error)) return error;
   if (wasAdmitted(error)) credentials.accepted();
@@ -240,7 +242,7 @@ function renewable(error: JobtreeError, credentials: Credentials, shown: string 
     : error;
 }
 
-/** Node's own WebSocket, where it has one, can't send headers; browsers have nothing but their own. */
+/** The WebSocket of Node itself can't send headers, so Node uses the package `ws`; browsers have only their own. */
 async function defaultWebSocket(headers: Readonly<Record<string, string>>): Promise<unknown> {
   if (globalThis.process?.versions?.node === undefined) return globalThis.WebSocket;
   const { WebSocket } = await import('ws');
@@ -253,7 +255,7 @@ async function defaultWebSocket(headers: Readonly<Record<string, string>>): Prom
         handshakeTimeout: connectWithinMs,
         closeTimeout: closeWithinMs,
       } as ClientOptions);
-      // A connection that is given up before it is open says so after graphql-ws has ceased to listen: nobody would catch it.
+      // A connection that is abandoned before it is open emits an error after graphql-ws has stopped listening, which would be uncaught.
       this.on('error', () => {});
     }
 
@@ -264,7 +266,7 @@ async function defaultWebSocket(headers: Readonly<Record<string, string>>): Prom
   };
 }
 
-/** What graphql-ws reports: the errors of a response, how the socket closed, or why it did not open. */
+/** Converts what graphql-ws reports: the errors of a response, how the socket closed, or why it did not open. */
 function toError(error: unknown, url: string): JobtreeError {
   if (error instanceof JobtreeError) return error;
   if (Array.isArray(error)) return fromGraphqlErrors(error);
@@ -277,8 +279,8 @@ function toError(error: unknown, url: string): JobtreeError {
       return new JobtreeError('UNAUTHENTICATED', `${url} refuses the caller${why}.`, { cause });
     return new JobtreeError('UNREACHABLE', `The connection to ${url} was closed (${code})${why}.`, { cause });
   }
-  const why = typeof message === 'string' && message !== '' ? message : 'it can not be reached';
-  // Under Node the event has an error.
+  const why = typeof message === 'string' && message !== '' ? message : 'it could not be reached';
+  // In Node.js the event has an error.
   const cause = (error as { error?: unknown } | undefined)?.error ?? error;
   return new JobtreeError('UNREACHABLE', `No connection to ${url}: ${why}.`, { cause });
 }

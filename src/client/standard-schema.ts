@@ -1,7 +1,7 @@
-/** Schemas of libraries such as Zod, Valibot or ArkType, by the interface that they share (standardschema.dev). */
+/** Schemas of libraries such as Zod, Valibot or ArkType, through their common interface (standardschema.dev). */
 import { JobtreeError } from './errors.ts';
 
-/** What such a library makes, if it can give a JSON Schema of it. */
+/** A schema of such a library, if it can be converted to a JSON Schema. */
 export interface StandardSchema<Input = unknown, Output = unknown> {
   readonly '~standard': {
     readonly version: 1;
@@ -15,10 +15,10 @@ export interface StandardSchema<Input = unknown, Output = unknown> {
   };
 }
 
-/** What travels: what goes into the schema, before it makes anything else of it. */
+/** The input type of a schema, before it transforms anything: that is what is sent. */
 export type InputOf<Schema> = Schema extends StandardSchema<infer Input, unknown> ? Input : never;
 
-/** @throws JobtreeError INVALID_INPUT if there is no JSON Schema of it */
+/** @throws JobtreeError INVALID_INPUT if it has no JSON Schema */
 export function toJsonSchema(schema: StandardSchema, field: string): unknown {
   const { vendor, jsonSchema } = schema['~standard'];
   if (jsonSchema === undefined) {
@@ -32,14 +32,14 @@ export function toJsonSchema(schema: StandardSchema, field: string): unknown {
     return withoutLookaround(jsonSchema.input({ target: 'draft-2020-12' }));
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new JobtreeError('INVALID_INPUT', `${field} can't be a JSON Schema: ${why}`, {
+    throw new JobtreeError('INVALID_INPUT', `${field} can't be converted to a JSON Schema: ${why}`, {
       field,
       cause: error,
     });
   }
 }
 
-/** Libraries write some formats, as that of an email, as regular expressions with lookaround, which servers do not take. */
+/** Libraries write some formats, such as email, as regular expressions with lookaround, which the server does not accept. */
 function withoutLookaround(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutLookaround);
   if (typeof value !== 'object' || value === null) return value;

@@ -1,8 +1,9 @@
 /**
- * Traces and metrics through the API of OpenTelemetry. Without an SDK, which is the user's to register, nothing is made, sent or stored.
+ * Traces and metrics through the API of OpenTelemetry. Unless the user registers an SDK, nothing is created, sent or stored.
  *
- * An item's trace: the producer's `send`, then the worker's `claim` and `process` below it, and `report` below that. Names and attributes
- * are those of the semantic conventions for messaging: https://opentelemetry.io/docs/specs/semconv/messaging/messaging-spans/
+ * An item's trace: the producer's `send`, below it the worker's `claim` and `process`, and `report` below `process`. Names and
+ * attributes are those of the semantic conventions for messaging:
+ * https://opentelemetry.io/docs/specs/semconv/messaging/messaging-spans/
  */
 import {
   type Attributes,
@@ -19,22 +20,22 @@ import { type TraceContextInput, TypedDocumentString } from '../generated/operat
 
 export const system = 'jobtree';
 
-/** Whether somebody has registered what carries contexts between processes. */
+/** Whether a propagator is registered, which carries contexts between processes. */
 export function isTraced(): boolean {
   return propagation.fields().length > 0;
 }
 
 export const tracer = () => trace.getTracer(system);
 
-/** What a producer sends. */
+/** The items that a producer sends. */
 export interface Sent {
-  /** The type of the job, where the call says it. */
+  /** The type of the job, if the call names it. */
   readonly type?: string | undefined;
   readonly jobId?: string | undefined;
   readonly count: number;
 }
 
-/** Sends new items within a span of their own, whose context goes with them. */
+/** Sends new items within their own span, whose context travels with them. */
 export async function sendTraced<T>(
   { type, jobId, count }: Sent,
   send: (traceContext: TraceContextInput | undefined) => Promise<T>,
@@ -58,8 +59,8 @@ export async function sendTraced<T>(
 }
 
 /**
- * An operation that gives assignments; where somebody traces, with their contexts. That is a text of its own, so it costs nobody else anything,
- * and a server that knows no traces is asked for none.
+ * An operation that returns assignments, extended by their trace contexts if a propagator is registered. The extended text is a
+ * separate document, so that it costs nothing without tracing, and a server that knows no trace contexts is not asked for them.
  */
 export function withTraces<R, V>(document: TypedDocumentString<R, V>): TypedDocumentString<R, V> {
   if (!isTraced()) return document;
@@ -80,7 +81,7 @@ export function inject(active: Context): TraceContextInput | undefined {
   const carrier: { traceparent?: string; tracestate?: string } = {};
   propagation.inject(active, carrier);
   const { traceparent, tracestate = '' } = carrier;
-  // Other propagators have other headers, or forms that a server would refuse: no call fails because somebody traces it.
+  // Other propagators have other headers, or forms that the server would refuse. Tracing must not make a call fail.
   if (traceparent === undefined || !w3c.test(traceparent)) return undefined;
   return { traceparent, tracestate: /^[ -~]{1,512}$/.test(tracestate) ? tracestate : undefined };
 }

@@ -1,26 +1,28 @@
-/** The schemas of types: registered by those who define a type, checked by the server. */
+/** The schemas of types: registered by those who define a type, and checked by the server. */
 import type { TypeSchemasQuery } from '../generated/operations.ts';
 import * as operations from '../generated/operations.ts';
 import type { DefinedType } from './define-type.ts';
-import { JobtreeError, payloadOf } from './errors.ts';
+import { answerOf, JobtreeError, payloadOf } from './errors.ts';
 import type { Http } from './http.ts';
 import { toJsonSchema } from './standard-schema.ts';
 import type { CallOptions } from './types.ts';
 
-/** A version of a type with its schemas, null where anything goes. */
-export type TypeSchema = TypeSchemasQuery['typeSchemas'][number];
+/** A version of a type with its schemas; null where anything is valid. */
+export type TypeSchema = NonNullable<TypeSchemasQuery['typeSchemas']>[number];
 
-/** A version of a type to be registered, with JSON Schemas: at least one of them. */
+/** A version of a type to register, with a JSON Schema for payloads, for results, or for both. */
 export interface TypeSchemaSpec {
   /** 1 to 200 characters. */
   readonly type: string;
   /** 1 to 1,000,000. Default: 1. */
   readonly version?: number | undefined;
-  /** What payloads meet. Default: any payload will do. */
+  /** A JSON Schema for payloads. Default: any payload is valid. */
   readonly payload?: unknown;
-  /** What results meet. Default: any result will do. */
+  /** A JSON Schema for results. Default: any result is valid. */
   readonly result?: unknown;
 }
+
+const mostInAnswer = 1_000;
 
 export class TypeSchemas {
   readonly #http: Http;
@@ -30,11 +32,11 @@ export class TypeSchemas {
   }
 
   /**
-   * Registers what payloads and results of a type look like: of one that `defineType` made with schemas, or by JSON Schemas. A program
-   * does it when it starts; doing it again changes nothing.
+   * Registers the schemas of a type: those of a type that `defineType` made with schemas, or JSON Schemas. Programs do this when
+   * they start; registering the same schemas again changes nothing.
    *
    * @returns whether the version is new
-   * @throws JobtreeError INVALID_INPUT for what is no schema, or if the version is there with other ones
+   * @throws JobtreeError INVALID_INPUT if one is not a valid schema, or if the version exists with other schemas
    */
   async register(
     type: DefinedType<never, unknown> | TypeSchemaSpec,
@@ -47,18 +49,25 @@ export class TypeSchemas {
 
   /** The names of all types that have schemas. */
   async list({ signal }: CallOptions = {}): Promise<string[]> {
-    const data = await this.#http.request(operations.TypesWithSchemas, {}, { repeatable: true, signal });
-    return data.typesWithSchemas;
+    const all: string[] = [];
+    for (;;) {
+      const variables = { first: mostInAnswer, after: all.at(-1) };
+      const request = { repeatable: true, signal };
+      const data = await this.#http.request(operations.TypesWithSchemas, variables, request);
+      const types = answerOf(data.typesWithSchemas);
+      all.push(...types);
+      if (types.length < mostInAnswer) return all;
+    }
   }
 
-  /** All versions of a type, the newest first; none if it has no schemas. */
+  /** All versions of a type, newest first; empty if it has no schemas. */
   async versions(type: string, { signal }: CallOptions = {}): Promise<TypeSchema[]> {
     const data = await this.#http.request(operations.TypeSchemas, { type }, { repeatable: true, signal });
-    return data.typeSchemas;
+    return answerOf(data.typeSchemas);
   }
 
   /**
-   * Removes a version: what meets no other one is refused from now on. Without any, the type takes everything.
+   * Removes a version: from now on, what matches no other version is refused. Without any version, the type accepts everything.
    *
    * @returns whether there was such a version
    */

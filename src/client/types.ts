@@ -1,4 +1,4 @@
-/** What calls of the client take and give. */
+/** The types of what the client's calls take and return. */
 import type {
   AuditEntriesQuery,
   CancelItemsMutationVariables,
@@ -19,39 +19,45 @@ import type {
   SerializeKeysQuery,
   WorkersQuery,
 } from '../generated/operations.ts';
+import type { Token } from './credentials.ts';
 import type { JobtreeError } from './errors.ts';
 
-/** For one call. */
+/** Options of a single call. */
 export interface CallOptions {
   /** Ends the call with the signal's reason; the server may still carry it out. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** For what is watched. */
+/** Options of a watch. */
 export interface WatchOptions extends CallOptions {
-  /** Told once when the server does not answer any more. The watch goes on trying. Default: nobody. */
+  /**
+   * The watch token of the tree, or a function that returns one: it is called before the watch begins, and again when the server refuses the last token or
+   * that token expires; the watch then continues where it was. All watches with their own token share one WebSocket. Default: the client's token.
+   */
+  readonly token?: Token | undefined;
+  /** Called once when the server stops answering. The watch keeps trying. Default: none. */
   readonly onDisconnected?: ((error: JobtreeError) => void) | undefined;
-  /** Told when the server answers again. Default: nobody. */
+  /** Called when the server answers again. Default: none. */
   readonly onConnected?: (() => void) | undefined;
 }
 
-/** Which part of a list. */
+/** Which part of a list to return. */
 export interface PageOptions extends CallOptions {
   /** How many: 1 to 1,000. Default: 50. */
   readonly first?: number | undefined;
-  /** The `endCursor` of the page before. Default: from the start. */
+  /** The `endCursor` of the previous page. Default: from the start. */
   readonly after?: string | undefined;
 }
 
 /** A part of a list. */
 export interface Page<T> {
   readonly nodes: T[];
-  /** For `after`, to get the next page. Null for an empty page. */
+  /** Pass it as `after` to get the next page. Null for an empty page. */
   readonly endCursor: string | null;
   readonly hasNextPage: boolean;
 }
 
-/** What came of one attempt: a result, with new items for fed child jobs, or a failure. */
+/** The outcome of one attempt: a result, with new items for fed child jobs, a failure, or a snooze. */
 export type Report = { readonly assignmentId: string } & (
   | {
       /** Any JSON, null included. */
@@ -61,37 +67,37 @@ export type Report = { readonly assignmentId: string } & (
       readonly snoozeMs?: never;
     }
   | { readonly failure: FailureInput; readonly result?: never; readonly snoozeMs?: never }
-  /** Given back, to be tried again after so many milliseconds, at no cost of an attempt. */
+  /** A snooze: the item is tried again after this time in milliseconds, which costs no attempt. */
   | { readonly snoozeMs: number; readonly failure?: never; readonly result?: never }
 );
 
 /** A job with its policies and its progress. Times are text in ISO 8601. */
 export type Job = JobFieldsFragment;
 /**
- * A job, the ids of the jobs right below it and of those that it waits for, what is called for its tree, and how far the deletion of its tree is, if
- * somebody deletes it, and of its file, if it has one.
+ * A job, the ids of its child jobs and of the jobs that it waits for, the callbacks of its tree, how far the import of its file
+ * is, if it has one, and how far the deletion of its tree is, if it is being deleted.
  */
 export type JobWithChildren = NonNullable<JobQuery['job']>;
 /** An item with its payload, its result or failures, and its assignment, if it has one. */
 export type Item = ItemFieldsFragment;
-/** How far a job is: absolute counts. Of two states the one with the greater `revision` (as text) is newer. */
+/** The progress of a job, in absolute counts. Of two states, the one with the greater `revision` (compared as text) is newer. */
 export type JobProgress = ProgressFieldsFragment;
 
-/** How far a tree is. */
+/** The progress of a tree. */
 export interface JobTreeProgress {
   readonly rootId: string;
-  /** Grows with every change of any of its jobs, compared as text. */
+  /** Grows with every change of any of its jobs; compare it as text. */
   readonly revision: string;
   /** How many of its jobs are not complete. */
   readonly openJobs: number;
   /** Whether all of its jobs are complete. */
   readonly complete: boolean;
-  /** What came of it, the worst outcome of its jobs; null until it is complete. */
+  /** The outcome of the tree: the worst outcome of its jobs; null until it is complete. */
   readonly outcome?: JobOutcome | null;
-  /** The share of its items that are done, 0 to 100; null while any of its jobs is unsealed. */
+  /** The percentage of its items that are done, 0 to 100; null while any of its jobs is unsealed. */
   readonly percent?: number | null;
   readonly itemCount: number;
-  /** How many items are done: succeeded, failed and cancelled ones. */
+  /** How many items are done: succeeded, failed or cancelled. */
   readonly itemProgress: number;
   readonly succeeded: number;
   readonly failed: number;
@@ -100,55 +106,55 @@ export interface JobTreeProgress {
   readonly jobs: readonly JobProgress[];
 }
 
-/** A tree that is complete. */
+/** A complete tree. */
 export interface FinishedJob {
   /** The root's id. */
   readonly id: string;
   /** Whether it was created; false if a job with its dedupe key existed. */
   readonly created: boolean;
-  /** What came of it, the worst outcome of its jobs. */
+  /** The outcome of the tree: the worst outcome of its jobs. */
   readonly outcome: JobOutcome;
   readonly progress: JobTreeProgress;
 }
 
-/** Which dead letters: those that meet all that is set, and something must be. Lists have 1 to 1,000 entries. */
+/** Selects dead letters that match everything that is set; at least one thing must be set. Lists have 1 to 1,000 entries. */
 export type DeadLetterFilter = NonNullable<ReplayDeadLettersMutationVariables['input']['filter']>;
-/** Which pending items: those that meet all that is set, and something must be. Lists have 1 to 1,000 entries. */
+/** Selects pending items that match everything that is set; at least one thing must be set. Lists have 1 to 1,000 entries. */
 export type PendingItemFilter = NonNullable<CancelItemsMutationVariables['input']['filter']>;
 
-/** What becomes of an item that waits. What is left out stays as it is. */
+/** Changes to a waiting item. What is left out stays as it is. */
 export interface ItemChanges<Payload = unknown> {
   /** When it is due, as text in ISO 8601 with its offset; null for now. */
   readonly runAt?: Date | string | null | undefined;
-  /** -32,768 to 32,767; null for that of its job. */
+  /** -32,768 to 32,767; null for the priority of its job. */
   readonly priority?: number | null | undefined;
   /** Any JSON, up to 1 MB of text (a setting of the server). */
   readonly payload?: Payload | undefined;
 }
-/** For how long a tree is kept. What is left out stays as it is. */
+/** How long a tree is kept. What is left out stays as it is. */
 export interface TreeRetention {
-  /** Once it is complete, in seconds: 0 to 315,576,000 (ten years); null for ever. */
+  /** How long it is kept once it is complete, in seconds: 0 to 315,576,000 (ten years); null for ever. */
   readonly retentionSeconds?: number | null | undefined;
-  /** Until it is cancelled if it is idle, in seconds: 1 to 315,576,000 (ten years); null for never. */
+  /** After how long it is cancelled if it is idle, in seconds: 1 to 315,576,000 (ten years); null for never. */
   readonly idleExpirySeconds?: number | null | undefined;
 }
 /** Items that failed for good in the same way. Times are text in ISO 8601. */
-export type DeadLetterGroup = DeadLetterGroupsQuery['deadLetterGroups'][number];
-/** A group with items of it, those that failed last first. */
+export type DeadLetterGroup = NonNullable<DeadLetterGroupsQuery['deadLetterGroups']>[number];
+/** A group with its items, the latest failures first. */
 export type DeadLetterGroupWithItems = Extract<
   NonNullable<DeadLetterGroupQuery['node']>,
   { pattern: string }
 >;
 /** How many items of a group failed for good since a time. */
-export type DeadLetterDigestEntry = DeadLetterDigestQuery['deadLetterDigest'][number];
-/** Something that only some may do, and that somebody did or tried. Times are text in ISO 8601. */
-export type AuditEntry = AuditEntriesQuery['auditEntries']['edges'][number]['node'];
-/** A serialize key in use: the item that has it, and how many wait behind that one. */
-export type SerializeKey = SerializeKeysQuery['serializeKeys'][number];
-/** An item that a worker has. */
-export type HeldItem = HeldItemsQuery['heldItems'][number];
+export type DeadLetterDigestEntry = NonNullable<DeadLetterDigestQuery['deadLetterDigest']>[number];
+/** A restricted action that somebody took or tried. Times are text in ISO 8601. */
+export type AuditEntry = NonNullable<AuditEntriesQuery['auditEntries']>['edges'][number]['node'];
+/** A serialize key in use: the item that holds it, and how many items wait behind that one. */
+export type SerializeKey = NonNullable<SerializeKeysQuery['serializeKeys']>[number];
+/** An item that a worker holds. */
+export type HeldItem = NonNullable<HeldItemsQuery['heldItems']>[number];
 /** A worker that is connected to a server, or that holds items. */
-export type ConnectedWorker = WorkersQuery['workers'][number];
+export type ConnectedWorker = NonNullable<WorkersQuery['workers']>[number];
 /** Work on many items, and how far it is. */
 export type Operation = OperationFieldsFragment;
 
@@ -159,29 +165,29 @@ export interface Result<Payload, R> {
   readonly result: R;
 }
 
-/** What a worker has of one item, as a claim gives it. */
+/** What a claim gives a worker for one item. */
 export interface Assignment {
-  /** The key to it: results, failures and heartbeats name it. */
+  /** The id by which results, failures and heartbeats refer to it. */
   readonly id: string;
   readonly itemId: string;
   readonly jobId: string;
   readonly type: string;
   /** Which try this is, from 1. */
   readonly attempt: number;
-  /** Whether the item has failed for good if this try fails. */
+  /** Whether the item fails for good if this try fails. */
   readonly lastAttempt: boolean;
   readonly payload: unknown;
-  /** How often to heartbeat, in milliseconds. After three without one the item may be taken back. */
+  /** How often to send a heartbeat, in milliseconds. After three intervals without one, the item may be taken back. */
   readonly heartbeatIntervalMs: number;
-  /** The trace that the item belongs to, as a W3C trace context: null if there is none, left out where nobody traces. */
+  /** The trace that the item belongs to, as a W3C trace context: null if there is none, absent without tracing. */
   readonly traceContext?: { readonly traceparent: string; readonly tracestate: string | null } | null;
 }
 
-/** The answer to one heartbeat, or for one assignment that was given back. */
+/** The answer to the heartbeat or release of one assignment. */
 export interface AssignmentAnswer<Status> {
   readonly assignmentId: string;
   readonly status: Status;
-  /** What is wrong with an invalid id. */
+  /** What is wrong with an invalid id; null otherwise. */
   readonly error: string | null;
 }
 
@@ -189,8 +195,8 @@ export interface AssignmentAnswer<Status> {
 export interface ReportAnswer {
   readonly assignmentId: string;
   readonly status: ReportStatus;
-  /** After an accepted failure or snooze: when the item is due again, null if it failed for good. */
+  /** After an accepted failure or snooze: when the item is due again; null if it failed for good. */
   readonly retryAt: string | null;
-  /** What is wrong with an invalid report. */
+  /** What is wrong with an invalid report; null otherwise. */
   readonly error: string | null;
 }

@@ -1,4 +1,4 @@
-/** A file to the server, part by part: one that breaks off is taken up where it was. The protocol is tus 1.0.0. */
+/** Uploads a file part by part: an interrupted upload resumes where it stopped. The protocol is tus 1.0.0. */
 import { backoffMs, wait } from './backoff.ts';
 import type { Credentials } from './credentials.ts';
 import { fromGraphqlErrors, isRefusal, isTransient, JobtreeError } from './errors.ts';
@@ -8,18 +8,18 @@ import type { CallOptions } from './types.ts';
 export type UploadSource = string | Blob | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>;
 
 export interface UploadOptions extends CallOptions {
-  /** The SHA-256 of the file in hexadecimal: what comes with another one is refused. Default: it is not checked. */
+  /** The SHA-256 of the file in hexadecimal: a file with another one is refused. Default: not checked. */
   readonly sha256?: string | undefined;
-  /** Told how much has arrived, and how much it is in all, in bytes, if that is known. Default: nobody. */
+  /** Called with the bytes that have arrived, and the size of the file in bytes if it is known. Default: none. */
   readonly onProgress?: ((bytes: number, size: number | undefined) => void) | undefined;
 }
 
 export interface Upload {
-  /** For `file` of a job. */
+  /** The id for `file` of a job. */
   readonly id: string;
   /** In bytes. */
   readonly size: number;
-  /** In hexadecimal, as the server has computed it. */
+  /** In hexadecimal, as computed by the server. */
   readonly sha256: string;
 }
 
@@ -32,7 +32,7 @@ export interface UploadEndpoint {
   readonly onRetry: ((error: JobtreeError) => void) | undefined;
 }
 
-/** So much goes in a request, and is in memory. */
+/** How much is sent in one request, and held in memory. */
 const partBytes = 4 * 1_024 * 1_024;
 
 export async function upload(
@@ -59,7 +59,7 @@ export async function upload(
   }
 }
 
-/** Requests, each tried again while the server is away. */
+/** The requests of an upload, each tried again while the server is away. */
 class Sender {
   readonly #endpoint: UploadEndpoint;
   readonly #signal: AbortSignal | undefined;
@@ -69,7 +69,7 @@ class Sender {
     this.#signal = signal;
   }
 
-  /** Where the new upload is. One whose answer is lost is never finished, and removed by the server. */
+  /** Returns the address of the new upload. If the answer is lost, the server removes that upload, which is never finished. */
   async create(size: number | undefined, sha256: string | undefined): Promise<URL> {
     const address = new URL('api/uploads', this.#endpoint.url);
     const headers: Record<string, string> =
@@ -81,7 +81,7 @@ class Sender {
     return new URL(location, address);
   }
 
-  /** @param length of the whole upload, with its last part, if nobody could say before */
+  /** @param length the size of the whole upload, with its last part, if it was not known before */
   async append(address: URL, offset: number, part: Uint8Array, length?: number): Promise<void> {
     let stored = offset;
     let isSure = true;
@@ -114,7 +114,7 @@ class Sender {
     return { id, size, sha256 };
   }
 
-  /** For as long as `retryMs`. */
+  /** Tries again for as long as `retryMs`. */
   async #patiently<T>(act: () => Promise<T>): Promise<T> {
     const giveUpAt = performance.now() + this.#endpoint.retryMs;
     for (let failures = 1; ; failures++) {
@@ -160,17 +160,17 @@ class Sender {
   }
 }
 
-/** @throws JobtreeError for what is no success */
+/** @throws JobtreeError if the response is not a success */
 async function checked(response: Response, address: URL): Promise<Response> {
   const text = await response.text();
   if (response.ok) return response;
   const { status } = response;
-  // Another request of ours, which broke off, has stored more meanwhile: whoever asks learns how much.
+  // For 409, an interrupted request of this upload has stored more meanwhile: the next try asks how much.
   const isTransientStatus = status === 409 || status === 429 || status >= 502;
   if (isTransientStatus) throw new JobtreeError('UNREACHABLE', `${address.origin} answered ${status}.`);
   const errors = errorsIn(text);
   if (errors.length > 0) throw fromGraphqlErrors(errors);
-  // HEAD has no body to say so.
+  // A response to HEAD has no body with an error.
   if (status === 404) throw new JobtreeError('NOT_FOUND', 'The upload is gone.');
   throw new JobtreeError('BAD_RESPONSE', `${address.origin} answered ${status}.`);
 }
@@ -196,10 +196,10 @@ async function open(source: UploadSource): Promise<Parts> {
 }
 
 async function openPath(path: string): Promise<Parts> {
-  // Not imported, so that bundles for browsers need to know nothing of it.
+  // Not imported, so that bundles for browsers need not know it.
   const fs = globalThis.process?.getBuiltinModule?.('node:fs');
   if (fs === undefined)
-    throw new JobtreeError('INVALID_INPUT', 'Only Node.js has paths; in a browser give the File.');
+    throw new JobtreeError('INVALID_INPUT', 'Paths work only under Node.js; in a browser, pass the File.');
   const { size } = await fs.promises.stat(path);
   return { size, parts: gathered(fs.createReadStream(path, { highWaterMark: partBytes })) };
 }

@@ -1,4 +1,4 @@
-/** For receivers of callbacks: what they get, and how they know that it is genuine. */
+/** For receivers of callbacks: the messages they get, and how to verify them. */
 import { Webhook } from 'standardwebhooks';
 import type { CancelReason, JobOutcome } from '../generated/operations.ts';
 import { JobtreeError } from './errors.ts';
@@ -8,26 +8,26 @@ interface Counts {
   readonly succeeded: number;
   readonly failed: number;
   readonly cancelled: number;
-  /** How often it has been complete: 2 after a replay. */
+  /** How often it has been complete: 2 after it was completed again, such as by a replay. */
   readonly completions: number;
 }
 
-/** What a receiver gets. */
+/** The message that a receiver gets. */
 export type CallbackMessage =
   | {
       readonly type: 'tree.completed';
-      /** When, as text in ISO 8601. */
+      /** When it happened, as text in ISO 8601. */
       readonly timestamp: string;
-      /** Counts of all its jobs together. */
+      /** Counts over all jobs of the tree. */
       readonly data: Counts & {
         readonly rootId: string;
-        /** Of the root. */
+        /** The type of the root. */
         readonly type: string;
         readonly dedupeKey: string | null;
         readonly outcome: JobOutcome;
         /** Why the root was cancelled; null if it was not. */
         readonly cancelReason: CancelReason | null;
-        /** How many jobs it has. */
+        /** How many jobs the tree has. */
         readonly jobs: number;
       };
     }
@@ -49,12 +49,12 @@ export type CallbackMessage =
       readonly timestamp: string;
       readonly data: {
         readonly type: string;
-        /** The setting: so many in an interval. */
+        /** The alert's setting: this many dead letters within `intervalMs`. */
         readonly threshold: number;
         readonly intervalMs: number;
-        /** How many there were in the interval just over. */
+        /** How many there were in the interval that has just ended. */
         readonly count: number;
-        /** The three largest groups of these. */
+        /** The three largest groups among them. */
         readonly groups: readonly {
           readonly id: string;
           readonly code: string;
@@ -65,11 +65,11 @@ export type CallbackMessage =
     };
 
 /**
- * Checks, in a receiver, that a message comes from who has the secret, and is not older than five minutes. A message may come more than
- * once: `webhook-id` of its headers is the same each time.
+ * Verifies, in a receiver, that a message comes from the holder of the secret and is not older than five minutes. A message may
+ * arrive more than once, with the same `webhook-id` header each time.
  *
- * @param body as it came, not parsed and written again
- * @param headers those of the request, `webhook-id`, `webhook-timestamp` and `webhook-signature` among them
+ * @param body as it was received, not parsed and serialized again
+ * @param headers those of the request, with `webhook-id`, `webhook-timestamp` and `webhook-signature`
  * @param secret that of the endpoint: `whsec_…`
  * @throws JobtreeError INVALID_SIGNATURE
  */

@@ -1,4 +1,4 @@
-/** Following one job, without a client: for pages, and wherever nothing else of jobtree is needed. */
+/** Follows one job without a client: for pages, and wherever nothing else of jobtree is needed. */
 import type { ClientOptions } from './client.ts';
 import { Credentials } from './credentials.ts';
 import { endpoint } from './endpoint.ts';
@@ -12,9 +12,10 @@ export interface WatchJobOptions
     Pick<ClientOptions, 'url' | 'token' | 'headers' | 'webSocketImpl'> {}
 
 /**
- * Follows a job over a WebSocket of its own, in browsers as in Node: its state now, then newer ones (a slow reader skips
- * some), at last the final one. A lost connection is replaced, without end: abort `signal` to give up, which ends it without
- * an error. To follow many jobs over one WebSocket use a `Client`.
+ * Follows a job over its own WebSocket, in browsers and in Node.js: yields its current state, then newer ones (a slow reader
+ * skips some), and the final one last. A lost connection is replaced without limit: abort `signal` to give up, which ends it
+ * without an error. To follow many jobs over one WebSocket, use a `Client`,
+ * whose `watchJob` accepts a `token` for each.
  *
  * @throws JobtreeError NOT_FOUND, INVALID_INPUT, UNAUTHENTICATED
  */
@@ -24,6 +25,7 @@ export async function* watchJob(
 ): AsyncGenerator<JobProgress, void, undefined> {
   const socket = new Socket({
     url: endpoint(url),
+    headers,
     credentials: new Credentials(headers, token),
     webSocketImpl,
   });

@@ -1,8 +1,8 @@
 /**
- * Subscriptions that outlive their connection. Every value is a whole state, and only the newest waits to be read: a slow
- * reader costs no memory. After a lost connection the server starts with the current state again, or waits for news if that
- * is known already. Whatever is wrong with the server, a watch tries again, for as long as its reader wants; but where it is too old for what is asked of
- * it, that is told: to `onLost`, or else to the reader.
+ * Subscriptions that outlive their connection. Every value is a whole state, and only the newest waits to be read, so a slow
+ * reader costs no memory. After a lost connection the server begins with the current state again, or waits for a newer one if the
+ * reader knows that state already. A watch tries again whatever is wrong with the server, for as long as its reader wants. The
+ * exception is a server too old for the operation: that is reported to `onLost`, or else thrown to the reader.
  */
 import type { TypedDocumentString } from '../generated/operations.ts';
 import { backoffMs, wait } from './backoff.ts';
@@ -13,27 +13,28 @@ import type { Operations } from './socket.ts';
 const steadyMs = 10_000;
 
 export interface Watched<R, T> {
-  /** The state after an event, or undefined if the event says nothing new. */
+  /** Returns the state after an event, or undefined if the event has nothing new. */
   take(data: R): T | undefined;
-  /** Whether nothing comes after it. A stream that completes before has lost its server. */
+  /** Whether no value follows this one. A stream that completes earlier has lost its server. */
   isFinal(value: T): boolean;
   /** Called before trying again, also when the server is too old. */
   onLost?(error: JobtreeError): void;
-  /** Called when the server does not answer any more, once; it is tried again. */
+  /** Called once when the server stops answering; the watch tries again. */
   onDisconnected?: ((error: JobtreeError) => void) | undefined;
   /** Called when the server sends something after that. */
   onConnected?: (() => void) | undefined;
 }
 
 /**
- * Yields until the final value was read, the signal aborts, or the reader breaks off.
+ * Yields until the final value is read, the signal aborts, or the reader breaks off.
  *
- * @throws JobtreeError a refusal of the server, such as NOT_FOUND; without `onLost` also BAD_RESPONSE, if the server does not know what is asked for
+ * @throws JobtreeError a refusal of the server, such as NOT_FOUND; without `onLost` also BAD_RESPONSE, if the server does not
+ *   know something that the operation uses
  */
 export async function* watch<R, V, T>(
   socket: Operations,
   document: TypedDocumentString<R, V>,
-  /** Asked for at each connection. */
+  /** Called for each connection. */
   variables: () => V,
   { take, isFinal, onLost, onDisconnected, onConnected }: Watched<R, T>,
   signal?: AbortSignal,
@@ -83,7 +84,7 @@ export async function* watch<R, V, T>(
     onLost?.(ended);
     if (!isAway) onDisconnected?.(ended);
     isAway = true;
-    // What lasted had begun, though nothing came: what is known is not told again.
+    // A stream that lasted had begun, even if nothing came: the server does not repeat a state that the reader knows.
     tries = performance.now() - startedAt > steadyMs ? 1 : tries + 1;
     await wait(Math.max(backoffMs(tries), retryAfterMs(ended)), signal);
   }

@@ -1,6 +1,6 @@
 /**
- * What can be watched: the progress of a job, of a tree, and whether there is work. A server may know less than the one before it,
- * so a state that is older than what is known already is dropped.
+ * The watches: the progress of a job, a tree or an operation, and whether there is work. After a reconnection, the new server may
+ * know less than the one before, so a state older than the known one is dropped.
  */
 import type { WorkerInput } from '../generated/operations.ts';
 import * as operations from '../generated/operations.ts';
@@ -9,7 +9,7 @@ import type { Operations } from './socket.ts';
 import type { JobProgress, JobTreeProgress, Operation, WatchOptions } from './types.ts';
 import { watch } from './watch.ts';
 
-/** Who is told that the server is away, or back. */
+/** Called when the server is away, or back. */
 type Hooks = Pick<WatchOptions, 'onDisconnected' | 'onConnected'>;
 
 export function watchJob(socket: Operations, jobId: string, signal: AbortSignal, hooks: Hooks = {}) {
@@ -20,7 +20,7 @@ export function watchJob(socket: Operations, jobId: string, signal: AbortSignal,
     return last;
   };
   const isFinal = (progress: JobProgress) => progress.completedAt != null;
-  // A server that is back says so with the state, known or not, where somebody wants to hear of it.
+  // With `onConnected`, asks for the state even if it is known, since its arrival shows that the server is back.
   const known = () => (hooks.onConnected === undefined ? last?.revision : undefined);
   const variables = () => ({ jobId, sinceRevision: known() ?? null });
   return watch(socket, operations.JobProgress, variables, { take, isFinal, ...hooks }, signal);
@@ -30,7 +30,7 @@ export function watchTree(socket: Operations, rootId: string, signal: AbortSigna
   const jobs = new Map<string, JobProgress>();
   let last: JobTreeProgress | undefined;
   const take = ({ jobTreeProgress: tree }: { jobTreeProgress: JobTreeProgress }) => {
-    // An event names the jobs that have changed since the one before, on the same connection.
+    // An event has the jobs that changed since the previous event on the same connection.
     for (const job of tree.jobs) if (isNews(jobs.get(job.jobId), job)) jobs.set(job.jobId, job);
     if (last !== undefined && tree.revision <= last.revision && !tree.complete) return undefined;
     last = { ...tree, jobs: [...jobs.values()] };
@@ -48,14 +48,14 @@ export function watchOperation(socket: Operations, operationId: string, signal: 
   return watch(socket, operations.OperationProgress, () => ({ operationId }), { take, isFinal }, signal);
 }
 
-/** Yields for every hint, though hints that nobody has read yet count once; `onTypes` hears of each. */
+/** Yields for every hint, though unread hints merge into one; `onTypes` is called for each. */
 export function watchWork(
   socket: Operations,
   types: readonly string[],
   options: {
     onTypes?: (types: readonly string[]) => void;
     onLost?: (error: JobtreeError) => void;
-    /** Who it is that waits for work. */
+    /** The worker that waits for work. */
     worker?: WorkerInput;
   },
   signal: AbortSignal,
@@ -69,7 +69,7 @@ export function watchWork(
   return watch(socket, operations.WorkAvailable, () => ({ types: [...types], worker }), watched, signal);
 }
 
-/** The final state always: a Postgres that was set back, to a backup or a standby that was behind, may count less than before. */
+/** The final state always counts: a Postgres that was reset to a backup, or to a standby that lagged, may have a lower revision than before. */
 function isNews(last: JobProgress | undefined, next: JobProgress): boolean {
   return last === undefined || next.revision > last.revision || next.completedAt != null;
 }

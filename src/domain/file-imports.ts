@@ -22,12 +22,11 @@ export interface FileOptions {
 }
 
 export interface NewFile extends FileOptions {
-  readonly uploadId?: string | null | undefined;
+  readonly source: { readonly uploadId: string };
 }
 
 export function checkFile(file: NewFile, field: string): NewFile {
-  const { uploadId, format, encoding, delimiter, quote, header } = file;
-  if (uploadId == null) throw new InvalidInputError(`${field} names no upload.`, `${field}.uploadId`);
+  const { source, format, encoding, delimiter, quote, header } = file;
   if (format !== 'CSV') {
     const extra = (['delimiter', 'quote', 'header'] as const).find((name) => file[name] != null);
     if (extra !== undefined)
@@ -54,7 +53,7 @@ export function checkFile(file: NewFile, field: string): NewFile {
     throw new InvalidInputError(`${field}.delimiter and ${field}.quote are the same.`, `${field}.delimiter`);
   }
   return {
-    uploadId,
+    source,
     format,
     encoding: encoding ?? undefined,
     delimiter: delimiter ?? undefined,
@@ -230,17 +229,16 @@ export async function postponeImport(
 }
 
 export const fileErrorCodes = {
-  NOT_TEXT: 'It is not in the encoding that was named, or not text at all.',
-  NOT_DECOMPRESSED: 'It is compressed, and breaks off or is damaged, or the server can not decompress it.',
-  BAD_STRUCTURE:
-    'It is not of the format that was named: a header that can not be one, a JSON array that ends early.',
-  LIMIT_EXCEEDED: 'It has more columns, or more text once it is decompressed, than the server takes.',
+  NOT_TEXT: 'It is not in the given encoding, or not text at all.',
+  NOT_DECOMPRESSED: "It is compressed, and is incomplete or damaged, or the server can't decompress it.",
+  BAD_STRUCTURE: 'It is not in the given format: an invalid header, or a JSON array that ends early.',
+  LIMIT_EXCEEDED: 'It has more columns, or more decompressed text, than the server accepts.',
   STORE_UNAVAILABLE:
-    'The object store that has the upload does not give it. While the import is WAITING it is tried again, for an hour.',
+    'The object store does not return the upload. While the import is WAITING, the server tries again, for an hour.',
   STORAGE_LIMIT:
     'The tenant would store more items or bytes than it may (JOBTREE_TENANT_MAX_STORED_ITEMS, JOBTREE_TENANT_MAX_STORED_BYTES).',
-  JOB_SEALED: 'The job was sealed or cancelled before all of the file was read.',
-  INTERNAL: 'The server failed at the same place time and again; its log says more.',
+  JOB_SEALED: 'The job was sealed or cancelled before the whole file was read.',
+  INTERNAL: 'The server failed repeatedly at the same place; its log says more.',
 } as const;
 export type FileErrorCode = keyof typeof fileErrorCodes;
 

@@ -12,11 +12,11 @@ export const roles = ['admin', 'producer', 'worker', 'watcher'] as const;
 export type Role = (typeof roles)[number];
 
 export const roleMeanings: Readonly<Record<Role, string>> = {
-  admin: 'May do everything, within its tenant if it has one. Has no scope.',
+  admin: "May do everything, within its tenant if it has one. Can't have a scope.",
   producer:
-    'Makes jobs and adds items, changes, cancels and deletes them, and sees jobs, items, queues and figures.',
-  worker: 'Claims items and reports on them. Sees what it has, and nothing else.',
-  watcher: 'Sees jobs, items, queues and figures, and changes nothing.',
+    'Creates jobs and adds items; changes, cancels and deletes them; reads jobs, items, queues and figures.',
+  worker: 'Claims items and reports on them. Reads only the items that it holds.',
+  watcher: 'Reads jobs, items, queues and figures; changes nothing.',
 };
 
 interface Grant {

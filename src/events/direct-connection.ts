@@ -1,10 +1,10 @@
 /**
- * The one connection to Postgres itself, past any pooler, that a server keeps: for LISTEN, and for locks that are a role.
+ * The one direct connection to Postgres, past any pooler, that a server keeps: for LISTEN, and for locks that represent a role.
  *
- * Losing the connection is losing the role, on both sides. This side pings, since a half-open socket raises nothing, and
- * destroys what does not answer. Postgres throws a session out that says nothing for eight seconds, so that the locks of a
- * process that hangs, is stopped or cut off become free without anybody's doing, and a process that is only busy for some
- * seconds keeps it.
+ * Losing the connection means losing the role, on both sides. This side pings, since a half-open socket raises no error, and
+ * destroys a connection that does not answer. Postgres ends a session that is silent for eight seconds. So the locks of a process
+ * that hangs, is stopped or is cut off become free without anybody's doing, and a process that is only busy for a few seconds
+ * keeps them.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -13,25 +13,25 @@ import type { Logger } from 'pino';
 import { destroySocket } from '../db/database.ts';
 import { TimeoutError, withTimeout } from './with-timeout.ts';
 
-/** Runs one statement on the connection. Fails if there is no answer soon, and then the connection is lost. */
+/** Runs one statement on the connection. Without an answer in time it fails, and the connection is lost. */
 export type Query = <Row extends object>(text: string, values?: readonly unknown[]) => Promise<Row[]>;
 
 export interface DirectConnectionOptions {
   readonly url: string;
   readonly logger: Logger;
-  /** A new connection: nothing is listened to, no lock is held. */
+  /** Called for a new connection, which listens to nothing and holds no locks yet. */
   readonly onOpen: (query: Query) => Promise<void>;
-  /** Twice a second. Runs at least one statement, which is the ping. */
+  /** Called twice a second. Runs at least one statement, which serves as the ping. */
   readonly onTick: (query: Query) => Promise<void>;
   readonly onNotification: (channel: string, payload: string) => void;
   readonly onLost: () => void;
-  /** Postgres answers again, after it gave no answer until then, on the clock of `performance.now()`. */
+  /** Postgres answers again; until `silentUntil`, on the clock of `performance.now()`, it gave no answer. */
   readonly onBack: (silentUntil: number) => void;
 }
 
 const tickMs = 500;
 const answerMs = 1_500;
-/** Longer than a process is busy without a break. Who needs a role that is not filled has other ways for so long. */
+/** Longer than a process is busy without a break. Whoever depends on a role that nobody fills has other ways for this long. */
 const idleMs = 8_000;
 const selfTestMs = 3_000;
 const goodbyeMs = 500;
@@ -61,7 +61,7 @@ export class DirectConnection {
     });
   }
 
-  /** Waits for no answer for long, so it ends on a half-open socket too. */
+  /** Waits only briefly for answers, so it also returns on a half-open socket. */
   async stop(): Promise<void> {
     this.#pause.abort();
     this.#current?.gone.abort();
@@ -79,14 +79,14 @@ export class DirectConnection {
         if (this.#pause.signal.aborted) return;
         if (error instanceof ListenError) onUnfit(error);
         if (error instanceof TimeoutError) this.#silentUntil = performance.now();
-        this.#options.logger.warn({ err: error }, 'the connection for LISTEN failed; a new one is made');
+        this.#options.logger.warn({ err: error }, 'the connection for LISTEN failed; opening a new one');
       }
       const pause = (backoffMs[failures] ?? 1_000) * (0.5 + Math.random());
       await delay(pause, undefined, { signal: this.#pause.signal }).catch(() => undefined);
     }
   }
 
-  /** Uses one connection until it fails, or is no longer wanted. */
+  /** Uses one connection until it fails or is no longer needed. */
   async #use(onTicked: () => void): Promise<void> {
     const client = new pg.Client({
       connectionString: this.#options.url,
@@ -103,8 +103,8 @@ export class DirectConnection {
     try {
       await abortable(client.connect(), gone.signal);
       await this.#proveListening(client, query);
-      // After the proof: through a pooler, these would stay behind on somebody else's session. The second one is for a
-      // client that reads no more, which Postgres could otherwise wait for in the middle of a message.
+      // Only after the proof: through a pooler, these settings would stay behind on somebody else's session. The second one is
+      // for a client that stops reading, on which Postgres could otherwise wait in the middle of a message.
       await query(`set idle_session_timeout = ${idleMs}`);
       await query(`set tcp_user_timeout = ${idleMs}`);
       client.on('notification', ({ channel, payload }) =>
@@ -129,12 +129,12 @@ export class DirectConnection {
     }
   }
 
-  /** A pooler swallows LISTEN without a word, and locks through it land on any session: so see a notification arrive. */
+  /** Through a pooler, LISTEN is lost silently and locks land on any session. So this proves that a notification arrives. */
   async #proveListening(client: pg.Client, query: Query): Promise<void> {
     const channel = `jobtree_proof_${randomUUID()}`;
     const arrived = new Promise((resolve) => client.once('notification', resolve));
     await query(`listen ${pg.escapeIdentifier(channel)}`);
-    // From another connection: a pooler would hand this one its own notification.
+    // Sent from another connection: a pooler would deliver this one's own notification to it.
     const other = new pg.Client({
       connectionString: this.#options.url,
       application_name: 'jobtree listener',
@@ -157,7 +157,7 @@ export class DirectConnection {
   }
 }
 
-/** Rejects as soon as the signal aborts; for what happens once for each connection. */
+/** Rejects as soon as the signal aborts. It keeps its listener, so use it once per connection. */
 function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });

@@ -1,14 +1,15 @@
 /**
- * Folds the trees that this server wrote to: few of them at once after a pause, and then at most once every interval. A tree that another server is folding right now
- * is tried again at the next tick; what a server leaves behind when it dies, the sweep of another finds.
+ * Folds the trees that this server wrote to, at most once every interval; if they are few, the first write after a pause is folded
+ * immediately. A tree that another server is folding is tried again at the next tick. If a server dies, the sweep of another one
+ * finds what it left unfolded.
  *
- * Many trees are folded in one transaction, so the fold of one may hold up others, once: a tree of a fold that failed or took
- * long is folded alone from then on, in a queue of its own, until that is quick again. A fold that failed is tried again after
- * a pause of its tree's own.
+ * Many trees are folded in one transaction, so one slow fold may delay the others, but only once: a tree whose fold failed or
+ * took long is from then on folded alone, in a separate queue, until its folds are quick again. A failed fold is tried again
+ * after a pause that applies to its tree only.
  *
- * Each tree has a low-water mark, so that a fold does not walk over the dead rows of all deltas before it. Delta ids are
- * given out before they commit, so the mark trails by one to two seconds; what commits later than that, the sweep finds,
- * and has that fold read from the start.
+ * Each tree has a low-water position, so that a fold does not walk over the dead rows of all earlier deltas. Delta ids are
+ * assigned before they commit, so the position trails by one to two seconds. The sweep finds deltas that commit even later, and
+ * has the fold read them from the start.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -19,16 +20,16 @@ import { Signal } from './signal.ts';
 interface Tree {
   readonly rootId: string;
   dirty: boolean;
-  /** It waits for its turn in a queue, or is being folded. */
+  /** It waits in a queue, or is being folded. */
   isQueued: boolean;
   /** Its last fold failed or took long. */
   isSuspect: boolean;
   failures: number;
-  /** After a failure; on the clock of `performance.now()`, as all times here. */
+  /** When it may be folded again after a failure, on the clock of `performance.now()`, as all times here. */
   notBefore: number;
   /** The next fold reads all deltas. */
   fromStart: boolean;
-  /** Deltas are read from here on; `nextFrom` takes over once it is old enough. */
+  /** Deltas are read from here; `nextFrom` takes its place once it is old enough. */
   from: number;
   nextFrom: number;
   markedAt: number;
@@ -36,10 +37,10 @@ interface Tree {
   waiters: (() => void)[];
 }
 
-/** Trees that wait to be folded, and how many folds there are at a time. */
+/** Trees that wait to be folded, and how many folds run at a time. */
 interface FoldQueue {
   readonly width: number;
-  /** Trees that are folded in one transaction, at most. */
+  /** The most trees in one transaction. */
   readonly treesPerFold: number;
   readonly waiting: Tree[];
   readonly workers: Set<Promise<void>>;
@@ -47,7 +48,7 @@ interface FoldQueue {
 
 const markAgeMs = 1_000;
 const forgetAfterMs = 2_000;
-/** Where only counters change, folding many trees at once takes a fraction of what one each would. */
+/** Where only counters change, folding many trees at once takes a fraction of the time of folding each alone. */
 const treesPerFold = 25;
 const slowMs = 500;
 const pauseAfterFailureMs = { first: 200, longest: 1_000 };
@@ -68,7 +69,7 @@ export class FoldScheduler {
     database: Database;
     intervalMs: number;
     logger: Logger;
-    /** A fold left something to be finished: a job was ended, or waits no longer. */
+    /** Called when a fold left something to finish: a job has ended, or no longer waits. */
     onUnfinished?: () => void;
   }) {
     this.#database = options.database;
@@ -77,7 +78,7 @@ export class FoldScheduler {
     this.#onUnfinished = options.onUnfinished;
   }
 
-  /** The tree has new deltas, with `fromStart` maybe some below the mark. */
+  /** The tree has new deltas; with `fromStart`, some may be below the low-water position. */
   touch(rootId: string, fromStart = false): void {
     const tree = this.#tree(rootId);
     tree.dirty = true;
@@ -86,7 +87,7 @@ export class FoldScheduler {
     this.#run();
   }
 
-  /** Resolves once all that was written to the tree before is folded: so a caller reads its own write. */
+  /** Resolves once everything written to the tree before is folded, so that a caller reads its own writes. */
   async settled(rootId: string): Promise<void> {
     if (this.#stopped.signal.aborted) return;
     await new Promise<void>((resolve) => {
@@ -95,7 +96,7 @@ export class FoldScheduler {
     });
   }
 
-  /** Folds once more what is dirty, and stops. */
+  /** Folds dirty trees once more, and stops. */
   async close(): Promise<void> {
     this.#stopped.abort();
     this.#touched.fire();
@@ -138,7 +139,7 @@ export class FoldScheduler {
 
   /** Ticks while there are trees to watch over. */
   async #loop(): Promise<void> {
-    // Whoever touches several trees in one turn has them folded together.
+    // Waits for the end of the current turn, so that trees touched together are folded together.
     await Promise.resolve();
     while (this.#trees.size > 0 && !this.#stopped.signal.aborted) {
       const now = performance.now();
@@ -152,7 +153,7 @@ export class FoldScheduler {
       } catch {
         return;
       }
-      // Of many trees, what comes in an interval is folded together: that saves more than it delays.
+      // If there are many trees, the deltas of an interval are folded together, which saves more than it delays.
       const areFew = this.#trees.size <= treesPerFold;
       if (areFew && !this.#hasDirty()) await this.#touched.wait(forgetAfterMs);
     }
@@ -163,7 +164,7 @@ export class FoldScheduler {
     return false;
   }
 
-  /** Has all that is dirty folded, except what is just being folded, or was not to be tried again before. */
+  /** Enqueues all dirty trees, except those already queued or being folded, and those whose pause is not over. */
   #tick(now: number): void {
     for (const tree of this.#trees.values()) {
       if (tree.dirty && !tree.isQueued && tree.notBefore <= now) this.#enqueue(tree);
@@ -212,7 +213,7 @@ export class FoldScheduler {
         tree.dirty = true;
         tree.fromStart ||= fromStart;
         tree.waiters.push(...waiters);
-        // Which of them it was shows when each is folded alone.
+        // Folding each alone shows which of them failed.
         if (folds === undefined && folding.length > 1) this.#enqueue(tree);
       } else {
         tree.failures = 0;
@@ -223,7 +224,7 @@ export class FoldScheduler {
       }
     }
     this.#work(this.#suspects);
-    // Some may have to be folded once more.
+    // Some trees may have to be folded again.
     this.#touched.fire();
   }
 
@@ -233,7 +234,7 @@ export class FoldScheduler {
     tree.notBefore = performance.now() + Math.min(longest, first * 2 ** tree.failures);
     tree.failures++;
     const level = tree.failures === 1 ? 'warn' : 'debug';
-    this.#logger[level]({ err: error, rootId: tree.rootId }, 'fold failed; it is tried again');
+    this.#logger[level]({ err: error, rootId: tree.rootId }, 'fold failed; trying again');
   }
 
   #advance(tree: Tree, lastDelta: number): void {
@@ -245,7 +246,7 @@ export class FoldScheduler {
   }
 }
 
-/** A fold of a tree, from when it is decided on. */
+/** A fold of a tree, as of its beginning. */
 interface Folding {
   readonly tree: Tree;
   readonly rootId: string;
@@ -254,7 +255,7 @@ interface Folding {
   readonly waiters: readonly (() => void)[];
 }
 
-/** Who waits now wrote before now; who comes during the fold waits for the next one. */
+/** Those who wait now wrote before now; those who come during the fold wait for the next one. */
 function begin(tree: Tree): Folding {
   const { rootId, from, fromStart, waiters } = tree;
   tree.waiters = [];

@@ -1,7 +1,7 @@
-/** What a subscriber to work hints has not yet taken: a set of types. It is told at once after a rest, and then at most so often. */
+/** The types that a subscriber to work hints has yet to be told. It is told at once, but at most once every `restMs`. */
 import { Signal } from './signal.ts';
 
-/** Idle, a worker hears of new work at once; busy, it needs no more than this. */
+/** An idle worker hears of new work at once; a busy one needs no hint more often than this, in milliseconds. */
 const restMs = 20;
 
 export class HintSlot implements AsyncIterableIterator<string[]> {
@@ -15,7 +15,7 @@ export class HintSlot implements AsyncIterableIterator<string[]> {
   constructor(types: Iterable<string>, onClose: (slot: HintSlot) => void) {
     this.types = new Set(types);
     this.#onClose = onClose;
-    // Work may be there already.
+    // There may be work already.
     this.#pending = new Set(this.types);
   }
 

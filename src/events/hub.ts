@@ -1,7 +1,8 @@
 /**
- * Carries what happens to who watches it, on this server. Progress has a topic for each watched tree, which knows the newest
- * state of all its jobs: messages are absolute, so they may be lost, repeated or overtaken on their way. A topic is read again
- * when it is silent or a message of it was lost, all of them when the transport may have lost messages, and each within a minute.
+ * Delivers events to those who watch, on this server. Each watched tree has a topic, which knows the newest state of all its
+ * jobs. Messages carry absolute counts, so they may be lost, repeated or reordered on their way. A topic is read again when it is
+ * silent or one of its messages was lost; all topics are read when the transport may have lost messages; and each is read within
+ * a minute in any case.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import DataLoader from 'dataloader';
@@ -15,24 +16,24 @@ import { Topic, type WatchedPage } from './topic.ts';
 import type { Transport } from './transport.ts';
 
 const silenceMs = 5_000;
-/** However busy a topic is, messages may be lost that nothing tells of; with the time that reading takes it is a minute. */
+/** A busy topic may lose messages without a sign, so it is read this often; with the time that reading takes, that is within a minute. */
 const readEveryMs = 50_000;
-/** A topic that nobody watches any more is kept for this long: whose connection was cut comes back. */
+/** How long a topic without watchers is kept, for those who come back after their connection was cut. */
 const lingerMs = 10_000;
 const treesPerRead = 500;
-/** However many pages are watched, the pool of connections is for others too. */
+/** Limits how many connections of the pool watched pages use, since others need them too. */
 const pagesAtOnce = 2;
-/** After a lost connection every server reads at once: spread it. */
+/** After a lost connection every server reads at once: this spreads the reads. */
 const spreadMs = 250;
 
 export class Hub {
   readonly #transport: Pick<Transport, 'join' | 'leave'>;
   readonly #logger: Logger;
   readonly #topics = new Map<string, Topic>();
-  /** The jobs of all topics. */
+  /** The root of each job in all topics. */
   readonly #roots = new Map<string, string>();
   readonly #pages = new Set<WatchedPage>();
-  /** What has to be read again. */
+  /** Topics that must be read again. */
   readonly #doubtful = new Set<Topic>();
   #repairing: Promise<void> | undefined;
   #spreading: Promise<void> | undefined;
@@ -46,7 +47,7 @@ export class Hub {
     const { database, transport, logger } = options;
     this.#transport = transport;
     this.#logger = logger;
-    // Those who come in one turn of the event loop share a query.
+    // Loads in one turn of the event loop share a query.
     const batches = { cache: false, maxBatchSize: treesPerRead };
     this.#readTree = new DataLoader(async (rootIds) => {
       const trees = new Map((await readTrees(database, rootIds)).map((tree) => [tree.root, tree]));
@@ -59,24 +60,24 @@ export class Hub {
     this.#timer = setInterval(() => this.#tend(), silenceMs / 2).unref();
   }
 
-  /** A state of some or all jobs of a tree, from the transport. */
+  /** Takes the state of some or all jobs of a tree, from the transport. */
   publish(tree: TreeProgress): void {
     const topic = this.#topics.get(tree.root);
     if (topic !== undefined) this.#merge(topic, tree);
   }
 
-  /** Some tree has changed somewhere. */
+  /** A tree has changed somewhere. */
   activity(): void {
     for (const page of this.#pages) page.poke();
   }
 
-  /** The transport may have lost messages: read everything that is watched. */
+  /** The transport may have lost messages: reads everything that is watched. */
   reread(): void {
     this.activity();
     this.#soon(this.#topics.values());
   }
 
-  /** A message of this tree was lost: read it. */
+  /** A message of this tree was lost: reads the tree. */
   doubt(rootId: string): void {
     const topic = this.#topics.get(rootId);
     if (topic !== undefined) this.#soon([topic]);
@@ -87,7 +88,7 @@ export class Hub {
     return this.#roots.get(jobId) ?? (await this.#readRoot.load(jobId));
   }
 
-  /** Undefined if there is no such tree. */
+  /** Returns undefined if there is no such tree. */
   async watchTree(rootId: string, intervalMs: number): Promise<LiveProgress | undefined> {
     const join = (topic: Topic) => {
       const live = new LiveProgress({
@@ -107,7 +108,7 @@ export class Hub {
     return this.#use(rootId, join, (topic) => topic.isComplete);
   }
 
-  /** Undefined if there is no such job in this tree. */
+  /** Returns undefined if there is no such job in this tree. */
   async watchJob(rootId: string, jobId: string, intervalMs: number): Promise<LiveProgress | undefined> {
     const join = (topic: Topic) => {
       const job = topic.jobs.get(jobId);
@@ -173,8 +174,8 @@ export class Hub {
   }
 
   /**
-   * Gives a topic that is up to date to `join`, and keeps it while what `join` returns is open. What is final is read again, since
-   * that ends a watcher at once: it may have been reopened, and the news of it be on its way.
+   * Calls `join` with a topic that is up to date, and keeps the topic while what `join` returns is open. A final state is read
+   * again, since it ends a watcher at once: the job or tree may have been reopened, and the message still be on its way.
    */
   async #use<T>(
     rootId: string,
@@ -197,18 +198,18 @@ export class Hub {
     return joined;
   }
 
-  /** What nobody watches is not read again. */
+  /** Topics without watchers are not kept up to date. */
   #isOutOfDate(topic: Topic): boolean {
     return topic.heardAt < performance.now() - silenceMs || this.#doubtful.has(topic);
   }
 
-  /** Somebody knows of a newer state than this server. */
+  /** Reads a topic because somebody knows a newer state than this server. */
   async #refresh(topic: Topic): Promise<void> {
     this.#doubtful.add(topic);
     await this.#repair();
   }
 
-  /** All that come into doubt until then are read at once. */
+  /** Reads these topics after a random delay, together with all others that come into doubt until then. */
   #soon(topics: Iterable<Topic>): void {
     for (const topic of topics) this.#doubtful.add(topic);
     this.#spreading ??= delay(Math.random() * spreadMs, undefined, { signal: this.#closed.signal })
@@ -227,7 +228,7 @@ export class Hub {
   #open(rootId: string): Topic {
     const topic = new Topic(rootId);
     this.#topics.set(rootId, topic);
-    // News arrive before the state is read, so nothing falls between the two.
+    // Messages arrive before the state is read, so nothing is lost between the two.
     topic.ready = this.#transport.join(rootId).then(() => this.#load(topic));
     return topic;
   }
@@ -243,7 +244,7 @@ export class Hub {
 
   async #read(topic: Topic): Promise<boolean> {
     const tree = await this.#readTree.load(topic.rootId);
-    // It may have been forgotten meanwhile.
+    // The topic may have been dropped meanwhile.
     if (this.#topics.get(topic.rootId) !== topic) return false;
     topic.readAt = performance.now();
     if (tree === undefined) this.#drop(topic);
@@ -266,7 +267,7 @@ export class Hub {
     topic.merge(tree);
   }
 
-  /** Reads again what has been silent, and forgets what nobody has watched for a while. */
+  /** Reads topics that have been silent, and forgets those without watchers for a while. */
   #tend(): void {
     const now = performance.now();
     for (const topic of this.#topics.values()) {
@@ -279,26 +280,26 @@ export class Hub {
     void this.#repair();
   }
 
-  /** Resolves once all that is in doubt was read. */
+  /** Resolves once all topics in doubt have been read. */
   #repair(): Promise<void> {
     if (this.#doubtful.size > 0) this.#repairing ??= this.#readDoubtful();
     return this.#repairing ?? Promise.resolve();
   }
 
-  /** A batch after the other, however slow Postgres is: all connections of the pool may be wanted elsewhere. */
+  /** Reads one batch after the other, however slow Postgres is, so as to leave connections of the pool to others. */
   async #readDoubtful(): Promise<void> {
     let batch: Topic[] = [];
     try {
       while (this.#doubtful.size > 0) {
         batch = [...this.#doubtful].slice(0, treesPerRead);
-        // Before they are read, so that who comes into doubt meanwhile is read again.
+        // Before the read, so that a topic that comes into doubt meanwhile is read again.
         for (const topic of batch) this.#doubtful.delete(topic);
         for (const topic of batch) if (topic.users === 0) topic.heardAt = Number.NEGATIVE_INFINITY;
         await Promise.all(batch.filter(({ users }) => users > 0).map((topic) => this.#read(topic)));
       }
     } catch (error) {
       for (const topic of batch) this.#doubtful.add(topic);
-      this.#logger.warn({ err: error }, 'reading watched trees failed; it is tried again');
+      this.#logger.warn({ err: error }, 'reading watched trees failed; trying again');
     } finally {
       this.#repairing = undefined;
     }

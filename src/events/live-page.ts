@@ -1,7 +1,7 @@
 /**
- * A page of rows as a subscription shows it. It is read again when something has changed, and now and then anyway, and
- * compared with what was told: so nothing can be missed for long, whatever is lost on the way. Reading takes at most a
- * tenth of the time, and waits its turn among all pages.
+ * A page of rows as a subscription shows it. It is read again when something has changed, and from time to time anyway, and
+ * compared with what its readers were told, so nothing is missed for long, whatever is lost on the way. Reading takes up at most
+ * a tenth of the time, and all pages share a limited number of slots.
  */
 import type { Logger } from 'pino';
 import { Live } from './live.ts';
@@ -10,22 +10,22 @@ import { Signal } from './signal.ts';
 
 export interface PageRow {
   readonly id: string;
-  /** Differs whenever what is shown of the row may differ. */
+  /** Differs whenever the visible content of the row may differ. */
   readonly mark: string;
 }
 
 export interface Page<Row extends PageRow> {
   readonly rows: readonly Row[];
-  /** Nothing of it will change any more. */
+  /** Whether nothing on the page will change any more. */
   readonly final: boolean;
 }
 
 export interface PageChange<Row extends PageRow> {
   /** The whole page, in order. */
   readonly rows: readonly Row[];
-  /** Of these, what is new or different. */
+  /** The rows that are new or different. */
   readonly changed: readonly Row[];
-  /** What is no longer on the page. */
+  /** The ids of rows that are no longer on the page. */
   readonly gone: readonly string[];
 }
 
@@ -37,10 +37,10 @@ export interface LivePageOptions<Row extends PageRow> {
   readonly logger: Logger;
 }
 
-/** A page that nothing is heard of is read again after this. */
+/** A page without a sign of change is read again after this time. */
 const silenceMs = 2_000;
 const readingShare = 0.1;
-/** Instead of the mark of a row of which some readers know more than others. */
+/** Replaces the mark of a row that some readers know in a newer state than others. */
 const toldApart = '';
 
 export class LivePage<Row extends PageRow> extends Live<PageChange<Row>> {
@@ -48,11 +48,11 @@ export class LivePage<Row extends PageRow> extends Live<PageChange<Row>> {
   readonly #signal = new Signal();
   #rows: readonly Row[] = [];
   #told = new Map<string, string>();
-  /** What has left the page since all readers had seen all events. */
+  /** Ids of rows that have left the page since all readers were last up to date. */
   readonly #gone = new Set<string>();
   #poked = true;
   #edition = 0;
-  /** Who waits for a reading that begins after now. */
+  /** Those who wait for a read that begins after they came. */
   #waiting: (() => void)[] = [];
 
   constructor(options: LivePageOptions<Row>) {
@@ -71,7 +71,7 @@ export class LivePage<Row extends PageRow> extends Live<PageChange<Row>> {
     this.#signal.fire();
   }
 
-  /** Waits for no interval: it is for somebody who has been told nothing yet. */
+  /** Does not wait for the interval, since it serves a reader that has been told nothing yet. */
   override async refresh(): Promise<void> {
     if (this.isClosed) return;
     await new Promise<void>((resolve) => {
@@ -80,7 +80,10 @@ export class LivePage<Row extends PageRow> extends Live<PageChange<Row>> {
     });
   }
 
-  /** What the other readers know otherwise, or not at all, they are all told next, since it may change back until then. */
+  /**
+   * Also marks every row that the other readers know differently or not at all, so that the next event tells all of them: the row
+   * may change back before then.
+   */
   override snapshot(): PageChange<Row> {
     const marks = marksOf(this.#rows);
     for (const id of new Set([...this.#told.keys(), ...marks.keys()])) {
@@ -131,7 +134,7 @@ export class LivePage<Row extends PageRow> extends Live<PageChange<Row>> {
     }
   }
 
-  /** Without a page if it failed, or nobody wants it any more. */
+  /** Returns no page if the read failed, or if nobody wants it any more. */
   async #read(): Promise<{ page?: Page<Row>; waiting: (() => void)[]; tookMs: number }> {
     const waiting = this.#waiting.splice(0);
     if (this.isClosed) return { waiting, tookMs: 0 };
@@ -141,7 +144,7 @@ export class LivePage<Row extends PageRow> extends Live<PageChange<Row>> {
       const page = await this.#options.read();
       return { page, waiting, tookMs: performance.now() - startedAt };
     } catch (error) {
-      this.#options.logger.warn({ err: error }, 'reading a watched page failed; it is tried again');
+      this.#options.logger.warn({ err: error }, 'reading a watched page failed; trying again');
       this.#waiting.unshift(...waiting);
       return { waiting: [], tookMs: performance.now() - startedAt };
     }

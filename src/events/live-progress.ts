@@ -1,4 +1,4 @@
-/** The progress of a tree, or of one job of it, as a subscription shows it: the newest state of each job. */
+/** The progress of a tree, or of one of its jobs, as a subscription shows it: the newest state of each job. */
 import { type JobOutcome, worstOutcome } from '../domain/item-state.ts';
 import {
   type JobProgress,
@@ -9,13 +9,13 @@ import {
 } from '../domain/progress.ts';
 import { Live } from './live.ts';
 
-/** Jobs of a tree, all at first and then those that changed. */
+/** The jobs of a tree: all of them at first, then those that changed. */
 export interface ProgressEvent extends TreeProgress {
-  /** Of all that is watched, from the sums of its generations and of its steps. */
+  /** The revision of everything that is watched, from the sums of generations and steps. */
   readonly revision: string;
-  /** What came of the tree; null until all of its jobs are complete. */
+  /** The outcome of the tree; null until all of its jobs are complete. */
   readonly outcome: JobOutcome | null;
-  /** Of all its jobs. */
+  /** Counts over all jobs of the tree. */
   readonly counts: TreeCounts;
 }
 
@@ -49,7 +49,7 @@ export class LiveProgress extends Live<ProgressEvent> {
     this.#refresh = options.refresh;
   }
 
-  /** States that are newer than all before. */
+  /** Takes states that are newer than all before. */
   offer(jobs: Iterable<JobProgress>, openJobs: number): void {
     for (const job of jobs) this.#news.set(job.jobId, job);
     this.#openJobs = openJobs;

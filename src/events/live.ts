@@ -1,11 +1,11 @@
 import { Signal } from './signal.ts';
 
 /**
- * What a subscription shows: a state that changes. Its reader gets all of it first and then what changed, merged: however
- * slowly it reads, nothing piles up. The first change is told at once, later ones at most every interval, the end always.
+ * A changing state that a subscription shows. Its reader first gets the whole state, then the changes, merged, so nothing piles
+ * up however slowly it reads. The first change is sent at once, later ones at most once per interval, and the end always.
  */
 export abstract class Live<Event> implements AsyncIterableIterator<Event> {
-  /** What a reader that does not share it knows already; one that shares it has this on its own. */
+  /** The revision that the reader knows already, if it does not share this object with others; readers that share it keep their own. */
   sinceRevision: string | undefined;
   readonly #intervalMs: number;
   readonly #signal = new Signal();
@@ -20,32 +20,32 @@ export abstract class Live<Event> implements AsyncIterableIterator<Event> {
     this.#intervalMs = intervalMs;
   }
 
-  /** All of it, as its reader knows it or newer: for those who join that reader later. */
+  /** The whole state, at least as new as the reader knows it: for readers that join later. */
   abstract snapshot(): Event;
 
-  /** Reads it again, since somebody may know of something newer; what it finds comes as an event. Resolves once it is read. */
+  /** Reads the state again, since somebody may know a newer one; changes come as an event. Resolves once it is read. */
   abstract refresh(): Promise<void>;
 
-  /** Grows with every change that `next` gave: who has seen this revision needs no snapshot. Undefined if it has none. */
+  /** Grows with every change that `next` returned: a reader that has seen this revision needs no snapshot. Undefined if there are no revisions. */
   get revision(): string | undefined {
     return undefined;
   }
 
-  /** Grows when a snapshot has something that no event has told yet. */
+  /** Grows when a snapshot has something that no event has reported yet. */
   get edition(): number {
     return 0;
   }
 
-  /** All readers have seen all events: no snapshot has to tell any more what left before. */
+  /** All readers have seen all events: snapshots need no longer report what left before. */
   settled(): void {}
 
-  /** What is new since the last call. */
+  /** Returns the changes since the last call. */
   protected abstract take(): Event;
 
-  /** Called once, when nobody reads any more. */
+  /** Called once, when there is no reader any more. */
   protected abstract onClose(): void;
 
-  /** Whether what was told last is the final state. */
+  /** Whether the last event had the final state. */
   get isFinal(): boolean {
     return this.#complete && !this.#pending;
   }
@@ -61,13 +61,13 @@ export abstract class Live<Event> implements AsyncIterableIterator<Event> {
     this.#signal.fire();
   }
 
-  /** The state is final: the reader gets what waits for it, and then the end. */
+  /** The state is final: the reader gets pending changes, then the end. */
   complete(): void {
     this.#complete = true;
     this.end();
   }
 
-  /** No more will come: the reader gets what waits for it, and then the end. */
+  /** Nothing more comes: the reader gets pending changes, then the end. */
   end(): void {
     this.#ending = true;
     this.#resting.fire();
@@ -104,7 +104,7 @@ export abstract class Live<Event> implements AsyncIterableIterator<Event> {
     return { done: true, value: undefined };
   }
 
-  /** A pause of its reader, which the end cuts short. */
+  /** Pauses the reader; the end cuts the pause short. */
   async rest(ms: number): Promise<void> {
     if (!this.#ending && !this.#closed) await this.#resting.wait(ms);
   }

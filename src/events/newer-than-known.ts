@@ -1,4 +1,4 @@
-/** A subscription of one reader that has seen a revision: nothing that is not newer, except the final state. */
+/** A subscription for one reader that has seen a revision: it gets only newer states, and the final state in any case. */
 import type { Live } from './live.ts';
 
 export function newerThanKnown<Event>(live: Live<Event>): AsyncIterableIterator<Event> {
@@ -11,7 +11,7 @@ export function newerThanKnown<Event>(live: Live<Event>): AsyncIterableIterator<
       if (hasBegun || result.done || live.isFinal || live.revision === undefined) return result;
       if (live.revision > sinceRevision) {
         hasBegun = true;
-        // Its reader may know a part of the last events from elsewhere, but not all of them.
+        // The reader may know a part of the last events from another server, but not all of them.
         return { done: false, value: live.snapshot() };
       }
       if (live.revision < sinceRevision) void live.refresh();

@@ -1,11 +1,11 @@
 /**
- * Numbers on the messages that a relay publishes, so that a lost one is noticed at the next one, however busy the tree is. Each
- * relay counts for each tree on its own, since a server hears only of the trees that it has joined. The number is added to the
- * end of the JSON: the relay does not read what it passes on, and messages of two relays differ in nothing else.
+ * Numbers the messages that a relay publishes, so that a lost message is noticed at the next one, however busy the tree is. Each
+ * relay counts each tree separately, since a server hears only the trees that it has joined. The number is appended to the end of
+ * the JSON: the relay does not parse what it passes on, and the same message from two relays differs in nothing else.
  */
 import { LRUCache } from 'lru-cache';
 
-/** A tree that is counted from 1 again seems to have lost messages, which costs a read: so they are few. */
+/** A tree whose count restarts at 1 seems to have lost messages, which costs a read, so this should be rare. */
 const rememberedTrees = 20_000;
 const rememberedRelays = 4;
 const ending = /,"relay":"([^"]*)","number":(\d+)\}$/;
@@ -19,19 +19,19 @@ export class Numberer {
     return text.endsWith('}') ? `${text.slice(0, -1)},"relay":"${relay}","number":${number}}` : text;
   }
 
-  /** Whoever counts from now on is another relay. */
+  /** Starts all counts again, for a relay with a new id. */
   clear(): void {
     this.#counts.clear();
   }
 }
 
-/** The numbers that were heard for one tree. */
+/** The numbers heard for one tree. */
 export class Numbers {
   readonly #last = new Map<string, number>();
 
   /**
-   * The message as it was notified, and whether one before it may be missing: there is a gap, or it is the first one that is heard
-   * and not the first one that was published. A second relay tells nothing new of those before it was heard.
+   * Returns the message as it was notified, and whether an earlier one may be missing: there is a gap, or the first message heard
+   * is not the first one published. The first message of a second relay says nothing about messages before it.
    */
   take(text: string): { text: string; isGap: boolean } {
     const found = ending.exec(text);

@@ -1,10 +1,10 @@
-/** The names of the channels in Redis of one Postgres database. */
+/** The names of the Redis channels of one Postgres database. */
 import type { Query } from './direct-connection.ts';
 
 export class Channels {
   #prefix = '';
 
-  /** Gives whether it is another one than before. */
+  /** Returns whether the prefix has changed. */
   usePrefix(prefix: string): boolean {
     const changed = prefix !== this.#prefix;
     this.#prefix = prefix;
@@ -15,39 +15,39 @@ export class Channels {
     return this.#prefix;
   }
 
-  /** The progress of one tree, as the fold notifies it. */
+  /** The channel for the progress of one tree, as the fold notifies it. */
   tree(rootId: string): string {
     return `${this.#prefix}:tree:${rootId}`;
   }
 
-  /** The root of a channel of trees, else undefined. */
+  /** The root of a tree's channel; undefined for other channels. */
   rootOf(channel: string): string | undefined {
     const start = `${this.#prefix}:tree:`;
     return channel.startsWith(start) ? channel.slice(start.length) : undefined;
   }
 
-  /** Hints that there may be work. */
+  /** The channel for hints that there may be work. */
   get work(): string {
     return `${this.#prefix}:work`;
   }
 
-  /** The id of each active relay, twice a second. */
+  /** The channel on which each active relay publishes its id, twice a second. */
   get beat(): string {
     return `${this.#prefix}:beat`;
   }
 
-  /** Some tree changed, at most four times a second from each relay. */
+  /** The channel that says that some tree changed, at most four times a second from each relay. */
   get activity(): string {
     return `${this.#prefix}:activity`;
   }
 
-  /** Relays publish here, to see whether they can. */
+  /** The channel to which relays publish to see whether they can. */
   get probe(): string {
     return `${this.#prefix}:probe`;
   }
 }
 
-/** The same for all servers of a database, and for no other: of any cluster, and after a rename too. Needs no rights. */
+/** The same for all servers of a database, and different for any other database of any cluster; a rename does not change it. Needs no rights. */
 export async function databasePrefix(query: Query): Promise<string> {
   const [row] = await query<{ id: string }>(
     `select c.system_identifier || '-' || d.oid as id

@@ -1,9 +1,9 @@
 /**
- * One connection to Redis, kept. A connection that fails, or does not answer a probe in time, is thrown away and a new one
- * made, at the next address where there are several: ioredis would queue, resend and resubscribe in the background, and
- * whoever needs to know that messages were lost would not hear of it.
+ * Keeps one connection to Redis. A connection that fails, or does not answer a probe in time, is replaced by a new one, to the
+ * next address if there are several. ioredis itself would queue, resend and resubscribe in the background, and hide from its
+ * caller that messages were lost.
  *
- * A Redis Cluster passes every message on to all its nodes, so a plain connection to any of them does.
+ * A Redis Cluster passes every message to all its nodes, so a plain connection to any of them suffices.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Redis, RedisOptions } from 'ioredis';
@@ -13,10 +13,10 @@ import { withTimeout } from './with-timeout.ts';
 
 export interface RedisLinkOptions {
   readonly config: RedisConfig;
-  /** What it is for, in the log. */
+  /** What the connection is for, in the log. */
   readonly purpose: string;
   readonly logger: Logger;
-  /** Sends something that Redis must answer: at the start, and then twice a second. */
+  /** Sends a command that Redis must answer: at the start, and then twice a second. */
   readonly probe: (redis: Redis) => Promise<unknown>;
   readonly onUp: (redis: Redis) => void;
   readonly onDown: () => void;
@@ -26,7 +26,7 @@ const probeEveryMs = 500;
 const answerMs = 1_000;
 const connectMs = 3_000;
 const backoffMs = [50, 100, 250, 500, 1_000];
-/** A connection that lasted so long was a good one. */
+/** A connection that lasted this long was good. */
 const goodAfterMs = 5_000;
 
 export class RedisLink {
@@ -55,7 +55,7 @@ export class RedisLink {
     this.#loop ??= this.#keep();
   }
 
-  /** This connection is of no use: takes a new one. */
+  /** Replaces a connection that is of no use. */
   drop(reason: unknown): void {
     this.#gone.abort(reason);
   }
@@ -68,7 +68,7 @@ export class RedisLink {
 
   async #keep(): Promise<void> {
     const { config, logger, purpose } = this.#options;
-    // Loaded here, because a server without Redis starts sooner without it.
+    // Imported only here, so that a server without Redis starts sooner.
     const { Redis } = await import('ioredis');
     let address = Math.floor(Math.random() * config.addresses.length);
     let failures = 0;
@@ -82,12 +82,9 @@ export class RedisLink {
       } catch (error) {
         if (this.#stopped.signal.aborted) return;
         if (performance.now() - upAt > goodAfterMs) failures = 0;
-        // Not the error itself: that of AUTH holds the password.
+        // Not the error itself: the one from AUTH holds the password.
         const reason = error instanceof Error ? error.message : String(error);
-        logger[failures === 0 ? 'warn' : 'debug'](
-          { purpose, reason },
-          'Redis does not work; it is tried again',
-        );
+        logger[failures === 0 ? 'warn' : 'debug']({ purpose, reason }, 'Redis does not work; trying again');
       }
       const pause = (backoffMs[failures++] ?? 1_000) * (0.5 + Math.random());
       await delay(pause, undefined, { signal: this.#stopped.signal }).catch(() => undefined);
@@ -119,7 +116,7 @@ export class RedisLink {
         });
       }
     } finally {
-      // Once it has ended, disconnect() would wait for that with a timer; before, for the other side of a half-open socket.
+      // After the end, disconnect() would set a timer to wait for it; before, it would wait for the other side of a half-open socket.
       if (redis.status !== 'end') redis.disconnect();
       redis.stream?.destroy();
       if (this.#redis !== undefined) {
@@ -130,7 +127,7 @@ export class RedisLink {
   }
 }
 
-/** Says why a connection failed, where ioredis only says that it closed. */
+/** Connects, and rejects with the reason of a failure, where ioredis only says that the connection closed. */
 async function connected(redis: Redis, signal: AbortSignal): Promise<void> {
   const aborted = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
@@ -156,7 +153,7 @@ export function redisOptions(config: RedisConfig, attempt: number): Omit<RedisOp
     maxRetriesPerRequest: 0,
     autoResubscribe: false,
     autoResendUnfulfilledCommands: false,
-    // Needs no HELLO, which a user's rules, an old server or a proxy may refuse; pub/sub gains nothing from RESP3.
+    // RESP2 needs no HELLO, which a user's rules, an old server or a proxy may refuse; pub/sub gains nothing from RESP3.
     protocol: 2,
     connectionName: 'jobtree',
     disableClientInfo: true,
@@ -177,7 +174,7 @@ export function redisOptions(config: RedisConfig, attempt: number): Omit<RedisOp
     sentinelRetryStrategy: () => null,
     sentinelCommandTimeout: connectMs,
     ...(config.tls ? { enableTLSForSentinelMode: true, sentinelTLS: {} } : {}),
-    // Sentinels can be behind: INFO tells whether the server still is the master.
+    // Sentinels can lag: INFO tells whether the server is still the master.
     enableReadyCheck: true,
   };
 }

@@ -1,6 +1,6 @@
 /**
- * The channels that this server listens to in Redis. What is wanted is kept here, so that a new connection has all of it
- * again; commands go out in batches, one for each turn of the event loop.
+ * The Redis channels that this server subscribes to. It keeps the list, so that a new connection subscribes to all of them again.
+ * Commands go out in batches, one per turn of the event loop.
  */
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
@@ -11,7 +11,7 @@ export interface RedisSubscriberOptions {
   readonly config: RedisConfig;
   readonly logger: Logger;
   readonly onMessage: (channel: string, text: string) => void;
-  /** Redis has confirmed everything that is wanted, on a new connection: what was sent before is lost. */
+  /** Redis has confirmed all subscriptions on a new connection: messages before that are lost. */
   readonly onReady: () => void;
   readonly onDown: () => void;
 }
@@ -22,9 +22,9 @@ export class RedisSubscriber {
   readonly #options: RedisSubscriberOptions;
   readonly #link: RedisLink;
   readonly #wanted = new Set<string>();
-  /** Wanted or no longer wanted since the last batch. */
+  /** Channels that were added or removed since the last batch. */
   readonly #changed = new Set<string>();
-  /** What Redis was told on this connection: resolves once it has confirmed, or the connection is lost. */
+  /** Channels that were sent to Redis on this connection: each promise resolves once Redis has confirmed, or the connection is lost. */
   readonly #asked = new Map<string, Promise<void>>();
   readonly #unconfirmed = new Set<Promise<void>>();
   #batch: Promise<void> | undefined;
@@ -46,7 +46,7 @@ export class RedisSubscriber {
     });
   }
 
-  /** Everything that was wanted when the connection came up is confirmed. */
+  /** Whether everything wanted when the connection came up is confirmed. */
   get ready(): boolean {
     return this.#ready;
   }
@@ -55,7 +55,7 @@ export class RedisSubscriber {
     this.#link.start();
   }
 
-  /** Resolves once Redis has confirmed; at once while there is no Redis. Never rejects. */
+  /** Resolves once Redis has confirmed; at once while Redis is away. Never rejects. */
   async add(channel: string): Promise<void> {
     this.#wanted.add(channel);
     this.#changed.add(channel);
@@ -69,13 +69,13 @@ export class RedisSubscriber {
     void this.#nextBatch();
   }
 
-  /** Resolves once Redis has confirmed all that is wanted now, or the connection is lost. */
+  /** Resolves once Redis has confirmed everything that is wanted now, or the connection is lost. */
   async settled(): Promise<void> {
     await this.#nextBatch();
     await Promise.all(this.#unconfirmed);
   }
 
-  /** Nothing is wanted any more. */
+  /** Forgets all channels, and drops the connection. */
   clear(): void {
     this.#wanted.clear();
     this.#changed.clear();
@@ -95,7 +95,7 @@ export class RedisSubscriber {
     this.#options.onReady();
   }
 
-  /** Resolves when what is wanted now has been sent. */
+  /** Resolves when everything that is wanted now has been sent. */
   #nextBatch(): Promise<void> {
     this.#batch ??= new Promise((resolve) => {
       setImmediate(() => {

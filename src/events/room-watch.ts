@@ -1,15 +1,16 @@
 /**
- * Types of which claims got nothing because their queue is paused or at a limit. Nothing tells the servers that a place has come
- * free (its item may have ended anywhere), that the next instant of a rate has come, or that a hint of a changed setting was lost.
- * So as long as somebody waits for work of such a type, each server looks when it has room again, and wakes its own workers.
+ * Watches types whose queue is paused or at a limit, so that claims got nothing. Nothing tells the servers that a place has
+ * become free (its item may have ended anywhere), that a rate allows the next item, or that a hint of a changed setting was lost.
+ * So as long as somebody waits for work of such a type, each server checks when the type has room again, and wakes its own
+ * workers.
  */
 import type { Logger } from 'pino';
 import type { Database } from '../db/database.ts';
 
-/** Types that come due within this time are looked at together. */
+/** Types that come due within this time are checked together. */
 const shortestMs = 5;
 const afterFailureMs = 1_000;
-/** What wakes more than it has to passes by itself: the waves of the hints go on. */
+/** The most workers to wake at once: if there is work for more, the waves of the hints wake them. */
 const mostWoken = 100;
 
 export class RoomWatch {
@@ -17,7 +18,7 @@ export class RoomWatch {
   readonly #logger: Logger;
   readonly #isWanted: (type: string) => boolean;
   readonly #onRoom: (type: string, items: number) => void;
-  /** When to look at each type, on the monotonic clock. */
+  /** When to check each type, on the monotonic clock. */
   readonly #dueAt = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
@@ -37,7 +38,7 @@ export class RoomWatch {
     this.#onRoom = options.onRoom;
   }
 
-  /** A claim found that the type has no room; look again in so many milliseconds. */
+  /** A claim found that the type has no room: checks it again in `ms` milliseconds. */
   lookIn(type: string, ms: number): void {
     const at = performance.now() + Math.max(ms, shortestMs);
     if (at >= (this.#dueAt.get(type) ?? Number.POSITIVE_INFINITY)) return;
@@ -67,7 +68,7 @@ export class RoomWatch {
     if (wanted.length > 0) {
       this.#isLooking = true;
       await this.#ask(wanted).catch((error: unknown) => {
-        this.#logger.debug({ err: error }, 'the room of limited types could not be read; it is tried again');
+        this.#logger.debug({ err: error }, 'the room of limited types could not be read; trying again');
         for (const type of wanted) this.lookIn(type, afterFailureMs);
       });
       this.#isLooking = false;

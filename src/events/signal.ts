@@ -1,4 +1,4 @@
-/** Wakes the one who waits for it. It remembers nothing: whoever waits looks first whether there is anything to wait for. */
+/** Wakes the one that waits for it. It remembers nothing, so check whether there is anything to wait for before you wait. */
 export class Signal {
   #wake = () => {};
 
@@ -6,7 +6,7 @@ export class Signal {
     this.#wake();
   }
 
-  /** Resolves when it is fired next, or after the time. */
+  /** Resolves the next time it fires, or after `ms` milliseconds. */
   async wait(ms?: number): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     await new Promise<void>((resolve) => {

@@ -1,4 +1,4 @@
-/** Calls at once, and then at most once every interval; what came in between is one call at its end. */
+/** Calls at once, and then at most once per interval; triggers in between become one call at its end. */
 export class Throttle {
   readonly #intervalMs: number;
   readonly #call: () => void;

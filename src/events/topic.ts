@@ -1,4 +1,4 @@
-/** What a server knows of one tree, and who watches it there. */
+/** What a server knows about one tree, and who watches it there. */
 import { isNewer, type JobProgress, type TreeProgress } from '../domain/progress.ts';
 import type { LiveProgress } from './live-progress.ts';
 
@@ -10,16 +10,16 @@ export interface WatchedPage {
 
 export class Topic {
   readonly rootId: string;
-  /** Resolves when the state is known and news of it arrive; false if there is no such tree. */
+  /** Resolves when the state is known and messages about it arrive; false if there is no such tree. */
   ready: Promise<boolean> = Promise.resolve(false);
   readonly jobs = new Map<string, JobProgress>();
   readonly trees = new Set<LiveProgress>();
   readonly byJob = new Map<string, Set<LiveProgress>>();
   readonly pages = new Set<WatchedPage>();
-  /** How many watch it, or are about to. */
+  /** How many watch it or are about to. */
   users = 0;
   unusedAt = 0;
-  /** When a message came, or the state was read. */
+  /** When a message came or the state was read. */
   heardAt = Number.NEGATIVE_INFINITY;
   readAt = Number.NEGATIVE_INFINITY;
   #openJobs = 0;
@@ -28,7 +28,7 @@ export class Topic {
     this.rootId = rootId;
   }
 
-  /** How many of the jobs that are known are not complete. Counted here, since messages may overtake each other. */
+  /** How many of the known jobs are not complete. Counted here, since messages may overtake each other. */
   get openJobs(): number {
     return this.#openJobs;
   }
@@ -37,7 +37,7 @@ export class Topic {
     return this.#openJobs === 0;
   }
 
-  /** Keeps what is newer than what is known, and tells those who watch it. */
+  /** Keeps what is newer than the known state, and tells those who watch it. */
   merge(tree: TreeProgress): void {
     const news = tree.jobs.filter((job) => isNewer(job, this.jobs.get(job.jobId)));
     for (const job of news) {

@@ -4,9 +4,9 @@
  *   fold ─NOTIFY─▶ relay (two servers) ─PUBLISH─▶ Redis ─▶ every server
  *            └── without Redis, or while it fails: straight to each server ──┘
  *
- * A server begins with NOTIFY, and goes over to Redis once it hears the beats of a relay there; when it hears none for
- * three seconds it listens to NOTIFY itself until they come again. Both ways overlap when it changes, and whatever may
- * have been lost is announced as a resync: all that is watched is to be read again.
+ * A server starts with NOTIFY, and switches to Redis once it hears the beats of a relay there. If it hears none for three
+ * seconds, it listens to NOTIFY itself until they return. Both ways overlap during a switch, and whatever may have been lost is
+ * announced as a resync: everything that is watched must be read again.
  */
 import type { Logger } from 'pino';
 import { z } from 'zod';
@@ -21,43 +21,43 @@ import { Throttle } from './throttle.ts';
 import { workChannel } from './work-hints.ts';
 
 export interface Transport {
-  /** Resolves once messages arrive, from wherever. */
+  /** Resolves once messages arrive, by either way. */
   start(): Promise<void>;
   /** Resolves once messages of this tree arrive here (Redis has confirmed, or every message arrives anyway). Never rejects. */
   join(rootId: string): Promise<void>;
   leave(rootId: string): void;
-  /** For /readyz and logs. */
+  /** The active way, for /readyz and logs. */
   readonly route: 'notify' | 'redis';
   close(): Promise<void>;
 }
 
 export interface TransportOptions {
-  /** Of Postgres itself, not of a pooler. */
+  /** The URL of Postgres itself, not of a pooler. */
   readonly directUrl: string;
-  /** Without it, messages come straight from NOTIFY. Without a prefix, the channels bear the id of the database. */
+  /** Without it, messages come straight from NOTIFY. Without a prefix, the names of the channels contain the id of the database. */
   readonly redis: (RedisConfig & { readonly prefix: string | undefined }) | undefined;
   readonly logger: Logger;
-  /** News of a tree that was joined. */
+  /** Called for messages of a tree that was joined. */
   readonly onTree: (tree: TreeProgress) => void;
   readonly onWork: (payload: string) => void;
-  /** Some tree changed somewhere: at most four times a second. */
+  /** Some tree changed somewhere: called at most four times a second. */
   readonly onActivity: () => void;
-  /** A message of this tree was lost: read it again. */
+  /** A message of this tree was lost: the tree must be read again. */
   readonly onLoss: (rootId: string) => void;
-  /** Messages may have been lost: read again all that is watched. */
+  /** Messages may have been lost: everything that is watched must be read again. */
   readonly onResync: () => void;
-  /** Postgres answers again, after it gave no answer until then, on the clock of `performance.now()`. */
+  /** Postgres answers again; until `silentUntil`, on the clock of `performance.now()`, it gave no answer. */
   readonly onBack: (silentUntil: number) => void;
 }
 
 export const progressChannel = 'jobtree_progress';
 const activityMs = 250;
-/** A relay beats twice a second, and is replaced within three seconds. */
+/** A relay publishes a beat twice a second, and is replaced within three seconds. */
 const silenceMs = 3_000;
-/** One may be the last of a relay that is just giving up. */
+/** A single beat may be the last one of a relay that is just giving up. */
 const beatsToTrust = 2;
 const rememberedRelays = 16;
-/** Of each tree: two relays send everything twice, and may do so in turns. */
+/** For each tree: two relays send everything twice, and may take turns. */
 const rememberedTexts = 4;
 const rootPattern = /"root": ?"([0-9a-f-]{36})"/;
 
@@ -100,7 +100,7 @@ export class LiveTransport implements Transport {
   #beatAt = Number.NEGATIVE_INFINITY;
   #beats = 0;
   #tickedAt = Number.POSITIVE_INFINITY;
-  /** On the way from NOTIFY to Redis: who joins waits for Redis already. */
+  /** Switching from NOTIFY to Redis: `join` already waits for Redis. */
   #goingOver = false;
 
   constructor(options: TransportOptions) {
@@ -160,7 +160,7 @@ export class LiveTransport implements Transport {
     await Promise.all([this.#connection.stop(), this.#relay?.close(), this.#subscriber?.close()]);
   }
 
-  /** Redis is not waited for: it may be away. */
+  /** Does not wait for Redis, which may be away. */
   async #open(query: Query): Promise<void> {
     const { redis } = this.#options;
     if (redis === undefined) return;
@@ -204,7 +204,7 @@ export class LiveTransport implements Transport {
     this.#listening = wanted;
   }
 
-  /** Redis works. NOTIFY is left a tick later, so nothing falls between the two. Not awaited: the ping must not wait. */
+  /** Switches to Redis, which works. NOTIFY ends a tick later, so nothing is lost between the two. Not awaited, since the ping must not wait. */
   async #goOver(): Promise<void> {
     if (this.#goingOver || !this.#subscriber?.ready) return;
     this.#goingOver = true;
@@ -222,7 +222,7 @@ export class LiveTransport implements Transport {
       if (this.#route === 'notify') this.#work(text);
       return;
     }
-    // Anybody who may connect to the database may notify: what names no tree is not ours.
+    // Anybody who may connect to the database may notify: ignores messages that name no tree.
     const root = rootPattern.exec(text)?.[1];
     if (root === undefined) return;
     if (relay !== undefined) {
@@ -261,7 +261,7 @@ export class LiveTransport implements Transport {
     this.#tree(root, text);
   }
 
-  /** Nobody here wants the other trees: their messages are not even parsed. */
+  /** Does not even parse messages of trees that nobody here has joined. */
   #tree(root: string, text: string): void {
     const texts = this.#joined.get(root)?.texts;
     if (texts === undefined || texts.includes(text)) return;

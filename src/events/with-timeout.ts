@@ -4,8 +4,8 @@ export class TimeoutError extends Error {
 }
 
 /**
- * The promise, but rejected with a TimeoutError if it takes longer. Time in which this process was too busy to look does not
- * count: a timer that goes off late begins again.
+ * Returns the promise, or rejects with a TimeoutError if it takes longer. Time in which this process was too busy to read answers
+ * does not count: a timer that goes off late starts again.
  */
 export async function withTimeout<T>(ms: number, promise: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
@@ -14,7 +14,7 @@ export async function withTimeout<T>(ms: number, promise: Promise<T>): Promise<T
       const dueAt = performance.now() + ms;
       timer = setTimeout(() => {
         if (performance.now() - dueAt > ms / 2) wait();
-        // What has arrived by now is read first.
+        // Reads what has arrived by now first.
         else setImmediate(() => reject(new TimeoutError(`no answer within ${ms} ms`)));
       }, ms);
     };

@@ -1,16 +1,15 @@
 /**
- * Tells idle workers, of all servers, that work may have appeared. A hint says "try to claim" and nothing more; workers
- * poll slowly behind it.
+ * Tells idle workers on all servers that there may be work. A hint says "try to claim" and nothing more; workers also poll
+ * slowly, since a hint may be lost.
  *
- * - **Few hints for few items.** A hint carries how many items of a type there are, and each server wakes as many of its
- *   subscribers, at most, in turn. Its own it wakes at once; the other servers hear by NOTIFY, in a statement of its own
- *   after the commit and at most one every interval, since NOTIFY holds a lock over all of Postgres until its
- *   transaction is flushed.
- * - **No item waits for one worker.** Who was woken may be busy or dead. Until claims have taken as many items as were
- *   announced, or found none, more subscribers are woken in waves that double, until all were. A claim that got all it
- *   asked for, unannounced, passes a hint on.
- * - **A last look.** A claim that finds none may have looked past an item (`low-water.ts`), or another server's worker has
- *   it. So one more is woken a good second later, when claims read from the start again.
+ * - **Few hints for few items.** A hint carries how many items of a type there are, and each server wakes at most as many of its
+ *   subscribers, in turn. It wakes its own at once; the other servers hear by NOTIFY, in a separate statement after the commit
+ *   and at most once per interval, since NOTIFY holds a lock over all of Postgres until its transaction is flushed.
+ * - **No item waits for one worker.** A worker that was woken may be busy or dead. Until claims have taken as many items as were
+ *   announced, or found none, further subscribers are woken in waves that double, until all are. A claim that got everything it
+ *   asked for, although nothing was announced, passes a hint on.
+ * - **A last look.** A claim that finds nothing may have looked past an item (`low-water.ts`), or the worker of another server
+ *   has it. So one more subscriber is woken a good second later, when claims read from the start again.
  */
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
@@ -22,29 +21,29 @@ export const workChannel = 'jobtree_work';
 const notifyEveryMs = 50;
 const waveEveryMs = 100;
 const lastLookAfterMs = 1_100;
-/** A claim that got all it asked for, though nothing was announced, wakes so many, at most so often. */
+/** A claim that got everything it asked for, although nothing was announced, wakes this many, at most this often. */
 const passedOn = 2;
 const passOnEveryMs = 25;
-/** Where nothing is known, the first wave is so large. */
+/** The size of the first wave when the number of items is unknown. */
 const firstWave = 10;
 /** Keeps a message below the 8,000 bytes that NOTIFY takes. */
 const maxMessageLength = 7_000;
 
 const message = z.object({
-  /** The server that sent it; absent for anybody else. */
+  /** The server that sent it; absent from other senders. */
   from: z.string().optional(),
   types: z.array(z.tuple([z.string(), z.number().positive()])),
 });
 
-/** What was announced of a type and is not known to be claimed. */
+/** Announced items of a type that are not known to be claimed. */
 interface Unmet {
   items: number;
   announcedAt: number;
-  /** How many subscribers have heard of it, and how many did in the last wave. */
+  /** How many subscribers have been woken, and how many of them in the last wave. */
   told: number;
   wave: number;
   nextAt: number;
-  /** A claim found nothing: what comes next is the last look. */
+  /** A claim found nothing: the last look comes next. */
   isLast: boolean;
 }
 
@@ -53,11 +52,11 @@ export class WorkHints {
   readonly #logger: Logger;
   readonly #id = randomUUID();
   readonly #slots = new Set<HintSlot>();
-  /** The subscribers of each type; who comes first is the next to be told, and then goes to the end. */
+  /** The subscribers of each type; the first is woken next, and then goes to the end. */
   readonly #byType = new Map<string, Set<HintSlot>>();
   readonly #unmet = new Map<string, Unmet>();
   readonly #passedOnAt = new Map<string, number>();
-  /** What the other servers are to be told next. */
+  /** What the next message tells the other servers. */
   #outgoing = new Map<string, number>();
   #notifyTimer: NodeJS.Timeout | undefined;
   #waveTimer: NodeJS.Timeout | undefined;
@@ -67,17 +66,17 @@ export class WorkHints {
     this.#logger = options.logger;
   }
 
-  /** So many items of each type may have become claimable. */
+  /** `counts`: how many items of each type may have become claimable. */
   ready(counts: ReadonlyMap<string, number>): void {
     for (const [type, items] of counts) {
       this.#announce(type, items);
       this.#outgoing.set(type, (this.#outgoing.get(type) ?? 0) + items);
     }
-    // The first message goes at once, what comes after it together.
+    // The first message goes out at once, later ones are merged.
     if (this.#notifyTimer === undefined) this.#notify();
   }
 
-  /** A claim that began at `startedAt` took so many items of the type, and with `dry` left none behind. */
+  /** A claim that began at `startedAt` took `taken` items of the type; with `dry`, it left none behind. */
   claimed(type: string, taken: number, dry: boolean, startedAt: number): void {
     const unmet = this.#unmet.get(type);
     if (unmet === undefined) {
@@ -93,13 +92,13 @@ export class WorkHints {
     }
   }
 
-  /** There may be more of the type, but its queue has no room. */
+  /** There may be more items of the type, but its queue has no room. */
   limited(type: string): void {
-    // Waking others would be for nothing until it has.
+    // Waking others is useless until it has.
     this.#unmet.delete(type);
   }
 
-  /** Its queue has room for so many items again, which the other servers see for themselves. */
+  /** Its queue has room for this many items again. The other servers find this out themselves. */
   roomAgain(type: string, items: number): void {
     this.#announce(type, items);
   }
@@ -109,7 +108,7 @@ export class WorkHints {
     return this.#byType.has(type);
   }
 
-  /** A message of any server, or of anybody else. */
+  /** Takes a message from any server, or from another sender. */
   receive(payload: string): void {
     let value: unknown;
     try {
@@ -123,7 +122,7 @@ export class WorkHints {
       for (const [type, items] of parsed.data.types) this.#announce(type, items);
   }
 
-  /** Messages may have been lost. */
+  /** Messages may have been lost: announces all types with an unknown number of items. */
   resync(): void {
     for (const type of this.#byType.keys()) this.#announce(type, Number.POSITIVE_INFINITY, firstWave);
   }
@@ -200,7 +199,7 @@ export class WorkHints {
     this.#tell(type, passedOn);
   }
 
-  /** Wakes so many subscribers of the type, those first who have not been woken for longest; gives how many there were. */
+  /** Wakes up to `count` subscribers of the type, those woken longest ago first, and returns how many it woke. */
   #tell(type: string, count: number): number {
     const slots = this.#byType.get(type) ?? new Set();
     const next = [];
@@ -239,7 +238,7 @@ export class WorkHints {
     const messages: [string, number][][] = [[]];
     let length = 0;
     for (const entry of counts) {
-      // In UTF-8 a unit takes three bytes at most.
+      // In UTF-8 a UTF-16 unit takes at most three bytes.
       const size = JSON.stringify(entry).length * 3 + 1;
       if (length + size > maxMessageLength) {
         messages.push([]);

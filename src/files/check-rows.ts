@@ -1,4 +1,4 @@
-/** Rows that are fine by themselves, by the schemas of their type: those that break them become failed items, as bad lines do. */
+/** Checks well-formed rows against the schemas of their type: rows that violate them become failed items, as unreadable lines do. */
 import type { Engine } from '../domain/engine.ts';
 import type { Row } from '../domain/file-imports.ts';
 
@@ -19,7 +19,7 @@ export async function checkRows(
       value: JSON.parse(payload),
       length: payload.length,
     })),
-    // They come from a file, of which a call is no measure.
+    // The rows come from a file, so the limits of a call do not apply.
     Number.POSITIVE_INFINITY,
   );
   const found = new Map(good.map((row, i) => [row, problems[i]]));

@@ -1,6 +1,7 @@
 /**
- * CSV: each row becomes an object of texts by the names in the header, or a list of texts without one. A row that can't be read is a bad line,
- * and the line behind it begins the next row, also where a quote is never closed: so nothing is swallowed.
+ * CSV: with a header, each row becomes an object of texts by the names in the header; without one, a list of texts. A row that
+ * can't be read is a bad line, and the next row begins on the line after it, even if a quote is never closed, so no rows are
+ * swallowed.
  */
 import { CsvError, type InfoRecord, type Parser, parse } from 'csv-parse';
 import { FileError, type FileOptions, type FilePlace, type Row } from '../domain/file-imports.ts';
@@ -12,10 +13,10 @@ const newline = 0x0a;
 const carriageReturn = 0x0d;
 const nothing = Buffer.alloc(0);
 
-/** A row as the parser has it. */
+/** A row as the parser returns it. */
 interface CsvRecord {
   readonly cells: readonly string[];
-  /** Of what the parser was given: the bytes up to the end of the row. */
+  /** How many bytes of the parser's input there are up to the end of the row. */
   readonly end: number;
 }
 
@@ -34,17 +35,17 @@ class CsvSplitter {
   #columns: readonly string[] | null;
   /** The columns as JSON texts with their colons. */
   #keys: readonly string[] = [];
-  /** What has come, and is of no row yet; and where that begins. */
+  /** Bytes that have come and belong to no row yet, with the position and line where they begin. */
   #rest: Buffer = nothing;
   #position: number;
   #line: number;
-  /** Where the next row begins: before the rest while a bad line is left out. */
+  /** Where the next row begins: before the rest, while a bad line is being skipped. */
   #place: FilePlace;
   #parser: Parser | undefined;
   #records: CsvRecord[] = [];
-  /** Where the parser began. */
+  /** The position at which the parser began. */
   #parserPosition = 0;
-  /** Why the rest begins with a bad line, whose end has not come yet; and its beginning. */
+  /** Why the rest begins with a bad line whose end has not come yet, and the beginning of that line. */
   #problem: string | undefined;
   #head: Buffer = nothing;
 
@@ -83,7 +84,7 @@ class CsvSplitter {
       }
       yield { rows, place: this.#place };
     } catch (error) {
-      // What is good before it.
+      // Keeps the good rows before the error.
       yield { rows, place: this.#place };
       throw error;
     }
@@ -119,7 +120,7 @@ class CsvSplitter {
       skip_empty_lines: true,
       relax_column_count: true,
       max_record_size: this.#maxRowBytes,
-      // Rows are taken here, so none waits to be read from the stream. Its type knows no other kind of record.
+      // Takes rows here, so that none waits to be read from the stream. The type of `on_record` knows no other kind of record.
       on_record: ((cells: string[], { bytes }: InfoRecord & { bytes: number }) => {
         this.#records.push({ cells, end: bytes });
         return null;
@@ -146,10 +147,14 @@ class CsvSplitter {
     const width = this.#columns?.length ?? Math.min(cells.length, maxColumns);
     if (cells.length !== width) {
       const expected = this.#columns === null ? `the limit is ${maxColumns}` : `the header has ${width}`;
-      return badLine(line, bytes, `the row has ${cells.length} cells, ${expected}.`);
+      return badLine(
+        line,
+        bytes,
+        `the row has ${cells.length} ${cells.length === 1 ? 'cell' : 'cells'}, ${expected}.`,
+      );
     }
     if (bytes.includes(0))
-      return badLine(line, bytes, 'it has the character \\u0000, which can not be stored.');
+      return badLine(line, bytes, "it has the character \\u0000, which can't be stored.");
     let payload: string;
     if (this.#columns === null) payload = JSON.stringify(cells);
     else {
@@ -162,7 +167,7 @@ class CsvSplitter {
       : { line, payload };
   }
 
-  /** Leaves out the line with which the rest begins. False if its end has not come yet. */
+  /** Skips the bad line with which the rest begins. Returns false if its end has not come yet. */
   #endBadLine(rows: Row[], isLast: boolean): boolean {
     const end = this.#rest.indexOf(newline);
     const part = this.#moveBy(end === -1 ? this.#rest.length : end + 1);
@@ -179,7 +184,7 @@ class CsvSplitter {
     return true;
   }
 
-  /** However many there are, they take no memory. */
+  /** However many empty lines there are, they take no memory. */
   #leaveOutEmptyLines(): void {
     const rest = this.#rest;
     let at = 0;
@@ -192,7 +197,7 @@ class CsvSplitter {
     if (at > 0) this.#moveBy(at);
   }
 
-  /** What is left out of the rest. */
+  /** Moves forward and returns the bytes that leave the rest. */
   #moveBy(bytes: number): Buffer {
     const part = this.#rest.subarray(0, bytes);
     this.#rest = this.#rest.subarray(bytes);
@@ -237,6 +242,6 @@ function explain({ code }: CsvError, maxRowBytes: number): string {
     case 'CSV_MAX_RECORD_SIZE':
       return `it is longer than ${maxRowBytes} bytes, or a quote is opened in it and not closed within as many.`;
     default:
-      return 'a quote stands where none may: within a quoted cell it has to be doubled, and a cell with one has to be quoted.';
+      return 'a quote is misplaced: within a quoted cell it must be doubled, and a cell with a quote must be quoted.';
   }
 }

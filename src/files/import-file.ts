@@ -1,6 +1,6 @@
 /**
- * Reads an upload to its end, from where the last server stopped, and adds its rows to the job: so many at a time, each time with how far that
- * is, in one transaction. While some are on their way the next are read, so no more than two batches are in memory.
+ * Imports an upload into its job, from where the last server stopped, to its end. Each batch of rows is added in one transaction
+ * with the position reached. The next rows are read while a batch is being written, so at most two batches are in memory.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Engine } from '../domain/engine.ts';
@@ -22,31 +22,31 @@ import type { Split } from './rows.ts';
 import { split } from './split.ts';
 import { openText } from './text.ts';
 
-/** Of rows that go together; of large ones fewer, about as many bytes. */
+/** How many rows, or about how many bytes of them, make a batch. */
 const batchRows = 1_000;
 const batchLength = 2_000_000;
-/** Somebody has to hear of an import so often, or another server takes over. */
+/** An import must make a note this often, or another server takes it over. */
 const noteEveryMs = 2_000;
-/** Who waits for its turn has one after as long, if many files are imported at a time. */
+/** If other imports wait, one ends its turn after this time. */
 const turnMs = 30_000;
-/** A server that got no further so often has something wrong that the next one has, too. */
+/** If an import made no progress in this many attempts, the next server would fail for the same reason. */
 const maxAttempts = 10;
-/** How long it is waited before what a stranger has locked is tried again. */
+/** How long to wait before a write is tried again that found rows locked by somebody else. */
 const busyMs = 100;
 
 export interface ImportFileOptions {
   readonly engine: Engine;
   readonly uploads: Uploads;
   readonly leased: LeasedImport;
-  /** How much text a file may have, in bytes. */
+  /** The most text that a file may have, in bytes. */
   readonly maxTextBytes: number;
-  /** When it aborts, another server goes on. */
+  /** When it aborts, the import is left to another server. */
   readonly signal: AbortSignal;
-  /** Whether others wait for a turn. */
+  /** Whether other imports wait for a turn. */
   readonly othersWait: () => boolean;
 }
 
-/** @throws what Postgres or the object store refuses: then another server, or this one, goes on once the lease is over. */
+/** @throws errors of Postgres or the object store: then this server or another one goes on once the lease is over */
 export async function importFile(options: ImportFileOptions): Promise<void> {
   const { engine, uploads, leased, maxTextBytes, signal } = options;
   const { jobId, place, attempts, uploadId, size } = leased;
@@ -93,7 +93,7 @@ async function addAll(
   let isOver = false;
   let isWhole = true;
   let underWay: Promise<void> = Promise.resolve();
-  /** Behind the last rows that were read. */
+  /** The place after the last rows that were read. */
   let place: FilePlace = leased.place;
   let rows: Row[] = [];
   let length = 0;
@@ -113,12 +113,12 @@ async function addAll(
       notedAt = performance.now();
       isOver ||= status !== 'NOTED';
     });
-    underWay.catch(() => {}); // it is awaited, but maybe not at once
+    underWay.catch(() => {}); // it is awaited, but possibly later
   };
 
   for await (const split of untilBroken(pulsed(splits))) {
     if (split instanceof Error) {
-      // What is good before stays.
+      // Keeps the rows before the error.
       if (signal.aborted) isWhole = false;
       else await note('KEEP');
       await underWay;
@@ -138,7 +138,7 @@ async function addAll(
     place = split.place;
     if (rows.length > 0) skippedMs ??= performance.now() - beganAt;
     if (isOver) return;
-    // What was skipped is skipped once more by who goes on.
+    // Whoever continues the import must skip the same text again.
     const isTurnOver =
       performance.now() - beganAt > Math.max(turnMs, 4 * (skippedMs ?? Number.POSITIVE_INFINITY));
     if (signal.aborted || (isTurnOver && othersWait())) {
@@ -152,7 +152,7 @@ async function addAll(
   await underWay;
 }
 
-/** With the error of the file or its store behind what came before it. */
+/** Yields an error of the file or its store after everything that came before it, instead of throwing it. */
 async function* untilBroken<T>(
   splits: AsyncIterable<T>,
 ): AsyncGenerator<T | FileError | StoreError, void, undefined> {
@@ -164,14 +164,14 @@ async function* untilBroken<T>(
   }
 }
 
-/** With a sign of life whenever nothing has come for a while, as from a slow store: so the lease does not run out. */
+/** Yields a sign of life when nothing has come for a while, as from a slow store, so that the lease does not run out. */
 async function* pulsed(
   splits: AsyncGenerator<Split, void, undefined>,
 ): AsyncGenerator<Split | 'PULSE', void, undefined> {
   try {
     for (;;) {
       const next = splits.next();
-      next.catch(() => {}); // it is awaited, but maybe not at once
+      next.catch(() => {}); // it is awaited, but possibly later
       let timer: NodeJS.Timeout | undefined;
       const silence = () =>
         new Promise<'PULSE'>((resolve) => {
@@ -197,7 +197,7 @@ async function* pulsed(
   }
 }
 
-/** What somebody has locked is free soon. */
+/** Tries again while somebody else holds a lock, which should soon be free. */
 async function patiently<T>(act: () => Promise<T>, signal: AbortSignal): Promise<T> {
   for (;;) {
     try {

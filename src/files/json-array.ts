@@ -1,4 +1,4 @@
-/** A file that is one JSON array: each of its elements becomes an item. It is split by a look at its brackets, and each element parsed alone. */
+/** A file that is one JSON array: each of its elements becomes an item. The file is split by its brackets, and each element is parsed alone. */
 import { FileError, type Row } from '../domain/file-imports.ts';
 import {
   badLine,
@@ -33,21 +33,21 @@ export async function* splitJsonArray(
 
 class ArrayScanner {
   readonly #maxRowBytes: number;
-  /** Of the next byte. */
+  /** The position of the next byte. */
   #position: number;
   #line: number;
-  /** Where the next element begins, behind the comma; before the first one the start of the file, where the array has to begin. */
+  /** Where the next element begins, after the comma; before the first element, the start of the file, where the array must begin. */
   #place: { position: number; line: number };
   #state: 'BEFORE' | 'WITHIN' | 'BEHIND';
-  /** Of the element: how deep it is nested here, and whether this is in a string, behind a backslash. */
+  /** The state within the element: how deep it is nested, whether this is in a string, and whether it follows a backslash. */
   #depth = 0;
   #isText = false;
   #isEscaped = false;
-  /** The line on which it begins, once there is anything of it. */
+  /** The line on which the element begins, once any of it has come. */
   #elementLine: number | undefined;
   #parts: Buffer[] = [];
   #bytes = 0;
-  /** Whether a value has to come, since there was a comma. */
+  /** Whether a value must follow, since there was a comma. */
   #isAwaited = false;
 
   constructor({ place, start, maxRowBytes }: SplitOptions) {
@@ -67,7 +67,7 @@ class ArrayScanner {
         if (byte === newline) this.#line++;
         if (this.#state !== 'WITHIN') {
           if (isSpace(byte)) continue;
-          if (this.#state === 'BEHIND') throw this.#bad('something stands behind the end of the array');
+          if (this.#state === 'BEHIND') throw this.#bad('something follows the end of the array');
           if (byte !== openingBracket) throw this.#bad('it does not begin with a JSON array');
           this.#state = 'WITHIN';
           from = i + 1;
@@ -81,7 +81,7 @@ class ArrayScanner {
           if (row !== undefined) rows.push(row);
           this.#isAwaited = byte === comma;
           if (byte === closingBracket) this.#state = 'BEHIND';
-          // The end of the array is seen once more by who goes on from there.
+          // Whoever continues from this place sees the end of the array again.
           this.#moveTo(byte === comma ? i + 1 : i);
           from = i + 1;
           if (rows.length === splitRows) {
@@ -102,7 +102,7 @@ class ArrayScanner {
       this.#position += piece.length;
       yield { rows, place: { ...this.#place, columns: null } };
     } catch (error) {
-      // What is good before it.
+      // Keeps the good rows before the error.
       yield { rows, place: { ...this.#place, columns: null } };
       throw error;
     }
@@ -112,7 +112,7 @@ class ArrayScanner {
     if (this.#state !== 'BEHIND') throw this.#bad('the JSON array ends early');
   }
 
-  /** @param offset in the piece that is being looked at */
+  /** @param offset in the current piece */
   #moveTo(offset: number): void {
     this.#place = { position: this.#position + offset, line: this.#line };
   }
@@ -120,7 +120,7 @@ class ArrayScanner {
   #keep(part: Buffer): void {
     this.#bytes += part.length;
     if (this.#bytes <= this.#maxRowBytes) this.#parts.push(part);
-    // Nothing is kept of what is too long but what says where it is.
+    // Of an element that is too long, only enough is kept to identify it.
     else this.#parts = [Buffer.concat([...this.#parts, part]).subarray(0, keptBytes)];
   }
 

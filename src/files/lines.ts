@@ -1,4 +1,4 @@
-/** A file of lines: texts, or JSON. `\r\n` ends a line too, and empty ones are no items. */
+/** A file of lines: texts, or JSON. `\r\n` also ends a line, and empty lines are no items. */
 import { toJsonText } from '../domain/checks.ts';
 import type { Row } from '../domain/file-imports.ts';
 import {
@@ -43,7 +43,7 @@ async function* split(
 ): AsyncGenerator<Split, void, undefined> {
   let position = start;
   let { line } = place;
-  /** Of a line that goes on in the next piece: the beginning alone, if it is too long. */
+  /** The parts of a line that continues in the next piece; only the beginning of one that is too long. */
   let rest: Buffer[] = [];
   let restBytes = 0;
   let rows: Row[] = [];
@@ -74,7 +74,7 @@ async function* split(
       }
       restBytes += piece.length - from;
       if (restBytes <= maxRowBytes) rest.push(piece.subarray(from));
-      // Nothing is kept of it but what says which line it is.
+      // Of a line that is too long, only enough is kept to identify it.
       else rest = [Buffer.concat([...rest, piece.subarray(from)]).subarray(0, keptBytes)];
       yield { rows, place: { position, line, columns: null } };
       rows = [];
@@ -85,7 +85,7 @@ async function* split(
       yield { rows, place: { position: position + lineBytes, line: line + 1, columns: null } };
     }
   } catch (error) {
-    // What is good before it.
+    // Keeps the good rows before the error.
     yield { rows, place: { position, line, columns: null } };
     throw error;
   }

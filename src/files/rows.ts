@@ -1,4 +1,4 @@
-/** What a file is split into: rows, which become items, and lines that can't, which become failed ones. */
+/** What a file is split into: rows, which become items, and bad lines, which become failed items. */
 import { isUtf8 } from 'node:buffer';
 import { toJsonText } from '../domain/checks.ts';
 import { FileError, type FilePlace, type Row } from '../domain/file-imports.ts';
@@ -13,21 +13,21 @@ export interface Split {
 export interface SplitOptions {
   /** Where the next row begins; at position 0 nothing was read before. */
   readonly place: FilePlace;
-  /** Of the first byte of the first piece: at the start of a file behind the byte order mark, else the place. */
+  /** The position of the first byte of the first piece: after the byte order mark at the start of a file, else that of the place. */
   readonly start: number;
   /** The longest line or row, in bytes, and the largest payload. */
   readonly maxRowBytes: number;
 }
 
-/** So many rows at a time, in which there may be as many bad lines: each run of those is a statement. */
+/** How many rows are passed on at a time. As many of them may be bad lines, and each run of those takes a statement. */
 export const splitRows = 1_000;
 
-/** So much of a bad line is kept, in characters. */
+/** How much of a bad line is kept, in characters. */
 const keptLength = 1_000;
-/** In bytes: enough for those characters. */
+/** The same in bytes: enough for those characters. */
 export const keptBytes = 4 * keptLength;
 
-/** @param bytes of the line, or as much of it as there is */
+/** @param bytes of the line, or as much of them as was kept */
 export function badLine(line: number, bytes: Buffer, problem: string): Row {
   const text = bytes
     .subarray(0, keptBytes)
@@ -39,7 +39,7 @@ export function badLine(line: number, bytes: Buffer, problem: string): Row {
   return { line, payload, problem };
 }
 
-/** The row that a function makes, or a bad line with what it throws. */
+/** A row with the payload that `toPayload` returns, or a bad line with the error that it throws. */
 export function rowOr(line: number, bytes: Buffer, toPayload: () => string): Row {
   try {
     return { line, payload: toPayload() };
@@ -49,7 +49,7 @@ export function rowOr(line: number, bytes: Buffer, toPayload: () => string): Row
   }
 }
 
-/** JSON as it stands in the file, with all digits, if it can be a payload. */
+/** The JSON as it is in the file, with all digits, if it can be a payload. */
 export function checkedJson(text: string, maxBytes: number): string {
   let value: unknown;
   try {

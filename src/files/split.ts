@@ -1,4 +1,4 @@
-/** Text as rows, by the format that it has: for files that servers read, and for those that the command line reads. */
+/** Splits text into rows, according to its format: files that servers import, and files that the command line reads. */
 import { FileError, type FileOptions } from '../domain/file-imports.ts';
 import { splitCsv } from './csv.ts';
 import { splitJsonArray } from './json-array.ts';

@@ -1,6 +1,7 @@
 /**
- * The bytes of a file as text: decompressed, in UTF-8, a piece at a time. Nothing is kept but a piece, however large the file is. A position
- * is a byte of that text; a file that is UTF-8 and not compressed is read from there on, and of any other what is before is skipped.
+ * The bytes of a file as text: decompressed, in UTF-8, a piece at a time. Only one piece is in memory, however large the file is.
+ * A position is a byte of that text. An uncompressed file in UTF-8 is read from the position on; of any other file, the text
+ * before it is decoded and skipped.
  */
 import { pipeline, Readable, type Transform } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -15,22 +16,22 @@ export interface File {
 }
 
 export interface Text {
-  /** Of the first piece. */
+  /** The position of the first piece. */
   readonly position: number;
-  /** Some are empty: then a part of what is skipped is read. */
+  /** Some pieces are empty, while text is skipped. */
   readonly pieces: AsyncGenerator<Buffer, void, undefined>;
-  /** How much of the file is read, in bytes. */
+  /** How much of the file has been read, in bytes. */
   readonly bytesRead: () => number;
 }
 
 export interface TextOptions {
   readonly encoding: string | undefined;
   readonly from: number;
-  /** How much text a file may have. */
+  /** The most text that a file may have, in bytes. */
   readonly maxBytes: number;
 }
 
-/** So much is looked at in a turn of the event loop. */
+/** How much text is processed in a turn of the event loop. */
 const pieceBytes = 64 * 1_024;
 const nothing = Buffer.alloc(0);
 
@@ -68,7 +69,7 @@ const bom = Buffer.from([0xef, 0xbb, 0xbf]);
 const hasBom = (start: Buffer) => start.subarray(0, bom.length).equals(bom);
 const isUtf8Label = (label: string) => new TextDecoder(label).encoding === 'utf-8';
 
-/** UTF-16 says so by itself. */
+/** UTF-16 is recognized by its byte order mark. */
 function utf16Of(start: Buffer): string | undefined {
   if (start[0] === 0xff && start[1] === 0xfe) return 'utf-16le';
   return start[0] === 0xfe && start[1] === 0xff ? 'utf-16be' : undefined;
@@ -76,7 +77,7 @@ function utf16Of(start: Buffer): string | undefined {
 
 type Compression = 'gzip' | 'zstd';
 
-/** No text begins like that. */
+/** No text begins with these bytes. */
 function compressionOf(start: Buffer): Compression | undefined {
   if (start[0] === 0x1f && start[1] === 0x8b) return 'gzip';
   return start.length === 4 && start.readUInt32LE() === 0xfd2fb528 ? 'zstd' : undefined;
@@ -95,7 +96,7 @@ async function* convert(
       const encoding = label ?? utf16Of(chunk);
       if (encoding !== undefined && !isUtf8Label(encoding))
         decoder = new TextDecoder(encoding, { fatal: true });
-      // A short chunk of a byte order mark alone would be none of a decompressor that has more.
+      // Looking at the first chunk is enough: a decompressor that has more never yields one shorter than a byte order mark.
       yield decoder === undefined && hasBom(chunk) ? chunk.subarray(bom.length) : decode(decoder, chunk);
       isFirst = false;
     } else yield decode(decoder, chunk);
@@ -131,7 +132,7 @@ async function* decompress(
     if (!/^(Z_|ZSTD_|ERR_ZLIB)/.test(code)) throw error;
     throw new FileError(
       'NOT_DECOMPRESSED',
-      `The file is compressed by ${compression}, and can not be decompressed to its end: ${message}.`,
+      `The file is compressed by ${compression}, and can't be decompressed to its end: ${message}.`,
     );
   }
 }
@@ -145,13 +146,13 @@ function createDecompressor(compression: Compression): Transform {
   if (createZstdDecompress === undefined) {
     throw new FileError(
       'NOT_DECOMPRESSED',
-      'The file is compressed by zstd, which the Node.js of this server can not decompress: it is known from 22.15 on.',
+      'The file is compressed by zstd, for which the Node.js of this server is too old: it must be 22.15 or newer.',
     );
   }
   return createZstdDecompress(options);
 }
 
-/** Leaves out so much at the start. */
+/** Skips the first `bytes` bytes. */
 async function* skip(
   pieces: AsyncGenerator<Buffer, void, undefined>,
   bytes: number,
@@ -164,7 +165,7 @@ async function* skip(
   }
 }
 
-/** Small pieces, each in a turn of the event loop, and no more text than is allowed. */
+/** Yields small pieces, one per turn of the event loop, and no more text than is allowed. */
 async function* bounded(
   chunks: AsyncGenerator<Buffer, void, undefined>,
   position: number,

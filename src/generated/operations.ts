@@ -17,9 +17,9 @@ export type Scalars = {
   Count: { input: number; output: number; }
   /** An instant in ISO 8601 with its offset: `2026-03-01T09:30:00Z`. From 1970 to the end of the year 9999, to the millisecond. */
   DateTime: { input: string; output: string; }
-  /** A file that is a part of the request, by the GraphQL multipart request specification: only as a variable, where the request says null and `map` names it. Such a request has the header `Apollo-Require-Preflight`. */
+  /** A file that is part of the request, according to the GraphQL multipart request specification: only as a variable, which is null in the request and named by `map`. Such a request needs the header `Apollo-Require-Preflight`. */
   File: { input: never; output: never; }
-  /** Any JSON value, null included. What was sent comes back, its keys in their order (but those that are whole numbers come first, as JavaScript has it); of repeated keys the last one counts, and a number with more digits than JavaScript can hold loses them. Refused are text with `\u0000` or half a surrogate pair, numbers beyond 1.8e308, and more than 256 levels of lists and objects. */
+  /** Any JSON value, including null. It is returned as it was sent, with its keys in order (but keys that are whole numbers come first, as in JavaScript); of several equal keys the last one counts, and numbers that JavaScript can't represent exactly lose digits. Refused are text with `\u0000` or half a surrogate pair, numbers beyond 1.8e308, and more than 256 levels of lists and objects. */
   JSON: { input: unknown; output: unknown; }
 };
 
@@ -29,93 +29,93 @@ export type AddItemsInput = {
   items: Array<ItemInput>;
   /** The job. It must not be sealed. */
   jobId: Scalars['ID']['input'];
-  /** Whether these are the last ones: seals the job in the same transaction. Default: false. */
+  /** Whether these are the last items: seals the job in the same transaction. Default: false. */
   seal?: Scalars['Boolean']['input'];
-  /** The trace that the new items belong to: workers are told it with them. INVALID_INPUT for one that is none. Default: none. */
+  /** The trace that the new items belong to; workers get it with them. INVALID_INPUT if it is not valid. Default: none. */
   traceContext?: InputMaybe<TraceContextInput>;
 };
 
-/** What became of an entry. */
+/** What happened to an entry. */
 export type AddStatus =
-  /** It is an item now. */
+  /** It was added as an item. */
   | 'ADDED'
   /** The job had an item with its dedupe key; nothing was added. */
   | 'DUPLICATE'
   /** It breaks a rule; nothing was added. */
   | 'INVALID';
 
-/** What a key may have of each server: whole numbers from 1 to 1,000,000,000, of what is stored to 10^15. */
+/** The limits of a key on each server: whole numbers from 1 to 1,000,000,000, for what is stored to 10^15. */
 export type ApiKeyLimitsInput = {
-  /** WebSockets and event streams at once. */
+  /** Simultaneous WebSockets and event streams. */
   connections?: InputMaybe<Scalars['Int']['input']>;
-  /** What its operations may cost a second, in values that their answers could have. */
+  /** The cost of its operations per second, in values that their answers could have. */
   costPerSecond?: InputMaybe<Scalars['Int']['input']>;
-  /** Operations a second, over HTTP and on sockets. */
+  /** Operations per second, over HTTP and WebSocket. */
   requestsPerSecond?: InputMaybe<Scalars['Int']['input']>;
   /** The same for bytes of payloads, results and uploads. */
   storedBytes?: InputMaybe<Scalars['Count']['input']>;
-  /** Items that its tenant, or without one everybody, may have stored for it to add more; the limit of the tenant holds, too. */
+  /** How many items its tenant (or, without a tenant, everyone together) may have stored for the key to add more; the limit of the tenant applies, too. */
   storedItems?: InputMaybe<Scalars['Count']['input']>;
-  /** Subscriptions at once. */
+  /** Simultaneous subscriptions. */
   subscriptions?: InputMaybe<Scalars['Int']['input']>;
 };
 
-/** Which entries a list shows; all conditions hold together. */
+/** Which entries to list; all conditions must be met. */
 export type AuditFilter = {
   /** Only this mutation or command. */
   action?: InputMaybe<Scalars['String']['input']>;
-  /** Only by whom this text is part of the name: a name, or the id of a key. */
+  /** Only actions by callers with this text in their name: a name, or the id of a key. */
   actor?: InputMaybe<Scalars['String']['input']>;
-  /** Only what was done at this time or later. */
+  /** Only actions at this time or later. */
   since?: InputMaybe<Scalars['DateTime']['input']>;
-  /** Only what has this among its subjects, such as the id of a job. */
+  /** Only entries that have this among their subjects, such as the id of a job. */
   subject?: InputMaybe<Scalars['String']['input']>;
 };
 
-/** Which deliveries a list shows; all conditions hold together. */
+/** Which deliveries to list; all conditions must be met. */
 export type CallbackDeliveryFilter = {
   /** Only to the endpoint of this name. */
   endpoint?: InputMaybe<Scalars['String']['input']>;
   /** Only about the tree of this root. */
   rootId?: InputMaybe<Scalars['ID']['input']>;
-  /** Only of this status. */
+  /** Only with this status. */
   status?: InputMaybe<CallbackDeliveryStatus>;
 };
 
-/** Where a delivery stands. */
+/** The status of a delivery. */
 export type CallbackDeliveryStatus =
-  /** The endpoint took it. */
+  /** The endpoint accepted it. */
   | 'DELIVERED'
-  /** It is not sent any more, unless somebody retries it: `retryCallbackDelivery`. */
+  /** It is no longer sent, unless somebody retries it: `retryCallbackDelivery`. */
   | 'FAILED'
-  /** It will be sent (again), or is being sent. */
+  /** It is waiting to be sent, or is being sent. */
   | 'PENDING';
 
-/** What a message to an endpoint says. */
+/** What a message to an endpoint is about. */
 export type CallbackEvent =
-  /** Much of a type fails for good: `dead_letters.alert`. */
+  /** Many items of a type failed for good: `dead_letters.alert`. */
   | 'DEAD_LETTERS'
   /** A job is complete: `job.completed`. */
   | 'JOB'
   /** A tree is complete: `tree.completed`. */
   | 'TREE';
 
-/** What to call when the tree is complete. It is called again when that is so once more, after a replay. */
+/** An endpoint to call when the tree is complete. After a replay, it is called again when the tree is complete again. */
 export type CallbackInput = {
-  /** The name of an endpoint: `putCallbackEndpoint`. INVALID_INPUT if there is none. */
+  /** The name of an endpoint: `putCallbackEndpoint`. INVALID_INPUT if it does not exist. */
   endpoint: Scalars['String']['input'];
-  /** When. For both give two callbacks. Default: TREE. */
+  /** When to call it. For both, give two callbacks. Default: TREE. */
   on?: CallbackTrigger;
 };
 
-/** When a callback is made. */
+/** When a callback is sent. */
 export type CallbackTrigger =
   /** When a job of the tree is complete, for each of them. */
   | 'JOB'
   /** When the tree is complete. */
   | 'TREE';
 
-/** What is cancelled. */
+/** What to cancel. */
 export type CancelItemsInput = {
   /** Which items. */
   filter: PendingItemFilter;
@@ -139,12 +139,12 @@ export type CancelReason =
   | 'DEPENDENCY'
   /** More of its items failed than it tolerates. */
   | 'FAILURES'
-  /** Its tree was idle for longer than `idleExpirySeconds`: a job was not sealed, and nothing came any more. */
+  /** Its tree was idle for longer than `idleExpirySeconds`: a job was not sealed, and there was no more work. */
   | 'IDLE'
   /** Somebody cancelled it or a job above it, or deleted its tree. */
   | 'REQUESTED';
 
-/** Who wants which item. */
+/** Which worker claims which item. */
 export type ClaimItemInput = {
   /** The item. */
   itemId: Scalars['ID']['input'];
@@ -152,69 +152,77 @@ export type ClaimItemInput = {
   worker: Scalars['String']['input'];
 };
 
-/** Who wants which work. */
+/** Which worker claims what. */
 export type ClaimItemsInput = {
-  /** A UUID of version 7, new for each claim. A claim whose answer was lost can then be sent again: it gives the assignments that it got the first time, as far as they are not finished, or claims if it never arrived. No other worker can use it. Without it the items of a lost answer wait until their heartbeats run out. */
+  /** A UUID of version 7, new for each claim. If the answer is lost, the claim can be sent again: it then returns the assignments of the first time that are not finished, or claims if the first call never arrived. No other worker can use it. Without it the items of a lost answer wait until their heartbeats run out. */
   claimId?: InputMaybe<Scalars['String']['input']>;
-  /** The types that the worker can do, and its room for each. */
+  /** The types that the worker handles, and how many items it has room for. */
   requests: Array<ClaimRequestInput>;
-  /** A name for the worker, 1 to 200 characters; it stands in failures and helps to find who holds what. */
+  /** A name for the worker, 1 to 200 characters; it appears in failures and shows who holds what. */
   worker: Scalars['String']['input'];
 };
 
 /** How many items of a type a worker has room for. */
 export type ClaimRequestInput = {
-  /** At most so many: 1 to 1,000, over all types of a call. */
+  /** The maximum number of items: 1 to 1,000, over all types of a call. */
   limit: Scalars['Int']['input'];
   /** The type. */
   type: Scalars['String']['input'];
 };
 
-/** What a new key is for. */
+/** The rights of a new key. */
 export type CreateApiKeyInput = {
-  /** When it is over. Default: never. */
+  /** When it expires. Default: never. */
   expiresAt?: InputMaybe<Scalars['DateTime']['input']>;
-  /** Limits of its own. Default: what the settings of the servers say. */
+  /** Its own limits. Default: the settings of the servers. */
   limits?: InputMaybe<ApiKeyLimitsInput>;
-  /** What it is called, for people: 1 to 200 characters. */
+  /** Its name, for people: 1 to 200 characters. */
   name: Scalars['String']['input'];
-  /** What it is for: at least one role. */
+  /** Its roles: at least one. */
   roles: Array<Role>;
   /** Only the trees of these roots, up to 100. Not with the role ADMIN. Default: all. */
   rootIds?: InputMaybe<Array<Scalars['ID']['input']>>;
-  /** The tenant that its callers belong to: 1 to 40 of the characters a to z, 0 to 9 and `-`. An admin of a tenant makes keys of that one alone, and FORBIDDEN is any other. Default: that of the caller. */
+  /** The tenant of its callers: 1 to 40 characters from a to z, 0 to 9 and `-`. An admin of a tenant can only create keys of that tenant; any other is FORBIDDEN. Default: that of the caller. */
   tenant?: InputMaybe<Scalars['String']['input']>;
-  /** Only jobs of these types, up to 100: each a name, or the beginning of names with a `*` behind it. Not with the role ADMIN. Default: all. */
+  /** Only jobs of these types, up to 100: names, or prefixes followed by `*`. Not with the role ADMIN. Default: all. */
   types?: InputMaybe<Array<Scalars['String']['input']>>;
 };
 
-/** A file to be stored. */
+/** A file to store. */
 export type CreateUploadInput = {
   /** The file. */
   file: Scalars['File']['input'];
 };
 
-/** What a watch token opens. */
+/** What a watch token gives access to. */
 export type CreateWatchTokenInput = {
-  /** For how long it is good, in seconds: 10 to 86,400 (a day). Whoever has it asks for the next one by then. Default: 900. */
+  /** How long it is valid, in seconds: 10 to 86,400 (a day). Its holder must get the next one before then. Default: 900. */
   expiresInSeconds?: Scalars['Int']['input'];
   /** The root of the tree. INVALID_INPUT for another job. */
   jobId: Scalars['ID']['input'];
-  /** What it shows. */
+  /** What it can read. */
   sees: Sees;
 };
 
-/** When an endpoint hears of dead letters. */
+/** Times of the clock and the calendar. */
+export type CronInput = {
+  /** Five fields for minute, hour, day of month, month and weekday, or six with seconds first: `30 2 * * *`; also @hourly, @daily, @weekly, @monthly, @yearly. Up to 200 characters. One that never comes is refused. */
+  expression: Scalars['String']['input'];
+  /** The time zone, as the IANA names it: `Europe/Berlin`. Default: UTC. */
+  timeZone?: Scalars['String']['input'];
+};
+
+/** When an endpoint is told of dead letters. */
 export type DeadLetterAlertInput = {
-  /** With so many of an interval: 1 to 10,000. */
+  /** How many dead letters within the interval raise the alert: 1 to 10,000. */
   count: Scalars['Int']['input'];
-  /** The name of an endpoint: `putCallbackEndpoint`. INVALID_INPUT if there is none. */
+  /** The name of an endpoint: `putCallbackEndpoint`. INVALID_INPUT if it does not exist. */
   endpoint: Scalars['String']['input'];
-  /** The interval that is just over, in milliseconds: 1,000 to 86,400,000, which is a day. */
+  /** The interval up to now, in milliseconds: 1,000 to 86,400,000, which is a day. */
   intervalMs: Scalars['Int']['input'];
 };
 
-/** Which dead letters: those that meet all that is set, and something must be. Lists have 1 to 1,000 entries. */
+/** Which dead letters: those that meet all conditions; at least one must be set. Lists have 1 to 1,000 entries. */
 export type DeadLetterFilter = {
   /** Whose last failure has one of these codes. */
   codes?: InputMaybe<Array<Scalars['String']['input']>>;
@@ -260,15 +268,15 @@ export type DeleteTypeSchemaInput = {
   version: Scalars['Int']['input'];
 };
 
-/** What is settled. */
+/** What to discard. */
 export type DiscardDeadLettersInput = {
   /** Which items. */
   filter: DeadLetterFilter;
 };
 
-/** Every reason for a refusal that is a type, or has a class of its own. `extensions.code` of an error has one of these, or a code of the server as a whole: docs/errors.md lists all. */
+/** The codes of refusals that are types of the schema or have their own class. `extensions.code` of an error has one of these, or a code for the request as a whole: docs/errors.md lists all. */
 export type ErrorCode =
-  /** Another transaction holds what the operation needs. Nothing has changed: try again. */
+  /** Another transaction has locked rows that the operation needs. Nothing has changed: try again. */
   | 'BUSY'
   /** Your roles and scopes do not allow it. */
   | 'FORBIDDEN'
@@ -276,26 +284,26 @@ export type ErrorCode =
   | 'INVALID_INPUT'
   /** The item is not waiting for a worker. */
   | 'ITEM_NOT_CLAIMABLE'
-  /** A worker has the item, or it is finished. */
+  /** A worker holds the item, or it is finished. */
   | 'ITEM_NOT_UPDATABLE'
   /** The job is fed by its parent, whose completion seals it; it can't be sealed by hand. */
   | 'JOB_FED_BY_PARENT'
-  /** The job is sealed or cancelled, and takes no more items. */
+  /** The job is sealed or cancelled, and accepts no more items. */
   | 'JOB_SEALED'
-  /** What the id names does not exist (any more). */
+  /** The object with this id does not exist, or no longer exists. */
   | 'NOT_FOUND'
-  /** The connection to Postgres was lost before its answer came, so it is not known whether the operation was carried out. */
+  /** The connection to Postgres was lost before its answer arrived, so the operation may or may not have been carried out. */
   | 'OUTCOME_UNKNOWN'
   /** The tenant would store more items or bytes than it may. Nothing was done. */
   | 'STORAGE_LIMIT'
-  /** The server asks who you are: the request has no key or token, or one that is unknown, revoked or over. */
+  /** The request has no key or token, or one that is unknown, revoked or expired. */
   | 'UNAUTHENTICATED'
-  /** The server can not do it now, mostly since Postgres does not answer. Nothing has changed: try again. */
+  /** The server can't do it now, usually because Postgres does not answer. Nothing has changed: try again. */
   | 'UNAVAILABLE';
 
-/** Outcomes of attempts, and room for new work. */
+/** Outcomes of attempts, and a claim for new work. */
 export type ExchangeInput = {
-  /** Who wants which work. */
+  /** Which worker claims what. */
   claim: ClaimItemsInput;
   /** The reports: 1 to 1,000. */
   reports: Array<ReportInput>;
@@ -309,19 +317,19 @@ export type FailureInput = {
   message: Scalars['String']['input'];
   /** Whether trying again is useless: the item has failed for good. Default: false. */
   permanent?: Scalars['Boolean']['input'];
-  /** When to try again, in milliseconds from now, instead of after the backoff of the job, and without its jitter: 0 to 2,147,483,647 (24 days). It is a failure all the same: the last attempt is not followed by another one. Not with `permanent`. Default: the backoff. */
+  /** When to try again, in milliseconds from now, instead of after the job's backoff, and without jitter: 0 to 2,147,483,647 (24 days). It still counts as a failure, and no other attempt follows the last one. Not with `permanent`. Default: the backoff. */
   retryAfterMs?: InputMaybe<Scalars['Int']['input']>;
   /** Where in the worker's code it came from, such as a stack trace: up to 4,096 characters. Default: none. */
   stack?: InputMaybe<Scalars['String']['input']>;
 };
 
-/** How successes of the parent become items, in the transaction that takes the report. A path is `payload`, `result` or (with `forEach`) `element`, then keys or list positions behind dots: `result.lines.0.amount`. A path to nothing gives null. */
+/** How successes of the parent become items, in the transaction that accepts the report. A path is `payload`, `result` or (with `forEach`) `element`, followed by keys or list positions, separated by dots: `result.lines.0.amount`. A path to nothing gives null. */
 export type FeedInput = {
-  /** The path to a list: each element makes an item, none for an empty list. A report in which it leads to no list, or that would make more than 1,000 items, is INVALID. Default: one item for each success. */
+  /** The path to a list: each element becomes an item, and an empty list creates none. A report is INVALID if the path does not lead to a list, or if it would create more than 1,000 items. Default: one item for each success. */
   forEach?: InputMaybe<Scalars['String']['input']>;
-  /** The payload of the new item: a path, or an object whose values are paths. A report that would make more than about 20 MB of payloads is INVALID. Default: the element with `forEach`, else the whole result. */
+  /** The payload of the new item: a path, or an object whose values are paths. A report that would create more than about 20 MB of payloads is INVALID. Default: the element with `forEach`, else the whole result. */
   payload?: InputMaybe<Scalars['JSON']['input']>;
-  /** The path to the `serializeKey` of the new item: a text of 1 to 255 characters, or a number; null for none. A report in which it leads to anything else is INVALID. Default: no key. */
+  /** The path to the `serializeKey` of the new item: a string of 1 to 255 characters, or a number; null for none. A report in which it leads to anything else is INVALID. Default: no key. */
   serializeKey?: InputMaybe<Scalars['String']['input']>;
   /** Default: SUCCESSES. */
   source?: FeedSource;
@@ -331,83 +339,88 @@ export type FeedInput = {
 export type FeedSource =
   /** Only the new items that reports of the parent name. */
   | 'REPORTS'
-  /** Each success of the parent makes items by the mapping; reports may name more. */
+  /** Each success of the parent creates items through the mapping; reports may name more. */
   | 'SUCCESSES';
 
-/** Why a file is not read, or was not read to its end. */
+/** Why a file is not being read, or was not read to its end. */
 export type FileErrorCode =
-  /** It is not of the format that was named: a header that can not be one, a JSON array that ends early. */
+  /** It is not in the given format: an invalid header, or a JSON array that ends early. */
   | 'BAD_STRUCTURE'
-  /** The server failed at the same place time and again; its log says more. */
+  /** The server failed repeatedly at the same place; its log says more. */
   | 'INTERNAL'
-  /** The job was sealed or cancelled before all of the file was read. */
+  /** The job was sealed or cancelled before the whole file was read. */
   | 'JOB_SEALED'
-  /** It has more columns, or more text once it is decompressed, than the server takes. */
+  /** It has more columns, or more decompressed text, than the server accepts. */
   | 'LIMIT_EXCEEDED'
-  /** It is compressed, and breaks off or is damaged, or the server can not decompress it. */
+  /** It is compressed, and is incomplete or damaged, or the server can't decompress it. */
   | 'NOT_DECOMPRESSED'
-  /** It is not in the encoding that was named, or not text at all. */
+  /** It is not in the given encoding, or not text at all. */
   | 'NOT_TEXT'
   /** The tenant would store more items or bytes than it may (JOBTREE_TENANT_MAX_STORED_ITEMS, JOBTREE_TENANT_MAX_STORED_BYTES). */
   | 'STORAGE_LIMIT'
-  /** The object store that has the upload does not give it. While the import is WAITING it is tried again, for an hour. */
+  /** The object store does not return the upload. While the import is WAITING, the server tries again, for an hour. */
   | 'STORE_UNAVAILABLE';
 
-/** What a file is made of. */
+/** The format of a file. */
 export type FileFormat =
-  /** Rows: each becomes an object of texts by the names in the first row. `\r\n` and `\n` end a row, also in one file. */
+  /** Rows: each becomes an object of strings, named by the first row. Both `\r\n` and `\n` end a row, even in one file. */
   | 'CSV'
-  /** One JSON array: each of its elements becomes an item, as it stands there. */
+  /** One JSON array: each of its elements becomes an item, unchanged. */
   | 'JSON_ARRAY'
-  /** Lines: each becomes a text. */
+  /** Lines: each becomes a string. */
   | 'LINES'
-  /** Lines of JSON: each becomes an item, as it stands there. */
+  /** Lines of JSON: each becomes an item, unchanged. */
   | 'NDJSON';
 
-/** Where the import of a file stands. */
+/** The status of the import of a file. */
 export type FileImportStatus =
-  /** The job was sealed or cancelled before all of it was read. */
+  /** The job was sealed or cancelled before the whole file was read. */
   | 'CANCELLED'
-  /** All of it was read, and the job is sealed. */
+  /** The whole file was read, and the job is sealed. */
   | 'COMPLETED'
-  /** It could not be read to its end. The job has failed: what is done stays, and what was pending was cancelled. */
+  /** It could not be read to its end. The job has failed: finished items remain, and pending ones were cancelled. */
   | 'FAILED'
   /** It is being read. */
   | 'RUNNING'
-  /** No server has begun to read it; or its object store is away, as `error` says, and it is tried again. */
+  /** No server has started to read it; or its object store is down, as `error` says, and the server tries again. */
   | 'WAITING';
 
 /** A file that becomes the items of a job: servers read it, add its rows in order and seal the job at its end. It may be compressed by gzip, or by zstd where Node.js knows that. */
 export type FileInput = {
-  /** Of CSV: what stands between cells, one ASCII character. Default: a comma. */
+  /** For CSV: the separator between cells, one ASCII character. Default: a comma. */
   delimiter?: InputMaybe<Scalars['String']['input']>;
-  /** How its text is encoded: a name of the Encoding Standard, such as `utf-8`, `utf-16le`, `windows-1252`. Default: UTF-8, or UTF-16 if a byte order mark says so. */
+  /** The encoding of its text, as a name of the Encoding Standard, such as `utf-8`, `utf-16le`, `windows-1252`. Default: UTF-8, or UTF-16 if a byte order mark says so. */
   encoding?: InputMaybe<Scalars['String']['input']>;
-  /** A file that comes as a part of the request, in place of `uploadId`. It is stored as an upload; if the job is not created nothing is left of it. */
-  file?: InputMaybe<Scalars['File']['input']>;
-  /** What it is made of. */
+  /** Its format. */
   format: FileFormat;
   /** Of CSV: whether the first row names the columns. Without, each row becomes a list of texts. Default: true. */
   header?: InputMaybe<Scalars['Boolean']['input']>;
-  /** Of CSV: what stands around cells with delimiters or line breaks, one ASCII character; doubled within them. Default: `"`. */
+  /** For CSV: the quote around cells with delimiters or line breaks, one ASCII character; doubled within them. Default: `"`. */
   quote?: InputMaybe<Scalars['String']['input']>;
-  /** An upload, which must be complete: `POST /api/uploads`, `createUpload`. NOT_FOUND if there is none. Either this or `file` must be given. */
-  uploadId?: InputMaybe<Scalars['ID']['input']>;
+  /** Where it is. */
+  source: FileSourceInput;
 };
 
-/** What a worker still works on. */
+/** Where a file is. */
+export type FileSourceInput =
+  /** A part of the request. It is stored as an upload; if the job is not created nothing is left of it. */
+  { file: Scalars['File']['input']; uploadId?: never; }
+  |  /** An upload, which must be complete: `POST /api/uploads`, `createUpload`. NOT_FOUND if there is none. */
+  { file?: never; uploadId: Scalars['ID']['input']; };
+
+/** The assignments that a worker still works on. */
 export type HeartbeatInput = {
   /** The assignments to keep: 1 to 1,000. */
   assignmentIds: Array<Scalars['ID']['input']>;
 };
 
-/** What became of an assignment. For all but HELD the worker stops its work on the item. */
+/** The status of an assignment. Unless it is HELD, the worker must stop its work on the item. */
 export type HeartbeatStatus =
   /** The item was cancelled, or its job. */
   | 'CANCELLED'
   /** Its outcome was reported. */
   | 'FINISHED'
-  /** It is kept: its deadline has moved. */
+  /** It is still held, and its deadline has been extended. */
   | 'HELD'
   /** It is not the id of an assignment; `error` says more. Nothing changed. */
   | 'INVALID'
@@ -416,50 +429,54 @@ export type HeartbeatStatus =
 
 /** A new item. */
 export type ItemInput = {
-  /** Unique among the items of the job, 1 to 500 characters: with a key that is taken no item is added. */
+  /** Unique among the items of the job, 1 to 500 characters: if the key already exists, no item is added. */
   dedupeKey?: InputMaybe<Scalars['String']['input']>;
-  /** What is to be done: any JSON, up to 1 MB of text (a setting of the server). Default: null. */
+  /** The work to do: any JSON, up to 1 MB of text (a setting of the server). Default: null. */
   payload?: InputMaybe<Scalars['JSON']['input']>;
   /** Among items of a type, higher goes first: -32,768 to 32,767. Default: the priority of the job. */
   priority?: InputMaybe<Scalars['Int']['input']>;
-  /** Not to be claimed before this. Default: the `runAt` of the job. */
+  /** The item can't be claimed before this time. Default: the `runAt` of the job. */
   runAt?: InputMaybe<Scalars['DateTime']['input']>;
   /** Items with one key run one at a time, in the order in which they were added, whatever their jobs, trees, types and priorities: 1 to 255 characters. A retry keeps its place, and one that is scheduled holds back those behind it. Items of a job that waits for others take their places when it waits no more. Default: it waits for no other item. */
   serializeKey?: InputMaybe<Scalars['String']['input']>;
 };
 
-/** What a worker notes of an item that it has. */
+/** A worker's note about an item that it holds. */
 export type ItemNoteInput = {
   /** The assignment. */
   assignmentId: Scalars['ID']['input'];
-  /** All lines of this attempt, up to 50: they stand in place of what it had sent before. Of all attempts the last 50 are kept. Default: those stay. */
+  /** All lines of this attempt, up to 50; they replace lines that were sent before. The last 50 lines of all attempts are kept. Default: the lines stay as they are. */
   log?: InputMaybe<Array<LogLineInput>>;
-  /** Up to 500 characters, in place of an earlier note; an empty one removes it. Default: that stays. */
+  /** Up to 500 characters, which replace an earlier note; an empty one removes it. Default: the note stays as it is. */
   note?: InputMaybe<Scalars['String']['input']>;
 };
 
-/** Where an item stands. */
+/** The status of an item. */
 export type ItemStatus =
-  /** It was cancelled before it was done. */
+  /** It was cancelled before it was finished. */
   | 'CANCELLED'
   /** It failed for good: permanently, or more often than `maxFailuresPerItem`. */
   | 'FAILED'
-  /** It waits for a worker, for its time, or a worker holds it. */
-  | 'PENDING'
+  /** A worker has it, and has not reported; `assignment` says which one. */
+  | 'RUNNING'
+  /** It waits for its `runAt`, or for the end of its backoff or of a snooze: until `retryAt`, and then for about a second, until a server has noticed that it is due. */
+  | 'SCHEDULED'
   /** It has a result. */
-  | 'SUCCEEDED';
+  | 'SUCCEEDED'
+  /** It waits for a worker, and for no time: a worker can claim it unless its queue is paused or at a limit, it waits for another item with the same serialize key (`blockedBy`), or its job waits for other jobs. */
+  | 'WAITING';
 
-/** Which jobs a list shows; all conditions hold together. */
+/** Which jobs to list; all conditions must be met. */
 export type JobFilter = {
-  /** Only roots of trees that have been idle since then, or for longer: see `idleSince` of a job. Give the present for all that are shown to be idle. */
+  /** Only roots of trees that have been idle since this time or longer: see `idleSince` of a job. Give the present time for all trees that are shown as idle. */
   idleSince?: InputMaybe<Scalars['DateTime']['input']>;
-  /** Only complete jobs of which this came, whatever came of the jobs below them. */
+  /** Only complete jobs with this outcome, whatever the outcomes of the jobs below them. */
   outcome?: InputMaybe<JobOutcome>;
   /** Only roots of trees. Default: true. */
   rootsOnly?: Scalars['Boolean']['input'];
-  /** Only trees that the schedule of this name made: 1 to 200 characters. */
+  /** Only trees that the schedule with this name created: 1 to 200 characters. */
   schedule?: InputMaybe<Scalars['String']['input']>;
-  /** Only jobs of this status. */
+  /** Only jobs with this status. */
   status?: InputMaybe<JobStatus>;
   /** Only jobs of this type: 1 to 200 characters. */
   type?: InputMaybe<Scalars['String']['input']>;
@@ -467,17 +484,17 @@ export type JobFilter = {
 
 /** A new job, with all jobs below it. A tree has up to 1,000 jobs, and up to 32 levels below its root. */
 export type JobInput = {
-  /** The names of other jobs of the tree that it waits for, up to 100. Its items can be added, but no worker gets them before all those jobs are complete with the outcome SUCCEEDED; if one ends otherwise, this job is cancelled. INVALID_INPUT for a name that no job or several jobs of the tree have, the job itself, and a circle, in which a fed job also waits for its parent. Default: none. */
+  /** The names of other jobs of the tree that it waits for, up to 100. Items can be added to it, but no worker gets them before all those jobs are complete with the outcome SUCCEEDED; if one ends otherwise, this job is cancelled. INVALID_INPUT for a name that no job or several jobs of the tree have, for the job itself, and for a circle (a fed job also waits for its parent). Default: none. */
   after?: InputMaybe<Array<Scalars['String']['input']>>;
   /** Up to this share is added to each backoff, at random: 0 to 1. Default: that of the queue of its type, else 0.1. */
   backoffJitter?: InputMaybe<Scalars['Float']['input']>;
   /** How long an item waits after its first, second … failure, in milliseconds; the last one repeats, and an empty list means not at all. Up to 100 steps. Default: that of the queue of its type, else 30 s, 5 min, 30 min. */
   backoffMs?: InputMaybe<Array<Scalars['Int']['input']>>;
-  /** Of the root: what is called when the tree is complete, or each of its jobs. Up to 10. Default: none. */
+  /** For the root: the endpoints to call when the tree, or each of its jobs, is complete. Up to 10. Default: none. */
   callbacks?: InputMaybe<Array<CallbackInput>>;
-  /** The jobs right below it. Default: none. */
+  /** The jobs directly below it. Default: none. */
   children?: InputMaybe<Array<JobInput>>;
-  /** Unique among the jobs of its type, 1 to 500 characters. At the root, a key that is taken gives the existing tree and creates nothing; below the root it is refused. */
+  /** Unique among the jobs of its type, 1 to 500 characters. At the root, an existing key returns the existing tree, and nothing is created; below the root it is refused. */
   dedupeKey?: InputMaybe<Scalars['String']['input']>;
   /** How the parent feeds it. A fed job is sealed when its parent is complete. Default: it is not fed. */
   feed?: InputMaybe<FeedInput>;
@@ -485,33 +502,33 @@ export type JobInput = {
   file?: InputMaybe<FileInput>;
   /** Whether its results are among the results of the tree. Default: true for a job without children. */
   finalStage?: InputMaybe<Scalars['Boolean']['input']>;
-  /** How often a worker is to heartbeat, in milliseconds: 1,000 to 86,400,000; silence for three intervals is a failure. Default: that of the queue of its type, else 60,000. */
+  /** How often a worker must send a heartbeat, in milliseconds: 1,000 to 86,400,000; silence for three intervals is a failure. Default: that of the queue of its type, else 60,000. */
   heartbeatIntervalMs?: InputMaybe<Scalars['Int']['input']>;
-  /** Of the root: after how long the tree is cancelled if it is idle, in seconds: 1 to 315,576,000 (ten years); null for never. It is idle while a job is not sealed and nothing of the tree is left to do. Default: that of the server, never unless it is set otherwise. */
+  /** For the root: the time after which the tree is cancelled if it is idle, in seconds: 1 to 315,576,000 (ten years); null for never. It is idle while a job is not sealed and the tree has no work left. Default: the setting of the server, which is never unless it is changed. */
   idleExpirySeconds?: InputMaybe<Scalars['Int']['input']>;
   /** The items it starts with: up to 1,000. Default: none. */
   items?: InputMaybe<Array<ItemInput>>;
   /** An item that fails more often than this has failed for good: 0 to 1,000. Default: that of the queue of its type, else 3. */
   maxFailuresPerItem?: InputMaybe<Scalars['Int']['input']>;
-  /** What `after` of other jobs of the tree calls it, 1 to 200 characters; it is not kept. Default: its type. */
+  /** The name by which `after` of other jobs of the tree refers to it, 1 to 200 characters; it is not stored. Default: its type. */
   name?: InputMaybe<Scalars['String']['input']>;
-  /** The priority of items that name none: -32,768 to 32,767. Default: that of the queue of its type, else 0. */
+  /** The priority of items without their own: -32,768 to 32,767. Default: that of the queue of its type, else 0. */
   priority?: InputMaybe<Scalars['Int']['input']>;
-  /** Of the root: for how long the tree is kept once it is complete, in seconds: 0 (it goes at once) to 315,576,000 (ten years); null for ever. Then it is reaped: deleted, with its items and results. Default: that of the server, 7 days unless it is set otherwise. */
+  /** For the root: how long the tree is kept once it is complete, in seconds: 0 (it is deleted at once) to 315,576,000 (ten years); null for ever. Then it is reaped, that is, deleted with its items and results. Default: the setting of the server, which is 7 days unless it is changed. */
   retentionSeconds?: InputMaybe<Scalars['Int']['input']>;
-  /** The `runAt` of items that name none. Default: at once. */
+  /** The `runAt` of items without their own. Default: at once. */
   runAt?: InputMaybe<Scalars['DateTime']['input']>;
-  /** Whether no more items will come than those given here. A job that is sealed while empty is complete at once. Default: false. */
+  /** Whether no items will be added later. A job that is sealed while empty is complete at once. Default: false. */
   sealed?: InputMaybe<Scalars['Boolean']['input']>;
-  /** What becomes of the serialize key of an item that failed for good. Default: CONTINUE. */
+  /** What happens to the serialize key of an item that failed for good. Default: CONTINUE. */
   serializeOnFailure?: InputMaybe<SerializeOnFailure>;
-  /** With more items failed for good than this the job fails: 0 to 2,147,483,647. What is pending in it is cancelled, and its outcome is FAILED. Items that are being reported meanwhile may make it a few more. With `toleratedFailurePercentage` the job fails when either is passed. Default: any number is tolerated. */
+  /** The job fails if more items than this fail for good: 0 to 2,147,483,647. Its pending items are then cancelled, and its outcome is FAILED. Reports that arrive at the same time can exceed the number slightly. With `toleratedFailurePercentage`, the job fails when either limit is exceeded. Default: any number is tolerated. */
   toleratedFailureCount?: InputMaybe<Scalars['Int']['input']>;
-  /** With more than this share of its items failed for good the job fails, as with `toleratedFailureCount`: 0 to 100. It counts once the job is sealed, since a share of an unknown whole means nothing. Default: any share is tolerated. */
+  /** The job fails if more than this percentage of its items fail for good, as with `toleratedFailureCount`: 0 to 100. It applies once the job is sealed, since the total is unknown before that. Default: any share is tolerated. */
   toleratedFailurePercentage?: InputMaybe<Scalars['Float']['input']>;
-  /** Of the root: the trace that the items of the tree belong to which are given here; workers are told it with them. Default: none. */
+  /** For the root: the trace of the items that are given here; workers get it with them. Default: none. */
   traceContext?: InputMaybe<TraceContextInput>;
-  /** What kind of work the items are: the name that workers claim by. 1 to 200 characters. */
+  /** The kind of work of the items: the name by which workers claim them. 1 to 200 characters. */
   type: Scalars['String']['input'];
 };
 
@@ -522,20 +539,20 @@ export type JobOrder =
   /** By creation, the earliest first. */
   | 'OLDEST_FIRST';
 
-/** What came of a complete job, or of a tree: of its jobs the worst, with FAILED before CANCELLED. */
+/** The outcome of a complete job; for a tree, the worst outcome of its jobs, with FAILED before CANCELLED. */
 export type JobOutcome =
-  /** It was cancelled before it was complete, or did not begin since a job that it waited for (`after`) did not succeed. */
+  /** It was cancelled before it was complete, or did not start because a job that it waited for (`after`) did not succeed. */
   | 'CANCELLED'
-  /** More items failed than `toleratedFailureCount` or `toleratedFailurePercentage` allows; what was pending then was cancelled. */
+  /** More items failed than `toleratedFailureCount` or `toleratedFailurePercentage` allows; its pending items were then cancelled. */
   | 'FAILED'
   /** No more items failed than the job tolerates, and nobody cancelled it. Without a failure policy any number of failures is tolerated. */
   | 'SUCCEEDED';
 
-/** Where a job stands. */
+/** The status of a job. */
 export type JobStatus =
   /** Complete, and its outcome is CANCELLED. Until then it is WAITING or RUNNING. */
   | 'CANCELLED'
-  /** Sealed, and no item is pending. A job completes whether its items succeeded or failed: `outcome` says what came of it. */
+  /** Sealed, and no item is pending. A job completes whether its items succeeded or failed: see `outcome`. */
   | 'COMPLETED'
   /** At least one item was claimed, and the job is not complete. */
   | 'RUNNING'
@@ -546,17 +563,17 @@ export type JobStatus =
 export type LogLineInput = {
   /** When it was written. */
   at: Scalars['DateTime']['input'];
-  /** What it says: up to 500 characters. */
+  /** The text: up to 500 characters. */
   text: Scalars['String']['input'];
 };
 
-/** What becomes of occurrences that were missed: nobody made their trees within 30 seconds, since no server ran or Postgres was away. */
+/** What happens to missed occurrences, whose trees were not created within 30 seconds, because no server ran or Postgres was down. */
 export type MissedPolicy =
-  /** Each is made; after a long time only the latest 1,000. */
+  /** Each is created; after a long time only the latest 1,000. */
   | 'RUN_ALL'
-  /** The latest one is made, and the others are left out. */
+  /** The latest one is created, and the others are skipped. */
   | 'RUN_ONCE'
-  /** They are left out. */
+  /** They are skipped. */
   | 'SKIP';
 
 /** A new item for a child job that the job feeds. */
@@ -575,9 +592,9 @@ export type NewItemInput = {
   type: Scalars['String']['input'];
 };
 
-/** Why an item is not waiting for a worker. */
+/** Why an item can't be claimed. */
 export type NotClaimableReason =
-  /** An item with its serialize key stands before it. */
+  /** Another item with its serialize key is before it. */
   | 'BLOCKED'
   /** It was cancelled. */
   | 'CANCELLED'
@@ -585,13 +602,13 @@ export type NotClaimableReason =
   | 'FAILED'
   /** A worker holds it. */
   | 'HELD'
-  /** The queue of its type is at its limit of concurrency or at its rate. */
+  /** The queue of its type is at its limit of concurrency or rate. */
   | 'LIMITED'
   /** The queue of its type is paused. */
   | 'PAUSED'
-  /** It is due later: its `runAt`, or the backoff after a failure, lies ahead. */
+  /** It is due later: its `runAt`, or the end of its backoff, is in the future. */
   | 'SCHEDULED'
-  /** It has its result. */
+  /** It has a result. */
   | 'SUCCEEDED'
   /** Its job waits for other jobs of its tree. */
   | 'WAITING';
@@ -604,18 +621,18 @@ export type NotUpdatableReason =
   | 'FAILED'
   /** A worker holds it. */
   | 'HELD'
-  /** It has its result. */
+  /** It has a result. */
   | 'SUCCEEDED';
 
 /** What to note about which group. */
 export type NoteDeadLettersInput = {
   /** The group. */
   groupId: Scalars['ID']['input'];
-  /** What to note, up to 10,000 characters, in place of an earlier note. Default: no note. */
+  /** The note, up to 10,000 characters, which replaces an earlier note. Default: no note. */
   note?: InputMaybe<Scalars['String']['input']>;
 };
 
-/** What a worker notes of items that it has. */
+/** A worker's notes about items that it holds. */
 export type NoteItemsInput = {
   /** The notes: 1 to 1,000. */
   notes: Array<ItemNoteInput>;
@@ -623,38 +640,38 @@ export type NoteItemsInput = {
 
 /** What an operation does with items. */
 export type OperationKind =
-  /** Cancels pending items of jobs that go on. */
+  /** Cancels pending items of jobs that continue. */
   | 'CANCEL'
-  /** Settles dead letters: the items stay failed, and are no dead letters any more. */
+  /** Settles dead letters: the items remain failed, and are no longer dead letters. */
   | 'DISCARD'
   /** Tries dead letters again, as if they were new. */
   | 'REPLAY';
 
-/** Where an operation stands. */
+/** The status of an operation. */
 export type OperationStatus =
-  /** It was cancelled; what it did stays. */
+  /** It was cancelled; what it has done remains. */
   | 'CANCELLED'
-  /** All that it is about is done. */
+  /** It has handled all its items. */
   | 'FINISHED'
-  /** Some server goes on with it. */
+  /** Servers are working on it. */
   | 'RUNNING';
 
-/** What came of an attempt. */
+/** The outcome of an attempt. */
 export type OutcomeInput =
   /** The attempt failed. */
   { failure: FailureInput; snoozeMs?: never; success?: never; }
-  |  /** Not done, and no failure: the item is given back, to be tried again after so many milliseconds, 1,000 to 2,147,483,647 (24 days). It costs no attempt. A repeated one answers STALE. */
+  |  /** Neither done nor failed: the item is given back, to be tried again after this many milliseconds, 1,000 to 2,147,483,647 (24 days). It costs no attempt. A repeated snooze answers STALE. */
   { failure?: never; snoozeMs: Scalars['Int']['input']; success?: never; }
   |  /** The item is done. */
   { failure?: never; snoozeMs?: never; success: SuccessInput; };
 
-/** What becomes of an occurrence while a tree that the schedule made before is not complete. */
+/** What happens to an occurrence while an earlier tree of the schedule is not complete. */
 export type OverlapPolicy =
-  /** Its tree is made beside the other one. */
+  /** Its tree is created alongside the other one. */
   | 'ALLOW'
-  /** It waits until the trees before it are complete, within a second or so. Up to 100 wait; further ones are left out. */
+  /** It waits until the earlier trees are complete, within a second or so. Up to 100 wait; further ones are skipped. */
   | 'QUEUE'
-  /** It is left out. */
+  /** It is skipped. */
   | 'SKIP';
 
 /** Which schedule to pause. */
@@ -663,7 +680,7 @@ export type PauseScheduleInput = {
   name: Scalars['String']['input'];
 };
 
-/** Which pending items: those that meet all that is set, and something must be. Lists have 1 to 1,000 entries. */
+/** Which pending items: those that meet all conditions; at least one must be set. Lists have 1 to 1,000 entries. */
 export type PendingItemFilter = {
   /** That were added at this time or later. */
   addedFrom?: InputMaybe<Scalars['DateTime']['input']>;
@@ -677,21 +694,21 @@ export type PendingItemFilter = {
   itemIds?: InputMaybe<Array<Scalars['ID']['input']>>;
   /** Items of this job and of all jobs below it. */
   jobId?: InputMaybe<Scalars['ID']['input']>;
-  /** That stand in one of these places. */
+  /** In one of these states. */
   states?: InputMaybe<Array<PendingState>>;
   /** Of one of these types. */
   types?: InputMaybe<Array<Scalars['String']['input']>>;
 };
 
-/** Where a pending item stands. */
+/** The state of a pending item, in more detail than its `status`: READY, BLOCKED and WAITING items have the status WAITING, HELD ones RUNNING. */
 export type PendingState =
   /** It waits behind another item with its serialize key. */
   | 'BLOCKED'
-  /** A worker has it. */
+  /** A worker holds it. */
   | 'HELD'
-  /** It is due, and no worker has it. */
+  /** It is due, and no worker holds it. */
   | 'READY'
-  /** It is due later: its `runAt`, or the backoff after a failure, lies ahead. */
+  /** It is due later: its `runAt`, or the end of its backoff, is in the future. */
   | 'SCHEDULED'
   /** Its job waits for other jobs of its tree. */
   | 'WAITING';
@@ -700,19 +717,19 @@ export type PendingState =
 export type PutCallbackEndpointInput = {
   /** Its name: 1 to 200 characters. */
   name: Scalars['String']['input'];
-  /** What is called: http or https, up to 2,000 characters, without a user and a password. A host that is or leads to an address that is not public is refused, unless a setting of the server allows its network. */
+  /** The URL to call: http or https, up to 2,000 characters, without a user and a password. A host that is, or resolves to, an address that is not public is refused, unless a setting of the server allows its network. */
   url: Scalars['String']['input'];
 };
 
 /** A version of a type: at least one of the two schemas. */
 export type PutTypeSchemaInput = {
-  /** The JSON Schema (draft 2020-12) that payloads meet, up to 50,000 bytes and 32 levels: an object, or true or false. References go to its own `$defs` and not in circles, regular expressions have the syntax of RE2, and `format` checks nothing. Default: any payload will do. */
+  /** The JSON Schema (draft 2020-12) for payloads, up to 50,000 bytes and 32 levels: an object, or true or false. References lead to its own `$defs` and not in circles, regular expressions have the syntax of RE2, and `format` checks nothing. Default: any payload is accepted. */
   payload?: InputMaybe<Scalars['JSON']['input']>;
-  /** The same for results. Default: any result will do. */
+  /** The same for results. Default: any result is accepted. */
   result?: InputMaybe<Scalars['JSON']['input']>;
   /** The type: 1 to 200 characters. */
   type: Scalars['String']['input'];
-  /** Which version: 1 to 1,000,000. A type has up to ten at a time. INVALID_INPUT if this one is there with other schemas. */
+  /** Which version: 1 to 1,000,000. A type has up to ten at a time. INVALID_INPUT if this version exists with other schemas. */
   version: Scalars['Int']['input'];
 };
 
@@ -720,30 +737,30 @@ export type PutTypeSchemaInput = {
 export type QueueRateInput = {
   /** The interval, in milliseconds: 1 to 86,400,000, which is a day. */
   intervalMs: Scalars['Int']['input'];
-  /** At most so many items: 1 to 1,000,000. */
+  /** The maximum number of items: 1 to 1,000,000. */
   limit: Scalars['Int']['input'];
 };
 
-/** What a worker gives back. */
+/** The assignments that a worker gives back. */
 export type ReleaseAssignmentsInput = {
   /** The assignments to give back: 1 to 1,000. */
   assignmentIds: Array<Scalars['ID']['input']>;
 };
 
-/** What became of an assignment that a worker gave back. */
+/** What happened to an assignment that a worker gave back. */
 export type ReleaseStatus =
   /** It is not the id of an assignment; `error` says more. Nothing changed. */
   | 'INVALID'
   /** The item waits for a worker again, in its old place. */
   | 'RELEASED'
-  /** There was no such assignment (any more). Nothing changed. */
+  /** The assignment does not exist, or no longer exists. Nothing changed. */
   | 'STALE';
 
 /** What to try again. */
 export type ReplayDeadLettersInput = {
   /** Which items. */
   filter: DeadLetterFilter;
-  /** A corrected payload, if `filter.itemIds` names exactly one item: any JSON, up to 1 MB of text (a setting of the server). Default: the payload that it has. */
+  /** A corrected payload, if `filter.itemIds` names exactly one item: any JSON, up to 1 MB of text (a setting of the server). Default: its current payload. */
   payload?: InputMaybe<Scalars['JSON']['input']>;
 };
 
@@ -751,7 +768,7 @@ export type ReplayDeadLettersInput = {
 export type ReportInput = {
   /** The assignment under which the work was done. */
   assignmentId: Scalars['ID']['input'];
-  /** What came of it. */
+  /** The outcome of the attempt. */
   outcome: OutcomeInput;
 };
 
@@ -761,13 +778,13 @@ export type ReportOutcomesInput = {
   reports: Array<ReportInput>;
 };
 
-/** What became of a report. */
+/** What happened to a report. */
 export type ReportStatus =
   /** It counts, and is durable. */
   | 'ACCEPTED'
-  /** This assignment has reported the same before: a call that was repeated. Nothing changed. */
+  /** This assignment has reported the same before, in an earlier call. Nothing changed. */
   | 'DUPLICATE'
-  /** What it says breaks a rule. Nothing changed, and the assignment is kept. */
+  /** The report breaks a rule. Nothing changed, and the assignment is kept. */
   | 'INVALID'
   /** The assignment was lost, given back or cancelled, or ended otherwise. Nothing changed; drop the work. */
   | 'STALE';
@@ -790,34 +807,34 @@ export type RevokeApiKeyInput = {
   id: Scalars['ID']['input'];
 };
 
-/** Of which tree, by its root. */
+/** The root of the tree. */
 export type RevokeWatchTokensInput = {
   /** The job. */
   jobId: Scalars['ID']['input'];
 };
 
-/** What a caller is for. It may have several. */
+/** What a caller may do. It can have several roles. */
 export type Role =
-  /** May do everything, within its tenant if it has one. Has no scope. */
+  /** May do everything, within its tenant if it has one. Can't have a scope. */
   | 'ADMIN'
-  /** Makes jobs and adds items, changes, cancels and deletes them, and sees jobs, items, queues and figures. */
+  /** Creates jobs and adds items; changes, cancels and deletes them; reads jobs, items, queues and figures. */
   | 'PRODUCER'
-  /** Sees jobs, items, queues and figures, and changes nothing. */
+  /** Reads jobs, items, queues and figures; changes nothing. */
   | 'WATCHER'
-  /** Claims items and reports on them. Sees what it has, and nothing else. */
+  /** Claims items and reports on them. Reads only the items that it holds. */
   | 'WORKER';
 
-/** Which key gets another text. */
+/** Which key gets a new text. */
 export type RotateApiKeyInput = {
   /** The id of the key. */
   id: Scalars['ID']['input'];
-  /** How long the text that it had is good beside the new one, in milliseconds: 0 to 2,592,000,000 (30 days). Default: 86,400,000 (a day). */
+  /** How long the previous text remains valid, in milliseconds: 0 to 2,592,000,000 (30 days). Default: 86,400,000 (a day). */
   keepPreviousMs?: InputMaybe<Scalars['Count']['input']>;
 };
 
 /** Which endpoint gets a new secret. */
 export type RotateCallbackSecretInput = {
-  /** How long the secret that it had goes on signing beside the new one, in milliseconds: 0 to 2,592,000,000 (30 days). Default: 86,400,000 (a day). */
+  /** How long the previous secret also signs, in milliseconds: 0 to 2,592,000,000 (30 days). Default: 86,400,000 (a day). */
   keepPreviousMs?: InputMaybe<Scalars['Count']['input']>;
   /** The name of the endpoint. */
   name: Scalars['String']['input'];
@@ -829,27 +846,30 @@ export type RunScheduleInput = {
   name: Scalars['String']['input'];
 };
 
-/** A schedule in full: what is not given is the default, also where the schedule had something else before. Either `cron` or `everyMs` is given. */
+/** A schedule in full: what is not given is the default, also where the schedule had something else before. */
 export type ScheduleInput = {
-  /** When it is due: five fields for minute, hour, day of month, month and weekday, or six with seconds first: `30 2 * * *`; also @hourly, @daily, @weekly, @monthly, @yearly. Up to 200 characters. One that never comes is refused. */
-  cron?: InputMaybe<Scalars['String']['input']>;
-  /** The interval between occurrences, in milliseconds: 1,000 to 31,622,400,000 (366 days), counted from `startAt`. */
-  everyMs?: InputMaybe<Scalars['Count']['input']>;
-  /** What becomes of occurrences while no server ran. Default: RUN_ONCE. */
+  /** What happens to missed occurrences. Default: RUN_ONCE. */
   missed?: InputMaybe<MissedPolicy>;
   /** Its name: 1 to 200 characters. */
   name: Scalars['String']['input'];
-  /** What becomes of an occurrence while a tree before it is not complete. Default: ALLOW. */
+  /** What happens to an occurrence while an earlier tree is not complete. Default: ALLOW. */
   overlap?: InputMaybe<OverlapPolicy>;
   /** Whether it is paused. Default: as it is; a new one is not. */
   paused?: InputMaybe<Scalars['Boolean']['input']>;
-  /** No occurrence is before this; with `everyMs` it is the first one. Default: none, and intervals count from 1970-01-01T00:00:00Z, so that ten minutes are those of the clock. */
+  /** No occurrence is before this; with an interval it is the first one. Default: none, and intervals count from 1970-01-01T00:00:00Z, so that ten minutes are those of the clock. */
   startAt?: InputMaybe<Scalars['DateTime']['input']>;
   /** What each occurrence makes: what createJob takes, up to 1 MB of JSON. Seal it, or the trees are never complete. No job of it has a `dedupeKey`, since the second tree would be the first one. What createJob would refuse is refused here. */
   template: JobInput;
-  /** The time zone of `cron`, as the IANA names it: `Europe/Berlin`. Default: UTC. */
-  timeZone?: InputMaybe<Scalars['String']['input']>;
+  /** When it is due. */
+  times: ScheduleTimesInput;
 };
+
+/** When a schedule is due. */
+export type ScheduleTimesInput =
+  /** At times of the clock and the calendar. */
+  { cron: CronInput; everyMs?: never; }
+  |  /** At an interval, in milliseconds: 1,000 to 31,622,400,000 (366 days), counted from `startAt`. */
+  { cron?: never; everyMs: Scalars['Count']['input']; };
 
 /** Which job to seal. */
 export type SealJobInput = {
@@ -857,87 +877,87 @@ export type SealJobInput = {
   jobId: Scalars['ID']['input'];
 };
 
-/** What a watch token shows of its tree. */
+/** What a watch token can read of its tree. */
 export type Sees =
-  /** Also its items: how each stands, and the codes of its failures; no payloads, results or messages. */
+  /** Also its items: their statuses, and the codes of their failures; no payloads, results or messages. */
   | 'ITEMS'
-  /** How far the jobs of the tree are, and of which types. */
+  /** The progress of the tree's jobs, and their types. */
   | 'PROGRESS'
   /** Also results, over HTTP too. */
   | 'RESULTS';
 
-/** What becomes of the serialize key of an item that failed for good. */
+/** What happens to the serialize key of an item that failed for good. */
 export type SerializeOnFailure =
-  /** The item keeps its key: if it is replayed it goes first, and if it is discarded, or its job is cancelled or deleted, the next one goes. */
+  /** The item keeps its key: if it is replayed it goes first; if it is discarded, or its job is cancelled or deleted, the next item runs. */
   | 'BLOCK'
-  /** The next item with the key goes. If the failed one is replayed, it goes to the end of the line. */
+  /** The next item with the key runs. If the failed item is replayed, it goes to the end of the line. */
   | 'CONTINUE';
 
-/** What to change: a setting that is left out stays as it is, and null takes it away. */
+/** What to change: omitted settings stay as they are, and null removes a setting. */
 export type SetQueueInput = {
-  /** The `backoffJitter` of new jobs that name none: 0 to 1. Default: 0.1. */
+  /** The `backoffJitter` of new jobs without their own: 0 to 1. Default: 0.1. */
   backoffJitter?: InputMaybe<Scalars['Float']['input']>;
-  /** The `backoffMs` of new jobs that name none, up to 100 steps. Default: 30 s, 5 min, 30 min. */
+  /** The `backoffMs` of new jobs without their own, up to 100 steps. Default: 30 s, 5 min, 30 min. */
   backoffMs?: InputMaybe<Array<Scalars['Int']['input']>>;
-  /** How many items all workers together may hold at a time: 1 to 1,000,000. What they hold when it is lowered goes on. Default: no limit. */
+  /** How many items all workers together may hold at a time: 1 to 1,000,000. If it is lowered, workers keep the items that they hold. Default: no limit. */
   concurrency?: InputMaybe<Scalars['Int']['input']>;
-  /** When an endpoint hears that much fails for good: once a spell, which is over when there was less for a whole interval. Default: never. */
+  /** When an endpoint is told that many items fail for good: once per incident, which ends when there were fewer for a whole interval. Default: never. */
   deadLetterAlert?: InputMaybe<DeadLetterAlertInput>;
-  /** The `heartbeatIntervalMs` of new jobs that name none, in milliseconds: 1,000 to 86,400,000. Default: 60,000. */
+  /** The `heartbeatIntervalMs` of new jobs without their own, in milliseconds: 1,000 to 86,400,000. Default: 60,000. */
   heartbeatIntervalMs?: InputMaybe<Scalars['Int']['input']>;
-  /** How long an item may wait for its first worker, in milliseconds, 1 to 2,147,483,647: from when it was added, or from its `runAt` if that is later. Then it fails for good with the code `EXPIRED`. It holds for items that wait already. Default: for ever. */
+  /** How long an item may wait for its first worker, in milliseconds, 1 to 2,147,483,647: from when it was added, or from its `runAt` if that is later. Then it fails for good with the code `EXPIRED`. It also applies to items that are already waiting. Default: for ever. */
   lifetimeMs?: InputMaybe<Scalars['Int']['input']>;
-  /** The `maxFailuresPerItem` of new jobs that name none: 0 to 1,000. Default: 3. */
+  /** The `maxFailuresPerItem` of new jobs without their own: 0 to 1,000. Default: 3. */
   maxFailuresPerItem?: InputMaybe<Scalars['Int']['input']>;
-  /** Whether no item is given to a worker. What workers hold goes on. Default: false. */
+  /** Whether no item is given to a worker. Workers continue with items that they hold. Default: false. */
   paused?: InputMaybe<Scalars['Boolean']['input']>;
-  /** The priority of new jobs that name none: -32,768 to 32,767. Default: 0. */
+  /** The priority of new jobs without their own: -32,768 to 32,767. Default: 0. */
   priority?: InputMaybe<Scalars['Int']['input']>;
-  /** How many items may be claimed in any interval of time; tries after a failure, a release or a lost heartbeat count like first ones. Default: no limit. */
+  /** How many items may be claimed in any interval of time; retries, and items that were released or lost, count like first attempts. Default: no limit. */
   rate?: InputMaybe<QueueRateInput>;
-  /** The type: 1 to 200 characters. There need not be any of it. */
+  /** The type: 1 to 200 characters. It need not have any items. */
   type: Scalars['String']['input'];
 };
 
-/** For how long a tree is kept. What is left out stays as it is. */
+/** How long a tree is kept. Omitted fields stay as they are. */
 export type SetRetentionInput = {
-  /** After how long it is cancelled if it is idle, in seconds: 1 to 315,576,000 (ten years); null for never. */
+  /** The time after which it is cancelled if it is idle, in seconds: 1 to 315,576,000 (ten years); null for never. */
   idleExpirySeconds?: InputMaybe<Scalars['Int']['input']>;
   /** The root of the tree. INVALID_INPUT for another job. */
   jobId: Scalars['ID']['input'];
-  /** For how long it is kept once it is complete, in seconds: 0 to 315,576,000 (ten years); null for ever. Of a tree that is complete it counts from its completion, so it may be over at once. */
+  /** How long it is kept once it is complete, in seconds: 0 to 315,576,000 (ten years); null for ever. For a complete tree it counts from its completion, so the tree may be reaped at once. */
   retentionSeconds?: InputMaybe<Scalars['Int']['input']>;
 };
 
 /** Which occurrence to leave out. */
 export type SkipOccurrenceInput = {
-  /** The occurrence, as `nextAt` or `queued` has it: so it is safe to ask twice. Default: whichever is next. */
+  /** The occurrence, as in `nextAt` or `queued`, so that it is safe to repeat the call. Default: the next one. */
   at?: InputMaybe<Scalars['DateTime']['input']>;
   /** The name of the schedule. */
   name: Scalars['String']['input'];
 };
 
-/** Why an occurrence was left out. */
+/** Why an occurrence was skipped. */
 export type SkipReason =
-  /** Somebody asked for it: skipOccurrence. */
+  /** A caller skipped it: skipOccurrence. */
   | 'ASKED'
-  /** It was missed, and `missed` does not make up for it; of several, the first. */
+  /** It was missed, and the policy `missed` does not create it; of several, the first. */
   | 'MISSED'
-  /** A tree before it was not complete, and `overlap` is SKIP. */
+  /** An earlier tree was not complete, and `overlap` is SKIP. */
   | 'OVERLAP'
-  /** 100 others were queued already. */
+  /** 100 others were already queued. */
   | 'QUEUE_FULL';
 
-/** What of it is limited. */
+/** What is limited. */
 export type StorageLimit =
   /** Bytes of payloads and results as JSON text, and of uploads. */
   | 'BYTES'
   /** Items, pending and finished. */
   | 'ITEMS';
 
-/** What came out. */
+/** What a success returns. */
 export type SuccessInput = {
-  /** New items for fed child jobs, made in the same transaction. Up to 1,000, with those of mappings. Default: none. */
+  /** New items for fed child jobs, created in the same transaction. Up to 1,000, including those of mappings. Default: none. */
   newItems?: InputMaybe<Array<NewItemInput>>;
   /** Any JSON, up to 1 MB of text (a setting of the server). Default: null. */
   result?: InputMaybe<Scalars['JSON']['input']>;
@@ -945,9 +965,9 @@ export type SuccessInput = {
 
 /** The schedules of an application. */
 export type SyncSchedulesInput = {
-  /** Whether schedules that are not named are deleted. Default: false. */
+  /** Whether schedules that are not listed are deleted. Default: false. */
   deleteOthers?: Scalars['Boolean']['input'];
-  /** With `deleteOthers`, only those whose names begin so are deleted: for applications that share a server. Default: any. */
+  /** With `deleteOthers`, only schedules whose names begin with this are deleted: for applications that share a server. Default: any. */
   prefix?: Scalars['String']['input'];
   /** The schedules: up to 1,000, no name twice. */
   schedules: Array<ScheduleInput>;
@@ -961,19 +981,19 @@ export type TraceContextInput = {
   tracestate?: InputMaybe<Scalars['String']['input']>;
 };
 
-/** What becomes of an item. What is left out stays as it is. */
+/** What to change. Omitted fields stay as they are. */
 export type UpdateItemInput = {
   /** The item. */
   itemId: Scalars['ID']['input'];
-  /** Another payload: any JSON, up to 1 MB of text (a setting of the server). */
+  /** A new payload: any JSON, up to 1 MB of text (a setting of the server). */
   payload?: InputMaybe<Scalars['JSON']['input']>;
-  /** Its priority, -32,768 to 32,767; null for that of its job. It keeps its age among equals. */
+  /** Its priority, -32,768 to 32,767; null for that of its job. It keeps its age among items of the same priority. */
   priority?: InputMaybe<Scalars['Int']['input']>;
-  /** When it is due; null for now. It goes behind what is ready then. Of an item that waits out a backoff it is when that ends; of one whose job waits for others it counts once that is over. */
+  /** When it is due; null for now, behind items that are already ready. For an item in a backoff it is the end of the backoff; for one whose job waits for others it counts once that wait is over. */
   runAt?: InputMaybe<Scalars['DateTime']['input']>;
 };
 
-/** Who a worker is. */
+/** The identity of a worker. */
 export type WorkerInput = {
   /** How many items of each of `types` it runs at once, in their order: 1 to 10,000 each. */
   concurrency?: InputMaybe<Array<Scalars['Int']['input']>>;
@@ -1054,7 +1074,7 @@ export type UpdateItemMutation = { updateItem?:
     | { code: ErrorCode, message: string, field?: string | null, reason: NotUpdatableReason }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
-    | { item: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, note?: string | null, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string, stack?: string | null }>, log: Array<{ attempt: number, at: string, text: string }>, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null } }
+    | { item: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, note?: string | null, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string, stack?: string | null }>, log: Array<{ attempt: number, at: string, text: string }>, parentItem?: { id: string } | null, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null } }
    | null };
 
 export type SetRetentionMutationVariables = Exact<{
@@ -1162,7 +1182,7 @@ export type DeadLetterGroupsQueryVariables = Exact<{
 }>;
 
 
-export type DeadLetterGroupsQuery = { deadLetterGroups: Array<{ id: string, type: string, code: string, pattern: string, count: number, firstAt: string, lastAt: string, note?: string | null, notedAt?: string | null, example: { id: string, job: { id: string } } }> };
+export type DeadLetterGroupsQuery = { deadLetterGroups?: Array<{ id: string, type: string, code: string, pattern: string, count: number, firstAt: string, lastAt: string, note?: string | null, notedAt?: string | null, example?: { id: string, job: { id: string } } | null }> | null };
 
 export type DeadLetterGroupQueryVariables = Exact<{
   id: Scalars['ID']['input'];
@@ -1171,7 +1191,7 @@ export type DeadLetterGroupQueryVariables = Exact<{
 
 
 export type DeadLetterGroupQuery = { node?:
-    | { id: string, type: string, code: string, pattern: string, count: number, firstAt: string, lastAt: string, note?: string | null, notedAt?: string | null, items: Array<{ id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, note?: string | null, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, job: { id: string, type: string }, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string, stack?: string | null }>, log: Array<{ attempt: number, at: string, text: string }>, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null }> }
+    | { id: string, type: string, code: string, pattern: string, count: number, firstAt: string, lastAt: string, note?: string | null, notedAt?: string | null, items: Array<{ id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, note?: string | null, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, job: { id: string, type: string }, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string, stack?: string | null }>, log: Array<{ attempt: number, at: string, text: string }>, parentItem?: { id: string } | null, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null }> }
     | Record<PropertyKey, never>
    | null };
 
@@ -1182,21 +1202,21 @@ export type DeadLetterDigestQueryVariables = Exact<{
 }>;
 
 
-export type DeadLetterDigestQuery = { deadLetterDigest: Array<{ count: number, group: { id: string, type: string, code: string, pattern: string, count: number, firstAt: string, lastAt: string, note?: string | null, notedAt?: string | null } }> };
+export type DeadLetterDigestQuery = { deadLetterDigest?: Array<{ count: number, group: { id: string, type: string, code: string, pattern: string, count: number, firstAt: string, lastAt: string, note?: string | null, notedAt?: string | null } }> | null };
 
 export type DeadLetterCountQueryVariables = Exact<{
   filter: DeadLetterFilter;
 }>;
 
 
-export type DeadLetterCountQuery = { deadLetterCount: number };
+export type DeadLetterCountQuery = { deadLetterCount?: number | null };
 
 export type PendingItemCountQueryVariables = Exact<{
   filter: PendingItemFilter;
 }>;
 
 
-export type PendingItemCountQuery = { pendingItemCount: number };
+export type PendingItemCountQuery = { pendingItemCount?: number | null };
 
 export type OperationFieldsFragment = { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, finishedAt?: string | null };
 
@@ -1204,7 +1224,7 @@ export type ProgressFieldsFragment = { jobId: string, status: JobStatus, message
 
 export type JobFieldsFragment = { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, feed?: { source: FeedSource, forEach?: string | null, payload?: unknown | null, serializeKey?: string | null } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } };
 
-export type ItemFieldsFragment = { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, note?: string | null, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string, stack?: string | null }>, log: Array<{ attempt: number, at: string, text: string }>, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null };
+export type ItemFieldsFragment = { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, note?: string | null, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string, stack?: string | null }>, log: Array<{ attempt: number, at: string, text: string }>, parentItem?: { id: string } | null, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null };
 
 export type JobQueryVariables = Exact<{
   id: Scalars['ID']['input'];
@@ -1229,17 +1249,17 @@ export type JobsQueryVariables = Exact<{
 }>;
 
 
-export type JobsQuery = { jobs: { edges: Array<{ node: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, feed?: { source: FeedSource, forEach?: string | null, payload?: unknown | null, serializeKey?: string | null } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } };
+export type JobsQuery = { jobs?: { edges: Array<{ node: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, feed?: { source: FeedSource, forEach?: string | null, payload?: unknown | null, serializeKey?: string | null } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
 
 export type ItemsQueryVariables = Exact<{
   jobId: Scalars['ID']['input'];
-  status?: InputMaybe<ItemStatus>;
+  statuses?: InputMaybe<Array<ItemStatus> | ItemStatus>;
   first?: InputMaybe<Scalars['Int']['input']>;
   after?: InputMaybe<Scalars['String']['input']>;
 }>;
 
 
-export type ItemsQuery = { job?: { items: { edges: Array<{ node: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, note?: string | null, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string, stack?: string | null }>, log: Array<{ attempt: number, at: string, text: string }>, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } } | null };
+export type ItemsQuery = { job?: { items: { edges: Array<{ node: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, note?: string | null, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string, stack?: string | null }>, log: Array<{ attempt: number, at: string, text: string }>, parentItem?: { id: string } | null, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } } | null };
 
 export type ResultsQueryVariables = Exact<{
   jobId: Scalars['ID']['input'];
@@ -1265,7 +1285,7 @@ export type SchedulesQueryVariables = Exact<{
 }>;
 
 
-export type SchedulesQuery = { schedules: { edges: Array<{ node: { name: string, cron?: string | null, timeZone?: string | null, everyMs?: number | null, startAt?: string | null, missed: MissedPolicy, overlap: OverlapPolicy, template?: unknown | null, createdAt: string, changedAt: string, pausedAt?: string | null, nextAt?: string | null, nextOccurrences: Array<string>, queued: Array<string>, lastOccurrenceAt?: string | null, behindMs: number, lastJob?: { id: string, progress: { status: JobStatus } } | null, lastSkip?: { at: string, reason: SkipReason } | null, lastFailure?: { at: string, message: string } | null } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } };
+export type SchedulesQuery = { schedules?: { edges: Array<{ node: { name: string, cron?: string | null, timeZone?: string | null, everyMs?: number | null, startAt?: string | null, missed: MissedPolicy, overlap: OverlapPolicy, template?: unknown | null, createdAt: string, changedAt: string, pausedAt?: string | null, nextAt?: string | null, nextOccurrences: Array<string>, queued: Array<string>, lastOccurrenceAt?: string | null, behindMs: number, lastJob?: { id: string, progress: { status: JobStatus } } | null, lastSkip?: { at: string, reason: SkipReason } | null, lastFailure?: { at: string, message: string } | null } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
 
 export type PutScheduleMutationVariables = Exact<{
   input: ScheduleInput;
@@ -1408,7 +1428,7 @@ export type QueueQueryVariables = Exact<{
 }>;
 
 
-export type QueueQuery = { queue: { type: string, ready: number, scheduled: number, waiting: number, blocked: number, running: number, oldestReadyMs?: number | null, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, alertedAt?: string | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null, deadLetterAlert?: { endpoint: string, count: number, intervalMs: number } | null } };
+export type QueueQuery = { queue?: { type: string, ready: number, scheduled: number, waiting: number, blocked: number, running: number, oldestReadyMs?: number | null, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, alertedAt?: string | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null, deadLetterAlert?: { endpoint: string, count: number, intervalMs: number } | null } | null };
 
 export type QueuesQueryVariables = Exact<{
   types?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
@@ -1417,19 +1437,22 @@ export type QueuesQueryVariables = Exact<{
 }>;
 
 
-export type QueuesQuery = { queues: Array<{ type: string, ready: number, scheduled: number, waiting: number, blocked: number, running: number, oldestReadyMs?: number | null, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, alertedAt?: string | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null, deadLetterAlert?: { endpoint: string, count: number, intervalMs: number } | null }> };
+export type QueuesQuery = { queues?: Array<{ type: string, ready: number, scheduled: number, waiting: number, blocked: number, running: number, oldestReadyMs?: number | null, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, alertedAt?: string | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null, deadLetterAlert?: { endpoint: string, count: number, intervalMs: number } | null }> | null };
 
-export type TypesWithSchemasQueryVariables = Exact<{ [key: string]: never; }>;
+export type TypesWithSchemasQueryVariables = Exact<{
+  first: Scalars['Int']['input'];
+  after?: InputMaybe<Scalars['String']['input']>;
+}>;
 
 
-export type TypesWithSchemasQuery = { typesWithSchemas: Array<string> };
+export type TypesWithSchemasQuery = { typesWithSchemas?: Array<string> | null };
 
 export type TypeSchemasQueryVariables = Exact<{
   type: Scalars['String']['input'];
 }>;
 
 
-export type TypeSchemasQuery = { typeSchemas: Array<{ type: string, version: number, payload?: unknown | null, result?: unknown | null, createdAt: string }> };
+export type TypeSchemasQuery = { typeSchemas?: Array<{ type: string, version: number, payload?: unknown | null, result?: unknown | null, createdAt: string }> | null };
 
 export type PutTypeSchemaMutationVariables = Exact<{
   input: PutTypeSchemaInput;
@@ -1459,7 +1482,7 @@ export type QueueFiguresQueryVariables = Exact<{
 }>;
 
 
-export type QueueFiguresQuery = { queues: Array<{ slow: number, slowAfterMs?: number | null, type: string, ready: number, scheduled: number, waiting: number, blocked: number, running: number, oldestReadyMs?: number | null, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, alertedAt?: string | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, figures: { from: string, until: string, claimed: number, succeeded: number, failed: number, lost: number, dead: number, deadRate?: number | null, perSecond: number, wait: { count: number, p50Ms?: number | null, p95Ms?: number | null, p99Ms?: number | null }, processing: { count: number, p50Ms?: number | null, p95Ms?: number | null, p99Ms?: number | null } }, rate?: { limit: number, intervalMs: number } | null, deadLetterAlert?: { endpoint: string, count: number, intervalMs: number } | null }> };
+export type QueueFiguresQuery = { queues?: Array<{ slow: number, slowAfterMs?: number | null, type: string, ready: number, scheduled: number, waiting: number, blocked: number, running: number, oldestReadyMs?: number | null, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, alertedAt?: string | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, figures: { from: string, until: string, claimed: number, succeeded: number, failed: number, lost: number, dead: number, deadRate?: number | null, perSecond: number, wait: { count: number, p50Ms?: number | null, p95Ms?: number | null, p99Ms?: number | null }, processing: { count: number, p50Ms?: number | null, p95Ms?: number | null, p99Ms?: number | null } }, rate?: { limit: number, intervalMs: number } | null, deadLetterAlert?: { endpoint: string, count: number, intervalMs: number } | null }> | null };
 
 export type HeldItemsQueryVariables = Exact<{
   types?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
@@ -1469,7 +1492,7 @@ export type HeldItemsQueryVariables = Exact<{
 }>;
 
 
-export type HeldItemsQuery = { heldItems: Array<{ assignmentId: string, itemId: string, type: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, heldMs: number, slow: boolean }> };
+export type HeldItemsQuery = { heldItems?: Array<{ assignmentId: string, itemId: string, type: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, heldMs: number, slow: boolean }> | null };
 
 export type WorkersQueryVariables = Exact<{
   types?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
@@ -1478,7 +1501,7 @@ export type WorkersQueryVariables = Exact<{
 }>;
 
 
-export type WorkersQuery = { workers: Array<{ name: string, version?: string | null, connectedAt?: string | null, seenAt: string, types: Array<{ type: string, concurrency?: number | null, holds: number }> }> };
+export type WorkersQuery = { workers?: Array<{ name: string, version?: string | null, connectedAt?: string | null, seenAt: string, types: Array<{ type: string, concurrency?: number | null, holds: number }> }> | null };
 
 export type EndpointFieldsFragment = { name: string, url: string, createdAt: string, previousSecretUntil?: string | null, goneAt?: string | null };
 
@@ -1533,7 +1556,7 @@ export type CallbackEndpointsQueryVariables = Exact<{
 }>;
 
 
-export type CallbackEndpointsQuery = { callbackEndpoints: Array<{ name: string, url: string, createdAt: string, previousSecretUntil?: string | null, goneAt?: string | null }> };
+export type CallbackEndpointsQuery = { callbackEndpoints?: Array<{ name: string, url: string, createdAt: string, previousSecretUntil?: string | null, goneAt?: string | null }> | null };
 
 export type CallbackDeliveryQueryVariables = Exact<{
   id: Scalars['ID']['input'];
@@ -1552,7 +1575,7 @@ export type CallbackDeliveriesQueryVariables = Exact<{
 }>;
 
 
-export type CallbackDeliveriesQuery = { callbackDeliveries: { edges: Array<{ node: { id: string, messageId: string, endpoint: string, event: CallbackEvent, status: CallbackDeliveryStatus, rootId?: string | null, body: unknown, createdAt: string, dueAt?: string | null, deliveredAt?: string | null, failedAt?: string | null, attemptCount: number, attempts: Array<{ at: string, tookMs?: number | null, statusCode?: number | null, error?: string | null }> } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } };
+export type CallbackDeliveriesQuery = { callbackDeliveries?: { edges: Array<{ node: { id: string, messageId: string, endpoint: string, event: CallbackEvent, status: CallbackDeliveryStatus, rootId?: string | null, body: unknown, createdAt: string, dueAt?: string | null, deliveredAt?: string | null, failedAt?: string | null, attemptCount: number, attempts: Array<{ at: string, tookMs?: number | null, statusCode?: number | null, error?: string | null }> } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
 
 export type AuditEntriesQueryVariables = Exact<{
   filter?: InputMaybe<AuditFilter>;
@@ -1561,7 +1584,7 @@ export type AuditEntriesQueryVariables = Exact<{
 }>;
 
 
-export type AuditEntriesQuery = { auditEntries: { edges: Array<{ node: { id: string, at: string, actor: string, action: string, subjects: Array<string>, address: string, outcome: string } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } };
+export type AuditEntriesQuery = { auditEntries?: { edges: Array<{ node: { id: string, at: string, actor: string, action: string, subjects: Array<string>, address: string, outcome: string } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
 
 export type SerializeKeysQueryVariables = Exact<{
   first?: InputMaybe<Scalars['Int']['input']>;
@@ -1569,7 +1592,7 @@ export type SerializeKeysQueryVariables = Exact<{
 }>;
 
 
-export type SerializeKeysQuery = { serializeKeys: Array<{ key: string, held: boolean, blocked: number, head?: { id: string, failureCount: number, job: { id: string, type: string }, assignment?: { worker: string } | null } | null }> };
+export type SerializeKeysQuery = { serializeKeys?: Array<{ key: string, held: boolean, blocked: number, head?: { id: string, failureCount: number, job: { id: string, type: string }, assignment?: { worker: string } | null } | null }> | null };
 
 export type HeartbeatMutationVariables = Exact<{
   input: HeartbeatInput;
@@ -1776,6 +1799,9 @@ export const ItemFields = /*#__PURE__*/ new TypedDocumentString(`
   retryAt
   dedupeKey
   serializeKey
+  parentItem {
+    id
+  }
   blockedBy {
     id
   }
@@ -2044,6 +2070,9 @@ export const UpdateItem = /*#__PURE__*/ new TypedDocumentString(`
   retryAt
   dedupeKey
   serializeKey
+  parentItem {
+    id
+  }
   blockedBy {
     id
   }
@@ -2354,6 +2383,9 @@ export const DeadLetterGroup = /*#__PURE__*/ new TypedDocumentString(`
   retryAt
   dedupeKey
   serializeKey
+  parentItem {
+    id
+  }
   blockedBy {
     id
   }
@@ -2658,9 +2690,9 @@ fragment JobFields on Job {
   }
 }`) as unknown as TypedDocumentString<JobsQuery, JobsQueryVariables>;
 export const Items = /*#__PURE__*/ new TypedDocumentString(`
-    query Items($jobId: ID!, $status: ItemStatus, $first: Int, $after: String) {
+    query Items($jobId: ID!, $statuses: [ItemStatus!], $first: Int, $after: String) {
   job(id: $jobId) {
-    items(status: $status, first: $first, after: $after) {
+    items(statuses: $statuses, first: $first, after: $after) {
       edges {
         node {
           ...ItemFields
@@ -2698,6 +2730,9 @@ export const Items = /*#__PURE__*/ new TypedDocumentString(`
   retryAt
   dedupeKey
   serializeKey
+  parentItem {
+    id
+  }
   blockedBy {
     id
   }
@@ -3294,8 +3329,8 @@ export const Queues = /*#__PURE__*/ new TypedDocumentString(`
   heartbeatIntervalMs
 }`) as unknown as TypedDocumentString<QueuesQuery, QueuesQueryVariables>;
 export const TypesWithSchemas = /*#__PURE__*/ new TypedDocumentString(`
-    query TypesWithSchemas {
-  typesWithSchemas
+    query TypesWithSchemas($first: Int!, $after: String) {
+  typesWithSchemas(first: $first, after: $after)
 }
     `) as unknown as TypedDocumentString<TypesWithSchemasQuery, TypesWithSchemasQueryVariables>;
 export const TypeSchemas = /*#__PURE__*/ new TypedDocumentString(`

@@ -10,7 +10,7 @@ const url = location.pathname;
 const root = document.getElementById('graphiql') as HTMLElement;
 const defaultTabs = JSON.parse(root.dataset.tabs ?? '[]') as NonNullable<GraphiQLProps['defaultTabs']>;
 
-/** Subscriptions come as server-sent events: unlike a WebSocket, they carry the headers that the user enters. */
+/** Subscriptions use server-sent events: unlike a WebSocket, they carry the headers that the user enters. */
 const fetcher: Fetcher = (params, { documentAST, headers = {} } = {}) => {
   const isSubscription = documentAST?.definitions.some(
     (one) =>

@@ -1,6 +1,7 @@
 /**
- * A bucket of S3, or of anything that speaks its protocol: small objects, each written once. Whatever it is asked ends in bounded time, and
- * what it refuses is a StoreError. Its client library is loaded with the first request, so that servers without a store do without it.
+ * A bucket of S3, or of anything that speaks its protocol: small objects, each written once. Every request ends in bounded time,
+ * and a failure is a StoreError. The client library is loaded with the first request, so that servers without a store need not
+ * load it.
  */
 import { setMaxListeners } from 'node:events';
 import type { GetObjectCommandOutput, S3Client } from '@aws-sdk/client-s3';
@@ -8,11 +9,11 @@ import type { Logger } from 'pino';
 import type { ObjectStoreConfig } from '../object-store-url.ts';
 import { StoreError } from './store-error.ts';
 
-/** A request, with all its attempts: two more if it fails in a way that may pass. */
+/** The limit of a request with all its attempts: up to two more if it fails in a way that may pass. */
 const standardLimitMs = 30_000;
 const attempts = 3;
 const connectMs = 3_000;
-/** All that uploads, imports and removals do at once; more would wait in the library. */
+/** For everything that uploads, imports and removals do at once; further requests wait in the library. */
 const mostConnections = 100;
 
 type Library = typeof import('@aws-sdk/client-s3');
@@ -21,12 +22,12 @@ type Body = AsyncIterable<Uint8Array> & { destroy(): void };
 export interface S3StoreOptions {
   readonly config: ObjectStoreConfig;
   readonly logger?: Logger | undefined;
-  /** How long a request may take in all. */
+  /** How long a request may take in all, in milliseconds. */
   readonly limitMs?: number | undefined;
 }
 
 export class S3Store {
-  /** As uploads remember it. */
+  /** The name that uploads remember. */
   readonly name: string;
   readonly #config: ObjectStoreConfig;
   readonly #logger: Logger | undefined;
@@ -36,7 +37,7 @@ export class S3Store {
   #isAway = false;
 
   constructor({ config, logger, limitMs = standardLimitMs }: S3StoreOptions) {
-    // Each request listens to it.
+    // Each request listens to this signal.
     setMaxListeners(0, this.#closed.signal);
     this.name = config.name;
     this.#config = config;
@@ -51,7 +52,7 @@ export class S3Store {
     });
   }
 
-  /** The bytes from `from` up to `size`, which is how many the whole object has. */
+  /** The bytes from `from` up to `size`, the size of the whole object. */
   async get(key: string, from: number, size: number, signal?: AbortSignal): Promise<Buffer> {
     return this.#request(signal, async (client, { GetObjectCommand }, abortSignal) => {
       const range = from === 0 ? {} : { Range: `bytes=${from}-` };
@@ -62,14 +63,14 @@ export class S3Store {
     });
   }
 
-  /** One that is not there is deleted, too. */
+  /** Deleting an object that does not exist succeeds, too. */
   async delete(key: string, signal?: AbortSignal): Promise<void> {
     await this.#request(signal, async (client, { DeleteObjectCommand }, abortSignal) => {
       await client.send(new DeleteObjectCommand(this.#object(key)), { abortSignal });
     });
   }
 
-  /** The first keys that begin so. */
+  /** The first keys that begin with `beginning`, up to `most`. */
   async list(beginning: string, most: number, signal?: AbortSignal): Promise<string[]> {
     const { bucket, prefix } = this.#config;
     return this.#request(signal, async (client, { ListObjectsV2Command }, abortSignal) => {
@@ -79,7 +80,7 @@ export class S3Store {
     });
   }
 
-  /** Breaks off what is under way. */
+  /** Aborts requests in flight. */
   close(): void {
     this.#closed.abort();
     this.#opened?.then(({ client }) => client.destroy()).catch(() => {});
@@ -98,7 +99,7 @@ export class S3Store {
       ...(endpoint !== undefined && { endpoint }),
       forcePathStyle: pathStyle,
       maxAttempts: attempts,
-      // Many stores other than AWS refuse the library's own checksums, and its wish to be told to go on.
+      // Many stores other than AWS refuse the library's own checksums, and its Expect header.
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
       expectContinueHeader: false,
@@ -113,7 +114,7 @@ export class S3Store {
     return { library, client };
   }
 
-  /** With a limit of its own: the library's are those of an attempt, and do not count its waits between them. */
+  /** Sets a limit of its own, since those of the library apply to a single attempt and do not count the waits between attempts. */
   async #request<T>(
     signal: AbortSignal | undefined,
     act: (client: S3Client, library: Library, signal: AbortSignal) => Promise<T>,
@@ -142,7 +143,7 @@ export class S3Store {
     }
   }
 
-  /** In the log stands when it begins to fail, and when it works again. */
+  /** Logs when the store begins to fail, and when it works again. */
   #note(failure: StoreError | undefined): void {
     const isAway = failure !== undefined;
     if (isAway === this.#isAway) return;
@@ -179,11 +180,11 @@ async function readBody(
     if (bytes > size) break;
   }
   if (bytes !== size)
-    throw new StoreError('The object store has another object than was stored.', 'WrongSize');
+    throw new StoreError('The object in the store is not the one that was stored.', 'WrongSize');
   return Buffer.concat(pieces, size);
 }
 
-/** Only names and codes: messages of S3 quote what was signed. */
+/** Only names and codes, since messages of S3 quote what was signed. */
 function toStoreError(error: unknown, limitMs: number): StoreError {
   if (error instanceof StoreError) return error;
   if (error === lateReason)

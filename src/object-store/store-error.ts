@@ -1,8 +1,8 @@
 import { UnavailableError } from '../errors.ts';
 
-/** The object store can't do it at the moment, or not at all; nothing else is wrong. */
+/** The object store can't do what it was asked, at the moment or at all; nothing else is wrong. */
 export class StoreError extends UnavailableError {
-  /** The store's own word for it, such as `AccessDenied` or `NoSuchBucket`, or that of the network; for programs. */
+  /** The code of the store, such as `AccessDenied` or `NoSuchBucket`, or of the network; for programs. */
   readonly reason: string;
   /** What is wrong, in a sentence. */
   readonly problem: string;

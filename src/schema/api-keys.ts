@@ -8,7 +8,7 @@ import { encodeGlobalId, keyOf } from './global-id.ts';
 import { checkFirst, firstComplexity } from './pages.ts';
 
 export const Role = builder.enumType('Role', {
-  description: 'What a caller is for. It may have several.',
+  description: 'What a caller may do. It can have several roles.',
   values: Object.fromEntries(
     roles.map((role) => [role.toUpperCase(), { value: role, description: roleMeanings[role] }]),
   ) as Record<Uppercase<RoleName>, { value: RoleName; description: string }>,
@@ -16,17 +16,17 @@ export const Role = builder.enumType('Role', {
 
 /** What each limit of a key is. */
 export const limitMeanings = {
-  requestsPerSecond: 'Operations a second, over HTTP and on sockets',
-  costPerSecond: 'What its operations may cost a second, in values that their answers could have',
-  connections: 'WebSockets and event streams at once',
-  subscriptions: 'Subscriptions at once',
+  requestsPerSecond: 'Operations per second, over HTTP and WebSocket',
+  costPerSecond: 'The cost of its operations per second, in values that their answers could have',
+  connections: 'Simultaneous WebSockets and event streams',
+  subscriptions: 'Simultaneous subscriptions',
   storedItems:
-    'Items that its tenant, or without one everybody, may have stored for it to add more; the limit of the tenant holds, too',
+    'How many items its tenant (or, without a tenant, everyone together) may have stored for the key to add more; the limit of the tenant applies, too',
   storedBytes: 'The same for bytes of payloads, results and uploads',
 } as const;
 
 const ApiKeyLimits = builder.objectRef<Partial<CallerLimits>>('ApiKeyLimits').implement({
-  description: 'What a key may have of each server. Null for what the settings of the server say.',
+  description: 'The limits of a key on each server. Null for the settings of the server.',
   fields: (t) => ({
     requestsPerSecond: t.int({
       nullable: true,
@@ -64,60 +64,61 @@ const ApiKeyLimits = builder.objectRef<Partial<CallerLimits>>('ApiKeyLimits').im
 });
 
 export const ApiKey = builder.objectRef<ApiKeyState>('ApiKey').implement({
-  description: 'A key by which a program shows who it is. The key itself is told once, when it is made.',
+  description:
+    'A key by which a program authenticates. The key itself is shown only once, when it is created.',
   fields: (t) => ({
     id: t.id({
-      description: 'The id of the key, which is no secret: `ApiKey:` and a UUID.',
+      description: 'The id of the key, which is not secret: `ApiKey:` and a UUID.',
       resolve: ({ id }) => encodeGlobalId('ApiKey', id),
     }),
-    name: t.exposeString('name', { description: 'What it is called, for people.' }),
+    name: t.exposeString('name', { description: 'Its name, for people.' }),
     tenant: t.exposeString('tenant', {
       nullable: true,
-      description:
-        'The tenant that its callers belong to; null for callers that belong to none, and see all.',
+      description: 'The tenant of its callers; null if they belong to none, and see all tenants.',
     }),
     roles: t.field({
       type: [Role],
-      description: 'What it is for: up to 4.',
+      description: 'Its roles: up to 4.',
       resolve: ({ roles }) => [...roles],
     }),
     types: t.stringList({
       nullable: true,
       description:
-        'The types of jobs that it is for, up to 100: each a name, or the beginning of names with a `*` behind it. Null for all.',
+        'The types of jobs that it has access to, up to 100: names, or prefixes followed by `*`. Null for all.',
       resolve: ({ types }) => (types.length === 0 ? null : types),
     }),
     rootIds: t.idList({
       nullable: true,
-      description: 'The trees that it is for, by the ids of their roots: up to 100. Null for all.',
+      description: 'The trees that it has access to, as ids of their roots: up to 100. Null for all.',
       resolve: ({ rootIds }) =>
         rootIds.length === 0 ? null : rootIds.map((id) => encodeGlobalId('Job', id)),
     }),
     limits: t.expose('limits', {
       type: ApiKeyLimits,
-      description: 'What it may have, where that is not what the settings of the servers say.',
+      description: 'Its own limits, which replace the settings of the servers.',
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
-    createdBy: t.exposeString('createdBy', { description: 'Who made it.' }),
+    createdBy: t.exposeString('createdBy', { description: 'Who created it.' }),
     expiresAt: t.expose('expiresAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When it is over; null for never.',
+      description: 'When it expires; null for never.',
     }),
     lastUsedAt: t.expose('lastUsedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When it was last shown to a server, up to a minute behind; null if it never was.',
+      description: 'When it was last used, up to a minute behind; null if it never was.',
     }),
     previousUntil: t.expose('previousUntil', {
       type: 'DateTime',
       nullable: true,
-      description: 'Until when the text that it had before it was rotated is good, too; null if it is not.',
+      description:
+        'Until when its previous text remains valid after a rotation; null if it is no longer valid.',
     }),
     revokedAt: t.expose('revokedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'Since when it is revoked; null if it is not.',
+      description: 'When it was revoked; null if it was not.',
     }),
   }),
 });
@@ -130,7 +131,7 @@ export function apiKeyField(
 ): FieldRef<Types, unknown> {
   return t.field({
     type: ApiKey,
-    description: 'The key, as the mutation left it, without its text.',
+    description: 'The key after the mutation, without its text.',
     resolve: async ({ id }, _, { engine }) => {
       const key = await findApiKey(engine.database, id);
       if (key === undefined) throw new NotFoundError('There is no such key.', 'id');
@@ -145,14 +146,14 @@ builder.queryField('apiKeys', (t) =>
     type: [ApiKey],
     complexity: firstComplexity,
     description:
-      'The keys of the API by name, also those that are revoked or over; for an admin of a tenant, its own. For more than 1,000 ask again behind the last one.',
+      'The API keys by name, including revoked and expired ones; for an admin of a tenant, its own. If there are more than 1,000, query again after the last one.',
     args: {
       first: t.arg.int({
         required: true,
         defaultValue: maxBatch,
-        description: 'How many at most: 0 to 1,000. Default: 1,000.',
+        description: 'The maximum number: 0 to 1,000. Default: 1,000.',
       }),
-      after: t.arg.id({ description: 'Only keys behind the one with this id.' }),
+      after: t.arg.id({ description: 'Only keys after the one with this id.' }),
     },
     resolve: (_, { first, after }, { engine, caller }) => {
       const take = checkFirst({ first });

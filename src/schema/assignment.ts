@@ -20,7 +20,7 @@ export const Assignment = builder.loadableNodeRef('Assignment', {
   id: {
     resolve: ({ id }: AssignmentState) => id,
     description:
-      'The id of the assignment: `Assignment:` and a UUID. It is the only key to it, so it is told to the worker that has it, and to admins.',
+      'The id of the assignment: `Assignment:` and a UUID. Anyone who knows it can finish the item, so only the worker that holds it, and admins, see it.',
   },
   load: async (ids: string[], { engine }: Services) => {
     const found = await readAssignments(engine.database, ids);
@@ -39,7 +39,7 @@ const TraceContext = builder.objectRef<TraceContextState>('TraceContext').implem
     traceparent: t.exposeString('traceparent', { description: 'As in the header `traceparent`.' }),
     tracestate: t.string({
       nullable: true,
-      description: 'As in the header `tracestate`, if the producer had one.',
+      description: 'As in the header `tracestate`, if the producer set it.',
       resolve: ({ tracestate }) => tracestate ?? null,
     }),
   }),
@@ -54,7 +54,7 @@ const traceContexts = createLoader((itemIds: readonly string[], { engine }) =>
 
 builder.objectType(Assignment, {
   description:
-    'What one worker has of an item that it claimed. Results, failures and heartbeats name it: once it is lost, they change nothing.',
+    "A worker's hold on an item that it claimed. Results, failures and heartbeats refer to it, and have no effect once it is lost.",
   fields: (t) => ({
     itemId: t.id({ description: 'The item.', resolve: ({ itemId }) => encodeGlobalId('JobItem', itemId) }),
     jobId: t.id({
@@ -62,33 +62,33 @@ builder.objectType(Assignment, {
       resolve: ({ jobId }) => encodeGlobalId('Job', jobId),
     }),
     type: t.exposeString('type', { description: 'The type of the job.' }),
-    payload: t.expose('payload', { type: 'JSON', nullable: true, description: 'What is to be done.' }),
+    payload: t.expose('payload', { type: 'JSON', nullable: true, description: 'The work to do.' }),
     traceContext: t.field({
       type: TraceContext,
       nullable: true,
       description:
-        'The trace that the item belongs to, as whoever added it said; of a fed item, that of the item that fed it. Null if there is none.',
+        'The trace that the item belongs to, as its producer set it; for a fed item, that of the item that fed it. Null if there is none.',
       resolve: ({ itemId }, _, context) => traceContexts(context).load(itemId),
     }),
     attempt: t.exposeInt('attempt', {
-      description: 'Which try this is, from 1. An assignment that was given back does not count.',
+      description: 'Which attempt this is, from 1. An assignment that was given back does not count.',
     }),
     lastAttempt: t.exposeBoolean('lastAttempt', {
       description:
-        'Whether the item has failed for good if this try fails: it has failed `maxFailuresPerItem` times since it was added, or replayed.',
+        'Whether the item fails for good if this attempt fails: it has failed `maxFailuresPerItem` times since it was added or replayed.',
     }),
-    worker: t.exposeString('worker', { description: 'Who holds the item, as the claim named itself.' }),
+    worker: t.exposeString('worker', { description: 'Who holds the item, by the name in the claim.' }),
     claimedAt: t.expose('claimedAt', { type: 'DateTime', description: 'When it was claimed.' }),
     heartbeatAt: t.expose('heartbeatAt', {
       type: 'DateTime',
-      description: 'When it last heartbeat; at first, when it was claimed.',
+      description: 'When its last heartbeat arrived; at first, when it was claimed.',
     }),
     deadlineAt: t.expose('deadlineAt', {
       type: 'DateTime',
-      description: 'Without a heartbeat until then, the item may be taken back.',
+      description: 'When the item may be taken back if no heartbeat arrives until then.',
     }),
     heartbeatIntervalMs: t.exposeInt('heartbeatIntervalMs', {
-      description: 'How often to heartbeat, in milliseconds; the deadline is three intervals away.',
+      description: 'How often to send heartbeats, in milliseconds; the deadline is three intervals away.',
     }),
   }),
 });

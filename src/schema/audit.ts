@@ -6,44 +6,46 @@ import { type ListOrder, pageSize, readPage } from './pages.ts';
 
 const AuditEntry = builder.objectRef<EntryState>('AuditEntry').implement({
   description:
-    'Something that only some may do, or that can’t be undone, and that somebody did or tried. Nobody can change it.',
+    'An administrative or irreversible action that somebody took or attempted. Nobody can change the entry.',
   fields: (t) => ({
     id: t.id({
-      description: 'The id of the attempt: `AuditEntry:` and a UUID, which the line in the log has too.',
+      description: 'The id of the attempt: `AuditEntry:` and a UUID, which its line in the log has, too.',
       resolve: ({ id }) => encodeGlobalId('AuditEntry', id),
     }),
     at: t.expose('at', { type: 'DateTime', description: 'When, by the clock of Postgres.' }),
     actor: t.exposeString('actor', {
       description:
-        'Who: `key`, its name and its id; `token` and its subject; `user` and what the proxy says; `anybody` where nobody is asked; or the command line and its user.',
+        "Who: `key` with its name and id; `token` with its subject; `user` with the proxy's name for it; `anybody` without authentication; or the command line with its user.",
     }),
     action: t.exposeString('action', {
-      description: 'What: the name of the mutation, or of the command.',
+      description: 'The action: the name of the mutation or command.',
     }),
     subjects: t.stringList({
-      description: 'To what: ids, names and settings, up to 20. Never a payload or a secret.',
+      description:
+        'What the action was about: ids, names and settings, up to 20. Never a payload or a secret.',
       resolve: ({ subjects }) => [...subjects],
     }),
     address: t.exposeString('address', {
-      description:
-        'From where: the address, as the proxies that are trusted have it; of the command line its host.',
+      description: 'From where: the address, as reported by trusted proxies; for the command line, its host.',
     }),
     outcome: t.exposeString('outcome', {
       description:
-        'What came of it: OK, or the code of the error. With OUTCOME_UNKNOWN and INTERNAL it may have been done.',
+        'The outcome: OK, or the code of the error. With OUTCOME_UNKNOWN and INTERNAL the action may have been carried out.',
     }),
   }),
 });
 
 const AuditFilter = builder.inputType('AuditFilter', {
-  description: 'Which entries a list shows; all conditions hold together.',
+  description: 'Which entries to list; all conditions must be met.',
   fields: (t) => ({
     actor: t.string({
-      description: 'Only by whom this text is part of the name: a name, or the id of a key.',
+      description: 'Only actions by callers with this text in their name: a name, or the id of a key.',
     }),
     action: t.string({ description: 'Only this mutation or command.' }),
-    subject: t.string({ description: 'Only what has this among its subjects, such as the id of a job.' }),
-    since: t.field({ type: 'DateTime', description: 'Only what was done at this time or later.' }),
+    subject: t.string({
+      description: 'Only entries that have this among their subjects, such as the id of a job.',
+    }),
+    since: t.field({ type: 'DateTime', description: 'Only actions at this time or later.' }),
   }),
 });
 
@@ -64,7 +66,7 @@ builder.queryField('auditEntries', (t) =>
       type: AuditEntry,
       complexity: (args) => ({ multiplier: pageSize(args) }),
       description:
-        'What was done, and refused, that only some may do or that can’t be undone: the newest first. Callers of a tenant see what callers of it did.',
+        'Administrative and irreversible actions, including refused ones, the newest first. Callers of a tenant see what callers of that tenant did.',
       args: { filter: t.arg({ type: AuditFilter, description: 'Which; all by default.' }) },
       resolve: (_, { filter, ...args }, { engine, caller }) =>
         readPage(

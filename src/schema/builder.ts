@@ -15,7 +15,7 @@ import { auditPlugin } from './audit-plugin.ts';
 import { decodeGlobalId, encodeGlobalId } from './global-id.ts';
 import { limitExceeded } from './limit-exceeded.ts';
 import { findNodes, type NodeId } from './nodes.ts';
-import { nullableMutationsPlugin } from './nullable-mutations-plugin.ts';
+import { nullableRootsPlugin } from './nullable-roots-plugin.ts';
 import type { ReceivedFile } from './received-file.ts';
 import './seen-by.ts';
 import type { Services } from './services.ts';
@@ -41,7 +41,7 @@ export const builder = new SchemaBuilder<SchemaTypes>({
   // What may not be done is refused first, and as an error of its own: no field names it among its results.
   plugins: [
     auditPlugin,
-    nullableMutationsPlugin,
+    nullableRootsPlugin,
     ScopeAuthPlugin,
     ComplexityPlugin,
     ErrorsPlugin,
@@ -62,7 +62,7 @@ export const builder = new SchemaBuilder<SchemaTypes>({
     directResult: true,
     defaultUnionOptions: {
       name: ({ fieldName }) => `${upperFirst(fieldName)}Result`,
-      description: 'What the mutation did, or why it refused.',
+      description: 'What the mutation did, or why it was refused.',
     },
   },
   complexity: {
@@ -86,14 +86,14 @@ export const builder = new SchemaBuilder<SchemaTypes>({
     idFieldOptions: { description: 'The id, unique among all types.' },
     nodeQueryOptions: {
       description:
-        'Any job, item, assignment, schedule, group of dead letters, operation, endpoint or delivery by its id. Null if there is none (any more).',
-      args: { id: { description: 'The id. INVALID_INPUT for what is no id.' } },
+        'Any job, item, assignment, schedule, group of dead letters, operation, endpoint or delivery by its id. Null if it does not exist, or no longer exists.',
+      args: { id: { description: 'The id. INVALID_INPUT if it is malformed.' } },
       authScopes: { may: 'call' },
       resolve: async (_, { id }, context, info) => (await findVisible([id], context, info))[0],
     },
     nodesQueryOptions: {
-      description: 'The same for up to 100 ids: in their order, with null for each that there is none of.',
-      args: { ids: { description: 'The ids: up to 100. INVALID_INPUT if one of them is no id.' } },
+      description: 'The same for up to 100 ids, in the same order, with null for each that does not exist.',
+      args: { ids: { description: 'The ids: up to 100. INVALID_INPUT if one of them is malformed.' } },
       authScopes: { may: 'call' },
       complexity: ({ ids }) => ({ multiplier: ids.length }),
       resolve: (_, { ids }, context, info) => findVisible(ids, context, info),
@@ -104,12 +104,18 @@ export const builder = new SchemaBuilder<SchemaTypes>({
     nodeFieldOptions: { seenBy: 'ITEMS', description: 'The node.' },
     cursorFieldOptions: {
       seenBy: 'ITEMS',
-      description: 'The place of this node in the list, for `after` and `before`.',
+      description: 'The position of this node in the list, for `after` and `before`.',
     },
-    pageInfoFieldOptions: { seenBy: 'ITEMS', description: 'Where this page stands in the list.' },
-    pageInfoTypeOptions: { description: 'Where a page stands in its list.' },
-    hasNextPageFieldOptions: { seenBy: 'ITEMS', description: 'Whether there is more behind this page.' },
-    hasPreviousPageFieldOptions: { seenBy: 'ITEMS', description: 'Whether there is more before this page.' },
+    pageInfoFieldOptions: { seenBy: 'ITEMS', description: 'The position of this page in the list.' },
+    pageInfoTypeOptions: { description: 'The position of a page in its list.' },
+    hasNextPageFieldOptions: {
+      seenBy: 'ITEMS',
+      description: 'Whether there are more nodes after this page.',
+    },
+    hasPreviousPageFieldOptions: {
+      seenBy: 'ITEMS',
+      description: 'Whether there are more nodes before this page.',
+    },
     startCursorFieldOptions: {
       seenBy: 'ITEMS',
       description: 'The cursor of the first node of this page; null if it is empty.',
@@ -120,11 +126,11 @@ export const builder = new SchemaBuilder<SchemaTypes>({
     },
     firstArgOptions: {
       description:
-        'At most so many from the start, or behind `after`: 0 to 1,000. Default: 50, if `last` is not given.',
+        'The maximum number from the start, or after `after`: 0 to 1,000. Default: 50, if `last` is not given.',
     },
-    lastArgOptions: { description: 'At most so many from the end, or before `before`: 0 to 1,000.' },
-    afterArgOptions: { description: 'Only what stands behind this cursor.' },
-    beforeArgOptions: { description: 'Only what stands before this cursor.' },
+    lastArgOptions: { description: 'The maximum number from the end, or before `before`: 0 to 1,000.' },
+    afterArgOptions: { description: 'Only nodes after this cursor.' },
+    beforeArgOptions: { description: 'Only nodes before this cursor.' },
   },
 });
 

@@ -35,21 +35,21 @@ export const CallbackEndpoint = builder.loadableNodeRef('CallbackEndpoint', {
 
 builder.objectType(CallbackEndpoint, {
   description:
-    'Where callbacks go: a URL, and a secret that signs what is sent there. The secret is told once, when it is made.',
+    'A URL to which callbacks are sent, and a secret that signs them. The secret is shown only once, when it is created.',
   fields: (t) => ({
     name: t.exposeString('name', { description: 'Its name, by which jobs and alerts refer to it.' }),
-    url: t.exposeString('url', { description: 'What is called.' }),
+    url: t.exposeString('url', { description: 'The URL that is called.' }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
     previousSecretUntil: t.expose('previousSecretUntil', {
       type: 'DateTime',
       nullable: true,
-      description: 'Until when the secret before the present one signs, too; null if none does.',
+      description: 'Until when the previous secret signs, too; null if it no longer does.',
     }),
     goneAt: t.expose('goneAt', {
       type: 'DateTime',
       nullable: true,
       description:
-        'Since when it is not called any more, since it answered 410 (Gone): deliveries to it fail. `putCallbackEndpoint` and `retryCallbackDelivery` have it called again.',
+        'Since when it is no longer called, because it answered 410 (Gone); deliveries to it fail. `putCallbackEndpoint` and `retryCallbackDelivery` reactivate it.',
     }),
   }),
 });
@@ -62,7 +62,7 @@ export function endpointField(
 ): FieldRef<Types, unknown> {
   return t.field({
     type: CallbackEndpoint,
-    description: 'The endpoint, as the mutation left it.',
+    description: 'The endpoint after the mutation.',
     resolve: ({ name }) => name,
   });
 }
@@ -72,12 +72,13 @@ builder.queryField('callbackEndpoints', (t) =>
     authScopes: { may: 'administer' },
     type: [CallbackEndpoint],
     complexity: firstComplexity,
-    description: 'The endpoints of callbacks, by name. For more than 1,000 ask again behind the last one.',
+    description:
+      'The endpoints of callbacks, by name. If there are more than 1,000, query again after the last one.',
     args: {
       first: t.arg.int({
         required: true,
         defaultValue: maxBatch,
-        description: 'How many at most: 0 to 1,000. Default: 1,000.',
+        description: 'The maximum number: 0 to 1,000. Default: 1,000.',
       }),
       after: t.arg.string({ description: 'Only endpoints whose names come after this one.' }),
     },
@@ -90,29 +91,29 @@ builder.queryField('callbackEndpoints', (t) =>
 );
 
 const CallbackEvent = builder.enumType('CallbackEvent', {
-  description: 'What a message to an endpoint says.',
+  description: 'What a message to an endpoint is about.',
   values: {
     TREE: { description: 'A tree is complete: `tree.completed`.' },
     JOB: { description: 'A job is complete: `job.completed`.' },
-    DEAD_LETTERS: { description: 'Much of a type fails for good: `dead_letters.alert`.' },
+    DEAD_LETTERS: { description: 'Many items of a type failed for good: `dead_letters.alert`.' },
   } as const,
 });
 
 const CallbackDeliveryStatus = builder.enumType('CallbackDeliveryStatus', {
-  description: 'Where a delivery stands.',
+  description: 'The status of a delivery.',
   values: {
-    PENDING: { description: 'It will be sent (again), or is being sent.' },
-    DELIVERED: { description: 'The endpoint took it.' },
+    PENDING: { description: 'It is waiting to be sent, or is being sent.' },
+    DELIVERED: { description: 'The endpoint accepted it.' },
     FAILED: {
-      description: 'It is not sent any more, unless somebody retries it: `retryCallbackDelivery`.',
+      description: 'It is no longer sent, unless somebody retries it: `retryCallbackDelivery`.',
     },
   } as const,
 });
 
 const Attempt = builder.objectRef<DeliveryAttempt>('CallbackAttempt').implement({
-  description: 'What came of one attempt at a delivery.',
+  description: 'The outcome of one attempt at a delivery.',
   fields: (t) => ({
-    at: t.field({ type: 'DateTime', description: 'When it began.', resolve: ({ at }) => new Date(at) }),
+    at: t.field({ type: 'DateTime', description: 'When it started.', resolve: ({ at }) => new Date(at) }),
     tookMs: t.int({
       nullable: true,
       description: 'How long it took, in milliseconds; null if nothing was sent.',
@@ -126,7 +127,7 @@ const Attempt = builder.objectRef<DeliveryAttempt>('CallbackAttempt').implement(
     error: t.string({
       nullable: true,
       description:
-        'What went wrong, with the first words of the answer, up to 500 characters; null if it was delivered.',
+        'What went wrong, with the beginning of the answer, up to 500 characters; null if it was delivered.',
       resolve: ({ error }) => error ?? null,
     }),
   }),
@@ -150,17 +151,17 @@ export const CallbackDelivery = builder.loadableNodeRef('CallbackDelivery', {
 
 builder.objectType(CallbackDelivery, {
   description:
-    'A message to an endpoint. It is sent until the endpoint answers with a status from 200 to 299, for about a day, and kept for 30 days, whether or not its tree is.',
+    'A message to an endpoint. It is sent until the endpoint answers with a status from 200 to 299, for about a day, and kept for 30 days, even if its tree is not.',
   fields: (t) => ({
     messageId: t.exposeString('messageId', {
       description:
-        'The id that the receiver gets with every attempt (`webhook-id`): of a completion it follows from the tree or job and how often that has been complete.',
+        'The id that the receiver gets with every attempt (`webhook-id`). For a completion it consists of the tree or job and its number of completions.',
     }),
     endpoint: t.exposeString('endpoint', { description: 'The name of the endpoint.' }),
-    event: t.expose('event', { type: CallbackEvent, description: 'What it says.' }),
+    event: t.expose('event', { type: CallbackEvent, description: 'What the message is about.' }),
     status: t.field({
       type: CallbackDeliveryStatus,
-      description: 'Where it stands.',
+      description: 'Its status.',
       resolve: ({ deliveredAt, failedAt }) =>
         deliveredAt !== null ? 'DELIVERED' : failedAt !== null ? 'FAILED' : 'PENDING',
     }),
@@ -171,7 +172,7 @@ builder.objectType(CallbackDelivery, {
     }),
     body: t.field({
       type: 'JSON',
-      description: 'What is sent.',
+      description: 'The body that is sent.',
       resolve: ({ body }) => JSON.parse(body),
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
@@ -179,34 +180,34 @@ builder.objectType(CallbackDelivery, {
       type: 'DateTime',
       nullable: true,
       description:
-        'When it is sent (again); while a server is sending it, when another one would. Null once it is settled.',
+        'When it is sent next; while a server is sending it, when another server would. Null once it is delivered or has failed.',
     }),
     deliveredAt: t.expose('deliveredAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When the endpoint took it.',
+      description: 'When the endpoint accepted it.',
     }),
     failedAt: t.expose('failedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When it was given up.',
+      description: 'When it failed for good.',
     }),
-    attemptCount: t.exposeInt('attemptCount', { description: 'How often somebody has begun to send it.' }),
+    attemptCount: t.exposeInt('attemptCount', { description: 'How many attempts to send it were started.' }),
     attempts: t.field({
       type: [Attempt],
       complexity: { multiplier: 20 },
-      description: 'What came of the last attempts, up to 20, the oldest first.',
+      description: 'The outcomes of the last attempts, up to 20, the oldest first.',
       resolve: ({ attempts }) => [...attempts],
     }),
   }),
 });
 
 const CallbackDeliveryFilter = builder.inputType('CallbackDeliveryFilter', {
-  description: 'Which deliveries a list shows; all conditions hold together.',
+  description: 'Which deliveries to list; all conditions must be met.',
   fields: (t) => ({
     endpoint: t.string({ description: 'Only to the endpoint of this name.' }),
     rootId: t.id({ description: 'Only about the tree of this root.' }),
-    status: t.field({ type: CallbackDeliveryStatus, description: 'Only of this status.' }),
+    status: t.field({ type: CallbackDeliveryStatus, description: 'Only with this status.' }),
   }),
 });
 
@@ -222,7 +223,7 @@ builder.queryField('callbackDeliveries', (t) =>
       authScopes: { may: 'administer' },
       type: CallbackDelivery,
       complexity: (args) => ({ multiplier: pageSize(args) }),
-      description: 'What is or was sent to endpoints, the newest first.',
+      description: 'Messages that are or were sent to endpoints, the newest first.',
       args: { filter: t.arg({ type: CallbackDeliveryFilter, description: 'Which; all by default.' }) },
       resolve: (_, { filter, ...args }, { engine, caller: { tenant } }) => {
         const rootId = filter?.rootId == null ? null : keyOf('Job', filter.rootId, 'filter.rootId');

@@ -1,19 +1,17 @@
 import {
-  type DigestEntry,
   type DeadLetterGroup as GroupState,
   readDeadItems,
   readDigest,
   readGroups,
   readLargestGroups,
 } from '../domain/dead-letters.ts';
-import { itemIdOf } from '../domain/item-state.ts';
 import { countMatching, type DeadLetterFilter as Filter } from '../domain/operations.ts';
 import { NotFoundError } from '../errors.ts';
 import { checkAnswerSize } from './answer-size.ts';
 import { builder } from './builder.ts';
 import { encodeGlobalId, keyOf } from './global-id.ts';
 import { itemFilterFields, toItemFilter } from './item-filter.ts';
-import { JobItem, loadItems } from './job-item.ts';
+import { itemOrNull, JobItem, loadItems } from './job-item.ts';
 import { checkFirst, firstComplexity, firstDescription } from './pages.ts';
 import { checkTypes, typesDescription } from './queue.ts';
 import { shownTypes } from './scope.ts';
@@ -23,7 +21,7 @@ export const DeadLetterGroup = builder.loadableNodeRef('DeadLetterGroup', {
   id: {
     resolve: ({ id }: GroupState) => id,
     description:
-      'The id of the group: `DeadLetterGroup:` and a UUID. It follows from type, code and pattern, so the group of later failures of the same kind has it, too.',
+      'The id of the group: `DeadLetterGroup:` and a UUID. It is derived from type, code and pattern, so later failures of the same kind have the same group.',
   },
   load: async (ids: string[], { engine }: Services) => {
     const found = await readGroups(engine.database, ids);
@@ -41,15 +39,15 @@ export const DeadLetterGroup = builder.loadableNodeRef('DeadLetterGroup', {
 
 builder.objectType(DeadLetterGroup, {
   description:
-    'Items that failed for good in the same way and were neither replayed nor discarded: of one type, with one failure code and one pattern of messages.',
+    'Items of one type that failed for good with the same code and pattern of messages, and were neither replayed nor discarded.',
   fields: (t) => ({
     type: t.exposeString('type', { description: 'The type of their jobs.' }),
     code: t.exposeString('code', { description: 'The code of their last failure.' }),
     pattern: t.exposeString('pattern', {
       description:
-        'The message of their last failure, with `…` for what is quoted and for words that have a digit; its first 200 characters.',
+        'The message of their last failure, with `…` in place of quoted text and of words that contain a digit; its first 200 characters.',
     }),
-    count: t.expose('count', { type: 'Count', description: 'How many there are.' }),
+    count: t.expose('count', { type: 'Count', description: 'How many items it has.' }),
     firstAt: t.expose('firstAt', {
       type: 'DateTime',
       description: 'When the oldest of them failed for good.',
@@ -57,16 +55,17 @@ builder.objectType(DeadLetterGroup, {
     lastAt: t.expose('lastAt', { type: 'DateTime', description: 'When the newest did.' }),
     example: t.field({
       type: JobItem,
-      description: 'The item that failed last.',
+      nullable: true,
+      description: 'The item that failed last. Null if it was deleted meanwhile.',
       resolve: async ({ example }, _, context, info) => {
         await checkAnswerSize([example], context, info);
-        return itemIdOf(example);
+        return itemOrNull(example, context);
       },
     }),
     items: t.field({
       type: [JobItem],
       complexity: firstComplexity,
-      description: 'Its items, those that failed last first.',
+      description: 'Its items; those that failed last come first.',
       args: { first: t.arg.int({ required: true, defaultValue: 50, description: firstDescription }) },
       resolve: async ({ id }, { first }, context, info) => {
         const keys = await readDeadItems(context.engine.database, {
@@ -78,9 +77,13 @@ builder.objectType(DeadLetterGroup, {
     }),
     note: t.exposeString('note', {
       nullable: true,
-      description: 'What somebody has noted about it: `noteDeadLetters`.',
+      description: 'A note about it: `noteDeadLetters`.',
     }),
-    notedAt: t.expose('notedAt', { type: 'DateTime', nullable: true, description: 'When it was noted.' }),
+    notedAt: t.expose('notedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When the note was saved.',
+    }),
   }),
 });
 
@@ -89,7 +92,7 @@ builder.queryField('deadLetterGroups', (t) =>
     authScopes: { may: 'list' },
     type: [DeadLetterGroup],
     complexity: firstComplexity,
-    description: 'The largest groups of what failed for good, the largest first.',
+    description: 'The largest groups of items that failed for good, the largest first.',
     args: {
       types: t.arg.stringList({ description: typesDescription }),
       first: t.arg.int({ required: true, defaultValue: 50, description: firstDescription }),
@@ -102,14 +105,19 @@ builder.queryField('deadLetterGroups', (t) =>
   }),
 );
 
+interface DigestEntry {
+  readonly count: number;
+  readonly group: GroupState;
+}
+
 const DeadLetterDigestEntry = builder.objectRef<DigestEntry>('DeadLetterDigestEntry').implement({
-  description: 'How much of a group is new.',
+  description: 'How many items of a group are new.',
   fields: (t) => ({
     count: t.expose('count', {
       type: 'Count',
-      description: 'How many items of the group failed for good since then, and are dead letters still.',
+      description: 'How many items of the group failed for good since then, and are still dead letters.',
     }),
-    group: t.field({ type: DeadLetterGroup, description: 'The group.', resolve: ({ id }) => id }),
+    group: t.expose('group', { type: DeadLetterGroup, description: 'The group.' }),
   }),
 });
 
@@ -119,24 +127,35 @@ builder.queryField('deadLetterDigest', (t) =>
     type: [DeadLetterDigestEntry],
     complexity: firstComplexity,
     description:
-      'What failed for good since a time, by group: those with the most of it, the most first. For reports, and for alerts that look now and then.',
+      'Items that failed for good since a given time, by group, the groups with the most items first. For reports, and for periodic alerts.',
     args: {
-      since: t.arg({ type: 'DateTime', required: true, description: 'From when on.' }),
+      since: t.arg({ type: 'DateTime', required: true, description: 'The start of the period.' }),
       types: t.arg.stringList({ description: typesDescription }),
       first: t.arg.int({ required: true, defaultValue: 50, description: firstDescription }),
     },
-    resolve: async (_, { since, types, first }, context) =>
-      readDigest(context.engine.database, {
+    resolve: async (_, { since, types, first }, context) => {
+      const entries = await readDigest(context.engine.database, {
         since,
         types: await shownTypes(context, checkTypes(types)),
         first: checkFirst({ first }),
-      }),
+      });
+      const groups = await readGroups(
+        context.engine.database,
+        entries.map(({ id }) => id),
+      );
+      const byId = new Map(groups.map((group) => [group.id, group]));
+      // One whose dead letters were settled since is left out.
+      return entries.flatMap(({ id, count }) => {
+        const group = byId.get(id);
+        return group === undefined ? [] : { count, group };
+      });
+    },
   }),
 );
 
 export const DeadLetterFilter = builder.inputType('DeadLetterFilter', {
   description:
-    'Which dead letters: those that meet all that is set, and something must be. Lists have 1 to 1,000 entries.',
+    'Which dead letters: those that meet all conditions; at least one must be set. Lists have 1 to 1,000 entries.',
   fields: (t) => ({
     ...itemFilterFields(t),
     groupIds: t.idList({ description: 'Of one of these groups.' }),
@@ -163,7 +182,7 @@ builder.queryField('deadLetterCount', (t) =>
     authScopes: { may: 'survey' },
     type: 'Count',
     description:
-      'How many dead letters an operation with this filter would be about. NOT_FOUND and INVALID_INPUT as `replayDeadLetters` has them.',
+      'How many dead letters an operation with this filter would affect. NOT_FOUND and INVALID_INPUT as for `replayDeadLetters`.',
     args: { filter: t.arg({ type: DeadLetterFilter, required: true, description: 'Which dead letters.' }) },
     resolve: async (_, { filter }, context) =>
       countMatching(context.engine, 'DISCARD', await toFilter(filter, context)),

@@ -16,7 +16,7 @@ import { builder } from './builder.ts';
 
 const ErrorCode = builder.enumType('ErrorCode', {
   description:
-    'Every reason for a refusal that is a type, or has a class of its own. `extensions.code` of an error has one of these, or a code of the server as a whole: docs/errors.md lists all.',
+    'The codes of refusals that are types of the schema or have their own class. `extensions.code` of an error has one of these, or a code for the request as a whole: docs/errors.md lists all.',
   values: described(errorCodes),
 });
 
@@ -25,11 +25,11 @@ const UserError = builder
   .implement({
     description: 'A refusal that a caller can expect, and that changed nothing.',
     fields: (t) => ({
-      code: t.expose('code', { type: ErrorCode, description: 'What kind of refusal, for programs.' }),
+      code: t.expose('code', { type: ErrorCode, description: 'The reason for the refusal, for programs.' }),
       message: t.exposeString('message', { description: 'What is wrong, for people.' }),
       field: t.exposeString('field', {
         nullable: true,
-        description: 'The path of the input field that is to blame, if one is: `items[3].runAt`.',
+        description: 'The path of the input field that caused it, if any: `items[3].runAt`.',
       }),
     }),
   });
@@ -61,10 +61,10 @@ builder.objectType(ItemNotClaimableError, {
   fields: (t) => ({
     reason: t.expose('reason', {
       type: builder.enumType('NotClaimableReason', {
-        description: 'Why an item is not waiting for a worker.',
+        description: "Why an item can't be claimed.",
         values: described(notClaimableReasons),
       }),
-      description: 'Why it is not.',
+      description: "Why it can't be claimed.",
     }),
   }),
 });
@@ -79,7 +79,7 @@ builder.objectType(ItemNotUpdatableError, {
         description: "Why an item can't be changed.",
         values: described(notUpdatableReasons),
       }),
-      description: "Why it can't.",
+      description: "Why it can't be changed.",
     }),
   }),
 });
@@ -91,18 +91,18 @@ builder.objectType(StorageLimitError, {
   fields: (t) => ({
     limit: t.expose('limit', {
       type: builder.enumType('StorageLimit', {
-        description: 'What of it is limited.',
+        description: 'What is limited.',
         values: {
           ITEMS: { description: 'Items, pending and finished.' },
           BYTES: { description: 'Bytes of payloads and results as JSON text, and of uploads.' },
         } as const,
       }),
-      description: 'Of what it would be too much.',
+      description: 'Which limit would be exceeded.',
     }),
     maximum: t.expose('maximum', { type: 'Count', description: 'How much may be stored.' }),
     stored: t.expose('stored', {
       type: 'Count',
-      description: 'How much is stored, as it was known some seconds ago.',
+      description: 'How much is stored, as of some seconds ago.',
     }),
   }),
 });

@@ -58,7 +58,7 @@ function fieldOf<Name extends keyof StoredFeed>(
 }
 
 export const Feed = builder.objectRef<ShownFeed>('Feed').implement({
-  description: 'How successes of the parent become items, as FeedInput has it. What is null was not given.',
+  description: 'How successes of the parent become items, with the fields of FeedInput. Null if not given.',
   fields: (t) => ({
     source: t.field({
       type: FeedSource,
@@ -67,7 +67,7 @@ export const Feed = builder.objectRef<ShownFeed>('Feed').implement({
     }),
     forEach: t.string({
       nullable: true,
-      description: 'The path to a list of which each element makes an item.',
+      description: 'The path to a list; each of its elements becomes an item.',
       resolve: (feed, _, context) => fieldOf(feed, 'forEach', context),
     }),
     payload: t.field({

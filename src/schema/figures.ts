@@ -9,7 +9,7 @@ import { Queue } from './queue.ts';
 
 const Durations = builder.objectRef<Histogram>('Durations').implement({
   description:
-    'How durations were spread. They are counted in buckets, so a percentile is at most an eighth too much or too little.',
+    'The distribution of durations. They are counted in buckets, so a percentile is at most an eighth too high or too low.',
   fields: (t) => ({
     count: t.field({
       type: 'Count',
@@ -36,13 +36,13 @@ const Durations = builder.objectRef<Histogram>('Durations').implement({
 
 const QueueFigures = builder.objectRef<FigureSpan>('QueueFigures').implement({
   description:
-    'What the servers saw of a type in a time. What workers did by SQL alone, past the servers, is not in it. Servers save what they see every ten seconds: the last of it is that of the server that you ask.',
+    'What the servers counted for a type in a period. Work that workers did by SQL alone, bypassing the servers, is not included. Servers save their counts every ten seconds; the latest are only those of the server that you ask.',
   fields: (t) => ({
-    from: t.expose('from', { type: 'DateTime', description: 'When the time begins.' }),
-    until: t.expose('until', { type: 'DateTime', description: 'When it ends: not later than now.' }),
+    from: t.expose('from', { type: 'DateTime', description: 'When the period begins.' }),
+    until: t.expose('until', { type: 'DateTime', description: 'When the period ends: not later than now.' }),
     claimed: t.field({
       type: 'Count',
-      description: 'How many items workers got; one that was claimed again counts again.',
+      description: 'How many items workers got; an item that was claimed again counts again.',
       resolve: ({ tally }) => tally.claimed,
     }),
     succeeded: t.field({
@@ -57,36 +57,36 @@ const QueueFigures = builder.objectRef<FigureSpan>('QueueFigures').implement({
     }),
     lost: t.field({
       type: 'Count',
-      description: 'Of the failed attempts: those whose worker fell silent.',
+      description: "How many of the failed attempts lost their worker's heartbeats.",
       resolve: ({ tally }) => tally.lost,
     }),
     dead: t.field({
       type: 'Count',
-      description: 'How many items failed for good, those among them that expired.',
+      description: 'How many items failed for good, including expired ones.',
       resolve: ({ tally }) => tally.dead,
     }),
     deadRate: t.float({
       nullable: true,
       description:
-        'Of the items that succeeded or failed for good, the share that failed: 0 to 1; null if there were none.',
+        'The share of failed items among those that succeeded or failed for good: 0 to 1; null if there were none.',
       resolve: ({ tally: { dead, succeeded } }) =>
         dead + succeeded === 0 ? null : dead / (dead + succeeded),
     }),
     perSecond: t.float({
-      description: 'How many items succeeded or failed for good in a second, on average.',
+      description: 'How many items succeeded or failed for good per second, on average.',
       resolve: ({ from, until, tally: { dead, succeeded } }) =>
         ((dead + succeeded) * 1_000) / Math.max(1, until.getTime() - from.getTime()),
     }),
     wait: t.field({
       type: Durations,
       description:
-        'How long items waited for a worker, from being ready (out of a backoff, behind their serialize key, put back) to being claimed.',
+        'How long items waited for a worker, from being ready (after a backoff, behind their serialize key, given back) to being claimed.',
       resolve: ({ tally }) => tally.wait,
     }),
     processing: t.field({
       type: Durations,
       description:
-        'How long attempts took, from the claim to the report of a success or a failure. An item that a worker claims ahead of its handlers waits within this time.',
+        'How long attempts took, from the claim to the report of a success or a failure. For a worker that claims ahead, this includes the wait for a handler.',
       resolve: ({ tally }) => tally.took,
     }),
   }),
@@ -127,12 +127,13 @@ const slowLimits = createLoader((types: readonly string[], { engine }) => engine
 builder.objectFields(Queue, (t) => ({
   figures: t.field({
     type: QueueFigures,
-    description: 'What was done of the type lately.',
+    description: 'What was done for the type recently.',
     args: {
       lastMinutes: t.arg.int({
         required: true,
         defaultValue: 5,
-        description: 'The minute that it is and so many before it: 1 to 1,440, a day. Default: 5.',
+        description:
+          'The current minute and the minutes before it, this many in all: 1 to 1,440, a day. Default: 5.',
       }),
     },
     complexity: { field: 20 },
@@ -142,7 +143,7 @@ builder.objectFields(Queue, (t) => ({
   history: t.field({
     type: [QueueFigures],
     description:
-      'The same step by step, up to 1,440 steps, the oldest first: for graphs. A step of which nothing is known has zeros.',
+      'The same in steps, up to 1,440, the oldest first: for graphs. A step without data has zeros.',
     args: {
       lastMinutes: t.arg.int({
         required: true,
@@ -179,7 +180,7 @@ builder.objectFields(Queue, (t) => ({
     type: 'Count',
     nullable: true,
     description:
-      'After how long in the hands of a worker an item counts as slow, in milliseconds: JOBTREE_SLOW_FACTOR times the p99 of processing within the last day, and at least JOBTREE_SLOW_AFTER_MS. Null while fewer than 20 attempts are known. It is looked up once a minute.',
+      'The time after which a held item counts as slow, in milliseconds: JOBTREE_SLOW_FACTOR times the p99 of processing within the last day, and at least JOBTREE_SLOW_AFTER_MS. Null while fewer than 20 attempts are known. It is updated once a minute.',
     complexity: { field: 20 },
     resolve: ({ type }, _, context) => slowLimits(context).load(type),
   }),

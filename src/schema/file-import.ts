@@ -16,24 +16,24 @@ export const fileImports = createLoader(async (jobIds: readonly string[], { engi
 });
 
 const FileImportStatus = builder.enumType('FileImportStatus', {
-  description: 'Where the import of a file stands.',
+  description: 'The status of the import of a file.',
   values: {
     WAITING: {
       description:
-        'No server has begun to read it; or its object store is away, as `error` says, and it is tried again.',
+        'No server has started to read it; or its object store is down, as `error` says, and the server tries again.',
     },
     RUNNING: { description: 'It is being read.' },
-    COMPLETED: { description: 'All of it was read, and the job is sealed.' },
+    COMPLETED: { description: 'The whole file was read, and the job is sealed.' },
     FAILED: {
       description:
-        'It could not be read to its end. The job has failed: what is done stays, and what was pending was cancelled.',
+        'It could not be read to its end. The job has failed: finished items remain, and pending ones were cancelled.',
     },
-    CANCELLED: { description: 'The job was sealed or cancelled before all of it was read.' },
+    CANCELLED: { description: 'The job was sealed or cancelled before the whole file was read.' },
   } as const,
 });
 
 const FileErrorCode = builder.enumType('FileErrorCode', {
-  description: 'Why a file is not read, or was not read to its end.',
+  description: 'Why a file is not being read, or was not read to its end.',
   values: Object.fromEntries(
     Object.entries(fileErrorCodes).map(([code, description]) => [code, { description }]),
   ) as { [Code in keyof typeof fileErrorCodes]: { description: string } },
@@ -42,7 +42,7 @@ const FileErrorCode = builder.enumType('FileErrorCode', {
 const FileError = builder
   .objectRef<{ code: keyof typeof fileErrorCodes; message: string }>('FileError')
   .implement({
-    description: 'Why a file is not read, or was not read to its end.',
+    description: 'Why a file is not being read, or was not read to its end.',
     fields: (t) => ({
       code: t.expose('code', { type: FileErrorCode, description: 'For programs.' }),
       message: t.exposeString('message', { description: 'For people; it names the line where that helps.' }),
@@ -51,40 +51,43 @@ const FileError = builder
 
 export const FileImport = builder.objectRef<FileImportState>('FileImport').implement({
   description:
-    'How far the import of a file is. It changes with the progress of its job, of which subscriptions tell.',
+    'The progress of the import of a file. It changes together with the progress of its job, which subscriptions report.',
   fields: (t) => ({
-    status: t.field({ type: FileImportStatus, description: 'Where it stands.', resolve: fileImportStatus }),
+    status: t.field({ type: FileImportStatus, description: 'Its status.', resolve: fileImportStatus }),
     uploadId: t.id({
-      description: 'The upload. It may be gone once the import is over.',
+      description: 'The upload. It may no longer exist after the import.',
       resolve: ({ uploadId }) => encodeGlobalId('Upload', uploadId),
     }),
-    format: t.expose('format', { type: FileFormat, description: 'What the file is made of.' }),
-    size: t.expose('size', { type: 'Count', description: 'How large the upload is, in bytes.' }),
-    bytesRead: t.expose('bytesRead', { type: 'Count', description: 'How much of it is read, in bytes.' }),
+    format: t.expose('format', { type: FileFormat, description: 'The format of the file.' }),
+    size: t.expose('size', { type: 'Count', description: 'The size of the upload, in bytes.' }),
+    bytesRead: t.expose('bytesRead', {
+      type: 'Count',
+      description: 'How much of it has been read, in bytes.',
+    }),
     items: t.expose('items', {
       type: 'Count',
-      description: 'How many items it has made so far, bad lines among them.',
+      description: 'How many items it has created so far, including bad lines.',
     }),
     badLines: t.expose('badLines', {
       type: 'Count',
       description:
-        'How many lines could not be read, or break the schema of the type: they are failed items with the code BAD_LINE or INVALID_PAYLOAD.',
+        'How many lines could not be read, or do not match the schema of the type: they are failed items with the code BAD_LINE or INVALID_PAYLOAD.',
     }),
     startedAt: t.expose('startedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When a server first began to read it.',
+      description: 'When a server first started to read it.',
     }),
     finishedAt: t.expose('finishedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When it was over.',
+      description: 'When it ended.',
     }),
     error: t.field({
       type: FileError,
       nullable: true,
       description:
-        'Why it ended before the end of the file, or, while it is WAITING, what it waits for; null if neither is so.',
+        'Why it ended before the end of the file or, while it is WAITING, what it waits for; otherwise null.',
       resolve: ({ errorCode: code, errorMessage }) =>
         code === null ? null : { code, message: errorMessage ?? '' },
     }),

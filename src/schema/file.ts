@@ -8,7 +8,7 @@ import { ReceivedFile } from './received-file.ts';
 builder.scalarType('File', {
   specifiedByURL: 'https://github.com/jaydenseric/graphql-multipart-request-spec',
   description:
-    'A file that is a part of the request, by the GraphQL multipart request specification: only as a variable, where the request says null and `map` names it. Such a request has the header `Apollo-Require-Preflight`.',
+    'A file that is part of the request, according to the GraphQL multipart request specification: only as a variable, which is null in the request and named by `map`. Such a request needs the header `Apollo-Require-Preflight`.',
   serialize: () => {
     throw new GraphQLError('A File is only sent, never answered.');
   },
@@ -23,20 +23,20 @@ builder.scalarType('File', {
 
 export const Upload = builder.objectRef<StoredUpload>('Upload').implement({
   description:
-    'A file that was sent, and is stored. It is kept for a day (a setting of the server), and until its imports are over.',
+    'A stored file. It is kept for a day (a setting of the server), and until its imports have ended.',
   fields: (t) => ({
     id: t.id({
-      description: 'For `file.uploadId` of a new job, and `GET /api/uploads/:id`.',
+      description: 'For `file.source.uploadId` of a new job, and `GET /api/uploads/:id`.',
       resolve: ({ id }) => encodeGlobalId('Upload', id),
     }),
-    size: t.expose('size', { type: 'Count', description: 'How large it is, in bytes.' }),
+    size: t.expose('size', { type: 'Count', description: 'Its size, in bytes.' }),
     sha256: t.string({
       description: 'Its SHA-256, in hexadecimal.',
       resolve: ({ sha256 }) => sha256?.toString('hex') ?? '',
     }),
     expiresAt: t.expose('expiresAt', {
       type: 'DateTime',
-      description: 'When it is removed, unless an import needs it for longer.',
+      description: 'When it is removed, unless an import still needs it.',
     }),
   }),
 });

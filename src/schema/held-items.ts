@@ -6,13 +6,13 @@ import { Assignment } from './assignment.ts';
 import { builder } from './builder.ts';
 import { isSlow } from './figures.ts';
 import { encodeGlobalId } from './global-id.ts';
-import { JobItem } from './job-item.ts';
+import { itemOrNull, JobItem } from './job-item.ts';
 import { checkFirst, firstComplexity, firstDescription } from './pages.ts';
 import { checkTypes, typesDescription } from './queue.ts';
 import { shownTypes } from './scope.ts';
 
 const HeldItem = builder.objectRef<HeldItemState>('HeldItem').implement({
-  description: 'An item that a worker has.',
+  description: 'An item that a worker holds.',
   fields: (t) => ({
     assignmentId: t.id({
       authScopes: { may: 'administer' },
@@ -23,21 +23,26 @@ const HeldItem = builder.objectRef<HeldItemState>('HeldItem').implement({
       description: 'The id of the item.',
       resolve: ({ item }) => encodeGlobalId('JobItem', itemIdOf(item)),
     }),
-    item: t.field({ type: JobItem, description: 'The item.', resolve: ({ item }) => itemIdOf(item) }),
+    item: t.field({
+      type: JobItem,
+      nullable: true,
+      description: 'The item. Null if it was deleted meanwhile.',
+      resolve: ({ item }, _, context) => itemOrNull(item, context),
+    }),
     type: t.exposeString('type', { description: 'Its type.' }),
-    worker: t.exposeString('worker', { description: 'Who has it, as the claim named itself.' }),
-    attempt: t.exposeInt('attempt', { description: 'Which try this is, from 1.' }),
+    worker: t.exposeString('worker', { description: 'Who holds it, by the name in the claim.' }),
+    attempt: t.exposeInt('attempt', { description: 'Which attempt this is, from 1.' }),
     claimedAt: t.expose('claimedAt', { type: 'DateTime', description: 'When it was claimed.' }),
     heartbeatAt: t.expose('heartbeatAt', {
       type: 'DateTime',
-      description: 'When the worker last heartbeat; at first, when it was claimed.',
+      description: 'When the worker sent its last heartbeat; at first, when it was claimed.',
     }),
     heldMs: t.expose('heldMs', {
       type: 'Count',
-      description: 'For how long the worker has had it, in milliseconds.',
+      description: 'How long the worker has held it, in milliseconds.',
     }),
     slow: t.boolean({
-      description: 'Whether that is longer than `slowAfterMs` of its type.',
+      description: 'Whether the worker has held it for longer than `slowAfterMs` of its type.',
       resolve: ({ type, heldMs }, _, context) => isSlow(type, heldMs, context),
     }),
   }),
@@ -48,14 +53,14 @@ builder.queryField('heldItems', (t) =>
     authScopes: { may: 'list' },
     type: [HeldItem],
     complexity: firstComplexity,
-    description: 'What workers have, what they have had for longest first.',
+    description: 'Items that workers hold, those held longest first.',
     args: {
       types: t.arg.stringList({ description: typesDescription }),
-      workers: t.arg.stringList({ description: 'Only what these workers have: 1 to 1,000 names.' }),
+      workers: t.arg.stringList({ description: 'Only items that these workers hold: 1 to 1,000 names.' }),
       slowOnly: t.arg.boolean({
         required: true,
         defaultValue: false,
-        description: 'Only what is slow. Default: false.',
+        description: 'Only slow items. Default: false.',
       }),
       first: t.arg.int({ required: true, defaultValue: 50, description: firstDescription }),
     },
@@ -81,7 +86,7 @@ builder.queryField('heldItems', (t) =>
 builder.objectField(Assignment, 'slow', (t) =>
   t.boolean({
     description:
-      'Whether the worker has had the item for longer than `slowAfterMs` of its type, and still has it.',
+      'Whether the worker has held the item for longer than `slowAfterMs` of its type, and still holds it.',
     resolve: ({ type, heldMs }, _, context) => isSlow(type, heldMs, context),
   }),
 );

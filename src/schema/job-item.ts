@@ -13,6 +13,7 @@ import {
   readStacks,
 } from '../domain/items.ts';
 import { maxBatch } from '../domain/limits.ts';
+import { type ChildrenRequest, readChildKeys } from '../domain/pages.ts';
 import { NotFoundError } from '../errors.ts';
 import { checkAnswerSize, takesPart } from './answer-size.ts';
 import { Assignment } from './assignment.ts';
@@ -20,17 +21,26 @@ import { builder } from './builder.ts';
 import { ByteBudget } from './byte-budget.ts';
 import { encodeGlobalId } from './global-id.ts';
 import { createGroupLoader, createLoader, loaderOptions } from './loader.ts';
-import { sees } from './scope.ts';
+import { type ListOrder, pageSize, readPage } from './pages.ts';
+import { sees, shownTypes } from './scope.ts';
 import { selectedFields } from './selection.ts';
 import type { Services } from './services.ts';
 
 export const ItemStatus = builder.enumType('ItemStatus', {
-  description: 'Where an item stands.',
+  description: 'The status of an item.',
   values: {
-    PENDING: { description: 'It waits for a worker, for its time, or a worker holds it.' },
+    WAITING: {
+      description:
+        'It waits for a worker, and for no time: a worker can claim it unless its queue is paused or at a limit, it waits for another item with the same serialize key (`blockedBy`), or its job waits for other jobs.',
+    },
+    SCHEDULED: {
+      description:
+        'It waits for its `runAt`, or for the end of its backoff or of a snooze: until `retryAt`, and then for about a second, until a server has noticed that it is due.',
+    },
+    RUNNING: { description: 'A worker has it, and has not reported; `assignment` says which one.' },
     SUCCEEDED: { description: 'It has a result.' },
     FAILED: { description: 'It failed for good: permanently, or more often than `maxFailuresPerItem`.' },
-    CANCELLED: { description: 'It was cancelled before it was done.' },
+    CANCELLED: { description: 'It was cancelled before it was finished.' },
   } as const,
 });
 
@@ -41,7 +51,7 @@ const ItemFailure = builder.objectRef<ItemFailureRow & FailureKey>('ItemFailure'
     code: t.exposeString('code', {
       seenBy: 'ITEMS',
       description:
-        'What kind of failure, as the worker named it; `HEARTBEAT_LOST` when the worker fell silent, `EXPIRED` when no worker started it within the lifetime of its type.',
+        'The kind of failure, as the worker named it; `HEARTBEAT_LOST` if the worker sent no heartbeats, `EXPIRED` if no worker started the item within the lifetime of its type.',
     }),
     message: t.exposeString('message', { description: 'What went wrong, in words.' }),
     worker: t.exposeString('worker', {
@@ -89,11 +99,11 @@ const logs = createLoader(async (keys: readonly ItemKey[], context) => {
 });
 
 const LogLine = builder.objectRef<ItemNote['log'][number]>('ItemLogLine').implement({
-  description: 'A line of what workers logged of an item.',
+  description: 'A line that a worker logged about an item.',
   fields: (t) => ({
-    attempt: t.exposeInt('attempt', { description: 'At which attempt, from 1.' }),
-    at: t.expose('at', { type: 'DateTime', description: 'When, by the clock of the worker.' }),
-    text: t.exposeString('text', { description: 'What it says: up to 500 characters.' }),
+    attempt: t.exposeInt('attempt', { description: 'In which attempt, from 1.' }),
+    at: t.expose('at', { type: 'DateTime', description: "When it was written, by the worker's clock." }),
+    text: t.exposeString('text', { description: 'The text: up to 500 characters.' }),
   }),
 });
 
@@ -102,7 +112,7 @@ export const JobItem = builder.loadableNodeRef('JobItem', {
     seenBy: 'ITEMS',
     resolve: (item: Item) => itemIdOf(item),
     description:
-      'The id of the item: `JobItem:`, the UUID of the job, `:` and a number. Stable over all attempts.',
+      'The id of the item: `JobItem:`, the UUID of the job, `:` and a number. It is the same for all attempts.',
   },
   loaderOptions,
   load: async (ids: string[], { engine }: Services) => {
@@ -133,11 +143,11 @@ builder.objectType(JobItem, {
         return job;
       },
     }),
-    status: t.expose('status', { seenBy: 'ITEMS', type: ItemStatus, description: 'Where it stands.' }),
+    status: t.expose('status', { seenBy: 'ITEMS', type: ItemStatus, description: 'Its status.' }),
     payload: t.field({
       type: 'JSON',
       nullable: true,
-      description: 'What is to be done, as the producer gave it.',
+      description: 'The work to do, as the producer gave it.',
       resolve: (item, _, context) =>
         item.payload === undefined ? payloads(context).load(item) : item.payload,
     }),
@@ -145,7 +155,7 @@ builder.objectType(JobItem, {
       seenBy: 'RESULTS',
       type: 'JSON',
       nullable: true,
-      description: 'What the worker reported. Null may be a result: `status` says whether there is one.',
+      description: 'The reported result, which may be null: `status` says whether there is one.',
       resolve: (item, _, context) => {
         if (item.status !== 'SUCCEEDED') return null;
         return item.result === undefined ? results(context).load(item) : item.result;
@@ -155,7 +165,7 @@ builder.objectType(JobItem, {
       seenBy: 'ITEMS',
       type: [ItemFailure],
       description:
-        'The failed attempts, up to 40, the first one first: of more than 40 the first 20 and the last 20.',
+        'The failed attempts, up to 40, the first one first: if there are more than 40, the first 20 and the last 20.',
       resolve: async (item, _, context) => {
         const { jobId, position, failureCount } = item;
         const all = failureCount === 0 ? [] : await failures(context).load(item);
@@ -166,12 +176,13 @@ builder.objectType(JobItem, {
     note: t.string({
       nullable: true,
       description:
-        'What a worker noted last, such as how far it is: up to 500 characters. Null if none did. The worker library sends it within about a second.',
+        'The last note of a worker, for example how far it is: up to 500 characters. Null if there is none. The worker library sends notes within about a second.',
       resolve: async (item, _, context) => (await notes(context).load(item)).note,
     }),
     log: t.field({
       type: [LogLine],
-      description: 'What workers logged of it, the oldest first: up to 50 lines, the last of all attempts.',
+      description:
+        'Lines that workers logged about it, the oldest first: up to 50, the last of all attempts.',
       resolve: async (item, _, context) => [...(await logs(context).load(item))],
     }),
     priority: t.exposeInt('priority', { description: 'Among items of a type, higher goes first.' }),
@@ -179,31 +190,65 @@ builder.objectType(JobItem, {
       seenBy: 'ITEMS',
       type: 'DateTime',
       nullable: true,
-      description: 'It is not claimed before this.',
+      description: "It can't be claimed before this time.",
     }),
     retryAt: t.expose('retryAt', {
       seenBy: 'ITEMS',
       type: 'DateTime',
       nullable: true,
-      description: 'When it is due again, while it waits out its backoff or for its `runAt`.',
+      description:
+        'When it is due, while it is SCHEDULED: its `runAt`, or the end of its backoff or of a snooze. Null otherwise.',
     }),
     dedupeKey: t.exposeString('dedupeKey', {
       nullable: true,
-      description: 'Unique among the items of its job: adding it twice makes one item.',
+      description: 'Unique among the items of its job: adding it twice creates one item.',
     }),
     serializeKey: t.exposeString('serializeKey', {
       nullable: true,
-      description: 'Items with one key run one at a time, in the order in which they were added.',
+      description: 'Items with the same key run one at a time, in the order in which they were added.',
     }),
     blockedBy: t.field({
       type: JobItem,
       authScopes: { may: 'read' },
       nullable: true,
       description:
-        'The item that has its serialize key, while it waits behind that one; null if it waits for no other item.',
-      resolve: async ({ blockedBy }, _, context) =>
-        blockedBy !== null && (await sees(context, blockedBy.jobId)) ? itemIdOf(blockedBy) : null,
+        'The item with the same serialize key that it waits for; null if it waits for no other item.',
+      resolve: ({ blockedBy }, _, context, info) => namedItem(blockedBy, context, info),
     }),
+    parentItem: t.field({
+      type: JobItem,
+      authScopes: { may: 'read' },
+      nullable: true,
+      description:
+        'The item of the parent job whose success created it; null for an item that was not fed by its parent job, and if your scope does not include the parent job.',
+      resolve: ({ parent }, _, context, info) => namedItem(parent, context, info),
+    }),
+    childItems: t.connection(
+      {
+        type: JobItem,
+        authScopes: { may: 'read' },
+        complexity: (args) => ({ multiplier: pageSize(args) }),
+        description:
+          'The items of child jobs that its success created, by job and then in the order in which they were added: those of jobs in your scope. Empty unless it SUCCEEDED. If a page of items would exceed 64 MB (a setting of the server), it is refused with LIMIT_EXCEEDED; the message says how many fit.',
+        resolve: async ({ jobId, position, status }, args, context, info) => {
+          const types = await shownTypes(context, null);
+          return readPage(
+            byJobAndPosition,
+            args,
+            async (range) =>
+              status === 'SUCCEEDED'
+                ? childKeys(context).load({ parent: { jobId, position }, types, range })
+                : [],
+            (keys) => loadItems(keys, context, info),
+          );
+        },
+      },
+      {
+        name: 'ChildItemConnection',
+        description: 'A page of the items that the success of an item created.',
+      },
+      { name: 'ChildItemEdge', description: 'An item in a page.' },
+    ),
     createdAt: t.expose('createdAt', {
       seenBy: 'ITEMS',
       type: 'DateTime',
@@ -220,11 +265,33 @@ builder.objectType(JobItem, {
       authScopes: { may: 'read' },
       nullable: true,
       description:
-        'The assignment of the worker that has it, or that finished it; null while it waits, and after it failed for good or was cancelled.',
+        'The assignment of the worker that holds it or finished it; null while it waits, and after it failed for good or was cancelled.',
       resolve: ({ assignmentId }) => assignmentId,
     }),
   }),
 });
+
+/** An item that another one names, if the caller may see it; it is read unless its id is all that is shown. */
+async function namedItem(
+  key: ItemKey | null,
+  context: Services,
+  info: GraphQLResolveInfo,
+): Promise<Item | string | null> {
+  if (key === null || !(await sees(context, key.jobId))) return null;
+  const shown = [...selectedFields(info, [])];
+  return shown.every((field) => field === 'id' || field === '__typename') ? (key as Item) : itemIdOf(key);
+}
+
+const byJobAndPosition: ListOrder<ItemKey, ItemKey> = {
+  name: 'children',
+  keyOf: itemIdOf,
+  parse: parseItemId,
+};
+
+const childKeys = createGroupLoader(
+  ({ range }: ChildrenRequest & { types: readonly string[] | null }) => range.backwards,
+  (pages, { engine }) => readChildKeys(engine.database, pages[0].types, pages[0].range.backwards, pages),
+);
 
 /** What is shown of an item without its details. */
 const withoutDetails = new Set([
@@ -234,6 +301,7 @@ const withoutDetails = new Set([
   'status',
   'payload',
   'result',
+  'childItems',
   'cursor',
   'pageInfo',
 ]);
@@ -276,6 +344,7 @@ const pages = createGroupLoader(
     const fields = selectedFields(info, ['nodes', 'edges', 'node']);
     const parts = {
       details: [...fields].some((field) => !withoutDetails.has(field)),
+      status: fields.has('status'),
       payload: fields.has('payload'),
       result: fields.has('result'),
     };
@@ -307,6 +376,14 @@ export async function loadItems(
   info: GraphQLResolveInfo,
 ): Promise<Item[]> {
   return keys.length === 0 ? [] : pages(context).load({ keys, info });
+}
+
+/** Null if it was deleted meanwhile. */
+export async function itemOrNull(key: ItemKey, context: Services): Promise<Item | null> {
+  const [item] = await JobItem.getDataloader(context).loadMany([itemIdOf(key)]);
+  if (item instanceof NotFoundError || item === undefined) return null;
+  if (item instanceof Error) throw item;
+  return item;
 }
 
 builder.objectField(Assignment, 'item', (t) =>

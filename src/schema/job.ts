@@ -9,6 +9,7 @@ import {
   itemIdOf,
   parseItemId,
   parsePosition,
+  pendingStatuses,
 } from '../domain/item-state.ts';
 import { maxAfter, maxCallbacks, maxNameLength, maxTreeJobs } from '../domain/limits.ts';
 import {
@@ -19,6 +20,7 @@ import {
   readItemKeys,
   readJobIds,
   readResultKeys,
+  statusesOf,
 } from '../domain/pages.ts';
 import {
   itemProgress,
@@ -51,6 +53,7 @@ import {
   type TreeState,
 } from './progress.ts';
 import { inScope, sees, seesTree, seesWhole, shownTypes } from './scope.ts';
+import { selectedFields } from './selection.ts';
 import type { Services } from './services.ts';
 
 /** The jobs that mutations of this request have changed: their progress is shown once it counts that. */
@@ -63,6 +66,51 @@ const progresses = createLoader(async (jobIds: readonly string[], { engine }) =>
     (id): JobProgressState | Error => byId.get(id) ?? new NotFoundError(`There is no job ${id}.`),
   );
 });
+
+/** What was read with the jobs of a list. */
+const progressOfListed = new WeakMap<object, JobProgressState>();
+
+function progressOf(job: ReadJob, context: Services): JobProgressState | Promise<JobProgressState> {
+  return progressOfListed.get(job) ?? progresses(context).load(job.id);
+}
+
+/** As Prisma reads it, with the jobs beside it that an operation shows. */
+interface ReadJob {
+  readonly id: string;
+  readonly root?: ReadJob | null;
+  readonly parent?: ReadJob | null;
+  readonly children?: readonly ReadJob[];
+}
+
+function withRelatives(job: ReadJob): ReadJob[] {
+  const { root, parent, children = [] } = job;
+  return [job, ...[root ?? [], parent ?? [], children].flat().flatMap(withRelatives)];
+}
+
+/** What takes a second read to show, and is there as long as the job is. */
+const readLater = ['progress', 'items', 'root', 'parent', 'children'];
+
+/**
+ * Those jobs of a list that are there still, with their progress if it is shown: a tree that is deleted behind the first read would take the whole
+ * list with it. A tree goes as a whole, so the jobs beside these are there, too. `through`: the fields between that of `info` and the jobs.
+ */
+export async function stillThere<Read extends ReadJob>(
+  jobs: Read[],
+  context: Services,
+  info: GraphQLResolveInfo,
+  through: readonly string[] = [],
+): Promise<Read[]> {
+  const shown = selectedFields(info, through);
+  if (!readLater.some((field) => shown.has(field))) return jobs;
+  const read = groupBy(jobs.flatMap(withRelatives), ({ id }) => id);
+  const found = await progresses(context).loadMany([...read.keys()]);
+  for (const progress of found) {
+    if (progress instanceof NotFoundError) continue;
+    if (progress instanceof Error) throw progress;
+    for (const job of read.get(progress.jobId) ?? []) progressOfListed.set(job, progress);
+  }
+  return jobs.filter((job) => progressOfListed.has(job));
+}
 
 const treeOutcomes = createLoader(async (rootIds: readonly string[], { engine }) => {
   const found = await readTreeOutcomes(engine.database, rootIds);
@@ -114,8 +162,9 @@ const callbacks = createLoader(async (rootIds: readonly string[], { engine }) =>
 });
 
 const itemKeys = createGroupLoader(
-  ({ status, range }: ItemsRequest & { status: ItemStatusName | null }) => `${status}/${range.backwards}`,
-  (pages, { engine }) => readItemKeys(engine.database, pages[0].status, pages[0].range.backwards, pages),
+  ({ statuses, range }: ItemsRequest & { statuses: readonly ItemStatusName[] }) =>
+    `${statuses}/${range.backwards}`,
+  (pages, { engine }) => readItemKeys(engine.database, pages[0].statuses, pages[0].range.backwards, pages),
 );
 
 const resultKeys = createGroupLoader(
@@ -138,22 +187,22 @@ const trees = createGroupLoader(
 );
 
 const JobDeletion = builder.objectRef<TreeDeletion>('JobDeletion').implement({
-  description: 'How far the deletion of a tree is.',
+  description: 'The progress of the deletion of a tree.',
   fields: (t) => ({
     requestedAt: t.expose('requestedAt', {
       type: 'DateTime',
-      description: 'When it was asked for, or begun because the retention of the tree was over.',
+      description: 'When it was requested, or started because the retention of the tree was over.',
     }),
     reaped: t.exposeBoolean('reaped', {
-      description: 'Whether the retention of the tree is over. It goes more slowly than by deleteJob, then.',
+      description: 'Whether it is deleted because its retention is over. That is slower than deleteJob.',
     }),
     itemCount: t.expose('itemCount', { type: 'Count', description: 'How many items the tree had.' }),
-    deletedItems: t.expose('deletedItems', { type: 'Count', description: 'How many of them are gone.' }),
+    deletedItems: t.expose('deletedItems', { type: 'Count', description: 'How many of them are deleted.' }),
   }),
 });
 
 const JobCallback = builder.objectRef<Callback>('JobCallback').implement({
-  description: 'What is called for a tree.',
+  description: 'A callback of a tree.',
   fields: (t) => ({
     endpoint: t.exposeString('endpoint', { description: 'The name of the endpoint.' }),
     on: t.expose('on', { type: CallbackTrigger, description: 'When it is called.' }),
@@ -161,15 +210,15 @@ const JobCallback = builder.objectRef<Callback>('JobCallback').implement({
 });
 
 const JobOccurrence = builder.objectRef<{ schedule: string; at: Date }>('JobOccurrence').implement({
-  description: 'What made a tree: an occurrence of a schedule.',
+  description: 'The occurrence of a schedule that created a tree.',
   fields: (t) => ({
     schedule: t.exposeString('schedule', {
-      description: 'The name of the schedule, which may have changed or be gone since.',
+      description: 'The name of the schedule, which may have been changed or deleted since.',
     }),
     at: t.expose('at', {
       type: 'DateTime',
       description:
-        'The occurrence: when the schedule was due, however late the tree was made. With runSchedule, when that was asked for.',
+        'When the schedule was due, however late the tree was created. With runSchedule, when that was called.',
     }),
   }),
 });
@@ -183,7 +232,7 @@ export const Job = builder.prismaNode('Job', {
   fields: (t) => ({
     type: t.exposeString('type', {
       seenBy: 'PROGRESS',
-      description: 'What kind of work its items are: the name that workers claim by.',
+      description: 'The kind of work of its items: the name by which workers claim them.',
     }),
     root: t.relation('root', {
       seenBy: 'PROGRESS',
@@ -207,7 +256,7 @@ export const Job = builder.prismaNode('Job', {
       // Rarely as many as a tree can have, and of all children together no more than that.
       complexity: { multiplier: 300 },
       description:
-        'The jobs right below it, in the order in which they were given: up to 999, as a tree has up to 1,000 jobs.',
+        'The jobs directly below it, in the order in which they were given: up to 999, as a tree has up to 1,000 jobs.',
       query: (_, { caller }) => ({ where: inScope(caller), orderBy: { id: 'asc' } }),
     }),
     tree: t.prismaField({
@@ -217,20 +266,21 @@ export const Job = builder.prismaNode('Job', {
       description:
         'Every job of its tree, up to 1,000, the root first: level by level, each in the order in which the jobs were given.',
       select: { rootId: true },
-      resolve: (query, { rootId }, _, context, info) => trees(context).load({ rootId, query, info }),
+      resolve: async (query, { rootId }, _, context, info) =>
+        stillThere(await trees(context).load({ rootId, query, info }), context, info),
     }),
     depth: t.exposeInt('depth', { description: 'How many levels below the root: 0 to 32.' }),
     dedupeKey: t.exposeString('dedupeKey', {
       nullable: true,
-      description: 'Unique among the jobs of its type: a second creation with it gives this job.',
+      description: 'Unique among the jobs of its type: creating a job with the same key returns this one.',
     }),
     priority: t.exposeInt('priority', {
-      description: 'The priority of items that name none: higher goes first.',
+      description: 'The priority of items without their own: higher goes first.',
     }),
     runAt: t.expose('runAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'Items that name no `runAt` are not claimed before this.',
+      description: "Items without their own `runAt` can't be claimed before this time.",
     }),
     maxFailuresPerItem: t.exposeInt('maxFailuresPerItem', {
       description: 'An item that fails more often than this has failed for good.',
@@ -244,22 +294,21 @@ export const Job = builder.prismaNode('Job', {
     }),
     heartbeatIntervalMs: t.exposeInt('heartbeatIntervalMs', {
       description:
-        'How often a worker is to heartbeat while it holds an item, in milliseconds; silence for three intervals is a failure.',
+        'How often a worker must send a heartbeat while it holds an item, in milliseconds; silence for three intervals is a failure.',
     }),
     toleratedFailureCount: t.exposeInt('toleratedFailureCount', {
       nullable: true,
-      description:
-        'With more items failed for good than this the job fails; null if any number is tolerated.',
+      description: 'The job fails if more items than this fail for good; null if any number is tolerated.',
     }),
     toleratedFailurePercentage: t.exposeFloat('toleratedFailurePercentage', {
       nullable: true,
       description:
-        'With more than this share of its items failed for good, of 100, the job fails; null if any share is tolerated.',
+        'The job fails if more than this percentage of its items fail for good; null if any share is tolerated.',
     }),
     serializeOnFailure: t.field({
       type: SerializeOnFailure,
       select: { blocksOnFailure: true },
-      description: 'What becomes of the serialize key of an item that failed for good.',
+      description: 'What happens to the serialize key of an item that failed for good.',
       resolve: ({ blocksOnFailure }) => (blocksOnFailure ? 'BLOCK' : 'CONTINUE'),
     }),
     failedAt: t.expose('failedAt', {
@@ -267,7 +316,7 @@ export const Job = builder.prismaNode('Job', {
       type: 'DateTime',
       nullable: true,
       description:
-        'Since when more items have failed than it tolerates, or its file could not be read to its end: `import` says why.',
+        'When more items had failed than it tolerates, or its file could not be read to its end: `import` says why.',
     }),
     after: t.prismaField({
       type: ['Job'],
@@ -275,8 +324,10 @@ export const Job = builder.prismaNode('Job', {
       description:
         'The jobs of its tree that it waits for, or waited for, up to 100, in the order in which the jobs of the tree were given.',
       select: { afterIds: true },
-      resolve: (query, { afterIds: ids }, _, context, info) =>
-        ids.length === 0 ? [] : dependencies(context).load({ ids, query, info }),
+      resolve: async (query, { afterIds: ids }, _, context, info) =>
+        ids.length === 0
+          ? []
+          : stillThere(await dependencies(context).load({ ids, query, info }), context, info),
     }),
     waitsForJobs: t.exposeBoolean('waits', {
       description: 'Whether it still waits for other jobs, so that no worker gets its items.',
@@ -286,13 +337,13 @@ export const Job = builder.prismaNode('Job', {
       type: JobOutcome,
       nullable: true,
       description:
-        'What came of its tree, the worst outcome of its jobs; null until all of them are complete. What concerns the whole tree is null for callers whose scope does not have all of it.',
+        'The outcome of its tree, which is the worst outcome of its jobs; null until all of them are complete. Fields about the whole tree are null for callers whose scope does not include all of it.',
       select: { rootId: true },
       resolve: async ({ rootId }, _, context) =>
         (await seesWhole(context, rootId)) ? treeOutcomes(context).load(rootId) : null,
     }),
     finalStage: t.exposeBoolean('finalStage', {
-      description: 'Whether its results are among the results of the tree.',
+      description: 'Whether its results are part of the results of the tree.',
     }),
     feed: t.field({
       type: Feed,
@@ -300,7 +351,7 @@ export const Job = builder.prismaNode('Job', {
       // With up to 10 kB it is as much as so many values.
       complexity: 50,
       description:
-        'How successes of the parent become items here, as it was given; null if the parent does not feed it.',
+        'How successes of the parent become items of this job, as it was given; null if the parent does not feed it.',
       resolve: ({ id }, _, context) => loadFeed(id, context),
     }),
     createdAt: t.expose('createdAt', {
@@ -313,14 +364,14 @@ export const Job = builder.prismaNode('Job', {
       type: 'DateTime',
       nullable: true,
       description:
-        'Since when no more items come: sealed by hand, or because its parent, which feeds it, was complete.',
+        'When it was sealed, so that no more items come: by a call, or because its parent, which feeds it, was complete.',
     }),
     cancelledAt: t.expose('cancelledAt', {
       seenBy: 'PROGRESS',
       type: 'DateTime',
       nullable: true,
       description:
-        'When it was cancelled: itself, with a job above it, since more of its items failed than it tolerates, or since a job that it waited for did not succeed.',
+        'When it was cancelled: on its own, with a job above it, because too many of its items failed, or because a job that it waited for did not succeed.',
     }),
     cancelReason: t.field({
       seenBy: 'PROGRESS',
@@ -333,7 +384,7 @@ export const Job = builder.prismaNode('Job', {
     retentionSeconds: t.int({
       nullable: true,
       description:
-        'For how long its tree is kept once it is complete, in seconds; null for ever. That of the tree, or else of the server.',
+        'How long its tree is kept once it is complete, in seconds; null for ever. Set on the tree, or else by the server.',
       select: { rootId: true },
       resolve: async ({ rootId }, _, context) => (await retentions(context).load(rootId)).retentionSeconds,
     }),
@@ -341,7 +392,7 @@ export const Job = builder.prismaNode('Job', {
       type: 'DateTime',
       nullable: true,
       description:
-        'When its tree is reaped: deleted, since its retention is over. Large trees take a while from then on, which `deletion` tells. Null while the tree is not complete, and if it is kept for ever.',
+        'When its tree is reaped, that is, deleted because its retention is over. A large tree then takes a while, which `deletion` shows. Null while the tree is not complete, and if it is kept for ever.',
       select: { rootId: true },
       resolve: async ({ rootId }, _, context) =>
         (await seesWhole(context, rootId)) ? (await retentions(context).load(rootId)).reapAt : null,
@@ -349,7 +400,7 @@ export const Job = builder.prismaNode('Job', {
     idleExpirySeconds: t.int({
       nullable: true,
       description:
-        'After how long its tree is cancelled if it is idle, in seconds; null for never. That of the tree, or else of the server.',
+        'The time after which its tree is cancelled if it is idle, in seconds; null for never. Set on the tree, or else by the server.',
       select: { rootId: true },
       resolve: async ({ rootId }, _, context) => (await retentions(context).load(rootId)).idleExpirySeconds,
     }),
@@ -357,7 +408,7 @@ export const Job = builder.prismaNode('Job', {
       type: 'DateTime',
       nullable: true,
       description:
-        'Since when its tree has been idle: a job of it is not sealed, and nothing of the tree is left to do. Shown after a day (a setting of the server), or when it expires if that is earlier; null before, and while anything of the tree is going on.',
+        'Since when its tree has been idle: a job of it is not sealed, and the tree has no work left. Shown after a day (a setting of the server), or when it expires if that is earlier; null before that, and while the tree has work.',
       select: { rootId: true },
       resolve: async ({ rootId }, _, context) =>
         (await seesWhole(context, rootId)) ? (await retentions(context).load(rootId)).idleSince : null,
@@ -365,11 +416,12 @@ export const Job = builder.prismaNode('Job', {
     progress: t.field({
       seenBy: 'PROGRESS',
       type: JobProgress,
-      description: 'How far it is. In the answer of a mutation it counts what the mutation did.',
+      description: 'Its progress. In the answer of a mutation, it includes what the mutation did.',
       select: { rootId: true },
-      resolve: async ({ id, rootId }, _, context) => {
-        if (changedJobs(context).has(id)) await context.folds.settled(rootId);
-        return progresses(context).load(id);
+      resolve: async (job, _, context) => {
+        if (!changedJobs(context).has(job.id)) return progressOf(job, context);
+        await context.folds.settled(job.rootId);
+        return progresses(context).load(job.id);
       },
     }),
     treeProgress: t.field({
@@ -379,7 +431,7 @@ export const Job = builder.prismaNode('Job', {
       // The jobs of the tree are summed up: rarely as many as it can have.
       complexity: 300,
       description:
-        'How far its whole tree is, with one percentage. In the answer of a mutation it counts what the mutation did. To be told as it changes, subscribe to `jobTreeProgress`. Null for callers whose scope does not have all of the tree.',
+        'The progress of its whole tree, with one percentage. In the answer of a mutation, it includes what the mutation did. To follow changes, subscribe to `jobTreeProgress`. Null for callers whose scope does not include the whole tree.',
       select: { rootId: true },
       resolve: async ({ id, rootId }, _, context) => {
         if (!(await seesWhole(context, rootId))) return null;
@@ -391,7 +443,7 @@ export const Job = builder.prismaNode('Job', {
       type: JobOccurrence,
       nullable: true,
       description:
-        'Of the root of a tree that a schedule made: which one, and for when; null for any other job.',
+        'For the root of a tree that a schedule created: the schedule and the planned time; null for any other job.',
       select: { scheduleName: true, occurrenceAt: true },
       resolve: ({ scheduleName, occurrenceAt }) =>
         scheduleName === null || occurrenceAt === null ? null : { schedule: scheduleName, at: occurrenceAt },
@@ -399,7 +451,7 @@ export const Job = builder.prismaNode('Job', {
     callbacks: t.field({
       type: [JobCallback],
       complexity: { multiplier: maxCallbacks },
-      description: 'What is called when its tree is complete, or each job of it: up to 10.',
+      description: 'The endpoints that are called when its tree, or each job of it, is complete: up to 10.',
       select: { rootId: true },
       resolve: async ({ rootId }, _, context) =>
         (await seesWhole(context, rootId)) ? callbacks(context).load(rootId) : [],
@@ -407,13 +459,13 @@ export const Job = builder.prismaNode('Job', {
     import: t.field({
       type: FileImport,
       nullable: true,
-      description: 'How far the import of its file is; null for a job that was created without one.',
+      description: 'The import of its file; null for a job that was created without one.',
       resolve: ({ id }, _, context) => fileImports(context).load(id),
     }),
     deletion: t.field({
       type: JobDeletion,
       nullable: true,
-      description: 'How far the deletion of its tree is; null unless the tree is being deleted.',
+      description: 'The progress of the deletion of its tree; null unless the tree is being deleted.',
       select: { rootId: true },
       resolve: async ({ rootId }, _, context) =>
         (await seesWhole(context, rootId)) ? deletions(context).load(rootId) : null,
@@ -424,19 +476,23 @@ export const Job = builder.prismaNode('Job', {
         type: JobItem,
         complexity: (args) => ({ multiplier: pageSize(args) }),
         description:
-          'Its items in the order in which they were added. Fewer if they are large: beyond 64 MB (a setting of the server) in an answer it is refused with LIMIT_EXCEEDED, and says how many fit.',
+          'Its items in the order in which they were added. If a page of items would exceed 64 MB (a setting of the server), it is refused with LIMIT_EXCEEDED; the message says how many fit.',
         args: {
-          status: t.arg({ type: ItemStatus, description: 'Only items of this status; all by default.' }),
+          statuses: t.arg({
+            type: [ItemStatus],
+            description:
+              'Only items with these statuses; an empty list is refused with INVALID_INPUT. Default: all.',
+          }),
         },
-        resolve: async ({ id }, args, context, info) => {
-          const status = args.status ?? null;
+        resolve: async (job, args, context, info) => {
+          const statuses = statusesOf(args.statuses ?? null);
           const page = await readPage(
             byPosition,
             args,
-            (range) => itemKeys(context).load({ jobId: id, status, range }),
+            (range) => itemKeys(context).load({ jobId: job.id, statuses, range }),
             (keys) => loadItems(keys, context, info),
           );
-          return { ...page, jobId: id, status };
+          return { ...page, job, statuses };
         },
       },
       {
@@ -446,10 +502,11 @@ export const Job = builder.prismaNode('Job', {
           totalCount: t.field({
             seenBy: 'ITEMS',
             type: 'Count',
+            nullable: true,
             description:
-              'How many items of this status the job has, as its progress has counted them: a moment behind what has just happened.',
-            resolve: async ({ jobId, status }, _, context) =>
-              countOf(await progresses(context).load(jobId), status),
+              'How many items with these statuses the job has, as counted by its progress, which is a moment behind. WAITING, SCHEDULED and RUNNING are counted together: null if `statuses` has some of them but not all three; `pendingItemCount` counts them separately.',
+            resolve: async ({ job, statuses }, _, context) =>
+              countOf(await progressOf(job, context), statuses),
           }),
         }),
       },
@@ -461,7 +518,7 @@ export const Job = builder.prismaNode('Job', {
         type: JobItem,
         complexity: (args) => ({ multiplier: pageSize(args) }),
         description:
-          'The successes of the final stages of its tree, by job and then in the order in which the items were added. Fewer if they are large: beyond 64 MB (a setting of the server) in an answer it is refused with LIMIT_EXCEEDED, and says how many fit.',
+          'The successes of the final stages of its tree, by job and then in the order in which the items were added. If a page would exceed 64 MB (a setting of the server), it is refused with LIMIT_EXCEEDED; the message says how many fit.',
         resolve: async ({ rootId }, args, context, info) => {
           if (!(await seesTree(context, rootId)))
             throw new NotFoundError('Your scope does not have all of the tree.');
@@ -473,7 +530,7 @@ export const Job = builder.prismaNode('Job', {
           );
         },
       },
-      { name: 'JobResultsConnection', description: 'A page of the items that a tree results in.' },
+      { name: 'JobResultsConnection', description: 'A page of the results of a tree.' },
       { name: 'JobResultsEdge', description: 'An item in a page.' },
     ),
   }),
@@ -505,19 +562,17 @@ builder.objectField(CallbackDelivery, 'root', (t) =>
   }),
 );
 
-function countOf(progress: JobProgressState, status: ItemStatusName | null): number {
-  switch (status) {
-    case null:
-      return progress.itemCount;
-    case 'PENDING':
-      return progress.itemCount - itemProgress(progress);
-    case 'SUCCEEDED':
-      return progress.succeeded;
-    case 'FAILED':
-      return progress.failed;
-    case 'CANCELLED':
-      return progress.cancelled;
-  }
+/** Null if there is no such count. */
+function countOf(progress: JobProgressState, statuses: readonly ItemStatusName[]): number | null {
+  const pending = pendingStatuses.filter((status) => statuses.includes(status)).length;
+  if (pending > 0 && pending < pendingStatuses.length) return null;
+  const of = (status: ItemStatusName, count: number) => (statuses.includes(status) ? count : 0);
+  return (
+    of('WAITING', progress.itemCount - itemProgress(progress)) +
+    of('SUCCEEDED', progress.succeeded) +
+    of('FAILED', progress.failed) +
+    of('CANCELLED', progress.cancelled)
+  );
 }
 
 const byPosition: ListOrder<ItemKey, number> = {
@@ -539,21 +594,21 @@ const byId: ListOrder<{ id: string }, string> = {
 };
 
 export const JobFilter = builder.inputType('JobFilter', {
-  description: 'Which jobs a list shows; all conditions hold together.',
+  description: 'Which jobs to list; all conditions must be met.',
   fields: (t) => ({
     type: t.string({ description: 'Only jobs of this type: 1 to 200 characters.' }),
-    status: t.field({ type: JobStatus, description: 'Only jobs of this status.' }),
+    status: t.field({ type: JobStatus, description: 'Only jobs with this status.' }),
     outcome: t.field({
       type: JobOutcome,
-      description: 'Only complete jobs of which this came, whatever came of the jobs below them.',
+      description: 'Only complete jobs with this outcome, whatever the outcomes of the jobs below them.',
     }),
     schedule: t.string({
-      description: 'Only trees that the schedule of this name made: 1 to 200 characters.',
+      description: 'Only trees that the schedule with this name created: 1 to 200 characters.',
     }),
     idleSince: t.field({
       type: 'DateTime',
       description:
-        'Only roots of trees that have been idle since then, or for longer: see `idleSince` of a job. Give the present for all that are shown to be idle.',
+        'Only roots of trees that have been idle since this time or longer: see `idleSince` of a job. Give the present time for all trees that are shown as idle.',
     }),
     rootsOnly: t.boolean({
       required: true,
@@ -604,8 +659,8 @@ builder.queryField('jobs', (t) =>
             where: { id: { in: ids } },
           });
           const jobsById = new Map(jobs.map((job) => [job.id, job]));
-          // One that was deleted since is left out.
-          return ids.flatMap((id) => jobsById.get(id) ?? []);
+          const found = ids.flatMap((id) => jobsById.get(id) ?? []);
+          return stillThere(found, context, info, ['nodes', 'edges', 'node']);
         });
       },
     },

@@ -1,13 +1,10 @@
 import type { FieldRef } from '@pothos/core';
-import {
-  type Operation as OperationState,
-  readLatestOperations,
-  readOperations,
-} from '../domain/operations.ts';
+import { isId } from '../domain/checks.ts';
+import { listOperations, type Operation as OperationState, readOperations } from '../domain/operations.ts';
 import { NotFoundError } from '../errors.ts';
 import { builder } from './builder.ts';
 import { encodeGlobalId } from './global-id.ts';
-import { checkFirst, firstComplexity, firstDescription } from './pages.ts';
+import { type ListOrder, pageSize, readPage } from './pages.ts';
 import type { Services } from './services.ts';
 
 const OperationKind = builder.enumType('OperationKind', {
@@ -15,18 +12,18 @@ const OperationKind = builder.enumType('OperationKind', {
   values: {
     REPLAY: { description: 'Tries dead letters again, as if they were new.' },
     DISCARD: {
-      description: 'Settles dead letters: the items stay failed, and are no dead letters any more.',
+      description: 'Settles dead letters: the items remain failed, and are no longer dead letters.',
     },
-    CANCEL: { description: 'Cancels pending items of jobs that go on.' },
+    CANCEL: { description: 'Cancels pending items of jobs that continue.' },
   } as const,
 });
 
 const OperationStatus = builder.enumType('OperationStatus', {
-  description: 'Where an operation stands.',
+  description: 'The status of an operation.',
   values: {
-    RUNNING: { description: 'Some server goes on with it.' },
-    FINISHED: { description: 'All that it is about is done.' },
-    CANCELLED: { description: 'It was cancelled; what it did stays.' },
+    RUNNING: { description: 'Servers are working on it.' },
+    FINISHED: { description: 'It has handled all its items.' },
+    CANCELLED: { description: 'It was cancelled; what it has done remains.' },
   } as const,
 });
 
@@ -47,25 +44,25 @@ export const Operation = builder.loadableNodeRef('Operation', {
 
 builder.objectType(Operation, {
   description:
-    'Work on many items at once. It goes on in the server, also after a crash, whether or not anybody waits for it.',
+    'Work on many items at once. It continues in the server, even after a crash, and nobody needs to wait for it.',
   fields: (t) => ({
     kind: t.expose('kind', { type: OperationKind, description: 'What it does.' }),
     status: t.field({
       type: OperationStatus,
-      description: 'Where it stands.',
+      description: 'Its status.',
       resolve: ({ cancelledAt, finishedAt }) =>
         cancelledAt !== null ? 'CANCELLED' : finishedAt !== null ? 'FINISHED' : 'RUNNING',
     }),
     total: t.expose('total', {
       type: 'Count',
-      description: 'How many items it was about when it was asked for.',
+      description: 'How many items it covered when it was requested.',
     }),
     done: t.expose('done', {
       type: 'Count',
       description:
-        'How many of them it has dealt with. In the end that may be less than `total`: what was settled or finished otherwise, or belongs to a job that was cancelled or deleted, is left.',
+        'How many of them it has handled. At the end this may be less than `total`: items that were settled or finished otherwise, or that belong to a cancelled or deleted job, are skipped.',
     }),
-    requestedAt: t.expose('requestedAt', { type: 'DateTime', description: 'When it was asked for.' }),
+    requestedAt: t.expose('requestedAt', { type: 'DateTime', description: 'When it was requested.' }),
     finishedAt: t.expose('finishedAt', {
       type: 'DateTime',
       nullable: true,
@@ -82,22 +79,33 @@ export function operationField(
 ): FieldRef<Types, unknown> {
   return t.field({
     type: Operation,
-    description:
-      'The operation: as a rule it is finished, but for what takes longer than about half a second.',
+    description: 'The operation. It is usually finished, unless it takes longer than about half a second.',
     resolve: (id) => id,
   });
 }
 
+const byId: ListOrder<{ id: string }, string> = {
+  name: 'operations',
+  keyOf: ({ id }) => id,
+  parse: (text) => (isId(text) ? text : undefined),
+};
+
 builder.queryField('operations', (t) =>
-  t.field({
-    authScopes: { may: 'survey' },
-    type: [Operation],
-    complexity: firstComplexity,
-    description: 'The newest operations, the newest first.',
-    args: {
-      first: t.arg.int({ required: true, defaultValue: 50, description: firstDescription }),
+  t.connection(
+    {
+      authScopes: { may: 'survey' },
+      type: Operation,
+      complexity: (args) => ({ multiplier: pageSize(args) }),
+      description: 'What was asked for, the newest first.',
+      resolve: (_, args, { engine, caller }) =>
+        readPage(
+          byId,
+          args,
+          (range) => listOperations(engine.database, caller.tenant, range),
+          (rows) => rows,
+        ),
     },
-    resolve: (_, args, { engine, caller }) =>
-      readLatestOperations(engine.database, checkFirst(args), caller.tenant),
-  }),
+    { name: 'OperationConnection', description: 'A page of operations.' },
+    { name: 'OperationEdge', description: 'An operation in a page.' },
+  ),
 );

@@ -108,7 +108,7 @@ export function pageSize({ first, last }: PageArgs): number {
 }
 
 /** Of a list that has no cursors, since it is read anew: what stands first of it. */
-export const firstDescription = 'How many at most: 0 to 1,000. Default: 50.';
+export const firstDescription = 'The maximum number: 0 to 1,000. Default: 50.';
 
 interface FirstArgs {
   readonly first: number;

@@ -4,24 +4,25 @@ import { itemFilterFields, toItemFilter } from './item-filter.ts';
 import type { Services } from './services.ts';
 
 const PendingState = builder.enumType('PendingState', {
-  description: 'Where a pending item stands.',
+  description:
+    'The state of a pending item, in more detail than its `status`: READY, BLOCKED and WAITING items have the status WAITING, HELD ones RUNNING.',
   values: {
     WAITING: { description: 'Its job waits for other jobs of its tree.' },
     SCHEDULED: {
-      description: 'It is due later: its `runAt`, or the backoff after a failure, lies ahead.',
+      description: 'It is due later: its `runAt`, or the end of its backoff, is in the future.',
     },
-    READY: { description: 'It is due, and no worker has it.' },
+    READY: { description: 'It is due, and no worker holds it.' },
     BLOCKED: { description: 'It waits behind another item with its serialize key.' },
-    HELD: { description: 'A worker has it.' },
+    HELD: { description: 'A worker holds it.' },
   } as const,
 });
 
 export const PendingItemFilter = builder.inputType('PendingItemFilter', {
   description:
-    'Which pending items: those that meet all that is set, and something must be. Lists have 1 to 1,000 entries.',
+    'Which pending items: those that meet all conditions; at least one must be set. Lists have 1 to 1,000 entries.',
   fields: (t) => ({
     ...itemFilterFields(t),
-    states: t.field({ type: [PendingState], description: 'That stand in one of these places.' }),
+    states: t.field({ type: [PendingState], description: 'In one of these states.' }),
     addedFrom: t.field({ type: 'DateTime', description: 'That were added at this time or later.' }),
     addedUntil: t.field({ type: 'DateTime', description: 'That were added before this time.' }),
   }),
@@ -45,7 +46,7 @@ builder.queryField('pendingItemCount', (t) =>
     authScopes: { may: 'survey' },
     type: 'Count',
     description:
-      'How many pending items an operation with this filter would be about. NOT_FOUND and INVALID_INPUT as `cancelItems` has them.',
+      'How many pending items an operation with this filter would affect. NOT_FOUND and INVALID_INPUT as for `cancelItems`.',
     args: { filter: t.arg({ type: PendingItemFilter, required: true, description: 'Which items.' }) },
     resolve: async (_, { filter }, context) =>
       countMatching(context.engine, 'CANCEL', await toPendingFilter(filter, context)),

@@ -13,13 +13,13 @@ import { builder } from './builder.ts';
 import { encodeGlobalId } from './global-id.ts';
 
 export const JobStatus = builder.enumType('JobStatus', {
-  description: 'Where a job stands.',
+  description: 'The status of a job.',
   values: {
     WAITING: { description: 'No item was claimed yet.' },
     RUNNING: { description: 'At least one item was claimed, and the job is not complete.' },
     COMPLETED: {
       description:
-        'Sealed, and no item is pending. A job completes whether its items succeeded or failed: `outcome` says what came of it.',
+        'Sealed, and no item is pending. A job completes whether its items succeeded or failed: see `outcome`.',
     },
     CANCELLED: {
       description: 'Complete, and its outcome is CANCELLED. Until then it is WAITING or RUNNING.',
@@ -29,7 +29,7 @@ export const JobStatus = builder.enumType('JobStatus', {
 
 export const JobOutcome = builder.enumType('JobOutcome', {
   description:
-    'What came of a complete job, or of a tree: of its jobs the worst, with FAILED before CANCELLED.',
+    'The outcome of a complete job; for a tree, the worst outcome of its jobs, with FAILED before CANCELLED.',
   values: {
     SUCCEEDED: {
       description:
@@ -37,11 +37,11 @@ export const JobOutcome = builder.enumType('JobOutcome', {
     },
     FAILED: {
       description:
-        'More items failed than `toleratedFailureCount` or `toleratedFailurePercentage` allows; what was pending then was cancelled.',
+        'More items failed than `toleratedFailureCount` or `toleratedFailurePercentage` allows; its pending items were then cancelled.',
     },
     CANCELLED: {
       description:
-        'It was cancelled before it was complete, or did not begin since a job that it waited for (`after`) did not succeed.',
+        'It was cancelled before it was complete, or did not start because a job that it waited for (`after`) did not succeed.',
     },
   } as const,
 });
@@ -54,14 +54,14 @@ export const CancelReason = builder.enumType('CancelReason', {
     DEPENDENCY: { description: 'A job that it waited for (`after`) did not succeed.' },
     IDLE: {
       description:
-        'Its tree was idle for longer than `idleExpirySeconds`: a job was not sealed, and nothing came any more.',
+        'Its tree was idle for longer than `idleExpirySeconds`: a job was not sealed, and there was no more work.',
     },
   } as const,
 });
 
 export const JobProgress = builder.objectRef<JobProgressState>('JobProgress').implement({
   description:
-    'How far a job is, counted by the server from the outcomes of its items. Absolute counts, which only grow, until a replay of dead letters opens the job again.',
+    'The progress of a job, counted by the server from the outcomes of its items. Absolute counts, which only grow, unless a replay of dead letters reopens the job.',
   fields: (t) => ({
     jobId: t.id({
       seenBy: 'PROGRESS',
@@ -71,7 +71,7 @@ export const JobProgress = builder.objectRef<JobProgressState>('JobProgress').im
     status: t.field({
       seenBy: 'PROGRESS',
       type: JobStatus,
-      description: 'Where the job stands.',
+      description: 'The status of the job.',
       resolve: jobStatus,
     }),
     message: t.string({
@@ -84,12 +84,12 @@ export const JobProgress = builder.objectRef<JobProgressState>('JobProgress').im
       seenBy: 'PROGRESS',
       type: 'Count',
       description:
-        'How many items the job has; final once it is sealed, unless a replay opens the job that feeds it.',
+        'How many items the job has; final once it is sealed, unless a replay reopens the job that feeds it.',
     }),
     itemProgress: t.field({
       seenBy: 'PROGRESS',
       type: 'Count',
-      description: 'How many items are done: succeeded, failed and cancelled ones.',
+      description: 'How many items are finished: succeeded, failed and cancelled ones.',
       resolve: itemProgress,
     }),
     succeeded: t.expose('succeeded', {
@@ -111,7 +111,7 @@ export const JobProgress = builder.objectRef<JobProgressState>('JobProgress').im
       seenBy: 'PROGRESS',
       nullable: true,
       description:
-        'The share of items that are done, from 0 to 100, rounded down; 100 only when the job is complete. Null until the job is sealed, since more items may come.',
+        'The share of items that are finished, from 0 to 100, rounded down; 100 only when the job is complete. Null until the job is sealed, since more items may come.',
       resolve: percent,
     }),
     sealed: t.exposeBoolean('sealed', {
@@ -121,7 +121,7 @@ export const JobProgress = builder.objectRef<JobProgressState>('JobProgress').im
     revision: t.string({
       seenBy: 'PROGRESS',
       description:
-        'Grows with every change: of two states of a job the one whose revision is greater, compared as text, is newer.',
+        'Grows with every change: of two states of a job, the one with the greater revision, compared as text, is newer.',
       resolve: revision,
     }),
     startedAt: t.field({
@@ -135,14 +135,14 @@ export const JobProgress = builder.objectRef<JobProgressState>('JobProgress').im
       seenBy: 'PROGRESS',
       type: 'DateTime',
       nullable: true,
-      description: 'When the job was complete, for the last time. Null while it is open.',
+      description: 'When the job was last completed. Null while it is open.',
       resolve: ({ completedAt }) => (completedAt === null ? null : new Date(completedAt)),
     }),
     outcome: t.expose('outcome', {
       seenBy: 'PROGRESS',
       type: JobOutcome,
       nullable: true,
-      description: 'What came of the job; null until it is complete.',
+      description: 'The outcome of the job; null until it is complete.',
     }),
     cancelReason: t.expose('cancelReason', {
       seenBy: 'PROGRESS',
@@ -153,7 +153,7 @@ export const JobProgress = builder.objectRef<JobProgressState>('JobProgress').im
     completions: t.exposeInt('completions', {
       seenBy: 'PROGRESS',
       description:
-        'How often the job has been complete: 1 from its first completion on. A replay of dead letters opens it again, until it is complete for the second time.',
+        'How often the job has been completed: 1 from its first completion on. A replay of dead letters reopens it, until it completes for the second time.',
     }),
   }),
 });
@@ -180,7 +180,7 @@ function treeFields(t: PothosSchemaTypes.ObjectFieldBuilder<Types, TreeState>) {
     revision: t.exposeString('revision', {
       seenBy: 'PROGRESS',
       description:
-        'Grows with every change of any job of the tree, compared as text: give it as `sinceRevision` to `jobTreeProgress` to go on from here.',
+        'Grows with every change of any job of the tree, compared as text: pass it as `sinceRevision` to `jobTreeProgress` to continue from here.',
     }),
     openJobs: t.int({
       seenBy: 'PROGRESS',
@@ -202,13 +202,13 @@ function treeFields(t: PothosSchemaTypes.ObjectFieldBuilder<Types, TreeState>) {
       type: JobOutcome,
       nullable: true,
       description:
-        'What came of the tree, the worst outcome of its jobs; null until all of them are complete.',
+        'The outcome of the tree, which is the worst outcome of its jobs; null until all of them are complete.',
     }),
     percent: t.int({
       seenBy: 'PROGRESS',
       nullable: true,
       description:
-        'The share of all items of the tree that are done, from 0 to 100, rounded down; 100 only when the tree is complete. Null while any job of it is unsealed, since a share of an unknown whole would go back as items come: a job that is fed is sealed when its parent is complete. It never goes back, until a replay of dead letters opens the tree again. Show `itemProgress` of `itemCount` meanwhile.',
+        'The share of all items of the tree that are finished, from 0 to 100, rounded down; 100 only when the tree is complete. Null while any of its jobs is unsealed, since the share would go back as items are added (a fed job is sealed when its parent is complete); show `itemProgress` of `itemCount` until then. It never goes back, unless a replay of dead letters reopens the tree.',
       resolve: ({ counts }) => treePercent(counts),
     }),
     itemCount: sum(
@@ -218,7 +218,7 @@ function treeFields(t: PothosSchemaTypes.ObjectFieldBuilder<Types, TreeState>) {
     itemProgress: t.field({
       seenBy: 'PROGRESS',
       type: 'Count',
-      description: 'How many of them are done: succeeded, failed and cancelled ones.',
+      description: 'How many of them are finished: succeeded, failed and cancelled ones.',
       resolve: ({ counts }) => itemProgress(counts),
     }),
     succeeded: sum('succeeded', 'How many of them have a result.'),
@@ -228,13 +228,13 @@ function treeFields(t: PothosSchemaTypes.ObjectFieldBuilder<Types, TreeState>) {
 }
 
 export const TreeProgress = builder.objectRef<TreeState>('TreeProgress').implement({
-  description: 'How far a whole tree is, summed up over its jobs.',
+  description: 'The progress of a whole tree, summed up over its jobs.',
   fields: treeFields,
 });
 
 export const JobTreeProgress = builder.objectRef<ProgressEvent>('JobTreeProgress').implement({
   description:
-    'How far a tree is, summed up over its jobs; and all its jobs in the first event of a subscription, the changed ones in later events.',
+    'The progress of a tree, summed up over its jobs; also all its jobs in the first event of a subscription, and the changed ones in later events.',
   fields: (t) => ({
     ...treeFields(t as unknown as PothosSchemaTypes.ObjectFieldBuilder<Types, TreeState>),
     jobs: t.expose('jobs', {

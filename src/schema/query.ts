@@ -7,18 +7,18 @@ import { builder } from './builder.ts';
 import { itemKeyOf, keyOf } from './global-id.ts';
 import { Job } from './job.ts';
 import { JobItem } from './job-item.ts';
-import { sees } from './scope.ts';
+import { inScope, sees } from './scope.ts';
 
 builder.queryType({
   description:
-    'What is there. Why a field is refused stands in `errors`, with an ErrorCode as `extensions.code`.',
+    'Operations that read. A field that is refused or fails is null, and `errors` says why, with an ErrorCode as `extensions.code`; the other fields are not affected.',
   fields: (t) => ({
     job: t.prismaField({
       seenBy: 'PROGRESS',
       authScopes: { may: 'read' },
       type: Job,
       nullable: true,
-      description: 'One job. NOT_FOUND if there is none (any more).',
+      description: 'One job. NOT_FOUND if it does not exist, or no longer exists.',
       args: { id: t.arg.id({ required: true, description: 'The id of the job.' }) },
       resolve: async (query, _, { id }, context) => {
         const where = { id: keyOf('Job', id, 'id') };
@@ -33,7 +33,7 @@ builder.queryType({
       authScopes: { may: 'read' },
       type: Job,
       nullable: true,
-      description: 'The job of a type with a dedupe key. Null if there is none (any more).',
+      description: 'The job of a type with a dedupe key. Null if it does not exist, or no longer exists.',
       args: {
         type: t.arg.string({ required: true, description: 'The type: 1 to 200 characters.' }),
         dedupeKey: t.arg.string({ required: true, description: 'The dedupe key: 1 to 500 characters.' }),
@@ -43,9 +43,9 @@ builder.queryType({
           type: checkName(type, 'type', maxNameLength),
           dedupeKey: checkText(dedupeKey, 'dedupeKey', maxDedupeKeyLength),
         };
-        const where = { type_dedupeKey: key };
-        const job = await context.engine.database.prisma.job.findUnique({ ...query, where });
-        return job !== null && (await sees(context, job.id)) ? job : null;
+        // In one query, so that no time tells of a job that the caller may not see.
+        const where = { ...key, ...inScope(context.caller) };
+        return context.engine.database.prisma.job.findFirst({ ...query, where });
       },
     }),
     item: t.field({
@@ -53,7 +53,7 @@ builder.queryType({
       authScopes: { may: 'read' },
       type: JobItem,
       nullable: true,
-      description: 'One item. NOT_FOUND if there is none (any more).',
+      description: 'One item. NOT_FOUND if it does not exist, or no longer exists.',
       args: { id: t.arg.id({ required: true, description: 'The id of the item.' }) },
       resolve: async (_, { id }, context, info) => {
         const key = itemKeyOf(id, 'id');

@@ -14,33 +14,35 @@ import { checkTypeScope, shownTypes } from './scope.ts';
 const QueueRate = builder.objectRef<Rate>('QueueRate').implement({
   description: 'How many items may be claimed in any interval of time.',
   fields: (t) => ({
-    limit: t.exposeInt('limit', { description: 'At most so many items.' }),
+    limit: t.exposeInt('limit', { description: 'The maximum number of items.' }),
     intervalMs: t.exposeInt('intervalMs', { description: 'The interval, in milliseconds.' }),
   }),
 });
 
 const Alert = builder.objectRef<DeadLetterAlert>('DeadLetterAlert').implement({
-  description: 'When an endpoint hears of dead letters.',
+  description: 'When an endpoint is told of dead letters.',
   fields: (t) => ({
     endpoint: t.exposeString('endpoint', { description: 'The name of the endpoint.' }),
-    count: t.exposeInt('count', { description: 'With so many of an interval.' }),
+    count: t.exposeInt('count', {
+      description: 'How many dead letters within the interval raise the alert.',
+    }),
     intervalMs: t.exposeInt('intervalMs', { description: 'The interval, in milliseconds.' }),
   }),
 });
 
 export const Queue = builder.objectRef<QueueState>('Queue').implement({
   description:
-    'A type: how much of it waits and runs, which decides how many workers there should be, and the settings that hold for all its items. A setting that is null is not set.',
+    'A type: how many of its items wait and run, from which you can derive the number of workers, and the settings for all its items. A setting that is null is not set.',
   fields: (t) => ({
     type: t.exposeString('type', { description: 'The type.' }),
     ready: t.expose('ready', {
       type: 'Count',
       description:
-        'How many items wait for a worker, a pause and limits aside. Those that are blocked are not among them.',
+        'How many items wait for a worker, regardless of a pause and limits. Blocked items are not included.',
     }),
     scheduled: t.expose('scheduled', {
       type: 'Count',
-      description: 'How many items wait for their `runAt` or out of a backoff.',
+      description: 'How many items wait for their `runAt` or for the end of a backoff.',
     }),
     waiting: t.expose('waiting', {
       type: 'Count',
@@ -58,7 +60,7 @@ export const Queue = builder.objectRef<QueueState>('Queue').implement({
       type: 'Count',
       nullable: true,
       description:
-        'For how long the item that has been ready for longest has waited for a worker, in milliseconds; null if none is ready.',
+        'How long the oldest ready item has waited for a worker, in milliseconds; null if none is ready.',
     }),
     paused: t.exposeBoolean('paused', { description: 'Whether no item is given to a worker.' }),
     concurrency: t.exposeInt('concurrency', {
@@ -68,7 +70,7 @@ export const Queue = builder.objectRef<QueueState>('Queue').implement({
     rate: t.expose('rate', {
       type: QueueRate,
       nullable: true,
-      description: 'How many items may be claimed in any interval of time, first tries and later ones alike.',
+      description: 'How many items may be claimed in any interval of time, including retries.',
     }),
     lifetimeMs: t.exposeInt('lifetimeMs', {
       nullable: true,
@@ -78,32 +80,33 @@ export const Queue = builder.objectRef<QueueState>('Queue').implement({
     deadLetterAlert: t.expose('deadLetterAlert', {
       type: Alert,
       nullable: true,
-      description: 'When an endpoint hears that much fails for good.',
+      description: 'When an endpoint is told that many items fail for good.',
     }),
     alertedAt: t.expose('alertedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'Since when so much has failed for good that the alert was raised; null while it is less.',
+      description:
+        'Since when enough items have failed for good to raise the alert; null while there are fewer.',
     }),
     priority: t.exposeInt('priority', {
       nullable: true,
-      description: 'The priority of new jobs that name none.',
+      description: 'The priority of new jobs without their own.',
     }),
     maxFailuresPerItem: t.exposeInt('maxFailuresPerItem', {
       nullable: true,
-      description: 'The `maxFailuresPerItem` of new jobs that name none.',
+      description: 'The `maxFailuresPerItem` of new jobs without their own.',
     }),
     backoffMs: t.exposeIntList('backoffMs', {
       nullable: true,
-      description: 'The `backoffMs` of new jobs that name none: up to 100 steps.',
+      description: 'The `backoffMs` of new jobs without their own: up to 100 steps.',
     }),
     backoffJitter: t.exposeFloat('backoffJitter', {
       nullable: true,
-      description: 'The `backoffJitter` of new jobs that name none.',
+      description: 'The `backoffJitter` of new jobs without their own.',
     }),
     heartbeatIntervalMs: t.exposeInt('heartbeatIntervalMs', {
       nullable: true,
-      description: 'The `heartbeatIntervalMs` of new jobs that name none.',
+      description: 'The `heartbeatIntervalMs` of new jobs without their own.',
     }),
   }),
 });
@@ -121,7 +124,7 @@ builder.queryField('queue', (t) =>
   t.field({
     authScopes: { may: 'list' },
     type: Queue,
-    description: 'One type, whether there is anything of it or not.',
+    description: 'One type, even if it has no items.',
     args: { type: t.arg.string({ required: true, description: 'The type: 1 to 200 characters.' }) },
     resolve: (_, { type }, context) => {
       checkTypeScope(context, [type], 'type');
@@ -138,13 +141,13 @@ builder.queryField('queues', (t) =>
       multiplier: Math.min(firstComplexity({ first }).multiplier, types?.length ?? maxBatch),
     }),
     description:
-      'Types by name: those that have settings, of which anything waits or runs, or was done in the last hour. For more than 1,000 ask again behind the last one.',
+      'Types by name: those that have settings or waiting or running items, or were active in the last hour. If there are more than 1,000, query again after the last one.',
     args: {
       types: t.arg.stringList({ description: typesDescription }),
       first: t.arg.int({
         required: true,
         defaultValue: maxBatch,
-        description: 'How many at most: 0 to 1,000. Default: 1,000.',
+        description: 'The maximum number: 0 to 1,000. Default: 1,000.',
       }),
       after: t.arg.string({ description: 'Only types whose names come after this one.' }),
     },

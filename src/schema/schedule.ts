@@ -1,10 +1,10 @@
-import { checkName } from '../domain/checks.ts';
+import { checkInteger, checkName } from '../domain/checks.ts';
 import { maxNameLength } from '../domain/limits.ts';
 import { nextOccurrences, type Timing } from '../domain/occurrences.ts';
 import type { Range } from '../domain/pages.ts';
 import { readClock, readScheduleNames, readTemplates } from '../domain/read-schedules.ts';
 import { namesOf, toShown, toStored } from '../domain/tenants.ts';
-import { InvalidInputError, NotFoundError } from '../errors.ts';
+import { NotFoundError } from '../errors.ts';
 import { takes } from './answer-size.ts';
 import { builder } from './builder.ts';
 import { Job } from './job.ts';
@@ -14,27 +14,29 @@ import { MissedPolicy, OverlapPolicy } from './schedule-policies.ts';
 import { inScope } from './scope.ts';
 
 const SkipReason = builder.enumType('SkipReason', {
-  description: 'Why an occurrence was left out.',
+  description: 'Why an occurrence was skipped.',
   values: {
-    MISSED: { description: 'It was missed, and `missed` does not make up for it; of several, the first.' },
-    OVERLAP: { description: 'A tree before it was not complete, and `overlap` is SKIP.' },
-    QUEUE_FULL: { description: '100 others were queued already.' },
-    ASKED: { description: 'Somebody asked for it: skipOccurrence.' },
+    MISSED: {
+      description: 'It was missed, and the policy `missed` does not create it; of several, the first.',
+    },
+    OVERLAP: { description: 'An earlier tree was not complete, and `overlap` is SKIP.' },
+    QUEUE_FULL: { description: '100 others were already queued.' },
+    ASKED: { description: 'A caller skipped it: skipOccurrence.' },
   } as const,
 });
 
 const ScheduleSkip = builder
   .objectRef<{ at: Date; reason: typeof SkipReason.$inferType }>('ScheduleSkip')
   .implement({
-    description: 'An occurrence that was left out.',
+    description: 'An occurrence that was skipped.',
     fields: (t) => ({
       at: t.expose('at', { type: 'DateTime', description: 'The occurrence.' }),
-      reason: t.expose('reason', { type: SkipReason, description: 'Why it was left out.' }),
+      reason: t.expose('reason', { type: SkipReason, description: 'Why it was skipped.' }),
     }),
   });
 
 const ScheduleFailure = builder.objectRef<{ at: Date; message: string }>('ScheduleFailure').implement({
-  description: 'An occurrence of which no tree could be made.',
+  description: 'An occurrence that created no tree.',
   fields: (t) => ({
     at: t.expose('at', { type: 'DateTime', description: 'The occurrence.' }),
     message: t.exposeString('message', { description: 'Why not, for people.' }),
@@ -68,13 +70,13 @@ export const Schedule = builder.prismaNode('Schedule', {
   nullable: true,
   id: { field: 'name', description: 'The id of the schedule: `Schedule:` and its name.' },
   description:
-    'What makes a tree of jobs time and again, from a template. Each occurrence is made once, however many servers run; a server that was away is stood in for by the others.',
+    'Repeatedly creates trees of jobs from a template. Each occurrence is created once, however many servers run; if one is down, the others take over.',
   fields: (t) => ({
-    name: t.exposeString('name', { description: 'Its name, by which it is stated, changed and found.' }),
+    name: t.exposeString('name', { description: 'Its name, by which it is put, changed and found.' }),
     cron: t.exposeString('cron', {
       nullable: true,
       description:
-        'When it is due: minute, hour, day, month and weekday, perhaps with seconds first. Null with `everyMs`.',
+        'When it is due: minute, hour, day, month and weekday, optionally with seconds first. Null with `everyMs`.',
     }),
     timeZone: t.exposeString('timeZone', {
       nullable: true,
@@ -90,24 +92,24 @@ export const Schedule = builder.prismaNode('Schedule', {
     startAt: t.expose('startAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'No occurrence is before this, and intervals count from it. Null: from 1970.',
+      description: 'The earliest time of an occurrence, from which intervals count. Null: from 1970.',
     }),
     missed: t.field({
       type: MissedPolicy,
-      description: 'What becomes of occurrences that were missed.',
+      description: 'What happens to missed occurrences.',
       select: { missed: true },
       resolve: ({ missed }) => missed as typeof MissedPolicy.$inferType,
     }),
     overlap: t.field({
       type: OverlapPolicy,
-      description: 'What becomes of an occurrence while a tree before it is not complete.',
+      description: 'What happens to an occurrence while an earlier tree is not complete.',
       select: { overlap: true },
       resolve: ({ overlap }) => overlap as typeof OverlapPolicy.$inferType,
     }),
     template: t.field({
       type: 'JSON',
       nullable: true,
-      description: 'What each occurrence makes: a job with all below it, as JobInput has it.',
+      description: 'What each occurrence creates: a job with all jobs below it, with the fields of JobInput.',
       select: { name: true },
       resolve: async ({ name }, _, context) => {
         const row = await templates(context).load(name);
@@ -117,33 +119,34 @@ export const Schedule = builder.prismaNode('Schedule', {
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
     changedAt: t.expose('changedAt', {
       type: 'DateTime',
-      description: 'When it last became another one; to state the same again changes nothing.',
+      description: 'When it was last changed; putting the same schedule again does not count.',
     }),
     pausedAt: t.expose('pausedAt', {
       type: 'DateTime',
       nullable: true,
       description:
-        'Since when it is paused: by hand, or since its times can not be worked out any more, which `lastFailure` then tells.',
+        'Since when it is paused: by a caller, or because its times can no longer be calculated, as `lastFailure` then says.',
     }),
     nextAt: t.expose('nextAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'Its next occurrence. Null while it is paused, and only then.',
+      description: 'Its next occurrence; null only while it is paused.',
     }),
     nextOccurrences: t.field({
       type: ['DateTime'],
-      complexity: (args) => ({ multiplier: Math.min(args.first ?? 5, mostOccurrences) }),
-      description: 'Its next occurrences, the very next one first; none while it is paused.',
+      complexity: ({ first }) => ({ multiplier: Math.min(Math.max(first, 0), mostOccurrences) }),
+      description: 'Its next occurrences, in order; empty while it is paused.',
       args: {
-        first: t.arg.int({ required: true, defaultValue: 5, description: 'How many: 1 to 100. Default: 5.' }),
+        first: t.arg.int({
+          required: true,
+          defaultValue: 5,
+          description: 'How many at most: 0 to 100. Default: 5.',
+        }),
       },
       select: { cron: true, timeZone: true, everyMs: true, startAt: true, nextAt: true },
       resolve: ({ nextAt, everyMs, ...timing }, { first }) => {
-        const count = first ?? 5;
-        if (count < 1 || count > mostOccurrences) {
-          throw new InvalidInputError(`first is ${count}; it must be from 1 to ${mostOccurrences}.`, 'first');
-        }
-        if (nextAt === null) return [];
+        const count = checkInteger(first, 'first', 0, mostOccurrences);
+        if (nextAt === null || count === 0) return [];
         const exact: Timing = { ...timing, everyMs: everyMs === null ? null : Number(everyMs) };
         return [nextAt, ...nextOccurrences(exact, nextAt, count - 1)];
       },
@@ -151,18 +154,18 @@ export const Schedule = builder.prismaNode('Schedule', {
     queued: t.expose('queued', {
       type: ['DateTime'],
       description:
-        'Occurrences that wait until the trees before them are complete, with `overlap` QUEUE: up to 100, the first one first.',
+        'Occurrences that wait until the earlier trees are complete, with `overlap` QUEUE: up to 100, the first one first.',
     }),
     lastOccurrenceAt: t.expose('lastOccurrenceAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'The last occurrence of which a tree was made, or when it was last run by hand.',
+      description: 'The last occurrence for which a tree was created, or when it was last run manually.',
     }),
     lastJob: t.field({
       type: Job,
       nullable: true,
       description:
-        'The root of the tree that it made last; null if there is none (any more). `jobs` lists all of them.',
+        'The root of the last tree that it created; null if it does not exist, or no longer exists. `jobs` lists all of them.',
       select: { lastRootId: true },
       resolve: ({ lastRootId }, _, context) =>
         lastRootId === null ? null : lastJobs(context).load(lastRootId),
@@ -170,7 +173,7 @@ export const Schedule = builder.prismaNode('Schedule', {
     lastSkip: t.field({
       type: ScheduleSkip,
       nullable: true,
-      description: 'The last occurrence that was left out, and why.',
+      description: 'The last occurrence that was skipped, and why.',
       select: { skippedAt: true, skipReason: true },
       resolve: ({ skippedAt, skipReason }) =>
         skippedAt === null || skipReason === null
@@ -181,7 +184,7 @@ export const Schedule = builder.prismaNode('Schedule', {
       type: ScheduleFailure,
       nullable: true,
       description:
-        'Of the last occurrence, why no tree could be made of it; null once a later one was made, or the schedule was changed. It goes on with the next occurrence.',
+        'Why the last occurrence created no tree; null once a later one did, or the schedule was changed. The schedule continues with the next occurrence.',
       select: { failedAt: true, error: true },
       resolve: ({ failedAt, error }) =>
         failedAt === null || error === null ? null : { at: failedAt, message: error },
@@ -189,7 +192,7 @@ export const Schedule = builder.prismaNode('Schedule', {
     behindMs: t.field({
       type: 'Count',
       description:
-        'For how long its next occurrence has been due, in milliseconds: 0 normally. More than a second or two says that no server makes it.',
+        'How long its next occurrence has been due, in milliseconds: normally 0. More than a second or two means that no server creates it.',
       select: { nextAt: true },
       resolve: async ({ nextAt }, _, context) =>
         nextAt === null ? 0 : Math.max(0, (await clock(context).load('now')).getTime() - nextAt.getTime()),
@@ -209,7 +212,7 @@ builder.queryFields((t) => ({
     authScopes: { may: 'survey' },
     type: Schedule,
     nullable: true,
-    description: 'One schedule. NOT_FOUND if there is none (any more).',
+    description: 'One schedule. NOT_FOUND if it does not exist, or no longer exists.',
     args: { name: t.arg.string({ required: true, description: 'The name of the schedule.' }) },
     resolve: async (query, _, { name }, { engine }) => {
       checkName(name, 'name', maxNameLength);

@@ -1,26 +1,27 @@
 import { checkBatch } from '../domain/checks.ts';
-import { itemIdOf } from '../domain/item-state.ts';
 import { maxBatch } from '../domain/limits.ts';
 import { readSerializeKeys, type SerializeKey as SerializeKeyState } from '../domain/serialize-keys.ts';
 import { builder } from './builder.ts';
-import { JobItem } from './job-item.ts';
+import { itemOrNull, JobItem } from './job-item.ts';
 import { checkFirst, firstComplexity, firstDescription } from './pages.ts';
 import { sees } from './scope.ts';
 
 const SerializeKey = builder.objectRef<SerializeKeyState>('SerializeKey').implement({
   description:
-    'A serialize key in use: items with one key run one at a time, in the order in which they were added.',
+    'A serialize key in use: items with the same key run one at a time, in the order in which they were added.',
   fields: (t) => ({
     key: t.exposeString('key', { description: 'The key.' }),
     head: t.field({
       type: JobItem,
       nullable: true,
-      description: 'The item that has it: it runs, or is the next to run. Null if it was deleted meanwhile.',
-      resolve: async ({ head }, _, context) => ((await sees(context, head.jobId)) ? itemIdOf(head) : null),
+      description:
+        'The item that holds it: it runs, or is the next to run. Null if it has just been deleted.',
+      resolve: async ({ head }, _, context) =>
+        (await sees(context, head.jobId)) ? itemOrNull(head, context) : null,
     }),
     held: t.exposeBoolean('held', {
       description:
-        'Whether that item failed for good and keeps the key, as `serializeOnFailure: BLOCK` of its job wants it: replay or discard it.',
+        'Whether that item failed for good and keeps the key because of `serializeOnFailure: BLOCK` of its job: replay or discard it.',
     }),
     blocked: t.expose('blocked', { type: 'Count', description: 'How many items wait behind it.' }),
   }),
@@ -34,7 +35,7 @@ builder.queryField('serializeKeys', (t) =>
       multiplier: Math.min(firstComplexity({ first }).multiplier, keys?.length ?? maxBatch),
     }),
     description:
-      'The keys behind whose head most items wait, the longest line first; keys behind whose head nobody waits are not among them, unless they are named. To find the longest lines, all that is blocked is counted.',
+      'The serialize keys with the most waiting items, the longest line first; keys without waiting items are omitted, unless they are named. To find the longest lines, all blocked items are counted.',
     args: {
       first: t.arg.int({ required: true, defaultValue: 50, description: firstDescription }),
       keys: t.arg.stringList({

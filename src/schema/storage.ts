@@ -1,15 +1,14 @@
 /** How much is stored, by tenants and in all. */
-import { checkInteger } from '../domain/checks.ts';
-import { maxBatch } from '../domain/limits.ts';
 import { listStored, readStoredBy, type Stored, type TenantStored } from '../domain/stored.ts';
 import { builder } from './builder.ts';
+import { checkFirst, firstComplexity, firstDescription } from './pages.ts';
 
 const TenantStorage = builder.objectRef<TenantStored>('TenantStorage').implement({
   description: 'How much a tenant stores.',
   fields: (t) => ({
     tenant: t.string({
       nullable: true,
-      description: 'The tenant; null for all that belongs to none.',
+      description: 'The tenant; null for everything without a tenant.',
       resolve: ({ tenant }) => tenant,
     }),
     items: t.expose('items', { type: 'Count', description: 'Items, pending and finished.' }),
@@ -22,7 +21,7 @@ const TenantStorage = builder.objectRef<TenantStored>('TenantStorage').implement
 
 const Storage = builder.objectRef<Stored>('Storage').implement({
   description:
-    'How much is stored: by the tenant of the caller, or, for callers without a tenant, by all. It is brought up to date about once a second.',
+    'How much is stored: by the tenant of the caller or, for callers without a tenant, by all. It is updated about once a second.',
   fields: (t) => ({
     items: t.expose('items', { type: 'Count', description: 'Items, pending and finished.' }),
     bytes: t.expose('bytes', {
@@ -32,29 +31,28 @@ const Storage = builder.objectRef<Stored>('Storage').implement({
     maxItemsPerTenant: t.field({
       type: 'Count',
       nullable: true,
-      description:
-        'How many items a tenant may store (JOBTREE_TENANT_MAX_STORED_ITEMS); null for any number.',
+      description: 'How many items a tenant may store (JOBTREE_TENANT_MAX_STORED_ITEMS); null for no limit.',
       resolve: (_, __, { engine }) => engine.stored.ofTenant.items,
     }),
     maxBytesPerTenant: t.field({
       type: 'Count',
       nullable: true,
-      description:
-        'How many bytes a tenant may store (JOBTREE_TENANT_MAX_STORED_BYTES); null for any number.',
+      description: 'How many bytes a tenant may store (JOBTREE_TENANT_MAX_STORED_BYTES); null for no limit.',
       resolve: (_, __, { engine }) => engine.stored.ofTenant.bytes,
     }),
     tenants: t.field({
       type: [TenantStorage],
-      description: 'By tenant, those with most bytes first. A caller of a tenant sees that one alone.',
+      description: 'By tenant, those with the most bytes first. A caller of a tenant sees only its own.',
       args: {
-        first: t.arg.int({ defaultValue: 50, description: 'At most so many: 1 to 1,000. Default: 50.' }),
+        first: t.arg.int({ required: true, defaultValue: 50, description: firstDescription }),
+        tenant: t.arg.string({ description: 'Only this tenant. Default: any.' }),
       },
-      complexity: ({ first }) => ({ multiplier: Math.max(0, Math.min(first ?? 50, maxBatch)) }),
-      resolve: (_, { first }, { engine, caller }) =>
-        listStored(engine.database, {
-          tenant: caller.tenant,
-          take: checkInteger(first ?? 50, 'first', 1, maxBatch),
-        }),
+      complexity: firstComplexity,
+      resolve: (_, { first, tenant }, { engine, caller }) => {
+        const take = checkFirst({ first });
+        if (tenant != null && caller.tenant !== null && tenant !== caller.tenant) return [];
+        return listStored(engine.database, { tenant: caller.tenant ?? tenant ?? null, take });
+      },
     }),
   }),
 });
@@ -63,7 +61,7 @@ builder.queryField('storage', (t) =>
   t.field({
     authScopes: { may: 'administer' },
     type: Storage,
-    description: 'How much is stored, and may be.',
+    description: 'How much is stored, and the limits.',
     resolve: (_, __, { engine, caller }) => readStoredBy(engine.database, caller.tenant),
   }),
 );

@@ -9,7 +9,7 @@ import { InvalidInputError, NotFoundError } from '../errors.ts';
 import type { PageChange } from '../events/live-page.ts';
 import { builder } from './builder.ts';
 import { encodeGlobalId, keyOf } from './global-id.ts';
-import { Job, JobFilter, toConditions } from './job.ts';
+import { Job, JobFilter, stillThere, toConditions } from './job.ts';
 import { JobItem, loadItems } from './job-item.ts';
 import { Operation } from './operation.ts';
 import { checkFirst, firstComplexity, firstDescription } from './pages.ts';
@@ -23,13 +23,13 @@ const WorkAvailable = builder.objectRef<{ types: string[] }>('WorkAvailable').im
   description: 'A hint to claim.',
   fields: (t) => ({
     types: t.exposeStringList('types', {
-      description: 'The types of which work may have appeared: up to 1,000.',
+      description: 'The types for which work may have appeared: up to 1,000.',
     }),
   }),
 });
 
 const JobItemsChange = builder.objectRef<PageChange<MarkedRow>>('JobItemsChange').implement({
-  description: 'What has changed on a page of items.',
+  description: 'Changes on a page of items.',
   fields: (t) => ({
     items: t.field({
       seenBy: 'ITEMS',
@@ -52,17 +52,19 @@ const JobItemsChange = builder.objectRef<PageChange<MarkedRow>>('JobItemsChange'
 });
 
 const JobsChange = builder.objectRef<PageChange<MarkedRow>>('JobsChange').implement({
-  description: 'What has changed in a list of jobs.',
+  description: 'Changes in a list of jobs.',
   fields: (t) => ({
     jobs: t.prismaField({
       type: [Job],
       description: 'The jobs that are new in the list or have changed, up to 1,000, the newest first.',
-      resolve: (query, { changed }, _, { engine }) =>
-        engine.database.prisma.job.findMany({
+      resolve: async (query, { changed }, _, context, info) => {
+        const jobs = await context.engine.database.prisma.job.findMany({
           ...query,
           where: { id: { in: changed.map(({ id }) => id) } },
           orderBy: { id: 'desc' },
-        }),
+        });
+        return stillThere(jobs, context, info);
+      },
     }),
     goneIds: t.idList({
       description: 'The ids of jobs that are no longer in the list: up to 1,000.',
@@ -76,7 +78,7 @@ const pageIntervalMs = { lowest: 100, standard: 500 };
 const longestIntervalMs = 60_000;
 
 function intervalDescription({ lowest, standard }: typeof progressIntervalMs): string {
-  return `The first change is told at once, later ones merged and at most this often, in milliseconds: ${lowest} to 60,000. Default: ${standard}.`;
+  return `The first change is sent at once; later ones are merged and sent at most this often, in milliseconds: ${lowest} to 60,000. Default: ${standard}.`;
 }
 
 function checkInterval(
@@ -87,13 +89,13 @@ function checkInterval(
 }
 
 const sinceRevisionDescription =
-  'The last revision that you have seen: nothing is told that is not newer, except the final state. To go on after a lost connection, on this server or another.';
+  'The last revision that you have seen: only newer states are sent, and the final state. Use it to continue after a lost connection, on this server or another.';
 
 /** Those who subscribe to the same share one execution: the event of such a field is a `Live`. */
 const shared = { extensions: { shared: true } };
 
 builder.subscriptionType({
-  description: 'What changes, as it changes.',
+  description: 'Changes, as they happen.',
   fields: (t) => ({
     jobProgress: t.field({
       seenBy: 'PROGRESS',
@@ -101,7 +103,7 @@ builder.subscriptionType({
       ...shared,
       type: JobProgress,
       description:
-        'How far a job is: its state now, then newer states as they come (a slow reader skips some), and at last the final one; then the stream completes. NOT_FOUND if there is no such job.',
+        'The progress of a job: its current state, then newer states as they come (a slow reader skips some), and finally the last one; then the stream completes. NOT_FOUND if the job does not exist.',
       args: {
         jobId: t.arg.id({ required: true, description: 'The job.' }),
         intervalMs: t.arg.int({
@@ -132,7 +134,7 @@ builder.subscriptionType({
       ...shared,
       type: JobTreeProgress,
       description:
-        'How far a tree is: all its jobs in the first event, then those that changed (all again for a reader that was too slow), until every job is complete; then the stream completes. NOT_FOUND if there is no such tree.',
+        'The progress of a tree: all its jobs in the first event, then those that changed (all again for a reader that was too slow), until every job is complete; then the stream completes. NOT_FOUND if the tree does not exist.',
       args: {
         rootId: t.arg.id({ required: true, description: 'The root of the tree.' }),
         intervalMs: t.arg.int({
@@ -163,7 +165,7 @@ builder.subscriptionType({
       complexity: firstComplexity,
       type: JobItemsChange,
       description:
-        'A page of items of a job: all of it in the first event, then what has changed: added, claimed, failed, finished. Completes when the job is complete. NOT_FOUND if there is no such job.',
+        'A page of items of a job: the whole page in the first event, then changes: added, claimed, failed, finished. Completes when the job is complete. NOT_FOUND if the job does not exist.',
       args: {
         jobId: t.arg.id({ required: true, description: 'The job.' }),
         failedOnly: t.arg.boolean({
@@ -197,7 +199,7 @@ builder.subscriptionType({
       complexity: firstComplexity,
       type: JobsChange,
       description:
-        'The newest jobs that meet the conditions: all of them in the first event, then what appears, changes or leaves. It does not end.',
+        'The newest jobs that meet the conditions: all of them in the first event, then those that appear, change or leave. It does not end.',
       args: {
         filter: t.arg({ type: JobFilter, description: 'Which jobs; roots by default.' }),
         first: t.arg.int({ required: true, defaultValue: 50, description: firstDescription }),
@@ -226,7 +228,7 @@ builder.subscriptionType({
       ...shared,
       type: Operation,
       description:
-        'How far an operation is: now, then whenever it has changed, until it is finished or cancelled; then the stream completes. NOT_FOUND if there is no such operation.',
+        'The progress of an operation: its current state, then every change, until it is finished or cancelled; then the stream completes. NOT_FOUND if the operation does not exist.',
       args: {
         operationId: t.arg.id({ required: true, description: 'The operation.' }),
         intervalMs: t.arg.int({
@@ -262,13 +264,13 @@ builder.subscriptionType({
       ...shared,
       type: [Queue],
       description:
-        'Types by name, those that have settings, of which anything waits or runs, or was done in the last hour: now, and whenever anything of them has changed but `oldestReadyMs`, `slow` and figures. It does not end.',
+        'Types by name, those that have settings or waiting or running items, or were active in the last hour: now, and whenever anything but `oldestReadyMs`, `slow` and figures has changed. It does not end.',
       args: {
         types: t.arg.stringList({ description: typesDescription }),
         first: t.arg.int({
           required: true,
           defaultValue: maxBatch,
-          description: 'How many at most: 0 to 1,000. Default: 1,000.',
+          description: 'The maximum number: 0 to 1,000. Default: 1,000.',
         }),
         intervalMs: t.arg.int({
           required: true,
@@ -294,15 +296,15 @@ builder.subscriptionType({
       // Each is kept for the subscriber, and as many hints may come.
       complexity: ({ types }) => ({ field: 10 * types.length }),
       description:
-        'Hints for idle workers: one at the start, then when work of these types may have appeared. For a few items only a few subscribers get one, in turn, so claim at every hint, or as soon as there is room. Claiming stays a mutation, a hint may be lost or come for nothing, so poll slowly behind it.',
+        'Hints for idle workers: one at the start, then when work of these types may have appeared. For a few items only a few subscribers get a hint, in turn, so claim at every hint, or as soon as there is room. Hints can be false or get lost, so also poll slowly.',
       args: {
         types: t.arg.stringList({
           required: true,
-          description: 'The types that the worker can do: 1 to 1,000.',
+          description: 'The types that the worker handles: 1 to 1,000.',
         }),
         worker: t.arg({
           type: WorkerInput,
-          description: 'Who it is, for `workers`, which lists it as connected as long as this goes on.',
+          description: 'The worker, which `workers` lists as connected while this subscription runs.',
         }),
       },
       subscribe: (_, { types, worker }, services) => {

@@ -1,5 +1,5 @@
 import { checkName } from '../domain/checks.ts';
-import { maxNameLength } from '../domain/limits.ts';
+import { maxBatch, maxNameLength } from '../domain/limits.ts';
 import {
   readTypeSchemas,
   readTypesWithSchemas,
@@ -7,23 +7,24 @@ import {
 } from '../domain/put-type-schema.ts';
 import { coversType } from '../domain/rights.ts';
 import { builder } from './builder.ts';
+import { checkFirst, firstComplexity } from './pages.ts';
 import { checkTypeScope } from './scope.ts';
 
 export const TypeSchema = builder.objectRef<TypeSchemaState>('TypeSchema').implement({
   description:
-    'What payloads and results of a type look like, in one of its versions. A payload is taken if it meets any version that has a payload schema, a result if it meets any that has a result schema.',
+    'Schemas for the payloads and results of a type, in one version. A payload is accepted if it matches any version that has a payload schema, a result if it matches any that has a result schema.',
   fields: (t) => ({
     type: t.exposeString('type', { description: 'The type.' }),
     version: t.exposeInt('version', { description: 'Which version, from 1.' }),
     payload: t.expose('payload', {
       type: 'JSON',
       nullable: true,
-      description: 'The JSON Schema of payloads; null if any payload will do.',
+      description: 'The JSON Schema of payloads; null if any payload is accepted.',
     }),
     result: t.expose('result', {
       type: 'JSON',
       nullable: true,
-      description: 'The JSON Schema of results; null if any result will do.',
+      description: 'The JSON Schema of results; null if any result is accepted.',
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was registered.' }),
   }),
@@ -47,8 +48,22 @@ builder.queryField('typeSchemas', (t) =>
 builder.queryField('typesWithSchemas', (t) =>
   t.stringList({
     authScopes: { may: 'list' },
-    description: 'The names of all types that have schemas, up to about 1,000, in their order.',
-    resolve: async (_, __, { engine, caller }) =>
-      (await readTypesWithSchemas(engine.database)).filter((type) => coversType(caller, type)),
+    complexity: firstComplexity,
+    description:
+      'The names of the types that have schemas, in order. If there are more than 1,000, ask again with `after`.',
+    args: {
+      first: t.arg.int({
+        required: true,
+        defaultValue: maxBatch,
+        description: 'The maximum number: 0 to 1,000. Default: 1,000.',
+      }),
+      after: t.arg.string({ description: 'Only types whose names come after this one.' }),
+    },
+    resolve: async (_, { first, after }, { engine, caller }) => {
+      const take = checkFirst({ first });
+      if (after != null) checkName(after, 'after', maxNameLength);
+      const types = await readTypesWithSchemas(engine.database, after ?? null);
+      return types.filter((type) => coversType(caller, type)).slice(0, take);
+    },
   }),
 );

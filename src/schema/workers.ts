@@ -8,7 +8,7 @@ import { checkTypes } from './queue.ts';
 import { shownTypes } from './scope.ts';
 
 export const WorkerInput = builder.inputType('WorkerInput', {
-  description: 'Who a worker is.',
+  description: 'The identity of a worker.',
   fields: (t) => ({
     name: t.string({ required: true, description: 'Its name, as in its claims: 1 to 200 characters.' }),
     version: t.string({ description: 'The version of its code: 1 to 200 characters.' }),
@@ -32,14 +32,14 @@ interface TypeOfWorker {
 }
 
 const WorkerType = builder.objectRef<TypeOfWorker>('WorkerType').implement({
-  description: 'What a worker does of one type.',
+  description: "A worker's work on one type.",
   fields: (t) => ({
     type: t.exposeString('type', { description: 'The type.' }),
     concurrency: t.exposeInt('concurrency', {
       nullable: true,
-      description: 'How many items it runs at once; null if it has not said so.',
+      description: 'How many items it runs at once; null if it has not sent this.',
     }),
-    holds: t.exposeInt('holds', { description: 'How many items it has now.' }),
+    holds: t.exposeInt('holds', { description: 'How many items it holds now.' }),
   }),
 });
 
@@ -49,12 +49,12 @@ const Worker = builder.objectRef<WorkerState>('Worker').implement({
     name: t.exposeString('name', { description: 'Its name, as in its claims.' }),
     version: t.exposeString('version', {
       nullable: true,
-      description: 'The version of its code; null if it has not said so.',
+      description: 'The version of its code; null if it has not sent one.',
     }),
     types: t.field({
       type: [WorkerType],
       complexity: { field: 5 },
-      description: 'The types that it does, and those of which it has anything, by name: up to 1,000.',
+      description: 'The types that it handles, and those of which it holds items, by name: up to 1,000.',
       resolve: ({ types, concurrency, holds }, _, { caller }) => {
         const held = new Map(holds.map(({ type, count }) => [type, count]));
         const shown = [...new Set([...types, ...held.keys()])].filter((type) => coversType(caller, type));
@@ -72,12 +72,12 @@ const Worker = builder.objectRef<WorkerState>('Worker').implement({
       type: 'DateTime',
       nullable: true,
       description:
-        'Since when it is connected; null for one that is not, or has not said who it is: one that only claims, by HTTP or in SQL.',
+        'Since when it is connected; null if it is not, or has not identified itself, as when it only claims by HTTP or in SQL.',
     }),
     seenAt: t.expose('seenAt', {
       type: 'DateTime',
       description:
-        'When a server last saw it: connected, claiming or heartbeating. It is up to ten seconds behind.',
+        'When a server last saw it connected, claiming or sending a heartbeat. It is up to ten seconds behind.',
     }),
   }),
 });
@@ -88,15 +88,15 @@ builder.queryField('workers', (t) =>
     type: [Worker],
     complexity: firstComplexity,
     description:
-      'The workers that are connected, or hold items, by name. For more than 1,000 ask again behind the last one.',
+      'The workers that are connected or hold items, by name. If there are more than 1,000, query again after the last one.',
     args: {
       types: t.arg.stringList({
-        description: 'Only workers that do, or have anything of, one of these types: 1 to 1,000.',
+        description: 'Only workers that handle, or hold items of, one of these types: 1 to 1,000.',
       }),
       first: t.arg.int({
         required: true,
         defaultValue: maxBatch,
-        description: 'How many at most: 0 to 1,000. Default: 1,000.',
+        description: 'The maximum number: 0 to 1,000. Default: 1,000.',
       }),
       after: t.arg.string({ description: 'Only workers whose names come after this one.' }),
     },

@@ -22,7 +22,7 @@ describe('what is not JSON is refused, with its path', () => {
     ['a Map', { a: new Map([[1, 2]]) }, /^x\.a is of the kind Map/],
     ['a promise', { a: Promise.resolve(1) }, /^x\.a is of the kind Promise/],
     ['an error', { a: new Error('lost') }, /^x\.a is of the kind Error/],
-    ['an invalid date', { a: new Date(Number.NaN) }, /^x\.a is no valid date/],
+    ['an invalid date', { a: new Date(Number.NaN) }, /^x\.a is not a valid date/],
     ['something too deep', deep, /is more than 256 levels deep/],
   ])('%s', (_, value, message) => {
     expect(() => checkJson(value, 'x')).toThrow(NotJsonError);

@@ -57,7 +57,7 @@ describe.skipIf(inject('redisUrl') === undefined)('a relay', () => {
 
       if (signal === 'SIGSTOP') {
         victim.process.kill('SIGCONT');
-        await until('back', () => victim.output().includes('a new one is made'));
+        await until('back', () => victim.output().includes('opening a new one'));
       }
       await Promise.all(servers.splice(0).map((server) => server.end()));
     },

@@ -1,5 +1,7 @@
 /** The API: what it answers, what SQL that costs, and how it refuses. */
+import { assertObjectType, isNonNullType } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { schema } from '../../src/schema/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { createJob, data, request, work } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
@@ -35,7 +37,7 @@ describe('reads', () => {
           type finalStage depth
           tree { type depth finalStage parent { type } root { id } progress { succeeded } }
           children { type }
-          items(status: SUCCEEDED) { nodes { status payload result failures { code } priority job { type } assignment { worker attempt } } }
+          items(statuses: [SUCCEEDED]) { nodes { status payload result failures { code } priority job { type } assignment { worker attempt } } }
           results { nodes { payload result job { type } } }
         }
       }`,
@@ -110,8 +112,8 @@ describe('reads', () => {
     expect([payloads(second), second.pageInfo.hasNextPage]).toEqual([[3, 4, 5, 6], false]);
     const back = await page(`last: 2, before: "${second.pageInfo.startCursor}"`);
     expect(payloads(back)).toEqual([1, 2]);
-    expect(payloads(await page('status: PENDING, first: 3'))).toEqual([2, 3, 4]);
-    expect(payloads(await page('status: SUCCEEDED'))).toEqual([0, 1]);
+    expect(payloads(await page('statuses: [WAITING, SCHEDULED, RUNNING], first: 3'))).toEqual([2, 3, 4]);
+    expect(payloads(await page('statuses: SUCCEEDED'))).toEqual([0, 1]);
   });
 
   it('lists jobs by type, status and order', async () => {
@@ -203,7 +205,7 @@ describe('reads', () => {
     );
     expect(job.items.nodes).toEqual([
       { status: 'SUCCEEDED', result: null },
-      { status: 'PENDING', result: null },
+      { status: 'WAITING', result: null },
     ]);
   });
 
@@ -786,6 +788,30 @@ describe('refusals', () => {
     ]) {
       expect((await request(app.url, query)).errors?.[0]?.extensions?.code).toBe('INVALID_INPUT');
     }
+  });
+
+  it('a query that fails is null, and the others of its operation are answered', async () => {
+    const { data: answered, errors } = await request(
+      app.url,
+      `{ held: heldItems(first: 1001) { slow } jobs(last: -1) { nodes { id } } node(id: "nothing") { id }
+         queue(type: "known") { type } operations { nodes { id } } }`,
+    );
+    expect(answered).toEqual({
+      held: null,
+      jobs: null,
+      node: null,
+      queue: { type: 'known' },
+      operations: { nodes: [] },
+    });
+    expect(errors?.map(({ path, extensions }) => [path, extensions?.code]).toSorted()).toEqual([
+      [['held'], 'INVALID_INPUT'],
+      [['jobs'], 'INVALID_INPUT'],
+      [['node'], 'INVALID_INPUT'],
+    ]);
+    const roots = ['Query', 'Mutation'].flatMap((name) =>
+      Object.values(assertObjectType(schema.getType(name)).getFields()),
+    );
+    expect(roots.filter(({ type }) => isNonNullType(type)).map(({ name }) => name)).toEqual([]);
   });
 
   it('a fault is masked, with an id to find it in the log by', async () => {

@@ -1,4 +1,4 @@
-/** Adds one item after the other, with pauses, for a worker that idles. */
+/** Adds items one after the other, with pauses, for an idle worker. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { makeWorkerUtils } from 'graphile-worker';
 import { createClient } from '../../../dist/client/index.js';

@@ -1,4 +1,4 @@
-/** Updates one random row of a table of its own again and again, as another application in the same database does. */
+/** Updates random rows of its own table again and again, as another application in the same database would. */
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { readTask, serve } from '../child.ts';
@@ -26,7 +26,7 @@ async function update(): Promise<void> {
   });
 }
 
-/** What is late is not made up for. */
+/** Does not make up for late updates. */
 async function loop(): Promise<void> {
   let due = performance.now();
   while (!stopped) {
@@ -46,7 +46,7 @@ const methods = {
     loops = loop();
   },
 
-  /** Ends the updates, and tells how many there were and how long one took on average. */
+  /** Ends the updates, and returns how many there were and how long they took on average. */
   finish: async (): Promise<{ updates: number; meanMs: number }> => {
     stopped = true;
     await loops;

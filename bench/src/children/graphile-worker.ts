@@ -1,4 +1,4 @@
-/** Works with graphile-worker, in one process. */
+/** Works with graphile-worker in one process. */
 import { run } from 'graphile-worker';
 import pg from 'pg';
 import { finish, readTask, workUntilStopped } from '../child.ts';
@@ -7,9 +7,9 @@ import { type Payload, result } from '../payload.ts';
 import type { WorkerTask } from '../task.ts';
 
 const { url, target, items, batch, concurrency } = readTask<WorkerTask>();
-// One for each of ten jobs without a local queue, one that listens, one that counts.
+// One connection for each of ten jobs without a local queue, one that listens, one that counts.
 const pgPool = new pg.Pool({ connectionString: url, max: 12 });
-// It asks for these listeners; a connection that breaks ends the run anyway.
+// graphile-worker demands these listeners; a broken connection ends the run anyway.
 pgPool.on('error', console.error);
 pgPool.on('connect', (client) => void client.on('error', console.error));
 let start = 0;
@@ -27,7 +27,7 @@ const runner = await run({
         start = performance.now();
         cpu = process.cpuUsage();
       }
-      // It keeps no results.
+      // graphile-worker keeps no results.
       result(payload as Payload);
       done++;
       if (done === items) void untilCompleted();
@@ -40,7 +40,7 @@ if (items === undefined)
     () => runner.stop(),
   );
 
-/** The last batch of completions is still to be written. */
+/** The last batch of completions has yet to be written. */
 async function untilCompleted(): Promise<void> {
   while ((await countJobs(pgPool)) > 0);
   const ms = performance.now() - start;

@@ -1,6 +1,6 @@
 /**
- * Works with nothing but fetch: loops, normally two, each with one request that reports what it has and claims the next. If
- * it has a pace, a request waits for its time.
+ * Works with nothing but fetch, in two loops by default. Each request of a loop reports what it has done and claims the next
+ * items. With a pace, each request waits for its time.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Exchange, ExchangeParts } from '../../../dist/generated/operations.js';
@@ -40,7 +40,7 @@ let done = 0;
 let due = start;
 let stopped = false;
 
-/** What is late is not made up for. */
+/** Does not make up for late requests. */
 async function untilDue(): Promise<void> {
   if (perSecond === undefined) return;
   due = Math.max(due, performance.now()) + (batch / perSecond) * 1000;
@@ -65,7 +65,7 @@ async function loop(worker: string): Promise<void> {
       body: JSON.stringify(request),
     });
     const { data } = (await response.json()) as Answer;
-    // What was accepted is not answered one by one.
+    // The answer does not list accepted reports.
     done += reports.length - (data.exchange?.reported.entries.length ?? 0);
     const { assignments = [] } = data.exchange ?? data.claimItems ?? {};
     reports = assignments.map(({ id, payload }) => ({

@@ -7,7 +7,7 @@ import type { WorkerTask } from '../task.ts';
 
 const task = readTask<WorkerTask>();
 const { url, token, items, handlerMs, failEvery, claimAhead } = task;
-// It claims ahead what its handlers begin in a moment, and has two exchanges under way, of half of all that each.
+// The worker claims ahead what its handlers can begin in a moment, and has two exchanges in flight, each for half of all that.
 const { concurrency = task.batch } = task;
 let start = 0;
 let done = 0;
@@ -29,7 +29,7 @@ const worker = new Worker({
   client: createClient({ url, token }),
   types: Object.fromEntries(types.map((type) => [type, { concurrency, claimAhead, handler }])),
 });
-// When the server has acknowledged the result.
+// Emitted when the server has acknowledged the result.
 worker.on('succeeded', () => {
   done++;
   if (done !== items) return;

@@ -1,4 +1,4 @@
-/** Reads what it is sent on many connections, and does nothing with it. */
+/** Reads whatever arrives on many connections, and drops it. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { readTask, serve } from '../child.ts';

@@ -1,4 +1,4 @@
-/** A worker that idles, and notes when its handler starts. */
+/** An idle worker that notes when its handler starts. */
 import { run } from 'graphile-worker';
 import { Worker } from '../../../dist/client/index.js';
 import { readTask, serve } from '../child.ts';
@@ -35,7 +35,7 @@ if (contender === 'jobtree') {
 }
 
 const methods = {
-  /** When each of so many items was given to the handler, by their numbers. */
+  /** When each of these items was given to the handler, by number. */
   startedAt: async (items: number): Promise<number[]> => {
     if (startedAt.length < items) {
       await new Promise<void>((resolve) => {

@@ -1,6 +1,6 @@
 /**
- * Clients that subscribe to progress, each on a WebSocket of its own. They do as little as they can, so that they are not
- * what is measured: they count events, and keep the time and the number of done items of each while they record.
+ * Clients that subscribe to progress, each on its own WebSocket. They do as little as they can, so that the measure is not about
+ * them: they count events, and while they record they keep the time and the number of done items of each event.
  */
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
@@ -11,14 +11,14 @@ import { inFlight } from '../in-flight.ts';
 import type { SubscribersTask, Watching } from '../task.ts';
 
 const { url, first } = readTask<SubscribersTask>();
-/** Connections that are opened at the same time. */
+/** How many connections are opened at the same time. */
 const width = 50;
 const count = Buffer.from('"itemProgress":');
 
 interface Subscriber {
   readonly number: number;
   readonly socket: WebSocket;
-  /** The events of what it watches now begin with this. */
+  /** The first bytes of the events that it watches now. */
   head: Buffer;
   seen: boolean;
 }
@@ -75,7 +75,7 @@ function receive(subscriber: Subscriber, data: Buffer): void {
   recorded.at.push(performance.timeOrigin + performance.now());
 }
 
-/** An event of what was watched before is nothing; neither is the end of it. */
+/** Ignores events, and the end, of what was watched before. */
 function receiveOther(data: Buffer): void {
   const { id, type, payload } = JSON.parse(String(data));
   if (id === String(generation) && type !== 'next') fail(`${type} ${JSON.stringify(payload)}`);
@@ -88,13 +88,13 @@ function fail(text: string): void {
 }
 
 const methods = {
-  /** Opens so many connections more. */
+  /** Opens this many more connections. */
   connect: async (more: number): Promise<void> => {
     const from = first + subscribers.length;
     await inFlight(more, width, (i) => open(from + i));
   },
 
-  /** Each subscribes to one job, instead of what it watched before, and has its first event. */
+  /** Subscribes each client to one job, instead of what it watched before, and waits for the first events. */
   watch: async (next: Watching): Promise<void> => {
     const before = generation;
     watching = next;
@@ -116,19 +116,19 @@ const methods = {
     failed = undefined;
   },
 
-  /** From now on events are kept for `latency`. */
+  /** Keeps events from now on, for `latency`. */
   record: (): void => {
     recording = true;
     for (const values of Object.values(recorded)) values.length = 0;
   },
 
-  /** What was received, and the CPU time that this process has taken since it started. */
+  /** What was received so far, and the CPU time of this process since its start. */
   received: (): { events: number; bytes: number; cpuMs: number } => {
     const { user, system } = process.cpuUsage();
     return { events, bytes, cpuMs: (user + system) / 1000 };
   },
 
-  /** How old commits were when subscribers knew of them, by what was recorded. */
+  /** How old commits were when subscribers learned of them, from the recorded events. */
   latency: (commits: readonly (readonly Commit[])[], since: number, until: number): Latency => {
     const latency = { event: new Histogram(), change: new Histogram(), missed: 0 };
     const known = new Map(subscribers.map(({ number }) => [number, 0]));
@@ -152,13 +152,13 @@ const methods = {
     return { ...latency, event: latency.event.toJSON(), change: latency.change.toJSON() };
   },
 
-  /** They read nothing from now on. */
+  /** Makes all clients stop reading. */
   pause: (): void => {
     for (const { socket } of subscribers) socket.pause();
   },
 };
 
-/** What the client library selects. */
+/** The fields that the client library selects. */
 const progress =
   'jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt';
 
@@ -175,11 +175,11 @@ function operation(number: number): string {
 }
 
 export interface Latency {
-  /** Of the newest commit that an event contains. */
+  /** The age of the newest commit in each event. */
   readonly event: Counts;
-  /** Of each commit, until it is contained in an event. */
+  /** The age of each commit when an event first contained it. */
   readonly change: Counts;
-  /** Commits that a subscriber has not heard of. */
+  /** How many commits subscribers never learned of. */
   readonly missed: number;
 }
 

@@ -1,4 +1,4 @@
-/** Adding items: jobtree over HTTP with its client, beside graphile-worker's bulk addJobs straight into Postgres. */
+/** Adding items: jobtree over HTTP with its client, against graphile-worker's bulk addJobs directly into Postgres. */
 import { alternate, type Bench, itemsFor, type Report, runChild, withJobtree } from '../bench.ts';
 import { checkAdded } from '../checks.ts';
 import { cpu, medianRun, ratio, whole } from '../figures.ts';
@@ -7,7 +7,7 @@ import { createJob } from '../jobtree.ts';
 import type { ProducerTask } from '../task.ts';
 import { atLeast } from '../verdicts.ts';
 
-/** What jobtree has to reach, as a multiple of graphile-worker. */
+/** What jobtree must reach, as a multiple of graphile-worker. */
 const targets = new Map([
   [100, 1.5],
   [500, 1.6],

@@ -1,4 +1,4 @@
-/** How long it takes to cancel a job whose items all wait. */
+/** How long it takes to cancel a job whose items are all waiting. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Bench, type Report, withJobtree } from '../bench.ts';
 import { whole } from '../figures.ts';

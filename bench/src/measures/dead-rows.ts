@@ -1,4 +1,4 @@
-/** How many row versions claiming and reporting leave behind for vacuum: all that was updated or deleted. */
+/** How many dead rows claiming and reporting leave for vacuum: all row versions that were updated or deleted. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import { type Bench, itemsFor, type Report, runChild, withJobtree } from '../bench.ts';
@@ -29,7 +29,7 @@ export async function measureDeadRows(bench: Bench): Promise<Report> {
     const task: WorkerTask = { url: server.url, target: type, items, batch };
     await runChild(bench, 'jobtree-worker', task, jobtree);
     await checkWorked(server.url, database.pool, id, items);
-    // A connection hands in what it counted when it ends; while it idles, that can take ten seconds.
+    // A connection reports its counts when it ends; an idle one may take ten seconds.
     await server.stop();
     await untilAlone(database.pool);
     return { before, after: await readChanges(database.pool) };
@@ -69,7 +69,7 @@ async function readChanges(pool: pg.Pool): Promise<Changes[]> {
   return rows;
 }
 
-/** Until only the benchmark's own connections are left. */
+/** Waits until only the benchmark's own connections are left. */
 async function untilAlone(pool: pg.Pool): Promise<void> {
   while (true) {
     const { rows } = await pool.query(

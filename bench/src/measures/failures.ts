@@ -1,4 +1,4 @@
-/** What it costs that some items fail once and are tried again at once, beside the same work without failures. */
+/** What it costs if some items fail once and are tried again at once, against the same work without failures. */
 import { alternate, type Bench, itemsFor, type Report, withJobtree } from '../bench.ts';
 import { cpu, medianRun, ratio, whole } from '../figures.ts';
 import { atLeast } from '../verdicts.ts';

@@ -1,7 +1,7 @@
 /**
- * Whether a caller at full load leaves another its share: one with 64 connections and one with 4, which claim and report batches of 100 as
- * fast as they can, each of a type of its own. A fair share is half of what both do together, or what the small one does alone, if
- * that is less.
+ * Whether a caller at full load leaves another its share. One has 64 connections and the other 4; each claims and reports batches
+ * of 100 of its own type as fast as it can. The fair share of the small one is half of what both do together, or what it does
+ * alone if that is less.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Bench, type Jobtree, type Report, withJobtree } from '../bench.ts';
@@ -16,7 +16,7 @@ const connections = { small: 4, large: 64 };
 const warmUpMs = 1_500;
 const courseMs = 1_500;
 const courses = 3;
-/** More than either does in all courses. */
+/** More than either processes in all courses. */
 const backlog = { small: 700_000, large: 500_000 };
 
 interface Course {
@@ -26,7 +26,7 @@ interface Course {
   readonly large: number;
 }
 
-/** Of its fair share, what the small one has beside the large one. */
+/** How much of its fair share the small caller gets beside the large one. */
 const shareOf = ({ alone, beside, large }: Course) => beside / Math.min(alone, (beside + large) / 2);
 
 export async function measureFairness(bench: Bench): Promise<Report> {
@@ -92,7 +92,7 @@ async function run(jobtree: Jobtree): Promise<Course[]> {
   return found;
 }
 
-/** Items per second of each, in a course. */
+/** Items per second of each crew, over one course. */
 async function rates(...crews: readonly { done(): number }[]): Promise<number[]> {
   const before = crews.map((crew) => crew.done());
   const from = performance.now();

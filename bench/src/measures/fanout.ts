@@ -1,7 +1,7 @@
 /**
- * How many events a server delivers, of jobs to many who watch them: with one execution for each job that they share, and with
- * one each, as they have if the texts of their operations differ. There are two jobs, since the shortest interval does not let
- * one of them tell 1,000 watchers more than 50,000 times a second.
+ * How many events a server delivers when many subscribers watch the same jobs: with one shared execution per job, and with one
+ * per subscriber, as for operations whose texts differ. There are two jobs, since even with the shortest interval one job sends
+ * 1,000 subscribers no more than 50,000 events a second.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { bareWriteCpu } from '../bare-writes.ts';
@@ -15,7 +15,7 @@ import { cpuMs } from '../usage.ts';
 const jobCount = 2;
 const watchersOfJob = 1_000;
 const intervalMs = 20;
-/** More changes of each job than intervals: each batch has items of both. */
+/** So many that each job changes more often than once per interval: each batch has items of both jobs. */
 const perSecond = 2_000;
 const batch = 50;
 const warmUpMs = 1_000;
@@ -25,9 +25,9 @@ const mostCpuPerEvent = 7;
 
 interface Course {
   readonly eventsPerSecond: number;
-  /** Microseconds of the server for each event, beyond what it takes without subscribers. */
+  /** Microseconds of the server's CPU for each event, beyond what it uses without subscribers. */
   readonly cpuPerEvent: number;
-  /** The same of the subscribers. */
+  /** The same for the subscribers. */
   readonly clientCpuPerEvent: number;
   readonly serverShare: number;
 }
@@ -65,8 +65,8 @@ export async function measureFanout(bench: Bench): Promise<Report> {
       return course();
     };
     const apart = await watched(true);
-    // Not first, since a server that has just started takes more for everything; and between the two, so that neither has to do
-    // with how busy the other left the server.
+    // Not first, since a server that has just started uses more for everything. Between the two, so that neither is affected by
+    // how busy the other left the server.
     await fleet.watch({ jobIds: [], intervalMs });
     const unwatched = await course();
     const courses = { apart, shared: await watched(false) };

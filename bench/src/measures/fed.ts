@@ -1,4 +1,4 @@
-/** Three stages, each of which feeds the next with its results, beside as many items of a single job. */
+/** Three stages, each of which feeds its results to the next, against as many items of a single job. */
 import {
   alternate,
   type Bench,
@@ -61,7 +61,7 @@ export async function measureFed(bench: Bench): Promise<Report> {
   };
 }
 
-/** One worker for all stages, with as much room for each as for a job of its own. */
+/** One worker for all stages, with as much concurrency for each as for a job of its own. */
 async function runStages(bench: Bench, jobtree: Jobtree, itemsOfStage: number): Promise<Run> {
   const { database, server } = jobtree;
   const types = Array.from({ length: stages }, newType) as [string, ...string[]];

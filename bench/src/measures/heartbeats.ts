@@ -1,4 +1,4 @@
-/** What it takes Postgres to keep many items held. */
+/** What it costs Postgres to keep many items held. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from '../../../dist/client/index.js';
 import { type Bench, type Report, startMeter, withJobtree } from '../bench.ts';
@@ -57,7 +57,7 @@ export async function measureHeartbeats(bench: Bench): Promise<Report> {
   };
 }
 
-/** Mutation after mutation, spread over each second. */
+/** Sends heartbeat mutations, spread evenly over each second. */
 async function beatAll(client: Client, ids: readonly string[]): Promise<void> {
   const parts = Array.from({ length: ids.length / mutationSize }, (_, i) =>
     ids.slice(i * mutationSize, (i + 1) * mutationSize),

@@ -1,4 +1,4 @@
-/** What millions of finished items cost the work, the sweep and the start of a server, beside tables that were empty. */
+/** How millions of finished items affect work, the sweep and the start of a server, compared with empty tables. */
 import { alternate, type Bench, itemsFor, type Jobtree, type Report, withJobtree } from '../bench.ts';
 import { cpu, median, medianRun, type Run, whole } from '../figures.ts';
 import { fillHistory, itemsPerJob } from '../history.ts';
@@ -8,7 +8,7 @@ import { runWork } from '../worked.ts';
 
 const batch = 100;
 const sweeps = 20;
-/** The functions that make a sweep, with the arguments of a server that has just started. */
+/** The functions of a sweep, with the arguments of a server that has just started. */
 const sweepCalls = [
   'select * from jobtree.sweep_leases(p_limit => 1000)',
   'select * from jobtree.promote_due(p_limit => 1000)',
@@ -94,7 +94,7 @@ async function runCourse({ options }: Bench, { database }: Jobtree): Promise<Cou
   return { startMs: median(starts), sweepMs: median(times), slowestSweepMs: Math.max(...times) };
 }
 
-/** Until a new server, a second one on the database, says that it is ready. */
+/** Measures the time until a new server, the second one on the database, reports that it is ready. */
 async function timeStart(databaseUrl: string): Promise<number> {
   const start = performance.now();
   const server = await startServer(databaseUrl);

@@ -1,4 +1,4 @@
-/** What subscribers cost that do nothing: those of whom nothing is to be told, and those who do not read what they are told. */
+/** What inactive subscribers cost: those that have nothing to be told, and those that do not read what they are told. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { createClient } from '../../../dist/client/index.js';
 import { type Bench, type Jobtree, type Report, withJobtree } from '../bench.ts';
@@ -12,9 +12,9 @@ import { cpuMs, memory, socketBuffers } from '../usage.ts';
 const sizes = [1_000, 10_000];
 const jobCount = 1_000;
 const warmUp = 200;
-/** kB, of the most subscribers: of fewer, what the server needs once weighs more. */
+/** In kB, for the largest number of subscribers: with fewer, the one-time needs of the server weigh more. */
 const limit = 15;
-/** A server that collects its garbage when it is asked to: what is left is held. */
+/** A server that collects its garbage on request, so that what remains is in use. */
 const collecting = ['--expose-gc', '--import', "data:text/javascript,process.on('SIGUSR2',()=>gc())"];
 const collectionMs = 1_000;
 
@@ -24,25 +24,25 @@ const treeSeconds = 30;
 const treePerSecond = 4_000;
 const treeBatch = 200;
 const windowSeconds = 5;
-/** By then all buffers are full, and memory may grow by no more than this. */
+/** By this time all buffers are full, and memory may grow by no more than `flat`. */
 const fullAfterSeconds = 15;
 const flat = 1.1;
 
 interface Idle {
   readonly subscribers: number;
-  /** kB of the server for each subscriber. */
+  /** The server's memory for each subscriber, in kB. */
   readonly asIs: number;
   readonly collected: number;
-  /** Microseconds of the server for each. */
+  /** The server's CPU time for each subscriber, in microseconds. */
   readonly connectCpu: number;
   readonly subscribeCpu: number;
-  /** Until all of them, who subscribe at once, have their first event. */
+  /** How long it takes until all subscribers, which subscribe at once, have their first event. */
   readonly subscribeMs: number;
 }
 
 interface Deaf {
   readonly subscribers: number;
-  /** MB of the server, now and then. */
+  /** The server's memory over time, in MB. */
   readonly course: readonly { readonly second: number; readonly mb: number; readonly unreadMb: number }[];
   readonly growth: number;
 }
@@ -98,7 +98,7 @@ async function holdIdle({ options }: Bench, { server }: Jobtree): Promise<Idle[]
   const { ids } = await createJobs(server.url, jobCount);
   const fleet = new Fleet(server.url);
   const figures: Idle[] = [];
-  // What a server needs once, for the first of them.
+  // The first subscribers include what a server needs only once.
   await fleet.grow(Math.min(warmUp, options.subscribers));
   await fleet.watch({ jobIds: ids, intervalMs: 100 });
   await fleet.stop();
@@ -166,7 +166,7 @@ async function holdDeaf({ options }: Bench, { database, server }: Jobtree): Prom
   return figures;
 }
 
-/** A root, and jobs below it of a type that has items. */
+/** Creates a root with child jobs of a type that gets items. */
 async function createTree(url: string): Promise<Jobs> {
   const type = 'bench-tree';
   const client = createClient({ url });

@@ -57,7 +57,7 @@ async function importFile({ database, server }: Jobtree, file: string, rows: num
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     said = (said + text).slice(-1_000);
   });
-  // The highest figure only grows, so the last one read before the end is it.
+  // The peak never decreases, so the last reading before the end is the result.
   let peak = Number.NaN;
   const poll = setInterval(() => {
     peak = memory(child.pid as number)?.peak ?? peak;

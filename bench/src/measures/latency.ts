@@ -1,4 +1,4 @@
-/** From the commit of a report to the event at a subscriber, with few and many of them, over one and over many jobs. */
+/** The time from the commit of a report to the event at a subscriber, with few and many subscribers, over one and over many jobs. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Bench, type Jobtree, type Report, withJobtree } from '../bench.ts';
 import { readCommits } from '../checks.ts';
@@ -13,10 +13,10 @@ const manyJobs = 1_000;
 const perSecond = 2_000;
 const batch = 50;
 const warmUpMs = 1_000;
-/** Until what was reported last has long arrived. */
+/** By this time the last reports have long arrived. */
 const settleMs = 500;
 const patienceMs = 10_000;
-/** Subscribers with which the targets are to be met; the default interval, and the shortest. */
+/** The number of subscribers for which the targets apply, the default interval, and the shortest. */
 const judged = 1_000;
 const standardMs = 100;
 const shortestMs = 20;

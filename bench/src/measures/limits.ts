@@ -1,7 +1,7 @@
 /**
- * What limits cost those without: a type at full speed beside two slow ones, which are held to their speed by the number of their
- * handlers, or by a limit of concurrency and a rate; and whether these get what they may. And what settings of other types
- * cost one without any.
+ * What limits cost types without limits: a type at full speed runs beside two slow ones, which are slowed down by the number of
+ * their handlers, or by a limit of concurrency and a rate. Also measures whether the limited types get what their limits allow,
+ * and what settings of other types cost a type without any.
  */
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -17,15 +17,15 @@ const batch = 100;
 const concurrency = 5;
 const handlerMs = 500;
 const rate = { limit: 100, intervalMs: 1_000 };
-/** What gives the same speed without limits. */
+/** Gives the same speed without limits. */
 const paced = { concurrency: 10, handlerMs: (10 * rate.intervalMs) / rate.limit };
-/** More than the limits allow. */
+/** More handlers than the limits allow. */
 const handlers = 4 * concurrency;
 const backlog = 5_000;
 const otherTypes = 1_000;
 const plainBatch = 10;
 
-/** The function of claims, and the same without its look for limited types, which is all that those without limits pay. */
+/** The function that claims, and the same without its check for limited types, which is all that types without limits pay. */
 const claimItems = readFileSync(
   new URL('../../../prisma/functions/claim_items.sql', import.meta.url),
   'utf8',
@@ -34,7 +34,7 @@ const look = /if exists \(\s*select from jobtree\.queue q [^;]*?v_limited := '\{
 const withoutLook = claimItems.replace(look, 'if not p_durable');
 if (withoutLook === claimItems) throw new Error('claim_items looks for limited types in another way.');
 
-/** Of what the limits allow. */
+/** How much of what the limits allow was used, as a share. */
 interface Used {
   readonly places: number;
   readonly rate: number;
@@ -125,11 +125,11 @@ async function setOthers({ database }: Jobtree, limited: boolean): Promise<void>
     JSON.stringify(settings),
     otherTypes,
   ]);
-  // The server has heard of it.
+  // Time for the server to hear of it.
   await delay(1_000);
 }
 
-/** A job at full speed while two others are worked on slowly; with `used` these are limited, and what they use is noted. */
+/** Runs a job at full speed while two others are processed slowly. With `used`, these two are limited, and what they use is noted. */
 async function runBeside(bench: Bench, jobtree: Jobtree, items: number, used?: Used[]): Promise<Run> {
   const { database, server } = jobtree;
   const { pool } = database;
@@ -187,7 +187,7 @@ async function hasBegun(pool: pg.Pool, jobId: string): Promise<boolean> {
   );
 }
 
-/** For how long workers held items of the job between two instants, in milliseconds, added up. */
+/** The total time for which workers held items of the job between two instants, in milliseconds. */
 async function heldMs(pool: pg.Pool, jobId: string, from: number, to: number): Promise<number> {
   const { rows } = await pool.query(
     `select sum(greatest(0, extract(epoch from least(coalesce(o.finished_at, e.to), e.to) - greatest(a.claimed_at, e.from)))) * 1000 as ms
@@ -200,8 +200,8 @@ async function heldMs(pool: pg.Pool, jobId: string, from: number, to: number): P
 }
 
 /**
- * How fast items of the job were claimed until an instant, against its rate: in how much more than so many intervals as many
- * items were claimed as may be in these.
+ * How fast items of the job were claimed until an instant, as a share of its rate: the time that the rate allows for the last
+ * full intervals of items, divided by the time that their claims took.
  */
 async function rateUsed(pool: pg.Pool, jobId: string, to: number): Promise<number> {
   const { rows } = await pool.query(

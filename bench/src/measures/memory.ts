@@ -1,4 +1,4 @@
-/** The memory of a server that has just started, and then takes and gives out items. */
+/** The memory of a server after its start, after it accepted items, and after it handed them out. */
 import { type Bench, itemsFor, type Report, runChild, withJobtree } from '../bench.ts';
 import { checkWorked } from '../checks.ts';
 import { createJob } from '../jobtree.ts';

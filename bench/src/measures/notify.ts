@@ -1,6 +1,6 @@
 /**
- * NOTIFY takes a lock over all of Postgres while its transaction commits: what waits for it, with three servers that are
- * given work at a steady pace, and how full the queue of notifications gets.
+ * NOTIFY takes a lock over all of Postgres while its transaction commits. Measures how often others wait for it, with three
+ * servers that get work at a steady pace, and how full the queue of notifications becomes.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
@@ -60,7 +60,7 @@ async function run({ database, servers }: Cluster, seconds: number) {
   const clients = servers.map(({ url }) => createClient({ url }));
   const sum = () => done.reduce((total, count) => total + count, 0);
 
-  // Its own connection: one of a pool could be waited for.
+  // A connection of its own, since it might have to wait for one of a pool.
   const observer = new pg.Client({ connectionString: database.url });
   await observer.connect();
   let samples = 0;

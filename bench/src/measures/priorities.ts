@@ -1,4 +1,4 @@
-/** Whether the number of priorities in use changes how fast short items are done. */
+/** Whether the number of priorities in use affects how fast short items are processed. */
 import { alternate, type Bench, type Jobtree, type Report, runChild, withJobtree } from '../bench.ts';
 import { medianRun, type Run, ratio, whole } from '../figures.ts';
 import { createJob, fillItems } from '../jobtree.ts';
@@ -10,7 +10,7 @@ const items = 1_000;
 const handlerMs = 1;
 const concurrency = 5;
 const limit = 1.3;
-/** Its runs are short. */
+/** There are several, since its runs are short. */
 const runsPerRound = 3;
 
 export async function measurePriorities(bench: Bench): Promise<Report> {
@@ -46,7 +46,7 @@ export async function measurePriorities(bench: Bench): Promise<Report> {
   };
 }
 
-/** The priorities take turns, item by item. */
+/** The priorities alternate from item to item. */
 async function work(bench: Bench, jobtree: Jobtree, items: number, priorities: number): Promise<Run> {
   const { database, server } = jobtree;
   const { id, type } = await createJob(server.url);

@@ -7,9 +7,9 @@ import { createJob, fillJob, withClient } from '../jobtree.ts';
 import { ratesDuring } from '../rates.ts';
 import { atLeast, atMost } from '../verdicts.ts';
 
-/** So many times as many items are worked on, so that the work goes on for longer than all that is measured. */
+/** How many times more items are processed than replayed, so that the work outlasts the measurement. */
 const workedPerItem = 12;
-/** For the rate without a replay, before and behind it. */
+/** For measuring the rate without a replay, before and after it. */
 const quietMs = 3_000;
 const pollMs = 10;
 const batch = 100;
@@ -67,7 +67,7 @@ export async function measureReplay(bench: Bench): Promise<Report> {
   };
 }
 
-/** A complete job, all of whose items failed for good. */
+/** Creates a complete job all of whose items failed for good. */
 async function failAll({ database, server }: Jobtree, client: Client, items: number): Promise<string> {
   const { id, type } = await createJob(server.url, { maxFailuresPerItem: 0 });
   await fillJob(database.pool, id, items);

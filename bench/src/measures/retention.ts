@@ -1,4 +1,4 @@
-/** How long it takes to reap a large tree, what that costs workers of another type meanwhile, and what is left of the tables. */
+/** How long it takes to reap a large tree, what that costs workers of another type meanwhile, and how large the tables are afterwards. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import { type Bench, type Report, withJobtree } from '../bench.ts';
@@ -10,9 +10,9 @@ import { atLeast } from '../verdicts.ts';
 
 const batch = 100;
 const itemsPerUnit = 10;
-/** So many times as many items are worked on as are reaped, so that the work goes on for longer than all that is measured. */
+/** How many times more items are processed than reaped, so that the work outlasts the measurement. */
 const workedPerItem = 7;
-/** For the rate without reaping, before and behind it. */
+/** For measuring the rate without reaping, before and after it. */
 const quietMs = 15_000;
 const pollMs = 100;
 const limits = { rate: 0.9 };
@@ -20,7 +20,7 @@ const itemsPerBlock = 1_000;
 const itemsPerLease = 125;
 const blocksPerCall = 20;
 
-/** $1 the job, $2 how many blocks of items: as workers would have left them, and the delta from which a fold counts them. */
+/** $1 is the job, $2 how many blocks of items to add, as workers would have left them, with the delta from which a fold counts them. */
 const fillFinished = `
   with block as materialized (
     select nextval('jobtree.block_seq') * 1024 as position from generate_series(1, $2::int)

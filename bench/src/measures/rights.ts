@@ -1,6 +1,6 @@
 /**
- * What it costs that the server asks who calls and what they may: claims and reports with a key whose scope is a pattern of types, and
- * requests for next to nothing, against a server that asks nobody.
+ * What it costs when the server checks who calls and what they may do: claims and reports with a key whose scope is a pattern of
+ * types, and minimal requests, against a server without authentication.
  */
 import { Agent, request } from 'node:http';
 import { alternate, type Bench, type Jobtree, type Report, withJobtree } from '../bench.ts';
@@ -32,7 +32,7 @@ export async function measureRights(bench: Bench): Promise<Report> {
           }),
         );
         const small: Record<'open' | 'asking', number[]> = { open: [], asking: [] };
-        // The first of each warms up.
+        // The first round warms up.
         for (let round = 0; round <= options.rounds; round++) {
           small.open.push(await microsOfRequest(open, token));
           small.asking.push(await microsOfRequest(asking, token));
@@ -77,7 +77,7 @@ export async function measureRights(bench: Bench): Promise<Report> {
   );
 }
 
-/** What makes jobs and looks at them takes the token of the environment. */
+/** Sets the token in the environment, where everything that creates and reads jobs looks for it. */
 async function withToken<T>(token: string, use: () => Promise<T>): Promise<T> {
   process.env.JOBTREE_TOKEN = token;
   try {
@@ -87,7 +87,7 @@ async function withToken<T>(token: string, use: () => Promise<T>): Promise<T> {
   }
 }
 
-/** CPU time of the server for one of many requests, on connections that are kept. */
+/** The server's CPU time for one of many requests, on connections that are kept alive. */
 async function microsOfRequest({ server }: Jobtree, token: string): Promise<number> {
   const agent = new Agent({ keepAlive: true, maxSockets: width });
   const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` };

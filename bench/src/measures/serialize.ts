@@ -1,4 +1,4 @@
-/** What serialize keys cost: claims beside very many blocked items, and work of which all items have keys. */
+/** What serialize keys cost: claims with very many blocked items in the queue, and work whose items all have keys. */
 import type pg from 'pg';
 import { alternate, type Bench, itemsFor, type Report, withJobtree } from '../bench.ts';
 import { cpu, median, medianRun, ratio, whole } from '../figures.ts';
@@ -10,7 +10,7 @@ import { runWork } from '../worked.ts';
 const batch = 100;
 const blocked = 100_000;
 const counts = [1, 1_000, 100_000];
-/** Of each type: the one with blocked items, and the one without. */
+/** How many claims of each type: the one with blocked items, and the one without. */
 const claims = 300;
 const workedKeys = 1_000;
 const limits = { claim: 1.1, work: 0.5 };
@@ -91,7 +91,7 @@ export async function measureSerialize(bench: Bench): Promise<Report> {
   };
 }
 
-/** In turns, each time the other type first. */
+/** Claims from both types, in alternating order. */
 async function timeClaims(
   pool: pg.Pool,
   plain: string,

@@ -1,5 +1,5 @@
 /**
- * Watchers that read slowly, or not at all, beside healthy ones: who does not read costs nobody else anything, and the
+ * Watchers that read slowly or not at all, beside healthy ones: watchers that do not read must cost nobody else anything, and the
  * server no memory. The tree has many jobs, so that events are large.
  */
 import { once } from 'node:events';
@@ -28,7 +28,7 @@ const query =
 interface Watched {
   events: number;
   bytes: number;
-  /** When each revision was read. Of two the newer is the greater, as text. */
+  /** When each revision was read. The newer of two revisions is the greater one as text. */
   readonly readAt: Map<string, number>;
   endedAfter: number | undefined;
 }
@@ -111,14 +111,14 @@ export async function measureSlow(bench: Bench): Promise<Report> {
   });
 }
 
-/** How old the newest state is that one has read: the time since others had a newer one. */
+/** The age of the newest state that a watcher has read: the time since others had a newer one. */
 function ageOf({ readAt }: Watched, others: readonly { seen: Watched }[], now: number): number {
   const newest = [...readAt.keys()].reduce((one, other) => (other > one ? other : one), '');
   const newer = others.flatMap(({ seen }) => [...seen.readAt].filter(([revision]) => revision > newest));
   return newer.length === 0 ? 0 : now - Math.min(...newer.map(([, at]) => at));
 }
 
-/** A watcher on a WebSocket, which can stop reading. */
+/** A watcher on a WebSocket that can stop reading. */
 async function watch(url: string, id: string, stops = false) {
   const socket = new WebSocket(url.replace('http', 'ws'), 'graphql-transport-ws');
   await once(socket, 'open');
@@ -142,7 +142,7 @@ async function watch(url: string, id: string, stops = false) {
   return { seen, close: () => socket.terminate() };
 }
 
-/** Passes on so many bytes a second to the client, and reads no faster. */
+/** A proxy that passes this many bytes a second to the client, and reads no faster. */
 async function startThrottle(url: string, bytesPerSecond: number) {
   const target = new URL(url);
   const sockets = new Set<Socket>();

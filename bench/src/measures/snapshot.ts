@@ -1,7 +1,7 @@
 /**
- * The same work while another session holds a snapshot open, as a backup or a forgotten transaction does. Postgres may
- * then remove no dead row, and queues that walk over theirs get slower with every item. Items are added as they are done,
- * and a bystander uses another table of the database.
+ * The same work while another session holds a snapshot open, as a backup or a forgotten transaction does. Postgres may then
+ * remove no dead rows, so queues that walk over their dead rows get slower with every item. Items are added as fast as they are
+ * done, and a bystander uses another table of the database.
  */
 import { type Bench, type Report, withJobtree } from '../bench.ts';
 import { type Contender, type Course, runSteadily } from '../course.ts';
@@ -12,7 +12,7 @@ import { atLeast, atMost } from '../verdicts.ts';
 
 const batch = 100;
 const limits = { kept: 0.9, bystander: 1.2 };
-/** It has fallen far by then. */
+/** By this time its rate has fallen far. */
 const mostSecondsOfGraphile = 45;
 
 export async function measureSnapshot(bench: Bench): Promise<Report> {

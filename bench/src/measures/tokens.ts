@@ -1,4 +1,4 @@
-/** What watch tokens cost a server that has them shown: a thousand a second, no two of them the same. */
+/** What watch tokens cost a server: a thousand different ones a second. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Database } from '../../../dist/db/database.js';
 import { readWatchTokens, signWatchToken } from '../../../dist/domain/watch-tokens.js';
@@ -10,7 +10,7 @@ import { atMost } from '../verdicts.ts';
 
 const perSecond = 1_000;
 const warmUp = 3;
-/** Of a core, in percent. */
+/** In percent of a core. */
 const mostShare = 5;
 
 export async function measureTokens(bench: Bench): Promise<Report> {
@@ -38,7 +38,7 @@ export async function measureTokens(bench: Bench): Promise<Report> {
   };
 }
 
-/** Gives the CPU of each second in milliseconds. */
+/** Returns the CPU time of each second, in milliseconds. */
 async function show(url: string, seconds: number): Promise<number[]> {
   const database = new Database({
     url,

@@ -1,4 +1,4 @@
-/** How soon an idle worker has its handler running after an item was added: jobtree's beside graphile-worker's. */
+/** How soon after an item was added an idle worker runs its handler: jobtree against graphile-worker. */
 import { type Bench, type Report, withJobtree } from '../bench.ts';
 import { startService } from '../child.ts';
 import type { AdderMethods } from '../children/adder.ts';
@@ -13,9 +13,9 @@ const warmUp = 20;
 const limits = { p50: 10, p99: 40 };
 
 interface Times {
-  /** From just before the call that adds. */
+  /** Measured from just before the call that adds. */
   readonly sent: Histogram;
-  /** From its acknowledgement; a handler that was faster counts as 0. */
+  /** Measured from the answer to that call; a handler that started earlier counts as 0. */
   readonly acknowledged: Histogram;
 }
 

@@ -1,11 +1,11 @@
-/** Claiming and reporting while many watch, beside the same while nobody does. */
+/** Claiming and reporting while many watch, against the same while nobody does. */
 import { type Bench, type Report, runChild, withJobtree } from '../bench.ts';
 import { cpu, medianRun, type Run, ratio, whole } from '../figures.ts';
 import { Fleet } from '../fleet.ts';
 import { createJobs, fillJobs } from '../jobtree.ts';
 import type { WorkerTask } from '../task.ts';
 
-/** How many jobs, and how fast reports are to be with watchers, against none. */
+/** The number of jobs, and the target for the rate with watchers, as a share of the rate without. */
 const cases = [
   { jobs: 1_000, target: 0.8 },
   { jobs: 1, target: 0.9 },
@@ -40,7 +40,7 @@ export async function measureWatched(bench: Bench): Promise<Report> {
         subscriberCpuPerItem: ((after.cpuMs - before.cpuMs) * 1000) / items,
       };
     };
-    // Nobody watches before and after those who do, so that what changes with time counts for both.
+    // Runs without watchers come before and after those with watchers, so that changes over time affect both.
     const unwatched = async () => {
       for (const { jobs, none } of runs) none.push(await work(jobs, items));
     };

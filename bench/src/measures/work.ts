@@ -1,6 +1,6 @@
 /**
- * Claiming and reporting, from the first claim to the last completion: jobtree's Worker over its WebSocket, the same with
- * nothing but fetch, and graphile-worker with its local queue. Only jobtree keeps the results.
+ * Claiming and reporting, from the first claim to the last completion: jobtree's Worker over its WebSocket, the same with nothing
+ * but fetch, and graphile-worker with its local queue. Only jobtree keeps the results.
  */
 import { alternate, type Bench, itemsFor, type Report, runChild, withJobtree } from '../bench.ts';
 import { cpu, medianRun, type Run, ratio, whole } from '../figures.ts';
@@ -10,7 +10,7 @@ import type { WorkerTask } from '../task.ts';
 import { atLeast, atMost, type Verdict } from '../verdicts.ts';
 import { runWork } from '../worked.ts';
 
-/** What jobtree has to reach, as a multiple of graphile-worker, and the most that its parts may take, in microseconds of CPU per item. */
+/** What jobtree must reach, as a multiple of graphile-worker, and the most CPU that its parts may take, in microseconds per item. */
 interface Target {
   readonly ratio?: number;
   readonly cpu?: Partial<Run['cpuPerItem']>;
@@ -20,14 +20,14 @@ const parts = { client: 'the worker', server: 'the server', postgres: 'Postgres'
 interface Course {
   readonly name: string;
   readonly batch: number;
-  /** Of both contenders, if it is not the batch. */
+  /** For both contenders; by default the batch. */
   readonly concurrency?: number;
-  /** Of jobtree's worker, if not as it does by default. */
+  /** For jobtree's worker; by default its own default. */
   readonly claimAhead?: boolean;
   readonly target: Target;
 }
 
-/** Single items are worked on one at a time, and ten at a time; and one at a time with an exchange for each. */
+/** Single items are processed one at a time and ten at a time, and also one at a time with an exchange for each. */
 const singles: readonly Course[] = [
   { name: '1, one at a time', batch: 1, concurrency: 1, target: { ratio: 0.8 } },
   { name: '1, ten at a time', batch: 1, concurrency: 10, target: { ratio: 0.8 } },

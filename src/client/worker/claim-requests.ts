@@ -6,27 +6,27 @@ export interface ClaimRequest {
   readonly limit: number;
 }
 
-/** What is claimed ahead should not wait for a handler for longer than this, in milliseconds. */
+/** An item that is claimed ahead should wait for a handler no longer than this, in milliseconds. */
 const beginWithinMs = 10;
-/** A worker that dies takes them all with it: however quick the handlers are, no more than this, or than there are handlers. */
+/** The most items claimed ahead, however quick the handlers are, unless there are more handlers: a worker that dies takes them all with it. */
 const mostAhead = 500;
 
-/** How many more items of a type may be asked for: none while there is no work of it. */
+/** How many more items of a type to ask for: none while the server has none ready. */
 export function roomOf(slots: Slots): number {
   if (slots.dry) return 0;
   const { concurrency, batchSize = 1, running, waiting, asked } = slots;
   return (concurrency - running) * batchSize + aheadOf(slots) - waiting.length - asked;
 }
 
-/** How many items the worker can have at once. */
+/** How many items of a type the worker can hold at once. */
 export function mostOf(slots: Slots): number {
   return slots.concurrency * (slots.batchSize ?? 1) + aheadOf(slots);
 }
 
 /**
- * How many items may wait for a handler, so that none idles while the server is asked for more, and short work travels in
- * large batches: as many as the handlers begin in a moment. None if an item would wait here that another worker could begin, and none
- * where a handler gets many at once.
+ * How many items may wait for a handler: as many as the handlers begin within `beginWithinMs`. So no handler idles while the
+ * server is asked for more, and short work travels in large batches. None while the type is limited, since another worker could
+ * begin what would wait here, and none for batch handlers.
  */
 function aheadOf({ claimsAhead, limited, concurrency, batchSize, meanMs }: Slots): number {
   if (!claimsAhead || limited || batchSize !== undefined) return 0;
@@ -34,10 +34,7 @@ function aheadOf({ claimsAhead, limited, concurrency, batchSize, meanMs }: Slots
   return Math.min(mostInTime, Math.max(concurrency, mostAhead));
 }
 
-/**
- * The room of each type, up to `most` over all of them. Another type comes first at each turn, so that none is left out
- * for long.
- */
+/** Asks for what each type has room for, up to `most` in total. Each turn starts with another type, so that none is left out for long. */
 export function chooseRequests(slots: readonly Slots[], most: number, turn: number): ClaimRequest[] {
   const requests: ClaimRequest[] = [];
   let left = most;

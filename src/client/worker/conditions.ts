@@ -1,4 +1,4 @@
-/** Waits for what may have come true whenever somebody checks. */
+/** Lets callers wait for conditions, which are evaluated at each call of `check`. */
 export class Conditions {
   readonly #checks = new Set<() => void>();
 
@@ -6,7 +6,7 @@ export class Conditions {
     for (const check of this.#checks) check();
   }
 
-  /** Resolves when the condition is true, or the time is over, in milliseconds. */
+  /** Resolves when the condition is true, or after `ms` milliseconds. */
   async until(condition: () => boolean, ms?: number): Promise<void> {
     if (condition()) return;
     await new Promise<void>((resolve) => {

@@ -1,16 +1,17 @@
 /**
- * Node's EventEmitter with a worker's events: `once`, `off` and `events.on(worker, name)` are as they are everywhere. But an event without
- * a listener, `error` included, is no exception, and a listener that throws is told of and harms neither the worker nor other listeners.
+ * Node's EventEmitter with a worker's events: `once`, `off` and `events.on(worker, name)` work as usual. There are two
+ * differences: an event without a listener, even `error`, does not throw, and a listener that throws is logged to the console and
+ * harms neither the worker nor other listeners.
  */
 import type { EventEmitter as NodeEmitter } from 'node:events';
 import type { WorkerEvents } from './events.ts';
 
-// Bundlers for pages find no import here: a page has no workers, there the class is but a name.
+// Not imported, so that bundlers for browsers find no node:events. A page has no workers; there the base class is empty.
 const EventEmitter = (globalThis.process?.getBuiltinModule?.('node:events').EventEmitter ??
   class {}) as typeof NodeEmitter;
 
 export class Emitter extends EventEmitter<WorkerEvents> {
-  /** Returns whether anybody listens. */
+  /** Returns whether there are listeners. */
   protected tell<Name extends keyof WorkerEvents>(name: Name, ...args: WorkerEvents[Name]): boolean {
     if (this.listenerCount(name) === 0) return false;
     for (const listener of this.rawListeners(name)) {

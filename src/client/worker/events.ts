@@ -1,8 +1,8 @@
-/** What a worker tells of itself. */
+/** The events of a worker. */
 import type { AbortCode, JobtreeError } from '../errors.ts';
 import type { Assignment } from '../types.ts';
 
-/** A failure that the server has taken. */
+/** A failure that the server has accepted. */
 export interface ReportedFailure {
   readonly code: string;
   readonly message: string;
@@ -12,45 +12,45 @@ export interface ReportedFailure {
   readonly error: unknown;
 }
 
-/** Each event with what it brings. */
+/** The arguments of each event. */
 export type WorkerEvents = {
   /** The server answers, for the first time or again. */
   connected: [];
-  /** The server, or its Postgres, does not answer; the worker goes on trying. Once for each outage. */
+  /** The server or its Postgres does not answer; the worker keeps trying. Emitted once per outage. */
   disconnected: [error: JobtreeError];
   /** A handler starts. */
   claimed: [assignment: Assignment];
-  /** The server has taken the result. */
+  /** The server has accepted the result. */
   succeeded: [assignment: Assignment];
   /**
-   * The server has taken the failure. Without a listener the console has the first one of each type and code, and then once a minute one more, with
-   * how many there were.
+   * The server has accepted the failure. Without a listener, the console gets the first failure of each type and code, then at
+   * most one a minute, with the number of failures since.
    */
   failed: [assignment: Assignment, failure: ReportedFailure];
-  /** The server has taken the snooze: the item is due again at this time, as text in ISO 8601. */
+  /** The server has accepted the snooze: the item is due again at `dueAt`, as text in ISO 8601. */
   snoozed: [assignment: Assignment, dueAt: string];
-  /** The outcome came too late: the assignment was lost, or the item or its job was cancelled. It is dropped. */
+  /** The outcome came too late and was dropped: the assignment was lost, or the item or its job was cancelled. */
   stale: [assignment: Assignment];
   /** The handler's signal has aborted. */
   aborted: [assignment: Assignment, code: AbortCode];
-  /** The item was given back, at no cost of an attempt. */
+  /** The item was given back, which costs no attempt. */
   released: [assignment: Assignment];
   /**
-   * The server has nothing more that is ready, of any type; what was claimed is still worked on. Once after each stretch of work, and
-   * once after the start. What becomes ready later is another stretch.
+   * The server has no more ready items of any type; the worker may still be processing what it claimed. Emitted once after the
+   * start and once after each stretch of work. Items that become ready later start a new stretch.
    */
   drained: [];
-  /** The same, and all that was claimed is done and reported. */
+  /** As `drained`, and everything that was claimed is processed and reported. */
   idle: [];
   /** `pause()` was called. */
   paused: [];
   /** `resume()` was called. */
   resumed: [];
   /**
-   * Something is wrong that the worker can't mend; it goes on. What goes on is told once a minute, with how often it came again
-   * since. Without a listener the console has it.
+   * Something is wrong that the worker can't fix; it carries on. A problem that persists is emitted once a minute, with the
+   * number of times that it recurred since. Without a listener it goes to the console.
    */
   error: [error: unknown, again: number];
-  /** `stop()` is done. */
+  /** `stop()` has finished. */
   stopped: [];
 };

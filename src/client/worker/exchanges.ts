@@ -1,10 +1,11 @@
 /**
  * The traffic of a worker: each exchange is one request that takes outcomes to the server and brings new work back.
  *
- * Two exchanges at most are under way, so the server works on one while handlers produce the next; what finishes meanwhile
- * waits, and that is what makes the batches. A second one only goes when it is worth a request. After a failure one at a
- * time tries again, with growing pauses, and carries fewer reports, so that one that the server can't digest ends up alone.
- * A claim without an answer may have been carried out, so it is sent again as it was, and keeps its room until then.
+ * At most two exchanges are in flight, so that the server works on one while handlers produce the next. Outcomes that arrive
+ * meanwhile wait, which is what forms the batches. The second exchange is only sent when it is worth a request. After a failure,
+ * one exchange at a time is retried, with growing pauses and with fewer reports, so that a report that the server can't digest
+ * ends up alone. A claim that got no answer may have been carried out, so it is sent again unchanged, and keeps its room until
+ * then.
  */
 import type {
   ExchangeMutation,
@@ -29,7 +30,7 @@ export interface ReportEntry {
   readonly error?: { readonly message: string } | null;
 }
 
-/** What the server leaves unsaid. */
+/** The answer to a report that the server leaves out of its list. */
 const accepted: ReportEntry = { status: 'ACCEPTED' };
 
 export interface ExchangeParts {
@@ -62,7 +63,7 @@ interface Load {
   readonly claim: Claim | undefined;
 }
 
-/** Of both kinds of request. */
+/** The answer to either kind of request. */
 interface Answer {
   readonly reportOutcomes?: ExchangePartsMutation['reportOutcomes'] | ExchangeMutation['exchange'];
   readonly releaseAssignments?: ExchangePartsMutation['releaseAssignments'];
@@ -99,13 +100,13 @@ export class Exchanges {
     this.wake();
   }
 
-  /** How many items an exchange has, so that as many exchanges as may be under way have all that the worker can hold. */
+  /** The most items in one exchange, chosen so that the exchanges in flight together cover all that the worker can hold. */
   get #batch(): number {
     const most = this.#parts.slots.reduce((sum, slots) => sum + mostOf(slots), 0);
     return Math.min(maxEntries, Math.ceil(most / atOnce));
   }
 
-  /** From now on only reports and releases go out, and claims without an answer once more. */
+  /** From now on only reports and releases are sent, and each unanswered claim once more. */
   stopClaiming(): void {
     this.#claiming = false;
     if (this.#unanswered.length > 0) this.wakeNow();
@@ -121,7 +122,7 @@ export class Exchanges {
     return waiting === 0 && this.#inFlight === 0;
   }
 
-  /** There may be something to send: looks when all that happens at once has happened. */
+  /** There may be something to send. Deferred with setImmediate, so that everything that happens at once goes out together. */
   wake(): void {
     if (this.#scheduled || this.#pause !== undefined) return;
     this.#scheduled = true;
@@ -131,14 +132,14 @@ export class Exchanges {
     });
   }
 
-  /** The server answers again: no need to wait any longer. */
+  /** The server answers again: ends the pause. */
   wakeNow(): void {
     clearTimeout(this.#pause);
     this.#pause = undefined;
     this.wake();
   }
 
-  /** Nothing goes out any more, and what still comes back is not listened to. */
+  /** Sends nothing more, and ignores answers that still arrive. */
   close(): void {
     this.#closed = true;
     clearTimeout(this.#pause);
@@ -177,7 +178,7 @@ export class Exchanges {
   }
 
   #takeReports(): HeldAssignment[] {
-    // A backlog is shared out evenly over the exchanges that can still go.
+    // Spreads a backlog evenly over the exchanges that can still start.
     const fair = Math.ceil(this.#reports.length / (atOnce - this.#inFlight));
     const most = Math.min(this.#mostReports, Math.max(this.#batch, fair));
     let units = 0;
@@ -205,7 +206,8 @@ export class Exchanges {
         undo();
       }
     };
-    // Notes of what is reported or given back go before it: afterwards it is no longer held. A poll has room for those of all others.
+    // Notes on what is reported or given back must precede it: afterwards the assignment is no longer held. An exchange without
+    // reports also has room for the notes on all others.
     const others = reports.length === 0 ? this.#parts.held : [];
     const noted = freshlyNoted(new Set([...reports, ...releases, ...others]));
     try {
@@ -300,14 +302,14 @@ export class Exchanges {
       if (isShort && slots.hints === hints[i]) slots.dry = true;
       const isLimited = limitedTypes.includes(slots.type);
       slots.limited = isLimited && isShort;
-      // What it holds lets others go still, though a claim beside it got nothing.
+      // Items still held from earlier claims may let others go when they end, even if this claim got none.
       const holds = slots.running + slots.waiting.length > 0 && !got.has(slots.type);
       slots.follows = isLimited || (slots.follows && holds);
     }
     for (const assignment of assignments) this.#parts.onClaimed(assignment as Assignment, sentAt);
   }
 
-  /** A claim without an answer: to be sent again, but only once more while the worker stops. */
+  /** Keeps a claim without an answer, to be sent again: only once more if the worker is stopping. */
   #keep(claim: Claim | undefined): void {
     if (claim === undefined) return;
     if (!this.#closed && (this.#claiming || !claim.isRepeat))
@@ -325,7 +327,7 @@ export class Exchanges {
     this.#mostReports = Math.max(1, Math.floor(reports.length / 2));
   }
 
-  /** It would never get through. */
+  /** Settles a report that is too large ever to get through. */
   #refuse(reports: readonly HeldAssignment[]): void {
     const error = { message: 'The report is larger than the requests that the server takes.' };
     for (const held of reports) this.#parts.onReported(held, { status: 'INVALID', error });
@@ -344,12 +346,12 @@ export class Exchanges {
   }
 }
 
-/** How long the server asks to be left alone: there is nothing wrong with what was sent. */
+/** How long the server asks the client to wait, in milliseconds. If it does, nothing is wrong with what was sent. */
 function restMs(problem: unknown): number {
   return problem instanceof JobtreeError ? retryAfterMs(problem) : 0;
 }
 
-/** The server closed the WebSocket over the size of a message. */
+/** Whether the server closed the WebSocket because a message was too large. */
 function isTooLarge(error: unknown): boolean {
   const closed = error instanceof JobtreeError ? (error.cause as { code?: unknown } | undefined) : undefined;
   return closed?.code === 1009;

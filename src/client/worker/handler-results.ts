@@ -1,15 +1,15 @@
-/** What came of one call of a handler, item by item. */
+/** Turns what one call of a handler returned or threw into an outcome for each item. */
 import { PermanentError } from '../errors.ts';
 import type { HeldAssignment } from './held-assignments.ts';
 
 export interface HandlerResults {
   readonly onResult: (held: HeldAssignment, result: unknown) => void;
   readonly onFailure: (held: HeldAssignment, error: unknown) => void;
-  /** Of all of them. */
+  /** Called once, after the last item. */
   readonly onEnd: () => void;
 }
 
-/** Calls the handler of items that are of one type. It may end before this returns. */
+/** Calls the handler for items of one type. A handler that is not asynchronous has ended when this returns. */
 export function callHandler(items: readonly HeldAssignment[], results: HandlerResults): void {
   const [{ slots, trace }] = items as [HeldAssignment];
   const succeed = (value: unknown) => {
@@ -22,7 +22,7 @@ export function callHandler(items: readonly HeldAssignment[], results: HandlerRe
   };
   let value: unknown;
   try {
-    // The work on several items belongs to none of their traces.
+    // A batch belongs to the trace of no single item, so its handler runs outside of them all.
     if (slots.batchSize !== undefined) for (const held of items) held.trace?.run(() => {});
     const call = () => slots.call(items);
     value = trace === undefined || slots.batchSize !== undefined ? call() : trace.run(call);

@@ -1,7 +1,7 @@
 /**
- * Keeps the assignments of a worker alive: one call for all of them, at the shortest of their intervals and a little early. Each
- * assignment judges failed heartbeats by its own interval: after two of those in a row its time is up, which is before the server
- * may take it back (three intervals).
+ * Keeps the assignments of a worker alive: one heartbeat for all of them, at the shortest of their intervals and a little early.
+ * Each assignment counts failed heartbeats against its own interval: after two in a row its time is up, which is before the
+ * server may take it back (after three intervals).
  */
 import type { HeartbeatStatus, ItemNoteInput } from '../../generated/operations.ts';
 import { maxEntries } from '../limits.ts';
@@ -9,7 +9,7 @@ import { freshlyNoted, type HeldAssignment, keepNotes, takeNotes } from './held-
 
 export type EndedStatus = Exclude<HeartbeatStatus, 'HELD' | 'INVALID'>;
 
-/** How much of the period an answer may take: what is found to be hung then has been replaced by the next heartbeat. */
+/** The share of the period that an answer may take. It leaves time to replace a hung connection before the next heartbeat. */
 const answerShare = 0.8;
 
 export interface HeartbeatParts {
@@ -34,7 +34,7 @@ export class Heartbeats {
     this.#parts = parts;
   }
 
-  /** A new assignment: makes sure that the next heartbeat comes in time for it. */
+  /** Makes sure that the next heartbeat comes in time for a new assignment. */
   add(held: HeldAssignment): void {
     const dueAt = held.heardAt + held.assignment.heartbeatIntervalMs * 0.9;
     if (dueAt < this.#dueAt) this.#schedule(dueAt);
@@ -82,7 +82,7 @@ export class Heartbeats {
     held.missed = 0;
     held.heardAt = sentAt;
     if (status === undefined || status === 'HELD') return;
-    // An id that the server does not take for one keeps nothing.
+    // An id that the server rejects as invalid keeps nothing alive.
     this.#parts.onEnded(held, status === 'INVALID' ? 'LOST' : status);
   }
 
@@ -90,8 +90,8 @@ export class Heartbeats {
     const { heartbeatIntervalMs } = held.assignment;
     held.missed++;
     const silentFor = performance.now() - held.heardAt;
-    // One period is at most 0.95 of its interval and two are at least 1.6, so for the shortest interval this says two in
-    // a row. The deadline counts as well, for a claim whose answer took long.
+    // A period is at most 0.95 of the shortest interval and two are at least 1.6 of it, so for that interval the first condition
+    // means two in a row. The deadline is checked as well, for a claim whose answer took long.
     if (held.missed * periodMs >= 1.5 * heartbeatIntervalMs || silentFor >= 2.85 * heartbeatIntervalMs) {
       this.#parts.onSilence(held);
     }

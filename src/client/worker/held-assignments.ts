@@ -1,13 +1,13 @@
 /**
- * What a worker holds. The life of an assignment:
+ * The assignments that a worker holds. Their states:
  *
  *   waiting ──▶ running ──▶ finished ──▶ gone   a handler was free; it settled; its report was acknowledged
  *      │           │                      ▲
  *      ├───────────┼──────────────────────┤      the server does not honour it any more: the handler is aborted, its outcome dropped
  *      └───────────┴──▶ released ─────────┘      given back: the worker stops or pauses, it waited for too long, or its heartbeats failed
  *
- * Whatever is not gone is in the set and heartbeats. A slot of the type is taken until the handler has settled, wanted or
- * not, so there are never more handlers at work than the type's concurrency.
+ * Every assignment that is not gone is in the set and gets heartbeats. Its slot stays taken until the handler has settled, even
+ * if the outcome is no longer wanted, so the number of running handlers never exceeds the type's concurrency.
  */
 import type { ItemNoteInput } from '../../generated/operations.ts';
 import { type AbortCode, AssignmentEndedError } from '../errors.ts';
@@ -20,36 +20,36 @@ import type { Meters } from './meters.ts';
 import { NewItems } from './new-items.ts';
 import type { Outcome } from './outcome.ts';
 
-/** A type that the worker does, and its room. */
+/** A type that the worker processes, its limits, and how much of them is in use. */
 export interface Slots {
   readonly type: string;
-  /** How many handlers may be at work. */
+  /** How many handlers may run at once. */
   concurrency: number;
   /** How many items a handler gets at once; undefined for a handler that takes one. */
   readonly batchSize: number | undefined;
-  /** How long a handler may take, in milliseconds; undefined for ever. */
+  /** How long a handler may take, in milliseconds; undefined for no limit. */
   readonly timeoutMs: number | undefined;
-  /** Calls the handler, and the middleware around it. Of a batch it gives a list of results. */
+  /** Calls the handler through its middleware. For a batch it returns a list of results. */
   readonly call: (items: readonly HeldAssignment[]) => unknown;
   readonly meters: Meters;
   readonly loggerOf: (assignment: Assignment) => Logger;
-  /** Handlers at work. */
+  /** Running handlers. */
   running: number;
-  /** Claimed, without a handler yet, the oldest first. */
+  /** Claimed, but not yet with a handler; oldest first. */
   readonly waiting: HeldAssignment[];
   /** How long a handler takes, in milliseconds: a moving average. */
   meanMs: number;
   /** Whether items may be claimed before a handler is free for them. */
   readonly claimsAhead: boolean;
-  /** Asked for in claims that are under way. */
+  /** Items asked for by claims in flight. */
   asked: number;
   /** Counts the hints of new work, so that a claim can tell whether one came while it was under way. */
   hints: number;
-  /** The last claim got less than it asked for: there is no more, until a hint or the poll. */
+  /** The last claim got fewer items than it asked for: no more are asked for until a hint or the poll. */
   dry: boolean;
-  /** It got less for want of room in the queue of the type, or since what it got is of few lines: nothing is claimed ahead. */
+  /** The last claim got fewer because the type's queue had no room, or because its items share few serialize keys: nothing is claimed ahead. */
   limited: boolean;
-  /** The end of an item may let another one go, by a limit or a serialize key, so the next claim goes with its report. */
+  /** The end of an item may let another one go, through a limit or a serialize key, so the next claim is sent with its report. */
   follows: boolean;
 }
 
@@ -57,21 +57,21 @@ export class HeldAssignment implements BatchItem {
   readonly assignment: Assignment;
   readonly slots: Slots;
   state: 'waiting' | 'running' | 'finished' | 'released' | 'gone' = 'waiting';
-  /** When the server last heard of it, at the latest: when the request was sent, on the monotonic clock. */
+  /** When the last request that kept it alive was sent, on the monotonic clock. */
   heardAt: number;
-  /** On the monotonic clock: when it came, and then when its handler began. */
+  /** When it arrived, and later when its handler began, on the monotonic clock. */
   since = performance.now();
-  /** Heartbeats in a row that failed. */
+  /** Failed heartbeats in a row. */
   missed = 0;
   abortedFor: AbortCode | undefined;
   newItems: NewItems | undefined;
-  /** Undefined for a handler that notes nothing. */
+  /** Undefined until the handler notes something. */
   notes: ItemNotes | undefined;
-  /** What came of it, once it is finished: it waits here for its acknowledgement. */
+  /** What came of it, kept from the end of the handler until the server acknowledges it. */
   outcome: Outcome | undefined;
-  /** Undefined where nobody traces. */
+  /** Undefined without tracing. */
   trace: ItemTrace | undefined;
-  // Most handlers never look at their signal, and one costs more than all else here.
+  // Created on demand: most handlers never look at their signal, and creating one costs more than everything else here.
   #controller: AbortController | undefined;
   #logger: Logger | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -136,7 +136,7 @@ export class HeldAssignment implements BatchItem {
     return this.notes;
   }
 
-  /** A function of its own, so that a handler can take it out of its context. */
+  /** Returns a function that needs no `this`, so that a handler can destructure its context. */
   get feed(): HandlerContext['feed'] {
     return (type: string | { readonly type: string }, ...items: readonly unknown[]) => {
       this.newItems ??= new NewItems();
@@ -152,13 +152,13 @@ export class HeldAssignment implements BatchItem {
     if (timeoutMs !== undefined) this.#timer = setTimeout(onTimeout, timeoutMs, this);
   }
 
-  /** Nothing waits for its handler any more. */
+  /** Ends its time limit as well: nothing waits for the handler any more. */
   end(state: 'finished' | 'released' | 'gone'): void {
     this.state = state;
     clearTimeout(this.#timer);
   }
 
-  /** Returns whether it is news to the handler. */
+  /** Returns whether this is the first abort, which the handler does not know of yet. */
   abort(code: AbortCode): boolean {
     if (this.abortedFor !== undefined) return false;
     this.abortedFor = code;
@@ -167,7 +167,7 @@ export class HeldAssignment implements BatchItem {
   }
 }
 
-/** Those of them that have noted something which has not been sent, as many as fit into a request. */
+/** Those with notes that have not been sent, as many as fit into a request. */
 export function freshlyNoted(all: Iterable<HeldAssignment>): HeldAssignment[] {
   const noted: HeldAssignment[] = [];
   let units = 0;
@@ -180,12 +180,12 @@ export function freshlyNoted(all: Iterable<HeldAssignment>): HeldAssignment[] {
   return noted;
 }
 
-/** What they have noted, to be sent. */
+/** Takes their unsent notes, for a request. */
 export function takeNotes(noted: readonly HeldAssignment[]): ItemNoteInput[] {
   return noted.flatMap(({ assignmentId, notes }) => notes?.take(assignmentId) ?? []);
 }
 
-/** It did not get there. */
+/** The request with their notes failed: they count as unsent again. */
 export function keepNotes(noted: readonly HeldAssignment[]): void {
   for (const { notes } of noted) notes?.keep();
 }

@@ -1,4 +1,4 @@
-/** Learns that there may be work: from the server's hints, and slowly from the clock, since a hint may be lost. */
+/** Learns that there may be work: from the server's hints and, since a hint may be lost, by polling slowly. */
 import type { Socket } from '../socket.ts';
 import { watchWork } from '../watches.ts';
 import type { Slots } from './held-assignments.ts';
@@ -6,7 +6,7 @@ import type { Slots } from './held-assignments.ts';
 export interface HintParts {
   readonly socket: Socket;
   readonly slots: ReadonlyMap<string, Slots>;
-  /** What the server lists the worker by. */
+  /** How the server lists the worker. */
   readonly worker: { readonly name: string; readonly version: string | undefined };
   readonly pollIntervalMs: number;
   readonly onWork: () => void;
@@ -30,14 +30,14 @@ export class Hints {
     void this.#follow(this.#stopping.signal);
   }
 
-  /** Who does not claim gets no hints either: an item has only a few of them. */
+  /** A worker that does not claim must get no hints either, since each item gives only a few of them. */
   stop(): void {
     clearInterval(this.#poll);
     this.#stopping?.abort();
     this.#stopping = undefined;
   }
 
-  /** Tells the server the concurrency of now. */
+  /** Subscribes again, to tell the server the current concurrency. */
   restart(): void {
     if (this.#stopping === undefined) return;
     this.stop();

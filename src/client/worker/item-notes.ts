@@ -1,7 +1,7 @@
-/** What a handler notes and logs of its item, until it goes out. */
+/** What a handler notes and logs about its item, until it is sent. */
 import type { ItemNoteInput } from '../../generated/operations.ts';
 
-/** As the server has it. */
+/** The server's limits: characters of a text, lines of an item. */
 const maxLength = 500;
 const maxLines = 50;
 
@@ -22,18 +22,18 @@ export class ItemNotes {
     this.#hasLines = true;
   }
 
-  /** Whether there is something that has not been sent. */
+  /** Whether there is anything unsent. */
   get isFresh(): boolean {
     return this.#hasNote || this.#hasLines;
   }
 
-  /** The units of JSON text of what has not been sent, roughly. */
+  /** The rough size of what has not been sent, in units of JSON text. */
   get size(): number {
     const note = this.#hasNote ? (this.#note ?? '').length : 0;
     return this.#hasLines ? this.#lines.reduce((sum, { text }) => sum + text.length + 50, note) : note;
   }
 
-  /** What is to be sent; it counts as sent unless `keep` is called. */
+  /** Returns what has not been sent. It counts as sent unless `keep` is called. */
   take(assignmentId: string): ItemNoteInput {
     const input = {
       assignmentId,
@@ -45,7 +45,7 @@ export class ItemNotes {
     return input;
   }
 
-  /** It did not get there: all of it is sent once more. */
+  /** The request failed: everything is sent again. */
   keep(): void {
     this.#hasNote = this.#note !== undefined;
     this.#hasLines = this.#lines.length > 0;

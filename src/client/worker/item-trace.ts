@@ -11,7 +11,7 @@ export class ItemTrace {
   #active: Context;
   #report: Span | undefined;
 
-  /** `sentAt`: when the claim was sent, on the monotonic clock. Undefined where nobody traces. */
+  /** Returns undefined without tracing. `sentAt`: when the claim was sent, on the monotonic clock. */
   static begin(assignment: Assignment, worker: string, sentAt: number): ItemTrace | undefined {
     return isTraced() ? new ItemTrace(assignment, worker, sentAt) : undefined;
   }
@@ -22,7 +22,7 @@ export class ItemTrace {
     const sent = extract(assignment.traceContext);
     const claim = this.#start('claim', 'receive', SpanKind.CONSUMER, sent, sentAt);
     claim.end();
-    // The producer's span is the parent of both. Without one the trace begins here.
+    // The producer's span is the parent of both spans. Without one, the trace begins with the claim.
     this.#parent = assignment.traceContext == null ? trace.setSpan(sent, claim) : sent;
     this.#active = this.#parent;
   }
@@ -42,7 +42,7 @@ export class ItemTrace {
     this.#report = this.#start('report', 'settle', SpanKind.CLIENT, this.#active);
   }
 
-  /** What the server says to the outcome. */
+  /** Takes the server's answer to the outcome. */
   reported(status: string): void {
     if (this.#report === undefined) return;
     this.#report.setAttribute('jobtree.report.status', status);
@@ -51,7 +51,7 @@ export class ItemTrace {
     this.#report = undefined;
   }
 
-  /** Its outcome does not count, or there is none: aborted or given back. */
+  /** The assignment was aborted or given back: its outcome does not count, or there is none. */
   drop(why: string): void {
     this.#close({ code: why, message: 'The outcome does not count.' });
     this.#report?.end();

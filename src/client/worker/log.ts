@@ -1,14 +1,14 @@
-/** A worker's events as structured lines. */
+/** Logs a worker's events as structured lines. */
 import type { Assignment } from '../types.ts';
 import type { Emitter } from './emitter.ts';
 import type { Logger } from './handler.ts';
 
-/** As much of a worker as its log needs. */
+/** The part of a worker that its log needs. */
 interface Worker extends Pick<Emitter, 'on'> {
   readonly name: string;
 }
 
-/** Starts and ends at debug, failures at warn, problems of the worker at error. Payloads and results never. */
+/** Starts and successes are logged at debug, failures at warn, problems of the worker at error. Payloads and results are never logged. */
 export function logEvents(worker: Worker, logger: Logger): void {
   const name = worker.name;
   const fields = (assignment: Assignment) => fieldsOf(name, assignment);
@@ -30,7 +30,7 @@ export function logEvents(worker: Worker, logger: Logger): void {
   worker.on('stopped', () => logger.info({ worker: name }, 'worker stopped'));
 }
 
-/** What a handler logs, with the fields of its item in each line; on the console if the worker has no logger. */
+/** A handler's logger: adds the fields of the item to each line, and writes to the console if the worker has no logger. */
 export function loggerOf(worker: string, assignment: Assignment, logger: Logger = onConsole): Logger {
   const fields = fieldsOf(worker, assignment);
   const write = (level: keyof Logger) => (more: object, message: string) =>

@@ -1,8 +1,8 @@
-/** What a worker measures through the metrics API of OpenTelemetry: nothing, until an SDK is registered before the worker is made. */
+/** A worker's metrics, through the metrics API of OpenTelemetry: nothing is measured unless an SDK is registered before the worker is created. */
 import { type Attributes, metrics } from '@opentelemetry/api';
 import { operation, system } from '../tracing.ts';
 
-/** Of one type. */
+/** The metrics of one type. */
 export class Meters {
   readonly #attributes: Attributes;
   readonly #duration;
@@ -34,7 +34,7 @@ export class Meters {
     this.#active.add(1, this.#attributes);
   }
 
-  /** `errorType`: the code of the failure, if it was one. */
+  /** `errorType`: the code of the failure; undefined for a success. */
   ended(ms: number, errorType: string | undefined): void {
     this.#active.add(-1, this.#attributes);
     this.#duration.record(

@@ -1,4 +1,4 @@
-/** The new items that a handler names for fed child jobs, until they go out with its result. */
+/** The new items that a handler feeds to child jobs, until they go out with its result. */
 import type { NewItemInput } from '../../generated/operations.ts';
 import { toItemSpec } from '../define-type.ts';
 import { JobtreeError, PermanentError } from '../errors.ts';
@@ -6,10 +6,10 @@ import { type ItemSpec, toItemInput } from '../job-spec.ts';
 
 export class NewItems {
   readonly items: NewItemInput[] = [];
-  /** The units of JSON text of the payloads, roughly. */
+  /** The rough size of the payloads, in units of JSON text. */
   size = 0;
 
-  /** @throws PermanentError NOT_JSON, so that a handler that lets it pass fails its item for good */
+  /** @throws PermanentError NOT_JSON, so that a handler that does not catch it fails its item for good */
   add(to: string | { readonly type: string }, items: readonly unknown[]): void {
     const type = typeof to === 'string' ? to : to.type;
     for (const item of items) {

@@ -1,4 +1,4 @@
-/** What a worker is told, checked and completed. */
+/** A worker's options, checked and completed with defaults. */
 import { type Client, createClient } from '../client.ts';
 import { typeOfHandler } from '../define-type.ts';
 import { JobtreeError } from '../errors.ts';
@@ -7,37 +7,37 @@ import type { HeldAssignment, Slots } from './held-assignments.ts';
 import { loggerOf } from './log.ts';
 import { Meters } from './meters.ts';
 
-/** How a worker does one type of work: with a handler for each item, or for many at once. */
+/** How a worker processes a type: with a handler for each item, or with one for many at once. */
 export type TypeOptions = HandlerOptions | BatchOptions;
 
 interface CommonOptions {
-  /** How many handlers of this type run at once, at most: 1 to 10,000. `setConcurrency` changes it. */
+  /** The most handlers of this type that run at once: 1 to 10,000. `setConcurrency` changes it. */
   readonly concurrency: number;
   /**
-   * How long a handler may take, in milliseconds: 1 to 86,400,000. Then its signal aborts, and its items have failed, with the code
-   * `TIMED_OUT`, to be tried again as after any failure. Default: as long as it likes.
+   * How long a handler may take, in milliseconds: 1 to 86,400,000. After that its signal aborts and its items fail with the code
+   * `TIMED_OUT`, to be tried again as after any failure. Default: no limit.
    */
   readonly timeoutMs?: number | undefined;
 }
 
-/** One item at a time for each handler. */
+/** A handler that gets one item at a time. */
 export interface HandlerOptions extends CommonOptions {
   /**
-   * Whether items may be claimed before a handler is free for them: as many as the handlers will begin within 10 ms, going by
-   * how long they took so far, and at most 500, or `concurrency` if that is more. One that then waits for more than 100 ms is
-   * given back. A worker that dies loses an attempt of each. Default: true.
+   * Whether to claim items before a handler is free for them: as many as the handlers should begin within 10 ms, going by how
+   * long they took so far, and at most 500, or `concurrency` if that is more. An item that waits for more than 100 ms is given
+   * back. If the worker dies, each of these items loses an attempt. Default: true.
    */
   readonly claimAhead?: boolean | undefined;
-  /** Does the work; see `Handler`. */
+  /** Processes an item; see `Handler`. */
   handler(payload: unknown, context: HandlerContext): unknown;
   readonly batchHandler?: undefined;
 }
 
-/** Many items at once for each handler. */
+/** A handler that gets many items at once. */
 export interface BatchOptions extends CommonOptions {
-  /** How many items a handler gets, at most: 1 to 1,000. It gets what there is, and never waits for more. */
+  /** The most items that a handler gets at once: 1 to 1,000. It gets what is ready, and never waits for more. */
   readonly batchSize: number;
-  /** Does the work; see `BatchHandler`. */
+  /** Processes the items; see `BatchHandler`. */
   batchHandler(items: readonly BatchItem[]): unknown;
   readonly handler?: undefined;
 }
@@ -50,22 +50,22 @@ export interface HandlerCall {
 }
 
 /**
- * Stands around each call of a handler: calls `next()` for the handler, or the next middleware, and returns what that gave, or something else. What it throws
- * fails the items, as if the handler had thrown it.
+ * Wraps each call of a handler. It calls `next()` to run the next middleware or the handler, and returns that result or another
+ * one. If it throws, the items fail as if the handler had thrown.
  */
 export type Middleware = (call: HandlerCall, next: () => Promise<unknown>) => unknown;
 
-/** What a worker does, and how. */
+/** The options of a worker. */
 export interface WorkerOptions {
-  /** The types that it does, by their names: at least one. */
+  /** The types to process, by name: at least one. */
   readonly types: Readonly<Record<string, TypeOptions>>;
-  /** A client to share; the worker leaves it open. Default: one of its own, for `url`. */
+  /** A client to share; the worker does not close it. Default: a client of its own, for `url`. */
   readonly client?: Client | undefined;
   /** The endpoint. Default: as for `createClient`. Not together with `client`. */
   readonly url?: string | undefined;
-  /** Stands in failures and helps to find who holds what: 1 to 200 characters. Default: host, process id and some letters. */
+  /** Identifies the worker in failures and in lists of held items: 1 to 200 characters. Default: host, process id and some random characters. */
   readonly name?: string | undefined;
-  /** The version of your code, for the list of workers: 1 to 200 characters. Default: none. */
+  /** The version of your code, shown in the list of workers: 1 to 200 characters. Default: none. */
   readonly version?: string | undefined;
   /** How often to look for work without a hint, in milliseconds: 100 or more. Default: 5,000. */
   readonly pollIntervalMs?: number | undefined;
@@ -73,9 +73,9 @@ export interface WorkerOptions {
   readonly stopTimeoutMs?: number | undefined;
   /** The largest result, in bytes of its JSON text; at most what the server takes. Default: 1,000,000. */
   readonly maxResultBytes?: number | undefined;
-  /** Stands around every call of a handler, the first outermost. Default: none. */
+  /** Wraps every call of a handler; the first is the outermost. Default: none. */
   readonly middleware?: readonly Middleware[] | undefined;
-  /** Told of every start, end and failure; pino or the like. Default: nobody; problems and failures go to the console. */
+  /** Gets a line for every start, end and failure; pino or the like. Default: none; problems and failures go to the console. */
   readonly logger?: Logger | undefined;
 }
 
@@ -90,20 +90,20 @@ export interface Settings {
   readonly maxResultBytes: number;
 }
 
-/** How long a handler is thought to take, in milliseconds, until some have shown it. */
+/** The assumed duration of a handler, in milliseconds, until some have run. */
 const slowMs = 1_000;
 
 /** @throws JobtreeError INVALID_INPUT, naming the option */
 export function readOptions(options: WorkerOptions): Settings {
   if (options.client !== undefined && options.url !== undefined) {
-    throw invalid('url', 'is given twice: the client has one already');
+    throw invalid('url', 'must not be given together with client, which has its own');
   }
   const { name = defaultName(), version } = options;
   if (name.length < 1 || name.length > 200) throw invalid('name', 'must have 1 to 200 characters');
   if (version !== undefined && (version.length < 1 || version.length > 200))
     throw invalid('version', 'must have 1 to 200 characters');
   const types = Object.entries(options.types);
-  if (types.length === 0) throw invalid('types', 'names no type');
+  if (types.length === 0) throw invalid('types', 'must name at least one type');
   return {
     slots: types.map(([type, one]) => toSlots(type, one, { ...options, name })),
     name,

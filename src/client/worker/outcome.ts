@@ -1,11 +1,11 @@
-/** What came of a handler, as the report that the server gets. */
+/** Turns what a handler returned or threw into the report for the server. */
 import type { FailureInput, ReportInput } from '../../generated/operations.ts';
 import { PermanentError, RetryAfterError, SnoozeError } from '../errors.ts';
 import { checkJson, jsonBytes } from '../json.ts';
 import type { NewItems } from './new-items.ts';
 import { chainOf, stackOf } from './stack.ts';
 
-/** A report, and the units of JSON text that it has, roughly. */
+/** A report, and its rough size in units of JSON text. */
 export interface Outcome {
   readonly report: ReportInput;
   readonly size: number;
@@ -15,17 +15,17 @@ export interface Outcome {
 
 const maxCodeLength = 200;
 const maxMessageLength = 10_000;
-/** One unit of text has at most six bytes when it is escaped. */
+/** A unit of text takes at most six bytes when it is escaped. */
 const bytesPerUnit = 6;
 
-/** A success, unless the result can't travel: then the item has failed for good, since a next try would give the like. */
+/** A success, unless the result can't be sent: then the item fails for good, since another try would most likely return the same. */
 export function succeeded(
   assignmentId: string,
   returned: unknown,
   newItems: NewItems | undefined,
   maxResultBytes: number,
 ): Outcome {
-  // A handler without a result need not say so.
+  // A handler may return nothing.
   const result = returned === undefined ? null : returned;
   let size: number;
   try {
@@ -58,7 +58,8 @@ export function failed(assignmentId: string, error: unknown): Outcome {
     unknown
   >;
   const word = [code, name].find((value) => typeof value === 'string' && value !== '') as string | undefined;
-  const thrown = typeof error === 'object' ? 'The handler threw something that is no error.' : String(error);
+  const thrown =
+    typeof error === 'object' ? 'The handler threw something that is not an error.' : String(error);
   const stack = stackOf(error);
   const said = failure(assignmentId, {
     code: word ?? 'Error',
@@ -76,7 +77,7 @@ export function timedOut(assignmentId: string, timeoutMs: number | undefined): O
   return failure(assignmentId, { code: 'TIMED_OUT', message, permanent: false });
 }
 
-/** A message, and those of the causes that it does not have already: "fetch failed" alone tells nobody why. */
+/** The message, with the messages of its causes unless it contains them already: "fetch failed" alone does not say why. */
 function withCauses(message: string, error: unknown): string {
   let text = message;
   for (const cause of chainOf(error).slice(1) as (Error & { code?: unknown })[]) {
@@ -86,7 +87,7 @@ function withCauses(message: string, error: unknown): string {
   return text;
 }
 
-/** A failure that no next try would change. */
+/** A failure that another try would not change. */
 export function permanent(assignmentId: string, code: string, message: string): Outcome {
   return failure(assignmentId, { code, message, permanent: true });
 }

@@ -1,12 +1,12 @@
-/** Tells what is wrong once, and then, for as long as it goes on, once a minute how often it came: not hundreds of times. */
+/** Reports a kind of problem once, and while it persists once a minute with a count, instead of hundreds of times. */
 
 const againAfterMs = 60_000;
-/** More kinds than this are no kinds: each problem has a message of its own. */
+/** With more kinds than this, each problem has a message of its own: the known ones are forgotten. */
 const mostKinds = 100;
 
 interface Known {
   toldAt: number;
-  /** How often it came since it was told. */
+  /** How often it came since it was last reported. */
   again: number;
 }
 

@@ -1,15 +1,15 @@
-/** SIGINT and SIGTERM, for a worker that is a program. */
+/** Handles SIGINT and SIGTERM, for a worker that is a program of its own. */
 
 const names = ['SIGINT', 'SIGTERM'] as const;
 const numbers = { SIGINT: 2, SIGTERM: 15 };
-/** Below `npm run` one Ctrl-C arrives twice: from the terminal, and passed on by npm. */
+/** Under `npm run`, one Ctrl-C arrives twice: from the terminal, and forwarded by npm. */
 const echoMs = 500;
 
 /**
- * Calls `onFirst` at the first signal, and `onSecond` at the next, with what a process that was ended by it exits with. After that signals end the process, as
- * they do without a listener.
+ * Calls `onFirst` at the first signal, and `onSecond` at the next one, with the exit code of a process that this signal ends.
+ * After that, signals end the process as they do without a listener.
  *
- * @returns what ends that
+ * @returns a function that stops listening
  */
 export function onSignals(onFirst: () => void, onSecond: (exitCode: number) => void): () => void {
   let first: { readonly name: string; readonly at: number } | undefined;

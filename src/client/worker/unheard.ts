@@ -1,4 +1,4 @@
-/** What a worker has to tell and nobody listens to: the console has it. */
+/** Writes to the console what a worker has to report if nobody listens. */
 import type { Assignment } from '../types.ts';
 import { visible } from '../visible.ts';
 import type { ReportedFailure } from './events.ts';
@@ -21,7 +21,7 @@ export class Unheard {
     console.warn(visible(`${this.#prefix(again)}: ${text}`));
   }
 
-  /** The first one of each type and code, and then one a minute. */
+  /** Logs the first failure of each type and code, then one a minute. */
   failed({ itemId, type, attempt }: Assignment, { code, message, retryAt, error }: ReportedFailure): void {
     const tell = () => {
       const next = retryAt === null ? 'for good' : `and is tried again at ${retryAt}`;

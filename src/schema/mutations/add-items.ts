@@ -15,9 +15,9 @@ import { checkJob } from '../scope.ts';
 import { jobField } from './payload.ts';
 
 const AddStatus = builder.enumType('AddStatus', {
-  description: 'What became of an entry.',
+  description: 'What happened to an entry.',
   values: {
-    ADDED: { description: 'It is an item now.' },
+    ADDED: { description: 'It was added as an item.' },
     DUPLICATE: { description: 'The job had an item with its dedupe key; nothing was added.' },
     INVALID: { description: 'It breaks a rule; nothing was added.' },
   } as const,
@@ -29,13 +29,13 @@ const Entry = builder.objectRef<{ index: number; entry: AddEntry }>('AddEntry').
     index: t.exposeInt('index', { description: 'Which entry of the input, from 0.' }),
     status: t.field({
       type: AddStatus,
-      description: 'What became of it.',
+      description: 'What happened to it.',
       resolve: ({ entry }) => entry.status,
     }),
     itemId: t.id({
       nullable: true,
       description:
-        'The item: the new one, or for a duplicate the one that has its key. Null for an invalid entry.',
+        'The item: the new one or, for a duplicate, the one that has its key. Null for an invalid entry.',
       resolve: ({ entry }) => (entry.status === 'INVALID' ? null : encodeGlobalId('JobItem', entry.itemId)),
     }),
     error: t.field({
@@ -48,17 +48,18 @@ const Entry = builder.objectRef<{ index: number; entry: AddEntry }>('AddEntry').
 });
 
 const Payload = builder.objectRef<{ jobId: string; entries: AddEntry[] }>('AddItemsPayload').implement({
-  description: 'What became of the entries.',
+  description: 'What happened to the entries.',
   fields: (t) => ({
     job: jobField(t),
     entries: t.field({
       type: [Entry],
-      description: 'An answer for each entry, in their order: up to 1,000.',
+      description: 'An answer for each entry, in the same order: up to 1,000.',
       args: {
         all: t.arg.boolean({
           required: true,
           defaultValue: true,
-          description: 'Default: true. With false only those that are not ADDED: less work for both sides.',
+          description:
+            'Default: true. With false, only those that are not ADDED, which is less work for both sides.',
         }),
       },
       resolve: ({ entries }, { all }) => {
@@ -87,12 +88,12 @@ const Input = builder.inputType('AddItemsInput', {
     seal: t.boolean({
       required: true,
       defaultValue: false,
-      description: 'Whether these are the last ones: seals the job in the same transaction. Default: false.',
+      description: 'Whether these are the last items: seals the job in the same transaction. Default: false.',
     }),
     traceContext: t.field({
       type: TraceContextInput,
       description:
-        'The trace that the new items belong to: workers are told it with them. INVALID_INPUT for one that is none. Default: none.',
+        'The trace that the new items belong to; workers get it with them. INVALID_INPUT if it is not valid. Default: none.',
     }),
   }),
 });
@@ -102,7 +103,7 @@ builder.mutationField('addItems', (t) =>
     authScopes: { may: 'change' },
     type: Payload,
     description:
-      'Adds items to a job, while workers may be at work on others. Each entry is judged alone: a bad one or a duplicate keeps no other out. Items of one call stand in the order of its entries.',
+      'Adds items to a job, even while workers work on others. Each entry is checked separately: an invalid entry or a duplicate does not affect the others. Items of one call keep the order of its entries.',
     args: { input: t.arg({ type: Input, required: true, description: 'The job and its items.' }) },
     errors: {
       types: [NotFoundError, InvalidInputError, JobSealedError, JobFedByParentError, StorageLimitError],

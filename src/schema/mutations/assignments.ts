@@ -23,7 +23,7 @@ export function assignmentsMutation<Status extends string>(options: {
   name: string;
   entryName: string;
   description: string;
-  /** What the input is: "What a worker gives back." */
+  /** What the input is: 'The assignments that a worker gives back.' */
   input: string;
   /** What the mutation does to them: "The assignments to give back". */
   assignments: string;
@@ -40,7 +40,7 @@ export function assignmentsMutation<Status extends string>(options: {
     description: 'The answer for one assignment.',
     fields: (t) => ({
       assignmentId: t.exposeID('assignmentId', { description: 'The assignment.' }),
-      status: t.expose('status', { type: status, description: 'What became of it.' }),
+      status: t.expose('status', { type: status, description: 'What happened to it.' }),
       error: t.field({
         type: EntryError,
         nullable: true,
@@ -51,11 +51,11 @@ export function assignmentsMutation<Status extends string>(options: {
   });
 
   const Payload = builder.objectRef<{ entries: Answer<Status>[] }>(`${typeName}Payload`).implement({
-    description: 'What became of the assignments.',
+    description: 'What happened to the assignments.',
     fields: (t) => ({
       entries: t.field({
         type: [Entry],
-        description: 'An answer for each assignment, in their order: up to 1,000.',
+        description: 'An answer for each assignment, in the same order: up to 1,000.',
         resolve: ({ entries }) => entries,
       }),
     }),

@@ -11,7 +11,7 @@ const Payload = builder.objectRef<string>('CancelItemsPayload').implement({
 });
 
 const Input = builder.inputType('CancelItemsInput', {
-  description: 'What is cancelled.',
+  description: 'What to cancel.',
   fields: (t) => ({
     filter: t.field({ type: PendingItemFilter, required: true, description: 'Which items.' }),
   }),
@@ -23,8 +23,8 @@ builder.mutationField('cancelItems', (t) =>
     audited: ({ input }) => toConditions(input.filter),
     type: Payload,
     description:
-      'Cancels single items that are pending; their jobs go on. What waits leaves the queue, and of what a worker holds the worker learns it from its next heartbeat or report. A job of which items were cancelled completes as any other, and its outcome is as if nobody had: to end a job with all below it there is `cancelJob`. What is added while it is at it is left.',
-    args: { input: t.arg({ type: Input, required: true, description: 'What is cancelled.' }) },
+      'Cancels single pending items; their jobs continue. Waiting items leave the queue, and workers learn of held ones from their next heartbeat or report. A job with cancelled items completes like any other, and its outcome does not change: to cancel a job with all jobs below it, use `cancelJob`. Items that are added during the operation are not cancelled.',
+    args: { input: t.arg({ type: Input, required: true, description: 'What to cancel.' }) },
     errors: { types: [NotFoundError, InvalidInputError] },
     resolve: async (_, { input }, context) =>
       startOperation(context.engine, 'CANCEL', await toPendingFilter(input.filter, context)),

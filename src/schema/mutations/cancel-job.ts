@@ -6,7 +6,7 @@ import { checkTree } from '../scope.ts';
 import { jobField, jobInput } from './payload.ts';
 
 const Payload = builder.objectRef<{ jobId: string }>('CancelJobPayload').implement({
-  description: 'The job and all below it are cancelled.',
+  description: 'The job and all jobs below it are cancelled.',
   fields: (t) => ({ job: jobField(t) }),
 });
 
@@ -16,7 +16,7 @@ builder.mutationField('cancelJob', (t) =>
     audited: ({ input }) => [input.jobId],
     type: Payload,
     description:
-      'Cancels a job and all below it: they take no more items, what waits or is scheduled is dropped, and what workers hold ends (they learn it from their next heartbeat or report). What is done stays. Answers once no worker can get any of it; of a large job the rest goes on in the server, and the progress shows how far that is. Cancelling twice changes nothing.',
+      'Cancels a job and all jobs below it: they accept no more items, waiting and scheduled items are cancelled, and so are held ones (workers learn of it from their next heartbeat or report). Finished items remain. It answers once no worker can get any of the items; for a large job the rest is done in the background, and the progress shows it. Cancelling twice changes nothing.',
     args: {
       input: t.arg({
         type: jobInput('CancelJobInput', 'Which job to cancel.'),

@@ -5,7 +5,7 @@ import { keyOf } from '../global-id.ts';
 import { operationField } from '../operation.ts';
 
 const Payload = builder.objectRef<string>('CancelOperationPayload').implement({
-  description: 'The operation does no more.',
+  description: 'The operation has stopped.',
   fields: (t) => ({ operation: operationField(t) }),
 });
 
@@ -20,7 +20,7 @@ builder.mutationField('cancelOperation', (t) =>
     audited: ({ input }) => [input.operationId],
     type: Payload,
     description:
-      'Ends an operation where it is. What it did stays; cancelling one that is finished changes nothing.',
+      'Stops an operation. What it has done remains; cancelling a finished operation changes nothing.',
     args: { input: t.arg({ type: Input, required: true, description: 'Which operation to cancel.' }) },
     errors: { types: [NotFoundError, InvalidInputError] },
     resolve: async (_, { input }, { engine, caller }) => {

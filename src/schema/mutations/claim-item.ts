@@ -18,7 +18,7 @@ const Payload = builder.objectRef<{ assignment: AssignmentState }>('ClaimItemPay
 });
 
 const Input = builder.inputType('ClaimItemInput', {
-  description: 'Who wants which item.',
+  description: 'Which worker claims which item.',
   fields: (t) => ({
     itemId: t.id({ required: true, description: 'The item.' }),
     worker: t.string({ required: true, description: 'A name for the worker, 1 to 200 characters.' }),
@@ -29,8 +29,8 @@ builder.mutationField('claimItem', (t) =>
   t.field({
     authScopes: { may: 'work' },
     type: Payload,
-    description: 'Gives one named item to a worker, whatever waits before it.',
-    args: { input: t.arg({ type: Input, required: true, description: 'Who wants which item.' }) },
+    description: 'Gives one particular item to a worker, regardless of its place in the queue.',
+    args: { input: t.arg({ type: Input, required: true, description: 'Which worker claims which item.' }) },
     errors: { types: [NotFoundError, InvalidInputError, ItemNotClaimableError] },
     resolve: async (_, { input }, context) => {
       const key = itemKeyOf(input.itemId, 'itemId');

@@ -12,12 +12,12 @@ const Payload = builder.objectRef<Claimed>('ClaimItemsPayload').implement({
     assignments: t.field({
       type: [Assignment],
       description:
-        'The assignments, up to 1,000, none if there is no work. Of each type those of the highest priority first.',
+        'The assignments, up to 1,000; empty if there is no work. For each type, those of the highest priority come first.',
       resolve: ({ assignments }) => assignments,
     }),
     limitedTypes: t.exposeStringList('limitedTypes', {
       description:
-        'Types, up to 1,000, of which the end of an item may let another one go: their queue is paused, at its limit of concurrency or at its rate, or items that it got have serialize keys. Ask again with the report, and at hints.',
+        'Types, up to 1,000, for which more items may become available when an item ends: their queue is paused or at a limit of concurrency or rate, or claimed items have serialize keys. Claim again with the report, and on hints.',
     }),
   }),
 });
@@ -26,26 +26,29 @@ const ClaimRequest = builder.inputType('ClaimRequestInput', {
   description: 'How many items of a type a worker has room for.',
   fields: (t) => ({
     type: t.string({ required: true, description: 'The type.' }),
-    limit: t.int({ required: true, description: 'At most so many: 1 to 1,000, over all types of a call.' }),
+    limit: t.int({
+      required: true,
+      description: 'The maximum number of items: 1 to 1,000, over all types of a call.',
+    }),
   }),
 });
 
 export const ClaimItemsInput = builder.inputType('ClaimItemsInput', {
-  description: 'Who wants which work.',
+  description: 'Which worker claims what.',
   fields: (t) => ({
     worker: t.string({
       required: true,
       description:
-        'A name for the worker, 1 to 200 characters; it stands in failures and helps to find who holds what.',
+        'A name for the worker, 1 to 200 characters; it appears in failures and shows who holds what.',
     }),
     claimId: t.string({
       description:
-        'A UUID of version 7, new for each claim. A claim whose answer was lost can then be sent again: it gives the assignments that it got the first time, as far as they are not finished, or claims if it never arrived. No other worker can use it. Without it the items of a lost answer wait until their heartbeats run out.',
+        'A UUID of version 7, new for each claim. If the answer is lost, the claim can be sent again: it then returns the assignments of the first time that are not finished, or claims if the first call never arrived. No other worker can use it. Without it the items of a lost answer wait until their heartbeats run out.',
     }),
     requests: t.field({
       type: [ClaimRequest],
       required: true,
-      description: 'The types that the worker can do, and its room for each.',
+      description: 'The types that the worker handles, and how many items it has room for.',
     }),
   }),
 });
@@ -64,8 +67,10 @@ builder.mutationField('claimItems', (t) =>
     type: Payload,
     complexity: ({ input }) => ({ multiplier: mostAssignments(input) }),
     description:
-      'Gives ready items to a worker, each to one worker only: higher priority first, then in the order in which they became due. It gives fewer than asked for if their payloads have more than 32 MB together. Returns at once; an idle worker waits for `workAvailable` and polls slowly behind it.',
-    args: { input: t.arg({ type: ClaimItemsInput, required: true, description: 'Who wants which work.' }) },
+      'Gives ready items to a worker, each to one worker only: higher priority first, then in the order in which they became due. It returns fewer than requested if their payloads exceed 32 MB together. It returns at once; an idle worker waits for `workAvailable`, and also polls slowly.',
+    args: {
+      input: t.arg({ type: ClaimItemsInput, required: true, description: 'Which worker claims what.' }),
+    },
     errors: { types: [InvalidInputError] },
     resolve: async (_, { input }, context, info) => {
       checkClaim(mostAssignments(input), context, info);

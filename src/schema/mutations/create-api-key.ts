@@ -5,19 +5,19 @@ import { builder } from '../builder.ts';
 import { keyOf } from '../global-id.ts';
 
 const Payload = builder.objectRef<{ id: string; key: string }>('CreateApiKeyPayload').implement({
-  description: 'There is a new key.',
+  description: 'The key was created.',
   fields: (t) => ({
     apiKey: apiKeyField(t),
     key: t.exposeString('key', {
       authScopes: { may: 'administer' },
-      description: 'The text of the key, for `Authorization: Bearer`. It is never told again.',
+      description: 'The text of the key, for `Authorization: Bearer`. It is never shown again.',
     }),
   }),
 });
 
 const Limits = builder.inputType('ApiKeyLimitsInput', {
   description:
-    'What a key may have of each server: whole numbers from 1 to 1,000,000,000, of what is stored to 10^15.',
+    'The limits of a key on each server: whole numbers from 1 to 1,000,000,000, for what is stored to 10^15.',
   fields: (t) => ({
     requestsPerSecond: t.int({ description: `${limitMeanings.requestsPerSecond}.` }),
     costPerSecond: t.int({ description: `${limitMeanings.costPerSecond}.` }),
@@ -29,25 +29,25 @@ const Limits = builder.inputType('ApiKeyLimitsInput', {
 });
 
 const Input = builder.inputType('CreateApiKeyInput', {
-  description: 'What a new key is for.',
+  description: 'The rights of a new key.',
   fields: (t) => ({
-    name: t.string({ required: true, description: 'What it is called, for people: 1 to 200 characters.' }),
-    roles: t.field({ type: [Role], required: true, description: 'What it is for: at least one role.' }),
+    name: t.string({ required: true, description: 'Its name, for people: 1 to 200 characters.' }),
+    roles: t.field({ type: [Role], required: true, description: 'Its roles: at least one.' }),
     types: t.stringList({
       description:
-        'Only jobs of these types, up to 100: each a name, or the beginning of names with a `*` behind it. Not with the role ADMIN. Default: all.',
+        'Only jobs of these types, up to 100: names, or prefixes followed by `*`. Not with the role ADMIN. Default: all.',
     }),
     rootIds: t.idList({
       description: 'Only the trees of these roots, up to 100. Not with the role ADMIN. Default: all.',
     }),
     tenant: t.string({
       description:
-        'The tenant that its callers belong to: 1 to 40 of the characters a to z, 0 to 9 and `-`. An admin of a tenant makes keys of that one alone, and FORBIDDEN is any other. Default: that of the caller.',
+        'The tenant of its callers: 1 to 40 characters from a to z, 0 to 9 and `-`. An admin of a tenant can only create keys of that tenant; any other is FORBIDDEN. Default: that of the caller.',
     }),
-    expiresAt: t.field({ type: 'DateTime', description: 'When it is over. Default: never.' }),
+    expiresAt: t.field({ type: 'DateTime', description: 'When it expires. Default: never.' }),
     limits: t.field({
       type: Limits,
-      description: 'Limits of its own. Default: what the settings of the servers say.',
+      description: 'Its own limits. Default: the settings of the servers.',
     }),
   }),
 });
@@ -63,8 +63,8 @@ builder.mutationField('createApiKey', (t) =>
       ...(tenant == null ? [] : [`tenant ${tenant}`]),
     ],
     type: Payload,
-    description: 'Makes a key of the API. Of its text the server keeps only the hash.',
-    args: { input: t.arg({ type: Input, required: true, description: 'What the key is for.' }) },
+    description: 'Creates an API key. The server stores only the hash of its text.',
+    args: { input: t.arg({ type: Input, required: true, description: 'The rights of the key.' }) },
     errors: { types: [InvalidInputError] },
     resolve: (_, { input }, { engine, caller }) => {
       const tenant = input.tenant ?? caller.tenant;

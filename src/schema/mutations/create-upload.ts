@@ -4,14 +4,14 @@ import { builder } from '../builder.ts';
 import { Upload } from '../file.ts';
 
 const Payload = builder.objectRef<{ upload: StoredUpload }>('CreateUploadPayload').implement({
-  description: 'The file is stored.',
+  description: 'The file was stored.',
   fields: (t) => ({
-    upload: t.expose('upload', { type: Upload, description: 'What is known of it.' }),
+    upload: t.expose('upload', { type: Upload, description: 'The upload.' }),
   }),
 });
 
 const Input = builder.inputType('CreateUploadInput', {
-  description: 'A file to be stored.',
+  description: 'A file to store.',
   fields: (t) => ({
     file: t.field({ type: 'File', required: true, description: 'The file.' }),
   }),
@@ -22,7 +22,7 @@ builder.mutationField('createUpload', (t) =>
     authScopes: { may: 'create' },
     type: Payload,
     description:
-      'Stores a file that comes as a part of the request, for the jobs that are made of it. For files that are large, or connections that break, `/api/uploads` takes up what broke off.',
+      'Stores a file that is part of the request, for jobs that import it. For large files and unreliable connections, use `/api/uploads`, which can resume.',
     args: { input: t.arg({ type: Input, required: true, description: 'The file.' }) },
     errors: { types: [InvalidInputError] },
     resolve: (_, { input }) => ({ upload: input.file.keep() }),

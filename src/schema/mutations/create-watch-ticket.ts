@@ -3,11 +3,12 @@ import { ForbiddenError } from '../../errors.ts';
 import { builder } from '../builder.ts';
 
 const Payload = builder.objectRef<{ ticket: string }>('CreateWatchTicketPayload').implement({
-  description: 'There is a ticket.',
+  description: 'The ticket was created.',
   fields: (t) => ({
     ticket: t.exposeString('ticket', {
       seenBy: 'PROGRESS',
-      description: 'The ticket, for `ticket` in the URL of an event stream: once, within 30 seconds.',
+      description:
+        'The ticket, for `ticket` in the URL of an event stream. It can be used once, within 30 seconds.',
     }),
   }),
 });
@@ -18,7 +19,7 @@ builder.mutationField('createWatchTicket', (t) =>
     seenBy: 'PROGRESS',
     type: Payload,
     description:
-      'Makes a ticket, for whoever has a watch token: it opens one event stream, `GET /graphql?query=…&ticket=…`, which an `EventSource` reads. That can send no header, and a token belongs in no URL. The stream ends when the token does.',
+      "Creates a ticket, for the holder of a watch token: it opens one event stream, `GET /graphql?query=…&ticket=…`, for an `EventSource`, which can't send headers, while a token must not be in a URL. The stream ends when the token expires.",
     resolve: async (_, __, { engine, caller }) => {
       if (caller.watchToken === null) throw new ForbiddenError('Tickets are made with watch tokens.');
       return { ticket: await createWatchTicket(engine.database, caller.watchToken) };

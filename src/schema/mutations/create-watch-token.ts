@@ -7,29 +7,29 @@ import { checkTree } from '../scope.ts';
 import { SeesEnum } from '../watch-tokens.ts';
 
 const Payload = builder.objectRef<{ token: string; expiresAt: Date }>('CreateWatchTokenPayload').implement({
-  description: 'There is a token.',
+  description: 'The token was created.',
   fields: (t) => ({
     token: t.exposeString('token', {
       authScopes: { may: 'share' },
-      description: 'The token, for `Authorization: Bearer`. Nothing of it is kept.',
+      description: 'The token, for `Authorization: Bearer`. The server does not store it.',
     }),
-    expiresAt: t.expose('expiresAt', { type: 'DateTime', description: 'When it is over.' }),
+    expiresAt: t.expose('expiresAt', { type: 'DateTime', description: 'When it expires.' }),
   }),
 });
 
 const Input = builder
   .inputRef<{ jobId: string; expiresInSeconds?: number | null; sees: Sees }>('CreateWatchTokenInput')
   .implement({
-    description: 'What a watch token opens.',
+    description: 'What a watch token gives access to.',
     fields: (t) => ({
       jobId: t.id({ required: true, description: 'The root of the tree. INVALID_INPUT for another job.' }),
       expiresInSeconds: t.int({
         required: true,
         defaultValue: standardWatchTokenSeconds,
         description:
-          'For how long it is good, in seconds: 10 to 86,400 (a day). Whoever has it asks for the next one by then. Default: 900.',
+          'How long it is valid, in seconds: 10 to 86,400 (a day). Its holder must get the next one before then. Default: 900.',
       }),
-      sees: t.field({ type: SeesEnum, required: true, description: 'What it shows.' }),
+      sees: t.field({ type: SeesEnum, required: true, description: 'What it can read.' }),
     }),
   });
 
@@ -38,8 +38,8 @@ builder.mutationField('createWatchToken', (t) =>
     authScopes: { may: 'share' },
     type: Payload,
     description:
-      'Makes a watch token: what an application gives to its own users, so that their browsers follow one tree, and do nothing else. It is good until it is over, or the tokens of its tree are revoked, whatever becomes of the key that it was made with. NOT_FOUND if the tree is not all in your scope.',
-    args: { input: t.arg({ type: Input, required: true, description: 'What it opens.' }) },
+      'Creates a watch token, which an application gives to its own users, so that their browsers can follow one tree and do nothing else. It is valid until it expires or the tokens of its tree are revoked, even if the key that created it is revoked. NOT_FOUND if your scope does not include the whole tree.',
+    args: { input: t.arg({ type: Input, required: true, description: 'What it gives access to.' }) },
     errors: { types: [NotFoundError, InvalidInputError] },
     resolve: async (_, { input }, context) => {
       const rootId = keyOf('Job', input.jobId, 'jobId');

@@ -3,7 +3,7 @@ import { InvalidInputError, NotFoundError } from '../../errors.ts';
 import { builder } from '../builder.ts';
 
 const Payload = builder.objectRef<{ name: string }>('DeleteCallbackEndpointPayload').implement({
-  description: 'The endpoint is gone.',
+  description: 'The endpoint was deleted.',
   fields: (t) => ({ name: t.exposeString('name', { description: 'The name that it had.' }) }),
 });
 
@@ -18,7 +18,7 @@ builder.mutationField('deleteCallbackEndpoint', (t) =>
     audited: ({ input }) => [`endpoint ${input.name}`],
     type: Payload,
     description:
-      'Deletes an endpoint. What is still to be sent there fails, also what trees and alerts that name it send later; once there is an endpoint of the name again, it can be retried.',
+      'Deletes an endpoint. Deliveries that are still to be sent there fail, and so do later ones of trees and alerts that name it; once an endpoint with this name exists again, they can be retried.',
     args: { input: t.arg({ type: Input, required: true, description: 'Which endpoint to delete.' }) },
     errors: { types: [NotFoundError, InvalidInputError] },
     resolve: async (_, { input: { name } }, { engine }) => {

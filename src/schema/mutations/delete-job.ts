@@ -6,12 +6,12 @@ import { checkTree } from '../scope.ts';
 import { jobInput } from './payload.ts';
 
 const Payload = builder.objectRef<{ globalId: string; deleted: boolean }>('DeleteJobPayload').implement({
-  description: 'The tree is gone, or about to be.',
+  description: 'The tree is deleted, or is being deleted.',
   fields: (t) => ({
     deletedJobId: t.exposeID('globalId', { description: 'The root that was given.' }),
     deleted: t.exposeBoolean('deleted', {
       description:
-        'Whether the tree is gone. False while the server still deletes: a large tree goes in the background, and `deletion` of its jobs says how far that is.',
+        'Whether the tree is deleted completely. False while the server is still deleting: a large tree is deleted in the background, and `deletion` of its jobs shows the progress.',
     }),
   }),
 });
@@ -22,7 +22,7 @@ builder.mutationField('deleteJob', (t) =>
     audited: ({ input }) => [input.jobId],
     type: Payload,
     description:
-      'Deletes a whole tree: its jobs, items, results and failures. What is still at work is cancelled first.',
+      'Deletes a whole tree: its jobs, items, results and failures. Pending work is cancelled first.',
     args: {
       input: t.arg({
         type: jobInput('DeleteJobInput', 'The root of the tree to delete.'),

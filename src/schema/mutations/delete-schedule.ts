@@ -4,7 +4,7 @@ import { builder } from '../builder.ts';
 import { scheduleInput } from '../schedule-input.ts';
 
 const Payload = builder.objectRef<{ name: string }>('DeleteSchedulePayload').implement({
-  description: 'The schedule is gone.',
+  description: 'The schedule was deleted.',
   fields: (t) => ({ name: t.exposeString('name', { description: 'The name that it had.' }) }),
 });
 
@@ -13,7 +13,8 @@ builder.mutationField('deleteSchedule', (t) =>
     authScopes: { may: 'administer' },
     audited: ({ input }) => [`schedule ${input.name}`],
     type: Payload,
-    description: 'Deletes a schedule, with what it has queued. The trees that it made stay, and go on.',
+    description:
+      'Deletes a schedule, with its queued occurrences. Trees that it created remain, and continue.',
     args: {
       input: t.arg({
         type: scheduleInput('DeleteScheduleInput', 'Which schedule to delete.'),

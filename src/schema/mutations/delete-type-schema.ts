@@ -3,9 +3,9 @@ import { InvalidInputError } from '../../errors.ts';
 import { builder } from '../builder.ts';
 
 const Payload = builder.objectRef<{ deleted: boolean }>('DeleteTypeSchemaPayload').implement({
-  description: 'The version is not in force any more.',
+  description: 'The version is no longer in force.',
   fields: (t) => ({
-    deleted: t.exposeBoolean('deleted', { description: 'Whether there was such a version.' }),
+    deleted: t.exposeBoolean('deleted', { description: 'Whether the version existed.' }),
   }),
 });
 
@@ -23,7 +23,7 @@ builder.mutationField('deleteTypeSchema', (t) =>
     audited: ({ input }) => [`type ${input.type}`, `version ${input.version}`],
     type: Payload,
     description:
-      'Removes a version of a type: what meets no other one is refused from now on; without any version the type takes everything. Items that were added stay as they are. Repeating it changes nothing.',
+      'Deletes a version of a type: values that match no other version are refused from now on; without any version the type accepts everything. Existing items stay as they are. Repeating it changes nothing.',
     args: { input: t.arg({ type: Input, required: true, description: 'The type and the version.' }) },
     errors: { types: [InvalidInputError] },
     resolve: (_, { input }, { engine }) => deleteTypeSchema(engine, input.type, input.version),

@@ -6,12 +6,12 @@ import { DeadLetterFilter, toFilter } from '../dead-letters.ts';
 import { operationField } from '../operation.ts';
 
 const Payload = builder.objectRef<string>('DiscardDeadLettersPayload').implement({
-  description: 'The dead letters are settled.',
+  description: 'The dead letters are being discarded.',
   fields: (t) => ({ operation: operationField(t) }),
 });
 
 const Input = builder.inputType('DiscardDeadLettersInput', {
-  description: 'What is settled.',
+  description: 'What to discard.',
   fields: (t) => ({
     filter: t.field({ type: DeadLetterFilter, required: true, description: 'Which items.' }),
   }),
@@ -23,8 +23,8 @@ builder.mutationField('discardDeadLetters', (t) =>
     audited: ({ input }) => toConditions(input.filter),
     type: Payload,
     description:
-      'Settles dead letters that nobody will try again: the items stay failed, with their failures, and leave the groups.',
-    args: { input: t.arg({ type: Input, required: true, description: 'What is settled.' }) },
+      'Settles dead letters that nobody will try again: the items remain failed, with their failures, and leave the groups.',
+    args: { input: t.arg({ type: Input, required: true, description: 'What to discard.' }) },
     errors: { types: [NotFoundError, InvalidInputError] },
     resolve: async (_, { input }, context) =>
       startOperation(context.engine, 'DISCARD', await toFilter(input.filter, context)),

@@ -26,36 +26,36 @@ interface State {
 }
 
 const Payload = builder.objectRef<State>('ExchangePayload').implement({
-  description: 'What became of the reports, and the new work.',
+  description: 'What happened to the reports, and the new work.',
   fields: (t) => ({
     reported: t.field({
       type: ReportOutcomesPayload,
-      description: 'What became of the reports.',
+      description: 'What happened to the reports.',
       resolve: (state) => state,
     }),
     assignments: t.field({
       type: [Assignment],
-      description: 'As `claimItems` gives them, up to 1,000; none if the claim was refused.',
+      description: 'The assignments, as for `claimItems`, up to 1,000; empty if the claim was refused.',
       resolve: ({ assignments }) => assignments,
     }),
     limitedTypes: t.exposeStringList('limitedTypes', {
-      description: 'As `claimItems` gives them: up to 1,000.',
+      description: 'As for `claimItems`: up to 1,000.',
     }),
     claimError: t.field({
       type: EntryError,
       nullable: true,
       description:
-        'Why the claim was refused, such as for a `claimId` that another worker has used. The reports count all the same.',
+        'Why the claim was refused, for example for a `claimId` that another worker has used. The reports still count.',
       resolve: ({ claimError }) => claimError && toEntryError(claimError),
     }),
   }),
 });
 
 const Input = builder.inputType('ExchangeInput', {
-  description: 'Outcomes of attempts, and room for new work.',
+  description: 'Outcomes of attempts, and a claim for new work.',
   fields: (t) => ({
     reports: t.field({ type: [Report], required: true, description: 'The reports: 1 to 1,000.' }),
-    claim: t.field({ type: ClaimItemsInput, required: true, description: 'Who wants which work.' }),
+    claim: t.field({ type: ClaimItemsInput, required: true, description: 'Which worker claims what.' }),
   }),
 });
 
@@ -65,7 +65,7 @@ builder.mutationField('exchange', (t) =>
     type: Payload,
     complexity: ({ input }) => ({ multiplier: mostAssignments(input.claim) }),
     description:
-      'Reports outcomes and claims new work, in one transaction: what a worker does over and over, for about half of what `reportOutcomes` and `claimItems` take. Repeating it is safe as it is for those two.',
+      'Reports outcomes and claims new work in one transaction, for about half the cost of `reportOutcomes` and `claimItems`. It is as safe to repeat as those two.',
     args: { input: t.arg({ type: Input, required: true, description: 'The outcomes, and the claim.' }) },
     errors: { types: [InvalidInputError] },
     resolve: async (_, { input: { reports, claim } }, context, info) => {

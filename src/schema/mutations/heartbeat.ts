@@ -3,9 +3,9 @@ import { builder } from '../builder.ts';
 import { assignmentsMutation, invalidStatus } from './assignments.ts';
 
 const HeartbeatStatus = builder.enumType('HeartbeatStatus', {
-  description: 'What became of an assignment. For all but HELD the worker stops its work on the item.',
+  description: 'The status of an assignment. Unless it is HELD, the worker must stop its work on the item.',
   values: {
-    HELD: { description: 'It is kept: its deadline has moved.' },
+    HELD: { description: 'It is still held, and its deadline has been extended.' },
     FINISHED: { description: 'Its outcome was reported.' },
     LOST: { description: 'It is unknown, was released, or was taken back after its deadline.' },
     CANCELLED: { description: 'The item was cancelled, or its job.' },
@@ -17,8 +17,8 @@ assignmentsMutation({
   name: 'heartbeat',
   entryName: 'HeartbeatEntry',
   description:
-    'Says that a worker still works: the deadline of each assignment moves to three heartbeat intervals from now. A worker whose heartbeat fails twice in a row should stop its work.',
-  input: 'What a worker still works on.',
+    'Tells that a worker is still working: the deadline of each assignment moves to three heartbeat intervals from now. A worker whose heartbeat fails twice in a row should stop its work.',
+  input: 'The assignments that a worker still works on.',
   assignments: 'The assignments to keep',
   unknown: 'LOST',
   status: HeartbeatStatus,

@@ -5,7 +5,7 @@ import { DeadLetterGroup } from '../dead-letters.ts';
 import { keyOf } from '../global-id.ts';
 
 const Payload = builder.objectRef<string>('NoteDeadLettersPayload').implement({
-  description: 'It is noted.',
+  description: 'The note was saved.',
   fields: (t) => ({
     group: t.field({ type: DeadLetterGroup, description: 'The group.', resolve: (id) => id }),
   }),
@@ -16,7 +16,7 @@ const Input = builder.inputType('NoteDeadLettersInput', {
   fields: (t) => ({
     groupId: t.id({ required: true, description: 'The group.' }),
     note: t.string({
-      description: 'What to note, up to 10,000 characters, in place of an earlier note. Default: no note.',
+      description: 'The note, up to 10,000 characters, which replaces an earlier note. Default: no note.',
     }),
   }),
 });
@@ -27,7 +27,7 @@ builder.mutationField('noteDeadLetters', (t) =>
     audited: ({ input }) => [input.groupId],
     type: Payload,
     description:
-      'Keeps what somebody knows about a group of dead letters, such as an issue’s address. It is there again when the same failure comes back.',
+      'Saves a note about a group of dead letters, such as the address of an issue. It is shown again when the same failure recurs.',
     args: { input: t.arg({ type: Input, required: true, description: 'What to note about which group.' }) },
     errors: { types: [NotFoundError, InvalidInputError] },
     resolve: async (_, { input }, { engine, caller }) => {

@@ -5,10 +5,10 @@ import { keyOf } from '../global-id.ts';
 import { coveredAssignments } from '../scope.ts';
 
 const Payload = builder.objectRef<number>('NoteItemsPayload').implement({
-  description: 'It is noted.',
+  description: 'The note was saved.',
   fields: (t) => ({
     noted: t.int({
-      description: 'Of how many assignments. Those that are lost, finished or cancelled do not count.',
+      description: 'For how many assignments. Lost, finished and cancelled ones do not count.',
       resolve: (noted) => noted,
     }),
   }),
@@ -18,28 +18,28 @@ const Line = builder.inputType('LogLineInput', {
   description: 'A line of a log.',
   fields: (t) => ({
     at: t.field({ type: 'DateTime', required: true, description: 'When it was written.' }),
-    text: t.string({ required: true, description: 'What it says: up to 500 characters.' }),
+    text: t.string({ required: true, description: 'The text: up to 500 characters.' }),
   }),
 });
 
 const Note = builder.inputType('ItemNoteInput', {
-  description: 'What a worker notes of an item that it has.',
+  description: "A worker's note about an item that it holds.",
   fields: (t) => ({
     assignmentId: t.id({ required: true, description: 'The assignment.' }),
     note: t.string({
       description:
-        'Up to 500 characters, in place of an earlier note; an empty one removes it. Default: that stays.',
+        'Up to 500 characters, which replace an earlier note; an empty one removes it. Default: the note stays as it is.',
     }),
     log: t.field({
       type: [Line],
       description:
-        'All lines of this attempt, up to 50: they stand in place of what it had sent before. Of all attempts the last 50 are kept. Default: those stay.',
+        'All lines of this attempt, up to 50; they replace lines that were sent before. The last 50 lines of all attempts are kept. Default: the lines stay as they are.',
     }),
   }),
 });
 
 const Input = builder.inputType('NoteItemsInput', {
-  description: 'What a worker notes of items that it has.',
+  description: "A worker's notes about items that it holds.",
   fields: (t) => ({
     notes: t.field({ type: [Note], required: true, description: 'The notes: 1 to 1,000.' }),
   }),
@@ -50,7 +50,7 @@ builder.mutationField('noteItems', (t) =>
     authScopes: { may: 'work' },
     type: Payload,
     description:
-      'Keeps notes and logs with items. Send it in one operation with a heartbeat, or before the reports, and it costs no request of its own. Repeating it changes nothing. A crash of Postgres may forget the last moment.',
+      'Saves notes and logs with items. If you send it in one operation with a heartbeat, or before reports, it needs no extra request. Repeating it changes nothing. A crash of Postgres may lose the last moment.',
     args: { input: t.arg({ type: Input, required: true, description: 'The notes.' }) },
     errors: { types: [InvalidInputError] },
     resolve: async (_, { input }, context) => {

@@ -14,7 +14,7 @@ builder.mutationField('pauseSchedule', (t) =>
     audited: ({ input }) => [`schedule ${input.name}`],
     type: Payload,
     description:
-      'Has a schedule make nothing until it is resumed; it has no next occurrence, and what it has queued stays queued. Pausing a paused one changes nothing.',
+      'Pauses a schedule until it is resumed: it creates nothing and has no next occurrence; queued occurrences remain queued. Pausing a paused schedule changes nothing.',
     args: {
       input: t.arg({
         type: scheduleInput('PauseScheduleInput', 'Which schedule to pause.'),

@@ -8,7 +8,7 @@ type Types = typeof builder.$inferSchemaTypes;
 export function jobField(t: PothosSchemaTypes.ObjectFieldBuilder<Types, { jobId: string }>) {
   return t.prismaField({
     type: Job,
-    description: 'The job, as the mutation left it.',
+    description: 'The job after the mutation.',
     resolve: async (query, { jobId }, _, context) => {
       const job = await context.engine.database.prisma.job.findUnique({ ...query, where: { id: jobId } });
       if (job === null) throw new NotFoundError(`There is no job ${jobId}.`);

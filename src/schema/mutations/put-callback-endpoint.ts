@@ -7,13 +7,13 @@ import { endpointField } from '../callbacks.ts';
 const Payload = builder
   .objectRef<{ name: string; secret: string | null }>('PutCallbackEndpointPayload')
   .implement({
-    description: 'The endpoint is as stated.',
+    description: 'The endpoint was saved.',
     fields: (t) => ({
       endpoint: endpointField(t),
       secret: t.exposeString('secret', {
         nullable: true,
         description:
-          'Of a new endpoint the secret, for its receiver: `whsec_` and base64. It is never told again. Null if there was an endpoint of this name, which keeps its own.',
+          'The secret of a new endpoint, for its receiver: `whsec_` and base64. It is never shown again. Null if an endpoint with this name existed, which keeps its secret.',
       }),
     }),
   });
@@ -25,7 +25,7 @@ const Input = builder.inputType('PutCallbackEndpointInput', {
     url: t.string({
       required: true,
       description:
-        'What is called: http or https, up to 2,000 characters, without a user and a password. A host that is or leads to an address that is not public is refused, unless a setting of the server allows its network.',
+        'The URL to call: http or https, up to 2,000 characters, without a user and a password. A host that is, or resolves to, an address that is not public is refused, unless a setting of the server allows its network.',
     }),
   }),
 });
@@ -36,7 +36,7 @@ builder.mutationField('putCallbackEndpoint', (t) =>
     audited: ({ input: { name, url } }) => [`endpoint ${name}`, ...toHost(url)],
     type: Payload,
     description:
-      'Creates an endpoint of callbacks, or has the one of its name lead to another URL, which holds for what is to be sent already. To state the same again changes nothing, but that an endpoint that had answered 410 is called again.',
+      'Creates an endpoint for callbacks, or changes the URL of the existing one with its name, also for callbacks that are already waiting. Repeating it changes nothing, except that an endpoint that had answered 410 is called again.',
     args: { input: t.arg({ type: Input, required: true, description: 'The endpoint.' }) },
     errors: { types: [InvalidInputError] },
     resolve: async (_, { input }, { engine }) => ({

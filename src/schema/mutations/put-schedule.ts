@@ -1,17 +1,17 @@
 import { putSchedule } from '../../domain/put-schedule.ts';
 import { InvalidInputError } from '../../errors.ts';
 import { builder } from '../builder.ts';
-import { ScheduleInput, scheduleField } from '../schedule-input.ts';
+import { ScheduleInput, scheduleField, toNewSchedule } from '../schedule-input.ts';
 
 const Payload = builder
   .objectRef<{ name: string; created: boolean; changed: boolean }>('PutSchedulePayload')
   .implement({
-    description: 'The schedule is as stated.',
+    description: 'The schedule was saved.',
     fields: (t) => ({
       schedule: scheduleField(t),
-      created: t.exposeBoolean('created', { description: 'Whether there was none of its name.' }),
+      created: t.exposeBoolean('created', { description: 'Whether the schedule is new.' }),
       changed: t.exposeBoolean('changed', {
-        description: 'Whether anything is different from before; true for a new one.',
+        description: 'Whether anything has changed; true for a new one.',
       }),
     }),
   });
@@ -22,12 +22,12 @@ builder.mutationField('putSchedule', (t) =>
     audited: ({ input }) => [`schedule ${input.name}`],
     type: Payload,
     description:
-      'Creates a schedule, or changes the one of its name to what is given. Its next occurrence stays what it is unless its times change, and it stays paused unless that is said: so a deploy may state the same again.',
+      'Creates a schedule, or replaces the one with its name. Its next occurrence stays the same unless its times change, and it remains paused unless `paused` is given, so a deploy can safely repeat it.',
     args: { input: t.arg({ type: ScheduleInput, required: true, description: 'The schedule.' }) },
     errors: { types: [InvalidInputError] },
     resolve: async (_, { input }, { engine }) => ({
       name: input.name,
-      ...(await putSchedule(engine, input)),
+      ...(await putSchedule(engine, toNewSchedule(input, ''))),
     }),
   }),
 );

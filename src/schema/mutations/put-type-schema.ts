@@ -6,7 +6,7 @@ const Payload = builder.objectRef<{ created: boolean }>('PutTypeSchemaPayload').
   description: 'The version is in force.',
   fields: (t) => ({
     created: t.exposeBoolean('created', {
-      description: 'False if it was there before, with the same schemas.',
+      description: 'False if it already existed with the same schemas.',
     }),
   }),
 });
@@ -18,16 +18,16 @@ const Input = builder.inputType('PutTypeSchemaInput', {
     version: t.int({
       required: true,
       description:
-        'Which version: 1 to 1,000,000. A type has up to ten at a time. INVALID_INPUT if this one is there with other schemas.',
+        'Which version: 1 to 1,000,000. A type has up to ten at a time. INVALID_INPUT if this version exists with other schemas.',
     }),
     payload: t.field({
       type: 'JSON',
       description:
-        'The JSON Schema (draft 2020-12) that payloads meet, up to 50,000 bytes and 32 levels: an object, or true or false. References go to its own `$defs` and not in circles, regular expressions have the syntax of RE2, and `format` checks nothing. Default: any payload will do.',
+        'The JSON Schema (draft 2020-12) for payloads, up to 50,000 bytes and 32 levels: an object, or true or false. References lead to its own `$defs` and not in circles, regular expressions have the syntax of RE2, and `format` checks nothing. Default: any payload is accepted.',
     }),
     result: t.field({
       type: 'JSON',
-      description: 'The same for results. Default: any result will do.',
+      description: 'The same for results. Default: any result is accepted.',
     }),
   }),
 });
@@ -38,7 +38,7 @@ builder.mutationField('putTypeSchema', (t) =>
     audited: ({ input }) => [`type ${input.type}`, `version ${input.version}`],
     type: Payload,
     description:
-      'Registers what payloads and results of a type look like. This server checks by it at once, others within two seconds. What was added before is not checked. Repeating it changes nothing.',
+      'Registers schemas for the payloads and results of a type. This server uses them at once, others within two seconds. Existing items are not checked. Repeating it changes nothing.',
     args: {
       input: t.arg({ type: Input, required: true, description: 'The type, the version and its schemas.' }),
     },

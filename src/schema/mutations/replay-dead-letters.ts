@@ -17,7 +17,7 @@ const Input = builder.inputType('ReplayDeadLettersInput', {
     payload: t.field({
       type: 'JSON',
       description:
-        'A corrected payload, if `filter.itemIds` names exactly one item: any JSON, up to 1 MB of text (a setting of the server). Default: the payload that it has.',
+        'A corrected payload, if `filter.itemIds` names exactly one item: any JSON, up to 1 MB of text (a setting of the server). Default: its current payload.',
     }),
   }),
 });
@@ -31,7 +31,7 @@ builder.mutationField('replayDeadLetters', (t) =>
     ],
     type: Payload,
     description:
-      'Tries items again that failed for good. They go to the end of the queue, keep their failures, and may fail as often as new ones. Their jobs are open again, with all that these feed, and complete a second time, in a new generation. What fails again while it is at it is not tried once more; items of cancelled jobs are left.',
+      'Tries failed items again. They go to the end of the queue, keep their failures, and may fail as often as new ones. Their jobs are reopened, with all jobs that these feed, and complete again, in a new generation. Items that fail again during the operation are not replayed again; items of cancelled jobs are skipped.',
     args: { input: t.arg({ type: Input, required: true, description: 'What to try again.' }) },
     errors: { types: [NotFoundError, InvalidInputError, StorageLimitError] },
     resolve: async (_, { input }, context) =>

@@ -14,17 +14,17 @@ import { coveredAssignments, outOfScope } from '../scope.ts';
 import type { Services } from '../services.ts';
 
 const ReportStatus = builder.enumType('ReportStatus', {
-  description: 'What became of a report.',
+  description: 'What happened to a report.',
   values: {
     ACCEPTED: { description: 'It counts, and is durable.' },
     DUPLICATE: {
-      description: 'This assignment has reported the same before: a call that was repeated. Nothing changed.',
+      description: 'This assignment has reported the same before, in an earlier call. Nothing changed.',
     },
     STALE: {
       description:
         'The assignment was lost, given back or cancelled, or ended otherwise. Nothing changed; drop the work.',
     },
-    INVALID: { description: 'What it says breaks a rule. Nothing changed, and the assignment is kept.' },
+    INVALID: { description: 'The report breaks a rule. Nothing changed, and the assignment is kept.' },
   } as const,
 });
 
@@ -40,7 +40,7 @@ const Entry = builder.objectRef<Entry>('ReportEntry').implement({
     assignmentId: t.exposeID('assignmentId', { description: 'The assignment, as the report named it.' }),
     status: t.field({
       type: ReportStatus,
-      description: 'What became of it.',
+      description: 'What happened to it.',
       resolve: ({ answer }) => answer.status,
     }),
     retryAt: t.field({
@@ -62,11 +62,11 @@ const Entry = builder.objectRef<Entry>('ReportEntry').implement({
 export const ReportOutcomesPayload = builder
   .objectRef<{ entries: Entry[] }>('ReportOutcomesPayload')
   .implement({
-    description: 'What became of the reports.',
+    description: 'What happened to the reports.',
     fields: (t) => ({
       entries: t.field({
         type: [Entry],
-        description: 'An answer for each report, in their order: up to 1,000.',
+        description: 'An answer for each report, in the same order: up to 1,000.',
         args: {
           all: t.arg.boolean({
             required: true,
@@ -98,7 +98,7 @@ const Failure = builder.inputType('FailureInput', {
     }),
     retryAfterMs: t.int({
       description:
-        'When to try again, in milliseconds from now, instead of after the backoff of the job, and without its jitter: 0 to 2,147,483,647 (24 days). It is a failure all the same: the last attempt is not followed by another one. Not with `permanent`. Default: the backoff.',
+        "When to try again, in milliseconds from now, instead of after the job's backoff, and without jitter: 0 to 2,147,483,647 (24 days). It still counts as a failure, and no other attempt follows the last one. Not with `permanent`. Default: the backoff.",
     }),
     stack: t.string({
       description:
@@ -123,7 +123,7 @@ const NewItem = builder.inputType('NewItemInput', {
 });
 
 const Success = builder.inputType('SuccessInput', {
-  description: 'What came out.',
+  description: 'What a success returns.',
   fields: (t) => ({
     result: t.field({
       type: 'JSON',
@@ -132,20 +132,20 @@ const Success = builder.inputType('SuccessInput', {
     newItems: t.field({
       type: [NewItem],
       description:
-        'New items for fed child jobs, made in the same transaction. Up to 1,000, with those of mappings. Default: none.',
+        'New items for fed child jobs, created in the same transaction. Up to 1,000, including those of mappings. Default: none.',
     }),
   }),
 });
 
 const Outcome = builder.inputType('OutcomeInput', {
-  description: 'What came of an attempt.',
+  description: 'The outcome of an attempt.',
   isOneOf: true,
   fields: (t) => ({
     success: t.field({ type: Success, description: 'The item is done.' }),
     failure: t.field({ type: Failure, description: 'The attempt failed.' }),
     snoozeMs: t.int({
       description:
-        'Not done, and no failure: the item is given back, to be tried again after so many milliseconds, 1,000 to 2,147,483,647 (24 days). It costs no attempt. A repeated one answers STALE.',
+        'Neither done nor failed: the item is given back, to be tried again after this many milliseconds, 1,000 to 2,147,483,647 (24 days). It costs no attempt. A repeated snooze answers STALE.',
     }),
   }),
 });
@@ -154,7 +154,7 @@ export const Report = builder.inputType('ReportInput', {
   description: 'The outcome of one attempt.',
   fields: (t) => ({
     assignmentId: t.id({ required: true, description: 'The assignment under which the work was done.' }),
-    outcome: t.field({ type: Outcome, required: true, description: 'What came of it.' }),
+    outcome: t.field({ type: Outcome, required: true, description: 'The outcome of the attempt.' }),
   }),
 });
 
@@ -170,7 +170,7 @@ builder.mutationField('reportOutcomes', (t) =>
     authScopes: { may: 'work' },
     type: ReportOutcomesPayload,
     description:
-      'Takes results and failures, each judged alone. Repeating a call is safe: what it had done answers DUPLICATE. A late report counts as long as nobody took the item back.',
+      'Accepts results and failures, each checked separately. Repeating a call is safe: what was already done answers DUPLICATE. A late report counts as long as nobody took the item back.',
     args: { input: t.arg({ type: Input, required: true, description: 'The outcomes.' }) },
     errors: { types: [InvalidInputError] },
     resolve: async (_, { input }, context) => {

@@ -4,7 +4,7 @@ import { builder } from '../builder.ts';
 import { scheduleField, scheduleInput } from '../schedule-input.ts';
 
 const Payload = builder.objectRef<{ name: string }>('ResumeSchedulePayload').implement({
-  description: 'The schedule goes on.',
+  description: 'The schedule continues.',
   fields: (t) => ({ schedule: scheduleField(t) }),
 });
 
@@ -14,7 +14,7 @@ builder.mutationField('resumeSchedule', (t) =>
     audited: ({ input }) => [`schedule ${input.name}`],
     type: Payload,
     description:
-      'Has a paused schedule go on with its next occurrence; what fell into the pause is not made up for. Of one that is not paused nothing changes.',
+      'Continues a paused schedule with its next occurrence; occurrences during the pause are not created. If it is not paused, nothing changes.',
     args: {
       input: t.arg({
         type: scheduleInput('ResumeScheduleInput', 'Which schedule to resume.'),

@@ -5,7 +5,7 @@ import { CallbackDelivery } from '../callbacks.ts';
 import { keyOf } from '../global-id.ts';
 
 const Payload = builder.objectRef<string>('RetryCallbackDeliveryPayload').implement({
-  description: 'It is sent at once.',
+  description: 'The delivery is sent at once.',
   fields: (t) => ({
     delivery: t.field({ type: CallbackDelivery, description: 'The delivery.', resolve: (id) => id }),
   }),
@@ -22,7 +22,7 @@ builder.mutationField('retryCallbackDelivery', (t) =>
     audited: ({ input }) => [input.deliveryId],
     type: Payload,
     description:
-      'Has a delivery sent at once, whatever came of it before, under the same message id; if that fails, again for about a day.',
+      'Sends a delivery again at once, whatever its status, with the same message id; if that fails, it is retried for about a day.',
     args: { input: t.arg({ type: Input, required: true, description: 'Which delivery to retry.' }) },
     errors: { types: [NotFoundError, InvalidInputError] },
     resolve: async (_, { input }, { engine, caller }) => {

@@ -5,7 +5,7 @@ import { builder } from '../builder.ts';
 import { keyOf } from '../global-id.ts';
 
 const Payload = builder.objectRef<{ id: string }>('RevokeApiKeyPayload').implement({
-  description: 'The key is good no more.',
+  description: 'The key is no longer valid.',
   fields: (t) => ({ apiKey: apiKeyField(t) }),
 });
 
@@ -20,7 +20,7 @@ builder.mutationField('revokeApiKey', (t) =>
     audited: ({ input }) => [input.id],
     type: Payload,
     description:
-      'Revokes a key, for good. Within five seconds all servers refuse it, and end the sockets and streams that were opened with it. Revoking it twice changes nothing.',
+      'Revokes a key for good. Within five seconds all servers refuse it, and end the WebSockets and streams that were opened with it. Revoking it twice changes nothing.',
     args: { input: t.arg({ type: Input, required: true, description: 'Which key.' }) },
     errors: { types: [NotFoundError, InvalidInputError] },
     resolve: async (_, { input }, { engine, caller }) => {

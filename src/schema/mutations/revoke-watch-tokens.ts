@@ -6,11 +6,11 @@ import { checkTree } from '../scope.ts';
 import { jobInput } from './payload.ts';
 
 const Payload = builder.objectRef<{ revokedAt: Date }>('RevokeWatchTokensPayload').implement({
-  description: 'The watch tokens of the tree are good no more.',
+  description: 'The watch tokens of the tree are no longer valid.',
   fields: (t) => ({
     revokedAt: t.expose('revokedAt', {
       type: 'DateTime',
-      description: 'Those that were made until then are revoked.',
+      description: 'Tokens that were created before this time are revoked.',
     }),
   }),
 });
@@ -21,10 +21,10 @@ builder.mutationField('revokeWatchTokens', (t) =>
     audited: ({ input }) => [input.jobId],
     type: Payload,
     description:
-      'Revokes all watch tokens of a tree that were made until now. Within five seconds all servers refuse them, and end the sockets and streams that were opened with them. New ones can be made at once.',
+      'Revokes all watch tokens that were created for a tree until now. Within five seconds all servers refuse them, and end the WebSockets and streams that were opened with them. New ones can be created at once.',
     args: {
       input: t.arg({
-        type: jobInput('RevokeWatchTokensInput', 'Of which tree, by its root.'),
+        type: jobInput('RevokeWatchTokensInput', 'The root of the tree.'),
         required: true,
         description: 'Of which tree.',
       }),

@@ -5,24 +5,24 @@ import { builder } from '../builder.ts';
 import { keyOf } from '../global-id.ts';
 
 const Payload = builder.objectRef<{ id: string; key: string }>('RotateApiKeyPayload').implement({
-  description: 'The key has another text.',
+  description: 'The key has a new text.',
   fields: (t) => ({
     apiKey: apiKeyField(t),
     key: t.exposeString('key', {
       authScopes: { may: 'administer' },
-      description: 'The new text of the key. It is never told again.',
+      description: 'The new text of the key. It is never shown again.',
     }),
   }),
 });
 
 const Input = builder.inputType('RotateApiKeyInput', {
-  description: 'Which key gets another text.',
+  description: 'Which key gets a new text.',
   fields: (t) => ({
     id: t.id({ required: true, description: 'The id of the key.' }),
     keepPreviousMs: t.field({
       type: 'Count',
       description:
-        'How long the text that it had is good beside the new one, in milliseconds: 0 to 2,592,000,000 (30 days). Default: 86,400,000 (a day).',
+        'How long the previous text remains valid, in milliseconds: 0 to 2,592,000,000 (30 days). Default: 86,400,000 (a day).',
     }),
   }),
 });
@@ -33,7 +33,7 @@ builder.mutationField('rotateApiKey', (t) =>
     audited: ({ input }) => [input.id],
     type: Payload,
     description:
-      'Gives a key another text. For a while both are good, so that programs can change over; a text before those is not good any more. NOT_FOUND for a key that is revoked.',
+      'Gives a key a new text. For a while both are valid, so that programs can change over; older texts are no longer valid. NOT_FOUND for a revoked key.',
     args: { input: t.arg({ type: Input, required: true, description: 'Which key.' }) },
     errors: { types: [NotFoundError, InvalidInputError] },
     resolve: async (_, { input }, { engine, caller }) => {

@@ -8,7 +8,7 @@ const Payload = builder.objectRef<{ name: string; secret: string }>('RotateCallb
   fields: (t) => ({
     endpoint: endpointField(t),
     secret: t.exposeString('secret', {
-      description: 'The new secret, for its receiver. It is never told again.',
+      description: 'The new secret, for its receiver. It is never shown again.',
     }),
   }),
 });
@@ -20,7 +20,7 @@ const Input = builder.inputType('RotateCallbackSecretInput', {
     keepPreviousMs: t.field({
       type: 'Count',
       description:
-        'How long the secret that it had goes on signing beside the new one, in milliseconds: 0 to 2,592,000,000 (30 days). Default: 86,400,000 (a day).',
+        'How long the previous secret also signs, in milliseconds: 0 to 2,592,000,000 (30 days). Default: 86,400,000 (a day).',
     }),
   }),
 });
@@ -31,7 +31,7 @@ builder.mutationField('rotateCallbackSecret', (t) =>
     audited: ({ input }) => [`endpoint ${input.name}`],
     type: Payload,
     description:
-      'Gives an endpoint a new secret. For a while both sign, so that receivers can change theirs meanwhile; a secret that was rotated before does not sign any more.',
+      'Gives an endpoint a new secret. For a while both sign, so that receivers can change theirs; older secrets no longer sign.',
     args: { input: t.arg({ type: Input, required: true, description: 'Which endpoint.' }) },
     errors: { types: [NotFoundError, InvalidInputError] },
     resolve: async (_, { input: { name, keepPreviousMs } }, { engine }) => ({

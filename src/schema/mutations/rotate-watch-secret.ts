@@ -3,7 +3,7 @@ import { ForbiddenError } from '../../errors.ts';
 import { builder } from '../builder.ts';
 
 const Payload = builder.objectRef<object>('RotateWatchSecretPayload').implement({
-  description: 'There is a new secret.',
+  description: 'The secret was rotated.',
   fields: (t) => ({
     rotated: t.boolean({ description: 'Always true.', resolve: () => true }),
   }),
@@ -15,7 +15,7 @@ builder.mutationField('rotateWatchSecret', (t) =>
     audited: () => [],
     type: Payload,
     description:
-      'Makes a new secret, which signs watch tokens from now on. Those of the secret before stay good, older ones do not: do it twice to end all watch tokens that there are, within five seconds. Not for admins of a tenant.',
+      'Creates a new secret, which signs watch tokens from now on. Tokens signed with the previous secret remain valid, older ones do not: rotate twice to end all existing watch tokens, within five seconds. Not for admins of a tenant.',
     resolve: async (_, __, { engine, caller }) => {
       // It is that of all tenants.
       if (caller.tenant !== null)

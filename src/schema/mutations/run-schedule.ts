@@ -5,7 +5,7 @@ import { scheduleField, scheduleInput } from '../schedule-input.ts';
 import { jobField } from './payload.ts';
 
 const Payload = builder.objectRef<{ name: string; jobId: string }>('RunSchedulePayload').implement({
-  description: 'A tree was made.',
+  description: 'A tree was created.',
   fields: (t) => ({ schedule: scheduleField(t), job: jobField(t) }),
 });
 
@@ -15,7 +15,7 @@ builder.mutationField('runSchedule', (t) =>
     audited: ({ input }) => [`schedule ${input.name}`],
     type: Payload,
     description:
-      'Makes a tree of a schedule now, whatever else of it runs, is queued or paused. Its next occurrence stays what it is.',
+      'Creates a tree of a schedule now, even if others are running or queued, or it is paused. Its next occurrence stays the same.',
     args: {
       input: t.arg({
         type: scheduleInput('RunScheduleInput', 'Which schedule to run.'),

@@ -15,7 +15,7 @@ builder.mutationField('sealJob', (t) =>
     authScopes: { may: 'change' },
     type: Payload,
     description:
-      'Says that a job gets no more items, so that it can complete: at once if nothing is pending. Sealing a sealed job changes nothing.',
+      'Declares that a job gets no more items, so that it can complete: at once if nothing is pending. Sealing a sealed job changes nothing.',
     args: {
       input: t.arg({
         type: jobInput('SealJobInput', 'Which job to seal.'),

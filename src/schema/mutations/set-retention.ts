@@ -7,22 +7,22 @@ import { checkTree } from '../scope.ts';
 import { jobField } from './payload.ts';
 
 const Payload = builder.objectRef<{ jobId: string }>('SetRetentionPayload').implement({
-  description: 'The retention of the tree is changed.',
+  description: 'The retention of the tree was changed.',
   fields: (t) => ({ job: jobField(t) }),
 });
 
 const Input = builder.inputRef<RetentionChange & { readonly jobId: string }>('SetRetentionInput');
 Input.implement({
-  description: 'For how long a tree is kept. What is left out stays as it is.',
+  description: 'How long a tree is kept. Omitted fields stay as they are.',
   fields: (t) => ({
     jobId: t.id({ required: true, description: 'The root of the tree. INVALID_INPUT for another job.' }),
     retentionSeconds: t.int({
       description:
-        'For how long it is kept once it is complete, in seconds: 0 to 315,576,000 (ten years); null for ever. Of a tree that is complete it counts from its completion, so it may be over at once.',
+        'How long it is kept once it is complete, in seconds: 0 to 315,576,000 (ten years); null for ever. For a complete tree it counts from its completion, so the tree may be reaped at once.',
     }),
     idleExpirySeconds: t.int({
       description:
-        'After how long it is cancelled if it is idle, in seconds: 1 to 315,576,000 (ten years); null for never.',
+        'The time after which it is cancelled if it is idle, in seconds: 1 to 315,576,000 (ten years); null for never.',
     }),
   }),
 });
@@ -33,7 +33,7 @@ builder.mutationField('setRetention', (t) =>
     audited: ({ input: { jobId, ...change } }) => [jobId, ...toSettings(change)],
     type: Payload,
     description:
-      "Changes for how long a tree is kept. NOT_FOUND if it is gone, or already being deleted: what has begun to go can't be kept.",
+      'Changes how long a tree is kept. NOT_FOUND if it no longer exists, or is already being deleted.',
     args: {
       input: t.arg({ type: Input, required: true, description: 'Which tree, and for how long.' }),
     },

@@ -5,14 +5,14 @@ import { builder } from '../builder.ts';
 import { scheduleField } from '../schedule-input.ts';
 
 const Payload = builder.objectRef<{ name: string; skipped: Date | null }>('SkipOccurrencePayload').implement({
-  description: 'The occurrence is left out, if it was not too late.',
+  description: 'The occurrence is skipped, if it was not too late.',
   fields: (t) => ({
     schedule: scheduleField(t),
     skipped: t.expose('skipped', {
       type: 'DateTime',
       nullable: true,
       description:
-        'The occurrence that is left out. Null if the one that was named is neither next nor queued: it has come, or was skipped before.',
+        'The skipped occurrence. Null if the given one is neither next nor queued: it has already been created, or was skipped before.',
     }),
   }),
 });
@@ -24,7 +24,7 @@ const Input = builder.inputType('SkipOccurrenceInput', {
     at: t.field({
       type: 'DateTime',
       description:
-        'The occurrence, as `nextAt` or `queued` has it: so it is safe to ask twice. Default: whichever is next.',
+        'The occurrence, as in `nextAt` or `queued`, so that it is safe to repeat the call. Default: the next one.',
     }),
   }),
 });
@@ -35,7 +35,7 @@ builder.mutationField('skipOccurrence', (t) =>
     audited: ({ input: { name, ...change } }) => [`schedule ${name}`, ...toSettings(change)],
     type: Payload,
     description:
-      'Leaves out the next occurrence of a schedule, or one that is queued. A paused schedule has no next one.',
+      'Skips the next occurrence of a schedule, or a queued one. A paused schedule has no next one.',
     args: { input: t.arg({ type: Input, required: true, description: 'Which occurrence to leave out.' }) },
     errors: { types: [NotFoundError, InvalidInputError] },
     resolve: async (_, { input: { name, at } }, { engine }) => ({

@@ -4,17 +4,17 @@ import { toStored } from '../../domain/tenants.ts';
 import { InvalidInputError } from '../../errors.ts';
 import { toSettings } from '../audit-subjects.ts';
 import { builder } from '../builder.ts';
-import { ScheduleInput } from '../schedule-input.ts';
+import { ScheduleInput, toNewSchedule } from '../schedule-input.ts';
 
 const Payload = builder.objectRef<SyncedSchedules>('SyncSchedulesPayload').implement({
-  description: 'The schedules are as stated.',
+  description: 'The schedules were saved.',
   fields: (t) => ({
     created: t.exposeStringList('created', { description: 'The names of those that are new: up to 1,000.' }),
     changed: t.exposeStringList('changed', {
-      description: 'The names of those that were different before: up to 1,000.',
+      description: 'The names of those that were changed: up to 1,000.',
     }),
     deleted: t.stringList({
-      description: 'The names of those others that were deleted; of more than 1,000 up to 1,000.',
+      description: 'The names of those that were deleted: up to 1,000, even if there were more.',
       resolve: ({ deleted }) => deleted.slice(0, maxBatch),
     }),
   }),
@@ -31,13 +31,13 @@ const Input = builder.inputType('SyncSchedulesInput', {
     deleteOthers: t.boolean({
       required: true,
       defaultValue: false,
-      description: 'Whether schedules that are not named are deleted. Default: false.',
+      description: 'Whether schedules that are not listed are deleted. Default: false.',
     }),
     prefix: t.string({
       required: true,
       defaultValue: '',
       description:
-        'With `deleteOthers`, only those whose names begin so are deleted: for applications that share a server. Default: any.',
+        'With `deleteOthers`, only schedules whose names begin with this are deleted: for applications that share a server. Default: any.',
     }),
   }),
 });
@@ -51,12 +51,13 @@ builder.mutationField('syncSchedules', (t) =>
     ],
     type: Payload,
     description:
-      'Puts all of these schedules as putSchedule does, or none: for a deploy that states its schedules in code.',
+      'Puts several schedules, as putSchedule does: either all of them, or none. For deploys that define schedules in code.',
     args: { input: t.arg({ type: Input, required: true, description: 'The schedules.' }) },
     errors: { types: [InvalidInputError] },
     resolve: (_, { input }, { engine, caller }) => {
       const prefix = toStored(caller.tenant, input.prefix);
-      return syncSchedules(engine, input.schedules, input.deleteOthers ? prefix : null);
+      const schedules = input.schedules.map((schedule, i) => toNewSchedule(schedule, `schedules[${i}].`));
+      return syncSchedules(engine, schedules, input.deleteOthers ? prefix : null);
     },
   }),
 );

@@ -6,28 +6,28 @@ import { JobItem } from '../job-item.ts';
 import { checkItem } from '../scope.ts';
 
 const Payload = builder.objectRef<string>('UpdateItemPayload').implement({
-  description: 'The item is changed.',
+  description: 'The item was changed.',
   fields: (t) => ({
     item: t.field({ type: JobItem, description: 'The item, as it is now.', resolve: (id) => id }),
   }),
 });
 
 const Input = builder.inputType('UpdateItemInput', {
-  description: 'What becomes of an item. What is left out stays as it is.',
+  description: 'What to change. Omitted fields stay as they are.',
   fields: (t) => ({
     itemId: t.id({ required: true, description: 'The item.' }),
     runAt: t.field({
       type: 'DateTime',
       description:
-        'When it is due; null for now. It goes behind what is ready then. Of an item that waits out a backoff it is when that ends; of one whose job waits for others it counts once that is over.',
+        'When it is due; null for now, behind items that are already ready. For an item in a backoff it is the end of the backoff; for one whose job waits for others it counts once that wait is over.',
     }),
     priority: t.int({
       description:
-        'Its priority, -32,768 to 32,767; null for that of its job. It keeps its age among equals.',
+        'Its priority, -32,768 to 32,767; null for that of its job. It keeps its age among items of the same priority.',
     }),
     payload: t.field({
       type: 'JSON',
-      description: 'Another payload: any JSON, up to 1 MB of text (a setting of the server).',
+      description: 'A new payload: any JSON, up to 1 MB of text (a setting of the server).',
     }),
   }),
 });
@@ -37,7 +37,7 @@ builder.mutationField('updateItem', (t) =>
     authScopes: { may: 'change' },
     type: Payload,
     description:
-      'Changes an item that waits for a worker, for its time or for other jobs. It keeps its attempts and failures. What a worker has, or what is finished, is refused.',
+      'Changes an item that waits for a worker, for its time or for other jobs. It keeps its attempts and failures. Held and finished items are refused.',
     args: {
       input: t.arg({ type: Input, required: true, description: 'Which item, and what becomes of it.' }),
     },
