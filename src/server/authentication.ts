@@ -84,7 +84,7 @@ export class Authentication {
       const right = this.#proxy?.find(request);
       if (right !== undefined) return right;
       throw new UnauthenticatedError(
-        'The request does not say who it comes from: it needs the header Authorization, with Bearer and a key or token.',
+        'The request has no key or token. Send one in the header `Authorization: Bearer …`.',
       );
     }
     const token =
@@ -92,10 +92,15 @@ export class Authentication {
         ? /^Bearer +(\S+)$/i.exec(shown)?.[1]
         : undefined;
     if (token === undefined)
-      throw new UnauthenticatedError('Authorization must be Bearer, a blank, and a key or token.');
+      throw new UnauthenticatedError(
+        'The header Authorization must be `Bearer`, a space, and a key or token.',
+      );
     if (token.startsWith(watchTokenPrefix)) return this.#watchTokens.find(token, this.#addressOf(request));
     const ways = token.startsWith(keyPrefix) ? this.#keys : this.#tokens;
-    if (ways === undefined) throw new UnauthenticatedError('This server does not take such a key or token.');
+    if (ways === undefined)
+      throw new UnauthenticatedError(
+        'This server does not accept this kind of key or token: see its setting JOBTREE_AUTH.',
+      );
     return ways.find(token, this.#addressOf(request));
   }
 }

@@ -57,9 +57,7 @@ export class Certificate {
     const leftMs = this.#endsAt - Date.now();
     if (leftMs > warnBeforeMs) return undefined;
     const when = new Date(this.#endsAt).toISOString();
-    return leftMs > 0
-      ? `the certificate is good until ${when} only`
-      : `the certificate is over since ${when}`;
+    return leftMs > 0 ? `the certificate is good until ${when} only` : `the certificate expired on ${when}`;
   }
 
   #lookLater(): void {
@@ -97,7 +95,7 @@ export class Certificate {
     if (!certificate.checkPrivateKey(createPrivateKey(pair.key)))
       throw new Error('the key is not that of the certificate.');
     if (Date.parse(certificate.validTo) <= Date.now())
-      throw new Error(`the certificate is over since ${new Date(certificate.validTo).toISOString()}.`);
+      throw new Error(`the certificate expired on ${new Date(certificate.validTo).toISOString()}.`);
     this.#server?.setSecureContext({ ...pair, ...secureOptions });
     this.#pair = pair;
     this.#endsAt = Date.parse(certificate.validTo);

@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createSecureServer, Server as SecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { GraphQLError } from 'graphql';
+import { explainRefusal } from '../domain/rights.ts';
 import { answerEarly } from './answer-early.ts';
 import { answerError, answerForbidden } from './answer-error.ts';
 import type { Authentication } from './authentication.ts';
@@ -88,7 +89,7 @@ export class Http {
       // Its files are stored before the operation runs.
       if (isMultipart(request) && right !== undefined && !right.caller.permissions.has('create')) {
         response.shouldKeepAlive = false;
-        return answerForbidden(response);
+        return answerForbidden(response, explainRefusal(right.caller, 'create', 'A request with files'));
       }
       const streamed = streamedBytesOf(request, uploadBytes);
       // What is left of one that is refused may be any number of bytes, which nobody has to read.

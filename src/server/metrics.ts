@@ -11,7 +11,7 @@ import type { Engine } from '../domain/engine.ts';
 import { type Figures, restOfTypes, type Tally } from '../domain/figures.ts';
 import { type Histogram, lowerBoundMs } from '../domain/histogram.ts';
 import { type Queue, readQueues } from '../domain/queues.ts';
-import type { Caller } from '../domain/rights.ts';
+import { type Caller, explainRefusal } from '../domain/rights.ts';
 import { countSlow } from '../domain/slow-items.ts';
 import { listStored, type TenantStored } from '../domain/stored.ts';
 import { withTimeout } from '../events/with-timeout.ts';
@@ -89,10 +89,13 @@ export function createMetrics(options: {
       response.writeHead(405, { allow: 'GET, HEAD' }).end();
       return true;
     }
-    const { permissions, tenant } = callerOf(request);
-    // They are about the server and all who use it.
-    if (!permissions.has('survey') || tenant !== null) {
-      answerForbidden(response);
+    const caller = callerOf(request);
+    if (!caller.permissions.has('survey')) {
+      answerForbidden(response, explainRefusal(caller, 'survey', '/metrics'));
+      return true;
+    }
+    if (caller.tenant !== null) {
+      answerForbidden(response, '/metrics is about all tenants, and yours may see only itself.');
       return true;
     }
     serve(response).catch((error: unknown) => {

@@ -157,7 +157,7 @@ test('without Postgres it says so, and looks at the rest', async () => {
       status: 'sick',
       message: expect.stringMatching(/^Postgres can't be reached: .*ECONNREFUSED/),
       since: null,
-      advice: expect.stringContaining('Bring it back'),
+      advice: expect.stringContaining('Start it again'),
     },
     expect.objectContaining({
       check: 'server',
@@ -188,7 +188,7 @@ test('a prepared transaction that nobody ends', async () => {
   onTestFinished(async () => void (await client.query(`rollback prepared 'forgotten'`)));
   const { prepared } = await complaints(url, { patienceMs: 1 });
   expect(prepared).toMatchObject({ status: 'sick', since: expect.any(Date) });
-  expect(prepared?.message).toContain(`The transaction 'forgotten' of postgres is prepared`);
+  expect(prepared?.message).toContain(`The transaction 'forgotten' of postgres has been prepared`);
   expect(prepared?.advice).toContain(`rollback prepared 'forgotten'`);
   expect(await complaints(url)).toEqual({});
 });
@@ -298,9 +298,9 @@ test('deltas that stay uncounted, beside a server', async () => {
   const { folds } = await complaints(patient.url, { apiUrl: server.url });
   expect(folds).toMatchObject({
     status: 'sick',
-    message: '1 delta of progress stay uncounted: their trees seem to stand still.',
+    message: '1 delta of progress remains uncounted: the progress of its tree stands still.',
     since: expect.any(Date),
-    advice: expect.stringContaining('See transactions and locks'),
+    advice: expect.stringContaining('the checks transactions and locks'),
   });
   await patient.client.query('rollback');
   await other.end();
@@ -342,7 +342,7 @@ test('a type with ready items that no worker asks for', async () => {
   );
   expect((await complaints(patient.url)).workers).toMatchObject({
     status: 'warning',
-    message: 'Items are ready for 5 min and longer, and no worker asks for their types: resise.',
+    message: 'Items have been ready for 5 min or longer, and no worker claims their types: resise.',
     since: expect.any(Date),
   });
   // Somebody holds one of it.
@@ -359,8 +359,8 @@ test('what is due and what should happen while no server runs', async () => {
   );
   await client.query(`update jobtree.queue_entry set run_at = now() - interval '1 minute'`);
   const { due, folds } = await complaints(url);
-  expect(due?.message).toBe('1 range with 1 item are due, and nobody makes them ready.');
-  expect(folds?.message).toContain('1 delta of progress stay uncounted');
+  expect(due?.message).toBe('1 range with 1 item is due, but no server makes it ready.');
+  expect(folds?.message).toContain('1 delta of progress remains uncounted');
   const [servers] = (await findings(url)).filter(({ check }) => check === 'servers');
   expect(servers).toMatchObject({
     status: 'sick',
@@ -408,7 +408,7 @@ test('a replication slot that nobody uses', async () => {
   const { url } = await createPatient();
   await admin.query(`select pg_create_physical_replication_slot('standby', true)`);
   onTestFinished(async () => void (await admin.query(`select pg_drop_replication_slot('standby')`)));
-  expect((await complaints(url)).slots?.message).toMatch(/^The replication slot standby is used by nobody/);
+  expect((await complaints(url)).slots?.message).toMatch(/^The replication slot standby is unused/);
 });
 
 test('a clock that is wrong', async () => {

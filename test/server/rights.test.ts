@@ -16,7 +16,14 @@ import {
 import { createClient } from 'graphql-ws';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
-import { type Permission, permissions, type Role, roles } from '../../src/domain/rights.ts';
+import {
+  createCaller,
+  explainRefusal,
+  type Permission,
+  permissions,
+  type Role,
+  roles,
+} from '../../src/domain/rights.ts';
 import { schema } from '../../src/schema/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
@@ -203,6 +210,27 @@ describe('the rules', () => {
     }
     expect(unknown).toEqual([]);
   });
+});
+
+it('a refusal names the role that would do, or the scope that stands in the way', async () => {
+  const messageOf = async (query: string, role: Role) =>
+    (await (await post(query, bearer(keys[role]))).json()).errors[0].message;
+  const replay = 'mutation { replayDeadLetters(input: { filter: { types: ["x"] } }) { __typename } }';
+  expect(await messageOf(replay, 'worker')).toBe('replayDeadLetters needs the role admin; yours: worker.');
+  expect(await messageOf('{ jobs { __typename } }', 'worker')).toBe(
+    'jobs needs the role admin, producer, or watcher; yours: worker.',
+  );
+  const scoped = createCaller('a', ['producer'], { types: ['a'] });
+  expect(explainRefusal(scoped, 'sweep', 'cancelItems')).toBe(
+    'cancelItems is not allowed with a scope that is limited to types.',
+  );
+  const narrow = createCaller('a', ['producer'], { types: ['a'], rootIds: [someId] });
+  expect(explainRefusal(narrow, 'list', 'jobs')).toBe(
+    'jobs is not allowed with a scope that is limited to trees.',
+  );
+  expect(explainRefusal(scoped, 'stream', 'createWatchTicket')).toBe(
+    'createWatchTicket needs a watch token.',
+  );
 });
 
 /** All but the one that comes with a file, by a way of its own. */

@@ -37,13 +37,13 @@ export async function checkCallbacks(session: Session): Promise<Judgement[]> {
      where e.gone_at is not null or f.failed > 0 or w.failing > 0
      limit 20`,
   );
-  if (endpoints.length === 0) return [ok('every endpoint takes what is sent to it')];
+  if (endpoints.length === 0) return [ok('every endpoint accepts its callbacks')];
   return endpoints.map(({ name, goneAt, failed, failedSince, failing, failingSince, error }) => {
     const why = error === null ? '' : ` (${oneLine(error).slice(0, 120)})`;
     if (goneAt !== null)
       return warning(
-        `The endpoint ${name} answered 410 (gone): nothing is sent to it any more.`,
-        `State it again with its new URL: jobtree callback put ${name} URL; or remove it: jobtree callback delete ${name}.`,
+        `The endpoint ${name} answered 410 (gone), so no callbacks are sent to it any more.`,
+        `Give it its new URL: jobtree callback put ${name} URL; or remove it: jobtree callback delete ${name}.`,
         goneAt,
       );
     if (failed > 0)
@@ -54,7 +54,7 @@ export async function checkCallbacks(session: Session): Promise<Judgement[]> {
       );
     return warning(
       `${counted(failing, 'callback')} to ${name} failed, and will be tried again${why}.`,
-      `Look at the receiver; jobtree callbacks --endpoint ${name} lists them.`,
+      `Check the receiver; jobtree callbacks --endpoint ${name} lists them.`,
       failingSince,
     );
   });

@@ -79,7 +79,7 @@ export async function examine(
   try {
     session = await Session.open(config.directDatabaseUrl ?? databaseUrl);
   } catch (error) {
-    const advice = 'Bring it back, or correct DATABASE_URL; servers wait for it, and lose nothing.';
+    const advice = 'Start it again, or correct DATABASE_URL; servers wait for it, and lose nothing.';
     await check('postgres', () => [sick(`Postgres can't be reached: ${reasonOf(error)}.`, advice)]);
     await check('server', () => checkServer(server, apiUrl, isApiNamed));
     await redis({ prefix: config.redis?.prefix, isWatched: false });

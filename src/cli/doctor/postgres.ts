@@ -29,8 +29,8 @@ export async function checkVersion(session: Session): Promise<Judgement[]> {
   if (server.recovers || server.readOnly)
     return [
       sick(
-        `It takes no changes: ${server.recovers ? 'it is a standby, or still recovers' : 'default_transaction_read_only is on'}.`,
-        'Let DATABASE_URL lead to the primary, or switch the setting off.',
+        `It is read-only: ${server.recovers ? 'it is a standby, or still recovering' : 'default_transaction_read_only is on'}.`,
+        'Set DATABASE_URL to the primary, or turn the setting off.',
       ),
     ];
   const { name, database, startedAt } = server;
@@ -94,8 +94,8 @@ export async function checkSettings(session: Session): Promise<Judgement[]> {
   if (value.get('synchronous_commit') === 'off')
     found.push(
       sick(
-        'synchronous_commit is off: a crash of Postgres may forget what was acknowledged.',
-        'Remove it from the configuration, the role and the database; JOBTREE_DURABLE_CLAIMS=false saves the wait where it may be saved.',
+        'synchronous_commit is off: a crash of Postgres may lose acknowledged work.',
+        'Remove it from the configuration, the role and the database; to wait less often, set JOBTREE_DURABLE_CLAIMS=false instead, which only affects claims.',
       ),
     );
   for (const name of ['autovacuum', 'track_counts'])
@@ -110,7 +110,7 @@ export async function checkSettings(session: Session): Promise<Judgement[]> {
   if (isolation !== 'read committed')
     found.push(
       warning(
-        `default_transaction_isolation is ${isolation}: calls collide that would otherwise wait.`,
+        `default_transaction_isolation is ${isolation}: calls fail where they would otherwise wait for each other.`,
         'Set it back to read committed for the role that servers use.',
       ),
     );
@@ -133,7 +133,7 @@ export async function checkPooler(pooled: Session): Promise<Judgement[]> {
   if (row?.session === '0')
     return [
       warning(
-        'lock_timeout is not set on the role: a call may wait for a lock until JOBTREE_DATABASE_TIMEOUT_MS.',
+        'lock_timeout is not set on the role: a call may wait for a lock for up to JOBTREE_DATABASE_TIMEOUT_MS.',
         "alter role … set lock_timeout = '1s'; and see Behind a pooler in docs/configuration.md.",
       ),
     ];
@@ -144,7 +144,7 @@ export async function checkPooler(pooled: Session): Promise<Judgement[]> {
 export async function checkNotifications(session: Session, channel: string): Promise<Judgement[]> {
   const [row] = await session.query<{ usage: number }>('select pg_notification_queue_usage() as usage');
   const usage = row?.usage ?? 0;
-  const full = `The queue of notifications is ${Math.round(usage * 100)} % full: a session listens and stays in its transaction.`;
+  const full = `The queue of notifications is ${Math.round(usage * 100)} % full: a session that listens keeps a transaction open.`;
   const advice = 'End that session: see the transactions below. At 100 % every call that notifies fails.';
   if (usage > 0.5) return [sick(full, advice)];
   if (usage > 0.05) return [warning(full, advice)];
@@ -152,7 +152,7 @@ export async function checkNotifications(session: Session, channel: string): Pro
   if (tookMs === undefined)
     return [
       sick(
-        'A notification does not arrive over this connection: a pooler seems to be in between.',
+        'Notifications do not arrive over this connection, probably because it leads through a pooler.',
         'Set JOBTREE_DIRECT_DATABASE_URL to the address of Postgres itself.',
       ),
     ];

@@ -40,7 +40,7 @@ export async function checkDeadRows(session: Session): Promise<Judgement[]> {
     const { name, dead, live, trigger, megabytes, enabled, vacuumedAt, recently } = table;
     const message = `${name} has ${count(dead)} dead rows beside ${count(live)} (${count(megabytes)} MB), and was vacuumed ${vacuumedAt === null ? 'never' : `at ${vacuumedAt.toISOString()}`}.`;
     const advice = enabled
-      ? `If nothing holds a snapshot (see transactions, prepared and slots): vacuum jobtree.${name}; and look why autovacuum does not come by.`
+      ? `If nothing holds a snapshot (see transactions, prepared and slots): vacuum jobtree.${name}; and find out why autovacuum does not run.`
       : `alter table jobtree.${name} reset (autovacuum_enabled);`;
     if (!enabled) return [sick(`autovacuum is switched off for ${name}. ${message}`, advice, vacuumedAt)];
     if (dead >= sickFactor * trigger) return [sick(message, advice, vacuumedAt)];
@@ -61,7 +61,7 @@ export async function checkTransactionIds(session: Session): Promise<Judgement[]
   const message = `${count(used)} of 2,000,000,000 transaction ids are used up`;
   const advice =
     'Something keeps Postgres from freezing rows: see transactions, prepared and slots, then vacuum.';
-  if (used > 1_500_000_000) return [sick(`${message}: soon it takes no changes.`, advice)];
+  if (used > 1_500_000_000) return [sick(`${message}: soon Postgres will accept no more changes.`, advice)];
   if (used > 800_000_000) return [warning(`${message}.`, advice)];
   return [ok(message)];
 }
