@@ -1,4 +1,4 @@
-// What the benchmark needs before it can start: its own packages, and a fresh build of the product.
+/** What the benchmark needs before it can start: its own packages, and a fresh build of the product. */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -1,8 +1,9 @@
-// npm run check:generated
-//
-// Proves that the generated files in the repository are what their sources give: generates them afresh in a copy of the
-// working tree and compares byte by byte. The working tree itself is only read.
-
+/**
+ * npm run check:generated
+ *
+ * Proves that the generated files in the repository are what their sources give: generates them afresh in a copy of the
+ * working tree and compares byte by byte. The working tree itself is only read.
+ */
 import { execFileSync, execSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';

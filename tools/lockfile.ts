@@ -1,5 +1,4 @@
-// What the lockfile says about the packages that an installation consists of.
-
+/** What the lockfile says about the packages that an installation consists of. */
 /** An entry of the lockfile: a folder, and what is in it. */
 export interface Locked {
   readonly name?: string;

@@ -1,6 +1,7 @@
-// Writes dist/sbom.json: what the package consists of, in the form of CycloneDX, from the lockfile. Part of packing. (`npm sbom --omit=dev` leaves out
-// whatever a development dependency needs, too, such as graphql and pg.)
-
+/**
+ * Writes dist/sbom.json: what the package consists of, in the form of CycloneDX, from the lockfile. Part of packing. (`npm sbom --omit=dev` leaves out
+ * whatever a development dependency needs, too, such as graphql and pg.)
+ */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Lock, type Locked, reachedFrom } from './lockfile.ts';

@@ -1,8 +1,9 @@
-// Prisma's schema engine in WebAssembly: what `prisma migrate` asks of its native engine, with nothing to download.
-//
-// It talks to Postgres through @prisma/adapter-pg, whose migration half needs the three repairs below. The engine keeps
-// Prisma's advisory lock until its connections close, so each question gets an engine of its own and ends it.
-
+/**
+ * Prisma's schema engine in WebAssembly: what `prisma migrate` asks of its native engine, with nothing to download.
+ *
+ * It talks to Postgres through @prisma/adapter-pg, whose migration half needs the three repairs below. The engine keeps
+ * Prisma's advisory lock until its connections close, so each question gets an engine of its own and ends it.
+ */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
@@ -19,12 +20,12 @@ import { createScratchDatabase } from './scratch-database.ts';
 
 export interface Project {
   /** Of a role that may create databases. */
-  connectionString: string;
-  migrationsDirectory: string;
-  schemaFile: string;
+  readonly url: string;
+  readonly migrationsDirectory: string;
+  readonly schemaFile: string;
 }
 
-const NO_FILTERS = { externalTables: [], externalEnums: [] };
+const noFilters = { externalTables: [], externalEnums: [] };
 
 /** The SQL that leads from the migrations to the Prisma schema; empty if they agree. Uses a database of its own. */
 export async function diffMigrationsToSchema(project: Project): Promise<string> {
@@ -34,7 +35,7 @@ export async function diffMigrationsToSchema(project: Project): Promise<string> 
       to: { tag: 'schemaDatamodel', files: [schemaOf(project)] },
       script: true,
       exitCode: true,
-      filters: NO_FILTERS,
+      filters: noFilters,
     }),
   );
   return exitCode === 0 ? '' : (stdout ?? '');
@@ -46,7 +47,7 @@ export function diagnoseMigrationHistory(project: Project): Promise<wasm.Diagnos
     engine.diagnoseMigrationHistory({
       migrationsList: migrationList(project.migrationsDirectory),
       optInToShadowDatabase: true,
-      filters: NO_FILTERS,
+      filters: noFilters,
     }),
   );
 }
@@ -65,8 +66,8 @@ async function withEngine<Answer>(
   const factory = bindMigrationAwareSqlAdapterFactory({
     provider: 'postgres',
     adapterName: '@prisma/adapter-pg',
-    connect: async () => remembered(await connect(project.connectionString)),
-    connectToShadowDb: async () => remembered(await connectToShadowDatabase(project.connectionString)),
+    connect: async () => remembered(await connect(project.url)),
+    connectToShadowDb: async () => remembered(await connectToShadowDatabase(project.url)),
   });
   const { path, content } = schemaOf(project);
   try {
@@ -126,8 +127,8 @@ async function loadEngine(): Promise<typeof wasm> {
   return glue;
 }
 
-async function connect(connectionString: string, afterDispose = async () => {}): Promise<SqlDriverAdapter> {
-  const config = { connectionString, options: '-c search_path=jobtree' };
+async function connect(url: string, afterDispose = async () => {}): Promise<SqlDriverAdapter> {
+  const config = { connectionString: url, options: '-c search_path=jobtree' };
   const adapter = await new PrismaPg(config).connect();
   const pool = adapter.underlyingDriver();
 
@@ -173,9 +174,9 @@ async function connect(connectionString: string, afterDispose = async () => {}):
 }
 
 /** The adapter's own would connect to the main database again, and run all migrations there. */
-async function connectToShadowDatabase(connectionString: string): Promise<SqlDriverAdapter> {
-  const database = await createScratchDatabase(connectionString);
-  const adapter = await connect(database.connectionString, database.drop);
+async function connectToShadowDatabase(url: string): Promise<SqlDriverAdapter> {
+  const database = await createScratchDatabase(url);
+  const adapter = await connect(database.url, database.drop);
   await adapter.executeScript('create schema jobtree');
   return adapter;
 }

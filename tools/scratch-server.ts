@@ -1,5 +1,4 @@
-// An embedded Postgres in a temporary folder, with nothing kept after it.
-
+/** An embedded Postgres in a temporary folder, with nothing kept after it. */
 import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,16 +1,15 @@
-// The functions in the schema `jobtree`, as Postgres has them and as prisma/functions/<name>.sql gives them.
-
+/** The functions in the schema `jobtree`, as Postgres has them and as prisma/functions/<name>.sql gives them. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type pg from 'pg';
 
 export interface StoredFunction {
-  name: string;
+  readonly name: string;
   /** Name and argument types, all qualified: what `drop function` takes. */
-  signature: string;
+  readonly signature: string;
   /** Arguments with names and defaults, and the result: what `create or replace` may not change. */
-  contract: string;
-  definition: string;
+  readonly contract: string;
+  readonly definition: string;
 }
 
 export async function readStoredFunctions(client: pg.Client): Promise<StoredFunction[]> {
@@ -40,7 +39,10 @@ export async function dropStoredFunctions(client: pg.Client): Promise<void> {
 }
 
 /** Runs the files in a database without functions. Throws if a file is anything but the one function of its name. */
-export async function createStoredFunctions(client: pg.Client, files: Map<string, string>): Promise<void> {
+export async function createStoredFunctions(
+  client: pg.Client,
+  files: ReadonlyMap<string, string>,
+): Promise<void> {
   // Twice: functions in plain SQL are checked when created, and may name others that come later.
   for (const check of ['off', 'on']) {
     await client.query(`set check_function_bodies = ${check}`);

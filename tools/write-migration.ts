@@ -1,6 +1,7 @@
-// Finds what the migrations lack, and writes it as a new one: tables by the difference to the Prisma schema, functions
-// by comparing what the migrations create with what prisma/functions would create.
-
+/**
+ * Finds what the migrations lack, and writes it as a new one: tables by the difference to the Prisma schema, functions
+ * by comparing what the migrations create with what prisma/functions would create.
+ */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -15,9 +16,9 @@ import {
 } from './stored-functions.ts';
 
 export interface MigrationSource extends Project {
-  functionsDirectory: string;
+  readonly functionsDirectory: string;
   /** Of the new migration; the time goes before it. */
-  name: string;
+  readonly name: string;
 }
 
 /** Returns the folder, or undefined if the migrations lack nothing. */
@@ -37,10 +38,10 @@ export async function writeMigration(source: MigrationSource): Promise<string | 
 async function missingFromMigrations(source: MigrationSource): Promise<string> {
   const tables = (await diffMigrationsToSchema(source)).trim();
   const files = readFunctionFiles(source.functionsDirectory);
-  const database = await createScratchDatabase(source.connectionString);
-  const client = new pg.Client(database.connectionString);
+  const database = await createScratchDatabase(source.url);
+  const client = new pg.Client(database.url);
   try {
-    await migrate({ connectionString: database.connectionString, directory: source.migrationsDirectory });
+    await migrate({ url: database.url, directory: source.migrationsDirectory });
     await client.connect();
     const functions = await missingFunctions(client, tables, files);
     const parts = [functions.drops, tables, functions.creates].filter((part) => part !== '');
@@ -51,7 +52,7 @@ async function missingFromMigrations(source: MigrationSource): Promise<string> {
   }
 }
 
-async function missingFunctions(client: pg.Client, tables: string, files: Map<string, string>) {
+async function missingFunctions(client: pg.Client, tables: string, files: ReadonlyMap<string, string>) {
   const before = await readStoredFunctions(client);
   await dropStoredFunctions(client);
   await client.query('create schema if not exists jobtree');

@@ -77,8 +77,8 @@ begin
         not e.value @? 'strict $ ? (@.type() == "array" && @.size() <= 100)'
         or e.value @? 'strict $[*] ? (!(@.type() == "number" && @.floor() == @ && @ >= 0 && @ <= 2147483647))'
       ) then 'must be a list of at most 100 whole numbers from 0 to 2147483647'
-      when e.key = 'file' and (jsonb_typeof(e.value -> 'uploadId') is distinct from 'string' or jsonb_typeof(e.value -> 'format') is distinct from 'string')
-        then 'must be {uploadId, format, encoding?, delimiter?, quote?, header?}'
+      when e.key = 'file' and (jsonb_typeof(e.value #> '{source,uploadId}') is distinct from 'string' or jsonb_typeof(e.value -> 'format') is distinct from 'string')
+        then 'must be {source: {uploadId}, format, encoding?, delimiter?, quote?, header?}'
       when e.key = 'feed' and not jobtree.is_feed(e.value)
         then 'must be {source?: SUCCESSES | REPORTS, forEach?, payload?, serializeKey?} of paths; with REPORTS it has no paths'
     end as message

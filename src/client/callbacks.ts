@@ -5,8 +5,9 @@ import type {
   EndpointFieldsFragment,
 } from '../generated/operations.ts';
 import * as operations from '../generated/operations.ts';
-import { JobtreeError, payloadOf } from './errors.ts';
+import { answerOf, JobtreeError, payloadOf } from './errors.ts';
 import type { Http } from './http.ts';
+import { toPage } from './page.ts';
 import type { CallOptions, Page, PageOptions } from './types.ts';
 
 /** Where callbacks go. Times are text in ISO 8601. */
@@ -73,13 +74,10 @@ export class Callbacks {
     for (;;) {
       const variables = { first: mostInAnswer, after: all.at(-1)?.name };
       const request = { repeatable: true, signal };
-      const { callbackEndpoints } = await this.#http.request(
-        operations.CallbackEndpoints,
-        variables,
-        request,
-      );
-      all.push(...callbackEndpoints);
-      if (callbackEndpoints.length < mostInAnswer) return all;
+      const data = await this.#http.request(operations.CallbackEndpoints, variables, request);
+      const endpoints = answerOf(data.callbackEndpoints);
+      all.push(...endpoints);
+      if (endpoints.length < mostInAnswer) return all;
     }
   }
 
@@ -90,8 +88,7 @@ export class Callbacks {
     const { first, after, filter, signal } = options;
     const request = { repeatable: true, signal };
     const data = await this.#http.request(operations.CallbackDeliveries, { first, after, filter }, request);
-    const { endCursor = null, hasNextPage } = data.callbackDeliveries.pageInfo;
-    return { nodes: data.callbackDeliveries.edges.map(({ node }) => node), endCursor, hasNextPage };
+    return toPage(answerOf(data.callbackDeliveries));
   }
 
   /** @throws JobtreeError NOT_FOUND */

@@ -19,15 +19,16 @@ import { newClaimId } from './claim-id.ts';
 import { Credentials, type Token } from './credentials.ts';
 import { type DefinedType, defineType, type TypedItem, toItemSpec } from './define-type.ts';
 import { endpoint } from './endpoint.ts';
-import { JobtreeError, payloadOf } from './errors.ts';
+import { answerOf, JobtreeError, payloadOf } from './errors.ts';
 import { Http } from './http.ts';
 import { type ItemSpec, type JobSpec, toItemChanges, toJobInput } from './job-spec.ts';
+import { toPage } from './page.ts';
 import { createPost } from './post.ts';
 import { Queues } from './queues.ts';
 import { type ExportOptions, exportResults, type ResultLines, type ResultsEndpoint } from './results.ts';
 import { type RunOptions, resultOf } from './run.ts';
 import { Schedules } from './schedules.ts';
-import { Socket } from './socket.ts';
+import { type Operations, Socket } from './socket.ts';
 import { sendTraced } from './tracing.ts';
 import { TypeSchemas } from './type-schemas.ts';
 import type {
@@ -112,6 +113,7 @@ export class Client {
   readonly types: TypeSchemas;
   /** Where callbacks go, and what was sent there. */
   readonly callbacks: Callbacks;
+  readonly #tokenSocket: Socket;
   readonly #http: Http;
   readonly #results: ResultsEndpoint;
   readonly #uploads: UploadEndpoint;
@@ -127,7 +129,8 @@ export class Client {
     this.queues = new Queues(this.#http);
     this.types = new TypeSchemas(this.#http);
     this.callbacks = new Callbacks(this.#http);
-    this.socket = new Socket({ url, credentials, webSocketImpl });
+    this.socket = new Socket({ url, headers, credentials, webSocketImpl });
+    this.#tokenSocket = new Socket({ url, headers, credentials: undefined, webSocketImpl });
     this.schedules = new Schedules((...request) => this.#send(...request));
   }
 
@@ -259,7 +262,9 @@ export class Client {
    * @throws JobtreeError NOT_FOUND, INVALID_INPUT
    */
   async pendingItemCount(filter: PendingItemFilter, options: CallOptions = {}): Promise<number> {
-    return (await this.#send(operations.PendingItemCount, { filter }, options, true)).pendingItemCount;
+    return answerOf(
+      (await this.#send(operations.PendingItemCount, { filter }, options, true)).pendingItemCount,
+    );
   }
 
   /**
@@ -358,7 +363,8 @@ export class Client {
     options: PageOptions & { readonly filter?: JobFilter; readonly order?: JobOrder } = {},
   ): Promise<Page<Job>> {
     const { first, after, filter, order } = options;
-    return toPage((await this.#send(operations.Jobs, { first, after, filter, order }, options, true)).jobs);
+    const data = await this.#send(operations.Jobs, { first, after, filter, order }, options, true);
+    return toPage(answerOf(data.jobs));
   }
 
   /**
@@ -450,14 +456,8 @@ export class Client {
     options: PageOptions & { readonly filter?: AuditFilter } = {},
   ): Promise<Page<AuditEntry>> {
     const { first, after, filter } = options;
-    const { auditEntries } = await this.#send(
-      operations.AuditEntries,
-      { first, after, filter },
-      options,
-      true,
-    );
-    const { endCursor = null, hasNextPage } = auditEntries.pageInfo;
-    return { nodes: auditEntries.edges.map(({ node }) => node), endCursor, hasNextPage };
+    const data = await this.#send(operations.AuditEntries, { first, after, filter }, options, true);
+    return toPage(answerOf(data.auditEntries));
   }
 
   /**
@@ -472,7 +472,7 @@ export class Client {
     } = {},
   ): Promise<SerializeKey[]> {
     const variables = { first: options.first, keys: options.keys && [...options.keys] };
-    return (await this.#send(operations.SerializeKeys, variables, options, true)).serializeKeys;
+    return answerOf((await this.#send(operations.SerializeKeys, variables, options, true)).serializeKeys);
   }
 
   /**
@@ -484,7 +484,9 @@ export class Client {
     options: CallOptions & { readonly types?: readonly string[]; readonly first?: number } = {},
   ): Promise<DeadLetterGroup[]> {
     const variables = { types: options.types && [...options.types], first: options.first };
-    return (await this.#send(operations.DeadLetterGroups, variables, options, true)).deadLetterGroups;
+    return answerOf(
+      (await this.#send(operations.DeadLetterGroups, variables, options, true)).deadLetterGroups,
+    );
   }
 
   /**
@@ -515,7 +517,9 @@ export class Client {
   ): Promise<DeadLetterDigestEntry[]> {
     const types = options.types && [...options.types];
     const variables = { since: since.toISOString(), types, first: options.first };
-    return (await this.#send(operations.DeadLetterDigest, variables, options, true)).deadLetterDigest;
+    return answerOf(
+      (await this.#send(operations.DeadLetterDigest, variables, options, true)).deadLetterDigest,
+    );
   }
 
   /**
@@ -524,7 +528,9 @@ export class Client {
    * @throws JobtreeError NOT_FOUND, INVALID_INPUT
    */
   async deadLetterCount(filter: DeadLetterFilter, options: CallOptions = {}): Promise<number> {
-    return (await this.#send(operations.DeadLetterCount, { filter }, options, true)).deadLetterCount;
+    return answerOf(
+      (await this.#send(operations.DeadLetterCount, { filter }, options, true)).deadLetterCount,
+    );
   }
 
   /**
@@ -587,8 +593,8 @@ export class Client {
    * @throws JobtreeError NOT_FOUND
    */
   watchJob(jobId: string, options: WatchOptions = {}): AsyncGenerator<JobProgress, void, undefined> {
-    const { onDisconnected, onConnected } = options;
-    return watchJob(this.socket, jobId, this.#untilClosed(options), { onDisconnected, onConnected });
+    const { token, onDisconnected, onConnected } = options;
+    return watchJob(this.#showing(token), jobId, this.#untilClosed(options), { onDisconnected, onConnected });
   }
 
   /**
@@ -597,8 +603,11 @@ export class Client {
    * @throws JobtreeError NOT_FOUND
    */
   watchTree(rootId: string, options: WatchOptions = {}): AsyncGenerator<JobTreeProgress, void, undefined> {
-    const { onDisconnected, onConnected } = options;
-    return watchTree(this.socket, rootId, this.#untilClosed(options), { onDisconnected, onConnected });
+    const { token, onDisconnected, onConnected } = options;
+    return watchTree(this.#showing(token), rootId, this.#untilClosed(options), {
+      onDisconnected,
+      onConnected,
+    });
   }
 
   /**
@@ -623,12 +632,12 @@ export class Client {
    * held far longer than is usual for their type.
    */
   async heldItems({ signal, ...filter }: CallOptions & HeldItemsQueryVariables = {}): Promise<HeldItem[]> {
-    return (await this.#send(operations.HeldItems, filter, { signal }, true)).heldItems;
+    return answerOf((await this.#send(operations.HeldItems, filter, { signal }, true)).heldItems);
   }
 
   /** The workers that are connected or hold items, by name: the first 1,000 after `after`. */
   async workers({ signal, ...filter }: CallOptions & WorkersQueryVariables = {}): Promise<ConnectedWorker[]> {
-    return (await this.#send(operations.Workers, filter, { signal }, true)).workers;
+    return answerOf((await this.#send(operations.Workers, filter, { signal }, true)).workers);
   }
 
   /**
@@ -710,7 +719,12 @@ export class Client {
   /** Ends all watches and closes the WebSocket. Stop workers that use this client first. */
   async close(): Promise<void> {
     this.#closing.abort();
-    await this.socket.close();
+    await Promise.all([this.socket.close(), this.#tokenSocket.close()]);
+  }
+
+  /** What begins a watch: the client's socket, or the one on which each watch shows a token of its own. */
+  #showing(token: Token | undefined): Operations {
+    return token === undefined ? this.socket : this.#tokenSocket.as(new Credentials({}, token));
   }
 
   #send<R, V>(
@@ -795,12 +809,4 @@ async function* readPages(
 function found<T>(value: T | null | undefined, id: string): T {
   if (value == null) throw new JobtreeError('NOT_FOUND', `There is no ${id}.`, { field: 'id' });
   return value;
-}
-
-function toPage<T>(connection: {
-  edges: { node: T }[];
-  pageInfo: { endCursor?: string | null; hasNextPage: boolean };
-}): Page<T> {
-  const { endCursor = null, hasNextPage } = connection.pageInfo;
-  return { nodes: connection.edges.map((edge) => edge.node), endCursor, hasNextPage };
 }

@@ -227,8 +227,8 @@ interface Refusal {
 }
 
 /**
- * The data of a response. If only some of its mutations failed, the error of each takes the place of its payload, for `payloadOf`
- * to throw, so that the payloads of the others are not lost.
+ * The data of a response. If only some of its fields failed, the error of each takes the place of its value, for `answerOf`
+ * to throw, so that the values of the others are not lost.
  */
 export function dataOf(data: unknown, errors: readonly unknown[] | undefined): unknown {
   if (errors === undefined || errors.length === 0) return data;
@@ -247,10 +247,16 @@ export function dataOf(data: unknown, errors: readonly unknown[] | undefined): u
 
 /** Returns the payload of a mutation's result union, and throws a refusal. */
 export function payloadOf<T extends object>(result: T | Refusal | null | undefined): Exclude<T, Refusal> {
-  if (result instanceof JobtreeError) throw result;
-  if (result == null) throw new JobtreeError('BAD_RESPONSE', 'The answer of the server lacks a result.');
-  if ('code' in result && 'message' in result) {
-    throw refusal(result.code, result.message, { field: result.field, reason: result.reason });
+  const answer = answerOf(result);
+  if ('code' in answer && 'message' in answer) {
+    throw refusal(answer.code, answer.message, { field: answer.field, reason: answer.reason });
   }
-  return result as Exclude<T, Refusal>;
+  return answer as Exclude<T, Refusal>;
+}
+
+/** What a field of the response has; an error in its place is thrown. */
+export function answerOf<T>(value: T | null | undefined): NonNullable<T> {
+  if (value instanceof JobtreeError) throw value;
+  if (value == null) throw new JobtreeError('BAD_RESPONSE', 'The answer of the server lacks a result.');
+  return value;
 }

@@ -4,6 +4,7 @@ import type {
   FeedInput,
   FeedSource,
   FileFormat,
+  FileInput,
   ItemInput,
   JobInput,
   SerializeOnFailure,
@@ -149,7 +150,7 @@ export function toJobInput(job: JobSpec, path = '', above: readonly JobSpec[] = 
     throw invalid(`${path}children`, `is more than ${maxDepth} levels below the root.`);
   }
   const line = [...above, job];
-  const { feed, runAt, items, backoffMs, after, callbacks, ...rest } = job;
+  const { feed, runAt, items, file, backoffMs, after, callbacks, ...rest } = job;
   if (feed?.payload !== undefined) check(feed.payload, `${path}feed.payload`);
   return {
     ...rest,
@@ -159,12 +160,17 @@ export function toJobInput(job: JobSpec, path = '', above: readonly JobSpec[] = 
     runAt: toInstant(runAt, `${path}runAt`),
     feed: feed && toFeedInput(feed),
     items: items?.map((item, i) => toItemInput(item, `${path}items[${i}]`).input),
+    file: file && toFileInput(file),
     children: children.map((child, i) => {
       const at = `${path}children[${i}]`;
       if (line.includes(child)) throw invalid(at, 'is a job above itself: a tree has no cycles.');
       return toJobInput(child, `${at}.`, line);
     }),
   };
+}
+
+function toFileInput({ uploadId, ...options }: FileSpec): FileInput {
+  return { ...options, source: { uploadId } };
 }
 
 function toFeedInput({ source, ...feed }: FeedSpec): FeedInput {

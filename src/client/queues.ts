@@ -1,14 +1,14 @@
 /** The settings of types, and how much of each waits and runs. */
 import type { QueueFieldsFragment, QueueFiguresQuery, SetQueueInput } from '../generated/operations.ts';
 import * as operations from '../generated/operations.ts';
-import { payloadOf } from './errors.ts';
+import { answerOf, payloadOf } from './errors.ts';
 import type { Http } from './http.ts';
 import type { CallOptions } from './types.ts';
 
 /** A type: its settings (null where not set), and how much of it waits and runs. */
 export type Queue = QueueFieldsFragment;
 /** A type, with what was done of it recently. */
-export type QueueFigures = QueueFiguresQuery['queues'][number];
+export type QueueFigures = NonNullable<QueueFiguresQuery['queues']>[number];
 /** Changes to the settings of a type: a setting that is left out stays as it is, and null removes it. */
 export type QueueSettings = Readonly<Omit<SetQueueInput, 'type'>>;
 
@@ -44,7 +44,8 @@ export class Queues {
 
   /** One type, even if it has neither settings nor items. */
   async get(type: string, { signal }: CallOptions = {}): Promise<Queue> {
-    return (await this.#http.request(operations.Queue, { type }, { repeatable: true, signal })).queue;
+    const data = await this.#http.request(operations.Queue, { type }, { repeatable: true, signal });
+    return answerOf(data.queue);
   }
 
   /** All types, by name, that have settings, waiting or running items, or items done in the last hour. */
@@ -52,7 +53,8 @@ export class Queues {
     const all: Queue[] = [];
     for (;;) {
       const variables = { first: mostInAnswer, after: all.at(-1)?.type };
-      const { queues } = await this.#http.request(operations.Queues, variables, { repeatable: true, signal });
+      const data = await this.#http.request(operations.Queues, variables, { repeatable: true, signal });
+      const queues = answerOf(data.queues);
       all.push(...queues);
       if (queues.length < mostInAnswer) return all;
     }
@@ -79,7 +81,8 @@ export class Queues {
         after: all.at(-1)?.type,
       };
       const options = { repeatable: true, signal };
-      const { queues } = await this.#http.request(operations.QueueFigures, variables, options);
+      const data = await this.#http.request(operations.QueueFigures, variables, options);
+      const queues = answerOf(data.queues);
       all.push(...queues);
       if (queues.length < mostInAnswer) return all;
     }

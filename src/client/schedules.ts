@@ -4,11 +4,13 @@ import type {
   OverlapPolicy,
   ScheduleFieldsFragment,
   ScheduleInput,
+  ScheduleTimesInput,
   TypedDocumentString,
 } from '../generated/operations.ts';
 import * as operations from '../generated/operations.ts';
-import { JobtreeError, payloadOf } from './errors.ts';
+import { answerOf, JobtreeError, payloadOf } from './errors.ts';
 import { type JobSpec, toInstant, toJobInput } from './job-spec.ts';
+import { toPage } from './page.ts';
 import type { CallOptions, Page, PageOptions } from './types.ts';
 
 /** A schedule with its state. Times are text in ISO 8601. */
@@ -96,9 +98,8 @@ export class Schedules {
   /** Lists schedules by name. */
   async list(options: PageOptions = {}): Promise<Page<Schedule>> {
     const { first, after } = options;
-    const { schedules } = await this.#send(operations.Schedules, { first, after }, options, true);
-    const { endCursor = null, hasNextPage } = schedules.pageInfo;
-    return { nodes: schedules.edges.map(({ node }) => node), endCursor, hasNextPage };
+    const data = await this.#send(operations.Schedules, { first, after }, options, true);
+    return toPage(answerOf(data.schedules));
   }
 
   /**
@@ -166,11 +167,23 @@ export class Schedules {
   }
 }
 
+type Times = Pick<ScheduleSpec, 'cron' | 'timeZone' | 'everyMs'>;
+
 function toScheduleInput(schedule: ScheduleSpec, path: string): ScheduleInput {
-  const { template, startAt, ...rest } = schedule;
+  const { cron, timeZone, everyMs, template, startAt, ...rest } = schedule;
   return {
     ...rest,
+    times: toTimesInput({ cron, timeZone, everyMs }, path),
     startAt: toInstant(startAt, `${path}startAt`),
     template: toJobInput(template, `${path}template.`),
   };
+}
+
+function toTimesInput({ cron, timeZone, everyMs }: Times, path: string): ScheduleTimesInput {
+  if (cron != null && everyMs == null)
+    return { cron: { expression: cron, ...(timeZone != null && { timeZone }) } };
+  if (everyMs != null && cron == null && timeZone == null) return { everyMs };
+  const field = `${path}times`;
+  const message = `${field} must be cron, perhaps with timeZone, or everyMs.`;
+  throw new JobtreeError('INVALID_INPUT', message, { field });
 }

@@ -2,13 +2,13 @@
 import type { TypeSchemasQuery } from '../generated/operations.ts';
 import * as operations from '../generated/operations.ts';
 import type { DefinedType } from './define-type.ts';
-import { JobtreeError, payloadOf } from './errors.ts';
+import { answerOf, JobtreeError, payloadOf } from './errors.ts';
 import type { Http } from './http.ts';
 import { toJsonSchema } from './standard-schema.ts';
 import type { CallOptions } from './types.ts';
 
 /** A version of a type with its schemas; null where anything is valid. */
-export type TypeSchema = TypeSchemasQuery['typeSchemas'][number];
+export type TypeSchema = NonNullable<TypeSchemasQuery['typeSchemas']>[number];
 
 /** A version of a type to register, with a JSON Schema for payloads, for results, or for both. */
 export interface TypeSchemaSpec {
@@ -21,6 +21,8 @@ export interface TypeSchemaSpec {
   /** A JSON Schema for results. Default: any result is valid. */
   readonly result?: unknown;
 }
+
+const mostInAnswer = 1_000;
 
 export class TypeSchemas {
   readonly #http: Http;
@@ -47,14 +49,21 @@ export class TypeSchemas {
 
   /** The names of all types that have schemas. */
   async list({ signal }: CallOptions = {}): Promise<string[]> {
-    const data = await this.#http.request(operations.TypesWithSchemas, {}, { repeatable: true, signal });
-    return data.typesWithSchemas;
+    const all: string[] = [];
+    for (;;) {
+      const variables = { first: mostInAnswer, after: all.at(-1) };
+      const request = { repeatable: true, signal };
+      const data = await this.#http.request(operations.TypesWithSchemas, variables, request);
+      const types = answerOf(data.typesWithSchemas);
+      all.push(...types);
+      if (types.length < mostInAnswer) return all;
+    }
   }
 
   /** All versions of a type, newest first; empty if it has no schemas. */
   async versions(type: string, { signal }: CallOptions = {}): Promise<TypeSchema[]> {
     const data = await this.#http.request(operations.TypeSchemas, { type }, { repeatable: true, signal });
-    return data.typeSchemas;
+    return answerOf(data.typeSchemas);
   }
 
   /**

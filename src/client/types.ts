@@ -19,6 +19,7 @@ import type {
   SerializeKeysQuery,
   WorkersQuery,
 } from '../generated/operations.ts';
+import type { Token } from './credentials.ts';
 import type { JobtreeError } from './errors.ts';
 
 /** Options of a single call. */
@@ -29,6 +30,11 @@ export interface CallOptions {
 
 /** Options of a watch. */
 export interface WatchOptions extends CallOptions {
+  /**
+   * The watch token of the tree, or a function that returns one: it is called before the watch begins, and again when the server refuses the last token or
+   * that token expires; the watch then continues where it was. All watches with their own token share one WebSocket. Default: the client's token.
+   */
+  readonly token?: Token | undefined;
   /** Called once when the server stops answering. The watch keeps trying. Default: none. */
   readonly onDisconnected?: ((error: JobtreeError) => void) | undefined;
   /** Called when the server answers again. Default: none. */
@@ -133,22 +139,22 @@ export interface TreeRetention {
   readonly idleExpirySeconds?: number | null | undefined;
 }
 /** Items that failed for good in the same way. Times are text in ISO 8601. */
-export type DeadLetterGroup = DeadLetterGroupsQuery['deadLetterGroups'][number];
+export type DeadLetterGroup = NonNullable<DeadLetterGroupsQuery['deadLetterGroups']>[number];
 /** A group with its items, the latest failures first. */
 export type DeadLetterGroupWithItems = Extract<
   NonNullable<DeadLetterGroupQuery['node']>,
   { pattern: string }
 >;
 /** How many items of a group failed for good since a time. */
-export type DeadLetterDigestEntry = DeadLetterDigestQuery['deadLetterDigest'][number];
+export type DeadLetterDigestEntry = NonNullable<DeadLetterDigestQuery['deadLetterDigest']>[number];
 /** A restricted action that somebody took or tried. Times are text in ISO 8601. */
-export type AuditEntry = AuditEntriesQuery['auditEntries']['edges'][number]['node'];
+export type AuditEntry = NonNullable<AuditEntriesQuery['auditEntries']>['edges'][number]['node'];
 /** A serialize key in use: the item that holds it, and how many items wait behind that one. */
-export type SerializeKey = SerializeKeysQuery['serializeKeys'][number];
+export type SerializeKey = NonNullable<SerializeKeysQuery['serializeKeys']>[number];
 /** An item that a worker holds. */
-export type HeldItem = HeldItemsQuery['heldItems'][number];
+export type HeldItem = NonNullable<HeldItemsQuery['heldItems']>[number];
 /** A worker that is connected to a server, or that holds items. */
-export type ConnectedWorker = WorkersQuery['workers'][number];
+export type ConnectedWorker = NonNullable<WorkersQuery['workers']>[number];
 /** Work on many items, and how far it is. */
 export type Operation = OperationFieldsFragment;
 

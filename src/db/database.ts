@@ -1,7 +1,7 @@
 /**
- * The way to Postgres: operations call stored functions by named statements, one round trip each; many of the API's reads go
- * through Prisma, which is several times slower for one row and writes the joins. Operations, reads and what keeps leases alive
- * have a pool each, so that none of them takes the connections of another.
+ * Access to Postgres. Operations call stored functions with named statements, one round trip each; many reads of the API go through Prisma,
+ * which is several times slower for one row but writes the joins. Operations, reads, and calls that keep leases alive have a pool each, so that
+ * none of them takes the connections of another.
  */
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
@@ -13,19 +13,19 @@ import { type Request, Turns } from './turns.ts';
 export interface DatabaseOptions {
   readonly url: string;
   readonly poolSize: number;
-  /** How long a statement may take. Without an answer in time the call fails, and its connection is thrown away. */
+  /** How long a statement may take, in milliseconds. After that the call fails, and its connection is closed. */
   readonly timeoutMs: number;
   /** Whether statements are prepared by name. Default: true. */
   readonly preparedStatements?: boolean;
-  /** Whether the URL is that of a pooler, which refuses settings for a session. Default: false. */
+  /** Whether the URL is that of a pooler, which refuses session settings. Default: false. */
   readonly pooled?: boolean;
-  /** Told of connections that break while they idle; the pool replaces them by itself. */
+  /** Called when an idle connection breaks; the pool replaces it by itself. */
   readonly onIdleError: (error: Error) => void;
 }
 
 /**
- * How values come from Postgres where pg's own way is not ours: int8 as number (counts and positions stay far below 2^53),
- * and arrays of ids, counts and flags, whose text needs no parser that knows of quotes and nesting.
+ * Parsers for types where pg's own do not suit us: int8 as number (counts and positions stay far below 2^53), and arrays of ids, counts and
+ * flags, which need no parser for quotes and nesting.
  */
 const uuidArray = 2951;
 const int8Array = 1016;
@@ -43,12 +43,12 @@ const types: pg.CustomTypesConfig = {
     pg.types.getTypeParser(oid, format as 'text')) as pg.CustomTypesConfig['getTypeParser'],
 };
 
-/** A connection that is not there by then never will be; the pool's own timeout is for waiting in its queue, too. */
+/** How long opening a connection may take. The pool's own timeout also covers waiting in its queue. */
 const connectMs = 3_000;
 const answerAfterRenewalMs = 1_000;
-/** How long a statement may wait for a lock: nobody waits longer for what a stranger's open transaction holds. */
+/** How long a statement may wait for a lock: an open transaction of somebody else must not hold it up for longer. */
 const lockTimeoutMs = 1_000;
-/** How often Postgres looks whether the client of a statement is still there. */
+/** How often Postgres checks that the client of a statement is still connected. */
 const connectionCheckMs = 10_000;
 
 class PooledClient extends pg.Client {
@@ -57,7 +57,7 @@ class PooledClient extends pg.Client {
   }
 }
 
-/** For poolers that give each transaction another session, where a statement of that name may be unknown, or another. */
+/** For poolers that change the session with each transaction: there a statement's name may be unknown, or mean another statement. */
 class UnnamedStatementsClient extends PooledClient {
   // pg's own overloads say nothing that matters here: a query comes as text, or as an object that may have a name.
   // biome-ignore lint/suspicious/noExplicitAny: as above
@@ -67,12 +67,12 @@ class UnnamedStatementsClient extends PooledClient {
   }
 }
 
-/** Who does what, to what, from where, and what came of it, for the audit. */
+/** An entry of the audit: who did what, to what, from where, with what outcome. */
 export interface AuditRow {
-  /** Of the attempt: it stands there once. */
+  /** Identifies the attempt, which is entered only once. */
   readonly id: string;
   readonly actor: string;
-  /** That of the actor; null for none. */
+  /** The actor's tenant; null for none. */
   readonly tenant: string | null;
   readonly action: string;
   readonly subjects: readonly string[];
@@ -80,45 +80,45 @@ export interface AuditRow {
   readonly outcome: string;
 }
 
-/** What operations and reads ask of a database: that of the server, or of one request. */
+/** What operations and reads need of a database: of the server's, or of one limited to a request. */
 export interface Queries {
   readonly prisma: PrismaClient;
   readonly pool: {
     query<Row extends pg.QueryResultRow>(statement: pg.QueryConfig): Promise<pg.QueryResult<Row>>;
   };
   /**
-   * Calls `jobtree.<name>` and returns its rows. JSON goes in as text, everything else as pg takes it. A call that fails
-   * without an answer of Postgres, such as after the timeout, may have been carried out.
+   * Calls `jobtree.<name>` and returns its rows. JSON is passed as text, everything else as pg takes it. A call that fails without an answer
+   * from Postgres, such as after the timeout, may have been executed.
    */
   call<Row extends object>(name: string, ...values: readonly unknown[]): Promise<Row[]>;
-  /** The same for what keeps leases alive: it waits neither for reads nor for operations. */
+  /** The same for calls that keep leases alive, which wait neither for reads nor for operations. */
   callForLeases<Row extends object>(name: string, ...values: readonly unknown[]): Promise<Row[]>;
-  /** Calls a function and adds to the audit that it was called: both, or neither. */
+  /** Calls a function and enters the call into the audit: both happen, or neither. */
   callAudited<Row extends object>(
     entry: AuditRow,
     name: string,
     ...values: readonly unknown[]
   ): Promise<Row[]>;
-  /** Adds to the audit, unless the attempt stands there already. */
+  /** Enters an attempt into the audit, unless it is there already. */
   audit(entry: AuditRow): Promise<void>;
 }
 
-/** Folds and sweeps go on meanwhile, so a failure that lasts is met again. */
+/** How long a write failure is remembered. Folds and sweeps go on writing, so they run into a lasting failure again. */
 const writeFailureMs = 10_000;
 const writeFailures: Readonly<Record<string, string>> = {
   '53100': 'its disk is full',
   '25006': 'it is read-only',
   '58030': 'its disk fails',
 };
-/** Beats of workers go there together, two calls at a time. */
+/** Heartbeats of workers are sent together, two calls at a time. */
 const leasesPoolSize = 2;
 
 export class Database implements Queries {
-  /** For reads, Prisma's too: however many there are, they take no connection from what writes. */
+  /** For reads, Prisma's included: however many there are, they take no connections from writes. */
   readonly pool: Pick<pg.Pool, 'query' | 'connect' | 'totalCount' | 'waitingCount'>;
   readonly #readTurns: Turns;
   readonly #operations: PatientPool;
-  /** For what keeps leases alive, which nothing else may hold up. */
+  /** For calls that keep leases alive, which nothing else may hold up. */
   readonly #leases: PatientPool;
   readonly #pools: readonly PatientPool[];
   /** Every connection of the pools. */
@@ -130,7 +130,7 @@ export class Database implements Queries {
 
   constructor(options: DatabaseOptions) {
     this.url = options.url;
-    // A connection may die without a word: keepalive finds that out about one that idles or waits, the timeout about all.
+    // A connection may die silently: keepalive detects that for idle and waiting ones, the timeout for all.
     const connection = {
       Client: options.preparedStatements === false ? UnnamedStatementsClient : PooledClient,
       connectionString: options.url,
@@ -140,12 +140,12 @@ export class Database implements Queries {
       types,
       ...(options.pooled !== true && {
         lock_timeout: lockTimeoutMs,
-        // As the functions for roles have it (prisma/roles.sql): Postgres plans anew what was planned under another one.
+        // The same as in the functions for roles (prisma/roles.sql): Postgres discards plans made under another search_path.
         options: '-c search_path=pg_catalog,pg_temp',
         statement_timeout: options.timeoutMs,
         onConnect: checkConnection,
       }),
-      // So that a server which has nothing to do for a while finds one when Postgres is full of others.
+      // So that a server that has been idle still has a connection when others have filled Postgres.
       min: 1,
     };
     const open = (max: number, name: string) =>
@@ -159,12 +159,12 @@ export class Database implements Queries {
     this.#pools = [this.#leases, this.#operations, reads];
     for (const pool of this.#pools) {
       pool.on('error', (error) => {
-        // It ends before its connections do, and the embedded Postgres may be stopped meanwhile.
+        // A pool ends before its connections do, and the embedded Postgres may stop in between.
         if (!pool.ending) options.onIdleError(error);
       });
       pool.on('connect', (client) => {
         this.#connections.set(client, { madeAt: performance.now(), calls: 0, idle: false });
-        // One that breaks while it is in use says so twice: what it was asked fails, and that is enough.
+        // If a connection in use breaks, its query fails as well, and that error is enough.
         client.on('error', () => {});
       });
       pool.on('acquire', (client) => {
@@ -179,17 +179,18 @@ export class Database implements Queries {
       });
       pool.on('remove', (client) => this.#connections.delete(client));
     }
-    // It prepares nothing by name.
+    // Prisma prepares no named statements.
     this.prisma = new PrismaClient({
       adapter: new PrismaPg(reads),
-      // They may be large, and are read by themselves.
+      // These may be large, and are read separately.
       omit: { job: { feed: true }, schedule: { template: true } },
     });
   }
 
   /**
-   * Postgres can be reached again, and could not before that time (of `performance.now()`): connections that were made before it may be dead without a
-   * word. Ends those that idle, and those that do not get their answer soon; their calls fail, and may be repeated.
+   * Called when Postgres can be reached again after an outage that lasted until `before` (on the clock of `performance.now()`): connections made
+   * before that may be dead without a sign. Ends those that idle, and those that do not get their answer soon; their calls fail, and may be
+   * repeated.
    */
   renewConnections(before: number): void {
     for (const [client, connection] of this.#connections) {
@@ -201,7 +202,7 @@ export class Database implements Queries {
     }
   }
 
-  /** Opens a connection of each pool, which stays; waits for it for so long while Postgres has none to give. */
+  /** Opens one connection of each pool, which stays open. Waits up to `waitMs` while Postgres has none free. */
   async open(waitMs: number): Promise<void> {
     for (const pool of this.#pools) await pool.open(waitMs);
   }
@@ -219,7 +220,7 @@ export class Database implements Queries {
     name: string,
     ...values: readonly unknown[]
   ): Promise<Row[]> {
-    // What is written in a WITH is written whether or not anything reads it.
+    // A data-modifying WITH is executed whether or not anything reads it.
     const text = `with audited as (${insertAudit(values.length)}) ${this.#statement(name, values.length)}`;
     return this.#send(this.#operations, `audited ${name}/${values.length}`, text, [
       ...values,
@@ -249,7 +250,7 @@ export class Database implements Queries {
     }
   }
 
-  /** Why Postgres refuses what is written, if it did so within the last seconds: such as a disk that is full. */
+  /** Why Postgres refuses writes, such as a full disk, if it did so within the last seconds. */
   get writeFailure(): string | undefined {
     const { at, reason } = this.#writeFailure;
     return performance.now() - at < writeFailureMs ? reason : undefined;
@@ -262,8 +263,8 @@ export class Database implements Queries {
   }
 
   /**
-   * For a request: its reads come by turns with those of other clients, and of other requests of its client; and they are not sent any more
-   * once nobody waits for their answers. What Prisma reads comes after one of them, mostly, and goes at once.
+   * The database for one request: its reads take turns with those of other clients, and of other requests of its client, and are not sent once
+   * nobody waits for their answers. Reads through Prisma are sent at once, since most follow a read that has waited its turn.
    */
   forRequest(request: Request): Queries {
     return {
@@ -293,7 +294,7 @@ export class Database implements Queries {
   }
 }
 
-/** With so many parameters before its own. */
+/** `before` is the number of parameters that come before its own. */
 function insertAudit(before: number): string {
   const [id, actor, tenant, action, subjects, address, outcome] = Array.from(
     { length: 7 },
@@ -314,12 +315,12 @@ const auditValues = ({ id, actor, tenant, action, subjects, address, outcome }: 
   outcome,
 ];
 
-/** Has Postgres look now and then whether the client of a statement is still there. Not every system that it runs on can do that. */
+/** Makes Postgres check regularly that the client of a statement is still connected. Some of its operating systems can't do that. */
 async function checkConnection(client: pg.ClientBase): Promise<void> {
   await client.query(`set client_connection_check_interval = ${connectionCheckMs}`).catch(() => undefined);
 }
 
-/** `end` would wait for an answer. */
+/** Unlike `end`, does not wait for an answer. */
 export function destroySocket(client: pg.ClientBase): void {
   (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
 }

@@ -1,31 +1,31 @@
 /**
- * What waits, taken by turns: from each tenant, of a tenant from each of its callers, and so on down the path that it was put in with.
- * So whoever has thousands waiting waits for their own, and nobody else does.
+ * A queue that is taken from by turns: of each tenant, within a tenant of each caller, and so on down the path of each entry. So a client with
+ * thousands of entries waits for its own, and nobody else does.
  *
- * A turn is so much work, not so many things (surplus round robin): whoever has large things has fewer of them taken. Nothing is kept of
- * those who have nothing waiting, so this is no bookkeeping of who had how much.
+ * A turn is an amount of work, not a number of entries (surplus round robin): fewer large entries are taken in a turn. Nothing is kept of
+ * clients without entries, so this is no record of who had how much.
  */
 
-/** Whose something is. Nobody's is the server's own. */
+/** The tenant and caller that something belongs to. Work of the server itself has neither. */
 export interface Owner {
   readonly tenant?: string | null | undefined;
-  /** Who of a tenant, or of those without one: the same for all that a caller sends, wherever from. */
+  /** The caller within its tenant, or among those without one: the same for everything that a caller sends, from any address. */
   readonly account?: string | null | undefined;
 }
 
 export const pathOf = ({ tenant, account }: Owner): readonly unknown[] => [tenant ?? '', account ?? ''];
 
-/** Who has a part of its own: a tenant, or a caller without one. */
+/** The group that gets a share of its own: a tenant, or a caller without one. */
 export const groupOf = ({ tenant, account }: Owner) =>
   tenant ? `tenant ${tenant}` : `caller ${account ?? ''}`;
 
-/** How many that do not fit are looked at before it counts as full. */
+/** How many entries that do not fit are looked at before the queue counts as full. */
 const mostMisfits = 32;
 
 interface Node<Item> {
-  /** What it may still take before others have their turn. */
+  /** How much it may still take before the others have their turn. */
   credit: number;
-  /** Those whose turn is next first. */
+  /** In the order of their turns. */
   readonly below: Map<unknown, Node<Item>>;
   readonly items: Item[];
 }
@@ -40,9 +40,9 @@ export class FairQueue<Item> {
   #size = 0;
 
   /**
-   * @param options.turn how much is taken from one before the next has a turn; default: 1
-   * @param options.costOf how much something is, when it is taken; default: 1
-   * @param options.isBefore of those with the same path, what goes before what has waited longer; default: nothing
+   * @param options.turn how much work is taken from one child before the next has its turn; default: 1
+   * @param options.costOf how much work an entry is, asked when it is taken; default: 1
+   * @param options.isBefore whether an entry overtakes an older one with the same path; default: never
    */
   constructor(
     options: {
@@ -61,7 +61,7 @@ export class FairQueue<Item> {
     return this.#size;
   }
 
-  /** All paths are of one length. */
+  /** All paths must have the same length. */
   push(path: readonly unknown[], item: Item): void {
     let node = this.#top;
     for (const key of path) {
@@ -78,7 +78,7 @@ export class FairQueue<Item> {
     this.#size++;
   }
 
-  /** The next one, or the next that fits. */
+  /** The next entry, or the next one that fits. */
   take(fits: (item: Item) => boolean = () => true): Item | undefined {
     const found = this.#takeFrom(this.#top, fits);
     if (found === undefined) return undefined;
@@ -86,7 +86,7 @@ export class FairQueue<Item> {
     return found.item;
   }
 
-  /** What was taken last of the path was so much more than it seemed. */
+  /** Charges the path for more work than `costOf` said of the entry that was taken last. */
   charge(path: readonly unknown[], amount: number): void {
     let node = this.#top;
     for (const key of path) {
@@ -105,7 +105,7 @@ export class FairQueue<Item> {
       return { item: first, cost: this.#costOf(first) };
     }
     let misfits = 0;
-    // Whoever is put behind the others is met again.
+    // A child that is moved behind the others here comes up again in this loop.
     for (const [key, next] of node.below) {
       if (next.credit <= 0) {
         this.#pay(node, key, next, 0);
@@ -123,7 +123,7 @@ export class FairQueue<Item> {
     return undefined;
   }
 
-  /** Whoever has nothing left gets another turn, behind the others. */
+  /** A child without credit gets another turn, behind the others. */
   #pay({ below }: Node<Item>, key: unknown, node: Node<Item>, amount: number): void {
     node.credit -= amount;
     if (node.credit > 0) return;

@@ -1,6 +1,6 @@
 /**
- * What is known of a statement that Postgres could not serve. One that never went out has changed nothing, and so has one whose
- * session Postgres ended before its transaction did. One whose answer was lost may have been committed.
+ * What became of a statement that Postgres could not serve. One that was never sent has changed nothing, and neither has one whose session
+ * Postgres ended before its transaction. One whose answer was lost may have been committed.
  */
 import { DatabaseError } from 'pg';
 import { BusyError, errorCodes, JobtreeError, OutcomeUnknownError, UnavailableError } from '../errors.ts';
@@ -15,7 +15,7 @@ const noConnection = unavailable('There is no connection to Postgres.');
 const unknown: Refusal = (cause) => new OutcomeUnknownError(errorCodes.OUTCOME_UNKNOWN, { cause });
 const busy: Refusal = () => new BusyError(errorCodes.BUSY);
 
-/** By SQLSTATE: what Postgres refuses, or ends, it has not carried out. */
+/** By SQLSTATE: Postgres has not executed what it refuses or aborts. */
 const byState: Readonly<Record<string, Refusal>> = {
   '53300': noConnection, // too_many_connections
   '53400': noConnection, // configuration_limit_exceeded
@@ -30,7 +30,7 @@ const byState: Readonly<Record<string, Refusal>> = {
   '40001': busy, // serialization_failure
   '40P01': busy, // deadlock_detected
 };
-/** A pooler lost its own connection to Postgres. */
+/** A pooler lost its connection to Postgres. */
 const connectionException = /^08/;
 
 const byCode: Readonly<Record<string, Refusal>> = {
@@ -42,9 +42,9 @@ const byCode: Readonly<Record<string, Refusal>> = {
   ETIMEDOUT: unknown,
   EHOSTUNREACH: unknown,
   ENETUNREACH: unknown,
-  // Prisma keeps nothing else of our own.
+  // The only part of our own error that Prisma keeps.
   UNAVAILABLE: noConnection,
-  // Prisma's for a connection that failed. It only reads, so nothing can have changed.
+  // Prisma's codes for a failed connection. Prisma only reads, so nothing can have changed.
   P1001: noConnection,
   P1008: noConnection,
   P1017: noConnection,
@@ -52,7 +52,7 @@ const byCode: Readonly<Record<string, Refusal>> = {
   P2037: noConnection,
 };
 
-/** Of Prisma's adapter. */
+/** Kinds of errors of Prisma's adapter. */
 const byKind: Readonly<Record<string, Refusal>> = {
   TooManyConnections: noConnection,
   DatabaseNotReachable: noConnection,
@@ -61,14 +61,14 @@ const byKind: Readonly<Record<string, Refusal>> = {
   TransactionWriteConflict: busy,
 };
 
-/** Of pg and its pool, which give these no code. */
+/** Errors of pg and its pool that have no code. */
 const byMessage: readonly [RegExp, Refusal][] = [
   [/^timeout exceeded when trying to connect|^Connection terminated due to connection timeout/, noConnection],
   [/^Cannot use a pool after calling end|^Client has encountered a connection error/, noConnection],
   [/^Connection terminated|^Query read timeout/, unknown],
 ];
 
-/** The refusal for an error of the connection, or one that such an error has caused; undefined for any other error. */
+/** The refusal for a connection error, or for an error caused by one; undefined for any other error. */
 export function connectionRefusal(error: unknown): JobtreeError | undefined {
   for (let each: unknown = error, depth = 0; isRecord(each) && depth < 5; each = causeOf(each), depth++) {
     if (each instanceof JobtreeError) return each;

@@ -1,16 +1,17 @@
-// Brings the database up to the migrations of this package, at every start of a server.
-//
-// It keeps Prisma's own books (jobtree._prisma_migrations, the same checksums and the same advisory lock), so that
-// `prisma migrate` with `?schema=jobtree` in the URL agrees with it. Each migration is one transaction together with its
-// row in the books: a migration that fails leaves nothing behind, and the next start tries it again. Servers that start
-// at once wait for each other at the lock; a database that is up to date is recognised without it.
-//
-// Servers work on the tables meanwhile. A statement of a migration that waits for a lock makes everybody wait who comes after it, so it waits
-// for a moment only: then all is undone, and tried again a little later, until whoever has the lock (a backup, mostly) is done.
-//
-// A database that a newer release has migrated is used as it is, since migrations leave the release before them working
-// (docs/releases.md). One that does not says so in its name: `…_breaks_1_4` is nothing for 1.4 and older.
-
+/**
+ * Brings the database up to the migrations of this package, at every start of a server.
+ *
+ * It keeps Prisma's own books (jobtree._prisma_migrations, the same checksums and the same advisory lock), so that
+ * `prisma migrate` with `?schema=jobtree` in the URL agrees with it. Each migration is one transaction together with its
+ * row in the books: a migration that fails leaves nothing behind, and the next start tries it again. Servers that start
+ * at once wait for each other at the lock; a database that is up to date is recognised without it.
+ *
+ * Servers work on the tables meanwhile. A statement of a migration that waits for a lock makes everybody wait who comes after it, so it waits
+ * for a moment only: then all is undone, and tried again a little later, until whoever has the lock (a backup, mostly) is done.
+ *
+ * A database that a newer release has migrated is used as it is, since migrations leave the release before them working
+ * (docs/releases.md). One that does not says so in its name: `…_breaks_1_4` is nothing for 1.4 and older.
+ */
 import { createHash, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
@@ -21,45 +22,47 @@ import pg from 'pg';
 import { isFull } from './patient-pool.ts';
 
 /** The same two levels up from src/db and from dist/db. */
-export const MIGRATIONS_DIRECTORY = fileURLToPath(new URL('../../prisma/migrations', import.meta.url));
+export const migrationsDirectory = fileURLToPath(new URL('../../prisma/migrations', import.meta.url));
 
 /** Roles that may only add, only work or only watch. */
-export const ROLES_FILE = fileURLToPath(new URL('../../prisma/roles.sql', import.meta.url));
+export const rolesFile = fileURLToPath(new URL('../../prisma/roles.sql', import.meta.url));
 
-const OLDEST_SERVER_VERSION = 15;
-const PRISMA_ADVISORY_LOCK = 72707369;
+const oldestServerVersion = 15;
+const prismaAdvisoryLock = 72707369;
 
 /** The database can't be used with this version of jobtree; the message says why and what to do. */
 export class MigrationError extends Error {
-  override name = 'MigrationError';
+  override readonly name = 'MigrationError';
 }
 
 interface Migration {
-  name: string;
-  sql: string;
-  checksum: string;
+  readonly name: string;
+  readonly sql: string;
+  readonly checksum: string;
 }
 
 interface AppliedMigration {
-  name: string;
-  checksum: string;
-  finished: boolean;
+  readonly name: string;
+  readonly checksum: string;
+  readonly finished: boolean;
 }
 
 /** Of this package. */
-const { version: VERSION } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+const { version: ownVersion } = JSON.parse(
+  readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+);
 
 export interface MigrateOptions {
-  connectionString: string;
+  readonly url: string;
   /** Called with the name of each migration before it runs. */
-  onApply?: (name: string) => void;
+  readonly onApply?: (name: string) => void;
   /** Called with its name when one is undone, since others have what it is to lock; it is tried again. */
-  onBlocked?: (name: string) => void;
-  directory?: string;
+  readonly onBlocked?: (name: string) => void;
+  readonly directory?: string;
   /** Which release this is. Default: that of this package. */
-  version?: string;
+  readonly version?: string;
   /** How long to wait for a connection while Postgres has none to give. Default: not at all. */
-  waitMs?: number;
+  readonly waitMs?: number;
 }
 
 const askAgainMs = 250;
@@ -69,15 +72,15 @@ const migrationLockTimeoutMs = 200;
 const longestPauseMs = 5_000;
 
 export async function migrate({
-  connectionString,
+  url,
   onApply,
   onBlocked,
-  directory = MIGRATIONS_DIRECTORY,
-  version = VERSION,
+  directory = migrationsDirectory,
+  version = ownVersion,
   waitMs = 0,
 }: MigrateOptions): Promise<{ applied: string[] }> {
   const migrations = await readMigrations(directory);
-  const client = await connect(connectionString, waitMs);
+  const client = await connect(url, waitMs);
   try {
     requireSupportedServer(await serverVersion(client));
     const applied: string[] = [];
@@ -101,29 +104,29 @@ export async function migrate({
 /** Which migrations a database lacks, and how many it has. Throws a MigrationError if this version can't go on from them. Changes nothing. */
 export async function pendingMigrations(
   client: pg.Client,
-  directory: string = MIGRATIONS_DIRECTORY,
+  directory: string = migrationsDirectory,
 ): Promise<{ pending: string[]; applied: number }> {
   const [migrations, books] = [await readMigrations(directory), await readBooks(client)];
-  requireReadableBooks(migrations, books, VERSION);
+  requireReadableBooks(migrations, books, ownVersion);
   const pending = migrations.filter(({ name }) => !books.some((row) => row.name === name));
   return { pending: pending.map(({ name }) => name), applied: migrations.length - pending.length };
 }
 
 /** Makes the roles, or gives them their rights anew, in a database that is migrated: all of it, or nothing. */
-export async function applyRoles(connectionString: string): Promise<void> {
-  const client = await connect(connectionString, 0);
+export async function applyRoles(url: string): Promise<void> {
+  const client = await connect(url, 0);
   try {
     // Several statements in one text are one transaction.
-    await client.query(await readFile(ROLES_FILE, 'utf8'));
+    await client.query(await readFile(rolesFile, 'utf8'));
   } finally {
     await client.end();
   }
 }
 
-async function connect(connectionString: string, waitMs: number): Promise<pg.Client> {
+async function connect(url: string, waitMs: number): Promise<pg.Client> {
   const giveUpAt = performance.now() + waitMs;
   for (;;) {
-    const client = new pg.Client({ connectionString });
+    const client = new pg.Client({ connectionString: url });
     // A lost connection also rejects the query in flight, which is where it is handled.
     client.on('error', () => {});
     try {
@@ -139,9 +142,9 @@ async function connect(connectionString: string, waitMs: number): Promise<pg.Cli
 /** Throws for a server that is too old, given its `server_version_num`. */
 export function requireSupportedServer(serverVersion: number): void {
   const major = Math.floor(serverVersion / 10_000);
-  if (major < OLDEST_SERVER_VERSION)
+  if (major < oldestServerVersion)
     throw new MigrationError(
-      `jobtree needs PostgreSQL ${OLDEST_SERVER_VERSION} or newer; this server is PostgreSQL ${major}.`,
+      `jobtree needs PostgreSQL ${oldestServerVersion} or newer; this server is PostgreSQL ${major}.`,
     );
 }
 
@@ -172,7 +175,11 @@ async function readBooks(client: pg.Client): Promise<AppliedMigration[]> {
   return rows;
 }
 
-function isUpToDate(migrations: Migration[], books: AppliedMigration[], version: string): boolean {
+function isUpToDate(
+  migrations: readonly Migration[],
+  books: readonly AppliedMigration[],
+  version: string,
+): boolean {
   const applied = new Map(books.map(({ name, checksum }) => [name, checksum]));
   const known = new Set(migrations.map(({ name }) => name));
   const [first] = migrations;
@@ -198,7 +205,7 @@ type Step = { outcome: 'APPLIED' | 'BLOCKED'; name: string } | { outcome: 'NOTHI
 /** Applies the first migration that the books don't have; or undoes it, since it met a lock. */
 async function applyNext(
   client: pg.Client,
-  migrations: Migration[],
+  migrations: readonly Migration[],
   version: string,
   onApply: MigrateOptions['onApply'],
 ): Promise<Step> {
@@ -209,7 +216,7 @@ async function applyNext(
     // A role or a pooler may have set them.
     await client.query('set local statement_timeout = 0');
     await client.query('set local lock_timeout = 0');
-    await client.query('select pg_advisory_xact_lock($1)', [PRISMA_ADVISORY_LOCK]);
+    await client.query('select pg_advisory_xact_lock($1)', [prismaAdvisoryLock]);
     const books = await readBooks(client);
     requireReadableBooks(migrations, books, version);
     next = migrations.find(({ name }) => !books.some((row) => row.name === name));
@@ -221,7 +228,7 @@ async function applyNext(
       });
       // A function that was replaced has lost what they need.
       if (next === migrations.at(-1) && (await hasRoles(client)))
-        await client.query(await readFile(ROLES_FILE, 'utf8'));
+        await client.query(await readFile(rolesFile, 'utf8'));
     }
     await client.query('commit');
     return next === undefined ? { outcome: 'NOTHING_LEFT' } : { outcome: 'APPLIED', name: next.name };
@@ -239,20 +246,24 @@ function isBlocked(error: unknown): boolean {
   return code === '55P03' || code === '40P01';
 }
 
-function requireReadableBooks(migrations: Migration[], books: AppliedMigration[], version: string): void {
+function requireReadableBooks(
+  migrations: readonly Migration[],
+  books: readonly AppliedMigration[],
+  version: string,
+): void {
   const checksums = new Map(migrations.map(({ name, checksum }) => [name, checksum]));
   const unfinished = books.find(({ finished }) => !finished);
   if (unfinished !== undefined)
     throw new MigrationError(
-      `Migration ${unfinished.name} was begun by another program and did not finish. Its row in ` +
-        'jobtree._prisma_migrations has the log. Once its traces are removed, let it be tried again with: ' +
+      `Migration ${unfinished.name} was started by another program and did not finish. Its row in ` +
+        'jobtree._prisma_migrations has the log. Remove what it left behind, then let it run again with: ' +
         `update jobtree._prisma_migrations set rolled_back_at = now() where migration_name = '${unfinished.name}'`,
     );
   const [first] = migrations;
   const older = books.filter(({ name }) => first !== undefined && name < first.name).map(({ name }) => name);
   if (older.length > 0)
     throw new MigrationError(
-      `The database belongs to an older jobtree, whose migrations this version does not go on from (${older.join(', ')}). ` +
+      `This version cannot upgrade the database of this older jobtree (${older.join(', ')}). ` +
         'Use a new database.',
     );
   const breaking = books
@@ -260,7 +271,7 @@ function requireReadableBooks(migrations: Migration[], books: AppliedMigration[]
     .map(({ name }) => name);
   if (breaking.length > 0)
     throw new MigrationError(
-      `The database was migrated by a newer jobtree, and jobtree ${version} can't use it any more: ${breaking.join(', ')}. ` +
+      `The database was migrated by a newer jobtree, and jobtree ${version} can no longer use it: ${breaking.join(', ')}. ` +
         'Start that version, or go back to a backup from before.',
     );
   const edited = books
@@ -268,8 +279,8 @@ function requireReadableBooks(migrations: Migration[], books: AppliedMigration[]
     .map(({ name }) => name);
   if (edited.length > 0)
     throw new MigrationError(
-      `Applied and then edited: ${edited.join(', ')}. The database has the older text. ` +
-        'Restore the file, and put the change into a new migration.',
+      `These migrations were edited after they were applied: ${edited.join(', ')}. ` +
+        'Restore the files, and put the changes into a new migration.',
     );
 }
 

@@ -1,21 +1,21 @@
 /**
- * A pool of connections that waits while Postgres has none to give (`max_connections` is reached, or it is just starting),
- * as others wait for a connection of the pool that is in use. Meanwhile it makes do with those that it has, and asks
- * Postgres again only now and then, however many wait.
+ * A pool of connections that is patient while Postgres has none free (`max_connections` is reached, or it is starting): requests wait as they do
+ * for a busy connection of the pool. Meanwhile the pool makes do with the connections that it has, and asks Postgres again only now and then,
+ * however many requests wait.
  *
- * Whoever gets no connection has sent nothing, so the error says that nothing was done.
+ * A request that gets no connection has sent nothing, so the error says that nothing was done.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { UnavailableError } from '../errors.ts';
 import { isRetryable } from './sqlstate.ts';
 
-/** How often a statement is sent at most that Postgres undoes for reasons of its own. */
+/** How often a statement is sent at most if Postgres keeps undoing it for reasons of its own. */
 const tries = 5;
 /** How long a request waits for a connection. */
 export const checkoutMs = 10_000;
 const askAgainMs = 100;
-/** So long after Postgres was full, the pool does not try to grow. */
+/** How long the pool does not try to grow after Postgres was full. */
 const contentMs = 1_000;
 
 type Checkout = (error: Error | undefined, client?: pg.PoolClient, release?: (error?: Error) => void) => void;
@@ -23,20 +23,20 @@ type Checkout = (error: Error | undefined, client?: pg.PoolClient, release?: (er
 export class PatientPool extends pg.Pool {
   readonly #max: number;
   #growing: NodeJS.Timeout | undefined;
-  /** While one asks Postgres again, for all who wait. */
+  /** Set while one request asks Postgres again, for all that wait. */
   #vacancy: Promise<void> | undefined;
 
   constructor(config: pg.PoolConfig & { max: number; Client: typeof pg.Client }) {
     super({ ...config, connectionTimeoutMillis: checkoutMs });
     this.#max = config.max;
-    // What others ended is opened again at once, while there is room for it, rather than when it is needed.
+    // If somebody else ended the last connection, opens a new one at once, while there is room for it, rather than when it is needed.
     this.on('remove', () => {
       if (this.options.min && this.totalCount === 0 && !this.ending)
         void this.open(checkoutMs).catch(() => undefined);
     });
   }
 
-  // pg's own overloads: with a callback, as `query` calls it, or with a promise.
+  // pg's own overloads: with a callback, as `query` calls it, or returning a promise.
   override connect(): Promise<pg.PoolClient>;
   override connect(callback: Checkout): void;
   override connect(callback?: Checkout): Promise<pg.PoolClient> | undefined {
@@ -46,7 +46,7 @@ export class PatientPool extends pg.Pool {
       try {
         callback(undefined, client, client.release);
       } catch (error) {
-        // Nobody else would give the connection back, and what it was used for is unknown.
+        // Nobody else would release the connection, and its state is unknown.
         client.release(true);
         throw error;
       }
@@ -54,8 +54,8 @@ export class PatientPool extends pg.Pool {
     return undefined;
   }
 
-  /** Sends a statement again that Postgres has undone for reasons of its own (`isRetryable`). */
-  // pg's own overloads say nothing that matters here; whoever gives a callback sees to it himself.
+  /** Repeats a statement that Postgres has undone for reasons of its own (`isRetryable`). */
+  // pg's own overloads say nothing that matters here; callers that pass a callback repeat it themselves.
   // biome-ignore lint/suspicious/noExplicitAny: as above
   override query(...parameters: any[]): any {
     const send = super.query as (...parameters: unknown[]) => Promise<unknown>;
@@ -68,7 +68,7 @@ export class PatientPool extends pg.Pool {
     return attempt(tries - 1);
   }
 
-  /** Opens a connection, which then stays if the pool has a `min`. */
+  /** Opens a connection, which stays open if the pool has a `min`. */
   async open(waitMs: number): Promise<void> {
     (await this.#checkOut(waitMs)).release();
   }
@@ -81,7 +81,7 @@ export class PatientPool extends pg.Pool {
   async #checkOut(waitMs = checkoutMs): Promise<pg.PoolClient> {
     const giveUpAt = performance.now() + waitMs;
     for (;;) {
-      // Whoever comes while there is none at all does not ask for itself.
+      // Requests that arrive while there is no connection at all do not ask for themselves.
       if (this.totalCount === 0 && this.#vacancy !== undefined) await this.#untilVacant(giveUpAt);
       try {
         return await super.connect();
@@ -101,7 +101,7 @@ export class PatientPool extends pg.Pool {
     await timeIsUp.catch(() => undefined);
   }
 
-  /** Until it may grow again, everybody waits for the connections that there are. */
+  /** Until the pool may grow again, all requests wait for the existing connections. */
   #makeDo(): void {
     this.options.max = Math.max(1, Math.min(this.totalCount, this.options.max ?? this.#max));
     clearTimeout(this.#growing);
@@ -129,14 +129,14 @@ export class PatientPool extends pg.Pool {
   }
 }
 
-/** Postgres answers, but has no connection to give at the moment. */
+/** Postgres answers, but has no free connection at the moment. */
 export function isFull(error: unknown): boolean {
   const { code } = (error ?? {}) as { code?: unknown };
-  // too_many_connections, and cannot_connect_now: it starts or recovers.
+  // too_many_connections, and cannot_connect_now: it is starting or recovering.
   return code === '53300' || code === '57P03';
 }
 
-/** What no connection could be got for was not sent. What is wrong with the address or the account is no such case. */
+/** Without a connection nothing was sent. What Postgres says of a wrong account or database is passed on as it is. */
 function asUnavailable(error: unknown): unknown {
   const { code } = (error ?? {}) as { code?: unknown };
   const isRefusal = error instanceof pg.DatabaseError && !/^(08|53|57)/.test(String(code));

@@ -1,12 +1,12 @@
 /**
- * Whether Postgres does what a server needs, asked over a connection that nothing else uses: so the answer does not wait for
- * requests, however many there are, and tells overload from outage.
+ * Checks whether Postgres can do what a server needs, over a connection that nothing else uses: so the answer does not wait behind requests, and
+ * tells overload from outage.
  */
 import pg from 'pg';
 import { destroySocket } from './database.ts';
 import { isFull } from './patient-pool.ts';
 
-/** FULL: it answers, but gives no connection. READ_ONLY: it takes no changes. GONE: it does not answer. */
+/** FULL: it answers, but has no free connection. READ_ONLY: it accepts no writes. GONE: it does not answer. */
 export type ProbeResult = 'OK' | 'FULL' | 'READ_ONLY' | 'GONE';
 
 const answerMs = 2_000;
@@ -20,7 +20,7 @@ export class Probe {
     this.#url = url;
   }
 
-  /** Those who ask at the same time get the same answer. */
+  /** Concurrent callers get the same answer. */
   ask(): Promise<ProbeResult> {
     this.#underWay ??= this.#ask().finally(() => {
       this.#underWay = undefined;
@@ -57,7 +57,7 @@ export class Probe {
       query_timeout: answerMs,
       keepAlive: true,
     });
-    // The next question finds out.
+    // The next query finds out.
     client.on('error', () => {
       if (this.#client === client) this.#drop();
     });

@@ -1,6 +1,6 @@
 /**
- * The one table from SQLSTATE to refusal. The stored functions raise these with the field in the error's column; whatever
- * is not listed is not a refusal but a fault.
+ * The one table from SQLSTATE to refusal. The stored functions raise these with the field in the error's column; any other SQLSTATE is a fault,
+ * not a refusal.
  */
 import { DatabaseError } from 'pg';
 import {
@@ -24,7 +24,7 @@ const refusals: Readonly<Record<string, (error: DatabaseError) => JobtreeError>>
   JT002: (error) => new InvalidInputError(error.message, error.column),
   JT003: (error) => new JobSealedError(error.message, error.column),
   JT004: (error) => new JobFedByParentError(error.message, error.column),
-  // statement_too_complex: the stack that Postgres gives its JSON parser ended.
+  // statement_too_complex: the JSON parser of Postgres ran out of stack.
   '54001': () => new InvalidInputError('A JSON value is nested too deeply.'),
   JT005: (error) =>
     new ItemNotClaimableError(error.message, error.column, error.detail as NotClaimableReason),
@@ -42,13 +42,13 @@ export function asRefusal(error: unknown): unknown {
   return refusal ? refusal(error) : (connectionRefusal(error) ?? error);
 }
 
-/** Whether Postgres refused a statement for what it says, so that nothing of it happened. Without Postgres none would do better. */
+/** Whether Postgres refused the statement itself, so that nothing of it happened. False for outages, in which any statement fails. */
 export function isRolledBack(error: unknown): boolean {
   if (isOutage(error)) return false;
   return error instanceof DatabaseError || error instanceof JobtreeError;
 }
 
-/** Whether it says that Postgres can't serve anybody at the moment. */
+/** Whether the error means that Postgres can't serve anybody at the moment. */
 export function isOutage(error: unknown): boolean {
   const cause = asRefusal(error);
   return cause instanceof UnavailableError || cause instanceof OutcomeUnknownError;
@@ -57,8 +57,8 @@ export function isOutage(error: unknown): boolean {
 const functionGone = /^cache lookup failed for function/;
 
 /**
- * Postgres undid the statement for reasons of its own, and it may go through next time: a deadlock, a serialization failure, or a migration that has
- * just made a function anew, which the statement was about to call.
+ * Whether Postgres undid the statement for reasons of its own, so that it may succeed next time: a deadlock, a serialization failure, or a
+ * migration that replaced a function just before the statement called it.
  */
 export function isRetryable(error: unknown): boolean {
   if (!(error instanceof DatabaseError)) return false;

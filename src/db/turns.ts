@@ -1,10 +1,10 @@
-/** So many at a time. Those who wait are taken by turns from each tenant, each of its callers, and each request of a caller. */
+/** Runs so many things at a time. Those that wait take turns: by tenant, by caller, and by request of a caller. */
 import { ClientGoneError, UnavailableError } from '../errors.ts';
 import { FairQueue, type Owner, pathOf } from './fair-queue.ts';
 
-/** Whose it is. All that belongs to one request comes with the same object. */
+/** What an action belongs to. All actions of one request pass the same object. */
 export interface Request extends Owner {
-  /** Whether nobody waits for it any more. */
+  /** Whether nobody waits for the request any more. */
   readonly isGone?: (() => boolean) | undefined;
 }
 
@@ -13,15 +13,15 @@ export class Turns {
   #free: number;
   readonly #waiting = new FairQueue<() => void>();
 
-  /** After `waitMs`, whoever has waited for longer is refused. */
+  /** Actions that have waited for longer than `waitMs` are refused. */
   constructor(atOnce: number, { waitMs = Number.POSITIVE_INFINITY } = {}) {
     this.#free = atOnce;
     this.#waitMs = waitMs;
   }
 
   /**
-   * @throws ClientGoneError if nobody waits for it any more when its turn comes
-   * @throws UnavailableError if that comes too late
+   * @throws ClientGoneError if nobody waits for the request any more when its turn comes
+   * @throws UnavailableError if its turn comes after `waitMs`
    */
   async run<T>(request: Request, act: () => Promise<T>): Promise<T> {
     const giveUpAt = performance.now() + this.#waitMs;

@@ -3,7 +3,7 @@ import type { Queries } from '../db/database.ts';
 import { checkName } from './checks.ts';
 import type { Engine } from './engine.ts';
 import { maxNameLength } from './limits.ts';
-import type { Range } from './pages.ts';
+import { firstUuid, lastUuid, type Range } from './pages.ts';
 import { beginningOf, namesOf } from './tenants.ts';
 
 export type CallbackEvent = 'TREE' | 'JOB' | 'DEAD_LETTERS';
@@ -123,9 +123,6 @@ export interface DeliveryFilter {
   readonly status?: DeliveryStatus | null | undefined;
 }
 
-const firstUuid = '00000000-0000-0000-0000-000000000000';
-const lastUuid = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
-
 const tenantOfDelivery = "substring(d.endpoint from '^[a-z0-9-]{1,40}//')";
 
 const conditions: Readonly<Record<DeliveryStatus, string>> = {
@@ -193,8 +190,9 @@ export async function readCallbacks(
   return found;
 }
 
-/** Tells endpoints of types of which much fails for good. */
+/** Tells endpoints of types of which many items fail for good. */
 export async function raiseAlerts(engine: Engine): Promise<void> {
   const [row] = await engine.database.call<{ raise_alerts: number }>('raise_alerts');
-  if ((row?.raise_alerts ?? 0) > 0) engine.logger.warn({ alerts: row?.raise_alerts }, 'much fails for good');
+  if ((row?.raise_alerts ?? 0) > 0)
+    engine.logger.warn({ alerts: row?.raise_alerts }, 'many items fail for good');
 }

@@ -22,12 +22,11 @@ export interface FileOptions {
 }
 
 export interface NewFile extends FileOptions {
-  readonly uploadId?: string | null | undefined;
+  readonly source: { readonly uploadId: string };
 }
 
 export function checkFile(file: NewFile, field: string): NewFile {
-  const { uploadId, format, encoding, delimiter, quote, header } = file;
-  if (uploadId == null) throw new InvalidInputError(`${field} names no upload.`, `${field}.uploadId`);
+  const { source, format, encoding, delimiter, quote, header } = file;
   if (format !== 'CSV') {
     const extra = (['delimiter', 'quote', 'header'] as const).find((name) => file[name] != null);
     if (extra !== undefined)
@@ -54,7 +53,7 @@ export function checkFile(file: NewFile, field: string): NewFile {
     throw new InvalidInputError(`${field}.delimiter and ${field}.quote are the same.`, `${field}.delimiter`);
   }
   return {
-    uploadId,
+    source,
     format,
     encoding: encoding ?? undefined,
     delimiter: delimiter ?? undefined,

@@ -28,29 +28,16 @@ export const maxMissed = 1_000;
 /** @throws InvalidInputError also for a cron that never comes */
 export function checkTiming(input: NewTiming, path: string, now: Date): Timing & { readonly nextAt: Date } {
   const { cron = null, timeZone = null, everyMs = null } = input;
-  if ((cron === null) === (everyMs === null)) {
-    throw new InvalidInputError(`Either ${path}cron or ${path}everyMs must be given.`, `${path}cron`);
-  }
-  if (everyMs !== null) {
-    checkInteger(everyMs, `${path}everyMs`, ...everyMsRange);
-    if (timeZone !== null) {
-      throw new InvalidInputError(
-        `${path}timeZone can't be set: an interval has no time zone.`,
-        `${path}timeZone`,
-      );
-    }
-  }
-  const startAt = input.startAt == null ? null : checkInstant(input.startAt, `${path}startAt`);
-  const zone = cron === null ? null : checkTimeZone(timeZone ?? 'UTC', `${path}timeZone`);
-  if (cron !== null) checkCron(cron, `${path}cron`);
+  const fields = { cron: `${path}times.cron.expression`, startAt: `${path}startAt` };
+  if (everyMs !== null) checkInteger(everyMs, `${path}times.everyMs`, ...everyMsRange);
+  const startAt = input.startAt == null ? null : checkInstant(input.startAt, fields.startAt);
+  const zone = cron === null ? null : checkTimeZone(timeZone ?? 'UTC', `${path}times.cron.timeZone`);
+  if (cron !== null) checkCron(cron, fields.cron);
   const timing = { cron, timeZone: zone, everyMs, startAt };
   const nextAt = nextOccurrence(timing, now);
   if (nextAt === null) {
-    const field = cron === null ? 'startAt' : 'cron';
-    throw new InvalidInputError(
-      `${path}${field} never comes: ${cron ?? startAt?.toISOString()}.`,
-      `${path}${field}`,
-    );
+    const field = cron === null ? fields.startAt : fields.cron;
+    throw new InvalidInputError(`${field} never comes: ${cron ?? startAt?.toISOString()}.`, field);
   }
   return { ...timing, nextAt };
 }

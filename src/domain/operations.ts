@@ -9,6 +9,7 @@ import { checkBatch, checkInstant, checkName, checkText, toJsonText } from './ch
 import { checkRoom, type Engine } from './engine.ts';
 import type { ItemKey } from './item-state.ts';
 import { maxDedupeKeyLength, maxNameLength } from './limits.ts';
+import { firstUuid, lastUuid, type Range } from './pages.ts';
 import { coveredJobs } from './scoped-reads.ts';
 import { requirePayload } from './update-item.ts';
 
@@ -117,7 +118,7 @@ async function runForAMoment(engine: Engine, id: string): Promise<void> {
     while (state === 'MORE' && performance.now() < endAt);
     if (state === 'FINISHED') return;
   } catch (error) {
-    engine.logger.warn({ err: error, id }, 'running an operation failed; it is tried again');
+    engine.logger.warn({ err: error, id }, 'running an operation failed; trying again');
   }
   engine.effects.unfinished();
 }
@@ -172,16 +173,20 @@ export async function readOperations(
   return rows;
 }
 
-/** The newest operations, the newest first; of a tenant, or all. */
-export async function readLatestOperations(
+/** A page of operations, the newest first; from the end if `backwards`. Of a tenant, or all. */
+export async function listOperations(
   database: Queries,
-  first: number,
-  tenant: string | null = null,
+  tenant: string | null,
+  { after = lastUuid, before = firstUuid, take, backwards }: Range<string>,
 ): Promise<Operation[]> {
+  const ofTenant = tenant === null ? [] : [tenant];
+  const direction = backwards ? 'asc' : 'desc';
   const { rows } = await database.pool.query<Operation>({
-    name: `read_latest_operations/${tenant === null ? 'any' : 'tenant'}`,
-    text: `select ${columns} from jobtree.operation ${tenant === null ? '' : 'where tenant = $2'} order by id desc limit $1`,
-    values: tenant === null ? [first] : [first, tenant],
+    name: `list_operations/${ofTenant.length}/${direction}`,
+    text: `select ${columns} from jobtree.operation
+           where id < $1 and id > $2 ${tenant === null ? '' : 'and tenant = $4'}
+           order by id ${direction} limit $3`,
+    values: [after, before, take, ...ofTenant],
   });
   return rows;
 }

@@ -16,8 +16,8 @@ export interface Range<Key> {
   readonly backwards: boolean;
 }
 
-const firstUuid = '00000000-0000-0000-0000-000000000000';
-const lastUuid = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+export const firstUuid = '00000000-0000-0000-0000-000000000000';
+export const lastUuid = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 const afterAllPositions = Number.MAX_SAFE_INTEGER;
 /** The most rows that a page reads: one more than it shows. */
 const maxPageRows = 1_001;

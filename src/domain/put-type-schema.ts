@@ -71,10 +71,11 @@ async function toSchemaText(schema: unknown, field: string): Promise<string | nu
 }
 
 /** The names of all types that have schemas. */
-export async function readTypesWithSchemas(database: Queries): Promise<string[]> {
+export async function readTypesWithSchemas(database: Queries, after: string | null): Promise<string[]> {
   const { rows } = await database.pool.query<{ type: string }>({
     name: 'read_types_with_schemas',
-    text: 'select distinct type from jobtree.type_schema order by type',
+    text: 'select distinct type from jobtree.type_schema where $1::text is null or type > $1 order by type',
+    values: [after],
   });
   return rows.map(({ type }) => type);
 }

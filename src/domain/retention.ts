@@ -7,6 +7,7 @@ import { InvalidInputError } from '../errors.ts';
 import { checkInteger } from './checks.ts';
 import type { Engine, RetentionPolicy } from './engine.ts';
 import { idleExpirySecondsRange, retentionSecondsRange } from './limits.ts';
+import { firstUuid } from './pages.ts';
 
 /** Null is never; what is undefined stays as it is, or is the default of servers. */
 export interface RetentionChange {
@@ -118,7 +119,6 @@ export async function reapSome(engine: Engine, rest: (tookMs: number) => Promise
   return row?.delete_reaped === true;
 }
 
-const firstUuid = '00000000-0000-0000-0000-000000000000';
 const idleBatch = 1_000;
 
 /** Looks at the next open jobs behind one, and cancels what has expired; where to go on from, and undefined at the end. */
@@ -139,11 +139,11 @@ export async function findIdle(engine: Engine, from: string = firstUuid): Promis
         idleExpirySeconds,
       );
       if (tree?.expire_tree == null) continue;
-      engine.logger.info({ rootId }, 'a tree was idle for too long, and is cancelled');
+      engine.logger.info({ rootId }, 'a tree was idle for too long and is cancelled');
       engine.effects.touched(rootId);
       if (tree.expire_tree.length > 0) engine.effects.unfinished();
     } catch (error) {
-      engine.logger.warn({ err: error, rootId }, 'an idle tree could not be cancelled; it is tried again');
+      engine.logger.warn({ err: error, rootId }, 'an idle tree could not be cancelled; trying again');
     }
   }
   return row?.next_from ?? undefined;

@@ -1,10 +1,11 @@
-// Finds the Postgres programs of this platform, and proves that they run under the account that is to run them.
-//
-// The packages come without the symbolic links between their libraries (npm cannot pack links) and count on an install
-// script to make them. Install scripts may be switched off, so they are made here. Where the package cannot be changed,
-// or the account cannot walk to it (node_modules below a home directory of mode 0700), the programs are copied once
-// into the data folder: 60 MB.
-
+/**
+ * Finds the Postgres programs of this platform, and proves that they run under the account that is to run them.
+ *
+ * The packages come without the symbolic links between their libraries (npm cannot pack links) and count on an install
+ * script to make them. Install scripts may be switched off, so they are made here. Where the package cannot be changed,
+ * or the account cannot walk to it (node_modules below a home directory of mode 0700), the programs are copied once
+ * into the data folder: 60 MB.
+ */
 import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
@@ -25,7 +26,7 @@ import type { Account } from './location.ts';
 export interface Binaries {
   /** The full path of `postgres`, `initdb` or `pg_ctl`. */
   program(name: string): string;
-  majorVersion: string;
+  readonly majorVersion: string;
 }
 
 /** The directory that holds bin, lib and share, as installed. */
@@ -36,9 +37,9 @@ export function installedBinaries(): string {
     return join(dirname(createRequire(import.meta.url).resolve(name)), '..', 'native');
   } catch {
     throw new EmbeddedPostgresError(
-      `There is no embedded Postgres here: the optional package ${name} is not installed ` +
-        '(npm leaves it out with --omit=optional, and where the platform has none). ' +
-        'Set DATABASE_URL to use a Postgres of your own.',
+      `No embedded Postgres is installed: the optional package ${name} is missing ` +
+        '(npm omits it with --omit=optional, and on platforms that it does not support). ' +
+        'Set DATABASE_URL to use your own Postgres.',
     );
   }
 }
@@ -55,7 +56,7 @@ export function prepareBinaries(installed: string, folder: string, account: Acco
   if ('majorVersion' in copied) return copied;
   rmSync(copy, { recursive: true, force: true });
   throw new EmbeddedPostgresError(
-    `The embedded Postgres does not run on this system: ${copied.failure}\nSet DATABASE_URL to use a Postgres of your own.`,
+    `The embedded Postgres does not run on this system: ${copied.failure}\nSet DATABASE_URL to use your own Postgres.`,
   );
 }
 
@@ -95,7 +96,8 @@ function copyPrograms(installed: string, copy: string): void {
   try {
     renameSync(native, copy);
   } catch (error) {
-    if (!existsSync(copy)) throw error; // else another process was faster, and its copy is as good
+    // Another process may have been faster, and its copy is as good.
+    if (!existsSync(copy)) throw error;
   } finally {
     rmSync(unfinished, { recursive: true, force: true });
   }

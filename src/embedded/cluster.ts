@@ -1,9 +1,10 @@
-// The files of the server: made once, complete or not at all.
-//
-// initdb takes a second and may be killed half-way, or run in several processes at once. So it works in a directory of
-// its own, which gets its real name in one step when everything is there, the password included. Whoever comes second
-// takes what the first one made.
-
+/**
+ * The files of the server: made once, complete or not at all.
+ *
+ * initdb takes a second and may be killed half-way, or run in several processes at once. So it works in a directory of
+ * its own, which gets its real name in one step when everything is there, the password included. Whoever comes second
+ * takes what the first one made.
+ */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
@@ -26,10 +27,10 @@ import { EmbeddedPostgresError } from './error.ts';
 import type { Account } from './location.ts';
 import { environment, isAlive } from './postmaster.ts';
 
-export const SUPERUSER = 'postgres';
+export const superuser = 'postgres';
 
-const PASSWORD_FILE = 'jobtree.password';
-const UNFINISHED = '.unfinished-';
+const passwordName = 'jobtree.password';
+const unfinishedInfix = '.unfinished-';
 
 /** True if this call made it. `durable`: on disk for sure before it is used. */
 export async function createCluster(
@@ -40,14 +41,14 @@ export async function createCluster(
 ): Promise<boolean> {
   removeAbandoned(cluster);
   if (existsSync(cluster)) return false;
-  const unfinished = mkdtempSync(`${cluster}${UNFINISHED}${process.pid}-`);
+  const unfinished = mkdtempSync(`${cluster}${unfinishedInfix}${process.pid}-`);
   try {
-    const password = join(unfinished, PASSWORD_FILE);
+    const password = join(unfinished, passwordName);
     writeFileSync(password, randomBytes(24).toString('base64url'), { mode: 0o600 });
     for (const path of [unfinished, password]) give(path, account);
     const files = join(unfinished, 'files');
     await runInitdb(binaries, account, files, password, durable);
-    renameSync(password, join(files, PASSWORD_FILE));
+    renameSync(password, join(files, passwordName));
     renameSync(files, cluster);
     if (durable) for (const directory of [cluster, dirname(cluster)]) syncDirectory(directory);
     return true;
@@ -64,13 +65,13 @@ export function checkVersion(cluster: string, binaries: Binaries): void {
   const version = readOwn(cluster, 'PG_VERSION').trim();
   if (version === binaries.majorVersion) return;
   throw new EmbeddedPostgresError(
-    `${cluster} was made by Postgres ${version}, but the embedded one is Postgres ${binaries.majorVersion}. ` +
-      `Give another data directory, or serve this one with a Postgres ${version} and set DATABASE_URL.`,
+    `${cluster} was created by Postgres ${version}, but the embedded one is Postgres ${binaries.majorVersion}. ` +
+      `Set JOBTREE_DATA_DIR to another directory, or run this one with Postgres ${version} and set DATABASE_URL.`,
   );
 }
 
 export function readPassword(cluster: string): string {
-  return readOwn(cluster, PASSWORD_FILE);
+  return readOwn(cluster, passwordName);
 }
 
 function readOwn(cluster: string, file: string): string {
@@ -79,13 +80,11 @@ function readOwn(cluster: string, file: string): string {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'EACCES') {
-      throw new EmbeddedPostgresError(
-        `${cluster} belongs to another user: start jobtree as the one who made it.`,
-      );
+      throw new EmbeddedPostgresError(`${cluster} belongs to another user: start jobtree as that user.`);
     }
     if (code === 'ENOENT') {
       throw new EmbeddedPostgresError(
-        `${cluster} was not made by jobtree: it has no ${file}. Give another data directory.`,
+        `${cluster} was not created by jobtree: it has no ${file}. Set JOBTREE_DATA_DIR to another directory.`,
       );
     }
     throw new EmbeddedPostgresError(`Cannot read the embedded Postgres: ${message}`);
@@ -101,7 +100,7 @@ async function runInitdb(
 ): Promise<void> {
   const sync = process.platform === 'linux' ? '--sync-method=syncfs' : '--sync-method=fsync';
   const options = [
-    ...['-D', files, '-U', SUPERUSER, '--auth=scram-sha-256', `--pwfile=${passwordFile}`],
+    ...['-D', files, '-U', superuser, '--auth=scram-sha-256', `--pwfile=${passwordFile}`],
     // Sorts and folds case by Unicode's own tables, so the same on every system, whatever locales that has.
     ...['--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'],
     durable ? sync : '--no-sync',
@@ -115,13 +114,13 @@ async function runInitdb(
     });
   } catch (error) {
     const { stderr, message } = error as Error & { stderr?: string };
-    throw new EmbeddedPostgresError(`Cannot make the embedded Postgres: ${stderr?.trim() || message}`);
+    throw new EmbeddedPostgresError(`Cannot create the embedded Postgres: ${stderr?.trim() || message}`);
   }
 }
 
 /** What processes left that were killed during initdb. */
 function removeAbandoned(cluster: string): void {
-  const prefix = basename(cluster) + UNFINISHED;
+  const prefix = basename(cluster) + unfinishedInfix;
   for (const name of readdirSync(dirname(cluster))) {
     if (!name.startsWith(prefix) || isAlive(Number.parseInt(name.slice(prefix.length), 10))) continue;
     rmSync(join(dirname(cluster), name), { recursive: true, force: true, maxRetries: 3 });
@@ -134,7 +133,8 @@ function give(path: string, account: Account): void {
 
 /** Makes a new name last: a file that is on disk is lost if the entry that names it is not. */
 function syncDirectory(directory: string): void {
-  if (process.platform === 'win32') return; // cannot be asked for there
+  // It can't be asked for there.
+  if (process.platform === 'win32') return;
   const handle = openSync(directory, 'r');
   fsyncSync(handle);
   closeSync(handle);

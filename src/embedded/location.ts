@@ -1,14 +1,15 @@
-// Where the embedded Postgres keeps its files, and as whom it runs.
-//
-// An ordinary user: the wanted folder, as that user. Postgres refuses to run as root, so root hands it to the owner of
-// the files that are already there, else to `postgres`, else to `nobody`. That account must be able to walk to the
-// folder, which it cannot below a home directory of mode 0700: then the files go to
-//
-//     /var/lib/jobtree/<hash of the wanted path>      or, where that cannot be made (a read-only system),
-//     <temp directory>/jobtree-<hash>                 which may not survive a reboot
-//
-// and the caller, who gets the folder in use, is expected to name it.
-
+/**
+ * Where the embedded Postgres keeps its files, and as whom it runs.
+ *
+ * An ordinary user: the wanted folder, as that user. Postgres refuses to run as root, so root hands it to the owner of
+ * the files that are already there, else to `postgres`, else to `nobody`. That account must be able to walk to the
+ * folder, which it cannot below a home directory of mode 0700: then the files go to
+ *
+ *     /var/lib/jobtree/<hash of the wanted path>      or, where that cannot be made (a read-only system),
+ *     <temp directory>/jobtree-<hash>                 which may not survive a reboot
+ *
+ * and the caller, who gets the folder in use, is expected to name it.
+ */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, statSync } from 'node:fs';
@@ -18,19 +19,19 @@ import { EmbeddedPostgresError } from './error.ts';
 
 /** Fits the options of `spawn`; empty means the account of this process. */
 export interface Account {
-  uid?: number;
-  gid?: number;
+  readonly uid?: number;
+  readonly gid?: number;
 }
 
 export interface Location {
-  folder: string;
-  account: Account;
+  readonly folder: string;
+  readonly account: Account;
 }
 
 /** The directory of the Postgres files (PGDATA) within the folder. */
-export const CLUSTER = 'postgres';
+export const clusterName = 'postgres';
 
-export function chooseLocation(wantedFolder: string, rootFallbacks?: string[]): Location {
+export function chooseLocation(wantedFolder: string, rootFallbacks?: readonly string[]): Location {
   const wanted = resolve(wantedFolder);
   if (process.getuid?.() !== 0) {
     makeFolder(wanted);
@@ -53,13 +54,13 @@ export function chooseLocation(wantedFolder: string, rootFallbacks?: string[]): 
     }
   }
   throw new EmbeddedPostgresError(
-    `Root's embedded Postgres found no folder to use:\n  ${refusals.join('\n  ')}`,
+    `As root, jobtree found no folder for its embedded Postgres:\n  ${refusals.join('\n  ')}`,
   );
 }
 
 /** Makes the folder, but only where the account can use it; undefined elsewhere. */
 function locateForRoot(folder: string): Location | undefined {
-  const account = ownerOf(join(folder, CLUSTER)) ?? unprivilegedAccount();
+  const account = ownerOf(join(folder, clusterName)) ?? unprivilegedAccount();
   if (!canEnter(account, nearestExisting(dirname(folder)))) return undefined;
   makeFolder(folder);
   return canEnter(account, folder) ? { folder, account } : undefined;
@@ -72,7 +73,9 @@ function makeFolder(folder: string): void {
     // Whatever root's umask says, the account must be able to walk through. The files themselves are 0700 below.
     for (let made = folder; made.length >= topmost.length; made = dirname(made)) chmodSync(made, 0o755);
   } catch (error) {
-    throw new EmbeddedPostgresError(`Cannot make the data directory ${folder}: ${(error as Error).message}`);
+    throw new EmbeddedPostgresError(
+      `Cannot create the data directory ${folder}: ${(error as Error).message}`,
+    );
   }
 }
 
@@ -92,8 +95,7 @@ function unprivilegedAccount(): Account {
     if (entry) return { uid: Number(entry[2]), gid: Number(entry[3]) };
   }
   throw new EmbeddedPostgresError(
-    'Postgres does not run as root, and this system has no account "postgres" or "nobody" to run it as. ' +
-      'Start jobtree as an ordinary user, or set DATABASE_URL.',
+    'Postgres does not run as root, and this system has no account "postgres" or "nobody" to run it as. Start jobtree as an ordinary user, or set DATABASE_URL.',
   );
 }
 

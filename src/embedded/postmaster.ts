@@ -1,10 +1,11 @@
-// Starting, recognising and stopping the Postgres server process (the postmaster).
-//
-// It is detached, in a process group of its own: Ctrl-C in a terminal goes to our group only, so that we can finish
-// our work before we stop it. The price is that it would outlive us if we were killed. A watchdog pays it: a small
-// process, detached too, that holds the other end of a pipe of ours. The kernel closes the pipe however we end, and the
-// watchdog then stops the server. A clean stop ends both, and if the server ends by itself the watchdog goes with it.
-
+/**
+ * Starting, recognising and stopping the Postgres server process (the postmaster).
+ *
+ * It is detached, in a process group of its own: Ctrl-C in a terminal goes to our group only, so that we can finish
+ * our work before we stop it. The price is that it would outlive us if we were killed. A watchdog pays it: a small
+ * process, detached too, that holds the other end of a pipe of ours. The kernel closes the pipe however we end, and the
+ * watchdog then stops the server. A clean stop ends both, and if the server ends by itself the watchdog goes with it.
+ */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
@@ -16,25 +17,25 @@ import { EmbeddedPostgresError } from './error.ts';
 import type { Account } from './location.ts';
 
 export interface Postmaster {
-  port: number;
+  readonly port: number;
   stop(): Promise<void>;
 }
 
 export interface Launch {
-  binaries: Binaries;
-  account: Account;
-  cluster: string;
-  log: string;
-  settings: Record<string, string>;
+  readonly binaries: Binaries;
+  readonly account: Account;
+  readonly cluster: string;
+  readonly log: string;
+  readonly settings: Readonly<Record<string, string>>;
   /** A process number in postmaster.pid that is known to belong to some other program by now. */
-  formerPid: number | undefined;
+  readonly formerPid: number | undefined;
 }
 
-const POLL_MS = 20;
-const LOG_LIMIT_BYTES = 10_000_000;
+const pollMs = 20;
+const logLimitBytes = 10_000_000;
 
 /** The server's own words for: another one has this directory, or still leaves it, or took the port just now. */
-const TAKEN =
+const taken =
   /lock file .* (already exists|is empty)|shared memory block .* still in use|address already in use/i;
 
 /** Undefined if another process was faster; throws with the log's last lines if it cannot run at all. */
@@ -77,10 +78,10 @@ export async function launchPostmaster(launch: Launch): Promise<Postmaster | und
     if (hasEnded(child)) {
       await ended;
       const output = readFileSync(launch.log).subarray(logStart).toString();
-      if (TAKEN.test(output)) return undefined;
+      if (taken.test(output)) return undefined;
       throw new EmbeddedPostgresError(`The embedded Postgres did not start. ${quoteLog(launch.log)}`);
     }
-    await delay(POLL_MS);
+    await delay(pollMs);
   }
   keepAliveFor(false, child, watchdog);
 
@@ -103,14 +104,15 @@ export function shutDown(binaries: Binaries, cluster: string, pid: number): void
     if (process.platform === 'win32') execFileSync(binaries.program('pg_ctl'), pgCtlStop(cluster));
     else process.kill(pid, 'SIGINT');
   } catch (error) {
-    if (isAlive(pid)) throw error; // else it has ended by itself
+    // It may have ended by itself.
+    if (isAlive(pid)) throw error;
   }
 }
 
 export interface PidFile {
-  pid: number;
-  port: number;
-  ready: boolean;
+  readonly pid: number;
+  readonly port: number;
+  readonly ready: boolean;
 }
 
 /** postmaster.pid: what the server tells about itself. A server that was killed leaves it behind. */
@@ -200,11 +202,11 @@ async function findFreePort(): Promise<number> {
   await once(server, 'listening');
   const address = server.address();
   await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('a TCP server has a port');
+  if (address === null || typeof address === 'string') throw new Error('A TCP server without a port.');
   return address.port;
 }
 
 function rotate(log: string): void {
   const size = statSync(log, { throwIfNoEntry: false })?.size ?? 0;
-  if (size > LOG_LIMIT_BYTES) renameSync(log, `${log}.1`);
+  if (size > logLimitBytes) renameSync(log, `${log}.1`);
 }

@@ -204,6 +204,14 @@ export type CreateWatchTokenInput = {
   sees: Sees;
 };
 
+/** Times of the clock and the calendar. */
+export type CronInput = {
+  /** Five fields for minute, hour, day of month, month and weekday, or six with seconds first: `30 2 * * *`; also @hourly, @daily, @weekly, @monthly, @yearly. Up to 200 characters. One that never comes is refused. */
+  expression: Scalars['String']['input'];
+  /** The time zone, as the IANA names it: `Europe/Berlin`. Default: UTC. */
+  timeZone?: Scalars['String']['input'];
+};
+
 /** When an endpoint is told of dead letters. */
 export type DeadLetterAlertInput = {
   /** How many dead letters within the interval raise the alert: 1 to 10,000. */
@@ -381,17 +389,22 @@ export type FileInput = {
   delimiter?: InputMaybe<Scalars['String']['input']>;
   /** The encoding of its text, as a name of the Encoding Standard, such as `utf-8`, `utf-16le`, `windows-1252`. Default: UTF-8, or UTF-16 if a byte order mark says so. */
   encoding?: InputMaybe<Scalars['String']['input']>;
-  /** A file that comes as a part of the request, in place of `uploadId`. It is stored as an upload; if the job is not created nothing is left of it. */
-  file?: InputMaybe<Scalars['File']['input']>;
   /** Its format. */
   format: FileFormat;
   /** Of CSV: whether the first row names the columns. Without, each row becomes a list of texts. Default: true. */
   header?: InputMaybe<Scalars['Boolean']['input']>;
   /** For CSV: the quote around cells with delimiters or line breaks, one ASCII character; doubled within them. Default: `"`. */
   quote?: InputMaybe<Scalars['String']['input']>;
-  /** An upload, which must be complete: `POST /api/uploads`, `createUpload`. NOT_FOUND if there is none. Either this or `file` must be given. */
-  uploadId?: InputMaybe<Scalars['ID']['input']>;
+  /** Where it is. */
+  source: FileSourceInput;
 };
+
+/** Where a file is. */
+export type FileSourceInput =
+  /** A part of the request. It is stored as an upload; if the job is not created nothing is left of it. */
+  { file: Scalars['File']['input']; uploadId?: never; }
+  |  /** An upload, which must be complete: `POST /api/uploads`, `createUpload`. NOT_FOUND if there is none. */
+  { file?: never; uploadId: Scalars['ID']['input']; };
 
 /** The assignments that a worker still works on. */
 export type HeartbeatInput = {
@@ -827,12 +840,8 @@ export type RunScheduleInput = {
   name: Scalars['String']['input'];
 };
 
-/** A schedule in full: what is not given is the default, also where the schedule had something else before. Either `cron` or `everyMs` is given. */
+/** A schedule in full: what is not given is the default, also where the schedule had something else before. */
 export type ScheduleInput = {
-  /** When it is due: five fields for minute, hour, day of month, month and weekday, or six with seconds first: `30 2 * * *`; also @hourly, @daily, @weekly, @monthly, @yearly. Up to 200 characters. One that never comes is refused. */
-  cron?: InputMaybe<Scalars['String']['input']>;
-  /** The interval between occurrences, in milliseconds: 1,000 to 31,622,400,000 (366 days), counted from `startAt`. */
-  everyMs?: InputMaybe<Scalars['Count']['input']>;
   /** What happens to missed occurrences. Default: RUN_ONCE. */
   missed?: InputMaybe<MissedPolicy>;
   /** Its name: 1 to 200 characters. */
@@ -841,13 +850,20 @@ export type ScheduleInput = {
   overlap?: InputMaybe<OverlapPolicy>;
   /** Whether it is paused. Default: as it is; a new one is not. */
   paused?: InputMaybe<Scalars['Boolean']['input']>;
-  /** No occurrence is before this; with `everyMs` it is the first one. Default: none, and intervals count from 1970-01-01T00:00:00Z, so that ten minutes are those of the clock. */
+  /** No occurrence is before this; with an interval it is the first one. Default: none, and intervals count from 1970-01-01T00:00:00Z, so that ten minutes are those of the clock. */
   startAt?: InputMaybe<Scalars['DateTime']['input']>;
   /** What each occurrence makes: what createJob takes, up to 1 MB of JSON. Seal it, or the trees are never complete. No job of it has a `dedupeKey`, since the second tree would be the first one. What createJob would refuse is refused here. */
   template: JobInput;
-  /** The time zone of `cron`, as the IANA names it: `Europe/Berlin`. Default: UTC. */
-  timeZone?: InputMaybe<Scalars['String']['input']>;
+  /** When it is due. */
+  times: ScheduleTimesInput;
 };
+
+/** When a schedule is due. */
+export type ScheduleTimesInput =
+  /** At times of the clock and the calendar. */
+  { cron: CronInput; everyMs?: never; }
+  |  /** At an interval, in milliseconds: 1,000 to 31,622,400,000 (366 days), counted from `startAt`. */
+  { cron?: never; everyMs: Scalars['Count']['input']; };
 
 /** Which job to seal. */
 export type SealJobInput = {
@@ -1160,7 +1176,7 @@ export type DeadLetterGroupsQueryVariables = Exact<{
 }>;
 
 
-export type DeadLetterGroupsQuery = { deadLetterGroups: Array<{ id: string, type: string, code: string, pattern: string, count: number, firstAt: string, lastAt: string, note?: string | null, notedAt?: string | null, example: { id: string, job: { id: string } } }> };
+export type DeadLetterGroupsQuery = { deadLetterGroups?: Array<{ id: string, type: string, code: string, pattern: string, count: number, firstAt: string, lastAt: string, note?: string | null, notedAt?: string | null, example?: { id: string, job: { id: string } } | null }> | null };
 
 export type DeadLetterGroupQueryVariables = Exact<{
   id: Scalars['ID']['input'];
@@ -1180,21 +1196,21 @@ export type DeadLetterDigestQueryVariables = Exact<{
 }>;
 
 
-export type DeadLetterDigestQuery = { deadLetterDigest: Array<{ count: number, group: { id: string, type: string, code: string, pattern: string, count: number, firstAt: string, lastAt: string, note?: string | null, notedAt?: string | null } }> };
+export type DeadLetterDigestQuery = { deadLetterDigest?: Array<{ count: number, group: { id: string, type: string, code: string, pattern: string, count: number, firstAt: string, lastAt: string, note?: string | null, notedAt?: string | null } }> | null };
 
 export type DeadLetterCountQueryVariables = Exact<{
   filter: DeadLetterFilter;
 }>;
 
 
-export type DeadLetterCountQuery = { deadLetterCount: number };
+export type DeadLetterCountQuery = { deadLetterCount?: number | null };
 
 export type PendingItemCountQueryVariables = Exact<{
   filter: PendingItemFilter;
 }>;
 
 
-export type PendingItemCountQuery = { pendingItemCount: number };
+export type PendingItemCountQuery = { pendingItemCount?: number | null };
 
 export type OperationFieldsFragment = { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, finishedAt?: string | null };
 
@@ -1227,7 +1243,7 @@ export type JobsQueryVariables = Exact<{
 }>;
 
 
-export type JobsQuery = { jobs: { edges: Array<{ node: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, feed?: { source: FeedSource, forEach?: string | null, payload?: unknown | null, serializeKey?: string | null } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } };
+export type JobsQuery = { jobs?: { edges: Array<{ node: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, feed?: { source: FeedSource, forEach?: string | null, payload?: unknown | null, serializeKey?: string | null } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
 
 export type ItemsQueryVariables = Exact<{
   jobId: Scalars['ID']['input'];
@@ -1272,7 +1288,7 @@ export type SchedulesQueryVariables = Exact<{
 }>;
 
 
-export type SchedulesQuery = { schedules: { edges: Array<{ node: { name: string, cron?: string | null, timeZone?: string | null, everyMs?: number | null, startAt?: string | null, missed: MissedPolicy, overlap: OverlapPolicy, template?: unknown | null, createdAt: string, changedAt: string, pausedAt?: string | null, nextAt?: string | null, nextOccurrences: Array<string>, queued: Array<string>, lastOccurrenceAt?: string | null, behindMs: number, lastJob?: { id: string, progress: { status: JobStatus } } | null, lastSkip?: { at: string, reason: SkipReason } | null, lastFailure?: { at: string, message: string } | null } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } };
+export type SchedulesQuery = { schedules?: { edges: Array<{ node: { name: string, cron?: string | null, timeZone?: string | null, everyMs?: number | null, startAt?: string | null, missed: MissedPolicy, overlap: OverlapPolicy, template?: unknown | null, createdAt: string, changedAt: string, pausedAt?: string | null, nextAt?: string | null, nextOccurrences: Array<string>, queued: Array<string>, lastOccurrenceAt?: string | null, behindMs: number, lastJob?: { id: string, progress: { status: JobStatus } } | null, lastSkip?: { at: string, reason: SkipReason } | null, lastFailure?: { at: string, message: string } | null } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
 
 export type PutScheduleMutationVariables = Exact<{
   input: ScheduleInput;
@@ -1415,7 +1431,7 @@ export type QueueQueryVariables = Exact<{
 }>;
 
 
-export type QueueQuery = { queue: { type: string, ready: number, scheduled: number, waiting: number, blocked: number, running: number, oldestReadyMs?: number | null, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, alertedAt?: string | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null, deadLetterAlert?: { endpoint: string, count: number, intervalMs: number } | null } };
+export type QueueQuery = { queue?: { type: string, ready: number, scheduled: number, waiting: number, blocked: number, running: number, oldestReadyMs?: number | null, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, alertedAt?: string | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null, deadLetterAlert?: { endpoint: string, count: number, intervalMs: number } | null } | null };
 
 export type QueuesQueryVariables = Exact<{
   types?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
@@ -1424,19 +1440,22 @@ export type QueuesQueryVariables = Exact<{
 }>;
 
 
-export type QueuesQuery = { queues: Array<{ type: string, ready: number, scheduled: number, waiting: number, blocked: number, running: number, oldestReadyMs?: number | null, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, alertedAt?: string | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null, deadLetterAlert?: { endpoint: string, count: number, intervalMs: number } | null }> };
+export type QueuesQuery = { queues?: Array<{ type: string, ready: number, scheduled: number, waiting: number, blocked: number, running: number, oldestReadyMs?: number | null, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, alertedAt?: string | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null, deadLetterAlert?: { endpoint: string, count: number, intervalMs: number } | null }> | null };
 
-export type TypesWithSchemasQueryVariables = Exact<{ [key: string]: never; }>;
+export type TypesWithSchemasQueryVariables = Exact<{
+  first: Scalars['Int']['input'];
+  after?: InputMaybe<Scalars['String']['input']>;
+}>;
 
 
-export type TypesWithSchemasQuery = { typesWithSchemas: Array<string> };
+export type TypesWithSchemasQuery = { typesWithSchemas?: Array<string> | null };
 
 export type TypeSchemasQueryVariables = Exact<{
   type: Scalars['String']['input'];
 }>;
 
 
-export type TypeSchemasQuery = { typeSchemas: Array<{ type: string, version: number, payload?: unknown | null, result?: unknown | null, createdAt: string }> };
+export type TypeSchemasQuery = { typeSchemas?: Array<{ type: string, version: number, payload?: unknown | null, result?: unknown | null, createdAt: string }> | null };
 
 export type PutTypeSchemaMutationVariables = Exact<{
   input: PutTypeSchemaInput;
@@ -1466,7 +1485,7 @@ export type QueueFiguresQueryVariables = Exact<{
 }>;
 
 
-export type QueueFiguresQuery = { queues: Array<{ slow: number, slowAfterMs?: number | null, type: string, ready: number, scheduled: number, waiting: number, blocked: number, running: number, oldestReadyMs?: number | null, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, alertedAt?: string | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, figures: { from: string, until: string, claimed: number, succeeded: number, failed: number, lost: number, dead: number, deadRate?: number | null, perSecond: number, wait: { count: number, p50Ms?: number | null, p95Ms?: number | null, p99Ms?: number | null }, processing: { count: number, p50Ms?: number | null, p95Ms?: number | null, p99Ms?: number | null } }, rate?: { limit: number, intervalMs: number } | null, deadLetterAlert?: { endpoint: string, count: number, intervalMs: number } | null }> };
+export type QueueFiguresQuery = { queues?: Array<{ slow: number, slowAfterMs?: number | null, type: string, ready: number, scheduled: number, waiting: number, blocked: number, running: number, oldestReadyMs?: number | null, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, alertedAt?: string | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, figures: { from: string, until: string, claimed: number, succeeded: number, failed: number, lost: number, dead: number, deadRate?: number | null, perSecond: number, wait: { count: number, p50Ms?: number | null, p95Ms?: number | null, p99Ms?: number | null }, processing: { count: number, p50Ms?: number | null, p95Ms?: number | null, p99Ms?: number | null } }, rate?: { limit: number, intervalMs: number } | null, deadLetterAlert?: { endpoint: string, count: number, intervalMs: number } | null }> | null };
 
 export type HeldItemsQueryVariables = Exact<{
   types?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
@@ -1476,7 +1495,7 @@ export type HeldItemsQueryVariables = Exact<{
 }>;
 
 
-export type HeldItemsQuery = { heldItems: Array<{ assignmentId: string, itemId: string, type: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, heldMs: number, slow: boolean }> };
+export type HeldItemsQuery = { heldItems?: Array<{ assignmentId: string, itemId: string, type: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, heldMs: number, slow: boolean }> | null };
 
 export type WorkersQueryVariables = Exact<{
   types?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
@@ -1485,7 +1504,7 @@ export type WorkersQueryVariables = Exact<{
 }>;
 
 
-export type WorkersQuery = { workers: Array<{ name: string, version?: string | null, connectedAt?: string | null, seenAt: string, types: Array<{ type: string, concurrency?: number | null, holds: number }> }> };
+export type WorkersQuery = { workers?: Array<{ name: string, version?: string | null, connectedAt?: string | null, seenAt: string, types: Array<{ type: string, concurrency?: number | null, holds: number }> }> | null };
 
 export type EndpointFieldsFragment = { name: string, url: string, createdAt: string, previousSecretUntil?: string | null, goneAt?: string | null };
 
@@ -1540,7 +1559,7 @@ export type CallbackEndpointsQueryVariables = Exact<{
 }>;
 
 
-export type CallbackEndpointsQuery = { callbackEndpoints: Array<{ name: string, url: string, createdAt: string, previousSecretUntil?: string | null, goneAt?: string | null }> };
+export type CallbackEndpointsQuery = { callbackEndpoints?: Array<{ name: string, url: string, createdAt: string, previousSecretUntil?: string | null, goneAt?: string | null }> | null };
 
 export type CallbackDeliveryQueryVariables = Exact<{
   id: Scalars['ID']['input'];
@@ -1559,7 +1578,7 @@ export type CallbackDeliveriesQueryVariables = Exact<{
 }>;
 
 
-export type CallbackDeliveriesQuery = { callbackDeliveries: { edges: Array<{ node: { id: string, messageId: string, endpoint: string, event: CallbackEvent, status: CallbackDeliveryStatus, rootId?: string | null, body: unknown, createdAt: string, dueAt?: string | null, deliveredAt?: string | null, failedAt?: string | null, attemptCount: number, attempts: Array<{ at: string, tookMs?: number | null, statusCode?: number | null, error?: string | null }> } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } };
+export type CallbackDeliveriesQuery = { callbackDeliveries?: { edges: Array<{ node: { id: string, messageId: string, endpoint: string, event: CallbackEvent, status: CallbackDeliveryStatus, rootId?: string | null, body: unknown, createdAt: string, dueAt?: string | null, deliveredAt?: string | null, failedAt?: string | null, attemptCount: number, attempts: Array<{ at: string, tookMs?: number | null, statusCode?: number | null, error?: string | null }> } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
 
 export type AuditEntriesQueryVariables = Exact<{
   filter?: InputMaybe<AuditFilter>;
@@ -1568,7 +1587,7 @@ export type AuditEntriesQueryVariables = Exact<{
 }>;
 
 
-export type AuditEntriesQuery = { auditEntries: { edges: Array<{ node: { id: string, at: string, actor: string, action: string, subjects: Array<string>, address: string, outcome: string } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } };
+export type AuditEntriesQuery = { auditEntries?: { edges: Array<{ node: { id: string, at: string, actor: string, action: string, subjects: Array<string>, address: string, outcome: string } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
 
 export type SerializeKeysQueryVariables = Exact<{
   first?: InputMaybe<Scalars['Int']['input']>;
@@ -1576,7 +1595,7 @@ export type SerializeKeysQueryVariables = Exact<{
 }>;
 
 
-export type SerializeKeysQuery = { serializeKeys: Array<{ key: string, held: boolean, blocked: number, head?: { id: string, failureCount: number, job: { id: string, type: string }, assignment?: { worker: string } | null } | null }> };
+export type SerializeKeysQuery = { serializeKeys?: Array<{ key: string, held: boolean, blocked: number, head?: { id: string, failureCount: number, job: { id: string, type: string }, assignment?: { worker: string } | null } | null }> | null };
 
 export type HeartbeatMutationVariables = Exact<{
   input: HeartbeatInput;
@@ -3306,8 +3325,8 @@ export const Queues = /*#__PURE__*/ new TypedDocumentString(`
   heartbeatIntervalMs
 }`) as unknown as TypedDocumentString<QueuesQuery, QueuesQueryVariables>;
 export const TypesWithSchemas = /*#__PURE__*/ new TypedDocumentString(`
-    query TypesWithSchemas {
-  typesWithSchemas
+    query TypesWithSchemas($first: Int!, $after: String) {
+  typesWithSchemas(first: $first, after: $after)
 }
     `) as unknown as TypedDocumentString<TypesWithSchemasQuery, TypesWithSchemasQueryVariables>;
 export const TypeSchemas = /*#__PURE__*/ new TypedDocumentString(`

@@ -15,7 +15,7 @@ import { auditPlugin } from './audit-plugin.ts';
 import { decodeGlobalId, encodeGlobalId } from './global-id.ts';
 import { limitExceeded } from './limit-exceeded.ts';
 import { findNodes, type NodeId } from './nodes.ts';
-import { nullableMutationsPlugin } from './nullable-mutations-plugin.ts';
+import { nullableRootsPlugin } from './nullable-roots-plugin.ts';
 import type { ReceivedFile } from './received-file.ts';
 import './seen-by.ts';
 import type { Services } from './services.ts';
@@ -41,7 +41,7 @@ export const builder = new SchemaBuilder<SchemaTypes>({
   // What may not be done is refused first, and as an error of its own: no field names it among its results.
   plugins: [
     auditPlugin,
-    nullableMutationsPlugin,
+    nullableRootsPlugin,
     ScopeAuthPlugin,
     ComplexityPlugin,
     ErrorsPlugin,

@@ -1,19 +1,17 @@
 import {
-  type DigestEntry,
   type DeadLetterGroup as GroupState,
   readDeadItems,
   readDigest,
   readGroups,
   readLargestGroups,
 } from '../domain/dead-letters.ts';
-import { itemIdOf } from '../domain/item-state.ts';
 import { countMatching, type DeadLetterFilter as Filter } from '../domain/operations.ts';
 import { NotFoundError } from '../errors.ts';
 import { checkAnswerSize } from './answer-size.ts';
 import { builder } from './builder.ts';
 import { encodeGlobalId, keyOf } from './global-id.ts';
 import { itemFilterFields, toItemFilter } from './item-filter.ts';
-import { JobItem, loadItems } from './job-item.ts';
+import { itemOrNull, JobItem, loadItems } from './job-item.ts';
 import { checkFirst, firstComplexity, firstDescription } from './pages.ts';
 import { checkTypes, typesDescription } from './queue.ts';
 import { shownTypes } from './scope.ts';
@@ -57,10 +55,11 @@ builder.objectType(DeadLetterGroup, {
     lastAt: t.expose('lastAt', { type: 'DateTime', description: 'When the newest did.' }),
     example: t.field({
       type: JobItem,
-      description: 'The item that failed last.',
+      nullable: true,
+      description: 'The item that failed last. Null if it was deleted meanwhile.',
       resolve: async ({ example }, _, context, info) => {
         await checkAnswerSize([example], context, info);
-        return itemIdOf(example);
+        return itemOrNull(example, context);
       },
     }),
     items: t.field({
@@ -106,6 +105,11 @@ builder.queryField('deadLetterGroups', (t) =>
   }),
 );
 
+interface DigestEntry {
+  readonly count: number;
+  readonly group: GroupState;
+}
+
 const DeadLetterDigestEntry = builder.objectRef<DigestEntry>('DeadLetterDigestEntry').implement({
   description: 'How many items of a group are new.',
   fields: (t) => ({
@@ -113,7 +117,7 @@ const DeadLetterDigestEntry = builder.objectRef<DigestEntry>('DeadLetterDigestEn
       type: 'Count',
       description: 'How many items of the group failed for good since then, and are still dead letters.',
     }),
-    group: t.field({ type: DeadLetterGroup, description: 'The group.', resolve: ({ id }) => id }),
+    group: t.expose('group', { type: DeadLetterGroup, description: 'The group.' }),
   }),
 });
 
@@ -129,12 +133,23 @@ builder.queryField('deadLetterDigest', (t) =>
       types: t.arg.stringList({ description: typesDescription }),
       first: t.arg.int({ required: true, defaultValue: 50, description: firstDescription }),
     },
-    resolve: async (_, { since, types, first }, context) =>
-      readDigest(context.engine.database, {
+    resolve: async (_, { since, types, first }, context) => {
+      const entries = await readDigest(context.engine.database, {
         since,
         types: await shownTypes(context, checkTypes(types)),
         first: checkFirst({ first }),
-      }),
+      });
+      const groups = await readGroups(
+        context.engine.database,
+        entries.map(({ id }) => id),
+      );
+      const byId = new Map(groups.map((group) => [group.id, group]));
+      // One whose dead letters were settled since is left out.
+      return entries.flatMap(({ id, count }) => {
+        const group = byId.get(id);
+        return group === undefined ? [] : { count, group };
+      });
+    },
   }),
 );
 

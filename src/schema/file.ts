@@ -26,7 +26,7 @@ export const Upload = builder.objectRef<StoredUpload>('Upload').implement({
     'A stored file. It is kept for a day (a setting of the server), and until its imports have ended.',
   fields: (t) => ({
     id: t.id({
-      description: 'For `file.uploadId` of a new job, and `GET /api/uploads/:id`.',
+      description: 'For `file.source.uploadId` of a new job, and `GET /api/uploads/:id`.',
       resolve: ({ id }) => encodeGlobalId('Upload', id),
     }),
     size: t.expose('size', { type: 'Count', description: 'Its size, in bytes.' }),

@@ -6,7 +6,7 @@ import { Assignment } from './assignment.ts';
 import { builder } from './builder.ts';
 import { isSlow } from './figures.ts';
 import { encodeGlobalId } from './global-id.ts';
-import { JobItem } from './job-item.ts';
+import { itemOrNull, JobItem } from './job-item.ts';
 import { checkFirst, firstComplexity, firstDescription } from './pages.ts';
 import { checkTypes, typesDescription } from './queue.ts';
 import { shownTypes } from './scope.ts';
@@ -23,7 +23,12 @@ const HeldItem = builder.objectRef<HeldItemState>('HeldItem').implement({
       description: 'The id of the item.',
       resolve: ({ item }) => encodeGlobalId('JobItem', itemIdOf(item)),
     }),
-    item: t.field({ type: JobItem, description: 'The item.', resolve: ({ item }) => itemIdOf(item) }),
+    item: t.field({
+      type: JobItem,
+      nullable: true,
+      description: 'The item. Null if it was deleted meanwhile.',
+      resolve: ({ item }, _, context) => itemOrNull(item, context),
+    }),
     type: t.exposeString('type', { description: 'Its type.' }),
     worker: t.exposeString('worker', { description: 'Who holds it, by the name in the claim.' }),
     attempt: t.exposeInt('attempt', { description: 'Which attempt this is, from 1.' }),

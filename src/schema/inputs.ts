@@ -1,6 +1,6 @@
 /** What producers give: items and trees of jobs. */
 import type { NewCallback, NewJob } from '../domain/create-job.ts';
-import type { NewFile } from '../domain/file-imports.ts';
+import type { FileOptions } from '../domain/file-imports.ts';
 import { builder } from './builder.ts';
 import type { ReceivedFile } from './received-file.ts';
 
@@ -119,30 +119,45 @@ export const FileFormat = builder.enumType('FileFormat', {
   } as const,
 });
 
-/** A file as clients name it: by the id of an upload, or as a part of the request. */
-export interface GivenFile extends NewFile {
+/** Exactly one of them. */
+interface GivenSource {
+  readonly uploadId?: string | null | undefined;
   readonly file?: ReceivedFile | null | undefined;
 }
 
-export interface GivenJob extends NewJob {
+/** A file as clients name it: by the id of an upload, or as a part of the request. */
+export interface GivenFile extends FileOptions {
+  readonly source: GivenSource;
+}
+
+export interface GivenJob extends Omit<NewJob, 'file' | 'children'> {
   readonly file?: GivenFile | null | undefined;
   readonly children?: readonly GivenJob[] | null | undefined;
 }
+
+const FileSource = builder.inputRef<GivenSource>('FileSourceInput');
+FileSource.implement({
+  description: 'Where a file is.',
+  isOneOf: true,
+  fields: (t) => ({
+    uploadId: t.id({
+      description:
+        'An upload, which must be complete: `POST /api/uploads`, `createUpload`. NOT_FOUND if there is none.',
+    }),
+    file: t.field({
+      type: 'File',
+      description:
+        'A part of the request. It is stored as an upload; if the job is not created nothing is left of it.',
+    }),
+  }),
+});
 
 export const FileInput = builder.inputRef<GivenFile>('FileInput');
 FileInput.implement({
   description:
     'A file that becomes the items of a job: servers read it, add its rows in order and seal the job at its end. It may be compressed by gzip, or by zstd where Node.js knows that.',
   fields: (t) => ({
-    uploadId: t.id({
-      description:
-        'An upload, which must be complete: `POST /api/uploads`, `createUpload`. NOT_FOUND if there is none. Either this or `file` must be given.',
-    }),
-    file: t.field({
-      type: 'File',
-      description:
-        'A file that comes as a part of the request, in place of `uploadId`. It is stored as an upload; if the job is not created nothing is left of it.',
-    }),
+    source: t.field({ type: FileSource, required: true, description: 'Where it is.' }),
     format: t.field({ type: FileFormat, required: true, description: 'Its format.' }),
     encoding: t.string({
       description:

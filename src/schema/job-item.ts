@@ -292,6 +292,14 @@ export async function loadItems(
   return keys.length === 0 ? [] : pages(context).load({ keys, info });
 }
 
+/** Null if it was deleted meanwhile. */
+export async function itemOrNull(key: ItemKey, context: Services): Promise<Item | null> {
+  const [item] = await JobItem.getDataloader(context).loadMany([itemIdOf(key)]);
+  if (item instanceof NotFoundError || item === undefined) return null;
+  if (item instanceof Error) throw item;
+  return item;
+}
+
 builder.objectField(Assignment, 'item', (t) =>
   t.field({ type: JobItem, description: 'The item.', resolve: ({ itemId }) => itemId }),
 );

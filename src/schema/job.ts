@@ -51,6 +51,7 @@ import {
   type TreeState,
 } from './progress.ts';
 import { inScope, sees, seesTree, seesWhole, shownTypes } from './scope.ts';
+import { selectedFields } from './selection.ts';
 import type { Services } from './services.ts';
 
 /** The jobs that mutations of this request have changed: their progress is shown once it counts that. */
@@ -63,6 +64,51 @@ const progresses = createLoader(async (jobIds: readonly string[], { engine }) =>
     (id): JobProgressState | Error => byId.get(id) ?? new NotFoundError(`There is no job ${id}.`),
   );
 });
+
+/** What was read with the jobs of a list. */
+const progressOfListed = new WeakMap<object, JobProgressState>();
+
+function progressOf(job: ReadJob, context: Services): JobProgressState | Promise<JobProgressState> {
+  return progressOfListed.get(job) ?? progresses(context).load(job.id);
+}
+
+/** As Prisma reads it, with the jobs beside it that an operation shows. */
+interface ReadJob {
+  readonly id: string;
+  readonly root?: ReadJob | null;
+  readonly parent?: ReadJob | null;
+  readonly children?: readonly ReadJob[];
+}
+
+function withRelatives(job: ReadJob): ReadJob[] {
+  const { root, parent, children = [] } = job;
+  return [job, ...[root ?? [], parent ?? [], children].flat().flatMap(withRelatives)];
+}
+
+/** What takes a second read to show, and is there as long as the job is. */
+const readLater = ['progress', 'items', 'root', 'parent', 'children'];
+
+/**
+ * Those jobs of a list that are there still, with their progress if it is shown: a tree that is deleted behind the first read would take the whole
+ * list with it. A tree goes as a whole, so the jobs beside these are there, too. `through`: the fields between that of `info` and the jobs.
+ */
+export async function stillThere<Read extends ReadJob>(
+  jobs: Read[],
+  context: Services,
+  info: GraphQLResolveInfo,
+  through: readonly string[] = [],
+): Promise<Read[]> {
+  const shown = selectedFields(info, through);
+  if (!readLater.some((field) => shown.has(field))) return jobs;
+  const read = groupBy(jobs.flatMap(withRelatives), ({ id }) => id);
+  const found = await progresses(context).loadMany([...read.keys()]);
+  for (const progress of found) {
+    if (progress instanceof NotFoundError) continue;
+    if (progress instanceof Error) throw progress;
+    for (const job of read.get(progress.jobId) ?? []) progressOfListed.set(job, progress);
+  }
+  return jobs.filter((job) => progressOfListed.has(job));
+}
 
 const treeOutcomes = createLoader(async (rootIds: readonly string[], { engine }) => {
   const found = await readTreeOutcomes(engine.database, rootIds);
@@ -217,7 +263,8 @@ export const Job = builder.prismaNode('Job', {
       description:
         'Every job of its tree, up to 1,000, the root first: level by level, each in the order in which the jobs were given.',
       select: { rootId: true },
-      resolve: (query, { rootId }, _, context, info) => trees(context).load({ rootId, query, info }),
+      resolve: async (query, { rootId }, _, context, info) =>
+        stillThere(await trees(context).load({ rootId, query, info }), context, info),
     }),
     depth: t.exposeInt('depth', { description: 'How many levels below the root: 0 to 32.' }),
     dedupeKey: t.exposeString('dedupeKey', {
@@ -274,8 +321,10 @@ export const Job = builder.prismaNode('Job', {
       description:
         'The jobs of its tree that it waits for, or waited for, up to 100, in the order in which the jobs of the tree were given.',
       select: { afterIds: true },
-      resolve: (query, { afterIds: ids }, _, context, info) =>
-        ids.length === 0 ? [] : dependencies(context).load({ ids, query, info }),
+      resolve: async (query, { afterIds: ids }, _, context, info) =>
+        ids.length === 0
+          ? []
+          : stillThere(await dependencies(context).load({ ids, query, info }), context, info),
     }),
     waitsForJobs: t.exposeBoolean('waits', {
       description: 'Whether it still waits for other jobs, so that no worker gets its items.',
@@ -366,9 +415,10 @@ export const Job = builder.prismaNode('Job', {
       type: JobProgress,
       description: 'Its progress. In the answer of a mutation, it includes what the mutation did.',
       select: { rootId: true },
-      resolve: async ({ id, rootId }, _, context) => {
-        if (changedJobs(context).has(id)) await context.folds.settled(rootId);
-        return progresses(context).load(id);
+      resolve: async (job, _, context) => {
+        if (!changedJobs(context).has(job.id)) return progressOf(job, context);
+        await context.folds.settled(job.rootId);
+        return progresses(context).load(job.id);
       },
     }),
     treeProgress: t.field({
@@ -427,15 +477,15 @@ export const Job = builder.prismaNode('Job', {
         args: {
           status: t.arg({ type: ItemStatus, description: 'Only items with this status; all by default.' }),
         },
-        resolve: async ({ id }, args, context, info) => {
+        resolve: async (job, args, context, info) => {
           const status = args.status ?? null;
           const page = await readPage(
             byPosition,
             args,
-            (range) => itemKeys(context).load({ jobId: id, status, range }),
+            (range) => itemKeys(context).load({ jobId: job.id, status, range }),
             (keys) => loadItems(keys, context, info),
           );
-          return { ...page, jobId: id, status };
+          return { ...page, job, status };
         },
       },
       {
@@ -447,8 +497,7 @@ export const Job = builder.prismaNode('Job', {
             type: 'Count',
             description:
               'How many items with this status the job has, as counted by its progress, which is a moment behind.',
-            resolve: async ({ jobId, status }, _, context) =>
-              countOf(await progresses(context).load(jobId), status),
+            resolve: async ({ job, status }, _, context) => countOf(await progressOf(job, context), status),
           }),
         }),
       },
@@ -603,8 +652,8 @@ builder.queryField('jobs', (t) =>
             where: { id: { in: ids } },
           });
           const jobsById = new Map(jobs.map((job) => [job.id, job]));
-          // One that was deleted since is left out.
-          return ids.flatMap((id) => jobsById.get(id) ?? []);
+          const found = ids.flatMap((id) => jobsById.get(id) ?? []);
+          return stillThere(found, context, info, ['nodes', 'edges', 'node']);
         });
       },
     },

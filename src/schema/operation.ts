@@ -1,13 +1,10 @@
 import type { FieldRef } from '@pothos/core';
-import {
-  type Operation as OperationState,
-  readLatestOperations,
-  readOperations,
-} from '../domain/operations.ts';
+import { isId } from '../domain/checks.ts';
+import { listOperations, type Operation as OperationState, readOperations } from '../domain/operations.ts';
 import { NotFoundError } from '../errors.ts';
 import { builder } from './builder.ts';
 import { encodeGlobalId } from './global-id.ts';
-import { checkFirst, firstComplexity, firstDescription } from './pages.ts';
+import { type ListOrder, pageSize, readPage } from './pages.ts';
 import type { Services } from './services.ts';
 
 const OperationKind = builder.enumType('OperationKind', {
@@ -87,16 +84,28 @@ export function operationField(
   });
 }
 
+const byId: ListOrder<{ id: string }, string> = {
+  name: 'operations',
+  keyOf: ({ id }) => id,
+  parse: (text) => (isId(text) ? text : undefined),
+};
+
 builder.queryField('operations', (t) =>
-  t.field({
-    authScopes: { may: 'survey' },
-    type: [Operation],
-    complexity: firstComplexity,
-    description: 'The newest operations, the newest first.',
-    args: {
-      first: t.arg.int({ required: true, defaultValue: 50, description: firstDescription }),
+  t.connection(
+    {
+      authScopes: { may: 'survey' },
+      type: Operation,
+      complexity: (args) => ({ multiplier: pageSize(args) }),
+      description: 'What was asked for, the newest first.',
+      resolve: (_, args, { engine, caller }) =>
+        readPage(
+          byId,
+          args,
+          (range) => listOperations(engine.database, caller.tenant, range),
+          (rows) => rows,
+        ),
     },
-    resolve: (_, args, { engine, caller }) =>
-      readLatestOperations(engine.database, checkFirst(args), caller.tenant),
-  }),
+    { name: 'OperationConnection', description: 'A page of operations.' },
+    { name: 'OperationEdge', description: 'An operation in a page.' },
+  ),
 );

@@ -2,32 +2,63 @@
 import type { NewSchedule } from '../domain/put-schedule.ts';
 import { NotFoundError } from '../errors.ts';
 import { builder } from './builder.ts';
-import { JobInput } from './inputs.ts';
+import { type GivenJob, JobInput } from './inputs.ts';
+import { toNewJob } from './new-job.ts';
 import { Schedule } from './schedule.ts';
 import { MissedPolicy, OverlapPolicy } from './schedule-policies.ts';
 
-export const ScheduleInput = builder.inputRef<NewSchedule>('ScheduleInput');
-ScheduleInput.implement({
-  description:
-    'A schedule in full: what is not given is the default, also where the schedule had something else before. Either `cron` or `everyMs` is given.',
+const CronInput = builder.inputType('CronInput', {
+  description: 'Times of the clock and the calendar.',
   fields: (t) => ({
-    name: t.string({ required: true, description: 'Its name: 1 to 200 characters.' }),
-    cron: t.string({
+    expression: t.string({
+      required: true,
       description:
-        'When it is due: five fields for minute, hour, day of month, month and weekday, or six with seconds first: `30 2 * * *`; also @hourly, @daily, @weekly, @monthly, @yearly. Up to 200 characters. One that never comes is refused.',
+        'Five fields for minute, hour, day of month, month and weekday, or six with seconds first: `30 2 * * *`; also @hourly, @daily, @weekly, @monthly, @yearly. Up to 200 characters. One that never comes is refused.',
     }),
     timeZone: t.string({
-      description: 'The time zone of `cron`, as the IANA names it: `Europe/Berlin`. Default: UTC.',
+      required: true,
+      defaultValue: 'UTC',
+      description: 'The time zone, as the IANA names it: `Europe/Berlin`. Default: UTC.',
     }),
+  }),
+});
+
+/** Exactly one of them. */
+interface GivenTimes {
+  readonly cron?: typeof CronInput.$inferInput | null | undefined;
+  readonly everyMs?: number | null | undefined;
+}
+
+const Times = builder.inputRef<GivenTimes>('ScheduleTimesInput');
+Times.implement({
+  description: 'When a schedule is due.',
+  isOneOf: true,
+  fields: (t) => ({
+    cron: t.field({ type: CronInput, description: 'At times of the clock and the calendar.' }),
     everyMs: t.field({
       type: 'Count',
       description:
-        'The interval between occurrences, in milliseconds: 1,000 to 31,622,400,000 (366 days), counted from `startAt`.',
+        'At an interval, in milliseconds: 1,000 to 31,622,400,000 (366 days), counted from `startAt`.',
     }),
+  }),
+});
+
+interface GivenSchedule extends Omit<NewSchedule, 'cron' | 'timeZone' | 'everyMs' | 'template'> {
+  readonly times: GivenTimes;
+  readonly template: GivenJob;
+}
+
+export const ScheduleInput = builder.inputRef<GivenSchedule>('ScheduleInput');
+ScheduleInput.implement({
+  description:
+    'A schedule in full: what is not given is the default, also where the schedule had something else before.',
+  fields: (t) => ({
+    name: t.string({ required: true, description: 'Its name: 1 to 200 characters.' }),
+    times: t.field({ type: Times, required: true, description: 'When it is due.' }),
     startAt: t.field({
       type: 'DateTime',
       description:
-        'No occurrence is before this; with `everyMs` it is the first one. Default: none, and intervals count from 1970-01-01T00:00:00Z, so that ten minutes are those of the clock.',
+        'No occurrence is before this; with an interval it is the first one. Default: none, and intervals count from 1970-01-01T00:00:00Z, so that ten minutes are those of the clock.',
     }),
     missed: t.field({
       type: MissedPolicy,
@@ -48,6 +79,18 @@ ScheduleInput.implement({
     }),
   }),
 });
+
+/** `path`: where the schedule stands in the input. */
+export function toNewSchedule({ times, template, ...schedule }: GivenSchedule, path: string): NewSchedule {
+  const { cron, everyMs } = times;
+  return {
+    ...schedule,
+    cron: cron?.expression,
+    timeZone: cron?.timeZone,
+    everyMs,
+    template: toNewJob(template, `${path}template.`, []),
+  };
+}
 
 /** The input of a mutation that concerns one schedule. */
 export function scheduleInput(name: string, description: string) {

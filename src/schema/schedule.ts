@@ -1,10 +1,10 @@
-import { checkName } from '../domain/checks.ts';
+import { checkInteger, checkName } from '../domain/checks.ts';
 import { maxNameLength } from '../domain/limits.ts';
 import { nextOccurrences, type Timing } from '../domain/occurrences.ts';
 import type { Range } from '../domain/pages.ts';
 import { readClock, readScheduleNames, readTemplates } from '../domain/read-schedules.ts';
 import { namesOf, toShown, toStored } from '../domain/tenants.ts';
-import { InvalidInputError, NotFoundError } from '../errors.ts';
+import { NotFoundError } from '../errors.ts';
 import { takes } from './answer-size.ts';
 import { builder } from './builder.ts';
 import { Job } from './job.ts';
@@ -134,18 +134,19 @@ export const Schedule = builder.prismaNode('Schedule', {
     }),
     nextOccurrences: t.field({
       type: ['DateTime'],
-      complexity: (args) => ({ multiplier: Math.min(args.first ?? 5, mostOccurrences) }),
+      complexity: ({ first }) => ({ multiplier: Math.min(Math.max(first, 0), mostOccurrences) }),
       description: 'Its next occurrences, in order; empty while it is paused.',
       args: {
-        first: t.arg.int({ required: true, defaultValue: 5, description: 'How many: 1 to 100. Default: 5.' }),
+        first: t.arg.int({
+          required: true,
+          defaultValue: 5,
+          description: 'How many at most: 0 to 100. Default: 5.',
+        }),
       },
       select: { cron: true, timeZone: true, everyMs: true, startAt: true, nextAt: true },
       resolve: ({ nextAt, everyMs, ...timing }, { first }) => {
-        const count = first ?? 5;
-        if (count < 1 || count > mostOccurrences) {
-          throw new InvalidInputError(`first is ${count}; it must be from 1 to ${mostOccurrences}.`, 'first');
-        }
-        if (nextAt === null) return [];
+        const count = checkInteger(first, 'first', 0, mostOccurrences);
+        if (nextAt === null || count === 0) return [];
         const exact: Timing = { ...timing, everyMs: everyMs === null ? null : Number(everyMs) };
         return [nextAt, ...nextOccurrences(exact, nextAt, count - 1)];
       },

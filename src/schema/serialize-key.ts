@@ -1,9 +1,8 @@
 import { checkBatch } from '../domain/checks.ts';
-import { itemIdOf } from '../domain/item-state.ts';
 import { maxBatch } from '../domain/limits.ts';
 import { readSerializeKeys, type SerializeKey as SerializeKeyState } from '../domain/serialize-keys.ts';
 import { builder } from './builder.ts';
-import { JobItem } from './job-item.ts';
+import { itemOrNull, JobItem } from './job-item.ts';
 import { checkFirst, firstComplexity, firstDescription } from './pages.ts';
 import { sees } from './scope.ts';
 
@@ -17,7 +16,8 @@ const SerializeKey = builder.objectRef<SerializeKeyState>('SerializeKey').implem
       nullable: true,
       description:
         'The item that holds it: it runs, or is the next to run. Null if it has just been deleted.',
-      resolve: async ({ head }, _, context) => ((await sees(context, head.jobId)) ? itemIdOf(head) : null),
+      resolve: async ({ head }, _, context) =>
+        (await sees(context, head.jobId)) ? itemOrNull(head, context) : null,
     }),
     held: t.exposeBoolean('held', {
       description:

@@ -1,8 +1,7 @@
 /** How much is stored, by tenants and in all. */
-import { checkInteger } from '../domain/checks.ts';
-import { maxBatch } from '../domain/limits.ts';
 import { listStored, readStoredBy, type Stored, type TenantStored } from '../domain/stored.ts';
 import { builder } from './builder.ts';
+import { checkFirst, firstComplexity, firstDescription } from './pages.ts';
 
 const TenantStorage = builder.objectRef<TenantStored>('TenantStorage').implement({
   description: 'How much a tenant stores.',
@@ -45,14 +44,15 @@ const Storage = builder.objectRef<Stored>('Storage').implement({
       type: [TenantStorage],
       description: 'By tenant, those with the most bytes first. A caller of a tenant sees only its own.',
       args: {
-        first: t.arg.int({ defaultValue: 50, description: 'The maximum number: 1 to 1,000. Default: 50.' }),
+        first: t.arg.int({ required: true, defaultValue: 50, description: firstDescription }),
+        tenant: t.arg.string({ description: 'Only this tenant. Default: any.' }),
       },
-      complexity: ({ first }) => ({ multiplier: Math.max(0, Math.min(first ?? 50, maxBatch)) }),
-      resolve: (_, { first }, { engine, caller }) =>
-        listStored(engine.database, {
-          tenant: caller.tenant,
-          take: checkInteger(first ?? 50, 'first', 1, maxBatch),
-        }),
+      complexity: firstComplexity,
+      resolve: (_, { first, tenant }, { engine, caller }) => {
+        const take = checkFirst({ first });
+        if (tenant != null && caller.tenant !== null && tenant !== caller.tenant) return [];
+        return listStored(engine.database, { tenant: caller.tenant ?? tenant ?? null, take });
+      },
     }),
   }),
 });

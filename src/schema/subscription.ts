@@ -9,7 +9,7 @@ import { InvalidInputError, NotFoundError } from '../errors.ts';
 import type { PageChange } from '../events/live-page.ts';
 import { builder } from './builder.ts';
 import { encodeGlobalId, keyOf } from './global-id.ts';
-import { Job, JobFilter, toConditions } from './job.ts';
+import { Job, JobFilter, stillThere, toConditions } from './job.ts';
 import { JobItem, loadItems } from './job-item.ts';
 import { Operation } from './operation.ts';
 import { checkFirst, firstComplexity, firstDescription } from './pages.ts';
@@ -57,12 +57,14 @@ const JobsChange = builder.objectRef<PageChange<MarkedRow>>('JobsChange').implem
     jobs: t.prismaField({
       type: [Job],
       description: 'The jobs that are new in the list or have changed, up to 1,000, the newest first.',
-      resolve: (query, { changed }, _, { engine }) =>
-        engine.database.prisma.job.findMany({
+      resolve: async (query, { changed }, _, context, info) => {
+        const jobs = await context.engine.database.prisma.job.findMany({
           ...query,
           where: { id: { in: changed.map(({ id }) => id) } },
           orderBy: { id: 'desc' },
-        }),
+        });
+        return stillThere(jobs, context, info);
+      },
     }),
     goneIds: t.idList({
       description: 'The ids of jobs that are no longer in the list: up to 1,000.',

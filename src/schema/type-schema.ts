@@ -1,5 +1,5 @@
 import { checkName } from '../domain/checks.ts';
-import { maxNameLength } from '../domain/limits.ts';
+import { maxBatch, maxNameLength } from '../domain/limits.ts';
 import {
   readTypeSchemas,
   readTypesWithSchemas,
@@ -7,6 +7,7 @@ import {
 } from '../domain/put-type-schema.ts';
 import { coversType } from '../domain/rights.ts';
 import { builder } from './builder.ts';
+import { checkFirst, firstComplexity } from './pages.ts';
 import { checkTypeScope } from './scope.ts';
 
 export const TypeSchema = builder.objectRef<TypeSchemaState>('TypeSchema').implement({
@@ -47,8 +48,22 @@ builder.queryField('typeSchemas', (t) =>
 builder.queryField('typesWithSchemas', (t) =>
   t.stringList({
     authScopes: { may: 'list' },
-    description: 'The names of all types that have schemas, up to about 1,000, in order.',
-    resolve: async (_, __, { engine, caller }) =>
-      (await readTypesWithSchemas(engine.database)).filter((type) => coversType(caller, type)),
+    complexity: firstComplexity,
+    description:
+      'The names of the types that have schemas, in order. If there are more than 1,000, ask again with `after`.',
+    args: {
+      first: t.arg.int({
+        required: true,
+        defaultValue: maxBatch,
+        description: 'The maximum number: 0 to 1,000. Default: 1,000.',
+      }),
+      after: t.arg.string({ description: 'Only types whose names come after this one.' }),
+    },
+    resolve: async (_, { first, after }, { engine, caller }) => {
+      const take = checkFirst({ first });
+      if (after != null) checkName(after, 'after', maxNameLength);
+      const types = await readTypesWithSchemas(engine.database, after ?? null);
+      return types.filter((type) => coversType(caller, type)).slice(0, take);
+    },
   }),
 );

@@ -1,16 +1,16 @@
-/** Who a client is, for what each may have: the address that it comes from, or that a trusted proxy says it does. */
+/** Identifies a client for per-client limits: by the address that it connects from, or the one that a trusted proxy reports. */
 import type { IncomingMessage } from 'node:http';
 import { isIPv6 } from 'node:net';
 
 export type AddressOf = (request: IncomingMessage) => string;
 
-/** As one client each, whatever address of its own it takes. */
+/** Addresses that one client can choose from count as one: see `toClient`. */
 export function createAddressOf(trustedProxies: number): AddressOf {
   const peerOf = createPeerOf(trustedProxies);
   return (request) => toClient(peerOf(request));
 }
 
-/** Each proxy adds whom it heard to the end of X-Forwarded-For; what stands before that, anybody may have written. */
+/** Each proxy appends the peer it heard to X-Forwarded-For; anybody may have written the entries before that. */
 export function createPeerOf(trustedProxies: number): AddressOf {
   return ({ headers, socket }) => {
     const own = socket.remoteAddress ?? '';
@@ -20,19 +20,19 @@ export function createPeerOf(trustedProxies: number): AddressOf {
   };
 }
 
-/** With IPv6 everybody has a whole /64 to choose addresses from. */
+/** An IPv6 client has a whole /64 to choose addresses from, so the /64 is the client. */
 export function toClient(address: string): string {
   const [, bracketed] = /^\[(.+)\](?::\d+)?$/.exec(address) ?? [];
   const plain = bracketed ?? address;
   if (!isIPv6(plain)) return /^[\d.]+:\d+$/.test(plain) ? (plain.split(':')[0] as string) : plain;
-  // The URL parser writes every address in one way, with all but the longest run of zeros.
+  // The URL parser normalizes the address: it shortens only the longest run of zeros.
   const [host = ''] = plain.split('%');
   const short = new URL(`http://[${host}]`).hostname.slice(1, -1);
   const [head = '', tail] = short.split('::');
   const left = head === '' ? [] : head.split(':');
   const right = tail === undefined || tail === '' ? [] : tail.split(':');
   const groups = [...left, ...Array<string>(8 - left.length - right.length).fill('0'), ...right];
-  // An IPv4 address in the clothes of IPv6.
+  // An IPv4 address mapped into IPv6.
   if (short.startsWith('::ffff:') && groups.length === 8) {
     const [high, low] = [groups[6], groups[7]].map((group) => Number.parseInt(group as string, 16));
     return [high, low].flatMap((number = 0) => [number >> 8, number & 255]).join('.');

@@ -1,10 +1,10 @@
-/** Answers to requests of which a part may still be on its way. */
+/** Answers requests whose body may still be arriving. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** A refusal is sent while its request still comes; to read on for a while lets it arrive. */
+/** How long we go on reading a request after we refused it, so that the client gets to read the refusal. */
 const readOnMs = 1_000;
 
-/** The rest of the request is not for us: the connection ends when the client has had time to read why. */
+/** Nobody needs the rest of the request: the connection ends once the client has had time to read the answer. */
 export function answerEarly(
   request: IncomingMessage,
   response: ServerResponse,

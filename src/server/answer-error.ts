@@ -1,10 +1,10 @@
-/** An error over HTTP where nothing of GraphQL has begun, or never does: in the form that its errors have, so clients know one form. */
+/** Errors over HTTP before, or without, a GraphQL execution: in the form of GraphQL's own errors, so that clients need to know only one. */
 import type { ServerResponse } from 'node:http';
 
 export interface ErrorAnswer {
   readonly code: string;
   readonly message: string;
-  /** What of the request is to blame. */
+  /** The part of the request that is to blame. */
   readonly field?: string | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Who a request, a socket or a stream comes from. Whoever shows nothing that counts is told so before anything of what they ask is read;
- * what they may do is decided by the schema, beside each field.
+ * Identifies the caller of a request, a socket or a stream. Without valid credentials it is refused before anything it asks for is read; what a
+ * caller may do is decided by the schema, beside each field.
  */
 import type { IncomingMessage } from 'node:http';
 import { keyPrefix } from '../domain/api-keys.ts';
@@ -14,11 +14,11 @@ import type { KnownWatchTokens } from './known-watch-tokens.ts';
 import { Right } from './right.ts';
 import type { TrustedProxy } from './trusted-proxy.ts';
 
-/** What a socket may send as a token, in characters; headers have a limit of their own. */
+/** Longest token that a socket may send, in characters; headers have a limit of their own. */
 const maxTokenLength = 10_000;
 
 const anybodysRight = new Right({ caller: anybody });
-/** Of what is answered without asking who it is for. */
+/** The caller of requests that are answered without authentication. */
 export const nobody = createCaller('nobody', []);
 
 export class Authentication {
@@ -29,7 +29,7 @@ export class Authentication {
   readonly #addressOf: AddressOf;
   readonly #rights = new WeakMap<object, Right>();
 
-  /** Without any way to show who one is, nobody has to. */
+  /** If no way to authenticate is configured, nobody has to. */
   constructor(options: {
     keys: KnownKeys | undefined;
     tokens: KnownTokens | undefined;
@@ -48,7 +48,7 @@ export class Authentication {
     return this.#keys === undefined && this.#tokens === undefined && this.#proxy === undefined;
   }
 
-  /** The right that a request comes with; throws, or rejects with, the refusal. What is known by now is there at once. */
+  /** The right that a request comes with: at once if it is already known. Throws, or rejects with, the refusal. */
   admit(request: IncomingMessage): Right | Promise<Right> {
     if (this.isOpen) return anybodysRight;
     const right = this.#judge(request.headers.authorization, request);
@@ -57,7 +57,7 @@ export class Authentication {
     return right;
   }
 
-  /** The same for a socket: by what it sends first, or else by the headers that it was opened with. */
+  /** The same for a socket: from its first message, or else from the headers of the request that opened it. */
   admitSocket(
     payload: Readonly<Record<string, unknown>> | undefined,
     request: IncomingMessage,
@@ -67,7 +67,7 @@ export class Authentication {
     return this.#judge(shown === undefined ? request.headers.authorization : shown, request);
   }
 
-  /** Of a request that was admitted. */
+  /** The right of a request that was admitted. */
   rightOf(request: object | undefined): Right | undefined {
     return this.isOpen ? anybodysRight : request && this.#rights.get(request);
   }
@@ -84,7 +84,7 @@ export class Authentication {
       const right = this.#proxy?.find(request);
       if (right !== undefined) return right;
       throw new UnauthenticatedError(
-        'The request has no key or token. Send one in the header `Authorization: Bearer …`.',
+        'The request has no credentials: it needs the header Authorization with "Bearer", a space, and a key or token.',
       );
     }
     const token =
@@ -92,9 +92,7 @@ export class Authentication {
         ? /^Bearer +(\S+)$/i.exec(shown)?.[1]
         : undefined;
     if (token === undefined)
-      throw new UnauthenticatedError(
-        'The header Authorization must be `Bearer`, a space, and a key or token.',
-      );
+      throw new UnauthenticatedError('Authorization must be "Bearer", a space, and a key or token.');
     if (token.startsWith(watchTokenPrefix)) return this.#watchTokens.find(token, this.#addressOf(request));
     const ways = token.startsWith(keyPrefix) ? this.#keys : this.#tokens;
     if (ways === undefined)
@@ -105,7 +103,7 @@ export class Authentication {
   }
 }
 
-/** What an EventSource shows, which can send no header: a ticket that is good once. Nothing else of a URL says who somebody is. */
+/** The ticket of an EventSource, which can send no headers: good for one use. Nothing else in a URL authenticates anybody. */
 function ticketOf({ method, url = '', headers }: IncomingMessage): string | undefined {
   if (method !== 'GET' || headers.accept?.includes('text/event-stream') !== true) return undefined;
   const start = url.indexOf('?');

@@ -1,6 +1,6 @@
 /**
- * Saves now and then what this server keeps in memory for others to read: figures, and which workers it has. What is not saved when the
- * process is killed is lost; a server that stops in good order saves all of it.
+ * Saves what this server collects in memory for others to read: figures, and its list of workers. A killed process loses what it has not saved;
+ * a server that stops in good order saves everything.
  */
 import type { Logger } from 'pino';
 import type { Engine } from '../domain/engine.ts';
@@ -9,7 +9,7 @@ import { Loop } from './loop.ts';
 const saveEveryMs = 10_000;
 const pruneEveryMs = 600_000;
 const pruneBatch = 5_000;
-const failure = 'figures could not be saved; it is tried again';
+const failure = 'figures could not be saved; trying again';
 
 export class Bookkeeper {
   readonly #engine: Engine;

@@ -1,4 +1,4 @@
-/** One attempt at a callback: a signed POST to addresses that were checked, bounded in time, and in what is read of the answer. */
+/** One attempt at a callback: a signed POST to checked addresses, with a limit on its time and on how much of the answer is read. */
 import { type ClientRequest, type IncomingMessage, request as overHttp } from 'node:http';
 import { request as overHttps } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
@@ -7,7 +7,7 @@ import type { CallbackAddresses } from '../domain/callback-addresses.ts';
 import type { DeliveryAnswer, LeasedDelivery } from '../domain/callback-deliveries.ts';
 import { SealedError, type SecretBox } from '../domain/secret-box.ts';
 
-/** What is read of an answer that refuses, in bytes: enough for its first words. */
+/** How much is read of the body of a refusal, in bytes: enough for its first words. */
 const excerptBytes = 200;
 const maxHeaderBytes = 16_384;
 
@@ -15,11 +15,11 @@ export interface CallbackRequestOptions {
   readonly addresses: CallbackAddresses;
   readonly secrets: SecretBox;
   readonly timeoutMs: number;
-  /** Ends it. */
+  /** Ends the attempt. */
   readonly signal: AbortSignal;
 }
 
-/** Whatever goes wrong is an answer, too. */
+/** Never rejects: any failure becomes an answer with an `error`. */
 export async function sendCallback(
   delivery: LeasedDelivery,
   { addresses, secrets, timeoutMs, signal }: CallbackRequestOptions,
@@ -47,7 +47,7 @@ export async function sendCallback(
   }
 }
 
-/** As the Standard Webhooks have it: each valid secret signs. */
+/** The headers of Standard Webhooks: signed with every valid secret. */
 function signedHeaders(
   { messageId, endpoint, sentAt, secrets: stored, body }: LeasedDelivery,
   box: SecretBox,
@@ -63,7 +63,7 @@ function signedHeaders(
   };
 }
 
-/** Whatever the name leads to by now. */
+/** Resolves any name to the addresses that were checked, wherever DNS points by now. */
 function lookUpPinned(addresses: readonly [string, ...string[]]): LookupFunction {
   const pinned = addresses.map((address) => ({ address, family: isIP(address) }));
   return (_, { all }, callback) => {
@@ -75,7 +75,7 @@ function lookUpPinned(addresses: readonly [string, ...string[]]): LookupFunction
 function answerTo(request: ClientRequest, body: string, ended: AbortSignal): Promise<DeliveryAnswer> {
   return new Promise((resolve, reject) => {
     request.on('error', reject);
-    // Its body decides nothing, and may have no end.
+    // The body decides nothing and may never end, so the headers are enough.
     request.on('response', (response) => resolve(judge(response, ended)));
     request.end(body);
   });
@@ -85,16 +85,16 @@ async function judge(response: IncomingMessage, ended: AbortSignal): Promise<Del
   const { statusCode = 0, headers } = response;
   if (statusCode >= 200 && statusCode < 300) return { statusCode };
   if (statusCode >= 300 && statusCode < 400)
-    return { statusCode, error: 'It was answered with a redirect, and these are not followed.' };
+    return { statusCode, error: 'The endpoint answered with a redirect; redirects are not followed.' };
   const text = await excerpt(response, ended);
   return {
     statusCode,
-    error: `It was answered with the status ${statusCode}${text === '' ? '.' : `: ${text}`}`,
+    error: `The endpoint answered with status ${statusCode}${text === '' ? '.' : `: ${text}`}`,
     ...retryAfter(headers['retry-after']),
   };
 }
 
-/** Its first words, as far as they come in time. */
+/** The first words of the answer, as far as they arrive in time. */
 async function excerpt(response: IncomingMessage, ended: AbortSignal): Promise<string> {
   let read = Buffer.alloc(0);
   try {
@@ -103,9 +103,9 @@ async function excerpt(response: IncomingMessage, ended: AbortSignal): Promise<s
       if (read.length >= excerptBytes || ended.aborted) break;
     }
   } catch {
-    // What came is enough.
+    // What has arrived is enough.
   }
-  // Postgres takes no NUL, and people no other control characters.
+  // Postgres refuses NUL, and people can't read the other control characters.
   return read
     .subarray(0, excerptBytes)
     .toString()
@@ -113,7 +113,7 @@ async function excerpt(response: IncomingMessage, ended: AbortSignal): Promise<s
     .trim();
 }
 
-/** Seconds, or a date. */
+/** The header holds seconds or a date. */
 function retryAfter(value: string | undefined): Pick<DeliveryAnswer, 'retryAfterMs' | 'retryAt'> {
   if (value === undefined) return {};
   if (/^\d{1,9}$/.test(value)) return { retryAfterMs: Number(value) * 1_000 };
@@ -122,7 +122,7 @@ function retryAfter(value: string | undefined): Pick<DeliveryAnswer, 'retryAfter
 }
 
 function describe(error: unknown): string {
-  if (error instanceof SealedError) return `The secret of the endpoint can't be opened: ${error.message}.`;
+  if (error instanceof SealedError) return `The endpoint's secret can't be opened: ${error.message}.`;
   const errors = error instanceof AggregateError ? error.errors : [error];
   return errors
     .map((one) => (one instanceof Error ? one.message : String(one)))

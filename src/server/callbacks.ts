@@ -1,6 +1,6 @@
 /**
- * Sends what is due to the endpoints of callbacks. Every server does it: deliveries are leased in the database, so that none is sent by two
- * of them, and what a server that dies was at is sent again. A host that hangs has only a few of the places, so the others go on.
+ * Sends due callbacks. Every server does: the database leases each delivery to one of them, and what a dying server was sending is sent again by
+ * another. One host may take only a few of the places, so a host that hangs does not hold up the others.
  */
 import type { Logger } from 'pino';
 import {
@@ -33,7 +33,7 @@ export class Callbacks {
     this.#loop = new Loop({
       look: () => this.#look(),
       logger: options.logger,
-      failure: 'callbacks could not be looked at; it is tried again',
+      failure: 'callbacks could not be processed; trying again',
     });
   }
 
@@ -41,7 +41,7 @@ export class Callbacks {
     this.#loop.start();
   }
 
-  /** What is under way is broken off: its lease is over soon, and another server sends it again. */
+  /** Aborts what is being sent: its lease ends soon, and another server sends it again. */
   async stop(): Promise<void> {
     await this.#loop.stop();
     await Promise.all(this.#underWay.keys());
@@ -68,7 +68,7 @@ export class Callbacks {
     for (const delivery of deliveries) {
       const sent = this.#send(delivery).finally(() => {
         this.#underWay.delete(sent);
-        // A place is free, and there may be something new by then.
+        // A place is free, and new deliveries may be due.
         this.#loop.poke();
       });
       this.#underWay.set(sent, delivery);
@@ -94,7 +94,10 @@ export class Callbacks {
       );
     const tookMs = Math.round(performance.now() - startedAt);
     await noteDelivery(this.#engine, delivery, { ...answer, tookMs }).catch((error: Error) => {
-      this.#logger.warn({ err: error, messageId }, 'what came of a callback was not noted; it is sent again');
+      this.#logger.warn(
+        { err: error, messageId },
+        'the outcome of a callback was not saved; it will be sent again',
+      );
     });
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The certificate that the server shows, and its key, from files. They are read again every few seconds: new ones hold from the next
- * connection on, and connections that are open go on. Files that do not go together, as while somebody is just writing them, change nothing.
+ * The TLS certificate and its key, from files that are read again every few seconds. A new pair applies to new connections; open ones go on. A
+ * certificate and key that do not match, as while somebody is writing them, change nothing.
  */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -33,7 +33,7 @@ export class Certificate {
     this.#everyMs = options.everyMs ?? lookEveryMs;
   }
 
-  /** Reads the files for the first time, for this server. */
+  /** Reads the files for the first time and gives the pair to this server. */
   async start(server: Pick<Server, 'setSecureContext'>): Promise<void> {
     this.#server = server;
     try {
@@ -51,13 +51,13 @@ export class Certificate {
     this.#timer = undefined;
   }
 
-  /** What is wrong with the files, or with the certificate that is shown; undefined if nothing is. */
+  /** What is wrong with the files or with the certificate in use; undefined if nothing is. */
   get problem(): string | undefined {
     if (this.#problem !== undefined) return this.#problem;
     const leftMs = this.#endsAt - Date.now();
     if (leftMs > warnBeforeMs) return undefined;
     const when = new Date(this.#endsAt).toISOString();
-    return leftMs > 0 ? `the certificate is good until ${when} only` : `the certificate expired on ${when}`;
+    return leftMs > 0 ? `the certificate expires at ${when}` : `the certificate expired at ${when}`;
   }
 
   #lookLater(): void {
@@ -69,14 +69,14 @@ export class Certificate {
       const pair = await this.#read();
       if (pair.cert !== this.#pair?.cert || pair.key !== this.#pair.key) {
         this.#use(pair);
-        this.#logger.info({ until: new Date(this.#endsAt) }, 'the new certificate is shown from now on');
+        this.#logger.info({ until: new Date(this.#endsAt) }, 'the new certificate is in use');
       }
       this.#problem = undefined;
     } catch (error) {
       const problem = `the new certificate can't be used: ${reasonOf(error)}`;
-      // Once for each thing that is wrong.
+      // Each problem is logged once.
       if (problem !== this.#problem)
-        this.#logger.warn({ reason: problem }, 'the certificate stays the one before');
+        this.#logger.warn({ reason: problem }, 'the previous certificate stays in use');
       this.#problem = problem;
     }
     if (this.#timer !== undefined) this.#lookLater();
@@ -93,9 +93,9 @@ export class Certificate {
   #use(pair: Pair): void {
     const certificate = new X509Certificate(pair.cert);
     if (!certificate.checkPrivateKey(createPrivateKey(pair.key)))
-      throw new Error('the key is not that of the certificate.');
+      throw new Error('the key does not belong to the certificate.');
     if (Date.parse(certificate.validTo) <= Date.now())
-      throw new Error(`the certificate expired on ${new Date(certificate.validTo).toISOString()}.`);
+      throw new Error(`the certificate expired at ${new Date(certificate.validTo).toISOString()}.`);
     this.#server?.setSecureContext({ ...pair, ...secureOptions });
     this.#pair = pair;
     this.#endsAt = Date.parse(certificate.validTo);
@@ -104,7 +104,7 @@ export class Certificate {
 
 export const secureOptions: SecureContextOptions = { minVersion: 'TLSv1.2' };
 
-/** Errors of OpenSSL say where in its code, and quote nothing; those of files name them. */
+/** Errors of OpenSSL name a place in its code and quote nothing; those of the file system name the file. */
 function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

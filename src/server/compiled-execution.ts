@@ -1,7 +1,7 @@
 /**
- * Executes operations. One that comes again and again is compiled, which makes its execution about three times as fast: what
- * workers and producers send, and the events of subscriptions. Everything else, and whatever the compiler
- * can't do or judges differently, is for the reference implementation.
+ * Executes operations. Those that come again and again (what workers and producers send, and the events of subscriptions) are compiled, which
+ * makes their execution about three times as fast. The reference implementation runs everything else, and whatever the compiler can't do or
+ * judges differently.
  */
 import {
   type DocumentNode,
@@ -22,23 +22,23 @@ import { type Complete, completeOf } from './complete-variables.ts';
 
 export type Execute = (args: ExecutionArgs) => ReturnType<typeof execute>;
 
-/** How often a document is executed before it is worth the milliseconds of compiling it. */
+/** How often a document is executed before compiling it, which takes milliseconds, pays. */
 const usesBeforeCompiling = 20;
 
 interface Compiled {
   readonly query: CompiledQuery['query'];
-  /** By the names of the variables that need it. */
+  /** The variables that need completing, by name. */
   readonly completes: readonly (readonly [string, Complete])[];
 }
 
 interface Use {
   count: number;
-  /** By the operation's name; null if it can't be compiled. */
+  /** By operation name; null if the operation can't be compiled. */
   readonly compiled: Map<string | null | undefined, Compiled | null>;
 }
 
 export function createExecute({ compileAfter = usesBeforeCompiling } = {}): Execute {
-  // As long as the cache of documents keeps them, which is bounded.
+  // Entries live as long as the document stays in the bounded cache of documents.
   const uses = new WeakMap<DocumentNode, Use>();
 
   function compiledFor({ schema, document, operationName }: ExecutionArgs): Compiled | null {
@@ -65,12 +65,12 @@ export function createExecute({ compileAfter = usesBeforeCompiling } = {}): Exec
       | ExecutionResult
       | Promise<ExecutionResult>;
     if ('then' in result) return result.then((answer) => withPlaces(answer, args.document));
-    // Only variables that do not fit leave an answer without data. Nothing was executed then, and the words are graphql-js's.
+    // An answer without data means that the variables do not fit. Nothing was executed, so graphql-js may run it again and word the error.
     return 'data' in result ? withPlaces(result, args.document) : execute(args);
   };
 }
 
-/** Undefined if they do not fit: the words for that are graphql-js's. */
+/** Undefined if the variables do not fit: graphql-js words that error. */
 function completed(
   { completes }: Compiled,
   given: Readonly<Record<string, unknown>>,
@@ -85,11 +85,11 @@ function completed(
   return variables;
 }
 
-/** The compiler's errors know lines and columns, and GraphQL's own take places in a text. */
+/** The compiler's errors have lines and columns; GraphQL's own errors take offsets into a text. */
 function withPlaces(result: ExecutionResult, { loc }: DocumentNode): ExecutionResult {
   if (result.errors === undefined || loc === undefined) return result;
   const { source } = loc;
-  // Where each line begins.
+  // The offset at which each line begins.
   const starts = [0, ...Array.from(source.body.matchAll(/\r\n|[\n\r]/g), (end) => end.index + end[0].length)];
   const errors = result.errors.map(
     ({ message, locations, path, originalError }) =>
@@ -110,7 +110,7 @@ function compile(
 ): Compiled | null {
   const variables = getOperationAST(document, operationName)?.variableDefinitions ?? [];
   const types = variables.map(({ type }) => typeFromAST(schema, type));
-  // The compiler writes out what an input has, and would never be done with one that has itself.
+  // The compiler expands input types in full, and would never finish a recursive one.
   if (types.some((type) => isInputType(type) && isRecursive(getNamedType(type)))) return null;
   const outcome = compileQuery(schema, document, operationName ?? undefined);
   if (!isCompiledQuery(outcome)) return null;

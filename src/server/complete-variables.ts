@@ -1,13 +1,13 @@
 /**
- * What the compiler does not know of inputs: that of some exactly one field is given, and that a field which can't be null may be left out
- * if it has a default.
+ * Two rules for inputs that the compiler does not know: a oneOf input has exactly one field, and a non-null field with a default may be left
+ * out.
  */
 import { type GraphQLInputType, isInputObjectType, isListType, isNonNullType } from 'graphql';
 
-/** Gives the value with its defaults; undefined for one that does not fit. What else is wrong with it the compiler finds. */
+/** Returns the value with its defaults, or undefined if it does not fit. The compiler finds everything else that is wrong with it. */
 export type Complete = (value: unknown) => unknown;
 
-/** Null if there is nothing to do. The type must not contain itself. */
+/** Null if the type needs no completing. The type must not contain itself. */
 export function completeOf(type: GraphQLInputType): Complete | null {
   if (isNonNullType(type)) return completeOf(type.ofType);
   if (isListType(type)) return ofList(completeOf(type.ofType));

@@ -1,6 +1,6 @@
 /**
- * What pages of other origins may send and read: those of `JOBTREE_ALLOWED_ORIGINS`, on every path but the page of GraphiQL. Whether a page may use
- * the API at all is the guard's to say, before this.
+ * CORS: what pages of the origins in `JOBTREE_ALLOWED_ORIGINS` may send and read, on every path but GraphiQL's page. Whether a page may use the
+ * API at all is decided by the guard (`isOfAllowedPage`).
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
@@ -22,7 +22,7 @@ const exposedHeaders = [
   'upload-expires',
 ].join(', ');
 
-/** For the answer, whatever it is, refusals too: without it a page only learns that something failed. The guard has let the page in. */
+/** Set on every answer, refusals too: without these headers a page only learns that something failed. */
 export function shareWithPage({ method, headers }: IncomingMessage, response: ServerResponse): void {
   const { origin } = headers;
   if (origin === undefined) return;
@@ -31,7 +31,7 @@ export function shareWithPage({ method, headers }: IncomingMessage, response: Se
   response.setHeader('vary', 'origin');
   if (method !== 'OPTIONS') return;
   response.setHeader('access-control-allow-methods', methods);
-  // Proxies want headers of their own.
+  // Proxies require headers of their own, so whatever the page asks to send is allowed.
   const asked = headers['access-control-request-headers'];
   if (asked !== undefined) response.setHeader('access-control-allow-headers', asked);
 }

@@ -1,7 +1,7 @@
 import { complexityFromQuery } from '@pothos/plugin-complexity';
 import { type ExecutionArgs, getOperationAST, Kind } from 'graphql';
 
-/** How many values the answer of an operation could have, as the schema counts them. Undefined if it will not be executed. */
+/** How many values the answer of an operation could hold, as the schema counts them. Undefined if the operation will not be executed. */
 export function costOf({
   schema,
   document,
@@ -18,7 +18,7 @@ export function costOf({
     const ctx = contextValue as object;
     return complexityFromQuery(alone, { schema, ctx, variables: { ...variableValues } }).complexity;
   } catch {
-    // Its variables are wrong, which is for GraphQL to say.
+    // The variables are wrong; execution reports that.
     return undefined;
   }
 }

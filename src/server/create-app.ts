@@ -61,9 +61,9 @@ import { UploadStore } from './upload-store.ts';
 import { createUploads } from './uploads.ts';
 import { SocketServer, type SocketServerOptions } from './websocket.ts';
 
-/** A connection on which nothing of what waits to be sent has moved for so long is ended. */
+/** A connection is ended when data waits to be sent on it and none has moved for this long. */
 const stalledAfterMs = 30_000;
-/** Requests of those who need not say who they are (GraphiQL's page, what browsers ask first), under way. */
+/** Limits of concurrent requests that need no authentication: GraphiQL's page, and preflights of browsers. */
 const strangersPerAddress = 50;
 const mostStrangers = 500;
 
@@ -71,29 +71,29 @@ export interface AppOptions {
   readonly config: Config;
   readonly databaseUrl: string;
   readonly logger: Logger;
-  /** For tests, which have less of it. */
+  /** Shorter times, for tests. */
   readonly times?: SocketServerOptions['times'] & {
     stalledAfterMs?: number;
     storeMs?: number;
     certificateMs?: number;
   };
-  /** For tests, which have names of their own. */
+  /** A name lookup of their own, for tests. */
   readonly lookUp?: LookUp;
 }
 
 export interface App {
-  /** Where the API is: `http://127.0.0.1:4000/graphql`. */
+  /** The URL of the API: `http://127.0.0.1:4000/graphql`. */
   readonly url: string;
   /**
-   * Says that it is not ready any more and goes on for the configured time; then stops accepting, lets requests finish
-   * within the configured time, and closes everything.
+   * Reports "not ready" and serves for the configured delay; then stops accepting, lets requests finish within the configured time, and closes
+   * everything.
    */
   close(): Promise<void>;
-  /** The part that is just being stopped, for a shutdown that takes too long. */
+  /** The part that is being stopped now, for the log of a shutdown that takes too long. */
   readonly stopping: string | undefined;
 }
 
-/** Starts the service on a database, which it first migrates. */
+/** Migrates the database and starts the service on it. */
 export async function createApp(options: AppOptions): Promise<App> {
   const { config, logger } = options;
   refuseOpen(config);
@@ -107,7 +107,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     close: async () => {
       lifetime.leave();
       if (config.shutdownDelayMs > 0) {
-        logger.info({ ms: config.shutdownDelayMs }, 'not ready any more; serving on for this time');
+        logger.info({ ms: config.shutdownDelayMs }, 'no longer ready; still serving for this time');
         await delay(config.shutdownDelayMs);
       }
       await parts.stop();
@@ -125,7 +125,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
     timeoutMs: config.databaseTimeoutMs,
     preparedStatements: config.preparedStatements,
     pooled: config.directDatabaseUrl !== undefined,
-    // The error itself carries the whole connection.
+    // Only the message: the error itself carries the whole connection.
     onIdleError: ({ message }) => logger.warn({ reason: message }, 'a connection to Postgres broke'),
   });
   const probe = new Probe(databaseUrl);
@@ -148,7 +148,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
       hints.resync();
     },
     onBack: (silentUntil) => {
-      logger.warn('Postgres answers again: connections that may be dead are replaced');
+      logger.warn('Postgres answers again; replacing connections that may be dead');
       database.renewConnections(silentUntil);
     },
   });
@@ -235,7 +235,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
     maxActive: config.maxRequests,
     rates,
   });
-  // One caller or tenant alone can't keep the others out.
+  // A single caller or tenant can't use up the server's requests.
   const mostOfOne = Math.ceil(config.maxRequests * 0.9);
   const exchanges = new Exchanges({
     bytes: quotas.bytes,
@@ -340,15 +340,15 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
 
   const migrateFirst = () =>
     migrate({
-      connectionString: directUrl,
+      url: directUrl,
       onApply: (migration) => logger.info({ migration }, 'applying migration'),
       onBlocked: (migration) =>
-        logger.warn({ migration }, 'a migration waits for locks that others hold; it is tried again'),
+        logger.warn({ migration }, 'a migration is waiting for locks that other sessions hold; trying again'),
       waitMs: startTime.leftMs,
     });
   const requestsEnd = async () => {
     await Promise.race([operations.idle(), lifetime.timeIsUp]);
-    // What was executed is answered in this turn of the event loop; what was just read is executed.
+    // Operations that have finished are answered in this turn of the event loop; requests that were just read start to execute.
     await nextTurn();
     await Promise.race([operations.idle(), lifetime.timeIsUp]);
     await nextTurn();
@@ -358,8 +358,8 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
     http.stopListening();
   };
 
-  // Started from top to bottom, stopped from bottom to top. Connections end before what they watch: a subscription that
-  // just ended would seem to have come to its end.
+  // Started from top to bottom, stopped from bottom to top. Connections end before what they watch: if a subscription ended first, its client
+  // would take that for its normal end.
   const parts = new Parts(
     [
       { name: 'certificate', start: () => http.readCertificate(), stop: () => certificate?.stop() },

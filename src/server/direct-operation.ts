@@ -1,6 +1,6 @@
 /**
- * A query or mutation run through the plugins of Yoga without its HTTP layer, which costs more than the operation itself, and reads bodies
- * into memory as a whole.
+ * Runs a query or mutation through Yoga's plugins without its HTTP layer, which costs more than the operation itself and reads whole bodies into
+ * memory.
  */
 import type { IncomingMessage } from 'node:http';
 import {
@@ -24,12 +24,12 @@ export interface Params {
 export interface DirectOperation {
   readonly schema: GraphQLSchema;
   readonly document: DocumentNode;
-  /** Why it can't be executed. */
+  /** Why the operation can't be executed. */
   readonly errors: readonly GraphQLError[] | undefined;
   readonly run: () => Promise<ExecutionResult>;
 }
 
-/** What is to be run; nothing if it is a subscription. */
+/** Undefined for a subscription. */
 export function prepareOperation(options: {
   yoga: Yoga;
   operations: Operations;
@@ -54,7 +54,7 @@ export function prepareOperation(options: {
   return { schema, document, errors: undefined, run };
 }
 
-/** Undefined if that is no operation in the form of GraphQL over HTTP, or has more to it. */
+/** Undefined unless it is an operation in the form of GraphQL over HTTP, without other members. */
 export function toParams(params: unknown): Params | undefined {
   if (!isRecord(params)) return undefined;
   const { query, variables, operationName, ...others } = params;

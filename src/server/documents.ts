@@ -1,6 +1,6 @@
 /**
- * Reads the text of an operation, and refuses what would cost more to validate and execute than any real operation does.
- * What an operation costs by the rows that it reads is for the schema to say, which knows its variables.
+ * Parses operations, and refuses those that would cost more to validate and execute than any real operation. The cost of the rows that an
+ * operation reads is judged by the schema, which knows the variables.
  */
 import {
   type ConstValueNode,
@@ -22,19 +22,19 @@ import { limitExceeded } from '../schema/limit-exceeded.ts';
 const maxDepth = 20;
 const maxFields = 1_000;
 const maxAliases = 100;
-/** Of fields with one place in the answer: validation compares each with all others, and a thousand would take it a second. */
+/** Of fields with the same place in the answer: validation compares each with all others, which takes a second for a thousand. */
 const maxRepeats = 50;
-/** How often an operation may ask for the schema, which has thousands of values. */
+/** How often an operation may select the schema, which has thousands of values. */
 const maxSchemas = 5;
-/** Looked at in all operations and fragments of a document, with fragments wherever they are spread. */
+/** Selections visited in all operations and fragments of a document, with fragments counted wherever they are spread. */
 const maxSelections = 20 * maxFields;
-/** Of the values of arguments: the deepest JSON, in an item of the deepest tree. */
+/** Of argument values: enough for the deepest JSON in an item of the deepest tree. */
 const maxValueDepth = maxJsonDepth + 100;
-/** Of the text, in UTF-16 units: what is larger belongs in variables. */
+/** Of the text, in UTF-16 units: anything larger belongs in variables. */
 const maxLength = 2_000_000;
-/** Names stand in errors, and those of aliases in the answer once for each value. */
+/** Names are quoted in errors, and an alias is repeated in the answer for each value. */
 const maxNameLength = 200;
-// From the beginning of a word only: a search from each of its characters would take a second for a megabyte.
+// Matches only from the start of a word: a search from every character would take a second for a megabyte.
 const longName = new RegExp(`\\b\\w{${maxNameLength + 1}}`);
 
 export function readDocument(source: string | Source, maxTokens: number): DocumentNode {
@@ -49,7 +49,7 @@ export function readDocument(source: string | Source, maxTokens: number): Docume
     check(document);
     return document;
   } catch (error) {
-    // The stack of the parser ended.
+    // The parser's recursion overflowed the stack.
     if (error instanceof RangeError) throw limitExceeded('depth', 'This is nested too deeply', maxValueDepth);
     if (error instanceof GraphQLError && error.message.includes('tokens. Parsing aborted')) {
       throw limitExceeded('tokens', 'There are too many tokens; send values in variables', maxTokens);
@@ -58,12 +58,12 @@ export function readDocument(source: string | Source, maxTokens: number): Docume
   }
 }
 
-/** What is longer is not remembered. */
+/** Longer texts are not cached. */
 export const maxKnownLength = 4_000;
 
 /**
- * Documents that were read, and what was found in them. A parsed document takes about a hundred times the memory of its text: programs send
- * the same few small ones, and what is large is most likely different every time.
+ * A cache of parsed documents and their validation errors. A parsed document takes about a hundred times the memory of its text; programs send
+ * the same few small ones, while large ones most likely differ every time.
  */
 export class Documents {
   readonly #maxTokens: number;
@@ -78,7 +78,7 @@ export class Documents {
     this.#maxTokens = maxTokens;
   }
 
-  /** @throws GraphQLError if it is none, or asks for too much */
+  /** @throws GraphQLError if the text does not parse, or asks for too much */
   read(source: string | Source): DocumentNode {
     const text = typeof source === 'string' ? source : source.body;
     const known = this.#parsed.get(text);
@@ -88,7 +88,7 @@ export class Documents {
     return document;
   }
 
-  /** There is one schema, and one set of rules. */
+  /** Cached by document alone: there is one schema and one set of rules. */
   problems(document: DocumentNode, find: () => readonly GraphQLError[]): readonly GraphQLError[] {
     let found = this.#found.get(document);
     if (found === undefined) {
@@ -161,7 +161,7 @@ class Measure {
   #ofFragment(name: string): Size | undefined {
     const known = this.#known.get(name);
     if (known !== undefined) return known;
-    // Validation has its own words for a fragment that spreads itself, and for one that is not there.
+    // Validation reports fragments that spread themselves and those that do not exist.
     this.#known.set(name, { fields: 0, aliases: 0, depth: 0 });
     const fragment = this.#fragments.get(name);
     if (fragment === undefined) return undefined;
@@ -171,7 +171,7 @@ class Measure {
   }
 }
 
-/** How often each place of the answer, and the schema, is asked for. */
+/** Counts how often each place in the answer, and the schema, is selected. */
 class Repeats {
   readonly #fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   #selections = 0;
@@ -210,7 +210,7 @@ class Repeats {
       } else {
         const name = selection.name.value;
         const fragment = this.#fragments.get(name);
-        // Validation has its own words for one that spreads itself.
+        // Validation reports a fragment that spreads itself.
         if (fragment === undefined || open.has(name)) continue;
         open.add(name);
         this.#visit(fragment.selectionSet, path, counts, open);

@@ -1,23 +1,20 @@
-/**
- * An event as all readers get it: turned into text once, and into the bytes of a WebSocket message once for all readers whose
- * operations have the same id.
- */
+/** An event as all its readers get it: serialized once, and framed for WebSockets once for all readers whose operations have the same id. */
 import type { Writable } from 'node:stream';
 import type { ExecutionResult } from 'graphql';
 import { serialize } from '../domain/json-text.ts';
 
-/** A frame that is final and holds text (RFC 6455, section 5.2). */
+/** First byte of a final text frame (RFC 6455, section 5.2). */
 const finalText = 0x81;
 const closingBrace = Buffer.from('}');
-/** More is not copied for each reader: it gets the bytes that all share, after a few of its own. */
+/** Larger events are not copied for each reader: a reader gets a few bytes of its own, then the bytes that all readers share. */
 const copiedBytes = 4_096;
-/** More is not kept for those who may come later. */
+/** Larger events are not kept for later readers. */
 const largeLength = 100_000;
 
 export class EncodedEvent {
-  /** Without the data, which is large, and stands in the text. */
+  /** Without the data, which is large and already in the text. */
   readonly result: ExecutionResult & { stringify(): string };
-  /** There are only errors, and what has changed is not in it. */
+  /** The event has only errors, not the new state. */
   readonly failed: boolean;
   readonly #content: string | Buffer;
   #tail: Buffer | undefined;
@@ -36,8 +33,8 @@ export class EncodedEvent {
   }
 
   /**
-   * Writes a frame with the head before the event and a brace after it; gives the length of the message. Of a large one it is told
-   * when it is written, or can't be.
+   * Writes a frame of the head, the event and a closing brace; returns the length of the message. `onWritten` is called for large events only,
+   * once the frame is written or can't be.
    */
   writeFrame(stream: Writable, head: Buffer, onWritten?: () => void): number {
     if (typeof this.#content !== 'string') return writeParts(stream, head, this.#content, onWritten);
@@ -67,7 +64,7 @@ function toTail(text: string): Buffer {
   return tail;
 }
 
-/** Without a copy of it that has the brace. */
+/** Writes the brace by itself rather than copy the event to append it. */
 function writeParts(stream: Writable, head: Buffer, event: Buffer, onWritten?: () => void): number {
   const length = head.length + event.length + closingBrace.length;
   stream.write(startOf(length, head, 0));
@@ -76,7 +73,7 @@ function writeParts(stream: Writable, head: Buffer, event: Buffer, onWritten?: (
   return length;
 }
 
-/** The header of a frame for a message of this length, then the head, and room for more. */
+/** The header of a frame for a message of this length, then the head, and spare room. */
 function startOf(length: number, head: Buffer, room: number): Buffer {
   const lengthBytes = length < 126 ? 0 : length < 65_536 ? 2 : 8;
   const start = Buffer.allocUnsafe(2 + lengthBytes + head.length + room);

@@ -1,4 +1,4 @@
-/** Subscriptions over HTTP (server-sent events): counted for each caller, and cut at the end of the server, or of the caller's right. */
+/** Subscriptions over HTTP (server-sent events): counted by caller, and ended with the server or with the caller's right. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isAsyncIterable, type Plugin } from 'graphql-yoga';
 import type { Authentication } from './authentication.ts';
@@ -21,9 +21,9 @@ export class EventStreams {
   readonly plugin: Plugin = {
     onSubscribe: ({ args, setResultAndStopExecution }) => {
       const { req, res } = args.contextValue as { req?: IncomingMessage; res?: ServerResponse };
-      // On a WebSocket there are none.
+      // Operations on a WebSocket have no request and response here.
       if (req === undefined || res === undefined) return;
-      // Its client has left before it came to this: nothing would ever end what begins now.
+      // The client left before its subscription began: nothing would ever end it.
       if (res.destroyed) return setResultAndStopExecution({});
       const connections = this.#connections.share(this.#ownerOf(req));
       if (connections.take() !== undefined) {
@@ -43,7 +43,7 @@ export class EventStreams {
         void results?.return?.();
       });
       return {
-        // Yoga ends the results of a client that leaves, but not those of one that left before they were there.
+        // Yoga ends the results when a client leaves, but not if it left before there were any.
         onSubscribeResult: ({ result }) => {
           if (!isAsyncIterable(result)) return;
           results = result;
@@ -53,13 +53,13 @@ export class EventStreams {
     },
   };
 
-  /** Without the event that says "complete", so that clients know to come again. */
+  /** Ends all streams without the event "complete", so that clients reconnect. */
   cut(): void {
     for (const response of this.#open) response.destroy();
   }
 }
 
-/** Says why. Clients that come again are refused, or show something else. */
+/** Sends the reason. A client that reconnects is refused, unless it has other credentials. */
 function endStream(response: ServerResponse, reason: string): void {
   if (!response.headersSent) return void response.destroy();
   const errors = [{ message: reason, extensions: { code: 'UNAUTHENTICATED' } }];

@@ -1,6 +1,6 @@
 /**
- * HTTP requests from their first byte to the last one of their answer: they are counted, and so is what they take in memory,
- * by caller and in all; one too many is told so before anything of its body is read. Those that stand still are ended.
+ * Tracks HTTP requests from their first byte to the last byte of the answer: counts them and their memory, by caller and in total, refuses those
+ * over a limit before it reads their bodies, and ends those that stall.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
@@ -12,13 +12,13 @@ import type { Stalls } from './stalls.ts';
 interface Exchange {
   readonly response: ServerResponse;
   readonly share: Share;
-  /** Of the body, in bytes. */
+  /** Size of the body, in bytes. */
   received: number;
-  /** Of the answer that is being made, in bytes. */
+  /** Announced size of the answer that is being made, in bytes. */
   announced: number;
 }
 
-/** How often it is looked at what waits to be sent. */
+/** How often the bytes that wait to be sent are counted. */
 const lookEveryMs = 250;
 
 export class Exchanges {
@@ -46,8 +46,9 @@ export class Exchanges {
   }
 
   /**
-   * Says whether the request may go on; if not, it is answered. A body counts before it is read, as large as it says it is; one that is passed on
-   * as it comes counts for `streamedBytes`, and may take as long as it moves. With `isStream` the answer may go on and on.
+   * Returns whether the request may go on; if not, it has been answered. A body counts before it is read, with its declared length. A body that
+   * is passed on as it arrives counts for `streamedBytes` and may take any time as long as it moves. With `isStream` the answer may go on
+   * without end.
    */
   begin(
     request: IncomingMessage,
@@ -57,7 +58,7 @@ export class Exchanges {
     const owner = this.#ownerOf(request);
     const turn = this.#requests.share(owner);
     const share = this.#bytes.share(owner);
-    // More than is allowed is never read.
+    // A body is never read beyond the limit.
     const received =
       streamedBytes ?? Math.min(Number(request.headers['content-length'] ?? 0), this.#maxRequestBytes);
     const arrived = this.#stalls.receive(request, streamedBytes === undefined);
@@ -82,7 +83,7 @@ export class Exchanges {
     return true;
   }
 
-  /** The answer will have so many bytes more. Throws if that is too much now. */
+  /** Counts that many more bytes for the answer. Throws if the quota has no room for them. */
   announce(request: unknown, bytes: number): void {
     const exchange = this.#open.get(request as IncomingMessage);
     if (exchange === undefined) return;
@@ -91,7 +92,7 @@ export class Exchanges {
     exchange.announced += bytes;
   }
 
-  /** For the answer to a request, if it has not begun. */
+  /** Adds headers to the answer of a request, unless it has begun. */
   setHeaders(request: IncomingMessage, headers: Readonly<Record<string, string>>): void {
     const response = this.#open.get(request)?.response;
     if (response === undefined || response.headersSent) return;
@@ -102,7 +103,7 @@ export class Exchanges {
     clearInterval(this.#timer);
   }
 
-  /** What waits to be sent counts, though nobody had announced it. */
+  /** Bytes that wait to be sent count even if nobody announced them. */
   #look(): void {
     for (const { response, share, received, announced } of this.#open.values()) {
       share.set(received + Math.max(announced, response.socket?.writableLength ?? 0));
@@ -110,13 +111,13 @@ export class Exchanges {
   }
 }
 
-/** An answer may be there before its request is, of which the rest is read and left out: that must not take for ever either. */
+/** A request may be answered before it has arrived in full. The rest is read and dropped, and must not take for ever either. */
 function whenRead(request: IncomingMessage, end: () => void): void {
   if (request.complete || request.destroyed) end();
   else request.once('close', end);
 }
 
-/** An event stream counts until its request is read: then it is a lasting connection, of which there are others. */
+/** An event stream counts as a request only until it is read: from then on it counts as a lasting connection. */
 function endWithIts(
   request: IncomingMessage,
   response: ServerResponse,
@@ -124,13 +125,13 @@ function endWithIts(
   end: () => void,
 ): void {
   (isStream ? request : response).once('close', end);
-  // Of a request without a body nothing is read, so its end is not told.
+  // Nothing reads a request without a body, so its end would go unnoticed.
   if (isStream && request.method === 'GET') request.resume();
 }
 
 /**
- * A body that does not say how large it is counts as it comes. There is no answer in the middle of it, only an end. What comes in one
- * turn of the event loop is read as one piece: ten thousand chunks of a byte may be in one packet.
+ * Counts a body of unknown length as it arrives. Over the limit the request is destroyed, as it can't be answered midway. All that arrives in
+ * one turn of the event loop is read as one piece: a packet may hold ten thousand chunks of one byte.
  */
 function countChunks(request: IncomingMessage, exchange: Exchange): void {
   const body = new Readable({ read: () => void request.resume() });

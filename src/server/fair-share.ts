@@ -1,25 +1,25 @@
 /**
- * Keeps what serves watchers from crowding out everything else: telling takes what everything else leaves of the time of the
- * event loop, up to a limit, and a little of it however busy the process is. Who has told pays with a wait before the next
- * event, so the first event after a quiet time is never late, and what changes meanwhile is merged.
+ * Keeps telling watchers from crowding out everything else. Telling gets the time of the event loop that everything else leaves, up to a limit,
+ * and at least a small share however busy the process is. Telling is paid for with a wait before the next event: the first event after a quiet
+ * time is never late, and changes during a wait are merged.
  *
- * What everything else takes is what the event loop was busy with, without telling. On a machine that is full, that grows with
- * the wait for a core, and telling makes room. (Judged by the CPU time of this process alone, it told 41,000 events a second
- * there and took half of their speed from reports.)
+ * The load of everything else is the event loop's busy time without telling. On a full machine it grows with the wait for a core, and telling
+ * makes room. (Judged by the CPU time of this process alone, telling reached 41,000 events a second there and took half of the speed of
+ * reports.)
  */
 import { performance } from 'node:perf_hooks';
 
-/** Of the time of the event loop, for everything: the rest is room for bursts, and for the system and its database beside it. */
+/** Share of the event loop's time for everything together: the rest is room for bursts, and for the system and its database beside it. */
 const limit = 0.75;
 const leastShare = 0.04;
 const lookEveryMs = 100;
 /**
- * How fast it is noticed that everything else takes more, and how fast that it takes less: that may be only because telling has
- * taken its place.
+ * Time constants of the average: it follows a rising load of everything else quickly, and a falling one slowly, because that load may fall only
+ * because telling has taken its place.
  */
 const noticeMs = 300;
 const forgetMs = 3_000;
-/** However many there are to tell, each hears something this often. */
+/** However many watchers there are, each hears something this often. */
 const longestMs = 2_000;
 
 export class FairShare {
@@ -30,7 +30,7 @@ export class FairShare {
   #lookedAt = performance.now();
   #loop = performance.eventLoopUtilization();
 
-  /** What telling for so long is paid with: a wait, in milliseconds. Who pays at the same time pays one after the other. */
+  /** The wait, in milliseconds, that pays for this much telling. Those who pay at the same time wait one after the other. */
   price(ms: number): number {
     const now = performance.now();
     this.#toldMs += ms;
@@ -38,7 +38,7 @@ export class FairShare {
     const waitMs = ms / this.#share - ms;
     this.#paidUntil = Math.min(Math.max(now, this.#paidUntil) + waitMs, now + longestMs);
     const left = this.#paidUntil - now;
-    // Timers are not more precise.
+    // Timers are no more precise than a millisecond.
     return left < 1 ? 0 : left;
   }
 
@@ -49,7 +49,7 @@ export class FairShare {
     this.#loop = performance.eventLoopUtilization();
     const busy = performance.eventLoopUtilization(this.#loop, before).utilization;
     const others = Math.max(0, busy - this.#toldMs / passedMs);
-    // When nothing was told for long, it took nobody's place.
+    // After a long time without telling, a falling load was not displaced by it.
     const overMs = others > this.#others || passedMs > longestMs ? noticeMs : forgetMs;
     this.#others += (others - this.#others) * (1 - Math.exp(-passedMs / overMs));
     this.#share = Math.max(leastShare, limit - this.#others);

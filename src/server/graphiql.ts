@@ -1,4 +1,4 @@
-/** GraphiQL with what a newcomer wants to try first. All of it comes from this server: it works offline. */
+/** GraphiQL with examples of what a newcomer tries first. Everything is served from here, so it works offline. */
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -144,13 +144,13 @@ export const exampleTabs = [
 ];
 
 export interface Page {
-  /** Whether the request asks for it, or for one of its files. There is nothing in them that not everybody may know. */
+  /** Whether the request is for the page or one of its files, all of which are public. */
   isFor(request: IncomingMessage): boolean;
   /** Answers the request if it asks for the page or one of its files, and says whether it did. */
   answers(request: IncomingMessage, response: ServerResponse): boolean;
 }
 
-/** A text that never changes under its name, compressed when the package was built. */
+/** A file whose content never changes under its name, compressed when the package was built. */
 interface Asset {
   readonly type: string;
   readonly packed: Buffer;
@@ -164,7 +164,7 @@ const assetTypes: Readonly<Record<string, string>> = {
 };
 const assetName = /^graphiql-[0-9a-f]{16}\.(js|css)$/;
 
-/** CodeMirror sets styles of elements. Nothing else comes from anywhere but this server, and no other page shows it in a frame, where a click meant for that page could be led to its buttons. */
+/** CodeMirror sets inline styles. Everything else must come from this server, and no page may frame this one (clickjacking). */
 const contentPolicy = [
   "default-src 'self'",
   "style-src 'self' 'unsafe-inline'",
@@ -173,7 +173,7 @@ const contentPolicy = [
 ].join('; ');
 const yearS = 31_536_000;
 
-/** A page of a few lines, and two files that browsers keep: read when somebody first asks for them. */
+/** Serves a page of a few lines and two files that browsers cache; they are read from disk on the first request. */
 export function createGraphiQL(options: { endpoint: string; isShown: boolean }): Page {
   const { endpoint, isShown } = options;
   let loaded: Promise<{ page: string; tag: string; assets: ReadonlyMap<string, Asset> }> | undefined;
@@ -183,7 +183,7 @@ export function createGraphiQL(options: { endpoint: string; isShown: boolean }):
       const page = pageOf(endpoint, [...assets.keys()]);
       return { page, tag: `"${createHash('sha256').update(page).digest('base64url')}"`, assets };
     });
-    // Asked for again, it is read again.
+    // After a failure the next request reads the files again.
     loaded.catch(() => {
       loaded = undefined;
     });
@@ -207,14 +207,14 @@ export function createGraphiQL(options: { endpoint: string; isShown: boolean }):
 
   const answerAsset = async (name: string, request: IncomingMessage, response: ServerResponse) => {
     const asset = (await load()).assets.get(name);
-    // That of another release: the page that names it is out of date.
+    // The file of another release: the page that names it is out of date.
     if (asset === undefined) return response.writeHead(404, { 'cache-control': 'no-store' }).end();
     response.setHeader('cache-control', `public, max-age=${yearS}, immutable`);
     response.setHeader('vary', 'accept-encoding').setHeader('x-content-type-options', 'nosniff');
     response.setHeader('content-type', asset.type);
     const takesPacked = /\bgzip\b/.test(String(request.headers['accept-encoding']));
     if (takesPacked) return response.setHeader('content-encoding', 'gzip').end(asset.packed);
-    // One for all, or each who asks would take megabytes.
+    // Unpacked once for everybody, or each request would take megabytes.
     asset.unpacked ??= promisify(gunzip)(asset.packed);
     return response.end(await asset.unpacked);
   };

@@ -24,18 +24,18 @@ import type { SubscriptionCosts } from './subscription-costs.ts';
 
 export type Yoga = ReturnType<typeof createGraphQL>;
 
-/** Whose operation it is. */
+/** What the transport of an operation says about it. */
 interface Initial {
-  /** Over HTTP by Yoga. */
+  /** Set by Yoga, over HTTP. */
   readonly req?: IncomingMessage;
-  /** Over HTTP by the short way, where it is Node's own. */
+  /** Set by the short path for HTTP: Node's own request. */
   readonly request?: unknown;
-  /** Over a WebSocket, where it aborts when the client does not want the operation any more. */
+  /** Over a WebSocket: aborts when the client has cancelled the operation. */
   readonly signal?: AbortSignal;
   readonly announce?: Services['announce'];
   /** Over a WebSocket. */
   readonly owner?: Owner;
-  /** Over a WebSocket, what opened it. */
+  /** Over a WebSocket: the request that opened it. */
   readonly opening?: IncomingMessage;
   readonly caller?: Caller;
 }
@@ -71,7 +71,7 @@ export function createGraphQL(options: {
   return createYoga<object, Services>({
     schema,
     context: ({ req, request, announce, signal, owner, opening, caller }: Initial) => {
-      // Over HTTP; a socket brings its own.
+      // Undefined on a socket, which brings its own values.
       const received = req ?? (request as Partial<IncomingMessage> | undefined);
       return {
         ...services,
@@ -91,7 +91,7 @@ export function createGraphQL(options: {
     cors: false,
     landingPage: false,
     graphiql: false,
-    // Ours counts what is wrong, also where that is known.
+    // Our own cache (`documents.ts`) still counts each invalid document against the rate limits when its errors are known.
     parserAndValidationCache: false,
     plugins: [
       readBodies(ownerOf, rates),
@@ -111,15 +111,12 @@ export function createGraphQL(options: {
   });
 }
 
-/** A body may take its time to come, and its right be over when it has. */
+/** A right may end while the body is still arriving. */
 function callerOf(right: Right | undefined): Caller {
   return right === undefined || right.isOver ? nobody : right.caller;
 }
 
-/**
- * Reads bodies in bounded time, and refuses what can't be read: Yoga quotes it in its error, or takes it for a fault of the
- * server.
- */
+/** Reads bodies in bounded time, and answers unreadable ones itself: Yoga would quote the body in its error, or report a fault of the server. */
 const readBodies = (ownerOf: OwnerOf, rates: RateLimits): Plugin => ({
   onRequestParse: ({ requestParser, setRequestParser, serverContext }) => {
     if (requestParser === undefined) return;
@@ -147,7 +144,7 @@ const readBodies = (ownerOf: OwnerOf, rates: RateLimits): Plugin => ({
   },
 });
 
-/** Payloads and results are written as they are: with all their digits, and unread. */
+/** Payloads and results are written as the text that they are: unparsed, with all their digits. */
 const writeAnswers: Plugin = {
   onResultProcess: ({ result, setResult }) => {
     if (!isAsyncIterable(result) && !Array.isArray(result)) setResult({ ...result, stringify });
@@ -155,7 +152,7 @@ const writeAnswers: Plugin = {
 };
 
 async function readJson(request: Request, owner: Owner): Promise<GraphQLParams> {
-  // Yoga's own requests give a Buffer, of which this would be a copy.
+  // The requests that Yoga makes itself return a Buffer, which `Buffer.from` would copy.
   const bytes: ArrayBuffer | Buffer = await request.arrayBuffer();
   const params = await readJsonBody(Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes), owner);
   if (typeof params !== 'object' || params === null) throw badRequest('The body must be a JSON object.');

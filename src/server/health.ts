@@ -1,30 +1,30 @@
 /**
- * `/healthz`: the process lives. `/readyz`: it can do its work, so a load balancer may send it requests. One that has too
- * much to do is ready, or a load balancer would take one overloaded server after the other out of service.
+ * `/healthz`: the process is alive. `/readyz`: it can work, so a load balancer may send it requests. An overloaded server is still ready, or a
+ * load balancer would take one after the other out of service.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Probe, ProbeResult } from '../db/probe.ts';
 import type { Transport } from '../events/transport.ts';
 
 export interface Health {
-  /** Whether the request is one of its own. */
+  /** Whether the request is for one of these paths. */
   isFor(request: IncomingMessage): boolean;
-  /** Answers the request if it is one of its own, and says whether it was. */
+  /** Answers the request if it is for one of these paths; returns whether it did. */
   answers(request: IncomingMessage, response: ServerResponse): boolean;
 }
 
 const outages: Readonly<Record<Exclude<ProbeResult, 'OK' | 'FULL'>, string>> = {
-  READ_ONLY: 'the database takes no changes: it is read-only',
+  READ_ONLY: 'the database accepts no writes: it is read-only',
   GONE: 'the database does not answer',
 };
 
 export function createHealth(options: {
   probe: Pick<Probe, 'ask'>;
-  /** Why writes fail that Postgres was given lately. */
+  /** Why recent writes to Postgres fail, if they do. */
   writeFailure: () => string | undefined;
   transport: Pick<Transport, 'route'>;
   isReady: () => boolean;
-  /** What somebody should mend, though it works. */
+  /** A problem that somebody should fix although the server works. */
   problem?: () => string | undefined;
 }): Health {
   const { probe, writeFailure, transport, isReady, problem = () => undefined } = options;
@@ -34,9 +34,9 @@ export function createHealth(options: {
     const result = await probe.ask();
     if (result === 'GONE' || result === 'READ_ONLY') return answer(response, 503, outages[result]);
     const failure = writeFailure();
-    if (failure !== undefined) return answer(response, 503, `the database takes no changes: ${failure}`);
+    if (failure !== undefined) return answer(response, 503, `the database accepts no writes: ${failure}`);
     const full = result === 'FULL' ? ', the database has no free connection' : '';
-    // A server whose Redis is away does its work all the same.
+    // A server without its Redis can still do its work.
     const mended = problem();
     answer(
       response,

@@ -1,4 +1,4 @@
-/** The HTTP server: who is let in, and to whom each request goes. */
+/** The HTTP server: decides who is let in, and which handler gets each request. */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer, Server as SecureServer } from 'node:https';
@@ -27,23 +27,22 @@ import type { ServeResults } from './results.ts';
 import type { Right } from './right.ts';
 import { isUploadPath, type ServeUploads } from './uploads.ts';
 
-/** Its headers have come by then; the rest of a request is watched by `stalls.ts`, since uploads take as long as they take. */
+/** Node limits only the time of the headers. `stalls.ts` watches the rest of a request, since an upload may take any time. */
 const requestTimeouts = {
   requestTimeout: 0,
   headersTimeout: 20_000,
   connectionsCheckingInterval: 5_000,
 };
 
-/** Of a connection that does not come to speak TLS. */
+/** For a connection that does not complete its TLS handshake. */
 const handshakeTimeout = 10_000;
 
 /**
- * So many connections may wait to be taken; the system has a limit of its own (net.core.somaxconn). Beyond, their clients try again a
- * second later.
+ * Connections that may wait to be accepted; the system has a limit of its own (net.core.somaxconn). Beyond it, clients try again a second later.
  */
 const backlog = 4_096;
 
-/** Half a dozen listeners of ours hear of the end of an answer, and eight of a pipeline of Node's. */
+/** About six listeners of ours wait for the end of an answer, and eight of Node's if a stream is piped into it. */
 const mostListeners = 20;
 
 export class Http {
@@ -62,17 +61,17 @@ export class Http {
     metrics: ServeMetrics;
     exchanges: Exchanges;
     rates: RateLimits;
-    /** Of those who need not say who they are. */
+    /** For requests that need no authentication. */
     strangers: Exchanges;
     graphiql: Page;
     results: ServeResults;
     uploads: ServeUploads;
-    /** What an upload may take in memory. */
+    /** How much memory an upload may take, in bytes. */
     uploadBytes: number;
     multipartPost: MultipartPost;
     jsonPost: JsonPost;
     yoga: Yoga;
-    /** With one, all of it is TLS. */
+    /** If set, the server speaks only TLS. */
     certificate: Certificate | undefined;
   }) {
     const { lifetime, health, guard, authentication, maskError, metrics, exchanges, rates, graphiql } =
@@ -81,18 +80,18 @@ export class Http {
     this.#lifetime = lifetime;
     this.#certificate = options.certificate;
     const carryOut = (request: IncomingMessage, response: ServerResponse, right?: Right) => {
-      // What may take long ends with its right; event streams see to that themselves.
+      // Requests that may take long end with their right; event streams see to that themselves.
       if (right !== undefined && (request.url?.startsWith('/api/') || isMultipart(request))) {
         const leave = right.enter(() => response.destroy());
         response.once('close', leave);
       }
-      // Its files are stored before the operation runs.
+      // The files are stored before the operation, with its own check, runs.
       if (isMultipart(request) && right !== undefined && !right.caller.permissions.has('create')) {
         response.shouldKeepAlive = false;
         return answerForbidden(response, explainRefusal(right.caller, 'create', 'A request with files'));
       }
       const streamed = streamedBytesOf(request, uploadBytes);
-      // What is left of one that is refused may be any number of bytes, which nobody has to read.
+      // A refused upload may have any number of bytes left, which nobody should have to read.
       if (streamed !== undefined) response.shouldKeepAlive = false;
       const isStream = acceptsEvents(request) && request.method !== 'OPTIONS' && !graphiql.isFor(request);
       if (!exchanges.begin(request, response, { streamedBytes: streamed, isStream })) return;
@@ -105,28 +104,28 @@ export class Http {
       if (multipartPost(request, response)) return;
       if (!jsonPost(request, response)) void yoga(request, response);
     };
-    /** Takes nothing that those who are known have: neither their places, nor more of a connection than its answer. */
+    /** Takes none of the places of authenticated callers; a connection with a body ends with its answer. */
     const answerStranger = (request: IncomingMessage, response: ServerResponse) => {
       if (hasBody(request)) {
         response.shouldKeepAlive = false;
-        // Some answers say that the connection stays.
+        // Some of these answers would otherwise keep the connection alive.
         response.once('finish', () => request.socket.destroySoon());
       }
       if (!strangers.begin(request, response, { isStream: false })) return;
-      // tus says there what it can do.
+      // OPTIONS is where a tus server says what it supports.
       if (graphiql.answers(request, response) || uploads(request, response)) return;
       response.writeHead(204).end();
     };
     const serve = (request: IncomingMessage, response: ServerResponse) => {
-      // So that clients and load balancers come back over another connection, elsewhere.
+      // Makes clients and load balancers reconnect, which leads them to another server.
       if (!lifetime.isReady) response.shouldKeepAlive = false;
-      // Nobody watches the body of one that is answered here.
+      // Nothing watches the body of a request that is answered here.
       if (hasBody(request) && health.isFor(request)) response.shouldKeepAlive = false;
       if (health.answers(request, response)) return;
+      if (guard.isOfAllowedPage(request)) shareWithPage(request, response);
       if (lifetime.isClosing) return refuse(response, shuttingDown);
-      const refusal = guard(request);
+      const refusal = guard.refusalOf(request);
       if (refusal !== undefined) return refuse(response, refusal);
-      shareWithPage(request, response);
       if (request.method === 'OPTIONS') return answerStranger(request, response);
       if (authentication.isOpen) return carryOut(request, response);
       if (graphiql.isFor(request)) return answerStranger(request, response);
@@ -153,7 +152,7 @@ export class Http {
         : createSecureServer({ ...requestTimeouts, ...secureOptions, handshakeTimeout }, inTurn);
   }
 
-  /** Before anything else is started, so that files that can't be used are said at once. */
+  /** Called before anything else starts, so that unusable files are reported at once. */
   async readCertificate(): Promise<void> {
     if (this.server instanceof SecureServer) await this.#certificate?.start(this.server);
   }
@@ -172,12 +171,12 @@ export class Http {
     return `${scheme}://${this.#host}:${(this.server.address() as AddressInfo).port}/graphql`;
   }
 
-  /** From now on there are no new connections; those that there are go on. */
+  /** Accepts no new connections; those that are open go on. */
   stopListening(): void {
     this.#closed = new Promise((resolve) => this.server.close(resolve));
   }
 
-  /** Lets connections end whose answers are on their way, while there is time. */
+  /** Lets open connections finish their answers until the time for that is over. */
   async end(): Promise<void> {
     this.server.closeIdleConnections();
     await Promise.race([this.#closed, this.#lifetime.timeIsUp]);
@@ -189,17 +188,17 @@ export class Http {
 const acceptsEvents = ({ headers }: IncomingMessage) =>
   headers.accept?.includes('text/event-stream') === true;
 
-/** What operations cost they say themselves; GraphiQL is no more than its page. */
+/** Operations are charged when they run; GraphiQL, on the same path, is only a page and is not charged. */
 const isOperation = ({ method, url = '' }: IncomingMessage) =>
   method === 'OPTIONS' || url.split('?', 1)[0] === '/graphql';
 
-/** Counts what is none as one request, and its bytes, in both directions, once they have gone through. Says whether it is refused. */
+/** Counts a non-operation as one request, and later its bytes in both directions. Returns whether it was refused. */
 function refuseBeyondRate(rates: RateLimits, request: IncomingMessage, response: ServerResponse): boolean {
   const refusal = rates.refuseOther({ req: request });
   if (refusal === undefined) {
     if (!rates.countBytes(request)) return false;
     const { socket } = request;
-    // One more than Node takes for a leak.
+    // One listener more than Node would report as a leak.
     response.setMaxListeners(response.getMaxListeners() + 1);
     const before = socket.bytesRead + socket.bytesWritten;
     response.once('close', () => rates.takeBytes(request, socket.bytesRead + socket.bytesWritten - before));
@@ -219,7 +218,7 @@ function refuseBeyondRate(rates: RateLimits, request: IncomingMessage, response:
 const hasBody = ({ headers }: IncomingMessage) =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
-/** What a request takes in memory of which the body is stored as it comes. */
+/** How much memory a request takes whose body is stored as it arrives, in bytes. */
 function streamedBytesOf(request: IncomingMessage, uploadBytes: number): number | undefined {
   if (!hasBody(request)) return undefined;
   if (isUploadPath(request.url)) return uploadBytes;

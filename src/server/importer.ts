@@ -1,6 +1,6 @@
 /**
- * Reads uploads into jobs. Every server does it: imports are leased in the database, so that none is read by two of them, and where a server
- * dies, another one goes on. It deletes uploads, too, that nobody needs any more.
+ * Imports uploads into jobs, and deletes uploads that nobody needs any more. Every server does: the database leases each import to one of them,
+ * and another continues where a server dies.
  */
 import type { Logger } from 'pino';
 import type { Engine } from '../domain/engine.ts';
@@ -9,12 +9,12 @@ import type { Uploads } from '../domain/uploads.ts';
 import { importFile } from '../files/import-file.ts';
 import { Loop, pollMs } from './loop.ts';
 
-/** So often it looks for uploads whose time is over. */
+/** How often it looks for expired uploads. */
 const pruneEveryMs = 10_000;
-/** Each takes a connection while its rows are added. */
+/** Each takes a database connection while its rows are added. */
 const mostAtOnce = 4;
 
-/** Imports of uploads in an object store are apart from those of uploads in Postgres: a store that hangs holds up its own alone. */
+/** Imports from the object store and those from Postgres are limited apart: a store that hangs holds up only its own. */
 interface Group {
   readonly inStore: boolean;
   readonly underWay: Set<Promise<void>>;
@@ -42,7 +42,7 @@ export class Importer {
         return performance.now() >= this.#pruneAt && (await this.#prune()) ? 0 : pollMs;
       },
       logger: options.logger,
-      failure: 'imports could not be looked at; it is tried again',
+      failure: 'imports could not be processed; trying again',
     });
   }
 
@@ -50,12 +50,12 @@ export class Importer {
     this.#loop.start();
   }
 
-  /** There is something to import. */
+  /** Called when there may be something to import. */
   poke(): void {
     this.#loop.poke();
   }
 
-  /** What is under way is given back, and another server goes on with it. */
+  /** Gives back running imports, which another server continues. */
   async stop(): Promise<void> {
     await this.#loop.stop();
     await Promise.all(this.#groups.flatMap(({ underWay }) => [...underWay]));
@@ -88,11 +88,11 @@ export class Importer {
         othersWait: () => group.othersWait,
       });
     } catch (error) {
-      this.#logger.warn({ err: error, jobId }, 'importing a file broke off; it is taken up again');
+      this.#logger.warn({ err: error, jobId }, 'the import of a file was interrupted; it will be resumed');
     }
   }
 
-  /** A little at a time, while imports go on; resolves to whether there is more. */
+  /** Prunes a batch, while imports go on; resolves to whether there is more. */
   async #prune(): Promise<boolean> {
     const more = await this.#uploads.prune();
     if (!more) this.#pruneAt = performance.now() + pruneEveryMs;

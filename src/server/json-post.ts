@@ -1,7 +1,6 @@
 /**
- * The short way for what nearly every program sends: a POST of JSON that is to be answered with JSON. Whatever is out
- * of the ordinary is Yoga's: other methods and headers, web pages, requests that are too large or no GraphQL, and
- * subscriptions. It then gets the body that was read.
+ * The short path for what nearly every program sends: a POST of JSON that is to be answered with JSON. Yoga handles everything else, with the
+ * body if it was read already: other methods and headers, web pages, requests that are too large or not GraphQL, and subscriptions.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
@@ -14,7 +13,7 @@ import { readJsonBody } from './request-body.ts';
 
 const json = 'application/json';
 const graphqlJson = 'application/graphql-response+json';
-/** What is answered to which `accept`. Of a list Yoga takes the first that it can. */
+/** Media type of the answer by `accept` header. Of a list, Yoga takes the first type that it supports. */
 const answerTypes = new Map<string | undefined, string>([
   [undefined, json],
   ['*/*', json],
@@ -26,7 +25,7 @@ const bodyTypes = new Set(['application/json', 'application/json; charset=utf-8'
 
 type Run = DirectOperation['run'];
 
-/** Answers the request if it is one of its own, and says whether it was. */
+/** Answers the request if it fits the short path; returns whether it did. */
 export type JsonPost = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 export function createJsonPost(options: {
@@ -41,9 +40,9 @@ export function createJsonPost(options: {
   const answer = async (response: ServerResponse, run: Run, type: string): Promise<void> => {
     const { status, content, headers } = await run()
       .then((result) => toContent(yoga, result, type))
-      // Whatever was thrown, by the writing of the answer too, is one answer.
+      // One answer for any error, those of writing the result included.
       .catch((error: unknown) => toContent(yoga, { errors: [operations.maskError(error)] }, type));
-    // To a client that has gone this writes nothing.
+    // Writes nothing if the client has gone.
     response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(content) }).end(content);
   };
 
@@ -63,7 +62,7 @@ export function createJsonPost(options: {
       const refusal = isRead ? undefined : rates.refuseOther({ req: request });
       run = () => Promise.reject(refusal ?? error);
     }
-    // Nothing keeps the body while the operation runs.
+    // From here on nothing holds the body while the operation runs.
     if (run !== undefined) void answer(response, run, type);
     else void yoga(Object.assign(request, { body: Readable.from([body]) }), response);
   };
@@ -78,7 +77,7 @@ export function createJsonPost(options: {
       !bodyTypes.has(headers['content-type'] ?? '') ||
       headers['content-encoding'] !== undefined ||
       headers.origin !== undefined ||
-      // Without a length it comes in chunks of which only the reading tells how many there are.
+      // A chunked body has no length before it is read.
       !(Number(headers['content-length']) <= maxBytes)
     ) {
       return false;

@@ -1,7 +1,4 @@
-/**
- * Looks at each of many connections once an interval. They take turns over the interval, a few at a time: thousands at once
- * would hold up everything else.
- */
+/** Visits each of many connections once per interval, a few at a time: thousands at once would hold up everything else. */
 const most = 100;
 
 export class KeepAlive<Connection> {
@@ -19,7 +16,7 @@ export class KeepAlive<Connection> {
     this.#timer = setInterval(() => this.#next(), everyMs / count).unref();
   }
 
-  /** Returns what takes it out again. */
+  /** Returns a function that removes the connection. */
   enter(connection: Connection): () => void {
     const slice = this.#slices[this.#entered++ % this.#slices.length];
     slice?.add(connection);

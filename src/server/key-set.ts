@@ -1,13 +1,13 @@
 /**
- * The public keys of an issuer of tokens. They are fetched when they are first needed, now and then after that, and when a token names one
- * that is not known, which may be new. An issuer that is away or hangs holds up nobody who does not wait for a new key: what is known stays.
+ * The public keys of a token issuer. They are fetched when first needed, regularly after that, and when a token names an unknown key, which may
+ * be new. While the issuer is down or hangs, known keys stay valid, and only tokens with unknown keys wait.
  */
 import { createLocalJWKSet, errors, type JWTVerifyGetKey } from 'jose';
 import type { Logger } from 'pino';
 
 const fetchWithinMs = 3_000;
 const refreshMs = 300_000;
-/** A key that nobody has is looked for no more often. */
+/** Unknown keys cause no more fetches than one in this time. */
 const lookAgainMs = 5_000;
 const maxBytes = 1_000_000;
 
@@ -33,7 +33,7 @@ export class KeySet {
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey) || this.#fetchedAt >= askedAt) throw error;
       await this.#fetch();
-      // A key may be new that was not looked for, since that was just done for another one, or the issuer did not answer.
+      // The key may be new without having been fetched: the last fetch was just before, for another key, or the issuer did not answer.
       if (this.#fetchedAt < askedAt) throw new KeysUnknownError();
       return this.#known(header, token);
     }
@@ -44,7 +44,7 @@ export class KeySet {
     return this.#keys(header, token);
   };
 
-  /** One at a time, for all that wait. Never rejects. */
+  /** One fetch at a time serves all who wait. Never rejects. */
   #fetch(): Promise<void> {
     if (this.#underWay === undefined && performance.now() - this.#triedAt < lookAgainMs)
       return Promise.resolve();
@@ -53,7 +53,7 @@ export class KeySet {
       .catch((error: unknown) => {
         this.#logger.warn(
           { err: error },
-          'the keys of the issuer of tokens could not be fetched; those that are known stay',
+          'the keys of the token issuer could not be fetched; known keys stay valid',
         );
       })
       .finally(() => {
@@ -65,7 +65,7 @@ export class KeySet {
   async #read(): Promise<void> {
     const response = await fetch(this.#url, {
       headers: { accept: 'application/json' },
-      // To be led elsewhere would be to believe somebody else.
+      // Following a redirect would mean to trust somebody else.
       redirect: 'error',
       signal: AbortSignal.timeout(fetchWithinMs),
     });
@@ -81,5 +81,5 @@ export class KeySet {
   }
 }
 
-/** Nobody can say for now whether the issuer has the key. */
+/** For now it is unknown whether the issuer has the key. */
 export class KeysUnknownError extends Error {}

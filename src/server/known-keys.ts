@@ -1,9 +1,9 @@
 /**
- * The API keys that this server has been shown, so that a request needs no look-up. Each second all of them are looked up in one call: a
- * revoked one is known everywhere within about two seconds, for as long as Postgres answers.
+ * Caches the API keys that this server has seen, so that a request needs no look-up. All of them are checked every second in one call: a
+ * revocation takes effect everywhere within about two seconds, as long as Postgres answers.
  *
- * They are found by their SHA-256, which tells whoever measures how long that takes nothing of a key. Of keys that do not exist there is
- * room for few, and each address may show only so many in a second.
+ * Keys are found by their SHA-256, so the timing of a look-up reveals nothing about a key. Only few unknown keys are remembered, and each
+ * address may try only so many per second.
  */
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -41,12 +41,12 @@ interface Waiting {
 }
 
 const recheckMs = 1_000;
-/** More are looked up again. */
+/** Keys beyond this are looked up again when they are used. */
 const mostKnown = 10_000;
 const mostUnknown = 10_000;
-/** One that was just made on another server was not asked for before. */
+/** Does not delay keys that are created on another server: nobody has shown them before. */
 const unknownMs = 10_000;
-/** Of those that are looked up in one call, and that may wait for the next. */
+/** Keys that are looked up in one call, and keys that may wait for the next. */
 const mostAtOnce = 500;
 const mostWaiting = 5_000;
 const usedEveryMs = 60_000;
@@ -55,7 +55,7 @@ export class KnownKeys {
   readonly #database: Pick<Queries, 'callForLeases'>;
   readonly #loop: Loop;
   readonly #known = new LRUCache<string, Known>({ max: mostKnown });
-  /** Those with sessions, also where there was no more room for them among the known ones. */
+  /** Keys with open sessions, which stay here even if the cache above has evicted them. */
   readonly #inUse = new Map<string, Known>();
   readonly #unknown = new LRUCache<string, true>({ max: mostUnknown, ttl: unknownMs });
   readonly #tries = new Tries();
@@ -72,7 +72,7 @@ export class KnownKeys {
         return recheckMs;
       },
       logger,
-      failure: 'API keys could not be looked up; those that were good stay so until they are',
+      failure: 'API keys could not be checked; known keys stay valid until they are',
       retryMs: recheckMs,
     });
   }
@@ -85,7 +85,7 @@ export class KnownKeys {
     await this.#loop.stop();
   }
 
-  /** What a key gives; rejects with the refusal. At once if the key was shown before. */
+  /** The right of a key: at once if the key is known. Throws, or rejects with, the refusal. */
   find(key: string, address: string): Right | Promise<Right> {
     const digest = hash('sha256', key, 'base64');
     const known = this.#known.get(digest);
@@ -121,7 +121,7 @@ export class KnownKeys {
     });
   }
 
-  /** One call at a time, for all that came meanwhile. */
+  /** One call at a time looks up all the keys that arrived meanwhile. */
   async #lookUpWaiting(): Promise<void> {
     if (this.#isLookingUp) return;
     this.#isLookingUp = true;
@@ -162,7 +162,7 @@ export class KnownKeys {
         limits: { ...noLimits, ...row.limits },
       }),
       until: untilOf(row),
-      whenOver: 'The API key is over.',
+      whenOver: 'The API key has expired.',
       onUse: (_, isUsed) => {
         if (isUsed) this.#inUse.set(digest, known);
         else this.#inUse.delete(digest);
@@ -182,11 +182,11 @@ export class KnownKeys {
     for (const digest of digests) {
       const known = this.#known.peek(digest) ?? this.#inUse.get(digest);
       const row = rows.get(digest);
-      // What a rotated key was before is over sooner than it seemed.
+      // A rotation shortens the time of the previous key.
       if (row !== undefined && known !== undefined) known.right.until = untilOf(row);
       if (row !== undefined || known === undefined) continue;
       this.#known.delete(digest);
-      known.right.end('The API key was revoked, or is over.');
+      known.right.end('The API key was revoked or has expired.');
     }
   }
 
@@ -200,10 +200,11 @@ export class KnownKeys {
   }
 }
 
-/** The same for one that never was, one that was revoked, and one that is over. */
-const noSuchKey = () => new UnauthenticatedError('There is no such API key, or it was revoked, or is over.');
+/** Does not tell apart keys that never existed, were revoked, or have expired. */
+const noSuchKey = () =>
+  new UnauthenticatedError('There is no such API key, or it was revoked or has expired.');
 
-/** By the clock of Postgres it is so long from now. */
+/** The time left comes from the clock of Postgres. */
 const untilOf = ({ left_ms }: Row) => performance.now() + (left_ms ?? Number.POSITIVE_INFINITY);
 
 function createWaiting(): Waiting {

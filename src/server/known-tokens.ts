@@ -1,6 +1,6 @@
 /**
- * JSON Web Tokens of one issuer. A token is verified when it is first seen, and then known for some minutes, at most until it is over:
- * sockets and streams that were opened with it end then.
+ * JSON Web Tokens of one issuer. A token is verified when it is first seen and then cached for some minutes, but no longer than it is valid:
+ * sockets and streams that were opened with it end at its expiry.
  */
 import { hash } from 'node:crypto';
 import { errors, type JWTPayload, jwtVerify } from 'jose';
@@ -16,11 +16,11 @@ import { Right } from './right.ts';
 import { Tries } from './tries.ts';
 
 const mostKnown = 10_000;
-/** A key that the issuer has taken back counts no longer than that for requests. */
+/** How long requests may go on with a token whose key the issuer has withdrawn. */
 const knownMs = 300_000;
 const mostUnknown = 10_000;
 const unknownMs = 10_000;
-/** Of one address: each takes a core for a moment, or waits for the issuer. */
+/** Per address: each verification takes a core for a moment, or waits for the issuer. */
 const verifiedAtOnce = 20;
 const maxNameLength = 200;
 
@@ -36,13 +36,13 @@ export class KnownTokens {
     this.#keys = new KeySet({ url: config.jwksUrl, logger });
   }
 
-  /** What a token gives; rejects with the refusal. At once if it was shown before. */
+  /** The right of a token: at once if the token is known. Throws, or rejects with, the refusal. */
   find(token: string, address: string): Right | Promise<Right> {
     const digest = hash('sha256', token, 'base64');
     const known = this.#known.get(digest);
     if (known !== undefined && known.until > performance.now()) return known;
     if (this.#unknown.has(digest)) throw refused();
-    // One with this text may have come meanwhile.
+    // Another request may have verified the same token meanwhile.
     return this.#tries.run(address, async () => this.#known.get(digest) ?? this.#verify(token, digest));
   }
 
@@ -60,12 +60,12 @@ export class KnownTokens {
       this.#known.set(digest, right);
       return right;
     } catch (error) {
-      // Without the keys of the issuer nobody can say what it is.
+      // Without the issuer's keys the token can be neither accepted nor refused.
       if (error instanceof KeysUnknownError)
-        throw new UnavailableError('The issuer of tokens has not given its keys yet, or not this one.');
+        throw new UnavailableError('The key of this token could not be fetched from the token issuer yet.');
       this.#unknown.set(digest, true);
       if (error instanceof UnauthenticatedError) throw error;
-      if (error instanceof errors.JWTExpired) throw new UnauthenticatedError('The token is over.');
+      if (error instanceof errors.JWTExpired) throw new UnauthenticatedError('The token has expired.');
       throw refused();
     }
   }
@@ -78,7 +78,9 @@ export class KnownTokens {
       const types = toList(payload[typesClaim]);
       const trees = toList(payload[treesClaim])?.map((id) => id.replace(/^Job:/, ''));
       if (roles.includes('admin') && (types !== null || trees !== undefined))
-        throw new UnauthenticatedError('The token has the role admin, which goes with no scope.');
+        throw new UnauthenticatedError(
+          'The token has the role admin, which must not be limited to types or trees.',
+        );
       return new Right({
         caller: createCaller(`token ${sub.slice(0, maxNameLength)}`, roles, {
           tenant: toTenant(payload[tenantClaim]),
@@ -87,32 +89,34 @@ export class KnownTokens {
           rootIds: trees === undefined ? null : checkRootIds(trees),
         }),
         until: performance.now() + exp * 1_000 - Date.now() + this.#config.clockSkewSeconds * 1_000,
-        whenOver: 'The token is over.',
+        whenOver: 'The token has expired.',
       });
     } catch (error) {
       if (error instanceof JobtreeError && !(error instanceof UnauthenticatedError))
-        throw new UnauthenticatedError(`The claims of the token can't be used: ${error.message}`);
+        throw new UnauthenticatedError(`The token's claims can't be used: ${error.message}`);
       throw error;
     }
   }
 }
 
-/** The same whatever is wrong with it. */
+/** The same message whatever is wrong with the token. */
 const refused = () =>
-  new UnauthenticatedError('The token is none of the issuer for this server, or is not good (any more).');
+  new UnauthenticatedError(
+    'The token is not one that the issuer made for this server, or is not valid (any more).',
+  );
 
-/** A list of texts, or one text with blanks between, as scopes are written. Null for none; what is neither is no list. */
+/** A list of strings, or one string of words, as scopes are written. Null for no claim; throws for anything else. */
 function toList(claim: unknown): string[] | null {
   if (claim === undefined || claim === null) return null;
   if (typeof claim === 'string') return claim.split(' ').filter((part) => part !== '');
   if (Array.isArray(claim) && claim.every((part) => typeof part === 'string')) return claim;
-  throw new UnauthenticatedError('A claim of the token is neither a text nor a list of texts.');
+  throw new UnauthenticatedError('A claim of the token is neither a string nor a list of strings.');
 }
 
-/** A claim that names none means none: a token that is meant for a tenant must not see all of them. */
+/** Only a missing claim means no tenant: a token meant for one tenant must not see all of them. */
 function toTenant(claim: unknown): string | null {
   if (claim === undefined) return null;
   if (typeof claim !== 'string')
-    throw new UnauthenticatedError('The claim of the tenant is no text: leave it out for no tenant.');
+    throw new UnauthenticatedError('The tenant claim is not a string: leave it out for no tenant.');
   return checkTenant(claim);
 }

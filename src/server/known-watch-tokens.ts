@@ -1,8 +1,8 @@
 /**
- * Watch tokens, and the tickets for event streams that are made with them. A token is verified each time that it is shown, which takes some
- * microseconds and no look-up. While any are shown, or anything rests upon one, all that there is to know beside (the secrets, which trees have
- * had theirs revoked, and what time it is) is read once a second, in one call: so a revocation is known everywhere within about two
- * seconds, for as long as Postgres answers. While it does not, what rests upon a token goes on, and new ones have to wait.
+ * Watch tokens, and the tickets for event streams made with them. A token is verified each time it is shown, which takes some microseconds and
+ * no look-up. While tokens are shown or in use, everything else that matters (the secrets, the revocations by tree, and the time) is read once a
+ * second in one call. So a revocation takes effect everywhere within about two seconds, as long as Postgres answers. While it does not, sessions
+ * of admitted tokens go on, and new ones have to wait.
  */
 import type { Logger } from 'pino';
 import type { Queries } from '../db/database.ts';
@@ -24,11 +24,11 @@ import { Right } from './right.ts';
 import { Tries } from './tries.ts';
 
 const readEveryMs = 1_000;
-/** What was read before that is read again before a token counts. */
+/** State that is older than this is read again before a token is admitted. */
 const freshMs = 3_000;
-/** Without a token for so long, and nothing that rests upon one, nothing is read. */
+/** If no token is shown for this long and none is in use, nothing is read. */
 const idleAfterMs = 60_000;
-/** Servers estimate the time of Postgres, each a little differently. */
+/** Each server estimates the time of Postgres a little differently. */
 const clockSkewMs = 5_000;
 const pruneEveryMs = 600_000;
 const longestMs = maxWatchTokenSeconds * 1_000;
@@ -39,15 +39,15 @@ export class KnownWatchTokens {
   readonly #database: Calls;
   readonly #loop: Loop;
   readonly #tries = new Tries();
-  /** By the header of the tokens that they sign. */
+  /** By the header of the tokens that each secret signs. */
   #secrets = new Map<string, WatchSecret>();
-  /** By tree: its tokens that were made until then are revoked. */
+  /** By tree: its tokens issued up to this time are revoked. */
   readonly #revokedMs = new Map<string, number>();
   #secretIds = new Set<number>();
-  /** What rests upon tokens, or tickets of theirs. */
+  /** Rights in use that came from tokens or their tickets. */
   readonly #inUse = new Map<Right, WatchedTree>();
   #seenTo = 0n;
-  /** From the clock of this process to that of Postgres. */
+  /** What to add to the clock of this process to get that of Postgres. */
   #offsetMs = 0;
   #readAt = Number.NEGATIVE_INFINITY;
   #shownAt = Number.NEGATIVE_INFINITY;
@@ -63,12 +63,12 @@ export class KnownWatchTokens {
         return readEveryMs;
       },
       logger,
-      failure: 'what watch tokens are good could not be read; those that were good stay so until it is',
+      failure: 'the state of watch tokens could not be read; admitted ones stay valid until it is',
       retryMs: readEveryMs,
     });
   }
 
-  /** Also where nobody is asked who they are: tokens are made there, too. */
+  /** Runs on servers without authentication, too: they also issue tokens. */
   async start(): Promise<void> {
     await initWatchSecret(this.#database);
     this.#loop.start();
@@ -78,7 +78,7 @@ export class KnownWatchTokens {
     await this.#loop.stop();
   }
 
-  /** What a token gives; throws, or rejects with, the refusal. */
+  /** The right of a token; throws, or rejects with, the refusal. */
   find(token: string, address: string): Right | Promise<Right> {
     const header = headerIn(token);
     if (header === undefined) throw refused();
@@ -90,7 +90,7 @@ export class KnownWatchTokens {
   #judge(token: string, header: string, address: string): Right | Promise<Right> {
     const secret = this.#secrets.get(header);
     if (secret !== undefined) return this.#admitToken(token, secret);
-    // There may be a newer secret, since a moment ago; older ones are over.
+    // A newer secret may have been created a moment ago; older ones have expired.
     if ((secretIdIn(header) ?? 0) <= Math.max(...this.#secretIds)) throw refused();
     return this.#tries.run(address, async () => {
       await this.#readAnew();
@@ -98,14 +98,14 @@ export class KnownWatchTokens {
     });
   }
 
-  /** The same for a ticket, which is used up by that. */
+  /** The right of a ticket, which is used up by this. */
   async findByTicket(ticket: string, address: string): Promise<Right> {
     this.#shownAt = performance.now();
     return this.#tries.run(address, async () => {
       if (!this.#isFresh) await this.#read();
       const tree = await useWatchTicket(this.#database, ticket);
       if (tree === undefined)
-        throw new UnauthenticatedError('There is no such ticket, or it was used, or is over.');
+        throw new UnauthenticatedError('There is no such ticket, or it was used or has expired.');
       return this.#admit(tree);
     });
   }
@@ -119,14 +119,14 @@ export class KnownWatchTokens {
   #admit(tree: WatchedTree): Right {
     const { issuedMs, expiresMs } = tree;
     const nowMs = performance.now() + this.#offsetMs;
-    // Nobody makes one like that, and a revocation is forgotten by the time that one could end.
+    // The service issues no such token, and would forget its revocation before the token expires.
     if (issuedMs > nowMs + clockSkewMs || expiresMs > issuedMs + longestMs) throw refused();
-    if (expiresMs <= nowMs) throw new UnauthenticatedError('The watch token is over.');
+    if (expiresMs <= nowMs) throw new UnauthenticatedError('The watch token has expired.');
     if (this.#isRevoked(tree)) throw new UnauthenticatedError(revoked);
     return new Right({
       caller: createTokenCaller(tree),
       until: expiresMs - this.#offsetMs,
-      whenOver: 'The watch token is over.',
+      whenOver: 'The watch token has expired.',
       onUse: (right, isUsed) => {
         if (isUsed) this.#inUse.set(right, tree);
         else this.#inUse.delete(right);
@@ -134,7 +134,7 @@ export class KnownWatchTokens {
     });
   }
 
-  /** With its tree, or with the secret that signed it. */
+  /** Revoked with its tree, or with the secret that signed it. */
   #isRevoked({ rootId, issuedMs, secretId }: WatchedTree): boolean {
     if (!this.#secretIds.has(secretId)) return true;
     const revokedMs = this.#revokedMs.get(rootId);
@@ -145,7 +145,7 @@ export class KnownWatchTokens {
     return performance.now() - this.#readAt < freshMs;
   }
 
-  /** One call at a time, for all that need it. */
+  /** One call at a time, shared by all who need it. */
   #read(): Promise<void> {
     this.#reading ??= this.#readNow().finally(() => {
       this.#reading = undefined;
@@ -153,7 +153,7 @@ export class KnownWatchTokens {
     return this.#reading;
   }
 
-  /** By a call that begins after this one. */
+  /** Reads with a call that begins after this one. */
   async #readAnew(): Promise<void> {
     await this.#reading?.catch(() => {});
     await this.#read();
@@ -162,10 +162,10 @@ export class KnownWatchTokens {
   async #readNow(): Promise<void> {
     const askedAt = performance.now();
     let state = await readWatchTokens(this.#database, this.#seenTo);
-    // Another Postgres, such as one from a backup: its numbers are others.
+    // Another Postgres, such as one restored from a backup, has other sequence numbers.
     if (state.seenTo < this.#seenTo) state = await readWatchTokens(this.#database, 0n);
     this.#seenTo = state.seenTo;
-    // It is as late as that at least, so no token is good for longer than it says.
+    // The time of Postgres is at least this late, so no token lasts longer than it says.
     this.#offsetMs = state.nowMs - askedAt;
     this.#secrets = new Map(state.secrets.map((secret) => [headerOf(secret.id), secret]));
     this.#secretIds = new Set(state.secrets.map(({ id }) => id));
@@ -185,6 +185,6 @@ export class KnownWatchTokens {
 
 const revoked = 'The watch token was revoked.';
 
-/** The same whatever is wrong with it. */
+/** The same message whatever is wrong with the token. */
 const refused = () =>
-  new UnauthenticatedError('The watch token is none of this service, or is not good any more.');
+  new UnauthenticatedError('The watch token is not one of this service, or is no longer valid.');

@@ -1,6 +1,6 @@
 /**
- * What is large (a body to be parsed, an operation with its variables, an answer to be written) takes the event loop alone, and
- * leaves everybody else as much of it afterwards as it took. Without this, many that arrive together would be one block of seconds.
+ * Large work (parsing a body, running an operation with its variables, writing an answer) gets the event loop alone, and then leaves it to
+ * everybody else for as long as it took. Without this, many large requests at once would block it for seconds.
  */
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
@@ -9,12 +9,12 @@ import { FairQueue, type Owner, pathOf } from '../db/fair-queue.ts';
 import { measured } from '../schema/answer-size.ts';
 import type { Services } from '../schema/services.ts';
 
-/** What is smaller takes no more than some ten milliseconds. */
+/** Anything smaller takes no more than about ten milliseconds. */
 export const largeBytes = 1_000_000;
 
 /**
- * V8 looks for garbage when there is more than half as much again as was in use when it last looked. While an answer of 60 MB is made
- * that is all of it, so 120 MB of garbage were there for 15 s. Looking takes some 40 ms, what is as large as this several times that.
+ * V8 collects garbage when the heap has grown by more than half since the last collection. While an answer of 60 MB is made the heap is mostly
+ * that answer, so 120 MB of garbage stayed for 15 s. A collection takes about 40 ms; making what is as large as this takes several times that.
  */
 const garbageBytes = 10_000_000;
 
@@ -28,8 +28,7 @@ let isUnderWay = false;
 let collect: (() => void) | undefined;
 
 /**
- * Resolves when it is the turn of an owner who has so many bytes, which lasts until the owner waits for something. Tenants and callers
- * take turns.
+ * Resolves when it is this owner's turn for so many bytes. The turn lasts until the owner awaits something else. Tenants and callers take turns.
  */
 export function largeTurn(bytes: number, owner: Owner): Promise<void> {
   return new Promise((begin) => {
@@ -51,7 +50,7 @@ async function carryOutAll(): Promise<void> {
   isUnderWay = false;
 }
 
-/** Before an answer is bounded and written; nothing if it is not large. */
+/** The turn for limiting and writing an answer; undefined if the answer is not large. */
 export function turnToWrite(context: Services): Promise<void> | undefined {
   const { bytes } = measured(context);
   return bytes > largeBytes ? largeTurn(bytes, context.engine) : undefined;

@@ -1,10 +1,10 @@
-/** How far the server is from its end: it is ready; it still serves, and tells load balancers to go elsewhere; it closes. */
+/** The stages of a server's end: ready; leaving, when it still serves but tells load balancers to go elsewhere; closing. */
 export class Lifetime {
   readonly #timeoutMs: number;
   #state: 'ready' | 'leaving' | 'closing' = 'ready';
   #timeIsUp: Promise<void> | undefined;
 
-  /** `timeoutMs` is what requests in flight have to finish once the server closes. */
+  /** `timeoutMs` is the time that requests in flight have to finish once the server closes. */
   constructor(timeoutMs: number) {
     this.#timeoutMs = timeoutMs;
   }
@@ -26,7 +26,7 @@ export class Lifetime {
     this.#timeIsUp ??= new Promise((resolve) => setTimeout(resolve, this.#timeoutMs).unref());
   }
 
-  /** Resolves when the time of requests in flight is over. */
+  /** Resolves when the time for requests in flight is over; at once unless the server is closing. */
   get timeIsUp(): Promise<void> {
     return this.#timeIsUp ?? Promise.resolve();
   }

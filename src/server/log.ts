@@ -1,29 +1,33 @@
 /**
- * The service's log: a line of JSON each on standard error, so that standard output stays free for a command's own output.
+ * The service's log: one line of JSON per entry on standard error, so that standard output stays free for a command's own output.
  *
- * An outage makes everything fail that tries again, over and over. So a warning with an error stands there once, and then
- * once a minute, with how often it came meanwhile. Other lines, and those of faults, always do.
+ * During an outage everything that retries fails over and over. So a warning with an error is logged once, and then once a minute with the
+ * number of repeats. Other lines, errors included, are always logged.
  */
-import pino, { type Logger } from 'pino';
+import pino, { type DestinationStream, type Logger } from 'pino';
 
 const everyMs = 60_000;
 const warn = 40;
 
-/** Where what shows who somebody is may stand in a line. */
+/** Where credentials may appear in a log line. */
 const secrets = ['authorization', 'cookie', 'connectionParams', 'token'].flatMap((name) => [
   name,
   `*.${name}`,
   `*.headers.${name}`,
 ]);
 
-export function createLogger(level: string): Logger {
+/** `destination`: what takes the lines in place of standard error. */
+export function createLogger(
+  level: string,
+  destination: DestinationStream = pino.destination({ dest: 2, sync: false }),
+): Logger {
   const repeats = new Repeats();
   const logger = pino(
     {
       name: 'jobtree',
       level,
       base: { pid: process.pid },
-      // Nothing logs these on purpose; an error of a library may bring them along.
+      // Nothing logs these on purpose, but an error of a library may carry them.
       redact: secrets,
       hooks: {
         logMethod(args, method, level) {
@@ -31,18 +35,18 @@ export function createLogger(level: string): Logger {
         },
       },
     },
-    pino.destination({ dest: 2, sync: false }),
+    destination,
   );
   repeats.tell = (fields, message) => logger.warn(fields, message);
   return logger;
 }
 
-/** Warnings with an error that came within the last minute, by their messages. */
+/** Warnings with an error of the last minute, by message. */
 class Repeats {
   readonly #kinds = new Map<string, { times: number; last: object; readonly message: string }>();
   tell: (fields: object, message: string) => void = () => {};
 
-  /** Whether it stands in the log already; it is counted then. */
+  /** Counts the warning and returns true if it is in the log already. */
   isRepeat([fields, message]: readonly unknown[]): boolean {
     if (typeof message !== 'string' || !isWarning(fields) || 'times' in fields) return false;
     const key = `${message} ${fields.part ?? ''}`;

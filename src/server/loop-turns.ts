@@ -1,18 +1,18 @@
 /**
- * Who has the event loop: operations that arrive together begin by turns of their tenants and callers, for as long each. Without this,
- * whoever has sixty connections would have sixty times as much of it as whoever has one.
+ * Shares the event loop: operations that arrive together start in turns of equal time for their tenants and callers. Without this, a caller with
+ * sixty connections would get sixty times as much as a caller with one.
  *
- * Whoever has had less than a fair part of it lately begins at once, and so does everybody on a quiet server. The others wait, and between
- * their turns it is looked at what has come.
+ * Owners that have used less than a fair share lately start at once, and so does everybody on a quiet server. The others wait; between their
+ * turns the event loop gets to handle its input.
  */
 import { FairQueue, groupOf, type Owner, pathOf } from '../db/fair-queue.ts';
 
-/** So many begin at once while nobody waits. */
+/** How many may start at once in one round of the event loop. */
 const atOnce = 4;
-/** How long each has a turn, and how long it takes until it is looked at what has come. */
+/** The length of a turn, and how long turns may go on before the event loop handles its input. */
 const turnMs = 1;
 const lookEveryMs = 2;
-/** How long it is known who has had how much. */
+/** How long the use of the event loop is remembered. */
 const windowMs = 100;
 
 interface Waiting {
@@ -22,18 +22,18 @@ interface Waiting {
 
 export class LoopTurns {
   readonly #waiting = new FairQueue<Waiting>({ turn: turnMs, costOf: () => 0 });
-  /** In this round of the event loop. */
+  /** Started at once in this round of the event loop. */
   #begun = 0;
   #isDraining = false;
-  /** Whose operation began last, and when. */
+  /** The owner of the operation that started last, and when it did. */
   #last: { readonly owner: Owner; readonly at: number } | undefined;
   #roundAt = 0;
-  /** What each has had since, in milliseconds: tenants, and callers without one. */
+  /** What each tenant, or caller without one, has used since `#hadSince`, in milliseconds. */
   readonly #had = new Map<string, number>();
   #hadInAll = 0;
   #hadSince = 0;
 
-  /** Undefined if it may begin at once; otherwise resolves when it may. */
+  /** Undefined if the operation may start at once; otherwise a promise that resolves when it may. */
   turn(owner: Owner): Promise<void> | undefined {
     if (this.#begun < atOnce && (this.#waiting.size === 0 || this.#hasHadLittle(owner))) {
       if (this.#begun++ === 0) setImmediate(this.#newRound);
@@ -57,13 +57,13 @@ export class LoopTurns {
     setImmediate(this.#round);
   }
 
-  /** What has come was read just before. */
+  /** Runs right after the event loop has read its input. */
   readonly #round = () => {
     this.#roundAt = performance.now();
     this.#next();
   };
 
-  /** One at a time: what it does goes on after this function, up to the next one. */
+  /** Starts one operation, then the next once the first has gone as far as it can. */
   readonly #next = () => {
     this.#measure();
     if (performance.now() - this.#roundAt > lookEveryMs) {
@@ -85,7 +85,7 @@ export class LoopTurns {
     this.#last = { owner, at: performance.now() };
   }
 
-  /** What began last has come so far that it waits for something, or another one has begun. */
+  /** Charges the operation that started last: it now waits for something, or another one starts. */
   readonly #measure = () => {
     if (this.#last === undefined) return;
     const { owner, at } = this.#last;
@@ -109,7 +109,7 @@ export class LoopTurns {
   }
 }
 
-/** When all that promises had to go on with is done, without a look at what has come. */
+/** Calls back once all pending promise reactions have run, before the event loop handles more input. */
 function afterPromises(call: () => void): void {
   queueMicrotask(() => process.nextTick(call));
 }

@@ -1,12 +1,9 @@
-/**
- * What a server does over and over, beside answering: it looks for work, waits, and looks again. A look that fails is logged, and tried
- * again after a while.
- */
+/** A background loop of the server: it looks for work, waits, and looks again. A look that fails is logged and tried again later. */
 import { setMaxListeners } from 'node:events';
 import type { Logger } from 'pino';
 import { Signal } from '../events/signal.ts';
 
-/** So often a loop looks that nobody wakes. */
+/** How often a loop looks if nobody wakes it. */
 export const pollMs = 1_000;
 
 export class Loop {
@@ -16,19 +13,19 @@ export class Loop {
   readonly #retryMs: number;
   readonly #stopped = new AbortController();
   readonly #woken = new Signal();
-  /** Something may be new since it looked last. */
+  /** Poked since its last look began. */
   #isPoked = false;
   #running: Promise<void> | undefined;
 
   constructor(options: {
-    /** Resolves to how long to wait then, in milliseconds. The signal says that the server stops. */
+    /** Resolves to how long to wait until the next look, in milliseconds. The signal aborts when the server stops. */
     look: (signal: AbortSignal) => Promise<number>;
     logger: Logger;
-    /** What the log says of a look that failed. */
+    /** The log message for a look that failed. */
     failure: string;
     retryMs?: number;
   }) {
-    // Each of what is under way may listen to it.
+    // Everything under way may listen to it.
     setMaxListeners(0, this.#stopped.signal);
     this.#look = options.look;
     this.#logger = options.logger;
@@ -48,13 +45,13 @@ export class Loop {
     this.#running = this.#run();
   }
 
-  /** Has it look at once, or once more if it is looking. */
+  /** Makes it look at once, or once more if it is looking now. */
   poke(): void {
     this.#isPoked = true;
     this.#woken.fire();
   }
 
-  /** Resolves once it does not look any more. */
+  /** Resolves once the last look has ended. */
   async stop(): Promise<void> {
     this.#stopped.abort();
     this.#woken.fire();

@@ -1,6 +1,6 @@
 /**
- * `GET /metrics`: what Prometheus asks for. What this server has seen since it started are counters and histograms; how much waits and
- * runs is read from Postgres, once for those who ask at the same time, and is the same from every server.
+ * `GET /metrics` for Prometheus. Counters and histograms are what this server has seen since it started; what waits and runs is read from
+ * Postgres, once for all who ask at the same time, and is the same from every server.
  */
 import cluster from 'node:cluster';
 import { readFileSync } from 'node:fs';
@@ -17,10 +17,10 @@ import { listStored, type TenantStored } from '../domain/stored.ts';
 import { withTimeout } from '../events/with-timeout.ts';
 import { answerForbidden } from './answer-error.ts';
 
-/** Answers the request if it is one for metrics, and says whether it was. */
+/** Answers the request if it is for metrics; returns whether it did. */
 export type ServeMetrics = (request: IncomingMessage, response: ServerResponse) => boolean;
 
-/** Types with metrics of their own are among these; a queue without end of names costs no more. */
+/** Limits how many queues are read, so that endless type names cost no more. Types with labels of their own are among these. */
 const mostQueues = 10_000;
 const readWithinMs = 5_000;
 
@@ -68,7 +68,7 @@ export function createMetrics(options: {
       registers: [own],
     }).set(engine.workers.count);
     const all = Registry.merge([own, processMetrics()]);
-    // Processes that share a port are asked one or the other: their counters are not those of one.
+    // A request reaches any one of the processes that share a port, and their counters must not mix.
     if (cluster.worker !== undefined) all.setDefaultLabels({ process: String(cluster.worker.id) });
     return all.metrics();
   };
@@ -94,8 +94,12 @@ export function createMetrics(options: {
       answerForbidden(response, explainRefusal(caller, 'survey', '/metrics'));
       return true;
     }
+    // The metrics cover the whole server and all its users.
     if (caller.tenant !== null) {
-      answerForbidden(response, '/metrics is about all tenants, and yours may see only itself.');
+      answerForbidden(
+        response,
+        '/metrics covers all tenants, so a caller that belongs to one may not read it.',
+      );
       return true;
     }
     serve(response).catch((error: unknown) => {
@@ -106,7 +110,7 @@ export function createMetrics(options: {
   };
 }
 
-/** What a type, or a tenant, is called: of the first so many, what it is called. */
+/** Label values for types or tenants: the first so many keep their names, all others are "other". */
 class TypeLabels {
   readonly #most: number;
   readonly #known = new Set<string>();
@@ -149,7 +153,7 @@ const depths: readonly {
   readonly name: string;
   readonly help: string;
   readonly of: (queue: Queue, slow: number) => number;
-  /** How the types of one label go together. */
+  /** Combines the values of types that share a label. */
   readonly join?: typeof Math.max;
 }[] = [
   {
@@ -265,10 +269,10 @@ function addFigures(registry: Registry, labels: TypeLabels, { totals }: Figures)
   });
 }
 
-/** Powers of two: from 4 ms to a good hour. */
+/** Powers of two: from 4 ms to a little over an hour. */
 const boundsMs = Array.from({ length: 21 }, (_, i) => 2 ** (i + 2));
 
-/** The histograms of prom-client can only be observed, a value at a time. */
+/** A prom-client histogram can only observe single values, so the finished buckets are registered as a metric. */
 function addHistogram(
   registry: Registry,
   options: { name: string; help: string; histograms: readonly { type: string; histogram: Histogram }[] },
@@ -303,7 +307,7 @@ function addHistogram(
 
 let ofProcess: Registry | undefined;
 
-/** Of Node.js, with its memory, its processor and its event loop: once for each process, since it goes on for ever. */
+/** Node.js metrics: memory, CPU, event loop. Created once per process, since they collect for ever. */
 function processMetrics(): Registry {
   if (ofProcess !== undefined) return ofProcess;
   ofProcess = new Registry();

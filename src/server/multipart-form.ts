@@ -1,31 +1,31 @@
 /**
- * Reads a body of multipart/form-data, one part after the other: fields as texts, files as streams. The next part is read when somebody is
- * done with the last one, so that of files no more is in memory than a piece.
+ * Reads a multipart/form-data body part by part: fields as strings, files as streams. The next part is read when the handler of the last one is
+ * done, so that no more than a piece of the files is in memory.
  */
 import type { IncomingMessage } from 'node:http';
 import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy';
 import { GraphQLError } from 'graphql';
 import { badRequest } from './request-body.ts';
 
-/** What of a form is no file: its fields, and all that stands between parts. */
+/** All of a form but its files: fields, and everything between parts. */
 export const maxFormBytes = 1_000_000;
-/** So much of a file may have come that its stream does not have yet. */
+/** How much of a file may have arrived before its stream gets it. */
 const maxHeldBack = 200_000;
-/** Of the headers of a part; it has three. */
+/** Headers of one part, which has three. */
 const maxHeaderBytes = 8_192;
 
 export interface FormHandlers {
-  /** Which parts are fields; all others are files. */
+  /** The parts that are fields; all others are files. */
   readonly fields: readonly string[];
   onField(name: string, text: string): Promise<void>;
-  /** A stream that breaks is destroyed. */
+  /** The stream is destroyed if the form fails. */
   onFile(name: string | undefined, file: BusboyFileStream): Promise<void>;
 }
 
-/** The client has gone in the middle of its request. */
+/** The client disconnected in the middle of its request. */
 export class RequestCutError extends Error {}
 
-/** Resolves when all of it is read, and all is done that was to be done with its parts. */
+/** Resolves when the whole form is read and the handlers of all parts are done. */
 export function readForm(request: IncomingMessage, handlers: FormHandlers): Promise<void> {
   return new Promise((resolve, reject) => {
     const busboy = open(request, handlers.fields);
@@ -41,7 +41,7 @@ export function readForm(request: IncomingMessage, handlers: FormHandlers): Prom
       request.pause();
       for (const file of files) file.destroy();
       busboy.destroy();
-      // What is under way ends with its stream.
+      // The handler under way ends when its stream is destroyed.
       void work.finally(() => reject(error));
     };
     const then = (next: () => Promise<void>) => {
@@ -61,7 +61,7 @@ export function readForm(request: IncomingMessage, handlers: FormHandlers): Prom
       file.on('error', () => {}); // its form fails, too
       then(() => handlers.onFile(name, file));
     });
-    busboy.on('error', () => fail(badRequest('The body breaks off, or is no multipart/form-data.')));
+    busboy.on('error', () => fail(badRequest('The body ends early, or is not multipart/form-data.')));
     busboy.on('finish', () => {
       void work.then(() => {
         if (isOver) return;
@@ -70,7 +70,7 @@ export function readForm(request: IncomingMessage, handlers: FormHandlers): Prom
       });
     });
     request.pipe(busboy);
-    // Behind the pipe: what this piece has of a file is counted there by now.
+    // Registered after the pipe, so that `bytesRead` of the files counts this piece already.
     request.on('data', (piece: Buffer) => {
       received += piece.length;
       const inFiles = files.reduce((bytes, { bytesRead }) => bytes + bytesRead, 0);
@@ -87,11 +87,11 @@ function open(request: IncomingMessage, fields: readonly string[]): BusboyInstan
       limits: { fieldSize: maxFormBytes, headerSize: maxHeaderBytes, headerPairs: 20 },
     });
   } catch {
-    throw badRequest('The Content-Type names no boundary.');
+    throw badRequest('The Content-Type has no boundary.');
   }
 }
 
 const tooLarge = () =>
-  new GraphQLError(`There are more than ${maxFormBytes} bytes beside the files; that is the limit.`, {
+  new GraphQLError(`The form has more than ${maxFormBytes} bytes besides its files; that is the limit.`, {
     extensions: { code: 'LIMIT_EXCEEDED', limit: 'bytes', maximum: maxFormBytes, http: { status: 413 } },
   });

@@ -1,6 +1,6 @@
 /**
- * `operations` and `map` of a GraphQL multipart request: which file goes where. That is known, and right, before anything of a file is
- * read: https://github.com/jaydenseric/graphql-multipart-request-spec
+ * `operations` and `map` of a GraphQL multipart request: which file goes to which variables. They are checked before any file is read:
+ * https://github.com/jaydenseric/graphql-multipart-request-spec
  */
 import {
   type DocumentNode,
@@ -17,17 +17,20 @@ import type { ReceivedFile } from '../schema/received-file.ts';
 import { isRecord, type Params } from './direct-operation.ts';
 import { badRequest } from './request-body.ts';
 
-/** In one request. */
+/** Files in one request. */
 export const maxFiles = 10;
-/** Variables that get the same file. */
+/** Variables that may get the same file. */
 const maxPaths = 10;
 const maxSteps = 100;
 const quote = (text: string) => JSON.stringify(text.slice(0, 80));
 
-/** Puts a file where it belongs. */
+/** Puts a file into its variable. */
 export type Place = (file: ReceivedFile) => void;
 
-/** The places of each file, by the name of its part. @throws GraphQLError with the code BAD_REQUEST */
+/**
+ * The places of each file, by the name of its part.
+ * @throws GraphQLError with the code BAD_REQUEST
+ */
 export function placesOf(
   map: unknown,
   params: Params,
@@ -39,13 +42,15 @@ export function placesOf(
     throw badRequest(`map has ${entries.length} files; a request may have ${maxFiles}.`);
   const taken = new Set<string>();
   const placeOf = (name: string, path: unknown): Place => {
-    if (typeof path !== 'string') throw badRequest(`The paths of ${quote(name)} in map must be texts.`);
+    if (typeof path !== 'string') throw badRequest(`The paths of ${quote(name)} in map must be strings.`);
     if (taken.has(path)) throw badRequest(`map names ${quote(path)} twice.`);
     taken.add(path);
     const [root, ...steps] = path.split('.', maxSteps);
     const type = root === 'variables' ? typeAt(steps, params, schema, document) : undefined;
     if (type !== 'File')
-      throw badRequest(`map names ${quote(path)}, which is no variable of the type File, or no part of one.`);
+      throw badRequest(
+        `map names ${quote(path)}, which is not a variable of the type File, nor a part of one.`,
+      );
     return emptyPlace(params.variables, steps, path);
   };
   return new Map(
@@ -57,7 +62,7 @@ export function placesOf(
   );
 }
 
-/** The name of the type that stands at the path, by the operation; undefined if there is none. */
+/** The name of the type at the path, as the operation declares it; undefined if there is none. */
 function typeAt(
   [variable, ...steps]: readonly string[],
   { operationName }: Params,
@@ -82,7 +87,7 @@ function typeAt(
 const nullable = (type: GraphQLInputType): GraphQLInputType =>
   isNonNullType(type) ? (type.ofType as GraphQLInputType) : type;
 
-/** Where the request says null. */
+/** The place at the path, where the request must have null. */
 function emptyPlace(variables: Params['variables'], steps: readonly string[], path: string): Place {
   let holder: unknown = variables;
   for (const step of steps.slice(0, -1)) holder = member(holder, step);

@@ -1,7 +1,7 @@
 /**
- * GraphQL multipart requests: an operation, and the files that are its variables. Each file is stored as it comes, like the body of a POST of
- * uploads, so the operation finds it stored; what the operation does not keep is removed. Whatever can be refused by a look at the
- * operation is refused before anything of a file is read.
+ * GraphQL multipart requests: an operation, and the files that are its variables. Each file is stored as it arrives, like the body of an
+ * upload's POST, so the operation finds it stored; files that the operation does not keep are removed. Anything that can be refused by the
+ * operation alone is refused before any file is read.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ExecutionResult, GraphQLError } from 'graphql';
@@ -26,13 +26,13 @@ import type { RateLimits } from './rate-limits.ts';
 import { badRequest, readJsonBody } from './request-body.ts';
 import { toRefusal, UploadError, type UploadStore } from './upload-store.ts';
 
-/** Answers the request if it is one of its own, and says whether it was. */
+/** Answers the request if it is one of these; returns whether it did. */
 export type MultipartPost = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 export const isMultipart = ({ method, headers }: IncomingMessage) =>
   method === 'POST' && /^\s*multipart\/form-data\b/i.test(headers['content-type'] ?? '');
 
-/** The operation can't be executed, as GraphQL has found. */
+/** GraphQL's validation has refused the operation. */
 class InvalidOperationError extends Error {
   readonly errors: readonly GraphQLError[];
 
@@ -52,7 +52,7 @@ export function createMultipartPost(options: {
 }): MultipartPost {
   const { yoga, operations, rates, store, callerOf, ownerOf } = options;
 
-  /** The operation, with its files in `received`. */
+  /** Reads the operation; its files go into `received`. */
   const read = async (request: IncomingMessage, received: ReceivedFile[]): Promise<DirectOperation> => {
     let params: Params | undefined;
     let operation: DirectOperation | undefined;
@@ -62,14 +62,14 @@ export function createMultipartPost(options: {
       onField: async (name, text) => {
         const isFirst = name === 'operations';
         if (isFirst ? params !== undefined : params === undefined || places !== undefined)
-          throw badRequest('The first part must be operations, the second one map, and then come the files.');
+          throw badRequest('The first part must be operations, the second map, and then the files.');
         const value = await readJsonBody(Buffer.from(text), ownerOf(request)).catch((error: unknown) => {
           throw rates.refuseOther({ req: request }) ?? error;
         });
         if (isFirst) {
           params = paramsOf(value);
           operation = prepareOperation({ yoga, operations, request, params });
-          if (operation === undefined) throw badRequest('A subscription takes no files.');
+          if (operation === undefined) throw badRequest('Subscriptions do not take files.');
           if (operation.errors !== undefined) throw new InvalidOperationError(operation.errors);
         } else {
           places = placesOf(value, params as Params, operation as DirectOperation);
@@ -77,7 +77,7 @@ export function createMultipartPost(options: {
         }
       },
       onFile: async (name, file) => {
-        if (places === undefined) throw badRequest('A file stands before operations and map.');
+        if (places === undefined) throw badRequest('A file comes before operations and map.');
         const itsPlaces = places.get(name ?? '');
         if (name === undefined || itsPlaces === undefined)
           throw badRequest(
@@ -99,7 +99,7 @@ export function createMultipartPost(options: {
     return operation;
   };
 
-  /** Tells at the start what would be told at the end. */
+  /** Refuses at once a request whose length shows that it would be too large. */
   const checkLength = ({ headers }: IncomingMessage, files: number) => {
     const most = files * store.maxBytes + maxFormBytes;
     if (Number(headers['content-length'] ?? 0) > most) throw store.tooLarge(null);
@@ -131,7 +131,7 @@ export function createMultipartPost(options: {
 
   return (request, response) => {
     if (!isMultipart(request) || request.url?.split('?', 1)[0] !== yoga.graphqlEndpoint) return false;
-    // Whoever has gone gets no answer.
+    // A client that has gone gets no answer.
     serve(request, response).catch(() => response.destroy());
     return true;
   };
@@ -149,12 +149,12 @@ function paramsOf(value: unknown): Params {
   return params;
 }
 
-/** Which no part of the server looks at. */
+/** Nothing in the server reads extensions. */
 function withoutExtensions({ extensions: _, ...params }: Record<string, unknown>): Record<string, unknown> {
   return params;
 }
 
-/** A refusal with a status of its own. */
+/** Refusals that have an HTTP status of their own. */
 const isOfUpload = (error: unknown): error is UploadError | StorageLimitError =>
   error instanceof UploadError || error instanceof StorageLimitError;
 

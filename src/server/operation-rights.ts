@@ -1,10 +1,10 @@
 /**
- * A socket may belong to nobody, and each of its operations show a watch token of its own: so a page has one connection for bars of many trees. It
- * asks for that by the word that it sends in place of a token when it opens the socket. An operation is judged by its token alone, and ends with it;
- * the others go on.
+ * A socket may be opened without a caller, so that each of its operations shows a watch token of its own: a page then needs only one connection
+ * for the progress bars of many trees. It asks for this with a word in place of a token when it opens the socket. An operation is judged by its
+ * token alone, and ends with it; the others go on.
  *
- * Whoever can't show a good token can't stay: the socket ends when there has been no operation with one for as long as anybody may take to say who
- * they are. All tokens count for the address that they come from, so it does not matter which of them a socket carries.
+ * The socket ends if no operation with a valid token has run on it for the time that a client has to authenticate. All tokens count for the
+ * address that they come from, so it does not matter which socket carries which of them.
  */
 import type { IncomingMessage } from 'node:http';
 import { GraphQLError } from 'graphql';
@@ -15,7 +15,7 @@ import { badRequest } from './request-body.ts';
 import type { Right } from './right.ts';
 import { initTimeoutMs, type Operation } from './socket-protocol.ts';
 
-/** What such a socket shows first. */
+/** Sent in place of a token when such a socket is opened. */
 const perOperation = 'per-operation';
 
 export class OperationRights {
@@ -27,32 +27,32 @@ export class OperationRights {
   #underWay = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  /** `onNobody` is called when no operation has shown a good token for too long. */
+  /** `onNobody` is called when there has been no operation with a valid token for too long. */
   constructor(options: { authentication: Authentication; request: IncomingMessage; onNobody: () => void }) {
     this.#authentication = options.authentication;
     this.#request = options.request;
     this.#onNobody = options.onNobody;
   }
 
-  /** Whether the socket is one of these, by what it sent first. Where nobody is asked none is. */
+  /** Whether the socket is one of these, by its first message. None is on a server without authentication. */
   begin(payload: Readonly<Record<string, unknown>> | undefined): boolean {
     this.#isOn = !this.#authentication.isOpen && payload?.authorization === perOperation;
     if (this.#isOn) this.#wait();
     return this.#isOn;
   }
 
-  /** Who is to be asked for this operation; throws, or rejects with, the refusal. Undefined where the socket says it for all. */
+  /** The caller of this operation; throws, or rejects with, the refusal. Undefined if the socket has one caller for all. */
   callerOf(operation: Operation): Caller | Promise<Caller> | undefined {
     const shown = operation.payload.extensions?.authorization;
     if (!this.#isOn) {
       if (shown === undefined || this.#authentication.isOpen) return undefined;
       throw badRequest(
-        'This connection shows a key or token for all of its operations; none has one of its own.',
+        'This connection has one key or token for all its operations; an operation must not send its own.',
       );
     }
     if (shown === undefined)
       throw new UnauthenticatedError(
-        'On this connection each operation needs a watch token: Bearer and the token, in extensions.authorization.',
+        'On this connection each operation needs a watch token: "Bearer", a space and the token, in extensions.authorization.',
       );
     const admitted = this.#authentication.admitSocket({ authorization: shown }, this.#request);
     return admitted instanceof Promise
@@ -60,7 +60,7 @@ export class OperationRights {
       : this.#enter(admitted, operation);
   }
 
-  /** The socket is closed. */
+  /** Called when the socket has closed. */
   end(): void {
     this.#isOver = true;
     clearTimeout(this.#timer);
@@ -68,7 +68,7 @@ export class OperationRights {
 
   #enter(right: Right, operation: Operation): Caller {
     if (right.caller.watchToken === null)
-      throw new UnauthenticatedError('On this connection operations show watch tokens, and nothing else.');
+      throw new UnauthenticatedError('On this connection operations can only use watch tokens.');
     clearTimeout(this.#timer);
     this.#underWay++;
     const leave = right.enter((reason) => operation.cutOff(overError(reason)));
@@ -85,7 +85,7 @@ export class OperationRights {
   }
 }
 
-/** Clients can tell it from a refusal: the token was good, so the next one may well be. */
+/** `ended` tells clients that this is not a refusal: the token was valid, so the next one may be, too. */
 function overError(reason: string): GraphQLError {
   return new GraphQLError(reason, { extensions: { code: 'UNAUTHENTICATED', ended: true } });
 }

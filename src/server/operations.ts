@@ -1,6 +1,6 @@
 /**
- * What happens around every GraphQL operation, whichever way it came (HTTP, SSE, WebSocket): its size is checked, it is
- * counted, so that there are not too many and a shutdown can wait for them, and logged, and its faults are masked.
+ * Wraps every GraphQL operation, over HTTP, SSE or WebSocket: checks its size, counts it (so that there are not too many, and a shutdown can
+ * wait for them), logs it, and masks its faults.
  */
 import { randomUUID } from 'node:crypto';
 import {
@@ -33,17 +33,17 @@ import { LoopTurns } from './loop-turns.ts';
 import type { RateLimits } from './rate-limits.ts';
 import { refuseVariables } from './variables.ts';
 
-/** Of an invalid document. */
+/** Limits of the errors that an invalid document gets. */
 const maxErrors = 10;
 const maxMessageLength = 500;
 /**
- * Of a query, in values that the answer could have. Until it is written each takes up to a kilobyte, so those with more are carried out
- * a few at a time, by turns of their callers.
+ * Cost above which queries run a few at a time, in turns of their callers; in values that the answer could have, each of which takes up to a
+ * kilobyte until it is written.
  */
 const heavyCost = 20_000;
 const heavyAtOnce = 2;
 
-/** On a socket nobody may ask for the results. */
+/** Set on sockets, where results may not be pulled from the iterator, so its end would go unnoticed. */
 interface WhenEnded {
   readonly whenEnded?: (call: () => void) => void;
 }
@@ -53,7 +53,7 @@ export class Operations {
   readonly #documents: Documents;
   readonly #maxActive: number;
   readonly #rates: RateLimits;
-  /** For the events of subscriptions too. */
+  /** Also used for the events of subscriptions. */
   readonly execute = createExecute();
   readonly #heavy = new Turns(heavyAtOnce);
   readonly #turns = new LoopTurns();
@@ -131,10 +131,10 @@ export class Operations {
     },
   };
 
-  /** What is no operation counts, too, so it is not told what is wrong with it for ever. */
+  /** Invalid text counts against the rate limits, too, so a client can't get its errors for ever. */
   #parse(source: string | Source, initial: object): DocumentNode {
     const { length } = typeof source === 'string' ? source : source.body;
-    // None of what may go on then is so large.
+    // Operations that may still run over the limit (reports and heartbeats) are never this large.
     if (length > maxKnownLength && this.#rates.isUsedUp(initial)) {
       const refusal = this.#rates.refuseOther(initial);
       if (refusal !== undefined) throw new UnparsedError(refusal);
@@ -144,13 +144,13 @@ export class Operations {
     } catch (error) {
       const refusal = this.#rates.refuseOther(initial);
       if (refusal !== undefined) throw new UnparsedError(refusal);
-      // Yoga says so over HTTP alone.
+      // Yoga adds the code only over HTTP.
       if (error instanceof GraphQLError) error.extensions.code ??= 'GRAPHQL_PARSE_FAILED';
       throw error;
     }
   }
 
-  /** What a watch token does not show. */
+  /** The refusal of fields that the caller's watch token does not show. */
   #refuseUnseen({ schema, document, contextValue }: ExecutionArgs): GraphQLError | undefined {
     try {
       checkSeen(schema, document, (contextValue as Services).caller);
@@ -185,31 +185,31 @@ export class Operations {
     return { ...answer, errors: this.#inWordsOf(context, errors) };
   }
 
-  /** Masked by now, since what a refusal says is known then. */
+  /** Masks the errors first, since only then do refusals have their final message. */
   #inWordsOf({ caller }: Services, errors: readonly GraphQLError[]): readonly GraphQLError[] {
     return caller.tenant === null ? errors : errorsInWordsOf(caller.tenant, errors.map(this.maskError));
   }
 
-  /** The last quarter is for what keeps leases alive, so that nothing else can take a worker its items. */
+  /** The last quarter is kept for operations that keep leases alive, so that no other load can cost a worker its items. */
   #isFull(args: ExecutionArgs): boolean {
     if (this.#active < this.#maxActive * 0.75) return false;
     return this.#active >= this.#maxActive || !keepsLeases(args);
   }
 
-  /** Refusals reach the client with their code and field; faults reach the log, and the client gets an id to ask about. */
+  /** Refusals reach the client with their code and field. Faults are logged, and the client gets an id to ask about. */
   readonly maskError = (error: unknown): GraphQLError => {
     const unparsed = error instanceof GraphQLError ? error.originalError : error;
     if (unparsed instanceof UnparsedError) return unparsed.refusal;
     const cause = asRefusal(error instanceof GraphQLError ? error.originalError : error);
     const place = error instanceof GraphQLError ? placeOf(error) : {};
     if (cause instanceof JobtreeError) {
-      // A server that is too busy, or whose clients leave, has nothing to warn of.
+      // A server that is too busy, or whose clients disconnect, is nothing to warn of.
       if (cause.cause !== undefined)
-        this.#logger.warn({ err: cause.cause }, 'requests fail, since Postgres can not serve them');
+        this.#logger.warn({ err: cause.cause }, 'requests fail because Postgres cannot serve them');
       const extensions = { code: cause.code, field: cause.field };
       return new GraphQLError(cause.message, { ...place, extensions });
     }
-    // What GraphQL itself has to say of a request: a syntax error, an unknown field, a variable of the wrong type.
+    // GraphQL's own errors about a request: a syntax error, an unknown field, a variable of the wrong type.
     if (error instanceof GraphQLError && (cause === undefined || cause instanceof GraphQLError))
       return withCode(cut(error));
     const errorId = randomUUID();
@@ -234,7 +234,7 @@ export class Operations {
   }
 }
 
-/** Yoga gives every error of GraphQL that parsing throws the status 400, whatever it says. */
+/** Hides a refusal while parsing: Yoga answers every GraphQLError thrown there with status 400. */
 class UnparsedError extends Error {
   readonly refusal: GraphQLError;
 
@@ -246,7 +246,7 @@ class UnparsedError extends Error {
 
 const engineOf = ({ contextValue }: ExecutionArgs) => (contextValue as Services).engine;
 
-/** Mutations have their own limits, and come too often to be counted. */
+/** Mutations have their own limits, and are too frequent to compute their cost. */
 function isHeavy(args: ExecutionArgs): boolean {
   const operation = getOperationAST(args.document, args.operationName);
   if (operation?.operation !== OperationTypeNode.QUERY) return false;
@@ -257,7 +257,7 @@ function isHeavy(args: ExecutionArgs): boolean {
   return cost > heavyCost;
 }
 
-/** Whoever gets a large answer bounds and writes it at once, whichever way it goes: so nobody else does that meanwhile. */
+/** Takes a turn before a large answer is limited and written, which happens at once on any transport: so only one is written at a time. */
 function inTurn(
   answer: ExecutionResult,
   { contextValue }: ExecutionArgs,
@@ -265,13 +265,13 @@ function inTurn(
   return turnToWrite(contextValue as Services)?.then(() => answer) ?? answer;
 }
 
-/** What fails as a whole has an answer too, or it would be counted as under way for ever. */
+/** A total failure needs an answer, too, or the operation would count as under way for ever. */
 function toAnswer(error: unknown): ExecutionResult {
   const originalError = error instanceof Error ? error : new Error(String(error));
   return { errors: [error instanceof GraphQLError ? error : new GraphQLError('', { originalError })] };
 }
 
-/** Where in the operation and in its answer. */
+/** The position in the operation and the path in its answer. */
 function placeOf({ nodes, source, positions, path }: GraphQLError): GraphQLErrorOptions {
   return {
     nodes: nodes ?? null,
@@ -281,14 +281,14 @@ function placeOf({ nodes, source, positions, path }: GraphQLError): GraphQLError
   };
 }
 
-/** GraphQL quotes what it was sent, however long that is. */
+/** GraphQL quotes its input, however long that is. */
 function cut(error: GraphQLError): GraphQLError {
   const { message, extensions } = error;
   if (message.length <= maxMessageLength) return error;
   return new GraphQLError(`${message.slice(0, maxMessageLength)}…`, { ...placeOf(error), extensions });
 }
 
-/** GraphQL has no code for variables that do not fit. */
+/** GraphQL gives no code to errors about variables. */
 function withCode(error: GraphQLError): GraphQLError {
   const { message, path, extensions } = error;
   if (extensions.code !== undefined || path !== undefined) return error;
@@ -310,7 +310,7 @@ function keepsLeases({ document, operationName }: ExecutionArgs): boolean {
   );
 }
 
-/** Below its root, a mutation has done its work, and only what is to be shown of it could not be read. */
+/** Below its root field a mutation has done its work: only reading what to return has failed. */
 function afterWork(error: GraphQLError): GraphQLError {
   const { path, originalError, extensions } = error;
   const isUnavailable =
@@ -322,7 +322,7 @@ function afterWork(error: GraphQLError): GraphQLError {
   });
 }
 
-/** For the log, where messages may not stand: those of variables quote their values. */
+/** The log gets codes only, because messages about variables quote their values. */
 function codeOf({ extensions }: GraphQLError): unknown {
   return extensions.code ?? 'INVALID_REQUEST';
 }

@@ -1,14 +1,14 @@
 /**
- * Which requests are not for this server, whoever sends them, or come from a web page that may not use it. A page that
- * somebody happens to visit can have their browser send requests to 127.0.0.1, so
+ * Refuses requests that were not meant for this server, or that come from a web page that may not use it. Any page that somebody visits can make
+ * their browser send requests to 127.0.0.1, so
  *
- * - the Host must be one of ours: any name can be made to lead to 127.0.0.1, and a page under it then counts as our own. An
- *   address can't be made to lead elsewhere.
- * - an Origin must be our own page's, or one that is allowed;
- * - what a browser says comes from elsewhere without an Origin (a link, an image, a frame) runs nothing;
- * - what a form can send without an Origin runs nothing.
+ * - the Host must be one of ours: any name can be made to point to 127.0.0.1, and a page under that name then counts as our own. An address
+ *   can't be redirected like that;
+ * - an Origin must be that of our own page, or an allowed one;
+ * - a request without an Origin that the browser marks as cross-site (a link, an image, a frame) runs nothing;
+ * - a request without an Origin that a form could send runs nothing.
  *
- * Programs send neither Origin nor Sec-Fetch-Site, and are not concerned.
+ * Programs send neither Origin nor Sec-Fetch-Site, so none of this affects them.
  */
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
@@ -18,19 +18,24 @@ export interface Refusal {
   readonly text: string;
 }
 
-export type Guard = (request: IncomingMessage) => Refusal | undefined;
+export interface Guard {
+  /** Why the request is not for this server; undefined if it is. */
+  refusalOf(request: IncomingMessage): Refusal | undefined;
+  /** Whether it comes from a page that may use the API, and so may read why a request of it is refused. */
+  isOfAllowedPage(request: IncomingMessage): boolean;
+}
 
-/** Browsers ask before they send these for a page of another origin. */
+/** Browsers send a preflight before a page of another origin may send these. */
 const bodyTypes = new Set([
   'application/json',
   'application/graphql+json',
   'application/graphql-response+json',
   'application/graphql',
 ]);
-/** What forms send, and pages of another origin without having to ask. */
+/** Types that forms, and pages of another origin, send without a preflight. */
 const formTypes = new Set(['', 'application/x-www-form-urlencoded', 'multipart/form-data', 'text/plain']);
 
-/** One of them has to come with a multipart request, as Apollo's servers have it; some clients of Apollo's always send the second one. */
+/** A multipart request needs one of these, as with Apollo Server; some Apollo clients always send the second one. */
 const preflightHeaders = ['apollo-require-preflight', 'x-apollo-operation-name'];
 
 export function createGuard(options: {
@@ -48,20 +53,23 @@ export function createGuard(options: {
   const mayUse = (origin: string, host: string | undefined) =>
     anyOrigin || allowedOrigins.includes(origin) || (URL.canParse(origin) && new URL(origin).host === host);
 
-  return (request) => {
+  const isOfAllowedPage = ({ headers: { origin, host } }: IncomingMessage) =>
+    origin !== undefined && mayUse(origin, host);
+
+  const refusalOf = (request: IncomingMessage): Refusal | undefined => {
     const { url = '', headers } = request;
     const { host, origin } = headers;
     if (!url.startsWith('/') || !URL.canParse(`http://localhost${url}`))
       return refusal(400, 'The request target must be a path.');
-    // It may be missing in HTTP/1.0, which no browser speaks.
+    // HTTP/1.0 allows it to be missing, but no browser speaks that.
     if (host !== undefined) {
       const ours = `http://${host}`;
-      if (!URL.canParse(ours)) return refusal(400, 'The Host header is no host.');
+      if (!URL.canParse(ours)) return refusal(400, 'The Host header is not a valid host.');
       if (!isOurs(new URL(ours)))
         return refusal(403, 'This host name is not served; name it in JOBTREE_ALLOWED_HOSTS.');
     }
     if (origin !== undefined) {
-      if (!mayUse(origin, host)) return refusal(403, 'Pages of this origin may not use the API.');
+      if (!isOfAllowedPage(request)) return refusal(403, 'Pages of this origin may not use the API.');
     } else if (!anyOrigin && isFromElsewhere(request)) {
       return refusal(403, 'Pages of other sites may not use the API.');
     }
@@ -77,11 +85,11 @@ export function createGuard(options: {
       )
         return refusal(
           415,
-          'Uploads must have a Content-Type that no form has, such as application/octet-stream.',
+          'Uploads must have a Content-Type that HTML forms do not send, such as application/octet-stream.',
         );
       return undefined;
     }
-    // Of browsers too: those from elsewhere ask before they send such a header, and forms send none.
+    // Enough for browsers, too: a page of another origin needs a preflight for such a header, and a form can't send one.
     if (type.trim().toLowerCase() === 'multipart/form-data') {
       if (preflightHeaders.some((name) => headers[name])) return undefined;
       return refusal(415, 'Multipart requests must have the header Apollo-Require-Preflight: true.');
@@ -90,9 +98,11 @@ export function createGuard(options: {
       return refusal(415, 'Bodies must have the Content-Type application/json.');
     return undefined;
   };
+
+  return { refusalOf, isOfAllowedPage };
 }
 
-/** Whether a page of another site or origin caused it. Whoever follows a link to GraphiQL sees that, and nothing is run. */
+/** Whether a page of another site or origin caused the request. Following a link to GraphiQL is fine: that only shows the page. */
 function isFromElsewhere({ method, headers }: IncomingMessage): boolean {
   const site = headers['sec-fetch-site'] ?? 'none';
   if (site === 'none' || site === 'same-origin') return false;
@@ -101,7 +111,7 @@ function isFromElsewhere({ method, headers }: IncomingMessage): boolean {
   return !(method === 'GET' && followsLink && asksForPage(headers));
 }
 
-/** Whether it is GraphiQL that is asked for, where it is shown. */
+/** Whether the request wants GraphiQL's page, if there is one. */
 export function asksForPage({ accept }: IncomingMessage['headers']): boolean {
   return accept?.includes('text/html') === true;
 }

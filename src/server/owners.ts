@@ -1,6 +1,6 @@
 /**
- * For whom counts what a request takes of the server. Whoever is known counts as who they are, from however many addresses they come;
- * strangers count by their address, however many share it.
+ * Decides on whose account the resources of a request are counted. A known caller counts as itself, from however many addresses; strangers count
+ * by address, however many share it.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Owner } from '../db/fair-queue.ts';
@@ -8,10 +8,10 @@ import type { Caller, CallerLimits } from '../domain/rights.ts';
 import type { AddressOf } from './addresses.ts';
 import type { Authentication } from './authentication.ts';
 
-/** With the account always there. */
+/** An owner that always has an account. */
 export interface Accounted extends Owner {
   readonly account: string;
-  /** Of its own. */
+  /** Limits of this caller's own. */
   readonly limits?: CallerLimits;
 }
 
@@ -27,7 +27,7 @@ export function ownerOf(caller: Caller | undefined, address: () => string): Acco
 
 const isKnown = (caller: Caller): caller is Caller & Accounted => caller.account !== null;
 
-/** What the caller has of its own, or else what the settings say; null for no limit. */
+/** The caller's own limit, or else the configured one; null there means no limit. */
 export function limitOf(owner: Owner, name: keyof CallerLimits, standard: number | null): number {
   const { limits } = owner as Partial<Accounted>;
   return limits?.[name] ?? standard ?? Number.POSITIVE_INFINITY;

@@ -1,6 +1,6 @@
 /**
- * The running parts of the server, in the order in which they start. They stop in the opposite order, each after those that
- * need it; one that fails to stop keeps none of the others from it.
+ * The running parts of the server, in the order in which they start. They stop in reverse order, each after those that need it. A part that
+ * fails to stop does not keep the others from stopping.
  */
 import type { Logger } from 'pino';
 
@@ -10,7 +10,7 @@ export interface Part {
   stop?(): unknown;
 }
 
-/** A part that takes longer to stop is named in the log. */
+/** A part that takes longer than this to stop is named in the log. */
 const slowMs = 5_000;
 
 export class Parts {
@@ -23,12 +23,12 @@ export class Parts {
     this.#logger = logger;
   }
 
-  /** The name of the part that is just stopping. */
+  /** The name of the part that is stopping now. */
   get stopping(): string | undefined {
     return this.#stopping;
   }
 
-  /** If one does not start, all are stopped. */
+  /** If a part fails to start, all are stopped. */
   async start(): Promise<void> {
     try {
       for (const part of this.#parts) await part.start?.();
@@ -38,12 +38,12 @@ export class Parts {
     }
   }
 
-  /** Stops all, also those that were not started. */
+  /** Stops all parts, even those that were not started. */
   async stop(): Promise<void> {
     for (const part of this.#parts.toReversed()) {
       this.#stopping = part.name;
       const slow = setInterval(() => {
-        this.#logger.warn({ part: part.name }, 'this part of the server takes long to stop');
+        this.#logger.warn({ part: part.name }, 'this part of the server is slow to stop');
       }, slowMs).unref();
       try {
         await part.stop?.();

@@ -1,20 +1,20 @@
-/** A client may send requests before earlier ones are answered. Their answers go back in the order of the requests. */
+/** Pipelining: a client may send requests before earlier ones are answered. Node sends the answers in the order of the requests. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Of one connection, under way. Hundreds can come in one packet: the others wait, and nothing more is read meanwhile. */
+/** Concurrent requests of one connection. A packet may hold hundreds: the rest waits, and meanwhile nothing more is read. */
 const atOnce = 10;
 
 interface Line {
   active: number;
   readonly waiting: (() => void)[];
-  /** Of those that are active, whose turn to be written has not come. */
+  /** Active responses whose turn to be written has not come. */
   readonly unwritten: Set<ServerResponse>;
 }
 
 const lines = new WeakMap<Socket, Line>();
 
-/** Begins at once, or when enough of the earlier requests on the connection have been answered; not at all if it closes before. */
+/** Begins at once, or when enough earlier requests on the connection have been answered; never if the connection closes first. */
 export function inLine({ socket }: IncomingMessage, response: ServerResponse, begin: () => void): void {
   const line = lines.get(socket) ?? newLine(socket);
   const start = () => {
@@ -44,11 +44,11 @@ function newLine(socket: Socket): Line {
 }
 
 /**
- * When a client leaves, Node tells only the response that is just being written, and none of those that wait behind it: they would
- * count, and be waited for, for ever. So they are told here.
+ * When a client disconnects, Node emits "close" only on the response that is being written. Those behind it would count, and be waited for, for
+ * ever, so "close" is emitted for them here.
  */
 function closeWithConnection({ unwritten }: Line, response: ServerResponse): void {
-  // It is its turn already.
+  // The response already has the connection.
   if (response.socket !== null) return;
   unwritten.add(response);
   response.once('close', () => unwritten.delete(response));
@@ -56,7 +56,7 @@ function closeWithConnection({ unwritten }: Line, response: ServerResponse): voi
 
 function closeAll(responses: ReadonlySet<ServerResponse>): void {
   for (const response of responses) {
-    // Node does so itself for the one that has the connection.
+    // Node closes the response that has the connection itself.
     if (response.socket !== null) continue;
     response.destroy();
     response.emit('close');

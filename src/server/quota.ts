@@ -1,19 +1,19 @@
 /**
- * So much of something for each caller, for those of a tenant together, and for all. Callers that nobody knows count by their address
+ * Divides a limited resource: so much for each caller, for all callers of a tenant together, and for everybody. Strangers count by address
  * (`owners.ts`).
  */
 import type { Owner } from '../db/fair-queue.ts';
 
-/** Whose part is used up. */
+/** Whose quota is used up. */
 export type UsedUp = 'caller' | 'tenant' | 'server';
 
-/** A tenth is kept for what is small: a few large requests must not shut out heartbeats. */
+/** A tenth is reserved for small shares: a few large requests must not shut out heartbeats. */
 const small = 64 * 1024;
 const partOfLarge = 0.9;
 
 interface Held {
   all: number;
-  /** By shares that are small. */
+  /** Held by small shares. */
   small: number;
 }
 
@@ -36,14 +36,14 @@ export class Quota {
     this.#most = most ?? Number.POSITIVE_INFINITY;
   }
 
-  /** What a caller holds of it in one place, nothing at first. */
+  /** A new, empty share of the resource for one use by a caller. */
   share(owner: Owner): Share {
     return new Share(this, owner);
   }
 
   /**
-   * Whether a share that holds so much can have so much more. Whoever has nothing can have anything once: what is allowed must
-   * be possible.
+   * Whose quota has no room for so much more on top of `has`; undefined if there is room. While nothing is held under a quota, it has room for
+   * any amount: anything that is allowed must be possible.
    */
   lacks(owner: Owner, more: number, has = 0): UsedUp | undefined {
     const isLarge = has + more > small;
@@ -55,7 +55,7 @@ export class Quota {
     return undefined;
   }
 
-  /** A share of the caller holds so much now, instead of what it held. */
+  /** Changes how much one share of the owner holds. */
   change({ account, tenant }: Owner, before: number, now: number): void {
     const all = now - before;
     const small = smallPart(now) - smallPart(before);
@@ -79,7 +79,7 @@ function change(held: Map<string, Held>, key: string, all: number, small: number
 
 const smallPart = (held: number) => (held > small ? 0 : held);
 
-/** What is large may hold more than it asked for, so that nothing of the whole is left: the tenth is there all the same. */
+/** Large shares may hold more than they asked for and leave nothing of the total: small ones get their tenth all the same. */
 function fits(held: Held, more: number, most: number, isLarge: boolean): boolean {
   if (isLarge) return held.all + more <= most * partOfLarge;
   return held.all + more <= most || held.small + more <= most * (1 - partOfLarge);
@@ -96,14 +96,14 @@ export class Share {
     this.#owner = owner;
   }
 
-  /** Takes so much more; if that can't be had it takes nothing, and says why. */
+  /** Takes so much more. If there is no room it takes nothing, and returns whose quota is used up. */
   take(more = 1): UsedUp | undefined {
     const usedUp = this.#quota.lacks(this.#owner, more, this.#held);
     if (usedUp === undefined) this.set(this.#held + more);
     return usedUp;
   }
 
-  /** There is so much, whether it can be had or not. */
+  /** Sets what the share holds, whether there is room for it or not. */
   set(held: number): void {
     if (this.#isOver || held === this.#held) return;
     this.#quota.change(this.#owner, this.#held, held);
@@ -114,17 +114,17 @@ export class Share {
     return this.#held;
   }
 
-  /** For good: whoever goes on, though nobody waits for it, takes nothing any more. */
+  /** Releases for good: work that goes on, though nobody waits for it, can't take any more. */
   release(): void {
     this.set(0);
     this.#isOver = true;
   }
 }
 
-/** What a caller may have of each. */
+/** The quotas of each caller. */
 export interface Quotas {
   /** WebSockets and event streams. */
   readonly connections: Quota;
-  /** Of requests and answers under way. */
+  /** Bytes of requests and answers under way. */
   readonly bytes: Quota;
 }

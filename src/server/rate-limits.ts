@@ -1,9 +1,10 @@
 /**
- * How many operations a second a caller may send, all callers of a tenant together, and how much these may cost, as the schema counts it. What is
- * no operation that can be executed counts as one: what can't be read, parsed or validated, uploads, exports, metrics. Each server counts for itself. Answers say how much is left, as `draft-ietf-httpapi-ratelimit-headers` has it.
+ * Limits how many operations a caller, or all callers of a tenant together, may send per second, and their total cost as the schema counts it.
+ * Anything that is not an executable operation counts as one: what can't be read, parsed or validated, and uploads, exports and metrics. Each
+ * server counts for itself. Answers say how much is left, as `draft-ietf-httpapi-ratelimit-headers` specifies.
  *
- * What keeps leases alive is refused last. Reports draw on the same limits, and may go on when everything else has used them up; heartbeats may
- * still when reports have. So what a caller does with its items costs it none of them.
+ * Operations that keep leases alive are refused last. Reports draw on the same limits, but may go on when everything else has used them up, and
+ * heartbeats may go on when reports have. So nothing that a caller does with its items costs it any of them.
  */
 import type { IncomingMessage } from 'node:http';
 import {
@@ -26,15 +27,15 @@ export interface Rates {
   readonly costPerSecond: number | null;
 }
 
-/** Everything; reports of finished work and what goes with them; signs of life. */
+/** 0: everything else; 1: reports of finished work and what goes with them; 2: heartbeats. */
 type Urgency = 0 | 1 | 2;
 const urgencies = [0, 1, 2] as const;
 
-/** So many are remembered; whoever is forgotten has a full bucket again. */
+/** How many owners are remembered; one that is forgotten starts with a full bucket. */
 const mostRemembered = 20_000;
 const leastRetrySeconds = 1;
 
-/** A token bucket for everything, one for what is more urgent, and one for what is most. */
+/** One token bucket per urgency: for everything, for reports and heartbeats, and for heartbeats alone. */
 export class Allowance {
   readonly perSecond: number;
   readonly #tokens: [number, number, number];
@@ -45,7 +46,7 @@ export class Allowance {
     this.#tokens = [perSecond, perSecond, perSecond];
   }
 
-  /** For how many milliseconds so much can't be had. What is more than a second's worth can be had of a full bucket, and is paid off after. */
+  /** Milliseconds until the amount is available. A full bucket gives more than a second's worth, and then has a debt. */
   waitMs(amount: number, urgency: Urgency): number {
     this.#refill();
     const missing = Math.min(amount, this.perSecond) - this.#tokens[urgency];
@@ -57,13 +58,13 @@ export class Allowance {
     for (const one of urgencies) if (one <= urgency) this.#tokens[one] -= amount;
   }
 
-  /** What is left for what is not urgent. */
+  /** What is left for operations that are not urgent. */
   get left(): number {
     this.#refill();
     return Math.max(0, Math.floor(this.#tokens[0]));
   }
 
-  /** Until it is full. */
+  /** Seconds until the bucket is full. */
   get resetSeconds(): number {
     this.#refill();
     return Math.ceil((this.perSecond - this.#tokens[0]) / this.perSecond);
@@ -85,7 +86,7 @@ interface Policy {
 
 type SetHeaders = (request: IncomingMessage, headers: Readonly<Record<string, string>>) => void;
 
-/** What an operation comes with before its context is made, over HTTP and on sockets. */
+/** What is known of an operation, over HTTP or on a socket, before its context is made. */
 interface Initial {
   readonly req?: IncomingMessage;
   readonly request?: unknown;
@@ -99,7 +100,7 @@ export class RateLimits {
   readonly #setHeaders: SetHeaders;
   readonly #allowances = new LRUCache<string, Allowance>({ max: mostRemembered });
 
-  /** `setHeaders` is for answers over HTTP that have not begun. */
+  /** `setHeaders` adds headers to an HTTP answer that has not begun. */
   constructor(options: {
     caller: Rates;
     tenant: Rates;
@@ -112,7 +113,7 @@ export class RateLimits {
     this.#setHeaders = options.setHeaders;
   }
 
-  /** Why an operation is not carried out; undefined if it is, and is counted then. */
+  /** Why an operation may not run; undefined if it may, which counts it. */
   refuse(args: ExecutionArgs): GraphQLError | undefined {
     const context = args.contextValue as unknown as Services & Initial;
     const { engine, caller } = context;
@@ -120,14 +121,14 @@ export class RateLimits {
     return this.#refuse(owner, requestOf(context), args);
   }
 
-  /** The same for what is no operation that can be executed. */
+  /** The same for anything but an executable operation. */
   refuseOther(initial: Initial): GraphQLError | undefined {
     const request = requestOf(initial);
     const owner = initial.owner ?? (request && this.#ownerOf(request));
     return owner && this.#refuse(owner, request, undefined);
   }
 
-  /** Whether nothing but reports and heartbeats would be carried out: then what is large need not be parsed. */
+  /** Whether only reports and heartbeats may still run, so that large texts need not be parsed. */
   isUsedUp(initial: Initial): boolean {
     const request = requestOf(initial);
     const owner = initial.owner ?? (request && this.#ownerOf(request));
@@ -135,12 +136,12 @@ export class RateLimits {
     return this.#policies(owner, () => 1).some(({ allowance, amount }) => allowance.waitMs(amount, 0) > 0);
   }
 
-  /** Whether the caller, or its tenant, has a limit that bytes count for. */
+  /** Whether the caller or its tenant has a cost limit, against which bytes count. */
   countBytes(request: IncomingMessage): boolean {
     return this.#policies(this.#ownerOf(request), () => 1).some(({ name }) => costs.has(name));
   }
 
-  /** What has gone through in bytes is paid off after, a value's worth for each kilobyte. */
+  /** Charges transferred bytes afterwards: the cost of one value per kilobyte. */
   takeBytes(request: IncomingMessage, bytes: number): void {
     const amount = Math.floor(bytes / bytesOfValue);
     if (amount === 0) return;
@@ -185,7 +186,7 @@ export class RateLimits {
   #policy(name: string, owner: string, perSecond: number, amount: number): Policy {
     const key = `${name} ${owner}`;
     let allowance = this.#allowances.get(key);
-    // A key may have been made anew with another limit.
+    // The key may have been recreated with another limit.
     if (allowance?.perSecond !== perSecond) {
       allowance = new Allowance(perSecond);
       this.#allowances.set(key, allowance);
@@ -194,11 +195,11 @@ export class RateLimits {
   }
 }
 
-/** As answers are counted: until it is written a value takes up to a kilobyte. */
+/** The same rate as in answers: until it is written, a value takes up to a kilobyte. */
 const bytesOfValue = 1_000;
 const costs = new Set(['cost', 'tenant-cost']);
 
-/** Node's own, where there is one: of Yoga's it is beside it. */
+/** Node's own request: Yoga has it in `req`, beside its own in `request`. */
 function requestOf({ req, request }: Initial): IncomingMessage | undefined {
   return req ?? (request as IncomingMessage | undefined);
 }
@@ -226,14 +227,14 @@ const meanings: Readonly<Record<string, string>> = {
 function refusalOf({ name, allowance }: Policy, ms: number): GraphQLError {
   const retryAfter = Math.max(leastRetrySeconds, Math.ceil(ms / 1_000));
   const message = `${meanings[name]} (${allowance.perSecond.toLocaleString('en')}). Nothing was done: try again in ${retryAfter} s.`;
-  // Yoga gives what is not valid another status otherwise.
+  // `spec: false` keeps Yoga from giving an invalid operation another status.
   const http = { status: 429, spec: false, headers: { 'retry-after': String(retryAfter) } };
   return new GraphQLError(message, { extensions: { code: 'RATE_LIMITED', limit: name, retryAfter, http } });
 }
 
 const reports = new Set(['exchange', 'reportOutcomes', 'releaseAssignments', 'heartbeat']);
 
-/** By the fields that its variables do not leave out. */
+/** By the root fields that @skip and @include leave in. */
 function urgencyOf({ document, operationName, variableValues }: ExecutionArgs): Urgency {
   const operation = getOperationAST(document, operationName);
   if (operation?.operation !== 'mutation') return 0;
@@ -260,7 +261,7 @@ function isLeftOut(
       getDirectiveValues(GraphQLIncludeDirective, field, values)?.if === false
     );
   } catch {
-    // Its variables are wrong, which is for GraphQL to say.
+    // The variables are wrong; execution reports that.
     return false;
   }
 }

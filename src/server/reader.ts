@@ -1,27 +1,27 @@
-/** Who reads a subscription that is shared. */
+/** Readers of a shared subscription. */
 import type { ExecutionResult } from 'graphql';
 import { Signal } from '../events/signal.ts';
 import type { EncodedEvent } from './encoded-event.ts';
 
-/** Where events come from. */
+/** Where a reader's events come from. */
 export interface Source {
-  /** To be called once, when the reader has come to its end, or its client does not want it any more. */
+  /** Must be called once, when the reader has ended or its client has cancelled it. */
   left(reader: Reader): void;
-  /** To be called when the reader has become ready, by those that know; the others are asked from time to time. */
+  /** Called when the reader has become ready, by readers that can tell; the others are polled. */
   isReady(reader: Reader): void;
 }
 
-/** Where events go. As the result of the subscription it ends when the subscription does. */
+/** Where events go. As the result of a subscription it ends when the subscription does. */
 export interface Reader extends AsyncIterableIterator<ExecutionResult> {
-  /** Called once, before anything is told. */
+  /** Called once, before the first event. */
   join(source: Source): void;
-  /** Whether it takes an event now. */
+  /** Whether it can take an event now. */
   readonly isReady: boolean;
   tell(event: EncodedEvent): void;
   end(): void;
 }
 
-/** Read by asking for the next result, as server-sent events are. Holds one that was not asked for yet. */
+/** A reader whose client pulls results, as server-sent events do. Holds the one result that was not pulled yet. */
 export class ResultReader implements Reader {
   #source: Source | undefined;
   #held: EncodedEvent | undefined;

@@ -1,6 +1,6 @@
 /**
- * Deletes trees whose retention is over, and what is too old in the audit. Every server does it, in small batches and for a part of the time, so that whoever works on other
- * trees hardly feels it: what is marked is in the database, so others go on with what a server that dies was at.
+ * Deletes trees whose retention has ended, and audit entries that are too old. Every server does, in small batches and for a fraction of the
+ * time, so that work on other trees is hardly slowed. The progress is kept in the database, so others continue where a dying server stopped.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -9,14 +9,14 @@ import type { Engine } from '../domain/engine.ts';
 import { reapSome } from '../domain/retention.ts';
 import { Loop, pollMs } from './loop.ts';
 
-/** Postgres works on it for so much of the time. */
+/** The fraction of the time that Postgres spends on it. */
 const share = 1 / 8;
 
 const pruneEveryMs = 600_000;
 
 export function createReaper(options: {
   engine: Engine;
-  /** Null for ever. */
+  /** Null: kept for ever. */
   auditRetentionSeconds: number | null;
   logger: Logger;
 }): Loop {
@@ -31,5 +31,5 @@ export function createReaper(options: {
     }
     return (await reapSome(engine, rest)) ? 0 : pollMs;
   };
-  return new Loop({ look, logger, failure: 'trees could not be reaped; it is tried again' });
+  return new Loop({ look, logger, failure: 'trees could not be reaped; trying again' });
 }

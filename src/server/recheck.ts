@@ -1,4 +1,4 @@
-/** Things to come back to after a while, all at once. */
+/** Collects things to check again after a delay, all at once. */
 export class Recheck<T> {
   readonly #afterMs: number;
   readonly #check: (one: T) => void;
@@ -20,7 +20,7 @@ export class Recheck<T> {
     }, this.#afterMs);
   }
 
-  /** Gives whether it was there. */
+  /** Returns whether it was waiting. */
   delete(one: T): boolean {
     return this.#waiting.delete(one);
   }

@@ -1,4 +1,4 @@
-/** The answer to a request that shows no key or token which counts. Nothing of its body is read. */
+/** The answer to a request without valid credentials. Its body is not read. */
 import type { ServerResponse } from 'node:http';
 import type { GraphQLError } from 'graphql';
 import { answerError } from './answer-error.ts';

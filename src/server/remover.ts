@@ -1,11 +1,12 @@
 /**
- * Empties the object store of uploads that nobody needs any more. Every server does it, apart from all else: the store may be slow, or away.
+ * Removes uploads that nobody needs any more from the object store. Every server does, in a loop of its own, because the store may be slow or
+ * down.
  */
 import type { Logger } from 'pino';
 import type { Uploads } from '../domain/uploads.ts';
 import { Loop } from './loop.ts';
 
-/** So often it looks for some, and so long it waits where the store fails. */
+/** How often it looks for some, and how long it waits when the store fails. */
 const lookMs = 10_000;
 
 export function createRemover({ uploads, logger }: { uploads: Uploads; logger: Logger }): Loop {
@@ -13,7 +14,7 @@ export function createRemover({ uploads, logger }: { uploads: Uploads; logger: L
   return new Loop({
     look,
     logger,
-    failure: 'uploads could not be removed from the object store; it is tried again',
+    failure: 'uploads could not be removed from the object store; trying again',
     retryMs: lookMs,
   });
 }

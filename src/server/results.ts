@@ -1,6 +1,6 @@
 /**
- * `GET /api/jobs/:id/results`: what the tree of a job results in, as NDJSON, however much it is. What waits for a slow reader is a
- * part of it, and between two parts nothing of Postgres is held.
+ * `GET /api/jobs/:id/results`: the results of a job's tree as NDJSON, of any size. Only a part of them waits in memory for a slow reader, and
+ * between two parts no connection of Postgres is held.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
@@ -17,7 +17,7 @@ import { type ErrorCode, InvalidInputError, JobtreeError, NotFoundError } from '
 import { encodeGlobalId, itemKeyOf, keyOf } from '../schema/global-id.ts';
 import { answerError, answerForbidden } from './answer-error.ts';
 
-/** Answers the request if it is one for results, and says whether it was. */
+/** Answers the request if it is for results; returns whether it did. */
 export type ServeResults = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 const statuses: Partial<Record<ErrorCode, number>> = { NOT_FOUND: 404, INVALID_INPUT: 400 };
@@ -55,9 +55,9 @@ export function createResults(options: {
 
   const fail = (response: ServerResponse, error: unknown) => {
     if (response.headersSent) {
-      // The answer ends without its end, so whoever reads knows that there is more, and asks for it.
+      // Ends the response without its final chunk, so that the client knows that there is more and asks for it.
       response.destroy();
-      if (!isClosing() && !hasLeft(error)) logger.warn({ err: error }, 'reading results broke off');
+      if (!isClosing() && !hasLeft(error)) logger.warn({ err: error }, 'reading results was interrupted');
       return;
     }
     const refusal = asRefusal(error);
@@ -80,7 +80,7 @@ export function createResults(options: {
       answerError(
         response,
         405,
-        { code: 'INVALID_INPUT', message: 'Results are read by GET.' },
+        { code: 'INVALID_INPUT', message: 'Results must be read with GET.' },
         { allow: 'GET' },
       );
       return true;
@@ -116,7 +116,7 @@ async function* toLines(
   isClosing: () => boolean,
 ): AsyncGenerator<string> {
   for await (const part of parts) {
-    // The rest can be had from another server, and a shutdown waits for nobody's reading.
+    // The client can get the rest from another server, and a shutdown does not wait for readers.
     if (isClosing()) throw new Error('The server is shutting down.');
     yield part.map(toLine).join('');
   }
@@ -126,14 +126,14 @@ function withPayload(item: ResultText): string {
   return `{"itemId":"${idOf(item)}","payload":${inOneLine(item.payload)},"result":${inOneLine(item.result)}}\n`;
 }
 
-/** Which no watch token shows. */
+/** No watch token shows payloads. */
 function withoutPayload(item: ResultText): string {
   return `{"itemId":"${idOf(item)}","result":${inOneLine(item.result)}}\n`;
 }
 
 const idOf = (item: ResultText) => encodeGlobalId('JobItem', itemIdOf(item));
 
-/** What came by SQL may have line breaks between its tokens; within strings JSON has none. */
+/** JSON that was inserted by SQL may have line breaks between its tokens; strings in JSON never do. */
 function inOneLine(json: string): string {
   return /[\n\r]/.test(json) ? json.replaceAll(/[\n\r]/g, ' ') : json;
 }

@@ -1,13 +1,13 @@
 /**
- * What a caller was admitted with. It ends when its key is revoked or its time is over, and then ends what lasts and rests upon it; by its own
- * clock, so that nobody else need answer for that.
+ * The right that a caller was admitted with. It ends when its key is revoked or its time is over, which it watches itself, and then ends the
+ * sockets and streams that depend on it.
  */
 import type { Caller } from '../domain/rights.ts';
 
-/** Told why, when the right ends. */
+/** Called with the reason when the right ends. */
 export type OnEnd = (reason: string) => void;
 
-/** That Node knows. */
+/** The longest delay of a timer in Node. */
 const longestTimerMs = 2_147_483_647;
 
 export class Right {
@@ -19,21 +19,21 @@ export class Right {
   #timer: NodeJS.Timeout | undefined;
   #hasEnded = false;
 
-  /** `onUse` hears when the first session rests upon it, and when none does any more. */
+  /** `onUse` is called when the first session enters, and again when the last one has left. */
   constructor(options: {
     caller: Caller;
     until?: number | undefined;
-    /** The reason that sessions are told then. */
+    /** The reason given to sessions when the time is over. */
     whenOver?: string;
     onUse?: (right: Right, isUsed: boolean) => void;
   }) {
     this.caller = options.caller;
     this.#until = options.until ?? Number.POSITIVE_INFINITY;
-    this.#whenOver = options.whenOver ?? 'The right is over.';
+    this.#whenOver = options.whenOver ?? 'The right has expired.';
     this.#onUse = options.onUse ?? (() => {});
   }
 
-  /** When it is over, on the clock of `performance.now()`. */
+  /** When the right expires, on the clock of `performance.now()`. */
   get until(): number {
     return this.#until;
   }
@@ -43,10 +43,10 @@ export class Right {
     this.#watch();
   }
 
-  /** A socket or stream rests upon it from now on. Returns what is to be called when it has ended by itself. */
+  /** Registers a socket or stream, which ends with the right. Returns the function to call once it has ended by itself. */
   enter(onEnd: OnEnd): () => void {
     if (this.#sessions.size === 0) this.#onUse(this, true);
-    // Several may give the same function.
+    // Wrapped, since several sessions may pass the same function.
     const session: OnEnd = (reason) => onEnd(reason);
     this.#sessions.add(session);
     if (this.#sessions.size === 1) this.#watch();
@@ -57,7 +57,7 @@ export class Right {
     };
   }
 
-  /** From then on nothing may be begun with it, also by who was admitted before. */
+  /** Once true, nothing may begin with the right, not even for those who were admitted before. */
   get isOver(): boolean {
     return this.#hasEnded || this.until <= performance.now();
   }

@@ -1,6 +1,6 @@
 /**
- * Makes the trees of schedules when they are due. Every server does it, and whoever comes first makes the tree; so an occurrence is late
- * only if no server runs. Now and then it looks for schedules that others have changed, for what is queued, and again at what failed.
+ * Creates the trees of schedules when they are due. Every server does, and the first one creates the tree, so an occurrence is late only if no
+ * server runs. It also looks regularly for schedules that others have changed, for queued ones, and for those that failed.
  */
 import type { Logger } from 'pino';
 import type { Engine } from '../domain/engine.ts';
@@ -12,5 +12,5 @@ export function createScheduler({ engine, logger }: { engine: Engine; logger: Lo
     const { failed, waitMs } = await fireSchedules(engine, signal);
     return failed ? pollMs : Math.min(pollMs, waitMs);
   };
-  return new Loop({ look, logger, failure: 'schedules could not be looked at; it is tried again' });
+  return new Loop({ look, logger, failure: 'schedules could not be processed; trying again' });
 }

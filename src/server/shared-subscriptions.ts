@@ -1,11 +1,9 @@
 /**
- * Subscriptions that ask for the same share one execution: each event is resolved and turned into text once, however many
- * read it. A reader that was too slow for an event misses it, and is told later how things stand then: so it costs no
- * memory, and holds up nobody.
+ * Equal subscriptions share one execution: each event is resolved and serialized once for all its readers. A reader that is too slow for an
+ * event misses it, and later gets the state at that time, so it costs no memory and holds up nobody.
  *
- * "The same" is the same text of the operation, the same variables, and the same rights of those who ask. An execution belongs to
- * nobody: its context has the parts of the server, and of who subscribed first only the rights, and whom what it reads is counted
- * for.
+ * Equal means: the same text of the operation, the same variables, and the same rights of the callers. An execution belongs to no caller: its
+ * context has the server's services, and from the first subscriber only the rights, and the owner for whom its reads are counted.
  */
 import {
   createSourceEventStream,
@@ -26,9 +24,9 @@ import { executeEvent, SubscriptionGroup, type SubscriptionGroupOptions } from '
 import { type Shape, shapeOf } from './subscription-shape.ts';
 
 export interface SubscriptionContext extends Services {
-  /** Who reads, if not by asking for the next result. */
+  /** The reader, if results are not pulled from the iterator. */
   readonly reader?: Reader;
-  /** Aborts when the client does not want it any more. */
+  /** Aborts when the client has cancelled the subscription. */
   readonly signal?: AbortSignal;
 }
 

@@ -1,15 +1,15 @@
-/** What a WebSocket takes in memory: a message that is still coming, and what waits to be sent. */
+/** Counts the memory of a WebSocket: a message that is still arriving, and what waits to be sent. */
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import type { Share } from './quota.ts';
 
-/** Less does not count: thousands of sockets have a little coming and going. */
+/** Less is not counted: thousands of sockets always have a little in transit. */
 const freeBytes = 64 * 1024;
-/** So long may a message be on its way. */
+/** How long a message may take to arrive. */
 const messageTimeoutMs = 120_000;
-/** A pong of a client has a head and a mask. */
+/** The size of a client's pong without its data: header and mask. */
 const controlHeadBytes = 6;
-/** The registered code for "try again later". */
+/** The registered close code "try again later". */
 const tryAgainLater = 1013;
 const closeTimeoutMs = 1_000;
 
@@ -17,28 +17,28 @@ export class SocketBytes {
   readonly #socket: WebSocket;
   readonly #newShare: () => Share;
   #share: Share | undefined;
-  /** Of a message that has not come entirely. */
+  /** Bytes of a message that has not arrived in full. */
   #coming = 0;
   #comingSince = 0;
 
   constructor(socket: WebSocket, connection: Socket, newShare: () => Share) {
     this.#socket = socket;
     this.#newShare = newShare;
-    // Before the socket's own listener, which emits the messages that are complete.
+    // Runs before the socket's own listener, which emits the complete messages.
     connection.prependListener('data', (chunk: Buffer) => this.#came(chunk.length));
   }
 
-  /** Whether a message has been coming for too long. */
+  /** Whether a message has been arriving for too long. */
   get isStuck(): boolean {
     return this.#coming > 0 && performance.now() - this.#comingSince > messageTimeoutMs;
   }
 
-  /** A message has come entirely. */
+  /** Called when a message has arrived in full. */
   messageCame(): void {
     this.#setComing(0);
   }
 
-  /** A ping or a pong has come, maybe between the parts of a message. */
+  /** Called for a ping or pong, which may arrive between the fragments of a message. */
   controlCame(data: Buffer): void {
     this.#setComing(this.#coming - data.length - controlHeadBytes);
   }
@@ -71,11 +71,11 @@ export class SocketBytes {
     this.#share?.set(this.#bytes);
   }
 
-  /** The message can't be refused alone: what belongs to it goes on coming. */
+  /** Closes the socket: the message alone can't be refused, since the rest of it would still arrive. */
   #refuse(): void {
     const socket = this.#socket;
     if (socket.readyState !== socket.OPEN) return;
-    socket.close(tryAgainLater, 'Too much is under way; try again in a moment.');
+    socket.close(tryAgainLater, 'Too much under way; try again in a moment.');
     socket.pause();
     setTimeout(() => socket.terminate(), closeTimeoutMs).unref();
   }

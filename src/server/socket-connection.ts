@@ -1,4 +1,4 @@
-/** One WebSocket and what belongs to it, from its opening to its close. */
+/** One WebSocket and everything that belongs to it, from its opening to its close. */
 import type { IncomingMessage } from 'node:http';
 import type { GraphQLError } from 'graphql';
 import { CloseCode } from 'graphql-ws';
@@ -50,7 +50,7 @@ export class SocketConnection {
     this.#pongWithinMs = options.pongWithinMs;
     this.#pings = new SocketPings(socket);
     const address = addressOf(request);
-    // Until it says who it is.
+    // The owner until the client authenticates.
     let owner = ownerOf(undefined, () => address);
     let place = quotas.connections.share(owner);
     place.set(1);
@@ -64,7 +64,7 @@ export class SocketConnection {
     let leave = () => {};
     let charge: Charge = () => undefined;
     const takeRight = (admitted: Right) => {
-      // Whoever has gone while it was looked up rests upon nothing.
+      // The client may have left during the look-up; then nothing must depend on the right.
       if (socket.readyState !== socket.OPEN) return;
       owner = ownerOf(admitted.caller, () => address);
       const itsPlace = quotas.connections.share(owner);
@@ -79,7 +79,7 @@ export class SocketConnection {
       authentication,
       request,
       onNobody: () =>
-        socket.close(CloseCode.ConnectionInitialisationTimeout, 'No operation shows a token that is good'),
+        socket.close(CloseCode.ConnectionInitialisationTimeout, 'No operation has a valid token'),
     });
     const protocol = new SocketProtocol({
       admit: (payload) => {
@@ -112,13 +112,13 @@ export class SocketConnection {
       protocol.closed();
       for (const reader of window.readers) void reader.return();
     };
-    // What lasts on it ends at once, however long the other side takes to agree to the end.
+    // The operations end at once, however long the peer takes to complete the close.
     const endWith = (reason: string) => {
       end();
       socket.close(CloseCode.Forbidden, reason);
       setTimeout(() => socket.terminate(), terminateAfterMs).unref();
     };
-    // One listener for each event: with those of thousands of sockets, each counts.
+    // One listener per event: with thousands of sockets, every listener counts.
     socket.on('ping', (data: Buffer) => {
       this.#bytes.controlCame(data);
       this.#flow.pinged(data);
@@ -129,19 +129,19 @@ export class SocketConnection {
     });
     socket.on('message', (data) => {
       this.#bytes.messageCame();
-      // What comes behind a message that closes the socket is nobody's.
+      // Ignores what follows a message that closed the socket.
       if (socket.readyState !== socket.OPEN) return;
       try {
         checkParts(data as Buffer);
         const text = String(data);
         this.#flow.received(protocol.receive(text) ? text.length : 0);
       } catch (error) {
-        // Such as a ping to be sent back that is nested more deeply than the stack is, or more than can be parsed in time.
+        // For example a message too deeply nested to be echoed, or with too much to parse in time.
         logger.debug({ err: error }, 'a WebSocket message could not be handled');
-        socket.close(CloseCode.BadRequest, 'The message can not be handled');
+        socket.close(CloseCode.BadRequest, 'The message could not be handled');
       }
     });
-    // What breaks the framing, or is too large, ends the socket with the code for it.
+    // Bad framing and oversized messages end the socket with the close code for it.
     socket.on('error', (error) => logger.debug({ err: error }, 'a WebSocket failed'));
     socket.on('close', () => {
       end();
@@ -151,13 +151,13 @@ export class SocketConnection {
     });
   }
 
-  /** Called now and then: asks whether the peer is there, and ends the socket of one that has not answered for too long. */
+  /** Called regularly: pings the peer, and ends a socket whose peer has not answered for too long. */
   keepAlive(): void {
     const socket = this.#socket;
-    // While it is held its answers are not read. Before a ping that waits behind much else, it counts whether that moves.
+    // The peer is not to blame if its pongs go unread, or if the ping waits behind data: `stalls.ts` watches whether that moves.
     if (this.#flow.isHeld || socket.bufferedAmount > 0) this.#pings.forgive();
     const isOverdue = this.#pings.overdueMs > this.#pongWithinMs;
-    // Looked at twice: after this process was busy, its answer may be here unread.
+    // Must be overdue twice: after this process was busy, the pong may be here unread.
     if ((isOverdue && this.#isSuspected) || this.#bytes.isStuck) socket.terminate();
     this.#isSuspected = isOverdue;
     this.#pings.send();

@@ -1,15 +1,15 @@
 /**
- * How fast a socket is read: no faster than its peer may send, and not at all while much waits to be sent to it. So a peer
- * that sends and does not read costs no memory but the little that it has coming.
+ * Limits how fast a socket is read: no faster than its peer may send, and not at all while much waits to be sent to it. So a peer that sends
+ * without reading costs no more memory than the little that is in transit.
  */
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import { TokenBucket } from './token-bucket.ts';
 import { writeAtEndOfTurn } from './turn-writes.ts';
 
-/** What may wait to be written before nothing more is read. */
+/** How much may wait to be written before reading stops. */
 const maxWaitingBytes = 1_000_000;
-/** What is echoed counts as a message for so many bytes of it. */
+/** So many echoed bytes count as one more message. */
 const bytesPerMessage = 1_000;
 
 export class SocketFlow {
@@ -19,7 +19,7 @@ export class SocketFlow {
   readonly #onWaiting: () => void;
   #resting = false;
 
-  /** `onWaiting` is called when more or less may wait to be written than before. */
+  /** `onWaiting` is called when the amount that waits to be written may have changed. */
   constructor(
     socket: WebSocket,
     connection: Socket,
@@ -31,18 +31,18 @@ export class SocketFlow {
     this.#bucket = new TokenBucket(options.messagesPerSecond);
   }
 
-  /** Whether the peer is kept waiting, so that answers of it may be here unread. */
+  /** Whether reading is paused, so that pongs of the peer may be here unread. */
   get isHeld(): boolean {
     return this.#socket.isPaused;
   }
 
-  /** A message has come, of which so many bytes are to be sent back. */
+  /** Counts a message that arrived; `echoedBytes` are to be sent back. */
   received(echoedBytes = 0): void {
     this.#bucket.take(1 + Math.floor(echoedBytes / bytesPerMessage));
     if (!this.#resting && this.#bucket.restMs() > 0) this.#rest();
   }
 
-  /** A ping has come: it is answered, and counts as a message. */
+  /** Answers a ping, which counts as a message. */
   pinged(data: Buffer): void {
     const socket = this.#socket;
     this.received();
@@ -50,7 +50,7 @@ export class SocketFlow {
     this.#look();
   }
 
-  /** Sends a message of text. Resolves when it is written, or can't be. */
+  /** Sends a text message. Resolves when it is written, or can't be. */
   async send(message: string | Buffer): Promise<void> {
     const socket = this.#socket;
     if (socket.readyState !== socket.OPEN) return;
@@ -61,7 +61,7 @@ export class SocketFlow {
     this.#look();
   }
 
-  /** What was read already is handled still, and makes the rest longer. */
+  /** What was read already is still handled, and prolongs the rest. */
   #rest(): void {
     const ms = this.#bucket.restMs();
     this.#resting = ms > 0;

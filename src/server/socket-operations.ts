@@ -1,4 +1,4 @@
-/** Runs the operations of a socket through the plugins that serve HTTP, and ends what its client has left. */
+/** Runs the operations of a socket through the plugins that serve HTTP, and ends those that its client has left. */
 import type { IncomingMessage } from 'node:http';
 import { type ExecutionArgs, type ExecutionResult, GraphQLError, getOperationAST } from 'graphql';
 import type { Owner } from '../db/fair-queue.ts';
@@ -12,8 +12,8 @@ import { SocketReader, type SocketWindow } from './socket-reader.ts';
 import type { Charge } from './subscription-costs.ts';
 
 /**
- * Of one socket. The others wait here, where they are dropped when their client leaves, and not for connections to Postgres,
- * where they would be carried out for nobody. Mutations do not wait: many at once share calls.
+ * Concurrent queries of one socket. The rest wait here, where they are dropped when their client leaves; waiting for a connection to Postgres,
+ * they would still be executed, for nobody. Mutations do not wait: concurrent ones share calls.
  */
 const queriesAtOnce = 10;
 
@@ -33,7 +33,7 @@ export class SocketOperations {
     maskError: (error: unknown) => GraphQLError;
     window: SocketWindow;
     owner: () => Owner;
-    /** The request that it was opened with. */
+    /** The request that opened the socket. */
     opening: IncomingMessage;
     /** Throws, or rejects with, the refusal. */
     callerOf: (operation: Operation) => Caller | Promise<Caller>;
@@ -65,7 +65,7 @@ export class SocketOperations {
     }
   };
 
-  /** Rejects what is not to be executed. */
+  /** Rejects operations that must not be executed. */
   async #prepare(operation: Operation): Promise<() => Promise<Outcome>> {
     const { payload, signal, length } = operation;
     const asked = this.#callerOf(operation);
@@ -116,8 +116,8 @@ export class SocketOperations {
 }
 
 /**
- * Not made where it is used: a function keeps what the others beside it need, there the context of the operation and with it the rows of its
- * answer, and this one is kept until the answer is read.
+ * Not an inline closure: that would share its scope with the others there, and keep the operation's context, with the rows of its answer, until
+ * the answer is read.
  */
 const releaseOf = (share: Share) => () => share.release();
 
@@ -130,5 +130,5 @@ class Refused extends Error {
   }
 }
 
-/** For nobody. */
+/** The client has gone, so nobody reads it. */
 const nothing: ExecutionResult = {};

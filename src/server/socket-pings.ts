@@ -1,6 +1,6 @@
 /**
- * The pings to one peer. They are numbered, since a peer may leave all but the newest unanswered (RFC 6455, 5.5.3): the
- * answer to one says that everything that was sent before it has been read, with the pings among it.
+ * The pings to one peer. They are numbered, since a peer may answer only the newest of several (RFC 6455, 5.5.3): a pong confirms that the peer
+ * has read everything sent before its ping, earlier pings included.
  */
 import type { WebSocket } from 'ws';
 
@@ -26,19 +26,19 @@ export class SocketPings {
     this.#socket.ping(String(this.#last));
   }
 
-  /** For how long the peer has owed an answer, in milliseconds; 0 if it owes none. */
+  /** How long the peer has owed a pong, in milliseconds; 0 if it owes none. */
   get overdueMs(): number {
     const [oldest] = this.#unanswered;
     return oldest === undefined ? 0 : performance.now() - oldest.sentAt;
   }
 
-  /** Its answers could not come, through no fault of its own: their time begins now. */
+  /** Restarts the time of all unanswered pings, whose pongs could not arrive through no fault of the peer. */
   forgive(): void {
     const now = performance.now();
     for (const ping of this.#unanswered) ping.sentAt = now;
   }
 
-  /** A pong has come. */
+  /** Called when a pong has arrived. */
   answered(data: Buffer): void {
     const number = Number(data.toString());
     if (number > this.#last) return;

@@ -1,10 +1,10 @@
 /**
- * The protocol graphql-transport-ws on one socket:
+ * The graphql-transport-ws protocol on one socket:
  * https://github.com/enisdenjo/graphql-ws/blob/master/PROTOCOL.md
  *
- * graphql-ws reads and writes the messages, but its server knows an operation only by its id: one that is completed before
- * it has begun, and whose id is given to another, goes on under that id and counts nowhere. Here each operation is a thing of
- * its own, with a signal that aborts when its client completes it or leaves, and it counts until it has come to its end.
+ * graphql-ws parses the messages, but its server knows an operation only by its id: if one is completed before it has begun and its id is
+ * reused, it goes on under that id and counts nowhere. Here each operation is an object of its own, with a signal that aborts when its client
+ * completes it or leaves, and it counts until it has ended.
  */
 import { type ExecutionResult, GraphQLError } from 'graphql';
 import {
@@ -17,67 +17,67 @@ import {
 } from 'graphql-ws';
 import { serialize } from '../domain/json-text.ts';
 
-/** The registered code for "service restart": come again. */
+/** The registered close code "service restart": the client should reconnect. */
 export const restart = 1012;
-/** The registered code for "try again later". */
+/** The registered close code "try again later". */
 const tryAgainLater = 1013;
-/** Of callers that are not let in. */
+/** Close codes for callers that are refused. */
 const refusalCodes: Readonly<Record<string, number>> = {
   UNAUTHENTICATED: CloseCode.Forbidden,
   TOO_MANY_CONNECTIONS: tryAgainLater,
 };
-/** Until then a socket has to say who it is. */
+/** How long a socket has to authenticate. */
 export const initTimeoutMs = 3_000;
 
 export interface Operation {
   readonly id: string;
   readonly payload: SubscribePayload;
-  /** Aborts when the client does not want it any more. */
+  /** Aborts when the client has cancelled the operation. */
   readonly signal: AbortSignal;
-  /** The length of the message that it came in. */
+  /** The length of the message with the operation, in characters. */
   readonly length: number;
-  /** What is to be called when it takes nothing of the server any more. */
+  /** Called when the operation no longer uses anything of the server. */
   readonly onEnd: (() => void)[];
-  /** Ends it with this as its answer, as if its client did not want it any more. */
+  /** Ends the operation with this error as its answer, as if the client had cancelled it. */
   readonly cutOff: (error: GraphQLError) => void;
 }
 
-/** Events that go to the socket by themselves. */
+/** Events that are written to the socket without passing through the protocol. */
 export interface DirectEvents {
-  /** Calls it when no more will come; not if they were ended by `return`. */
+  /** Calls back when no more events will come; not if `return` ended them. */
   whenEnded(call: () => void): void;
   return(): unknown;
 }
 
-/** Results of an operation: one, or as they come; or the errors of what was not even begun. */
+/** What comes of an operation: one result, a stream of results, events written directly, or the errors of a refusal before it began. */
 export type Outcome =
   | ExecutionResult
   | DirectEvents
   | AsyncIterableIterator<ExecutionResult>
   | { readonly refused: readonly GraphQLError[] };
 
-/** What is kept of an operation: of one that goes on for long, little. */
+/** What is kept of an operation: little, since many last long. */
 interface Running {
   readonly onEnd: readonly (() => void)[];
-  /** Called when its client does not want it any more. */
+  /** Called when the client cancels the operation. */
   stop: () => void;
-  /** Whether it is one that goes on until somebody ends it; known once it runs. */
+  /** Whether it goes on until somebody ends it; known once it runs. */
   lasting: boolean;
 }
 
 interface CarriedOut {
-  /** Whether there are events to come. */
+  /** Whether events are still to come. */
   readonly lasts: boolean;
-  /** Resolves when its answer is written, or can't be. */
+  /** Resolves when the answer is written, or can't be. */
   readonly written?: Promise<void> | undefined;
 }
 
 export interface ProtocolOptions {
-  /** Throws, or rejects with, the refusal of a caller, by what it sent first. */
+  /** Judges a caller by its first message. Throws, or rejects with, the refusal. */
   readonly admit: (payload: Readonly<Record<string, unknown>> | undefined) => void | Promise<void>;
   /** Never rejects. */
   readonly run: (operation: Operation) => Promise<Outcome>;
-  /** Resolves when it is written, or can't be. */
+  /** Resolves when the message is written, or can't be. */
   readonly send: (message: string | Buffer) => Promise<void>;
   readonly close: (code: number, reason: string) => void;
   readonly maskError: (error: unknown) => GraphQLError;
@@ -87,15 +87,15 @@ export interface ProtocolOptions {
 
 export class SocketProtocol {
   readonly #options: ProtocolOptions;
-  /** By id: what the client may still hear of. */
+  /** Operations that the client may still hear of, by id. */
   readonly #operations = new Map<string, Running>();
-  /** What takes something of the server: also what its client has completed, until it has come to its end. */
+  /** Operations that use something of the server, including completed ones until they have ended. */
   readonly #running = new Set<Running>();
   #initTimer: NodeJS.Timeout | undefined;
   #isInitialised = false;
-  /** The caller is known. */
+  /** Whether the caller has been admitted. */
   #isAcknowledged = false;
-  /** An operation came that another server has to carry out. */
+  /** Whether an operation arrived that must go to another server. */
   #isLeaving = false;
 
   constructor(options: ProtocolOptions) {
@@ -106,7 +106,7 @@ export class SocketProtocol {
     );
   }
 
-  /** Says whether the message is sent back, as one that only asks for a sign of life is. */
+  /** Returns whether the message is echoed, as a ping is. */
   receive(text: string): boolean {
     let message: Message;
     try {
@@ -119,7 +119,7 @@ export class SocketProtocol {
     return message.type === MessageType.Ping;
   }
 
-  /** The socket is closed: nobody waits for anything any more. */
+  /** Called when the socket has closed: cancels everything. */
   closed(): void {
     this.#clearInitTimer();
     for (const id of [...this.#operations.keys()]) this.#complete(id);
@@ -169,7 +169,7 @@ export class SocketProtocol {
 
   #refuse(error: unknown): void {
     const { message, extensions } = this.#options.maskError(error);
-    // Else the client is to come again: what would say who it is can't be asked now.
+    // Any other refusal means that the caller can't be checked now, so the client should reconnect.
     this.#close(refusalCodes[String(extensions.code)] ?? restart, cutReason(message));
   }
 
@@ -178,14 +178,14 @@ export class SocketProtocol {
     if (!this.#isAcknowledged) {
       this.#close(CloseCode.Unauthorized, 'Unauthorized');
     } else if (this.#operations.has(id)) {
-      // Without the id, which may be longer than such a reason can be.
+      // Without the id, which may be too long for a close reason.
       this.#close(CloseCode.SubscriberAlreadyExists, 'Subscriber already exists');
     } else if (this.#isLeaving || isClosing()) {
-      // It gets no answer but the end of the socket, which is what clients take for "come again".
+      // Its only answer is the close of the socket, which makes clients reconnect.
       this.#isLeaving = true;
       this.#leaveOnceAnswered();
     } else if (this.#running.size >= maxOperations) {
-      const message = `This connection has ${maxOperations} operations under way; no more are taken.`;
+      const message = `This connection has ${maxOperations} operations under way; it may not have more.`;
       const error = new GraphQLError(message, { extensions: { code: 'TOO_MANY_OPERATIONS' } });
       this.#send({ id, type: MessageType.Error, payload: [error] });
     } else {
@@ -215,7 +215,7 @@ export class SocketProtocol {
     if (running === undefined) return;
     this.#operations.delete(id);
     running.stop();
-    // It ends at once; others only when what they wait for has come.
+    // A lasting operation ends at once; the others end when what they are waiting for has arrived.
     if (running.lasting) this.#end(running);
   }
 
@@ -226,7 +226,7 @@ export class SocketProtocol {
   /** Never rejects. */
   async #run(operation: Operation, running: Running): Promise<void> {
     const { lasts, written } = await this.#carryOut(operation, running);
-    // That may take long. Meanwhile nothing is kept of what it was written from, which is as large.
+    // Writing may take long. Meanwhile nothing keeps the outcome in memory, which is as large as the answer.
     await written;
     if (!lasts) this.#finish(operation.id, running);
   }
@@ -241,7 +241,7 @@ export class SocketProtocol {
       else outcome.return();
       return { lasts };
     } catch (error) {
-      // Such as an answer that is larger than a text can be.
+      // For example, the answer is longer than a string can be.
       this.#fail(operation, [this.#options.maskError(error)]);
       return { lasts: false };
     }
@@ -259,7 +259,7 @@ export class SocketProtocol {
     // In the same turn as the answer, so that both are written at once.
     if ('refused' in outcome) this.#fail(operation, outcome.refused);
     else if (!signal.aborted) this.#send({ id, type: MessageType.Complete });
-    // With either the client may give the id to another one.
+    // From now on the client may reuse the id.
     this.#forget(id, running);
     return { lasts: false, written };
   }
@@ -280,7 +280,7 @@ export class SocketProtocol {
     for await (const result of results) await this.#tell(operation, MessageType.Next, result);
   }
 
-  /** Keeps nothing of the operation: there are many thousands of these, and most of the time nothing happens in them. */
+  /** Keeps nothing of the operation: there may be many thousands of these, mostly idle. */
   #tellDirectly(id: string, running: Running, events: DirectEvents): void {
     this.#lasts(running);
     running.stop = () => void events.return();
@@ -305,9 +305,9 @@ export class SocketProtocol {
     if (this.#operations.get(id) === running) this.#operations.delete(id);
   }
 
-  /** Throws at once what can't be written. */
+  /** Throws at once if the message can't be serialized. */
   #tell({ id, signal }: Operation, type: MessageType, payload: unknown): Promise<void> | undefined {
-    // What stands under the id belongs to another one by now.
+    // The id may belong to another operation by now.
     if (signal.aborted) return undefined;
     return this.#options.send(serialize({ id, type, payload }));
   }
@@ -316,7 +316,7 @@ export class SocketProtocol {
     try {
       void this.#tell(operation, MessageType.Error, errors);
     } catch (error) {
-      // What the errors say is larger than a text can be.
+      // The text of the errors is longer than a string can be.
       void this.#tell(operation, MessageType.Error, [this.#options.maskError(error)]);
     }
   }
@@ -344,7 +344,7 @@ function isResults(outcome: object): outcome is AsyncIterableIterator<ExecutionR
   return Symbol.asyncIterator in outcome;
 }
 
-/** A reason of a close may have 123 bytes. */
+/** A close reason may have up to 123 bytes. */
 function cutReason(message: string): string {
   return message.length <= 120 ? message : `${message.slice(0, 117)}...`;
 }

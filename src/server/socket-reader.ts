@@ -1,6 +1,6 @@
 /**
- * A subscription on a WebSocket: events are written to the socket as they are, only with the operation's id around them.
- * Everything else of it, errors and completion among it, is for the protocol to write.
+ * A shared subscription on a WebSocket: its events are written to the socket directly, wrapped in a message with the operation's id. The
+ * protocol writes everything else, such as errors and completion.
  */
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
@@ -11,12 +11,12 @@ import type { DirectEvents } from './socket-protocol.ts';
 import { writeAtEndOfTurn } from './turn-writes.ts';
 
 const windowBytes = 32 * 1024;
-/** Each time costs as much as two events. What comes while the client answers has the rest of the window. */
+/** A confirmation costs as much as two events. What is sent while the client answers uses the rest of the window. */
 const confirmEveryBytes = windowBytes * 0.75;
 
 /**
- * How much may be on its way to a client that has not read it yet. The system would take megabytes for one that reads slowly, and
- * what it then reads is minutes old. So a ping goes after the events, and its answer says that they were read.
+ * Limits how much may be on its way to a client that has not read it. The system would buffer megabytes for a slow reader, which would then read
+ * events that are minutes old. So a ping follows the events, and its pong confirms that they were read.
  */
 export class SocketWindow {
   readonly readers = new Set<SocketReader>();
@@ -28,7 +28,7 @@ export class SocketWindow {
   #confirmed = 0;
   #isAsking = false;
 
-  /** `onWaiting` is called when much more or much less may wait to be written than before. */
+  /** `onWaiting` is called when the amount that waits to be written may have changed by much. */
   constructor(socket: WebSocket, stream: Socket, pings: SocketPings, onWaiting: () => void) {
     this.#socket = socket;
     this.#stream = stream;
@@ -40,7 +40,7 @@ export class SocketWindow {
     return this.#sent - this.#confirmed <= windowBytes && this.#stream.writableLength <= windowBytes;
   }
 
-  /** Past ws, which makes a frame for each reader: on this server it sends uncompressed frames, one after the other. */
+  /** Bypasses ws, which would make a frame for each reader: here it sends uncompressed frames in order, so the two don't mix. */
   send(event: EncodedEvent, head: Buffer): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
     if (this.readers.size > 1) writeAtEndOfTurn(this.#stream);
@@ -69,7 +69,7 @@ export class SocketWindow {
   }
 }
 
-/** Clients number their operations, so the ids of many who come after another are the same: they share it, and frames with it. */
+/** Clients number their operations, so consecutive readers often have the same id: they share this head, and frames with it. */
 function headOf(id: string): Buffer {
   if (id !== lastId) {
     lastId = id;
@@ -81,11 +81,11 @@ function headOf(id: string): Buffer {
 let lastId: string | undefined;
 let lastHead = Buffer.alloc(0);
 
-/** A subscription that others can share; its results are no results for the protocol. */
+/** A reader of a shared subscription. The protocol gets no results from it. */
 export class SocketReader implements Reader, DirectEvents {
   readonly #window: SocketWindow;
   readonly #head: Buffer;
-  /** Until the protocol knows of it, which ends it from then on. */
+  /** The client's cancellation, until the protocol knows the reader and ends it itself. */
   #left: AbortSignal | undefined;
   #source: Source | undefined;
   #onEnd: (() => void) | undefined;
@@ -97,7 +97,7 @@ export class SocketReader implements Reader, DirectEvents {
     this.#head = headOf(id);
   }
 
-  /** Whether there are events, or will be. */
+  /** Whether there are, or will be, events. */
   get hasJoined(): boolean {
     return this.#source !== undefined;
   }
@@ -111,13 +111,13 @@ export class SocketReader implements Reader, DirectEvents {
     return this.#window.isOpen;
   }
 
-  /** Its window is open again. */
+  /** Called when the window is open again. */
   nowReady(): void {
     this.#source?.isReady(this);
   }
 
   tell(event: EncodedEvent): void {
-    // What stands under its id belongs to another operation by now.
+    // The id may belong to another operation by now.
     if (!this.#ended && this.#left?.aborted !== true) this.#window.send(event, this.#head);
   }
 
@@ -137,9 +137,9 @@ export class SocketReader implements Reader, DirectEvents {
     return { done: true, value: undefined };
   }
 
-  /** The plugins take it for an iterator, and nobody iterates. */
+  /** The plugins take this for an iterator, but nobody iterates. */
   next(): Promise<never> {
-    return Promise.reject(new Error('These events go to the socket by themselves.'));
+    return Promise.reject(new Error('These events are written to the socket directly.'));
   }
 
   [Symbol.asyncIterator](): this {

@@ -1,6 +1,6 @@
 /**
- * Ends connections that stand still in the middle of something: bytes wait to be sent to a peer that reads none, or next to
- * none, or a request does not go on. A slow peer keeps its connection, and slows only itself.
+ * Ends stalled connections: data waits for a peer that reads nothing, or next to nothing, or the rest of a request does not arrive. A slow peer
+ * keeps its connection and slows only itself.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
@@ -8,16 +8,16 @@ import type { Socket } from 'node:net';
 interface Progress {
   moved: number;
   since: number;
-  /** When it has to be over, whatever moves. */
+  /** When it has to be complete, however much moves. */
   readonly endsAt?: number;
 }
 
-/** Node has no public names for them, but looks at them for the timeouts of its own sockets. */
+/** Node has no public names for these, but uses them for the timeouts of its own sockets. */
 type Handle = { _handle?: { bytesWritten?: number; writeQueueSize?: number } | null };
 
-/** A request has come entirely within this time, unless it is streamed. */
+/** A request must arrive in full within this time, unless it is streamed. */
 const requestMs = 120_000;
-/** So much has to move in the time; less is no reading. */
+/** How much has to move in the time; a peer that moves less counts as stalled. */
 const leastBytes = 100_000;
 
 export class Stalls {
@@ -31,14 +31,14 @@ export class Stalls {
     this.#timer = setInterval(() => this.#check(), options.afterMs / 3).unref();
   }
 
-  /** What waits to be sent on it has to move. */
+  /** Ends the socket if data waits to be sent on it and does not move. */
   watch(socket: Socket): void {
     if (this.#sending.has(socket)) return;
     this.#sending.set(socket, { moved: 0, since: performance.now() });
     socket.once('close', () => this.#sending.delete(socket));
   }
 
-  /** The rest of it has to come, and with `isShort` soon. Returns what ends the watch. */
+  /** Ends the request if the rest of it does not arrive, and with `isShort` if that takes too long. Returns a function that ends the watch. */
   receive(request: IncomingMessage, isShort = true): () => void {
     const since = performance.now();
     const endsAt = isShort ? since + requestMs : Number.POSITIVE_INFINITY;
@@ -57,7 +57,7 @@ export class Stalls {
       this.#judge(socket, progress, bytesWritten - writeQueueSize, isDone);
     }
     for (const [request, progress] of this.#receiving) {
-      // While it is held back it is not the peer that stands still.
+      // While reading is paused the peer is not to blame.
       const isDone = request.complete || request.isPaused();
       if (!request.complete && performance.now() >= (progress.endsAt ?? 0)) request.socket.destroy();
       this.#judge(request.socket, progress, request.socket.bytesRead, isDone);

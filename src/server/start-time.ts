@@ -1,4 +1,4 @@
-/** What a start may wait for connections while Postgres has none to give; all its parts share this time. */
+/** The time that a start may wait for connections while Postgres has none free; all parts share it. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { UnavailableError } from '../errors.ts';
 
@@ -13,7 +13,7 @@ export class StartTime {
     return Math.max(0, this.#until - performance.now());
   }
 
-  /** Fails if the part needs longer than is left; every part gets a few seconds, in which a free Postgres answers. */
+  /** Fails if the part takes longer than the time left, but gives it a few seconds, in which a free Postgres answers. */
   async allow(start: Promise<void>): Promise<void> {
     const over = new AbortController();
     const timeIsUp = delay(Math.max(fewMs, this.leftMs), undefined, { signal: over.signal }).then(() => {

@@ -1,7 +1,6 @@
 /**
- * What the subscriptions of a caller cost, for as long as they are open. Each is counted as the schema counts its operation: a page
- * by its rows, hints by their types. Without a bound a thousand large pages of one caller would have all readers of pages wait
- * for theirs.
+ * Limits the total cost of a caller's open subscriptions. Each costs what the schema says of its operation: a page by its rows, hints by their
+ * types. Without a limit, a thousand large pages of one caller would delay everybody else's.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ExecutionArgs, GraphQLError } from 'graphql';
@@ -12,12 +11,12 @@ import { costOf } from './cost-of.ts';
 import type { OwnerOf } from './owners.ts';
 import { Quota, type Share } from './quota.ts';
 
-/** One connection may have so much of what its caller may. */
+/** The part of its caller's limit that one connection may use. */
 const shareOfConnection = 0.25;
-/** However little it reads, there is a reader to be kept. */
+/** However little a subscription reads, its reader has to be kept. */
 const leastCost = 100;
 
-/** Counts a subscription until the function is called that it gives; undefined if it would be too much. */
+/** Counts a subscription until the returned function is called; returns undefined if it would exceed a limit. */
 export type Charge = (cost: number) => (() => void) | undefined;
 
 export class SubscriptionCosts {
@@ -33,7 +32,7 @@ export class SubscriptionCosts {
     this.#ofCallers = new Quota({ mostPerCaller: options.most });
   }
 
-  /** For the subscriptions of one connection. */
+  /** Counts the subscriptions of one connection. */
   open(owner: Owner): Charge {
     let open = 0;
     return (cost) => {
@@ -51,23 +50,23 @@ export class SubscriptionCosts {
   readonly plugin: Plugin = {
     onSubscribe: ({ args, setResultAndStopExecution }) => {
       const cost = costOf(args) ?? leastCost;
-      // What is too much for any operation is refused by the schema, which names the limit.
+      // An operation over the limit of any operation is refused by the schema, which names that limit.
       const isRefused = cost > (args.contextValue as unknown as Services).maxQueryCost;
       const place = this.#takePlace(args);
       if (place === undefined) {
         const extensions = { code: 'TOO_MANY_OPERATIONS', http: { status: 429 } };
-        const message = 'This caller has as many subscriptions as it may, or its tenant has.';
+        const message = 'This caller or its tenant has as many subscriptions as it may.';
         return setResultAndStopExecution({ errors: [new GraphQLError(message, { extensions })] });
       }
       if (this.#charge(args, isRefused ? leastCost : Math.max(leastCost, cost))) return;
       place.release();
       const extensions = { code: 'TOO_MANY_OPERATIONS', http: { status: 429 } };
-      const message = `The subscriptions of this caller would cost too much together; ${this.#most.toLocaleString('en')} are allowed for a caller, and a quarter of that for one connection.`;
+      const message = `The subscriptions of this caller would cost too much together: a caller may have ${this.#most.toLocaleString('en')}, and a connection a quarter of that.`;
       setResultAndStopExecution({ errors: [new GraphQLError(message, { extensions })] });
     },
   };
 
-  /** It is given back when the subscription ends. */
+  /** Takes a place until the subscription ends. */
   #takePlace({ contextValue }: ExecutionArgs): Share | undefined {
     const { engine, caller, whenEnded, res } = contextValue as Services & {
       whenEnded?: (call: () => void) => void;
@@ -82,7 +81,7 @@ export class SubscriptionCosts {
     return place;
   }
 
-  /** Says whether it fits. A socket counts its operations itself; an event stream has one, which ends with it. */
+  /** Returns whether there was room. A socket counts its operations itself; an event stream has one, which ends with it. */
   #charge({ contextValue }: ExecutionArgs, cost: number): boolean {
     const { charge, req, res } = contextValue as {
       charge?: (cost: number) => boolean;

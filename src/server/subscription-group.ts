@@ -1,4 +1,4 @@
-/** The readers of one operation: each event is resolved and turned into text once, however many there are. */
+/** The readers of one operation: each event is resolved and serialized once, however many there are. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   createSourceEventStream,
@@ -28,29 +28,29 @@ import { takeFlushMs } from './turn-writes.ts';
 
 const lateCheckMs = 50;
 const retryMs = 1_000;
-/** After so many readers, others get their turn. */
+/** How many readers are told before others get their turn. */
 const readersPerTurn = 500;
-/** Instead of the event that a reader has seen: meanwhile it is told nothing else, so that nothing comes after what is newer. */
+/** Stands for the event seen while a reader waits for a snapshot: it is told nothing else, so nothing older can follow. */
 const beingTold = -1;
 
 export interface SubscriptionGroupOptions {
   readonly args: Omit<ExecutionArgs, 'contextValue'>;
   readonly services: Parts & { readonly engine: Engine<Database> };
-  /** Whose rights all readers have. */
+  /** The caller whose rights all readers have. */
   readonly caller: Caller;
-  /** For whom what is read counts. */
+  /** The owner for whom reads are counted. */
   readonly owner: Owner;
   readonly execute: Execute;
   readonly maskError: (error: unknown) => GraphQLError;
   readonly fairShare: FairShare;
-  /** Of answers under way. */
+  /** Bytes of answers under way. */
   readonly bytes: Quota;
   readonly onClose: () => void;
 }
 
 /**
- * In a context of its own: what was loaded for an earlier event is out of date. What it reads counts as under way until it is text;
- * after that what waits to be sent does.
+ * Executes with a context of its own, since what was loaded for an earlier event is out of date. What it reads counts as under way until it is
+ * serialized; after that, what waits to be sent counts.
  */
 export async function executeEvent(
   execute: Execute,
@@ -78,21 +78,21 @@ export async function executeEvent(
 export class SubscriptionGroup implements Source {
   /** Resolves when the first event is known; to an answer if there is nothing to subscribe to. */
   readonly opened: Promise<ExecutionResult | undefined>;
-  /** Who reads, or is about to. */
+  /** Readers, and those that are about to become one. */
   readonly #users = new Set<Reader>();
   readonly #options: SubscriptionGroupOptions;
   readonly #args: ExecutionArgs;
-  /** The event that each reader has seen, by its number. */
+  /** The number of the last event that each reader has seen. */
   readonly #readers = new Map<Reader, number>();
-  /** Who knows a newer revision than this server has told, and is told nothing until it has a newer one. */
+  /** Readers that know a newer revision than this server has told; they are told nothing until it has a newer one. */
   readonly #ahead = new Map<Reader, string>();
-  /** Who was not ready for an event. */
+  /** Readers that were not ready for an event. */
   readonly #late = new Recheck<Reader>(lateCheckMs, (reader) => void this.#sendSnapshot(reader));
-  /** Who was told of a failure: what has changed it still has to hear. */
+  /** Readers that were told of a failure: they still have to hear what changed. */
   readonly #failed = new Recheck<Reader>(retryMs, (reader) => void this.#sendSnapshot(reader));
   #live: Live<unknown> | undefined;
   #version = 0;
-  /** Whether somebody has joined; who comes later may know a newer state of a page than what it was told. */
+  /** Whether anybody has joined. Those who come later may know a newer state of a page than what it was told. */
   #joined = false;
   #snapshot: { version: number; edition: number; event: Promise<EncodedEvent | undefined> } | undefined;
   #ended = false;
@@ -105,13 +105,13 @@ export class SubscriptionGroup implements Source {
     this.opened = this.#open();
   }
 
-  /** Whether nobody takes an event now: all have left, or have as much coming as they may. */
+  /** Whether nobody can take an event now: all have left, or have as much on its way as they may. */
   get #isForNobody(): boolean {
     for (const reader of this.#users) if (reader.isReady) return false;
     return true;
   }
 
-  /** It will be added once the group is open, or leaves before. */
+  /** Announces a reader that will be added once the group is open, or that leaves before. */
   expect(reader: Reader): void {
     this.#users.add(reader);
   }
@@ -175,8 +175,7 @@ export class SubscriptionGroup implements Source {
         this.#options.onClose();
         return source;
       }
-      if (!(source instanceof Live))
-        throw new Error('A shared subscription whose source is none that can be shared.');
+      if (!(source instanceof Live)) throw new Error('The source of a shared subscription is not shareable.');
       this.#live = source;
       if (this.#users.size === 0) void source.return();
       const first = await source.next();
@@ -203,7 +202,7 @@ export class SubscriptionGroup implements Source {
       this.#version++;
       const startedAt = performance.now();
       const executed = this.#execute(event);
-      // Without what it waits for, which costs others nothing.
+      // Without the time that it waits, which costs others nothing.
       const executeMs = performance.now() - startedAt;
       const tellMs = await this.#tellAll(await executed);
       this.#tellAhead(live);
@@ -225,7 +224,7 @@ export class SubscriptionGroup implements Source {
     this.#ahead.clear();
   }
 
-  /** Gives how long it took, without others' turns, in milliseconds. */
+  /** Returns how long it took in milliseconds, without the turns of others. */
   async #tellAll(event: EncodedEvent | undefined): Promise<number> {
     let count = 0;
     let tookMs = 0;
@@ -244,9 +243,9 @@ export class SubscriptionGroup implements Source {
     return tookMs + performance.now() - startedAt;
   }
 
-  /** Those for whom the last event was news get all of it, since they may know a part of it from elsewhere. */
+  /** Sends a snapshot to those for whom the last event was news: they may know a part of the state from elsewhere. */
   #tellAhead({ revision = '', isFinal }: Live<unknown>): void {
-    // Everybody is told at the end.
+    // At the end everybody gets a snapshot.
     if (isFinal) return;
     for (const [reader, known] of this.#ahead) {
       if (known > revision) continue;
@@ -256,7 +255,7 @@ export class SubscriptionGroup implements Source {
     }
   }
 
-  /** One that was told of a failure is late too: what has changed it still has to hear. */
+  /** A reader that is told of a failure is told again later: it still has to hear what changed. */
   #tell(reader: Reader, event: EncodedEvent, version: number): void {
     this.#readers.set(reader, version);
     reader.tell(event);
@@ -265,7 +264,7 @@ export class SubscriptionGroup implements Source {
     else if (this.#ended) reader.end();
   }
 
-  /** It is told how things stand when it is ready. */
+  /** Sends the reader a snapshot once it is ready. */
   #isLate(reader: Reader): void {
     this.#readers.set(reader, beingTold);
     this.#late.add(reader);
@@ -281,7 +280,7 @@ export class SubscriptionGroup implements Source {
     const version = this.#version;
     const event = await this.#encodeSnapshot();
     if (!this.#readers.has(reader)) return;
-    // Its socket may have filled meanwhile, with what other readers on it were told.
+    // Its socket may have filled meanwhile with events for its other readers.
     if (event !== undefined && reader.isReady) this.#tell(reader, event, version);
     else this.#isLate(reader);
   }
@@ -303,12 +302,12 @@ export class SubscriptionGroup implements Source {
       if (this.#snapshot === snapshot) this.#snapshot = undefined;
     };
     if (event === undefined || event.failed) forget();
-    // It is for those who wait for it now: for whoever may come it would take as much memory as all that are watched.
+    // Kept only for those who wait for it now: kept for later readers, it would take as much memory as everything that is watched.
     else if (event.isLarge) setImmediate(forget);
     return event;
   }
 
-  /** Never rejects. Nothing if what had to be read was not, since nobody was ready for it. */
+  /** Never rejects. Undefined if a read was dropped because nobody was ready for the event. */
   async #execute(event: unknown): Promise<EncodedEvent | undefined> {
     const { execute, bytes, caller } = this.#options;
     try {
@@ -322,7 +321,7 @@ export class SubscriptionGroup implements Source {
         );
       return new EncodedEvent({ ...(data !== undefined && { data }), ...(masked && { errors: masked }) });
     } catch (error) {
-      // Such as an answer that is larger than a text can be.
+      // For example, the answer is longer than a string can be.
       return new EncodedEvent({ errors: [this.#options.maskError(error)] });
     }
   }

@@ -1,4 +1,4 @@
-/** What tells one subscription from others, so that those which ask for the same can share. */
+/** Identifies subscriptions that ask for the same, so that they can share an execution. */
 import { createHash } from 'node:crypto';
 import {
   type DocumentNode,
@@ -12,7 +12,7 @@ import {
 import { isRevision } from '../domain/checks.ts';
 import type { Services } from '../schema/services.ts';
 
-/** How often a variable is used, beside being declared. */
+/** How often a variable is used, not counting its declaration. */
 function usesOf(document: DocumentNode, variable: string): number {
   let uses = -1;
   visit(document, {
@@ -25,15 +25,16 @@ function usesOf(document: DocumentNode, variable: string): number {
 
 export interface Shape {
   readonly key: string;
-  /** As they came, without those that the operation does not declare. */
+  /** As sent, without variables that the operation does not declare. */
   readonly variableValues: Record<string, unknown>;
   readonly sinceRevision: string | undefined;
 }
 
 /**
- * What tells an operation on a document from others. Variables count as the schema reads them: with their defaults, in their
- * order, and none that are not declared. `sinceRevision` only decides on a reader's first event: it stays out, so that readers
- * that come back with different ones still share. Callers with other rights may get other answers, so theirs is another one. Undefined if the operation can't be shared, or is invalid.
+ * The key and values by which subscriptions are shared; undefined if the operation can't be shared, or is invalid. The key has the variables as
+ * the schema coerces them: with defaults, in order, and only declared ones. It leaves out `sinceRevision`, which only decides on a reader's
+ * first event, so that readers which return with different revisions still share. It includes the caller's rights, since other rights may give
+ * other answers.
  */
 export function shapeOf({
   schema,
@@ -57,7 +58,7 @@ export function shapeOf({
     since = variables[value.name.value];
     if (usesOf(document, value.name.value) === 1) delete variables[value.name.value];
   }
-  // It would never be looked at in an execution that others began.
+  // An execution that others began would never check it.
   if (since != null && !(typeof since === 'string' && isRevision(since))) return undefined;
   return {
     key: hash(JSON.stringify([hashOf(document), operationName ?? null, variables, caller.rights])),
@@ -68,7 +69,7 @@ export function shapeOf({
   };
 }
 
-/** Documents of the same text: long ones, and those of which there are many, are parsed again each time. */
+/** Hashes of texts, because documents of one text may differ: long ones, and those evicted from the cache, are parsed anew each time. */
 const hashes = new WeakMap<DocumentNode, string>();
 
 function hashOf(document: DocumentNode): string {

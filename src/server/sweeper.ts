@@ -1,6 +1,6 @@
 /**
- * Sweeps at an interval: what time brings about, and what calls and crashed servers left behind. Every server does it, and
- * several at once do no harm: the functions skip what another one has. Each part fails alone.
+ * Sweeps at an interval: handles what is due, and what calls and crashed servers left behind. Every server sweeps, and concurrent sweeps do no
+ * harm: the functions skip what another one has locked. Each part fails alone.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -19,18 +19,21 @@ import {
   promoteDue,
   sweepLeases,
 } from '../domain/sweep.ts';
+import { Loop } from './loop.ts';
 
-/** Nobody looked for lost heartbeats: a gap is longer than this, and than three intervals. */
+/** A gap, in which nobody looked for lost heartbeats, is longer than this and than three intervals. */
 const shortestGapMs = 2_000;
-/** So often each part looks at everything: some things commit late, or were locked when their time came. */
+/** How often each part looks at everything: some things commit late, or were locked when they came due. */
 const everythingEveryMs = 60_000;
-/** In between, at what came due within this time: what is older was seen to. */
+/** In between, each part looks at what came due within this time: older things were handled before. */
 const within = 'PT2M';
-/** What commits later than this after it was numbered is found when everything is looked at. */
+/** A delta that commits later than this after it was numbered is found when everything is looked at. */
 const lateCommitMs = 10_000;
-/** What reads the queue from its start, past dead rows, takes a twentieth of the time at most. */
+/** Parts that read the queue from its start, past dead rows, take at most a twentieth of the time. */
 const besideEveryMs = 1_000;
 const besideShare = 1 / 20;
+
+const failedPart = 'a part of the sweep failed; trying again';
 
 export class Sweeper {
   readonly #engine: Engine;
@@ -39,21 +42,29 @@ export class Sweeper {
   readonly #stopped = new AbortController();
   readonly #loops: Promise<void>[] = [];
   #deltas: DeltaMarks = { from: 0, seen: null };
-  /** Where looks for deltas could have begun, the oldest first. */
+  /** Where earlier looks for deltas began, oldest first. */
   #deltaStarts: { readonly at: number; readonly from: number }[] = [];
   readonly #everythingAt = { leases: 0, due: 0, deltas: 0 };
-  /** The job behind which the look for idle trees goes on; undefined for all of them. */
+  /** The job after which the search for idle trees continues; undefined to start over. */
   #idleFrom: string | undefined;
-  #wakeFinisher = () => {};
+  /** Beside the sweeps, since there may be very much to do. */
+  readonly #finisher: Loop;
 
   constructor(options: { engine: Engine; intervalMs: number; logger: Logger }) {
     this.#engine = options.engine;
     this.#intervalMs = options.intervalMs;
     this.#logger = options.logger;
+    this.#finisher = new Loop({
+      look: async (signal) => ((await finishSome(this.#engine, signal)) ? 0 : this.#intervalMs),
+      logger: this.#logger.child({ part: 'cancellations, deletions and operations' }),
+      failure: failedPart,
+      retryMs: this.#intervalMs,
+    });
   }
 
   start(): void {
-    this.#loops.push(this.#sweep(), this.#finish());
+    this.#finisher.start();
+    this.#loops.push(this.#sweep());
     this.#loops.push(
       this.#beside('missed entries', async () => {
         await findMissedEntries(this.#engine);
@@ -72,15 +83,14 @@ export class Sweeper {
     );
   }
 
-  /** There is something to finish. */
+  /** Called when there is something to finish. */
   poke(): void {
-    this.#wakeFinisher();
+    this.#finisher.poke();
   }
 
   async stop(): Promise<void> {
     this.#stopped.abort();
-    this.#wakeFinisher();
-    await Promise.all(this.#loops);
+    await Promise.all([this.#finisher.stop(), ...this.#loops]);
   }
 
   async #sweep(): Promise<void> {
@@ -118,7 +128,7 @@ export class Sweeper {
     });
   }
 
-  /** Behind by as long as a transaction may take to commit what it has numbered. */
+  /** Lags behind by as long as a transaction may take to commit what it has numbered. */
   #deltasFrom(): number {
     const late = performance.now() - lateCommitMs;
     const next = this.#deltaStarts.findIndex(({ at }) => at > late);
@@ -134,7 +144,7 @@ export class Sweeper {
     return more;
   }
 
-  /** At an interval, or longer if it takes long; half of the time while there is more to do. */
+  /** Runs the part at an interval, or less often if it takes long; for half of the time while there is more to do. */
   async #beside(part: string, run: () => Promise<boolean>): Promise<void> {
     const { signal } = this.#stopped;
     while (!signal.aborted) {
@@ -145,28 +155,11 @@ export class Sweeper {
     }
   }
 
-  /** Beside the sweeps, since there may be very much to do. */
-  async #finish(): Promise<void> {
-    const { signal } = this.#stopped;
-    while (!signal.aborted) {
-      const more = await this.#try('cancellations, deletions and operations', () =>
-        finishSome(this.#engine, signal),
-      );
-      if (more) continue;
-      await Promise.race([
-        this.#pause(this.#intervalMs),
-        new Promise<void>((resolve) => {
-          this.#wakeFinisher = resolve;
-        }),
-      ]);
-    }
-  }
-
   async #try(part: string, run: () => Promise<boolean>): Promise<boolean> {
     try {
       return await run();
     } catch (error) {
-      this.#logger.warn({ err: error, part }, 'a part of the sweep failed; it is tried again');
+      this.#logger.warn({ err: error, part }, failedPart);
       return false;
     }
   }

@@ -1,4 +1,4 @@
-/** A token bucket: so many messages a second, and as many at once after a rest. */
+/** A token bucket: so many messages per second, and as many at once after a rest. */
 export class TokenBucket {
   readonly #perSecond: number;
   #tokens: number;
@@ -9,13 +9,12 @@ export class TokenBucket {
     this.#tokens = perSecond;
   }
 
-  /** So many more messages were taken. */
   take(messages = 1): void {
     this.#refill();
     this.#tokens -= messages;
   }
 
-  /** For how many milliseconds no other should be taken. */
+  /** How many milliseconds to wait before the next message. */
   restMs(): number {
     this.#refill();
     return Math.max(0, (-this.#tokens / this.#perSecond) * 1_000);

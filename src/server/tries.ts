@@ -1,6 +1,6 @@
 /**
- * How many keys and tokens that turn out to be none an address may show in a second, since each takes a look-up or a computation. Those that
- * turn out to be good cost it nothing, however many come at once, such as those of all programs behind one address when a server starts.
+ * Limits how many invalid keys and tokens an address may show per second, since each takes a look-up or a computation. Valid ones are free,
+ * however many come at once, as from all programs behind one address when a server starts.
  */
 import { LRUCache } from 'lru-cache';
 import { UnauthenticatedError, UnavailableError } from '../errors.ts';
@@ -8,9 +8,9 @@ import { Semaphore } from '../events/semaphore.ts';
 import { TokenBucket } from './token-bucket.ts';
 
 const perSecond = 10;
-/** Whoever has shown many that are none at once is heard again after this time: others may come from the same address. */
+/** However many invalid ones it has shown at once, an address may try again after this time: others may share it. */
 const longestRestMs = 1_000;
-/** That are being looked at, of one address. */
+/** Checks of one address, waiting and running. */
 const mostPending = 1_000;
 const mostAddresses = 10_000;
 
@@ -24,15 +24,15 @@ export class Tries {
   readonly #atOnce: number;
   readonly #addresses = new LRUCache<string, OfAddress>({ max: mostAddresses });
 
-  /** So many of an address are looked at in one moment; its others wait, and nobody else's. */
+  /** `atOnce` checks of one address run at a time; its other checks wait, and hold up nobody else's. */
   constructor({ atOnce = mostPending } = {}) {
     this.#atOnce = atOnce;
   }
 
   /**
-   * Gives what a try came to, or throws why it is none.
+   * Returns what the check resolves to, or throws what it throws.
    *
-   * @throws UnavailableError the address has shown too many that are none
+   * @throws UnavailableError the address has shown too many invalid keys or tokens
    */
   async run<T>(address: string, check: () => Promise<T>): Promise<T> {
     let one = this.#addresses.get(address);
@@ -45,7 +45,7 @@ export class Tries {
     one.pending++;
     try {
       return await turns.run(() => {
-        // Those before it may have been none.
+        // Checks that were ahead of this one may have failed.
         if (bucket.restMs() > 0) throw tooMany();
         return check();
       });
@@ -58,4 +58,4 @@ export class Tries {
   }
 }
 
-const tooMany = () => new UnavailableError('This address shows too many keys or tokens that are none.');
+const tooMany = () => new UnavailableError('This address has shown too many invalid keys or tokens.');

@@ -1,6 +1,6 @@
 /**
- * A proxy that has found out who calls, and says so in headers. It is believed if it shows the secret that it shares with the server, or comes from an
- * address of its own, or both, as the settings have it. From anybody else these headers count as not there.
+ * A proxy that authenticates callers and names them in headers. It is trusted if it sends the secret that it shares with the server, or connects
+ * from one of its addresses, or both, as configured. The headers of anybody else are ignored.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -31,17 +31,17 @@ export class TrustedProxy {
     this.#networks = config.networks.map((network) => ipaddr.parseCIDR(network));
   }
 
-  /** What it says of a request; undefined if it says nothing, or is not to be believed. */
+  /** The right that the proxy gives a request; undefined if it names no user, or is not trusted. */
   find(request: IncomingMessage): Right | undefined {
     const { userHeader, rolesHeader, tenantHeader } = this.#config;
     const user = request.headers[userHeader];
     const roles = request.headers[rolesHeader] ?? '';
     if (typeof user !== 'string' || user === '' || typeof roles !== 'string' || !this.#isTrusted(request))
       return undefined;
-    // Node joins them, and who put the other one there is not known.
+    // Node joins repeated headers, and nobody knows who added the other one.
     for (const name of [userHeader, rolesHeader, tenantHeader])
       if ((request.headersDistinct[name]?.length ?? 0) > 1)
-        throw new UnauthenticatedError(`The header ${name} stands there more than once.`);
+        throw new UnauthenticatedError(`The header ${name} appears more than once.`);
     const tenant = request.headers[tenantHeader];
     const key = JSON.stringify([user, roles, tenant]);
     let right = this.#known.get(key);
@@ -77,19 +77,19 @@ function toRoles(text: string) {
     return checkRoles(text.split(',').map((role) => role.trim()));
   } catch (error) {
     if (error instanceof InvalidInputError)
-      throw new UnauthenticatedError(`The proxy gives roles that can't be used: ${error.message}`);
+      throw new UnauthenticatedError(`The proxy sent invalid roles: ${error.message}`);
     throw error;
   }
 }
 
-/** One that is empty is no tenant's name: a proxy that knows none leaves the header out. */
+/** An empty header is refused: a proxy that knows no tenant must leave it out. */
 function toTenant(text: string | string[] | undefined): string | null {
   if (text === undefined) return null;
   try {
     return checkTenant(String(text));
   } catch (error) {
     if (error instanceof InvalidInputError)
-      throw new UnauthenticatedError(`The proxy gives a tenant that can't be one: ${error.message}`);
+      throw new UnauthenticatedError(`The proxy sent an invalid tenant: ${error.message}`);
     throw error;
   }
 }

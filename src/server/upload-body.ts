@@ -1,6 +1,6 @@
 /**
- * A stream (the body of a request, or a part of one) as the next bytes of an upload: stored in parts as they come, so that one of them is
- * all that is in memory. What has come before the stream breaks is stored, too.
+ * Stores a stream (a request's body, or a part of one) as the next bytes of an upload, in parts as they arrive, so that only one of them is in
+ * memory. What arrives before the stream breaks is stored, too.
  */
 import type { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -11,23 +11,23 @@ import type { Upload, Uploads } from '../domain/uploads.ts';
 export interface BodyOptions {
   readonly uploads: Uploads;
   readonly upload: Upload;
-  /** How large the upload will be, in bytes; null while that is not known. */
+  /** The final size of the upload, in bytes; null while it is unknown. */
   readonly length: number | null;
-  /** The most that the upload may have in all. */
+  /** The largest size that the upload may have, in bytes. */
   readonly maxBytes: number;
   readonly owner: Storer;
-  /** When it says so the stream is cut: its client goes on elsewhere. */
+  /** When it returns true the stream is cut, so that its client continues elsewhere. */
   readonly isLeaving?: (() => boolean) | undefined;
 }
 
-/** What came of it, and how much of the upload is stored now. TAKEN: somebody else has stored other bytes there. CUT: the stream broke. */
+/** How storing ended, and how much of the upload is stored now. TAKEN: another request has stored bytes there. CUT: the stream broke. */
 export interface Stored {
   readonly end: 'ALL' | 'CUT' | 'TOO_LARGE' | 'TAKEN';
   readonly size: number;
   readonly hasher: IHasher;
 }
 
-/** So much is hashed in a turn of the event loop. */
+/** How much is hashed in one turn of the event loop. */
 const hashedBytes = 512 * 1_024;
 
 export async function storeBody(body: Readable, options: BodyOptions): Promise<Stored> {
@@ -84,7 +84,7 @@ export async function storeBody(body: Readable, options: BodyOptions): Promise<S
       waiting.push(piece);
       waitingBytes += piece.length;
       if (waitingBytes < partBytes) return;
-      // Paused, so that it is not taken for a client that sends nothing.
+      // Paused while storing, so that the client does not count as stalled.
       body.pause();
       storeThen(() => body.resume());
     });
@@ -93,14 +93,14 @@ export async function storeBody(body: Readable, options: BodyOptions): Promise<S
       if (!body.readableEnded) storeThen(() => end('CUT'));
     });
     body.on('error', () => {}); // it closes, too
-    // It may have broken while the upload was looked up.
+    // The stream may have broken while the upload was looked up.
     if (body.destroyed && !body.readableEnded) storeThen(() => end('CUT'));
   });
 }
 
-/** Goes on where the upload ends. */
+/** A hasher that continues where the upload ends. */
 export async function hasherOf({ digestState }: Pick<Upload, 'digestState'>): Promise<IHasher> {
-  // With the first upload: it has the code of all digests that there are.
+  // Loaded with the first upload, because it contains the code of all digests.
   const { createSHA256 } = await import('hash-wasm');
   const hasher = await createSHA256();
   if (digestState === null) hasher.init();

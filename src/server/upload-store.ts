@@ -1,4 +1,4 @@
-/** Stores what clients send, whichever way it comes: as the body of a request, or as a part of one. */
+/** Stores uploads, whether they come as the body of a request or as a part of one. */
 import type { Readable } from 'node:stream';
 import { asRefusal } from '../db/sqlstate.ts';
 import type { NewUpload, Upload, Uploads } from '../domain/uploads.ts';
@@ -13,7 +13,7 @@ type UploadErrorCode =
   | 'UPLOAD_IN_USE'
   | 'INTERNAL';
 
-/** A refusal with its status. */
+/** A refusal with its HTTP status. */
 export class UploadError extends Error {
   readonly status: number;
   readonly code: UploadErrorCode;
@@ -36,7 +36,7 @@ export class UploadStore {
     this.maxBytes = options.maxBytes;
   }
 
-  /** @throws UploadError if an upload may not have so many bytes. */
+  /** @throws UploadError if an upload may not have so many bytes */
   checkLength(length: number): void {
     if (length > this.maxBytes) throw this.tooLarge(null);
   }
@@ -55,7 +55,7 @@ export class UploadStore {
     return this.#uploads.create(upload);
   }
 
-  /** The body as the next bytes of the upload. */
+  /** Stores the body as the next bytes of the upload. */
   append(
     body: Readable,
     upload: Upload,
@@ -69,7 +69,7 @@ export class UploadStore {
     });
   }
 
-  /** Says that all is there, if it is what was announced; if not, nothing is left of it. */
+  /** Completes the upload. If its SHA-256 is not the announced one, removes the upload and throws. */
   async finish(upload: Upload, { hasher, size }: Pick<Stored, 'hasher' | 'size'>): Promise<Upload> {
     const sha256 = Buffer.from(hasher.digest('binary'));
     if (upload.expectedSha256 !== null && !upload.expectedSha256.equals(sha256)) {
@@ -77,14 +77,14 @@ export class UploadStore {
       throw new UploadError(
         422,
         'DIGEST_MISMATCH',
-        `The SHA-256 of what came is ${sha256.toString('hex')}, which is not the one that was announced. Nothing is kept of it.`,
+        `The SHA-256 of the upload is ${sha256.toString('hex')}, which is not the one announced. The upload was removed.`,
       );
     }
     if (!(await this.#uploads.finish(upload.id, size, sha256))) throw conflict();
     return (await this.#uploads.find(upload.id)) ?? { ...upload, length: size, size, sha256 };
   }
 
-  /** The body as a whole upload; nothing is left of one that is refused, or breaks off: then there is no upload. */
+  /** Stores the body as a whole upload. A refused or broken one is removed; undefined if the stream broke. */
   async whole(
     body: Readable,
     { length, sha256, tenant, owner }: Partial<NewUpload> & Pick<NewUpload, 'tenant' | 'owner'>,
@@ -104,7 +104,7 @@ export class UploadStore {
     }
   }
 
-  /** Of a whole one that nobody will ask for. If that fails, its time will be over. */
+  /** Removes a finished upload that nobody will ask for. If that fails, it expires later. */
   async remove({ id }: Upload): Promise<void> {
     await this.#uploads.remove(id).catch(() => undefined);
   }
@@ -114,7 +114,7 @@ export const conflict = () =>
   new UploadError(
     409,
     'OFFSET_CONFLICT',
-    'More or less of it is stored than the request says, or it is complete: ask with HEAD.',
+    'More or less of the upload is stored than the request says, or it is complete: ask with HEAD.',
     'Upload-Offset',
   );
 
@@ -124,7 +124,7 @@ const statuses: Partial<Record<ErrorCode, number>> = {
   STORAGE_LIMIT: 507,
 };
 
-/** What is answered to whoever gets this error. */
+/** The answer to a request that failed with this error. */
 export function toRefusal(error: unknown): {
   status: number;
   code: UploadErrorCode;

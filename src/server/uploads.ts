@@ -1,7 +1,7 @@
 /**
  * `/api/uploads`: files of any size, in one POST, or by the tus protocol (1.0.0: creation, creation-defer-length, expiration, termination),
- * which takes up what broke off. tus is a few headers around "these are the next bytes", and that is what is stored; so two of its clients that
- * meet at one upload need no lock: one of them finds that its bytes are not the next ones.
+ * which resumes interrupted uploads. A tus request is "these are the next bytes" with a few headers, and is stored as that. So two clients on
+ * one upload need no lock: one of them finds that its bytes are not the next ones.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
@@ -15,7 +15,7 @@ import type { OwnerOf } from './owners.ts';
 import { hasherOf } from './upload-body.ts';
 import { conflict, toRefusal, UploadError, type UploadStore } from './upload-store.ts';
 
-/** Answers the request if it is one for uploads, and says whether it was. */
+/** Answers the request if it is for uploads; returns whether it did. */
 export type ServeUploads = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 const path = /^\/api\/uploads(?:\/([^/]*))?$/;
@@ -73,18 +73,18 @@ export function createUploads(options: {
     if (end === 'TOO_LARGE') throw store.tooLarge(length);
     if (end === 'TAKEN') throw conflict();
     const stored = { ...upload, size, length };
-    // Also where the connection broke: then nobody hears of it, and whoever asks finds it done.
+    // Even if the connection broke: nobody gets this answer, but a client that asks later finds the upload complete.
     const now = size === length ? await store.finish(stored, { hasher, size }) : stored;
     if (end === 'ALL') respond(response, 204, tusHeaders(now));
   };
 
-  /** The length of an upload, which the last part may be the first to name. */
+  /** The length of the upload, which may be declared as late as with its last part. */
   const lengthOf = (request: IncomingMessage, upload: Upload): number | null => {
     const named = headerNumber(request, 'upload-length');
     if (named === undefined) return upload.length;
     store.checkLength(named);
     if (named < upload.size || (upload.length !== null && named !== upload.length)) {
-      throw new InvalidInputError('Upload-Length is not that of the upload.', 'Upload-Length');
+      throw new InvalidInputError('Upload-Length is not the length of the upload.', 'Upload-Length');
     }
     return named;
   };
@@ -93,7 +93,7 @@ export function createUploads(options: {
     const uploadId = keyOf('Upload', decode(id), 'id');
     const found = await uploads.find(uploadId, callerOf(request).tenant);
     if (found === undefined) throw new NotFoundError(`There is no upload ${id}.`, 'id');
-    // A server that ended right behind the last byte has not said that it was the last.
+    // A server that died right after storing the last byte has not completed the upload.
     const isUnfinished = found.sha256 === null && found.size === found.length;
     const upload = isUnfinished
       ? await store.finish(found, { hasher: await hasherOf(found), size: found.size })
@@ -110,7 +110,7 @@ export function createUploads(options: {
         return append(request, response, upload);
       case 'DELETE': {
         if ((await uploads.remove(uploadId)) === 'USED')
-          throw new UploadError(409, 'UPLOAD_IN_USE', 'A job is being filled from it.');
+          throw new UploadError(409, 'UPLOAD_IN_USE', 'A job is being filled from this upload.');
         return respond(response, 204, {});
       }
       default:
@@ -156,9 +156,9 @@ export function createUploads(options: {
   };
 }
 
-const notAllowed = () => new UploadError(405, 'INVALID_INPUT', `Uploads know ${methods}.`);
+const notAllowed = () => new UploadError(405, 'INVALID_INPUT', `Uploads support only ${methods}.`);
 
-/** The header as a whole number; undefined if it is not there. */
+/** The header as a whole number; undefined if there is none. */
 function headerNumber({ headers }: IncomingMessage, name: string): number | undefined {
   const text = headers[name];
   if (text === undefined) return undefined;
@@ -167,7 +167,7 @@ function headerNumber({ headers }: IncomingMessage, name: string): number | unde
   return value;
 }
 
-/** What the SHA-256 of the whole file must be: a field of RFC 9530. */
+/** The SHA-256 that the whole file must have, from a field of RFC 9530. */
 function digestOf({ headers }: IncomingMessage): Buffer | undefined {
   for (const name of ['repr-digest', 'content-digest']) {
     const text = headers[name];
@@ -178,7 +178,7 @@ function digestOf({ headers }: IncomingMessage): Buffer | undefined {
 
 const idOf = ({ id }: Upload) => encodeGlobalId('Upload', id);
 
-/** Beside the collection, wherever that is. */
+/** Relative to the collection, wherever a proxy puts that. */
 const locationOf = (upload: Upload) => `uploads/${idOf(upload)}`;
 
 const digestHeader = ({ sha256 }: Upload): Record<string, string> =>

@@ -1,9 +1,9 @@
 /**
- * Looks at the variables of an operation before GraphQL does. Its own way stops for nothing: it goes through all of them, looks for
- * names that resemble a wrong one, and quotes the whole value in every error. A few megabytes then take half a minute and
- * gigabytes. Here the first few problems are enough, what they quote is cut, and no list and no nesting goes on for ever.
+ * Checks the variables of an operation before GraphQL does. GraphQL's own check goes through all of them whatever it finds, looks for names that
+ * resemble a wrong one, and quotes the whole value in every error: a few megabytes then take half a minute and gigabytes. This check stops after
+ * a few problems, quotes only the start of values, and limits lists and nesting.
  *
- * Values of the scalar JSON are not looked into: the operations measure them.
+ * It does not look into values of the scalar JSON, which the operations measure.
  */
 import {
   type ExecutionArgs,
@@ -20,9 +20,9 @@ import {
 } from 'graphql';
 import { limitExceeded } from '../schema/limit-exceeded.ts';
 
-/** Of lists and objects; a tree of jobs has 65. */
+/** Nesting of lists and objects; a tree of jobs has 65 levels. */
 const maxDepth = 100;
-/** No list of the API takes as many; which are too long for an operation, that says itself. */
+/** No list of the API may be longer; the operations have lower limits of their own. */
 const maxListLength = 10_000;
 const maxProblems = 5;
 const maxQuoted = 80;
@@ -44,7 +44,7 @@ export function refuseVariables({
     if (!isInputType(type)) continue;
     const value =
       variableValues != null && Object.hasOwn(variableValues, name) ? variableValues[name] : undefined;
-    // Whether it may be missing is quickly told, and for GraphQL to say.
+    // A missing value is left to GraphQL, whose check for it is quick.
     if (value == null || fitOf(type)(value, 1)) continue;
     const quoteOnce = remember(quote);
     const walk = new Walk(name, (at, wrong, message) => {
@@ -68,10 +68,7 @@ const enough = Symbol('enough problems');
 
 type Fit = (value: unknown, depth: number) => boolean;
 
-/**
- * Whether a value is surely fine, made once for each type: nearly all are, and then nobody asks where in them something is wrong. A
- * walk says that.
- */
+/** Checks, made once for each type, that a value is surely valid. Nearly all are; only for the others a `Walk` finds out what is wrong where. */
 const fits = new WeakMap<GraphQLInputType, Fit>();
 
 function fitOf(type: GraphQLInputType): Fit {
@@ -200,7 +197,7 @@ function cut(text: string, most = maxQuoted): string {
   return text.length > most ? `${text.slice(0, most)}…` : text;
 }
 
-/** An object may have several problems, and with a hundred thousand members even a glance at them takes long. */
+/** Caches the last quote: an object may have several problems, and with a hundred thousand members even a short quote takes long. */
 function remember(quote: (value: unknown) => string): (value: unknown) => string {
   let last: { readonly value: unknown; readonly text: string } | undefined;
   return (value) => {
@@ -209,7 +206,7 @@ function remember(quote: (value: unknown) => string): (value: unknown) => string
   };
 }
 
-/** A glance at a value: never the whole of what is large. */
+/** A short quote of a value, never the whole of a large one. */
 function quote(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(cut(value));
   if (Array.isArray(value)) return `[${value.length === 0 ? '' : '…'}]`;

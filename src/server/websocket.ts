@@ -1,14 +1,12 @@
 /**
- * GraphQL over WebSocket (graphql-transport-ws), on the port and path of the HTTP API. Operations run through the plugins
- * of the HTTP side.
+ * GraphQL over WebSocket (graphql-transport-ws), on the port and path of the HTTP API. Operations run through the same plugins as over HTTP.
  *
- * A socket may carry many operations, so what is wrong with one never closes it: a request that can't be parsed, is
- * refused or fails, or is one too many, is answered on its own. What closes it is a client that breaks the protocol: a
- * message that is none (4400), an operation before the connection is acknowledged (4401), a second init (4429), and an id
- * that is in use (4409), since an answer under it would reach the operation that has it. And a caller that shows no key or token which
- * counts, or whose right ends (4403).
+ * A socket may carry many operations, so a problem with one never closes it: an operation that can't be parsed, is refused, fails, or is one too
+ * many gets an answer of its own. A socket is closed if its client breaks the protocol: with an invalid message (4400), an operation before the
+ * connection is acknowledged (4401), a second init (4429), or an id that is in use (4409), since an answer under it would reach the operation
+ * that has it. It is also closed if the caller shows no valid key or token, or its right ends (4403).
  *
- * The server reads no faster from a socket than it may, and ends those that are dead (no answer to a ping) or do not read.
+ * The server reads from a socket no faster than the limits allow, and ends sockets that are dead (no answer to a ping) or not read.
  */
 import type { IncomingMessage, Server } from 'node:http';
 import { CloseCode, handleProtocols } from 'graphql-ws';
@@ -26,7 +24,7 @@ export interface SocketServerOptions extends Omit<ConnectionOptions, 'pongWithin
   readonly limits: ConnectionOptions['limits'] & { readonly maxMessageBytes: number };
   readonly stalls: Stalls;
   readonly guard: Guard;
-  /** Each socket is pinged so often, and ended when a ping has not been answered for so long, as it is looked at. */
+  /** How often each socket is pinged, and how long a ping may go unanswered before the socket is ended; checked at each ping. */
   readonly times?: Partial<{ keepAliveMs: number; pongWithinMs: number }> | undefined;
 }
 
@@ -36,7 +34,7 @@ export class SocketServer {
   readonly #keepAlive: KeepAlive<SocketConnection>;
   readonly #sockets: WebSocketServer;
 
-  /** Takes the upgrades of the server from now on. */
+  /** Handles the server's upgrades from now on. */
   constructor(options: SocketServerOptions) {
     const { server, yoga, limits, times } = options;
     const { keepAliveMs = 10_000, pongWithinMs = 30_000 } = times ?? {};
@@ -49,17 +47,17 @@ export class SocketServer {
       maxPayload: limits.maxMessageBytes,
       perMessageDeflate: false,
       autoPong: false,
-      // One message in a turn of the event loop: hundreds of operations may come in one packet, and others wait meanwhile.
+      // One message per turn of the event loop: a packet may hold hundreds of operations, and others must not wait for all of them.
       allowSynchronousEvents: false,
       handleProtocols,
       verifyClient: ({ req }: { req: IncomingMessage }, decide) => this.#verify(req, decide),
     });
-    // Those of the HTTP server, whose owner hears of them itself.
+    // These are errors of the HTTP server, whose owner handles them.
     this.#sockets.on('error', () => {});
     this.#sockets.on('connection', (socket, request) => this.#open(socket, request));
   }
 
-  /** Sends the clients away so that they come again, and cuts those that do not go. */
+  /** Closes the sockets so that clients reconnect, and cuts those that do not go. */
   async close(): Promise<void> {
     this.#keepAlive.stop();
     const sockets = this.#sockets;
@@ -77,9 +75,9 @@ export class SocketServer {
     decide: (isWelcome: boolean, status?: number, reason?: string) => void,
   ): void {
     const { guard, addressOf, quotas } = this.#options;
-    const refusal = guard(request);
+    const refusal = guard.refusalOf(request);
     if (refusal !== undefined) decide(false, refusal.status, refusal.text);
-    // Who it is may only be said on it.
+    // The caller may authenticate only once the socket is open, so only the address is checked.
     else if (quotas.connections.lacks({ account: addressOf(request) }, 1))
       decide(false, 429, 'This address has too many connections.');
     else decide(true);

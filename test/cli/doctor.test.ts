@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, inject, onTestFinished, test, vi } from 'v
 import { examine } from '../../src/cli/doctor/examine.ts';
 import type { Finding } from '../../src/cli/doctor/finding.ts';
 import { readConfig } from '../../src/config.ts';
-import { MIGRATIONS_DIRECTORY, migrate } from '../../src/db/migrate.ts';
+import { migrate, migrationsDirectory } from '../../src/db/migrate.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/embedded/start.ts';
 import { example } from '../support/documentation.ts';
 import { eventually } from '../support/eventually.ts';
@@ -25,7 +25,7 @@ beforeAll(async () => {
     dataDirectory: folder,
     settings: { max_prepared_transactions: '4', track_commit_timestamp: 'on', shared_buffers: '16MB' },
   });
-  await migrate({ connectionString: postgres.url });
+  await migrate({ url: postgres.url });
   admin = await connect(new URL(postgres.url.replace(/[^/]*$/, 'postgres')).href);
   await admin.query('alter database jobtree rename to healthy');
 });
@@ -157,7 +157,7 @@ test('without Postgres it says so, and looks at the rest', async () => {
       status: 'sick',
       message: expect.stringMatching(/^Postgres can't be reached: .*ECONNREFUSED/),
       since: null,
-      advice: expect.stringContaining('Start it again'),
+      advice: expect.stringContaining('Bring it back'),
     },
     expect.objectContaining({
       check: 'server',
@@ -176,7 +176,7 @@ test('it makes no embedded Postgres where there is none', async () => {
   const env = { DATABASE_URL: '', JOBTREE_DATA_DIR: join(folder, 'nothing') };
   const { code, stdout, stderr } = await run(['doctor'], { env });
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-  expect(stderr).toMatch(/There is no embedded Postgres in .*, and no DATABASE_URL/);
+  expect(stderr).toMatch(/There is no embedded Postgres in .*, and DATABASE_URL is not set/);
 });
 
 test('a prepared transaction that nobody ends', async () => {
@@ -216,7 +216,7 @@ test('an open snapshot, and who waits for the lock of its session', async () => 
     'no row that died since then can be removed; it has locks on lease.',
   );
   expect(transactions?.status).toBe('sick');
-  expect(locks?.message).toMatch(new RegExp(`that session ${pid} holds`));
+  expect(locks?.message).toMatch(new RegExp(`a lock that session ${pid} holds`));
   await client.query('rollback');
   await waits;
   await waiting.end();
@@ -241,7 +241,7 @@ test('autovacuum that is off, and the dead rows that it leaves', async () => {
   expect(rows).toMatchObject({
     status: 'sick',
     message: expect.stringMatching(
-      /^progress_delta has 2,000 dead rows beside 0 \(\d+ MB\), and was vacuumed never\.$/,
+      /^progress_delta has 2,000 dead rows and 0 live ones \(\d+ MB\), and was never vacuumed\.$/,
     ),
     advice: expect.stringContaining('vacuum jobtree.progress_delta;'),
   });
@@ -256,19 +256,19 @@ test('a setting that risks what was acknowledged', async () => {
 test('a database that lacks a migration, one that has none, and one of a newer jobtree', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'jobtree-migrations-'));
   onTestFinished(() => rm(directory, { recursive: true }));
-  await cp(join(MIGRATIONS_DIRECTORY), directory, {
+  await cp(join(migrationsDirectory), directory, {
     recursive: true,
     filter: (path) => !/_functions/.test(path),
   });
   const { url, client } = await createPatient();
   await client.query('drop schema jobtree cascade');
   expect((await complaints(url)).migrations?.message).toMatch(/^2 migrations of this version are missing: /);
-  await migrate({ connectionString: url, directory });
+  await migrate({ url, directory });
   const { migrations, ...others } = await complaints(url);
   expect(migrations).toMatchObject({ status: 'sick', advice: expect.stringContaining('jobtree migrate') });
   expect(migrations?.message).toMatch(/^1 migration of this version is missing: \d+_functions\.$/);
   expect(others).toEqual({});
-  await migrate({ connectionString: url });
+  await migrate({ url });
   await client.query(
     `insert into jobtree._prisma_migrations (id, checksum, migration_name, finished_at) values ('1', '', '30000101000000_future_breaks_9999_0', now())`,
   );
@@ -298,9 +298,9 @@ test('deltas that stay uncounted, beside a server', async () => {
   const { folds } = await complaints(patient.url, { apiUrl: server.url });
   expect(folds).toMatchObject({
     status: 'sick',
-    message: '1 delta of progress remains uncounted: the progress of its tree stands still.',
+    message: 'Not counted: 1 delta of progress. Their trees seem to stand still.',
     since: expect.any(Date),
-    advice: expect.stringContaining('the checks transactions and locks'),
+    advice: expect.stringContaining('See transactions and locks'),
   });
   await patient.client.query('rollback');
   await other.end();
@@ -342,7 +342,7 @@ test('a type with ready items that no worker asks for', async () => {
   );
   expect((await complaints(patient.url)).workers).toMatchObject({
     status: 'warning',
-    message: 'Items have been ready for 5 min or longer, and no worker claims their types: resise.',
+    message: 'Items have been ready for 5 min or longer, and no worker asks for their types: resise.',
     since: expect.any(Date),
   });
   // Somebody holds one of it.
@@ -359,12 +359,12 @@ test('what is due and what should happen while no server runs', async () => {
   );
   await client.query(`update jobtree.queue_entry set run_at = now() - interval '1 minute'`);
   const { due, folds } = await complaints(url);
-  expect(due?.message).toBe('1 range with 1 item is due, but no server makes it ready.');
-  expect(folds?.message).toContain('1 delta of progress remains uncounted');
+  expect(due?.message).toBe('Due, but not ready: 1 item in 1 range.');
+  expect(folds?.message).toContain('Not counted: 1 delta of progress');
   const [servers] = (await findings(url)).filter(({ check }) => check === 'servers');
   expect(servers).toMatchObject({
     status: 'sick',
-    message: expect.stringContaining('No server runs on this database'),
+    message: expect.stringContaining('No server is running on this database'),
   });
 });
 
@@ -393,7 +393,7 @@ test('an endpoint that fails, fails for good, and is gone', async () => {
     );
   await call(`due_at=now() + interval '1 minute'`);
   expect((await complaints(url)).callbacks?.message).toBe(
-    '1 callback to reports failed, and will be tried again (it answered 500).',
+    '1 callback to reports failed and will be tried again (it answered 500).',
   );
   await call('failed_at=now()');
   expect((await complaints(url)).callbacks).toMatchObject({
@@ -408,7 +408,7 @@ test('a replication slot that nobody uses', async () => {
   const { url } = await createPatient();
   await admin.query(`select pg_create_physical_replication_slot('standby', true)`);
   onTestFinished(async () => void (await admin.query(`select pg_drop_replication_slot('standby')`)));
-  expect((await complaints(url)).slots?.message).toMatch(/^The replication slot standby is unused/);
+  expect((await complaints(url)).slots?.message).toMatch(/^The replication slot standby is not used/);
 });
 
 test('a clock that is wrong', async () => {

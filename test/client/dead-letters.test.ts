@@ -52,8 +52,8 @@ test('the story of a bad deploy: a group, an example, a corrected item, and then
   expect(await completed(id)).toMatchObject({ failed: 5 });
   const [group] = await client.deadLetterGroups({ types: [type] });
   expect(group).toMatchObject({ type, code: 'BAD_ROW', pattern: 'Row … of … is bad.', count: 5, note: null });
-  const itemId = group?.example.id ?? '';
-  expect(group?.example.job.id).toBe(id);
+  const itemId = group?.example?.id ?? '';
+  expect(group?.example?.job.id).toBe(id);
 
   await client.noteDeadLetters(group?.id ?? '', 'A deploy of Friday.');
   expect((await client.deadLetterGroups({ types: [type] }))[0]?.note).toBe('A deploy of Friday.');

@@ -128,10 +128,10 @@ test('pausing, resuming, running, skipping and deleting', async () => {
 
 test('what is wrong is named by its path', async () => {
   await expect(client.schedules.put(spec('bad', { everyMs: 0 }))).rejects.toEqual(
-    refusal('INVALID_INPUT', 'everyMs'),
+    refusal('INVALID_INPUT', 'times.everyMs'),
   );
   await expect(client.schedules.put(spec('bad', { everyMs: undefined, cron: '0 0 30 2 *' }))).rejects.toEqual(
-    refusal('INVALID_INPUT', 'cron'),
+    refusal('INVALID_INPUT', 'times.cron.expression'),
   );
   const template = { type: 'x', children: [{ type: 'y', items: [{ priority: 99_999 }] }] };
   await expect(client.schedules.sync([spec('good'), spec('bad', { template })])).rejects.toEqual(

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { MIGRATIONS_DIRECTORY, migrate, requireSupportedServer } from '../../src/db/migrate.ts';
+import { migrate, migrationsDirectory, requireSupportedServer } from '../../src/db/migrate.ts';
 import { diagnoseMigrationHistory, diffMigrationsToSchema } from '../../tools/schema-engine.ts';
 import { createScratchDatabase, type ScratchDatabase } from '../../tools/scratch-database.ts';
 import { startScratchServer } from '../../tools/scratch-server.ts';
@@ -16,14 +16,14 @@ import {
 } from '../../tools/stored-functions.ts';
 
 let server: Awaited<ReturnType<typeof startScratchServer>>;
-const committed = readdirSync(MIGRATIONS_DIRECTORY, { withFileTypes: true })
+const committed = readdirSync(migrationsDirectory, { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => name)
   .sort();
 
 let database: ScratchDatabase;
 let client: pg.Client;
-let connectionString: string;
+let url: string;
 
 beforeAll(async () => {
   server = await startScratchServer();
@@ -33,8 +33,8 @@ afterAll(() => server.stop());
 
 beforeEach(async () => {
   database = await createScratchDatabase(server.url);
-  connectionString = database.connectionString;
-  client = new pg.Client({ connectionString });
+  url = database.url;
+  client = new pg.Client({ connectionString: url });
   await client.connect();
 });
 
@@ -53,29 +53,29 @@ const books = () => column('select migration_name from jobtree._prisma_migration
 describe('the migrations of the package', () => {
   test('go into an empty database once, in order', async () => {
     const seen: string[] = [];
-    const first = await migrate({ connectionString, onApply: (name) => seen.push(name) });
+    const first = await migrate({ url, onApply: (name) => seen.push(name) });
     expect(first.applied).toEqual(committed);
     expect(seen).toEqual(committed);
-    expect(await migrate({ connectionString, onApply: (name) => seen.push(name) })).toEqual({ applied: [] });
+    expect(await migrate({ url, onApply: (name) => seen.push(name) })).toEqual({ applied: [] });
     expect(seen).toEqual(committed);
   });
 
   test('are applied once when ten servers start at the same moment', async () => {
-    const results = await Promise.all(Array.from({ length: 10 }, () => migrate({ connectionString })));
+    const results = await Promise.all(Array.from({ length: 10 }, () => migrate({ url })));
     expect(results.flatMap(({ applied }) => applied).sort()).toEqual(committed);
     expect(await books()).toEqual(committed);
   });
 
   test('leave everything outside the schema jobtree alone, also a Prisma project of the user', async () => {
     await client.query(`create table public._prisma_migrations as select 'theirs' as migration_name`);
-    await migrate({ connectionString });
+    await migrate({ url });
     expect(await column('select migration_name from public._prisma_migrations')).toEqual(['theirs']);
     const outside = `relnamespace <> 'jobtree'::regnamespace and oid >= 16384 and relkind in ('r', 'v', 'S')`;
     expect(await column(`select relname from pg_class where ${outside}`)).toEqual(['_prisma_migrations']);
   });
 
   test('create exactly the functions of prisma/functions', async () => {
-    await migrate({ connectionString });
+    await migrate({ url });
     const migrated = await readStoredFunctions(client);
     await dropStoredFunctions(client);
     await createStoredFunctions(client, readFunctionFiles('prisma/functions'));
@@ -83,10 +83,10 @@ describe('the migrations of the package', () => {
   });
 
   test('create the tables of prisma/schema.prisma, in the eyes of Prisma', async () => {
-    await migrate({ connectionString });
+    await migrate({ url });
     const project = {
-      connectionString,
-      migrationsDirectory: MIGRATIONS_DIRECTORY,
+      url,
+      migrationsDirectory,
       schemaFile: 'prisma/schema.prisma',
     };
     expect(await diffMigrationsToSchema(project)).toBe('');
@@ -106,10 +106,10 @@ describe('a role without special rights', () => {
   beforeEach(async () => {
     role = `jobtree_role_${randomUUID()}`;
     await client.query(`create role "${role}" login password 'secret'`);
-    const url = new URL(connectionString);
-    url.username = role;
-    url.password = 'secret';
-    asRole = url.href;
+    const own = new URL(url);
+    own.username = role;
+    own.password = 'secret';
+    asRole = own.href;
   });
 
   afterEach(async () => {
@@ -120,24 +120,24 @@ describe('a role without special rights', () => {
 
   test('migrates a database that it owns', async () => {
     await client.query(`alter database "${client.database}" owner to "${role}"`);
-    expect((await migrate({ connectionString: asRole })).applied).toEqual(committed);
+    expect((await migrate({ url: asRole })).applied).toEqual(committed);
   });
 
   test('migrates in a schema that was made for it', async () => {
     await client.query(`create schema jobtree authorization "${role}"`);
-    expect((await migrate({ connectionString: asRole })).applied).toEqual(committed);
+    expect((await migrate({ url: asRole })).applied).toEqual(committed);
   });
 
   test('is told the right that it lacks', async () => {
-    await expect(migrate({ connectionString: asRole })).rejects.toThrow(/permission denied for database/);
+    await expect(migrate({ url: asRole })).rejects.toThrow(/permission denied for database/);
   });
 
   test('starts on a database that is up to date, reading the books and waiting for no lock', async () => {
-    await migrate({ connectionString });
+    await migrate({ url });
     await client.query(`grant usage on schema jobtree to "${role}"`);
     await client.query(`grant select on jobtree._prisma_migrations to "${role}"`);
     await client.query('select pg_advisory_lock(72707369)');
-    expect(await migrate({ connectionString: asRole })).toEqual({ applied: [] });
+    expect(await migrate({ url: asRole })).toEqual({ applied: [] });
   });
 });
 
@@ -156,7 +156,7 @@ describe('a directory of migrations', () => {
     writeFileSync(join(directory, name, 'migration.sql'), sql);
   }
 
-  const start = () => migrate({ connectionString, directory });
+  const start = () => migrate({ url, directory });
 
   test('grows: only the new ones are applied', async () => {
     await start();
@@ -218,10 +218,10 @@ describe('a directory of migrations', () => {
       write(name, 'create table jobtree.places (name text);');
       await start();
       rmSync(join(directory, name), { recursive: true });
-      const older = migrate({ connectionString, directory, version });
+      const older = migrate({ url, directory, version });
       if (isRefused)
         await expect(older).rejects.toThrow(
-          `newer jobtree, and jobtree ${version} can't use it any more: ${name}`,
+          `newer jobtree, and jobtree ${version} can no longer use it: ${name}`,
         );
       else expect(await older).toEqual({ applied: [] });
     },

@@ -196,6 +196,6 @@ it('keeps the rights through a migration that replaces the functions', async () 
   const before = await definers();
   expect(before).toHaveLength(8);
   await db.query(`delete from jobtree._prisma_migrations where migration_name like '%_functions'`);
-  await migrate({ connectionString: db.url });
+  await migrate({ url: db.url });
   expect(await definers()).toEqual(before);
 });

@@ -12,7 +12,7 @@ async function makeImport(type = newType()): Promise<string> {
   await t.db.query(`select jobtree.finish_upload($1, 1, sha256('a'), 60000)`, [row?.id]);
   const { jobId } = await createJob(t.engine, {
     type,
-    file: { uploadId: row?.id as string, format: 'LINES' },
+    file: { source: { uploadId: row?.id as string }, format: 'LINES' },
   });
   return jobId;
 }
@@ -119,7 +119,7 @@ it('an upload is not removed while somebody makes a job of it: the one that has 
   ]);
   const creator = await t.db.connect();
   await creator.query('begin');
-  const file = { uploadId: upload?.id, format: 'LINES' };
+  const file = { source: { uploadId: upload?.id }, format: 'LINES' };
   await creator.query('select jobtree.create_job($1)', [JSON.stringify({ type: newType(), file })]);
   const removing = t.db.query<{ answer: string }>('select jobtree.remove_upload($1) as answer', [upload?.id]);
   expect(await t.db.query('select jobtree.prune_uploads() as pruned')).toEqual([{ pruned: false }]);

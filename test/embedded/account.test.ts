@@ -1,5 +1,4 @@
-// Root cannot run Postgres, others can. Most of this can only be tried as root.
-
+/** Root cannot run Postgres, others can. Most of this can only be tried as root. */
 import { chownSync, cpSync, existsSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -81,7 +80,7 @@ describe.skipIf(!isRoot || !canEnter(NOBODY, import.meta.dirname))('started by a
   test('it says which folder that user cannot make', async () => {
     const folder = join(temporaryFolder(), '.jobtree');
     await expect(startOwner(folder, NOBODY)).rejects.toThrow(
-      `Cannot make the data directory ${folder}: EACCES`,
+      `Cannot create the data directory ${folder}: EACCES`,
     );
   });
 });

@@ -1,7 +1,8 @@
-// A program that uses the embedded Postgres as the service does: starts it, says so, and stops it when its input ends.
-// On SIGINT it still queries before it stops, as a service does that finishes its work first.
-// As `owner.ts <options> forgetful` it ends without stopping anything.
-
+/**
+ * A program that uses the embedded Postgres as the service does: starts it, says so, and stops it when its input ends.
+ * On SIGINT it still queries before it stops, as a service does that finishes its work first.
+ * As `owner.ts <options> forgetful` it ends without stopping anything.
+ */
 import pg from 'pg';
 import { startEmbeddedPostgres } from '../../src/embedded/start.ts';
 

@@ -1,5 +1,4 @@
-// Temporary folders, servers and programs that own one, and the proof that a test leaves none of them behind.
-
+/** Temporary folders, servers and programs that own one, and the proof that a test leaves none of them behind. */
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';

@@ -229,7 +229,7 @@ async function migrateOn(name: string, sql: string): Promise<void> {
   const full = `2999010100${String(count++).padStart(4, '0')}_${name}`;
   next.add(full, sql);
   const migrated = await migrate({
-    connectionString: db.url,
+    url: db.url,
     directory: next.directory,
     version: '999.0.0',
     onBlocked: () => blocked++,

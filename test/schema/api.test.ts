@@ -1,5 +1,7 @@
 /** The API: what it answers, what SQL that costs, and how it refuses. */
+import { assertObjectType, isNonNullType } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { schema } from '../../src/schema/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { createJob, data, request, work } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
@@ -786,6 +788,30 @@ describe('refusals', () => {
     ]) {
       expect((await request(app.url, query)).errors?.[0]?.extensions?.code).toBe('INVALID_INPUT');
     }
+  });
+
+  it('a query that fails is null, and the others of its operation are answered', async () => {
+    const { data: answered, errors } = await request(
+      app.url,
+      `{ held: heldItems(first: 1001) { slow } jobs(last: -1) { nodes { id } } node(id: "nothing") { id }
+         queue(type: "known") { type } operations { nodes { id } } }`,
+    );
+    expect(answered).toEqual({
+      held: null,
+      jobs: null,
+      node: null,
+      queue: { type: 'known' },
+      operations: { nodes: [] },
+    });
+    expect(errors?.map(({ path, extensions }) => [path, extensions?.code]).toSorted()).toEqual([
+      [['held'], 'INVALID_INPUT'],
+      [['jobs'], 'INVALID_INPUT'],
+      [['node'], 'INVALID_INPUT'],
+    ]);
+    const roots = ['Query', 'Mutation'].flatMap((name) =>
+      Object.values(assertObjectType(schema.getType(name)).getFields()),
+    );
+    expect(roots.filter(({ type }) => isNonNullType(type)).map(({ name }) => name)).toEqual([]);
   });
 
   it('a fault is masked, with an id to find it in the log by', async () => {

@@ -15,25 +15,25 @@ const others = `
   DeadLetterFilter.dedupeKeys DeadLetterFilter.groupIds DeadLetterFilter.itemIds DeadLetterFilter.jobId DeadLetterGroup.code
   DeadLetterGroup.id DeadLetterGroup.note DeadLetterGroup.pattern DeleteJobInput.jobId DeleteJobPayload.deletedJobId EntryError.field
   FailureInput.code FailureInput.message FeedInput.forEach FeedInput.payload FeedInput.serializeKey FileImport.uploadId
-  FileInput.delimiter FileInput.encoding FileInput.quote FileInput.uploadId HeartbeatEntry.assignmentId HeartbeatInput.assignmentIds
+  FileInput.delimiter FileInput.encoding FileInput.quote FileSourceInput.uploadId HeartbeatEntry.assignmentId HeartbeatInput.assignmentIds
   HeldItem.assignmentId HeldItem.itemId InvalidInputError.field ItemFailure.code ItemFailure.message ItemInput.dedupeKey ItemLogLine.text
   ItemNoteInput.assignmentId ItemNoteInput.note JobItem.note LogLineInput.text
   ItemInput.payload ItemNotClaimableError.field ItemNotUpdatableError.field Job.dedupeKey Feed.forEach Feed.payload Feed.serializeKey Job.id Job.items.after
   Job.items.before Job.results.after Job.results.before JobEdge.cursor JobFedByParentError.field JobInput.dedupeKey JobItem.dedupeKey
   JobItem.id JobItem.payload JobItem.result JobItemEdge.cursor JobItemsChange.goneIds JobProgress.jobId JobProgress.message
   JobProgress.revision JobResultsEdge.cursor JobSealedError.field JobTreeProgress.revision JobTreeProgress.rootId JobsChange.goneIds
-  NewItemInput.dedupeKey NewItemInput.payload NotFoundError.field NoteDeadLettersInput.groupId NoteDeadLettersInput.note Operation.id
+  NewItemInput.dedupeKey NewItemInput.payload NotFoundError.field NoteDeadLettersInput.groupId NoteDeadLettersInput.note Operation.id OperationEdge.cursor
   PageInfo.endCursor PageInfo.startCursor PendingItemFilter.codes PendingItemFilter.dedupeKeys PendingItemFilter.itemIds
   PendingItemFilter.jobId PutCallbackEndpointInput.url PutCallbackEndpointPayload.secret PutTypeSchemaInput.payload
   PutTypeSchemaInput.result Query.apiKeys.after Query.auditEntries.after Query.auditEntries.before Query.callbackDeliveries.after Query.callbackDeliveries.before Query.item.id
-  Query.job.id Query.jobByDedupeKey.dedupeKey Query.jobs.after Query.jobs.before Query.schedules.after Query.schedules.before ReleaseAssignmentsInput.assignmentIds
+  Query.job.id Query.jobByDedupeKey.dedupeKey Query.jobs.after Query.jobs.before Query.operations.after Query.operations.before Query.schedules.after Query.schedules.before ReleaseAssignmentsInput.assignmentIds
   ReleaseEntry.assignmentId ReplayDeadLettersInput.payload ReportEntry.assignmentId ReportInput.assignmentId SuccessInput.result
   RetryCallbackDeliveryInput.deliveryId RevokeApiKeyInput.id RotateApiKeyInput.id RotateApiKeyPayload.key
-  RotateCallbackSecretPayload.secret Schedule.cron Schedule.timeZone ScheduleEdge.cursor ScheduleInput.cron ScheduleInput.timeZone
+  RotateCallbackSecretPayload.secret Schedule.cron Schedule.timeZone ScheduleEdge.cursor CronInput.expression CronInput.timeZone
   SealJobInput.jobId SetRetentionInput.jobId Subscription.jobItems.jobId Subscription.jobProgress.jobId
   Subscription.jobProgress.sinceRevision Subscription.jobTreeProgress.rootId Subscription.jobTreeProgress.sinceRevision
   Subscription.operationProgress.operationId SyncSchedulesInput.prefix TraceContext.traceparent TreeProgress.revision TreeProgress.rootId TraceContext.tracestate
-  StorageLimitError.field TenantStorage.tenant TraceContextInput.traceparent TraceContextInput.tracestate TypeSchema.payload TypeSchema.result UpdateItemInput.itemId
+  StorageLimitError.field Storage.tenants.tenant TenantStorage.tenant TraceContextInput.traceparent TraceContextInput.tracestate TypeSchema.payload TypeSchema.result UpdateItemInput.itemId
   UpdateItemInput.payload Upload.id Upload.sha256 Worker.version WorkerInput.version`;
 
 const texts = ['String', 'ID', 'JSON'];

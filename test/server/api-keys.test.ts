@@ -155,7 +155,7 @@ describe('a key', () => {
     const { key } = await makeKey(db, ['watcher'], { expiresAt: new Date(Date.now() + 1_500) });
     const socket = await openSocket(app.url, key);
     const stream = await openStream(app.url, key);
-    expect(await socket.closed).toMatchObject({ code: 4403, reason: expect.stringContaining('over') });
+    expect(await socket.closed).toMatchObject({ code: 4403, reason: expect.stringContaining('expired') });
     expect(await stream.rest).toContain('UNAUTHENTICATED');
     expect(await ask(key, typename)).toMatchObject({ status: 401 });
   });
@@ -289,7 +289,7 @@ it('a session of a key ends with it while Postgres is away, and one whose end mo
   const right = await keys.find(key, '127.0.0.1');
   isAway = true;
   keys.start();
-  expect(await new Promise((resolve) => right.enter(resolve))).toBe('The API key is over.');
+  expect(await new Promise((resolve) => right.enter(resolve))).toBe('The API key has expired.');
   expect(right.isOver).toBe(true);
   await keys.stop();
   await database.close();

@@ -214,7 +214,7 @@ it('has no payload, no secret and no path of a URL', async () => {
     'mutation { replayDeadLetters(input: { filter: { itemIds: ["JobItem:00000000-0000-7000-8000-000000000000/1"], dedupeKeys: ["planted-dedupe"] }, payload: { card: "planted-payload" } }) { __typename } }',
   );
   await ask(
-    'mutation { putSchedule(input: { schedule: { name: "nightly", cron: "0 0 * * *", job: { type: "mail", items: [{ payload: "planted-template" }] } } }) { __typename } }',
+    'mutation { putSchedule(input: { name: "nightly", times: { cron: { expression: "0 0 * * *" } }, template: { type: "mail", items: [{ payload: "planted-template" }] } }) { __typename } }',
   );
   const rows = JSON.stringify(await db.query('select * from jobtree.audit_entry'));
   expect(rows).toContain('host hooks.example.com');

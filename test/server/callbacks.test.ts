@@ -162,7 +162,7 @@ describe('a tree that is complete', () => {
     await completed(to);
     const first = await tried(to);
     expect(first).toMatchObject({ status: 'PENDING', attempts: [{ statusCode: 500 }] });
-    expect(first.attempts[0]?.error).toBe('It was answered with the status 500: It is broken.');
+    expect(first.attempts[0]?.error).toBe('The endpoint answered with status 500: It is broken.');
     await due(to);
     expect(await tried(to, 2)).toMatchObject({
       status: 'DELIVERED',
@@ -178,7 +178,7 @@ describe('a tree that is complete', () => {
 describe('a receiver that', () => {
   it.each<[string, string, object, string]>([
     ['hangs', '/hangs', { statusCode: null }, `No answer within ${timeoutMs} ms.`],
-    ['drips', '/drips', { statusCode: 500 }, 'It was answered with the status 500: x'],
+    ['drips', '/drips', { statusCode: 500 }, 'The endpoint answered with status 500: x'],
     ['redirects', '/redirects', { statusCode: 307 }, 'not followed'],
     ['sends a gigabyte', '/large', { statusCode: 500 }, 'status 500: xxx'],
   ])('%s is asked again, and that is all', async (_, path, attempt, error) => {

@@ -36,7 +36,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
     expect(job.sealedAt).not.toBeNull();
     await expect.poll(async () => (await server.client.job(job.id)).progress.failed).toBe(3);
     expect(bad).toEqual([
-      ['BAD_LINE', 'Line 9: the row has 1 cells, the header has 2.', { line: 9, text: '7' }],
+      ['BAD_LINE', 'Line 9: the row has 1 cell, the header has 2.', { line: 9, text: '7' }],
     ]);
     const stored = await server.db.query<{ n: string | null }>(
       `select payload ->> 'n' as n from jobtree.job_item where job_id = $1 order by position`,

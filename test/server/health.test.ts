@@ -29,7 +29,7 @@ it('a server is not ready while its Postgres is read-only, and what it can not d
   expect(await ready(app.url)).toMatch(/^200 ok/);
   await db.query(`alter database ${name()} set default_transaction_read_only = on`);
   await endSessions();
-  await expect.poll(() => ready(app.url)).toContain('503 the database takes no changes');
+  await expect.poll(() => ready(app.url)).toContain('503 the database accepts no writes');
   await expect
     .poll(async () => (await request(app.url, create)).errors?.[0]?.extensions)
     .toEqual({ code: 'UNAVAILABLE' });
@@ -57,7 +57,7 @@ it('a server is not ready while the disk of its Postgres is full, and is again a
   expect((await request(app.url, add, { id })).errors).toMatchObject([
     { extensions: { code: 'UNAVAILABLE' } },
   ]);
-  expect(await ready(app.url)).toBe('503 the database takes no changes: its disk is full');
+  expect(await ready(app.url)).toBe('503 the database accepts no writes: its disk is full');
   await db.query('drop function fill cascade');
   await expect.poll(() => ready(app.url), { interval: 500 }).toMatch(/^200 ok/);
   expect((await request(app.url, add, { id })).errors).toBeUndefined();

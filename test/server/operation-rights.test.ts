@@ -141,7 +141,7 @@ describe('the end of a token', () => {
     await db.query('select jobtree.revoke_watch_tokens($1)', [trees[1].slice(4)]);
     for (const [{ id }, message] of [
       [revoked, 'The watch token was revoked.'],
-      [over, 'The watch token is over.'],
+      [over, 'The watch token has expired.'],
     ] as const)
       expect((await errorOf(socket, id)).payload).toEqual([
         { message, extensions: { code: 'UNAUTHENTICATED', ended: true } },

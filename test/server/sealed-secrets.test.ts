@@ -122,7 +122,7 @@ describe('secrets of endpoints', () => {
             (await client.callbacks.deliveries({ filter: { rootId: id } })).nodes[0]?.attempts[0]?.error,
           { timeout: 20_000 },
         )
-        .toMatch(/^The secret of the endpoint can't be opened: JOBTREE_SECRETS_KEY does not have the key/);
+        .toMatch(/^The endpoint's secret can't be opened: JOBTREE_SECRETS_KEY does not have the key/);
       const [delivery] = (await client.callbacks.deliveries({ filter: { rootId: id } })).nodes;
       expect(delivery?.status).toBe('PENDING');
     });

@@ -202,7 +202,7 @@ class Session {
         });
       case 'schedule':
         return this.#do(
-          `mutation ($name: String!) { putSchedule(input: { name: $name, everyMs: 86400000, paused: true, template: { type: "a" } }) { ... on PutSchedulePayload { created changed schedule { id name template } } ${problem} } }`,
+          `mutation ($name: String!) { putSchedule(input: { name: $name, times: { everyMs: 86400000 }, paused: true, template: { type: "a" } }) { ... on PutSchedulePayload { created changed schedule { id name template } } ${problem} } }`,
           { name: command.name },
         );
       case 'look':
@@ -237,7 +237,7 @@ class Session {
       '{ schedules { nodes { id name template } edges { cursor } pageInfo { hasNextPage endCursor } } }',
     );
     await this.#do('{ workers { name types { type holds } } }');
-    await this.#do('{ operations { id kind total done } }');
+    await this.#do('{ operations { nodes { id kind total done } } }');
     for (const query of [
       '{ heldItems { item { id } type worker attempt } }',
       '{ deadLetterGroups { type code pattern count items { id } } }',

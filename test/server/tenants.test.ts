@@ -100,7 +100,7 @@ async function fill(name: string): Promise<Tenant> {
     `mutation { putTypeSchema(input: { type: "mail", version: 1, payload: { type: "object" } }) { ... on PutTypeSchemaPayload { created } ${problem} } }`,
   );
   await run(
-    `mutation { putSchedule(input: { name: "nightly", everyMs: 86400000, template: { type: "report", sealed: true, callbacks: [{ endpoint: "hook" }], items: [{ serializeKey: "k", payload: {} }] } }) { ... on PutSchedulePayload { created schedule { id name template } } ${problem} } }`,
+    `mutation { putSchedule(input: { name: "nightly", times: { everyMs: 86400000 }, template: { type: "report", sealed: true, callbacks: [{ endpoint: "hook" }], items: [{ serializeKey: "k", payload: {} }] } }) { ... on PutSchedulePayload { created schedule { id name template } } ${problem} } }`,
   );
   await run(
     `mutation { runSchedule(input: { name: "nightly" }) { ... on RunSchedulePayload { job { id occurrence { schedule } } } ${problem} } }`,
@@ -171,7 +171,7 @@ const lists: Readonly<Record<string, string>> = {
   deadLetterDigest: '{ deadLetterDigest(since: "2020-01-01T00:00:00Z") { count group { id type } } }',
   deadLetterCount: '{ deadLetterCount(filter: { diedFrom: "2020-01-01T00:00:00Z" }) }',
   pendingItemCount: '{ pendingItemCount(filter: { states: [READY, BLOCKED, HELD, WAITING] }) }',
-  operations: '{ operations { id kind total } }',
+  operations: '{ operations { nodes { id kind total } } }',
   schedules:
     '{ schedules { nodes { id name template lastJob { id type } lastFailure { message } } edges { cursor } pageInfo { startCursor endCursor hasNextPage hasPreviousPage } } }',
   schedule: '{ schedule(name: "nightly") { id name template } }',
@@ -235,7 +235,7 @@ describe('of two tenants with the same names', () => {
     ['apiKey', `mutation { rotateApiKey(input: { id: $id }) { ${problem} } }`],
     [
       'upload',
-      `mutation { createJob(input: { type: "mail", file: { uploadId: $id, format: NDJSON } }) { ${problem} } }`,
+      `mutation { createJob(input: { type: "mail", file: { source: { uploadId: $id }, format: NDJSON } }) { ${problem} } }`,
     ],
   ];
   const withId = (query: string) =>
@@ -304,6 +304,17 @@ describe('of two tenants with the same names', () => {
     )('$caller, $query of a $kind', async ({ keyOf, kind, query }) => {
       const key = await keyOf();
       await compare(globex.ids[kind], (id) => ask(key, withId(query), { id }));
+    });
+
+    it.each(callers.slice(1))('%s, a job outside of its scope by its dedupe key', async (_, keyOf) => {
+      const dedupeKey = randomUUID();
+      await create(acme.key, { type: 'bill', dedupeKey });
+      const key = await keyOf();
+      const statements = await compare(dedupeKey, async (id) => {
+        const { data } = await ask(key, `{ jobByDedupeKey(type: "bill", dedupeKey: "${id}") { id } }`);
+        expect(data).toEqual({ jobByDedupeKey: null });
+      });
+      expect(statements).toHaveLength(1);
     });
 
     it.each([
@@ -583,7 +594,9 @@ describe('nothing of one tenant blocks the other', () => {
       data(
         third,
         `mutation ($schedules: [ScheduleInput!]!) { syncSchedules(input: { deleteOthers: true, schedules: $schedules }) { ... on SyncSchedulesPayload { created changed deleted } ${problem} } }`,
-        { schedules: names.map((name) => ({ name, everyMs: 1_000_000, template: { type: 'x' } })) },
+        {
+          schedules: names.map((name) => ({ name, times: { everyMs: 1_000_000 }, template: { type: 'x' } })),
+        },
       );
     expect(await sync(['one', 'two'])).toEqual({ created: ['one', 'two'], changed: [], deleted: [] });
     expect(await sync(['one'])).toEqual({ created: [], changed: [], deleted: ['two'] });

@@ -190,9 +190,9 @@ describe.skipIf(withoutOpenssl)('a server does not start', () => {
     const over = authority.issue(['DNS:c'], { isOver: true });
     await expect(start(file('none.pem'), good.keyFile)).rejects.toThrow(/ENOENT.*none\.pem/);
     await expect(start(good.certFile, other.keyFile)).rejects.toThrow(
-      'the key is not that of the certificate',
+      'the key does not belong to the certificate',
     );
-    await expect(start(over.certFile, over.keyFile)).rejects.toThrow('the certificate expired on');
+    await expect(start(over.certFile, over.keyFile)).rejects.toThrow('the certificate expired at');
     await expect(start(good.keyFile, good.keyFile)).rejects.toThrow("can't be used");
     expect(() => startServer(db.url, { JOBTREE_TLS_CERT_FILE: good.certFile })).toThrow('set together');
   });
@@ -212,7 +212,7 @@ describe.skipIf(withoutOpenssl)('a server does not start', () => {
       },
     });
     expect(status).toBe(2);
-    expect(stderr).toContain('the key is not that of the certificate');
+    expect(stderr).toContain('the key does not belong to the certificate');
     expect(stderr).not.toContain('PRIVATE KEY');
   });
 });

@@ -251,7 +251,7 @@ it('a socket ends when its token is over, with 4403', async () => {
   const events = client.iterate({ query: 'subscription { queues { type } }' });
   await events.next();
   events.next().catch(() => {});
-  expect(await closed).toMatchObject({ code: 4403, reason: 'The token is over.' });
+  expect(await closed).toMatchObject({ code: 4403, reason: 'The token has expired.' });
 });
 
 describe('the issuer', () => {

@@ -438,15 +438,18 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
     const create = (uploadId: string, more = '') =>
       graphql(
         server.url,
-        `mutation { createJob(input: { type: "t", file: { uploadId: "${uploadId}", format: CSV ${more} } }) {
+        `mutation { createJob(input: { type: "t", file: { source: { uploadId: "${uploadId}" }, format: CSV ${more} } }) {
          ... on UserError { code message field } } }`,
       ).then(({ data }) => data.createJob);
-    expect(await create(path.slice(1))).toMatchObject({ code: 'INVALID_INPUT', field: 'file.uploadId' });
+    expect(await create(path.slice(1))).toMatchObject({
+      code: 'INVALID_INPUT',
+      field: 'file.source.uploadId',
+    });
     expect(await create('Upload:01890000-0000-7000-8000-000000000000')).toMatchObject({
       code: 'NOT_FOUND',
-      field: 'file.uploadId',
+      field: 'file.source.uploadId',
     });
-    expect(await create('Job:x')).toMatchObject({ code: 'INVALID_INPUT', field: 'file.uploadId' });
+    expect(await create('Job:x')).toMatchObject({ code: 'INVALID_INPUT', field: 'file.source.uploadId' });
     const { body: complete } = await postFile(server.url, 'a\n1\n');
     expect(await create(complete.id, 'encoding: "klingon"')).toMatchObject({
       code: 'INVALID_INPUT',

@@ -5,7 +5,7 @@
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { MIGRATIONS_DIRECTORY } from '../../src/db/migrate.ts';
+import { migrationsDirectory } from '../../src/db/migrate.ts';
 import { readFunctionFiles } from '../../tools/stored-functions.ts';
 
 const current = readFunctionFiles('prisma/functions');
@@ -54,7 +54,7 @@ export interface NextRelease {
 /** The migrations that there are, to which more can be added. */
 export function createNextRelease(): NextRelease {
   const directory = mkdtempSync(join(tmpdir(), 'jobtree-next-release-'));
-  cpSync(MIGRATIONS_DIRECTORY, directory, { recursive: true });
+  cpSync(migrationsDirectory, directory, { recursive: true });
   return {
     directory,
     add: (name, sql) => {

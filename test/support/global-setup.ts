@@ -47,7 +47,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await admin.query('drop database if exists jobtree_template');
   await admin.query('create database jobtree_template');
   url.pathname = '/jobtree_template';
-  await migrate({ connectionString: url.href });
+  await migrate({ url: url.href });
   project.provide('postgresUrl', server.url);
   return async () => {
     await admin.query('drop database jobtree_template');

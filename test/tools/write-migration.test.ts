@@ -49,7 +49,7 @@ function writeFunction(name: string, text: string): void {
 
 const write = (name: string) =>
   writeMigration({
-    connectionString: server.url,
+    url: server.url,
     schemaFile: join(project, 'schema.prisma'),
     functionsDirectory: join(project, 'functions'),
     migrationsDirectory: join(project, 'migrations'),
@@ -61,9 +61,9 @@ const textOf = (folder: string | undefined) => readFileSync(join(folder ?? 'none
 /** The functions of a database that went through all migrations. */
 async function migratedFunctions(): Promise<string[]> {
   const database = await createScratchDatabase(server.url);
-  const client = new pg.Client(database.connectionString);
+  const client = new pg.Client(database.url);
   try {
-    await migrate({ connectionString: database.connectionString, directory: join(project, 'migrations') });
+    await migrate({ url: database.url, directory: join(project, 'migrations') });
     await client.connect();
     return (await readStoredFunctions(client)).map(({ signature }) => signature);
   } finally {

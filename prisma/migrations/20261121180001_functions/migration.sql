@@ -249,7 +249,7 @@ $$;
 
 -- Has servers add the lines of an upload to a job that is just being created, and seal it at the end: lease_imports.
 --
--- p_file     {uploadId, format, encoding?, delimiter?, quote?, header?}; servers check what stands in it
+-- p_file     {source: {uploadId}, format, encoding?, delimiter?, quote?, header?}; servers check what stands in it
 -- locks      the upload's row, shared
 -- errors     JT001 no such upload, JT002 one that is not complete
 create or replace function jobtree.add_file(p_job_id uuid, p_file jsonb)
@@ -260,18 +260,18 @@ as $$
 declare
   v_upload jobtree.upload;
 begin
-  if p_file ->> 'uploadId' !~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then
-    raise exception 'file.uploadId is not the id of an upload.' using errcode = 'JT002', column = 'file.uploadId';
+  if p_file #>> '{source,uploadId}' !~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then
+    raise exception 'file.source.uploadId is not the id of an upload.' using errcode = 'JT002', column = 'file.source.uploadId';
   end if;
-  select * into v_upload from jobtree.upload u where u.id = (p_file ->> 'uploadId')::uuid and u.removed_at is null for share;
+  select * into v_upload from jobtree.upload u where u.id = (p_file #>> '{source,uploadId}')::uuid and u.removed_at is null for share;
   if v_upload.id is null then
-    raise exception 'There is no upload %.', p_file ->> 'uploadId' using errcode = 'JT001', column = 'file.uploadId';
+    raise exception 'There is no upload %.', p_file #>> '{source,uploadId}' using errcode = 'JT001', column = 'file.source.uploadId';
   end if;
   if v_upload.sha256 is null then
-    raise exception 'Upload % is not complete: % bytes of it are there.', v_upload.id, v_upload.size using errcode = 'JT002', column = 'file.uploadId';
+    raise exception 'Upload % is not complete: % bytes of it are there.', v_upload.id, v_upload.size using errcode = 'JT002', column = 'file.source.uploadId';
   end if;
   insert into jobtree.file_import (job_id, upload_id, options, size, created_at)
-  values (p_job_id, v_upload.id, jsonb_strip_nulls(p_file - 'uploadId'), v_upload.size, clock_timestamp());
+  values (p_job_id, v_upload.id, jsonb_strip_nulls(p_file - 'source'), v_upload.size, clock_timestamp());
 end
 $$;
 
@@ -3769,8 +3769,8 @@ begin
         not e.value @? 'strict $ ? (@.type() == "array" && @.size() <= 100)'
         or e.value @? 'strict $[*] ? (!(@.type() == "number" && @.floor() == @ && @ >= 0 && @ <= 2147483647))'
       ) then 'must be a list of at most 100 whole numbers from 0 to 2147483647'
-      when e.key = 'file' and (jsonb_typeof(e.value -> 'uploadId') is distinct from 'string' or jsonb_typeof(e.value -> 'format') is distinct from 'string')
-        then 'must be {uploadId, format, encoding?, delimiter?, quote?, header?}'
+      when e.key = 'file' and (jsonb_typeof(e.value #> '{source,uploadId}') is distinct from 'string' or jsonb_typeof(e.value -> 'format') is distinct from 'string')
+        then 'must be {source: {uploadId}, format, encoding?, delimiter?, quote?, header?}'
       when e.key = 'feed' and not jobtree.is_feed(e.value)
         then 'must be {source?: SUCCESSES | REPORTS, forEach?, payload?, serializeKey?} of paths; with REPORTS it has no paths'
     end as message

@@ -1,7 +1,7 @@
 /** `jobtree roles`: the SQL of the roles that may do one thing each, printed or run. */
 import { readFile } from 'node:fs/promises';
 import { readConfig } from '../../config.ts';
-import { applyRoles, ROLES_FILE } from '../../db/migrate.ts';
+import { applyRoles, rolesFile } from '../../db/migrate.ts';
 import { auditCommand } from '../audit.ts';
 import { CommandError } from '../command-error.ts';
 import { openDatabase } from '../database.ts';
@@ -12,7 +12,7 @@ const names = ['jobtree_enqueue', 'jobtree_work', 'jobtree_watch'];
 
 export async function roles({ apply }: { readonly apply?: true }): Promise<number> {
   if (!apply) {
-    process.stdout.write(await readFile(ROLES_FILE, 'utf8'));
+    process.stdout.write(await readFile(rolesFile, 'utf8'));
     return exitCodes.success;
   }
   const config = readConfig(process.env);
@@ -27,11 +27,11 @@ export async function roles({ apply }: { readonly apply?: true }): Promise<numbe
     if ((error as { code?: unknown }).code !== '3F000') throw error;
     throw new CommandError(
       exitCodes.failure,
-      'The database has no tables of jobtree: run `jobtree migrate` first.',
+      'The database has no jobtree tables: run `jobtree migrate` first.',
     );
   } finally {
     await database.stop();
   }
-  process.stdout.write(`${names.join(', ')} have their rights.\n`);
+  process.stdout.write(`Granted rights to ${names.join(', ')}.\n`);
   return exitCodes.success;
 }

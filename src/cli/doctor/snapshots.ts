@@ -40,7 +40,7 @@ export async function checkTransactions(session: Session, patienceMs: number): P
      order by a.xact_start nulls last limit 10`,
     [patienceMs],
   );
-  if (found.length === 0) return [ok(`no transaction is open for longer than ${span(patienceMs)}`)];
+  if (found.length === 0) return [ok(`no transaction has been open for more than ${span(patienceMs)}`)];
   return found.map((transaction) => {
     const { pid, ageMs, since, snapshot, writes, tables } = transaction;
     const effects = [
@@ -48,8 +48,8 @@ export async function checkTransactions(session: Session, patienceMs: number): P
       ...(tables === null ? [] : [`it has locks on ${tables.join(', ')}`]),
     ];
     const open = ageMs === null ? 'for a long time' : `for ${span(ageMs)}`;
-    const message = `${describe(transaction)} has had a transaction open ${open}: ${effects.join('; ')}.`;
-    const advice = `Let its program end it, or end it with: select pg_terminate_backend(${pid}); idle_in_transaction_session_timeout ends forgotten ones.`;
+    const message = `${describe(transaction)} has been in a transaction ${open}: ${effects.join('; ')}.`;
+    const advice = `Let its program end the transaction, or: select pg_terminate_backend(${pid}); idle_in_transaction_session_timeout ends forgotten transactions.`;
     return (ageMs ?? 0) >= sickFactor * patienceMs
       ? sick(message, advice, since)
       : warning(message, advice, since);
@@ -71,7 +71,7 @@ export async function checkPrepared(session: Session, patienceMs: number): Promi
      order by p.prepared limit 10`,
     [patienceMs],
   );
-  if (found.length === 0) return [ok(`no transaction is prepared for longer than ${span(patienceMs)}`)];
+  if (found.length === 0) return [ok(`no transaction has been prepared for more than ${span(patienceMs)}`)];
   return found.map(({ gid, owner, since, ageMs }) =>
     sick(
       `The transaction '${gid}' of ${owner} has been prepared for ${span(ageMs)}: it keeps its locks, and no row that died since then can be removed.`,
@@ -103,15 +103,16 @@ export async function checkSlots(session: Session): Promise<Judgement[]> {
       ...(snapshot === null ? [] : ['no row that died since then can be removed']),
       ...(bytes === null ? [] : [`${(bytes / gigabyte).toFixed(1)} GB of WAL are kept for it`]),
     ].join('; ');
-    const message = `The replication slot ${name} is ${active ? 'behind' : 'unused'}${kept && `: ${kept}`}.`;
-    const advice = `Start its consumer again, or drop it with: select pg_drop_replication_slot('${name}');`;
+    const message = `The replication slot ${name} is ${active ? 'behind' : 'not used'}${kept && `: ${kept}`}.`;
+    const advice = `Bring its consumer back, or: select pg_drop_replication_slot('${name}');`;
     const isLarge = (bytes ?? 0) > 10 * gigabyte || walStatus === 'lost' || walStatus === 'unreserved';
     if (isLarge || (snapshot ?? 0) > 10_000_000) return [sick(message, advice, since)];
     return active ? [] : [warning(message, advice, since)];
   });
-  return judged.length > 0
-    ? judged
-    : [ok(found.length === 0 ? 'there are none' : `none of ${found.length} holds back much WAL or old rows`)];
+  if (judged.length > 0) return judged;
+  const none =
+    found.length === 0 ? 'there is no replication slot' : 'no replication slot keeps anything for long';
+  return [ok(none)];
 }
 
 /** Servers wait for a second at most; what waits for longer is SQL, or a migration. */
@@ -129,11 +130,11 @@ export async function checkLocks(session: Session, patienceMs: number): Promise<
      ) l`,
     [Math.min(waitMs, patienceMs)],
   );
-  if (found.length === 0) return [ok('no session has waited for a lock for long')];
+  if (found.length === 0) return [ok('no session has waited long for a lock')];
   return found.map(({ pid, blockers, since, ageMs }) =>
     warning(
       `Session ${pid} has waited for ${span(ageMs)} for a lock that ${blockers.length === 1 ? 'session' : 'sessions'} ${blockers.join(', ')} hold${blockers.length === 1 ? 's' : ''}.`,
-      `Look at it in pg_stat_activity; end it with: select pg_terminate_backend(${blockers[0]});`,
+      `Look at that session in pg_stat_activity, or end it: select pg_terminate_backend(${blockers[0]});`,
       since,
     ),
   );

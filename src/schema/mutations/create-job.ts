@@ -1,10 +1,9 @@
 import { createJob, type NewJob } from '../../domain/create-job.ts';
-import type { NewFile } from '../../domain/file-imports.ts';
 import { findStrangeUpload } from '../../domain/uploads.ts';
 import { InvalidInputError, NotFoundError, StorageLimitError } from '../../errors.ts';
 import { builder } from '../builder.ts';
-import { keyOf } from '../global-id.ts';
-import { type GivenFile, type GivenJob, JobInput } from '../inputs.ts';
+import { type GivenJob, JobInput } from '../inputs.ts';
+import { toNewJob } from '../new-job.ts';
 import type { ReceivedFile } from '../received-file.ts';
 import { checkTypeScope } from '../scope.ts';
 import type { Services } from '../services.ts';
@@ -32,7 +31,7 @@ builder.mutationField('createJob', (t) =>
     resolve: async (_, { input }, context) => {
       checkTypeScope(context, typesOf(input), 'type');
       const files: ReceivedFile[] = [];
-      const job = withUploads(input, '', files);
+      const job = toNewJob(input, '', files);
       await checkUploads(context, job);
       const created = await createJob(context.engine, job);
       if (created.created) for (const file of files) file.keep();
@@ -51,32 +50,11 @@ function* typesOf({ type, children }: GivenJob): Iterable<string> {
 async function checkUploads({ caller, engine }: Services, tree: NewJob): Promise<void> {
   if (caller.tenant === null) return;
   const strange = await findStrangeUpload(engine.database, caller.tenant, [...uploadsOf(tree)]);
-  if (strange !== undefined) throw new NotFoundError(`There is no upload ${strange}.`, 'file.uploadId');
+  if (strange !== undefined)
+    throw new NotFoundError(`There is no upload ${strange}.`, 'file.source.uploadId');
 }
 
 function* uploadsOf({ file, children }: NewJob): Iterable<string> {
-  if (file?.uploadId != null) yield file.uploadId;
+  if (file != null) yield file.source.uploadId;
   for (const child of children ?? []) yield* uploadsOf(child);
-}
-
-/** With the keys of uploads, where ids or files were given; these are added to `files`. */
-function withUploads(job: GivenJob, path: string, files: ReceivedFile[]): NewJob {
-  const { file, children } = job;
-  if (file == null && children == null) return job;
-  return {
-    ...job,
-    file: file && withUpload(file, `${path}file`, files),
-    children: children?.map((child, i) => withUploads(child, `${path}children[${i}].`, files)),
-  };
-}
-
-function withUpload({ file, ...given }: GivenFile, path: string, files: ReceivedFile[]): NewFile {
-  if (file != null) {
-    if (given.uploadId != null)
-      throw new InvalidInputError(`${path} can't have both uploadId and file.`, path);
-    files.push(file);
-    return { ...given, uploadId: file.upload.id };
-  }
-  if (given.uploadId == null) throw new InvalidInputError(`${path} must have uploadId or file.`, path);
-  return { ...given, uploadId: keyOf('Upload', given.uploadId, `${path}.uploadId`) };
 }

@@ -1,7 +1,7 @@
 import { putSchedule } from '../../domain/put-schedule.ts';
 import { InvalidInputError } from '../../errors.ts';
 import { builder } from '../builder.ts';
-import { ScheduleInput, scheduleField } from '../schedule-input.ts';
+import { ScheduleInput, scheduleField, toNewSchedule } from '../schedule-input.ts';
 
 const Payload = builder
   .objectRef<{ name: string; created: boolean; changed: boolean }>('PutSchedulePayload')
@@ -27,7 +27,7 @@ builder.mutationField('putSchedule', (t) =>
     errors: { types: [InvalidInputError] },
     resolve: async (_, { input }, { engine }) => ({
       name: input.name,
-      ...(await putSchedule(engine, input)),
+      ...(await putSchedule(engine, toNewSchedule(input, ''))),
     }),
   }),
 );

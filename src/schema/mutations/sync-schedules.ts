@@ -4,7 +4,7 @@ import { toStored } from '../../domain/tenants.ts';
 import { InvalidInputError } from '../../errors.ts';
 import { toSettings } from '../audit-subjects.ts';
 import { builder } from '../builder.ts';
-import { ScheduleInput } from '../schedule-input.ts';
+import { ScheduleInput, toNewSchedule } from '../schedule-input.ts';
 
 const Payload = builder.objectRef<SyncedSchedules>('SyncSchedulesPayload').implement({
   description: 'The schedules were saved.',
@@ -56,7 +56,8 @@ builder.mutationField('syncSchedules', (t) =>
     errors: { types: [InvalidInputError] },
     resolve: (_, { input }, { engine, caller }) => {
       const prefix = toStored(caller.tenant, input.prefix);
-      return syncSchedules(engine, input.schedules, input.deleteOthers ? prefix : null);
+      const schedules = input.schedules.map((schedule, i) => toNewSchedule(schedule, `schedules[${i}].`));
+      return syncSchedules(engine, schedules, input.deleteOthers ? prefix : null);
     },
   }),
 );

@@ -1,0 +1,25 @@
+/** Jobs as they are given become those that the domain knows: with the uploads of their files, and these by their keys. */
+import type { NewJob } from '../domain/create-job.ts';
+import type { NewFile } from '../domain/file-imports.ts';
+import { keyOf } from './global-id.ts';
+import type { GivenFile, GivenJob } from './inputs.ts';
+import type { ReceivedFile } from './received-file.ts';
+
+/** Parts of the request are added to `files`. `path`: where the job stands in the input. */
+export function toNewJob(job: GivenJob, path: string, files: ReceivedFile[]): NewJob {
+  const { file, children, ...rest } = job;
+  return {
+    ...rest,
+    file: file && toNewFile(file, `${path}file`, files),
+    children: children?.map((child, i) => toNewJob(child, `${path}children[${i}].`, files)),
+  };
+}
+
+function toNewFile({ source, ...options }: GivenFile, path: string, files: ReceivedFile[]): NewFile {
+  const { uploadId, file } = source;
+  if (file != null) {
+    files.push(file);
+    return { ...options, source: { uploadId: file.upload.id } };
+  }
+  return { ...options, source: { uploadId: keyOf('Upload', uploadId ?? '', `${path}.source.uploadId`) } };
+}
