@@ -153,12 +153,12 @@ export function explainRefusal(caller: Caller, permission: Permission, what: str
   if (caller.watchToken !== null) return `Your watch token does not allow ${what}.`;
   if (roles.length === 0) return `${what} needs a watch token.`;
   if (!caller.roles.some((role) => roles.includes(role)))
-    return `${what} needs the role ${listOf(roles)}; yours: ${caller.roles.join(', ') || 'none'}.`;
+    return `${what} needs the role ${either.format(roles)}; yours: ${caller.roles.join(', ') || 'none'}.`;
   const narrowedBy = caller.rootIds !== null && !scopes.includes('roots') ? 'trees' : 'types';
   return `${what} is not allowed with a scope that is limited to ${narrowedBy}.`;
 }
 
-const { format: listOf } = new Intl.ListFormat('en', { type: 'disjunction' });
+const either = new Intl.ListFormat('en', { type: 'disjunction' });
 
 const ofWatchTokens: ReadonlySet<Permission> = new Set(['read', 'stream']);
 

@@ -42,35 +42,40 @@ export async function createKey(name: string, options: CreateOptions): Promise<n
     ...(options.type ?? []).map((type) => `type ${type}`),
     ...(options.tree ?? []),
   ];
-  const { id, key } = await withAudit({ action: 'createApiKey', subjects }, (database) =>
-    createApiKey(
-      database,
-      {
-        name,
-        roles: options.role,
-        tenant: options.tenant,
-        types: options.type,
-        rootIds: options.tree?.map((tree) => keyOf('Job', tree, '--tree')),
-        expiresAt: options.expires,
-        limits: options,
-      },
-      maker,
-    ),,
+  const { id, key } = await withAudit(
+    { action: 'createApiKey', subjects },
+    (database) =>
+      createApiKey(
+        database,
+        {
+          name,
+          roles: options.role,
+          tenant: options.tenant,
+          types: options.type,
+          rootIds: options.tree?.map((tree) => keyOf('Job', tree, '--tree')),
+          expiresAt: options.expires,
+          limits: options,
+        },
+        maker,
+      ),
     { create: true },
   );
   return print(options, { id: encodeGlobalId('ApiKey', id), key }, key);
 }
 
 export async function listApiKeys(options: Options): Promise<number> {
-  const keys = await withDatabase(async (database) => {
-    const all = [];
-    for (let after: string | null = null; ; ) {
-      const page: Awaited<ReturnType<typeof list>> = await list(database, { after, take: 1_000 });
-      all.push(...page);
-      if (page.length < 1_000) return all;
-      after = page.at(-1)?.id ?? null;
-    }
-  }, { create: false });
+  const keys = await withDatabase(
+    async (database) => {
+      const all = [];
+      for (let after: string | null = null; ; ) {
+        const page: Awaited<ReturnType<typeof list>> = await list(database, { after, take: 1_000 });
+        all.push(...page);
+        if (page.length < 1_000) return all;
+        after = page.at(-1)?.id ?? null;
+      }
+    },
+    { create: false },
+  );
   const shown = keys.map((key) => ({
     ...key,
     id: encodeGlobalId('ApiKey', key.id),
