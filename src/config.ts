@@ -469,7 +469,7 @@ const settings = {
     'How long the server keeps serving after SIGTERM while /readyz already answers 503, so that load balancers notice, in milliseconds.',
   ),
   JOBTREE_SHUTDOWN_TIMEOUT_MS: milliseconds(0, 600_000, 10_000).describe(
-    'How long requests under way may then take to finish, in milliseconds.',
+    'How long requests in flight may take to finish after that, in milliseconds.',
   ),
   JOBTREE_LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])

@@ -194,8 +194,10 @@ export function addWatchCommands(program: Command): void {
     .description('List the items of a job, in their order.')
     .argument('<id>', 'the job')
     .addOption(
-      new Option('--status <status>', 'only items with this status').choices([
-        'pending',
+      new Option('--status <status...>', 'only items with these statuses').choices([
+        'waiting',
+        'scheduled',
+        'running',
         'succeeded',
         'failed',
         'cancelled',

@@ -376,11 +376,19 @@ export class Client {
    */
   async items(
     jobId: string,
-    options: PageOptions & { readonly status?: ItemStatus } = {},
+    options: PageOptions & {
+      /** Only items of these statuses. Default: all. */
+      readonly statuses?: readonly ItemStatus[] | undefined;
+    } = {},
   ): Promise<Page<Item>> {
-    const { first = defaultPageSize, after, status } = options;
+    const { first = defaultPageSize, after, statuses } = options;
     return asManyAsFit(first, async (first) => {
-      const data = await this.#send(operations.Items, { jobId, first, after, status }, options, true);
+      const data = await this.#send(
+        operations.Items,
+        { jobId, first, after, statuses: statuses && [...statuses] },
+        options,
+        true,
+      );
       return toPage(found(data.job, jobId).items);
     });
   }

@@ -27,7 +27,7 @@ test('letters that nobody wants any more', async () => {
   );
   expect((await client.heartbeat([held?.id ?? ''])).map(({ status }) => status)).toEqual(['CANCELLED']);
 
-  const [last] = (await client.items(id, { status: 'PENDING' })).nodes;
+  const [last] = (await client.items(id, { statuses: ['WAITING'] })).nodes;
   const items = { JobItem: last?.id ?? '' };
   expect(await runCommands(example('pending-items.md', 'update'), items, server.env)).toEqual(
     printed('update'),

@@ -101,6 +101,8 @@ describe('the rules', () => {
     'Job.results': 'looks at the tree',
     'JobItem.job': 'rule',
     'JobItem.blockedBy': 'rule',
+    'JobItem.parentItem': 'rule',
+    'JobItem.childItems': 'rule',
     'JobItem.assignment': 'rule',
     'Assignment.item': 'its own',
     'Assignment.job': 'rule',
@@ -125,6 +127,7 @@ describe('the rules', () => {
       'Assignment',
       'JobItemConnection',
       'JobResultsConnection',
+      'ChildItemConnection',
       'JobConnection',
     ]);
     const secret = new Set(['assignmentId', 'key', 'token']);
