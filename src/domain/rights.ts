@@ -158,7 +158,7 @@ export function explainRefusal(caller: Caller, permission: Permission, what: str
   return `${what} is not allowed with a scope that is limited to ${narrowedBy}.`;
 }
 
-const either = new Intl.ListFormat('en', { type: 'disjunction' });
+const either = new Intl.ListFormat('en-GB', { type: 'disjunction' });
 
 const ofWatchTokens: ReadonlySet<Permission> = new Set(['read', 'stream']);
 

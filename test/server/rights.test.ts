@@ -156,7 +156,7 @@ it('a refusal names the role that would do, or the scope that stands in the way'
   const replay = 'mutation { replayDeadLetters(input: { filter: { types: ["x"] } }) { __typename } }';
   expect(await messageOf(replay, 'worker')).toBe('replayDeadLetters needs the role admin; yours: worker.');
   expect(await messageOf('{ jobs { __typename } }', 'worker')).toBe(
-    'jobs needs the role admin, producer, or watcher; yours: worker.',
+    'jobs needs the role admin, producer or watcher; yours: worker.',
   );
   const scoped = createCaller('a', ['producer'], { types: ['a'] });
   expect(explainRefusal(scoped, 'sweep', 'cancelItems')).toBe(
