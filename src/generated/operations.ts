@@ -1261,6 +1261,15 @@ export type ItemsQueryVariables = Exact<{
 
 export type ItemsQuery = { job?: { items: { edges: Array<{ node: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, note?: string | null, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string, stack?: string | null }>, log: Array<{ attempt: number, at: string, text: string }>, parentItem?: { id: string } | null, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } } | null };
 
+export type JobResultsQueryVariables = Exact<{
+  jobId: Scalars['ID']['input'];
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+}>;
+
+
+export type JobResultsQuery = { job?: { items: { edges: Array<{ node: { id: string, payload?: unknown | null, result?: unknown | null } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } } | null };
+
 export type ResultsQueryVariables = Exact<{
   jobId: Scalars['ID']['input'];
   first?: InputMaybe<Scalars['Int']['input']>;
@@ -2747,6 +2756,25 @@ export const Items = /*#__PURE__*/ new TypedDocumentString(`
     deadlineAt
   }
 }`) as unknown as TypedDocumentString<ItemsQuery, ItemsQueryVariables>;
+export const JobResults = /*#__PURE__*/ new TypedDocumentString(`
+    query JobResults($jobId: ID!, $first: Int, $after: String) {
+  job(id: $jobId) {
+    items(status: SUCCEEDED, first: $first, after: $after) {
+      edges {
+        node {
+          id
+          payload
+          result
+        }
+      }
+      pageInfo {
+        endCursor
+        hasNextPage
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<JobResultsQuery, JobResultsQueryVariables>;
 export const Results = /*#__PURE__*/ new TypedDocumentString(`
     query Results($jobId: ID!, $first: Int, $after: String) {
   job(id: $jobId) {

@@ -979,7 +979,7 @@ $$;
 --
 -- p_hashes   those that a server has been shown
 -- p_used     the ids of keys that were used lately
--- returns    the keys of the hashes, without those that are revoked or over; `left_ms` is for how long a hash is good, if that is known
+-- returns    the keys of the hashes, without those that are revoked or expired; `left_ms` is for how long a hash is good, if that is known
 -- locks      rows of keys that were used: skips those that are locked
 create or replace function jobtree.check_api_keys(p_hashes bytea[], p_used uuid[])
 returns table (hash bytea, id uuid, name text, roles text[], types text[], root_ids uuid[], left_ms bigint, tenant text, limits jsonb)
@@ -5773,7 +5773,7 @@ declare
   v_operation jobtree.operation;
 begin
   if v_filter - 'tenant' = '{}' then
-    raise exception 'filter names nothing: it would be everything.' using errcode = 'JT002', column = 'filter';
+    raise exception 'filter is empty, and would match everything: set at least one of its fields.' using errcode = 'JT002', column = 'filter';
   elsif v_unknown is not null then
     raise exception 'filter has no %.', v_unknown using errcode = 'JT002', column = 'filter.' || v_unknown;
   elsif p_kind is null or p_kind not in ('REPLAY', 'DISCARD', 'CANCEL') then
@@ -8235,7 +8235,7 @@ $$;
 -- p_payload  what a replayed item gets as its payload; for a filter of one item only
 -- returns    the operation, and how many items there are for it
 -- locks      none
--- errors     JT001 no such job; JT002 the filter names nothing, or something is wrong with it; 22P02, 22007 or 22008 for a value that
+-- errors     JT001 no such job; JT002 the filter is empty or invalid; 22P02, 22007 or 22008 for a value that
 --            is none
 create or replace function jobtree.start_operation(p_kind text, p_filter jsonb, p_payload json default null)
 returns table (operation_id uuid, total bigint)
