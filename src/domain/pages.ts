@@ -1,14 +1,14 @@
 /**
- * Pages of lists: the keys that stand between two others, in order, read by an index that has that order. And pages that somebody
- * watches: which rows are on them, and a mark of each that differs whenever what is shown of the row may differ. Reading is
- * cheap, so that it can be repeated; what is shown is read for the rows that differ alone.
+ * Pages of lists: the keys between two others, in order, read by an index that has that order. And pages that are watched: their
+ * rows, each with a mark that differs whenever what is shown of the row may differ. Reading these is cheap, so it can be
+ * repeated; the rest is read only for rows whose marks differ.
  */
 import type { Queries } from '../db/database.ts';
 import { type ItemKey, type ItemStatus, itemIdOf, type JobOutcome, type JobStatus } from './item-state.ts';
 import { cancellation } from './items.ts';
 import { latestProgress } from './progress.ts';
 
-/** So many rows between two keys, without these; from the start, or from the end. */
+/** Up to `take` rows between two keys, both exclusive; from the start, or from the end. */
 export interface Range<Key> {
   readonly after?: Key | undefined;
   readonly before?: Key | undefined;
@@ -33,9 +33,10 @@ const requests = `from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::int[])
              with ordinality as u(job_id, after, before, take, n)`;
 
 /**
- * What of a table lies between the keys of a request `u`. Such a comparison looks to the planner like a good part of the table,
- * however little its statistics know of this job. So it reads in the order of the key up to the limit, which it knows, and
- * never sorts all that a job has. $4 is nothing that it knows: the limit of a request stands around this one.
+ * Selects what a table has between the keys of a request `u`. The planner takes such a comparison for a good part of the table,
+ * however little its statistics know about this job. So it reads in the order of the key up to the limit, which it knows, and
+ * never sorts everything that a job has. It does not know the value of $4, the limit of the request, which therefore surrounds
+ * this one.
  */
 function between(select: string, i: string, backwards: boolean, condition = 'true'): string {
   return `select ${select}
@@ -47,7 +48,7 @@ function between(select: string, i: string, backwards: boolean, condition = 'tru
 const limited = (select: string) => `select k.position from (${select} limit ${maxPageRows}) k limit u.take`;
 const jobIs = (fact: string) => `exists (select from jobtree.job where id = u.job_id and ${fact})`;
 
-/** The items of a range that lie between the keys of a request `u`, in their order; of a long one no more than a page. */
+/** The items of a range that lie between the keys of a request `u`, in their order; of a long range no more than a page. */
 function itemsOf(range: string, backwards: boolean): string {
   const first = `greatest(${range}.position, u.after + 1)`;
   const last = `least(${range}.position + ${range}.count, u.before) - 1`;
@@ -57,8 +58,8 @@ function itemsOf(range: string, backwards: boolean): string {
 }
 
 /**
- * What waits is in an entry, or blocked, and what a worker has in a lease: so nothing that is finished is read. Entries have at most 128
- * items, and no two have the same ones. All leases that are held at the time are read, which are few.
+ * A pending item is in a queue entry, blocked, or in a worker's lease, so nothing finished is read. Entries have at most 128
+ * items and do not overlap. All leases held at the time are read; they are few.
  */
 function selectUnfinished(backwards: boolean): string {
   return `select p.position from (
@@ -85,7 +86,7 @@ function selectUnfinished(backwards: boolean): string {
 const selectPending = (backwards: boolean) =>
   `case when ${jobIs('cancelled_at is not null')} then '{}' else array(${selectUnfinished(backwards)}) end`;
 
-/** What is in ranges of cancelled items, and of a job that is being cancelled what is in none yet. */
+/** The items in ranges of cancelled items, and while a job is being cancelled, also those that are in no range yet. */
 function selectCancelled(backwards: boolean): string {
   const rangeOfAfter = `select r.position from jobtree.cancellation r
                 where (r.job_id, r.position) >= (u.job_id, 0) and (r.job_id, r.position) <= (u.job_id, u.after)
@@ -154,15 +155,15 @@ export async function readItemKeys(
   return pages.map(({ jobId }, i) => (rows[i]?.positions ?? []).map((position) => ({ jobId, position })));
 }
 
-/** A page of what a tree results in. */
+/** A page of a tree's results. */
 export interface ResultsRequest {
   readonly rootId: string;
   readonly range: Range<ItemKey>;
 }
 
 /**
- * Pages of the successes of final stages, by job and then in the order in which the items were added; one for each request, all in
- * one query, and from the end if `backwards`.
+ * Pages of the successes of final stages, by job and then in the order in which the items were added; one for each request, all
+ * in one query, and from the end if `backwards`.
  */
 export async function readResultKeys(
   database: Queries,
@@ -171,7 +172,7 @@ export async function readResultKeys(
 ): Promise<ItemKey[][]> {
   const { rows } = await database.pool.query<{ job_ids: string[]; positions: number[] }>({
     name: `read_result_keys/${direction(backwards)}`,
-    // A nested loop goes through the stages in their order, and no further than the limit.
+    // A nested loop visits the stages in their order, and stops at the limit.
     text: `select array_to_json(k.job_ids) as job_ids, array_to_json(k.positions) as positions
            from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::uuid[], $5::bigint[], $6::int[])
              with ordinality as r(root_id, after_job, after, before_job, before, take, n)
@@ -212,10 +213,10 @@ export async function readResultKeys(
 
 /** Which jobs a list shows. */
 export interface JobConditions {
-  /** Of this type, or of one of these. */
+  /** Of this type, or of one of these types. */
   readonly type: string | readonly string[] | null;
   readonly status: JobStatus | null;
-  /** What came of the job itself. */
+  /** The outcome of the job itself. */
   readonly outcome?: JobOutcome | null;
   /** The schedule that made them. */
   readonly schedule?: string | null;
@@ -234,14 +235,14 @@ const outcomesOfCompleted = ['SUCCEEDED', 'FAILED'] as const satisfies readonly 
 const outcomeCondition = (outcome: JobOutcome) => `p.outcome = '${outcome}'`;
 
 /**
- * The statement that reads ids of jobs between $1 and $2, at most $3, of the type $4. What waits, runs, or did not succeed is little, so
- * that is where a list of it starts; what is complete, or succeeded, is most of what there is, so of a type the jobs are read and then
- * looked at. So they are of a schedule, whose jobs are roots, and what is idle, which is rare. The type, the schedule and the instant follow
- * as far as they are asked for.
+ * The statement that reads at most $3 ids of jobs between $1 and $2. Jobs that wait, run, or did not succeed are few, so lists of
+ * these start from the progress. Complete or successful jobs are the majority, so if a type is given, its jobs are read and then
+ * filtered; likewise the jobs of a schedule, which are roots. Idle trees are rare, so lists of them start there. From $4 on
+ * follow the type, the schedule and the instant, if they are given.
  */
 function selectJobs(conditions: JobConditions, direction: 'asc' | 'desc'): string {
   if (Array.isArray(conditions.type)) {
-    // What is read of each type is what there would be of it alone.
+    // For each type, reads what a list of that type alone would read.
     const one = selectJobs({ ...conditions, type: '' }, direction).replaceAll('$4', 's.type');
     return `select k.id from unnest($4::text[]) s(type) cross join lateral (${one}) k order by k.id ${direction} limit $3`;
   }
@@ -282,7 +283,7 @@ function selectJobs(conditions: JobConditions, direction: 'asc' | 'desc'): strin
               ${type === null ? '' : 'cross join lateral (select j.type from jobtree.job j where j.id = p.job_id offset 0) j'}
             where ${isRoot ? '' : 'not '}p.is_root${condition} and p.job_id > $1 and p.job_id < $2${ofType}
             ${end})`;
-  // The index of what is complete is one of outcomes.
+  // Complete jobs are indexed by outcome.
   const each =
     outcome === null && status === 'COMPLETED'
       ? outcomesOfCompleted.map((one) => ` and ${outcomeCondition(one)}`)
@@ -384,7 +385,7 @@ export async function readItemPage(
              (select json_agg(json_build_object('position', position, 'mark', mark) order by position) from marked) as rows`,
     values: [page.jobId, page.first],
   });
-  // A job that is gone has no progress, and nothing more to tell.
+  // A deleted job has no progress, and will not change any more.
   return {
     rows: (rows[0]?.rows ?? []).map(({ position, mark }) => ({
       id: itemIdOf({ jobId: page.jobId, position }),
