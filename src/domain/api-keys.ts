@@ -189,7 +189,7 @@ export function checkTypePatterns(patterns: readonly string[]): string[] {
   for (const [i, pattern] of patterns.entries()) {
     checkText(pattern, `types[${i}]`, maxNameLength);
     if (pattern.slice(0, -1).includes('*'))
-      throw new InvalidInputError(`types[${i}] has a * that does not stand at its end.`, `types[${i}]`);
+      throw new InvalidInputError(`types[${i}] has a * that is not at its end.`, `types[${i}]`);
   }
   return [...new Set(patterns)];
 }

@@ -36,7 +36,9 @@ export class CallbackAddresses {
     const forbidden = [first, ...others].find((address) => !this.#isAllowed(address));
     if (forbidden === undefined) return [first, ...others];
     const which = forbidden === host ? host : `${host} leads to ${forbidden}, which`;
-    throw new ForbiddenAddressError(`${which} is no public address; JOBTREE_CALLBACK_NETWORKS may allow it.`);
+    throw new ForbiddenAddressError(
+      `${which} is not a public address; JOBTREE_CALLBACK_NETWORKS may allow it.`,
+    );
   }
 
   #isAllowed(text: string): boolean {

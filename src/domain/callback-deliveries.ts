@@ -193,5 +193,6 @@ export async function readCallbacks(
 /** Sends alerts to endpoints about types of which many items fail for good. */
 export async function raiseAlerts(engine: Engine): Promise<void> {
   const [row] = await engine.database.call<{ raise_alerts: number }>('raise_alerts');
-  if ((row?.raise_alerts ?? 0) > 0) engine.logger.warn({ alerts: row?.raise_alerts }, 'much fails for good');
+  if ((row?.raise_alerts ?? 0) > 0)
+    engine.logger.warn({ alerts: row?.raise_alerts }, 'many items fail for good');
 }

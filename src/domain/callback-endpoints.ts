@@ -116,7 +116,7 @@ const newSecret = () => `whsec_${randomBytes(32).toString('base64')}`;
 /** Returns the normalized URL, so that different spellings of an address are equal. */
 async function checkUrl(engine: Engine, text: string): Promise<string> {
   checkText(text, 'url', maxUrlLength);
-  if (!URL.canParse(text)) throw new InvalidInputError('url is no URL.', 'url');
+  if (!URL.canParse(text)) throw new InvalidInputError('url is not a URL.', 'url');
   const url = new URL(text);
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
     throw new InvalidInputError(

@@ -24,7 +24,7 @@ export function isRevision(value: string): boolean {
 }
 
 export function checkRevision(value: string, field: string): string {
-  if (!isRevision(value)) throw new InvalidInputError(`${field} is no revision: ${quote(value)}.`, field);
+  if (!isRevision(value)) throw new InvalidInputError(`${field} is not a revision: ${quote(value)}.`, field);
   return value;
 }
 

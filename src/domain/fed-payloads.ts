@@ -76,5 +76,5 @@ async function firstProblem(
 
 function toRefusal({ message }: InvalidInputError, report: number): InvalidInputError {
   const field = `${successField(report)}.result`;
-  return new InvalidInputError(`${field} would feed a new item that can't be: ${message}`, field);
+  return new InvalidInputError(`${field} would feed an invalid item: ${message}`, field);
 }

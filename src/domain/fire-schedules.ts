@@ -72,7 +72,7 @@ async function fire(engine: Engine, schedule: DueSchedule): Promise<void> {
     const why = error instanceof Error ? error.message : String(error);
     engine.logger.error(
       { err: error, schedule: name },
-      'the times of a schedule make no sense; it is paused',
+      'the times of a schedule can not be computed; it is paused',
     );
     await engine.database.call('fire_schedule', name, nextAt, [], null, why);
     return;

@@ -110,7 +110,7 @@ export function compileSchema(schema: unknown, field: string): Validator {
       check: (value, at) => (validate(value) ? undefined : toProblem(validate.errors?.[0], at)),
     };
   } catch (error) {
-    throw new SchemaError(field, `is no JSON Schema: ${error instanceof Error ? error.message : error}.`);
+    throw new SchemaError(field, `is not a JSON Schema: ${error instanceof Error ? error.message : error}.`);
   }
 }
 
@@ -198,7 +198,7 @@ class Survey {
     const map = asMap(asMap(this.#root)?.[place]);
     if (map === undefined || !Object.hasOwn(map, name))
       throw new SchemaError(at, 'must be "#/$defs/" and the name of a definition in the same schema.');
-    if (refs.includes(name)) throw new SchemaError(at, "leads in a circle: a schema can't refer to itself.");
+    if (refs.includes(name)) throw new SchemaError(at, "is circular: a schema can't refer to itself.");
     return this.#visit(map[name], `${this.#field}.${place}.${name}`, [...refs, name]);
   }
 
@@ -215,7 +215,7 @@ class Survey {
       const why = error instanceof Error ? error.message : String(error);
       throw new SchemaError(
         at,
-        `is no regular expression in the syntax of RE2, which has no lookaround and no back-references: ${why}.`,
+        `is not a regular expression in RE2 syntax, which has no lookaround and no back-references: ${why}.`,
       );
     }
   }

@@ -55,7 +55,7 @@ export function itemKeyOf(globalId: string, field: string): ItemKey {
   const key = parseItemId(keyText('JobItem', globalId, field));
   if (key === undefined) {
     throw new InvalidInputError(
-      `${field} is not the id of an item: ${JSON.stringify(globalId.slice(0, 80))}. Such an id is JobItem:, the UUID of the job, and behind another colon a number.`,
+      `${field} is not the id of an item: ${JSON.stringify(globalId.slice(0, 80))}. Such an id is JobItem:, the UUID of the job, another colon and a number.`,
       field,
     );
   }

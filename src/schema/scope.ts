@@ -86,7 +86,7 @@ export function checkTypeScope({ caller }: Services, types: Iterable<string>, fi
   }
 }
 
-export const outOfScope = (type: string) => `Your scope does not have the type ${JSON.stringify(type)}.`;
+export const outOfScope = (type: string) => `Your scope does not include the type ${JSON.stringify(type)}.`;
 
 /** Prisma turns the text into a pattern without escaping special characters: https://github.com/prisma/orm/issues/19506 */
 const asItIs = (beginning: string) => beginning.replaceAll(/[\\%_]/g, '\\$&');
