@@ -97,7 +97,7 @@ export class Audit {
       if (spent !== undefined && spent.beyond > 0)
         this.#logger.warn(
           { actor, times: spent.beyond },
-          'a caller was refused more often than the audit keeps',
+          "more of a caller's requests were refused than the audit keeps",
         );
       spent = { kept: 0, beyond: 0, until: now + minuteMs };
       this.#refusals.set(actor, spent);
