@@ -143,7 +143,7 @@ function toValues(keys: readonly ItemKey[]): [string[], number[]] {
   return [keys.map(({ jobId }) => jobId), keys.map(({ position }) => position)];
 }
 
-/** Where a pending item is: when its entry is due, and the lease that has it. */
+/** Where a pending item is: its queue entry, with the time when that is due, or the lease that has it. */
 const dueEntry = `left join lateral (
              select nullif(run_at, 'infinity') as run_at from jobtree.queue_entry
              where ${around} and o.job_id is null and j.cancelled_at is null

@@ -100,7 +100,7 @@ function selectPending(statuses: ReadonlySet<ItemStatus>, backwards: boolean): s
   return merged(parts, backwards);
 }
 
-/** Positions of several selections, each in its order and with no more than a page. */
+/** Merges the positions of several selections, each of which is in order and no longer than a page. */
 function merged(parts: readonly string[], backwards: boolean): string {
   return `select p.position from (
               ${parts.join('\n              union all\n              ')}
@@ -140,7 +140,7 @@ function selectCancelled(backwards: boolean): string {
 const outcomes = (condition: string, backwards: boolean) =>
   `array(${limited(between('o.position from jobtree.outcome o', 'o', backwards, condition))})`;
 
-/** The positions of the items of some statuses that a request `u` asks for, in their order: an array. */
+/** An array of the positions of the items of some statuses that a request `u` asks for, in their order. */
 function positionsOf(statuses: ReadonlySet<ItemStatus>, backwards: boolean): string {
   if (itemStatuses.every((status) => statuses.has(status))) {
     return `array(${limited(between('i.position from jobtree.job_item i', 'i', backwards))})`;
@@ -162,9 +162,9 @@ const heldLeases = `with held as materialized (
            )`;
 
 /**
- * In one order, each once: all for null.
+ * The given statuses in a fixed order, each once; all for null.
  *
- * @throws InvalidInputError for none
+ * @throws InvalidInputError if the list is empty
  */
 export function statusesOf(given: readonly ItemStatus[] | null): readonly ItemStatus[] {
   if (given?.length === 0)
@@ -173,8 +173,8 @@ export function statusesOf(given: readonly ItemStatus[] | null): readonly ItemSt
 }
 
 /**
- * Pages of items of some statuses in the order in which they were added, one for each request, all in one query. From the end if
- * `backwards`, and then the last item is the first. Cheap for any statuses: no part of it reads much more than a page.
+ * Pages of items of some statuses in the order in which they were added, one for each request, all in one query; if `backwards`,
+ * from the end, last item first. Cheap for any statuses: no part of the query reads much more than a page.
  */
 export async function readItemKeys(
   database: Queries,
@@ -185,7 +185,7 @@ export async function readItemKeys(
   const statuses = statusesOf(given);
   const readsLeases = statuses.length < itemStatuses.length && statuses.some((status) => leased.has(status));
   const { rows } = await database.pool.query<{ positions: number[] }>({
-    // Of a name Postgres keeps 63 characters.
+    // Abbreviated, since Postgres keeps only 63 characters of a name.
     name: `read_item_keys/${statuses.map((status) => status.slice(0, 2))}/${direction(backwards)}`,
     text: `${readsLeases ? heldLeases : ''}
            select array_to_json(${positionsOf(new Set(statuses), backwards)}) as positions
@@ -257,15 +257,15 @@ export async function readResultKeys(
   return toKeys(pages, rows);
 }
 
-/** A page of the items that the success of an item made. */
+/** A page of the items that the success of an item created. */
 export interface ChildrenRequest {
   readonly parent: ItemKey;
   readonly range: Range<ItemKey>;
 }
 
 /**
- * Pages of the items of fed jobs that the successes of items made, by job and then in the order in which they were added; of jobs of
- * these types, or of all for null. One for each request, all in one query, and from the end if `backwards`.
+ * Pages of the items of fed jobs that the successes of items created, by job and then in the order in which they were added. Only
+ * jobs of these types, or all for null. One page for each request, all in one query, and from the end if `backwards`.
  */
 export async function readChildKeys(
   database: Queries,
@@ -276,7 +276,7 @@ export async function readChildKeys(
   const order = `c.id ${direction(backwards)}, i.position ${direction(backwards)}`;
   const { rows } = await database.pool.query<{ job_ids: string[]; positions: number[] }>({
     name: `read_child_keys/${direction(backwards)}`,
-    // A success makes few items: they are sorted, since their index knows their parents only.
+    // A success creates few items, so they can be sorted: their index covers only the parents.
     text: `select array_to_json(k.job_ids) as job_ids, array_to_json(k.positions) as positions
            from unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::bigint[], $5::uuid[], $6::bigint[], $7::int[])
              with ordinality as r(job_id, position, after_job, after, before_job, before, take, n)
@@ -314,7 +314,7 @@ export async function readChildKeys(
   return toKeys(pages, rows);
 }
 
-/** The keys of each page, from lists of their parts. */
+/** The keys of each page, from separate lists of job ids and positions. */
 function toKeys(
   pages: readonly unknown[],
   rows: readonly { readonly job_ids: string[] | null; readonly positions: number[] | null }[],
