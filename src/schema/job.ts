@@ -563,7 +563,7 @@ builder.objectField(CallbackDelivery, 'root', (t) =>
   }),
 );
 
-/** Null if there is no such count. */
+/** How many items have these statuses; null if the counters do not tell some of the pending ones apart. */
 function countOf(progress: JobProgressState, statuses: readonly ItemStatusName[]): number | null {
   const pending = pendingStatuses.filter((status) => statuses.includes(status)).length;
   if (pending > 0 && pending < pendingStatuses.length) return null;
