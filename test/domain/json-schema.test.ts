@@ -44,7 +44,11 @@ describe('refuses, with the reason', () => {
     ['lookahead', { pattern: '(?=a)b' }, 's.pattern is not a regular expression in RE2 syntax'],
     ['a back-reference', { pattern: '(a)\\1' }, 's.pattern is not a regular expression'],
     ['a long pattern', { pattern: 'a'.repeat(501) }, 'the limit is 500'],
-    ['a pattern of properties', { patternProperties: { '(?<!a)': {} } }, 's.patternProperties is not a regular'],
+    [
+      'a pattern of properties',
+      { patternProperties: { '(?<!a)': {} } },
+      's.patternProperties is not a regular',
+    ],
     ['a pattern that repeats itself', { pattern: 'a{1000}|b{1000}' }, 'the limit is 2000'],
     ['too many values', { enum: list(2_001, String) }, 'the limit is 2000'],
     ['too many parts', { allOf: list(301, (i) => ({ minimum: i })) }, 'more than 300 schemas'],
