@@ -16,7 +16,7 @@ export function resultOf(item: Item | undefined, jobId: string): unknown {
   const { id: itemId, status, result, failures } = item;
   if (status === 'SUCCEEDED') return result;
   const failure = failures.at(-1);
-  // An item that was replayed just now is pending again, and still has the failure that it died of.
+  // An item that was replayed just now is waiting again, and still has the failure that it died of.
   if (status === 'CANCELLED' || failure === undefined)
     throw new JobtreeError('ITEM_CANCELLED', 'The item was cancelled.', { itemId, outcome: 'DONE' });
   throw new JobtreeError('ITEM_FAILED', failure.message, { itemId, failure, outcome: 'DONE' });
