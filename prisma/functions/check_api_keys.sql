@@ -3,7 +3,7 @@
 --
 -- p_hashes   those that a server has been shown
 -- p_used     the ids of keys that were used lately
--- returns    the keys of the hashes, without those that are revoked or over; `left_ms` is for how long a hash is good, if that is known
+-- returns    the keys of the hashes, without those that are revoked or expired; `left_ms` is for how long a hash is good, if that is known
 -- locks      rows of keys that were used: skips those that are locked
 create or replace function jobtree.check_api_keys(p_hashes bytea[], p_used uuid[])
 returns table (hash bytea, id uuid, name text, roles text[], types text[], root_ids uuid[], left_ms bigint, tenant text, limits jsonb)

@@ -3,7 +3,7 @@
 -- of an item the first and the last twenty are kept.
 --
 -- p_lease_ids, p_numbers   assignments, each once
--- p_failures what went wrong, in the same order: {code, message, permanent?, retryAfterMs?}
+-- p_failures what went wrong, in the same order: {code, message, permanent?, retryAfterMs?, stack?}
 -- p_lost     whether it is that the heartbeat stopped
 -- returns    the trees; the types that got ready items, tried again or let go by their keys, and how many; which failures counted, from 1 on, and
 --            when the item of each of these is due again: null if it is not; and figures and what failed, as report_results has them
@@ -30,7 +30,7 @@ begin
 
   with ended as materialized (
     select u.lease_id, u.number, u.n, l.job_id, l.position + u.number - 1 as position, l.attempt, l.priority, l.worker, l.keyed, l.claimed_at, l.root_id, l.type,
-      u.failure ->> 'code' as code, u.failure ->> 'message' as message,
+      u.failure ->> 'code' as code, u.failure ->> 'message' as message, u.failure ->> 'stack' as stack,
       coalesce((u.failure ->> 'permanent')::boolean, false) or a.tries > l.max_failures_per_item as is_final,
       -- One draw for a lease, so that its items that fail together wait together.
       (v_now + interval '1 millisecond' * coalesce(
@@ -69,8 +69,8 @@ begin
     from (select d.lease_id, bit_or(jobtree.bit_at(d.number)) as bits from ended d group by d.lease_id) e
     where l.id = e.lease_id
   ), kept as (
-    insert into jobtree.failure (job_id, position, attempt, lease_id, at, retry_at, lost, code, message, worker)
-    select e.job_id, e.position, e.attempt, e.lease_id, v_now, case when not e.is_final then e.due_at end, p_lost, e.code, e.message, e.worker
+    insert into jobtree.failure (job_id, position, attempt, lease_id, at, retry_at, lost, code, message, worker, stack)
+    select e.job_id, e.position, e.attempt, e.lease_id, v_now, case when not e.is_final then e.due_at end, p_lost, e.code, e.message, e.worker, e.stack
     from ended e
   )
   select array_agg(distinct e.root_id) as root_ids,

@@ -9,7 +9,7 @@
 -- p_payload  what a replayed item gets as its payload; for a filter of one item only
 -- returns    the operation, and how many items there are for it
 -- locks      none
--- errors     JT001 no such job; JT002 the filter names nothing, or something is wrong with it; 22P02, 22007 or 22008 for a value that
+-- errors     JT001 no such job; JT002 the filter is empty or invalid; 22P02, 22007 or 22008 for a value that
 --            is none
 create or replace function jobtree.start_operation(p_kind text, p_filter jsonb, p_payload json default null)
 returns table (operation_id uuid, total bigint)

@@ -312,11 +312,30 @@ export async function readFailures(
   return lists;
 }
 
+/** A failure of an item. */
+export interface FailureKey extends ItemKey {
+  readonly attempt: number;
+}
+
+/** The stack of each of these failures, in the order of the keys; null if the worker sent none. */
+export async function readStacks(database: Queries, keys: readonly FailureKey[]): Promise<(string | null)[]> {
+  const { rows } = await database.pool.query<{ stack: string | null }>({
+    name: 'read_stacks',
+    text: `select f.stack from unnest($1::uuid[], $2::bigint[], $3::int[]) with ordinality as u(job_id, position, attempt, n)
+           left join jobtree.failure f on f.job_id = u.job_id and f.position = u.position and f.attempt = u.attempt
+           order by u.n`,
+    values: [...toValues(keys), keys.map(({ attempt }) => attempt)],
+  });
+  return rows.map(({ stack }) => stack);
+}
+
 /** The parts of an item that may be large, each with how often it is requested. */
 export interface ItemParts {
   readonly payload: number;
   readonly result: number;
+  /** Without their stacks. */
   readonly failures: number;
+  readonly stacks: number;
   readonly log: number;
 }
 
@@ -324,7 +343,7 @@ export interface ItemParts {
 export async function readItemSizes(
   database: Queries,
   keys: readonly ItemKey[],
-  { payload, result, failures, log }: ItemParts,
+  { payload, result, failures, stacks, log }: ItemParts,
 ): Promise<number[]> {
   const { rows } = await database.pool.query<{ sizes: number[] | null }>({
     name: 'read_item_sizes',
@@ -337,6 +356,9 @@ export async function readItemSizes(
                    select sum(octet_length(f.code) + octet_length(f.message)) from jobtree.failure f
                    where f.job_id = i.job_id and f.position = i.position), 0) else 0 end
                + case when $6::bigint > 0 then $6 * coalesce((
+                   select sum(octet_length(f.stack)) from jobtree.failure f
+                   where f.job_id = i.job_id and f.position = i.position), 0) else 0 end
+               + case when $7::bigint > 0 then $7 * coalesce((
                    select octet_length(n.log::text) from jobtree.item_note n
                    where n.job_id = i.job_id and n.position = i.position), 0) else 0 end
              order by u.n) as sizes
@@ -344,7 +366,7 @@ export async function readItemSizes(
            cross join lateral (
              select * from jobtree.job_item where job_id = u.job_id and position = u.position limit 1
            ) i`,
-    values: [...toValues(keys), payload, result, failures, log],
+    values: [...toValues(keys), payload, result, failures, stacks, log],
   });
   return rows[0]?.sizes ?? [];
 }

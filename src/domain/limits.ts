@@ -61,6 +61,7 @@ export const keepPreviousMsRange = [0, 2_592_000_000] as const;
 export const alertCountRange = [1, 10_000] as const;
 export const alertIntervalMsRange = [1_000, 86_400_000] as const;
 export const maxFailureTextLength = 10_000;
+export const maxStackLength = 4_096;
 /** For a schema: bytes of its JSON text, levels, nested schemas with references expanded, characters of a regular expression. */
 export const maxSchemaBytes = 50_000;
 export const maxSchemaDepth = 32;

@@ -15,6 +15,7 @@ import {
   maxBatch,
   maxFailureTextLength,
   maxNameLength,
+  maxStackLength,
   retryAfterMsRange,
   snoozeMsRange,
 } from './limits.ts';
@@ -40,6 +41,8 @@ export interface Failure {
   readonly permanent?: boolean | null | undefined;
   /** When to try again, instead of the job's backoff. */
   readonly retryAfterMs?: number | null | undefined;
+  /** Where in the worker's code it came from. */
+  readonly stack?: string | null | undefined;
 }
 
 /** `refused`: the answers to reports that must not be carried out, by their positions. */
@@ -203,6 +206,7 @@ function checkFailure(failure: Failure, field: string): Failure {
       failure.message === '' ? '' : checkText(failure.message, `${field}.message`, maxFailureTextLength),
     permanent: failure.permanent ?? false,
     ...(failure.retryAfterMs != null && { retryAfterMs: checkRetry(failure, field) }),
+    ...(failure.stack && { stack: checkText(failure.stack, `${field}.stack`, maxStackLength) }),
   };
 }
 

@@ -3,12 +3,14 @@ import { Turns } from '../db/turns.ts';
 import { type ItemNote, readNotes } from '../domain/item-notes.ts';
 import { type ItemKey, itemIdOf, parseItemId } from '../domain/item-state.ts';
 import {
+  type FailureKey,
   type Item,
   type ItemFailure as ItemFailureRow,
   readFailures,
   readItems,
   readPayloads,
   readResults,
+  readStacks,
 } from '../domain/items.ts';
 import { maxBatch } from '../domain/limits.ts';
 import { type ChildrenRequest, readChildKeys } from '../domain/pages.ts';
@@ -42,7 +44,7 @@ export const ItemStatus = builder.enumType('ItemStatus', {
   } as const,
 });
 
-const ItemFailure = builder.objectRef<ItemFailureRow>('ItemFailure').implement({
+const ItemFailure = builder.objectRef<ItemFailureRow & FailureKey>('ItemFailure').implement({
   description: 'One failed attempt.',
   fields: (t) => ({
     attempt: t.exposeInt('attempt', { seenBy: 'ITEMS', description: 'Which attempt failed, from 1.' }),
@@ -57,6 +59,12 @@ const ItemFailure = builder.objectRef<ItemFailureRow>('ItemFailure').implement({
       description: 'The worker that held the item; null if none did.',
     }),
     at: t.expose('at', { seenBy: 'ITEMS', type: 'DateTime', description: 'When it was reported.' }),
+    stack: t.string({
+      nullable: true,
+      description:
+        "Where in the worker's code it came from: a stack trace, up to 4,096 characters. Null if the worker sent none.",
+      resolve: (failure, _, context) => stacks(context).load(failure),
+    }),
   }),
 });
 
@@ -76,6 +84,13 @@ const failures = createLoader(async (keys: readonly ItemKey[], context) =>
     ? readFailures(context.engine.database, keys)
     : keys.map(() => []),
 );
+
+const stacks = createLoader(async (keys: readonly FailureKey[], context) => {
+  const items = new Map(keys.map((key) => [itemIdOf(key), key]));
+  return (await takesPart([...items.values()], 'stacks', context))
+    ? readStacks(context.engine.database, keys)
+    : keys.map(() => null);
+});
 
 const notes = createLoader((keys: readonly ItemKey[], { engine }) => readNotes(engine.database, keys));
 const logs = createLoader(async (keys: readonly ItemKey[], context) => {
@@ -151,14 +166,17 @@ builder.objectType(JobItem, {
       type: [ItemFailure],
       description:
         'The failed attempts, up to 40, the first one first: if there are more than 40, the first 20 and the last 20.',
-      resolve: async (item, _, context) =>
-        item.failureCount === 0 ? [] : [...(await failures(context).load(item))],
+      resolve: async (item, _, context) => {
+        const { jobId, position, failureCount } = item;
+        const all = failureCount === 0 ? [] : await failures(context).load(item);
+        return all.map((failure) => ({ jobId, position, ...failure }));
+      },
     }),
     failureCount: t.exposeInt('failureCount', { seenBy: 'ITEMS', description: 'How many attempts failed.' }),
     note: t.string({
       nullable: true,
       description:
-        'The last note of a worker, for example how far it is: up to 500 characters. Null if there is none. Notes are sent with heartbeats, so it can be one heartbeat old.',
+        'The last note of a worker, for example how far it is: up to 500 characters. Null if there is none. The worker library sends notes within about a second.',
       resolve: async (item, _, context) => (await notes(context).load(item)).note,
     }),
     log: t.field({

@@ -267,6 +267,7 @@ create table "jobtree"."failure" (
   "code" text not null,
   "message" text not null,
   "worker" text,
+  "stack" text,
   constraint "failure_pkey" primary key ("job_id", "position", "attempt")
 );
 

@@ -979,7 +979,7 @@ $$;
 --
 -- p_hashes   those that a server has been shown
 -- p_used     the ids of keys that were used lately
--- returns    the keys of the hashes, without those that are revoked or over; `left_ms` is for how long a hash is good, if that is known
+-- returns    the keys of the hashes, without those that are revoked or expired; `left_ms` is for how long a hash is good, if that is known
 -- locks      rows of keys that were used: skips those that are locked
 create or replace function jobtree.check_api_keys(p_hashes bytea[], p_used uuid[])
 returns table (hash bytea, id uuid, name text, roles text[], types text[], root_ids uuid[], left_ms bigint, tenant text, limits jsonb)
@@ -2401,7 +2401,7 @@ $$;
 -- of an item the first and the last twenty are kept.
 --
 -- p_lease_ids, p_numbers   assignments, each once
--- p_failures what went wrong, in the same order: {code, message, permanent?, retryAfterMs?}
+-- p_failures what went wrong, in the same order: {code, message, permanent?, retryAfterMs?, stack?}
 -- p_lost     whether it is that the heartbeat stopped
 -- returns    the trees; the types that got ready items, tried again or let go by their keys, and how many; which failures counted, from 1 on, and
 --            when the item of each of these is due again: null if it is not; and figures and what failed, as report_results has them
@@ -2428,7 +2428,7 @@ begin
 
   with ended as materialized (
     select u.lease_id, u.number, u.n, l.job_id, l.position + u.number - 1 as position, l.attempt, l.priority, l.worker, l.keyed, l.claimed_at, l.root_id, l.type,
-      u.failure ->> 'code' as code, u.failure ->> 'message' as message,
+      u.failure ->> 'code' as code, u.failure ->> 'message' as message, u.failure ->> 'stack' as stack,
       coalesce((u.failure ->> 'permanent')::boolean, false) or a.tries > l.max_failures_per_item as is_final,
       -- One draw for a lease, so that its items that fail together wait together.
       (v_now + interval '1 millisecond' * coalesce(
@@ -2467,8 +2467,8 @@ begin
     from (select d.lease_id, bit_or(jobtree.bit_at(d.number)) as bits from ended d group by d.lease_id) e
     where l.id = e.lease_id
   ), kept as (
-    insert into jobtree.failure (job_id, position, attempt, lease_id, at, retry_at, lost, code, message, worker)
-    select e.job_id, e.position, e.attempt, e.lease_id, v_now, case when not e.is_final then e.due_at end, p_lost, e.code, e.message, e.worker
+    insert into jobtree.failure (job_id, position, attempt, lease_id, at, retry_at, lost, code, message, worker, stack)
+    select e.job_id, e.position, e.attempt, e.lease_id, v_now, case when not e.is_final then e.due_at end, p_lost, e.code, e.message, e.worker, e.stack
     from ended e
   )
   select array_agg(distinct e.root_id) as root_ids,
@@ -3745,6 +3745,7 @@ begin
       when e.key = 'serializeKey' and not (t.length > 0 and jobtree.is_name(e.value #>> '{}', 255)) then 'must be a text of 1 to 255 characters'
       when e.key = 'serializeOnFailure' and e.value not in ('"CONTINUE"', '"BLOCK"') then 'must be CONTINUE or BLOCK'
       when e.key = 'message' and t.length not between 0 and 10000 then 'must be a text of at most 10000 characters'
+      when e.key = 'stack' and t.length not between 0 and 4096 then 'must be a text of at most 4096 characters'
       when e.key = 'runAt' and (t.length < 0 or not jobtree.is_instant(e.value #>> '{}'))
         then 'must be an instant from 1970 to the end of the year 9999'
       when e.key in ('sealed', 'finalStage', 'permanent', 'paused') and jsonb_typeof(e.value) <> 'boolean' then 'must be true or false'
@@ -5772,7 +5773,7 @@ declare
   v_operation jobtree.operation;
 begin
   if v_filter - 'tenant' = '{}' then
-    raise exception 'filter names nothing: it would be everything.' using errcode = 'JT002', column = 'filter';
+    raise exception 'filter is empty, and would match everything: set at least one of its fields.' using errcode = 'JT002', column = 'filter';
   elsif v_unknown is not null then
     raise exception 'filter has no %.', v_unknown using errcode = 'JT002', column = 'filter.' || v_unknown;
   elsif p_kind is null or p_kind not in ('REPLAY', 'DISCARD', 'CANCEL') then
@@ -7181,7 +7182,7 @@ $$;
 -- Takes outcomes of attempts one by one, whatever they are: the slow half of reporting.
 --
 -- p_ns, p_lease_ids, p_numbers, p_reports
---            an index for the answer, the assignment, and {result, newItems?}, {failure: {code, message, permanent?, retryAfterMs?}} or {snoozeMs}; of two for
+--            an index for the answer, the assignment, and {result, newItems?}, {failure: {code, message, permanent?, retryAfterMs?, stack?}} or {snoozeMs}; of two for
 --            one assignment the first is judged first
 -- p_wait     whether to wait for what another transaction has locked, or to answer BUSY; then nothing of that report has happened
 -- returns    as report_outcomes has it, with figures and what failed as report_results has them
@@ -7287,7 +7288,7 @@ $$;
 -- A snooze leaves nothing that would tell a repeated one: that is STALE.
 -- An assignment past its deadline that nobody took back still counts: expiry permits taking back, it does not revoke.
 --
--- p_reports  JSON array of {assignmentId, result}, {assignmentId, failure: {code, message, permanent?, retryAfterMs?}} or
+-- p_reports  JSON array of {assignmentId, result}, {assignmentId, failure: {code, message, permanent?, retryAfterMs?, stack?}} or
 --            {assignmentId, snoozeMs}, and with a result newItems?: [{type, payload, dedupeKey?, priority?, runAt?, serializeKey?}] for fed children. Of two reports for
 --            one assignment the first is judged first.
 -- returns    one row: the roots of the trees that changed, the types that may have got ready items and how many, and the answers, a
@@ -7344,7 +7345,7 @@ as $$
       or not p_report ? 'result' and p_report ->> 'newItems' is not null
     union all
     select 'failure' || coalesce('.' || nullif(i.field, ''), ''), i.message
-    from jobtree.input_problem(p_report -> 'failure', '{code,message,permanent,retryAfterMs}') i
+    from jobtree.input_problem(p_report -> 'failure', '{code,message,permanent,retryAfterMs,stack}') i
     where p_report ->> 'failure' is not null
     union all
     select 'failure', 'must have a code and a message'
@@ -7368,10 +7369,12 @@ as $$
     when p_report ? 'result' then p_report - '{assignmentId,result}'::text[] = '{}'
       and (pg_column_size(p_report) <= 512 or not jobtree.is_too_deep((p_report -> 'result')::text))
     else p_report - '{assignmentId,failure}'::text[] = '{}' and jsonb_typeof(p_report -> 'failure') = 'object'
-      and (p_report -> 'failure') - '{code,message,permanent}'::text[] = '{}'
+      and (p_report -> 'failure') - '{code,message,permanent,stack}'::text[] = '{}'
       and jsonb_typeof(p_report #> '{failure,code}') = 'string' and length(p_report #>> '{failure,code}') between 1 and 200
       and jsonb_typeof(p_report #> '{failure,message}') = 'string' and length(p_report #>> '{failure,message}') <= 10000
       and coalesce(jsonb_typeof(p_report #> '{failure,permanent}'), 'boolean') = 'boolean'
+      and coalesce(jsonb_typeof(p_report #> '{failure,stack}'), 'string') = 'string'
+      and coalesce(length(p_report #>> '{failure,stack}'), 0) <= 4096
   end) is not true
 $$;
 
@@ -7381,7 +7384,7 @@ $$;
 -- p_lease_ids, p_numbers, p_results
 --            assignments that succeeded, and a JSON array of their results
 -- p_failed_lease_ids, p_failed_numbers, p_failures
---            assignments that failed, and a JSON array of their failures: {code, message, permanent, retryAfterMs?}. No assignment is named twice in
+--            assignments that failed, and a JSON array of their failures: {code, message, permanent, retryAfterMs?, stack?}. No assignment is named twice in
 --            these two lists
 -- p_others   a JSON array of all other reports, as report_outcomes has it
 -- p_wait     whether to wait for what another transaction has locked, or to answer BUSY; then nothing of that report has happened
@@ -8232,7 +8235,7 @@ $$;
 -- p_payload  what a replayed item gets as its payload; for a filter of one item only
 -- returns    the operation, and how many items there are for it
 -- locks      none
--- errors     JT001 no such job; JT002 the filter names nothing, or something is wrong with it; 22P02, 22007 or 22008 for a value that
+-- errors     JT001 no such job; JT002 the filter is empty or invalid; 22P02, 22007 or 22008 for a value that
 --            is none
 create or replace function jobtree.start_operation(p_kind text, p_filter jsonb, p_payload json default null)
 returns table (operation_id uuid, total bigint)
