@@ -317,7 +317,7 @@ export interface FailureKey extends ItemKey {
   readonly attempt: number;
 }
 
-/** Where each of these failures came from, in the order of the keys; null where the worker did not say. */
+/** The stack of each of these failures, in the order of the keys; null if the worker sent none. */
 export async function readStacks(database: Queries, keys: readonly FailureKey[]): Promise<(string | null)[]> {
   const { rows } = await database.pool.query<{ stack: string | null }>({
     name: 'read_stacks',

@@ -167,10 +167,10 @@ function selectedParts(info: GraphQLResolveInfo): ItemParts {
     const key = `${path}.${field.alias?.value ?? name}`;
     if (name === 'payload' || name === 'result' || name === 'log') found[name].add(key);
     else if (name === 'failures') found.failures.add(`${key}.message`);
-    // Messages are what makes failures large.
+    // Apart from stacks, messages make failures large.
     else if (name === 'message') found.failures.add(key);
     else if (name === 'stack') found.stacks.add(key);
-    // The payload is read with an assignment.
+    // Reading an assignment includes its payload.
     if (name === 'assignment') found.payload.add(`${key}.payload`);
     if (field.selectionSet !== undefined && (ways.has(name) || name === 'failures'))
       visit(field.selectionSet, key);
