@@ -1,7 +1,7 @@
--- Says what is to be called when a tree is complete, or each job of it.
+-- Stores which endpoints are called when a tree, or each job of it, is complete.
 --
--- p_callbacks up to 10 of {endpoint, on?: TREE|JOB}; TREE by default, and the same twice is one
--- errors     JT002, with the field in the error's column, also for an endpoint that there is not
+-- p_callbacks   up to 10 of {endpoint, on?: TREE|JOB}; TREE by default; duplicates count once
+-- errors     JT002, with the field in the error's column, also for an unknown endpoint
 create or replace function jobtree.add_callbacks(p_root_id uuid, p_callbacks jsonb)
 returns void
 language plpgsql volatile

@@ -1,8 +1,8 @@
--- Has servers add the lines of an upload to a job that is just being created, and seal it at the end: lease_imports.
+-- Has servers add the lines of an upload to a job that is being created, and seal the job at the end of the file: lease_imports.
 --
--- p_file     {source: {uploadId}, format, encoding?, delimiter?, quote?, header?}; servers check what stands in it
+-- p_file     {source: {uploadId}, format, encoding?, delimiter?, quote?, header?}; servers validate the values
 -- locks      the upload's row, shared
--- errors     JT001 no such upload, JT002 one that is not complete
+-- errors     JT001 no such upload; JT002 the upload is not complete
 create or replace function jobtree.add_file(p_job_id uuid, p_file jsonb)
 returns void
 language plpgsql volatile

@@ -1,4 +1,4 @@
--- Refuses a secret of callbacks that is none by the Standard Webhooks: whsec_ and 24 to 64 bytes in base64; or that a server has not sealed
+-- Rejects a callback secret that is not one by Standard Webhooks (whsec_ and 24 to 64 bytes in base64), unless a server has sealed it
 -- (enc:). The error does not quote it.
 --
 -- errors     JT002

@@ -1,12 +1,12 @@
--- Creates a key of the API.
+-- Creates an API key.
 --
--- p_hash      SHA-256 of the key, which nobody keeps
--- p_roles     at least one of admin, producer, worker, watcher; admin alone
--- p_types     the types of jobs that it is for, each a name, or the beginning of names with a star behind it; empty for all
--- p_root_ids  the trees that it is for; empty for all
--- p_tenant    the tenant that its callers belong to, and that the types are of; null for callers that see all
--- p_limits    what it may have, where it is not what the settings of servers say: requestsPerSecond, costPerSecond, connections,
---             subscriptions, storedItems, storedBytes; each a whole number from 1 on
+-- p_hash      SHA-256 of the key, which is not stored
+-- p_roles     at least one of admin, producer, worker, watcher; admin can't be combined with p_types or p_root_ids
+-- p_types     the job types that it is valid for: names, or prefixes of names followed by a star; empty for all
+-- p_root_ids  the trees that it is valid for; empty for all
+-- p_tenant    the tenant of its callers and of p_types; null for callers that see all tenants
+-- p_limits    limits that replace the servers' settings: requestsPerSecond, costPerSecond, connections, subscriptions, storedItems,
+--             storedBytes; each a whole number, at least 1
 -- returns     its id
 -- errors      JT002, with the field in the error's column
 create or replace function jobtree.create_api_key(

@@ -1,4 +1,5 @@
--- Refuses every change to the audit but additions, whoever asks, and what prune_audit removes: never what is younger than a day.
+-- Rejects every change to the audit, whoever makes it, except additions and removals by prune_audit, which never affect entries younger
+-- than a day.
 --
 -- errors     insufficient_privilege
 create or replace function jobtree.keep_audit()

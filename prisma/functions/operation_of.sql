@@ -1,6 +1,6 @@
--- The operation that a filter describes, as it begins.
+-- The initial state of the operation that a filter describes.
 --
--- p_kind, p_filter, p_payload   as start_operation has them
+-- p_kind, p_filter, p_payload   as start_operation takes them
 -- returns    a row that is not in the table yet
 -- errors     those of start_operation
 create or replace function jobtree.operation_of(p_kind text, p_filter jsonb, p_payload json default null)

@@ -1,5 +1,5 @@
--- What is wrong with a report, whatever its job: a key that is not known, a failure without its code or message, a time out of bounds, new items
--- that are none.
+-- Finds what is wrong with a report, regardless of its job: an unknown key, a failure without a code or message, a time out of bounds, or
+-- invalid new items.
 --
 -- p_report   as report_outcomes has it
 -- returns    the first problem: the field, and a sentence about it; no row if there is none
@@ -38,7 +38,7 @@ as $$
     ) i
     limit 1
   ) p
-  -- Most are a result, or a failure, as they should be: that takes a glance.
+  -- A quick check first: most reports are a valid result or a valid failure.
   where (case
     when p_report ? 'result' then p_report - '{assignmentId,result}'::text[] = '{}'
       and (pg_column_size(p_report) <= 512 or not jobtree.is_too_deep((p_report -> 'result')::text))

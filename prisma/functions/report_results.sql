@@ -1,5 +1,5 @@
--- Takes outcomes of attempts for servers, which sort them: plain results and failures go first and fast, and only what is left is
--- looked at one by one.
+-- Accepts outcomes of attempts from servers, which sort them: plain results and failures take the fast path, and only the rest is
+-- handled one by one.
 --
 -- p_lease_ids, p_numbers, p_results
 --            assignments that succeeded, and a JSON array of their results
@@ -7,10 +7,10 @@
 --            assignments that failed, and a JSON array of their failures: {code, message, permanent, retryAfterMs?}. No assignment is named twice in
 --            these two lists
 -- p_others   a JSON array of all other reports, as report_outcomes has it
--- p_wait     whether to wait for what another transaction has locked, or to answer BUSY; then nothing of that report has happened
--- returns    as report_outcomes has it; an index counts the results first, then the failures, then the others. And figures, of what
---            counted: a list of [type, how long it took in milliseconds, succeeded, failed attempts, of them for good], an entry for
---            all that was claimed at the same time
+-- p_wait     whether to wait for rows that another transaction has locked, or to answer BUSY, which means that nothing was done
+-- returns    as report_outcomes, with indexes that count the results first, then the failures, then the others; and figures of the
+--            reports that counted: a list of [type, milliseconds since the claim, succeeded, failed attempts, of these for good], one
+--            entry for everything that was claimed at the same time
 -- locks      as report_each has it
 create or replace function jobtree.report_results(
   p_lease_ids uuid[], p_numbers integer[], p_results json,
@@ -27,7 +27,7 @@ declare
   v_ready jsonb;
   v_figures json[];
   v_answers jsonb;
-  -- Of the results and failures, which counted, from 1 on; null for all of them.
+  -- Which results and failures counted, from 1; null for all.
   v_accepted integer[];
   v_done record;
   v_ns integer[];
@@ -35,7 +35,7 @@ declare
   v_numbers integer[];
   v_reports json[];
 begin
-  -- What takes what is free, and then waits, could be waited for: who waits takes all in order.
+  -- A call that locks free rows first and then waits could deadlock: with p_wait all rows are locked in order, in report_each.
   if p_wait then
     v_accepted := '{}';
   elsif v_count > 0 then

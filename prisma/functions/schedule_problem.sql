@@ -1,8 +1,8 @@
--- What is wrong with a schedule: a key that put_schedule does not know, or a value that is not what its key wants. A key with null counts as
--- one that is not there. Whether a cron can be read, and when it is due, is for whoever gives nextAt.
+-- Finds what is wrong with a schedule: a key that put_schedule does not know, or an invalid value. A key with null counts as missing.
+-- Whether a cron expression can be parsed, and when it is due, is checked by the caller that computes nextAt.
 --
--- p_schedule  as put_schedule has it
--- returns     the first problem: the key, and what is to be said of it ("must be …"); no row if there is none
+-- p_schedule  as put_schedule takes it
+-- returns     the first problem: the key, and the rest of a sentence about it ("must be …"); no row if there is none
 create or replace function jobtree.schedule_problem(p_schedule jsonb)
 returns table (field text, message text)
 language sql stable

@@ -1,6 +1,6 @@
--- Says when people hear of dead letters of a type; of what stays as it is, so does the spell.
+-- Sets the dead letter alert of a type. An unchanged alert keeps its current spell.
 --
--- p_alert    {endpoint, count, intervalMs}, as check_queue has seen it; null for no alert
+-- p_alert    {endpoint, count, intervalMs}, as check_queue has checked it; null for no alert
 -- errors     JT002 no such endpoint
 create or replace function jobtree.set_alert(p_type text, p_alert jsonb)
 returns void

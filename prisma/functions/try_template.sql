@@ -1,8 +1,8 @@
--- Refuses a template of which create_job would make no tree, or the same one time and again. It makes the tree and takes it back, so whatever
--- create_job refuses is refused here, too.
+-- Rejects a template from which create_job can't create a tree, or can create only one. It creates the tree and undoes it, so it rejects
+-- everything that create_job rejects.
 --
 -- p_template what create_job takes
--- errors     JT002, with the field in the error's column, behind template
+-- errors     JT002, with the field, behind "template", in the error's column
 create or replace function jobtree.try_template(p_template json)
 returns void
 language plpgsql volatile
