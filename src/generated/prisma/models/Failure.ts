@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model Failure
- * Attempts that failed: the first and the last twenty of an item.
+ * A failed attempt: the first and the last twenty of an item are kept.
  */
 export type FailureModel = runtime.Types.Result.DefaultSelection<Prisma.$FailurePayload>
 
@@ -535,11 +535,11 @@ export type $FailurePayload<ExtArgs extends runtime.Types.Extensions.InternalArg
     jobId: string
     position: bigint
     /**
-     * The first failure of an item has 1, so the last one's says how many there were.
+     * From 1, so that the last failure's number says how many there were.
      */
     attempt: number
     /**
-     * Null, as the worker is, for an item that no worker had.
+     * Null, like the worker, for an item that no worker had.
      */
     leaseId: string | null
     at: Date
@@ -548,7 +548,7 @@ export type $FailurePayload<ExtArgs extends runtime.Types.Extensions.InternalArg
      */
     retryAt: Date | null
     /**
-     * Nobody reported it: the heartbeat stopped.
+     * The heartbeat stopped, and nobody reported a failure.
      */
     lost: boolean
     code: string
