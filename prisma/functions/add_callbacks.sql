@@ -22,7 +22,7 @@ begin
     union all
     select 'endpoint', 'is missing' where c.value ->> 'endpoint' is null
     union all
-    select 'endpoint', format('is %s, and there is no endpoint of that name', c.value ->> 'endpoint')
+    select 'endpoint', format('is %s, but there is no endpoint of that name', c.value ->> 'endpoint')
     where not exists (select from jobtree.callback_endpoint e where e.name = c.value ->> 'endpoint')
     limit 1
   ) p

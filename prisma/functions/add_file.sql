@@ -19,7 +19,7 @@ begin
     raise exception 'There is no upload %.', p_file #>> '{source,uploadId}' using errcode = 'JT001', column = 'file.source.uploadId';
   end if;
   if v_upload.sha256 is null then
-    raise exception 'Upload % is not complete: % bytes of it are there.', v_upload.id, v_upload.size using errcode = 'JT002', column = 'file.source.uploadId';
+    raise exception 'Upload % is not complete: % bytes of it are stored.', v_upload.id, v_upload.size using errcode = 'JT002', column = 'file.source.uploadId';
   end if;
   insert into jobtree.file_import (job_id, upload_id, options, size, created_at)
   values (p_job_id, v_upload.id, jsonb_strip_nulls(p_file - 'source'), v_upload.size, clock_timestamp());

@@ -76,7 +76,7 @@ declare
   v_keyed text[];
 begin
   if (1 <= all (p_limits)) is not true then
-    raise exception 'limits must be whole numbers from 1 on.' using errcode = 'JT002', column = 'limits';
+    raise exception 'limits must be whole numbers of at least 1.' using errcode = 'JT002', column = 'limits';
   end if;
   if exists (
     select from jobtree.queue q where q.type = any (p_types) and (q.paused or q.concurrency is not null or q.rate_limit is not null)

@@ -24,13 +24,13 @@ begin
     raise exception 'name must be a text of 1 to 200 characters.' using errcode = 'JT002', column = 'name';
   end if;
   if (cardinality(p_roles) > 0 and p_roles <@ '{admin,producer,worker,watcher}') is not true then
-    raise exception 'roles must be some of admin, producer, worker and watcher.' using errcode = 'JT002', column = 'roles';
+    raise exception 'roles must be one or more of admin, producer, worker and watcher.' using errcode = 'JT002', column = 'roles';
   end if;
   if 'admin' = any (p_roles) and (cardinality(p_types) > 0 or cardinality(p_root_ids) > 0) then
-    raise exception 'The role admin goes with no scope.' using errcode = 'JT002', column = 'roles';
+    raise exception 'A key with the role admin can''t be limited to types or trees.' using errcode = 'JT002', column = 'roles';
   end if;
   if p_expires_at <= clock_timestamp() then
-    raise exception 'expiresAt is over already.' using errcode = 'JT002', column = 'expiresAt';
+    raise exception 'expiresAt has already passed.' using errcode = 'JT002', column = 'expiresAt';
   end if;
   if p_tenant !~ '^[a-z0-9-]{1,40}$' then
     raise exception 'tenant must be 1 to 40 of the characters a to z, 0 to 9 and -.' using errcode = 'JT002', column = 'tenant';
@@ -40,7 +40,7 @@ begin
     where l.key not in ('requestsPerSecond', 'costPerSecond', 'connections', 'subscriptions', 'storedItems', 'storedBytes')
       or (l.value #>> '{}') !~ '^[1-9][0-9]{0,15}$'
   ) then
-    raise exception 'limits must be whole numbers from 1 on, by their names.' using errcode = 'JT002', column = 'limits';
+    raise exception 'limits must be an object of known limits, each a whole number from 1 to 9999999999999999.' using errcode = 'JT002', column = 'limits';
   end if;
   insert into jobtree.api_key (id, name, hash, roles, types, root_ids, created_at, created_by, expires_at, tenant, limits)
   values (v_id, p_name, p_hash, p_roles, p_types, p_root_ids, clock_timestamp(), p_created_by, p_expires_at, p_tenant, p_limits);

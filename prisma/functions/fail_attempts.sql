@@ -5,10 +5,10 @@
 -- p_lease_ids, p_numbers   assignments, each once
 -- p_failures what went wrong, in the same order: {code, message, permanent?, retryAfterMs?}
 -- p_lost     whether it is that the heartbeat stopped
--- returns    the trees; the types that got ready items, by a retry or because a serialize key was freed, and how many; which failures
---            counted, from 1, and when the item of each of these is due again: null if it is not; and figures as report_results returns them
--- locks      leases in the order of their ids, skipping locked ones, whose failures don't count, nor do those of items that are not open;
---            then those of promote_next
+-- returns    the trees; the types that got ready items, tried again or let go by their keys, and how many; which failures counted, from 1 on, and
+--            when the item of each of these is due again: null if it is not; and figures as report_results has them
+-- locks      leases in the order of their ids, skipping those that somebody else has, whose failures do not count, as those of items
+--            that are not open do not; then those of promote_next
 create or replace function jobtree.fail_attempts(p_lease_ids uuid[], p_numbers integer[], p_failures json[], p_lost boolean)
 returns table (root_ids uuid[], ready jsonb, accepted integer[], retries timestamptz[], figures json[])
 language plpgsql volatile

@@ -28,8 +28,8 @@ as $$
     where f.children <> 1
     union all
     select 'result',
-      case when m.items + n.items > 1000 then format('The report would make %s new items; the limit is 1000.', m.items + n.items)
-        else format('The report would make about %s MB of new items; the limit is 20 MB.', ceil(m.bytes / 1e6)) end
+      case when m.items + n.items > 1000 then format('The report would create %s new items; the limit is 1000.', m.items + n.items)
+        else format('The report would create about %s MB of new items; the limit is 20 MB.', ceil(m.bytes / 1e6)) end
     from (
       select coalesce(sum(z.items), 0) as items, coalesce(sum(z.bytes), 0) as bytes
       from jobtree.job c
@@ -41,7 +41,7 @@ as $$
     ) n
     where m.items + n.items > 1000 or m.bytes > 20e6
     union all
-    select 'result', format('%s is no text of 1 to 255 characters and no number, so it can''t be the serialize key of a new item of type %s.',
+    select 'result', format('%s is neither a text of 1 to 255 characters nor a number, so it can''t be the serialize key of a new item of type %s.',
       c.feed ->> 'serializeKey', c.type)
     from jobtree.job c
     cross join lateral jobtree.feed_keys(c.feed, p_payload, coalesce(p_report -> 'result', 'null')) k(value)

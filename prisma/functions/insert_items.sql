@@ -39,7 +39,7 @@ begin
       u.value ->> 'serializeKey' as serialize_key
     from rows from (unnest(v_positions), json_array_elements(p_items)) u(position, value)
   ), plain as (
-    -- Separately: "on conflict" costs every row a search in each unique index and a speculative insert.
+    -- On their own: "on conflict" makes every row pay for a search of each unique index and a speculative insert.
     insert into jobtree.job_item as i (job_id, position, created_at, payload_bytes, priority, run_at, payload, serialize_key)
     select v_job_id, g.position, v_now, octet_length(g.payload::text), g.priority, g.run_at, g.payload, g.serialize_key
     from given g

@@ -2,10 +2,10 @@
 -- all others.
 --
 -- p_job      the job's row, which the caller holds locked, or has just inserted
--- p_payloads JSON texts, at least one; converted only when they are stored, because each conversion between json and text is a copy
--- returns    the first position of each 1,024 items; the positions of these are consecutive
+-- p_payloads JSON texts, at least one: turned into JSON as they are stored, because each turn between json and text is a copy
+-- returns    the first position of each 1,024 items, which stand one behind the other
 -- locks      none
--- errors     22P02 for a text that is not JSON
+-- errors     22P02 for a text that is no JSON
 create or replace function jobtree.insert_payloads(p_job jobtree.job, p_payloads text[])
 returns bigint[]
 language plpgsql volatile

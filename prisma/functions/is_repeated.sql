@@ -37,7 +37,7 @@ begin
     join jobtree.lease l on l.claim_id = c.id
       and l.id between (left(c.id::text, 19) || '0000-000000000000')::uuid and (left(c.id::text, 19) || 'ffff-ffffffffffff')::uuid
   ) then
-    raise exception 'A repeated claim can''t go together with others.' using errcode = 'JT006';
+    raise exception 'A repeated claim must be sent alone.' using errcode = 'JT006';
   end if;
   return false;
 end

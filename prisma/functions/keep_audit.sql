@@ -12,6 +12,6 @@ begin
       return old;
     end if;
   end if;
-  raise exception 'What is in the audit stays as it is.' using errcode = 'insufficient_privilege';
+  raise exception 'Entries of the audit can''t be changed.' using errcode = 'insufficient_privilege';
 end
 $$;

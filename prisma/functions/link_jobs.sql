@@ -57,9 +57,9 @@ begin
   if v_tree.wrong is not null then
     v_field := v_tree.field;
     v_message := case v_tree.found
-      when 0 then 'names %s, but no job of this tree is called so'
+      when 0 then 'names %s, but no job of this tree has that name'
       when 1 then 'names %s, which is the job itself'
-      else 'names %s, but several jobs of this tree are called so: give them names'
+      else 'names %s, but several jobs of this tree have that name: give them different names'
     end;
     v_message := format(v_message, to_json(left(v_tree.name, 80)));
   else

@@ -16,14 +16,14 @@ begin
   select * into v_old from jobtree.type_schema t where t.type = p_type and t.version = p_version;
   if v_old.id is null then
     if (select count(*) from jobtree.type_schema t where t.type = p_type) >= 10 then
-      raise exception 'type % has ten versions: remove one that nobody sends any more.', p_type using errcode = 'JT002', column = 'version';
+      raise exception 'type % has ten versions: remove one that is no longer used.', p_type using errcode = 'JT002', column = 'version';
     end if;
     -- Limited, since every server reads all of them regularly. Each tenant has a limit of its own, so none uses up another's.
     v_most := case jobtree.tenant_beginning(p_type) when '' then 1000 else 100 end;
     if v_most <= (
       select count(*) from jobtree.type_schema t where jobtree.tenant_beginning(t.type) = jobtree.tenant_beginning(p_type)
     ) then
-      raise exception 'There are % versions of types: remove some that nobody sends any more.', v_most
+      raise exception 'There are % versions of types: remove some that are no longer used.', v_most
         using errcode = 'JT002', column = 'version';
     end if;
     insert into jobtree.type_schema (id, type, version, payload, result, created_at)

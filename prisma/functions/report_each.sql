@@ -3,8 +3,8 @@
 -- p_ns, p_lease_ids, p_numbers, p_reports
 --            an index for the answer, the assignment, and {result, newItems?}, {failure: {code, message, permanent?, retryAfterMs?}} or {snoozeMs}; of two for
 --            one assignment the first is judged first
--- p_wait     whether to wait for rows that another transaction has locked, or to answer BUSY, which means that nothing was done
--- returns    as report_outcomes, with figures as report_results returns them
+-- p_wait     whether to wait for what another transaction has locked, or to answer BUSY; then nothing of that report has happened
+-- returns    as report_outcomes has it, with figures as report_results has them
 -- locks      leases in the order of their ids, then the rows of fed children, shared and in the order of their ids, then the keys of
 --            what is fed
 create or replace function jobtree.report_each(

@@ -14,7 +14,7 @@ as $$
     union all
     select 'result', 'is nested more than 256 levels deep' where jobtree.is_too_deep((p_report -> 'result')::text)
     union all
-    select 'failure', 'must stand alone: a report has a result (null is one), a failure or snoozeMs'
+    select 'failure', 'must be alone: a report has either a result (which may be null), a failure or snoozeMs'
     where (p_report ->> 'failure' is not null)::integer + (p_report ->> 'snoozeMs' is not null)::integer + (p_report ? 'result')::integer <> 1
       or not p_report ? 'result' and p_report ->> 'newItems' is not null
     union all
@@ -25,7 +25,7 @@ as $$
     select 'failure', 'must have a code and a message'
     where p_report ->> 'failure' is not null and (p_report #>> '{failure,code}' is null or p_report #>> '{failure,message}' is null)
     union all
-    select 'failure.retryAfterMs', 'must not stand beside permanent: the item is not tried again'
+    select 'failure.retryAfterMs', 'can''t be combined with permanent: the item is not tried again'
     where (p_report #> '{failure,permanent}') = 'true' and p_report #>> '{failure,retryAfterMs}' is not null
     union all
     select format('newItems[%s]', e.n - 1) || coalesce('.' || nullif(i.field, ''), ''), i.message

@@ -7,10 +7,10 @@
 --            assignments that failed, and a JSON array of their failures: {code, message, permanent, retryAfterMs?}. No assignment is named twice in
 --            these two lists
 -- p_others   a JSON array of all other reports, as report_outcomes has it
--- p_wait     whether to wait for rows that another transaction has locked, or to answer BUSY, which means that nothing was done
--- returns    as report_outcomes, with indexes that count the results first, then the failures, then the others; and figures of the
---            reports that counted: a list of [type, milliseconds since the claim, succeeded, failed attempts, of these for good], one
---            entry for everything that was claimed at the same time
+-- p_wait     whether to wait for what another transaction has locked, or to answer BUSY; then nothing of that report has happened
+-- returns    as report_outcomes has it; an index counts the results first, then the failures, then the others. And figures, of what
+--            counted: a list of [type, how long it took in milliseconds, succeeded, failed attempts, of them for good], an entry for
+--            all that was claimed at the same time
 -- locks      as report_each has it
 create or replace function jobtree.report_results(
   p_lease_ids uuid[], p_numbers integer[], p_results json,

@@ -23,7 +23,7 @@ as $$
     union all
     select 'cron', 'or everyMs must be given, and not both' where (s.spec ? 'cron') = (s.spec ? 'everyMs')
     union all
-    select 'timeZone', 'is for a cron; an interval has none' where s.spec ? 'timeZone' and s.spec ? 'everyMs'
+    select 'timeZone', 'can only be set with cron, not with everyMs' where s.spec ? 'timeZone' and s.spec ? 'everyMs'
     union all
     select 'everyMs', 'must be a whole number from 1000 to 31622400000'
     where not s.spec -> 'everyMs' @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 1000 && @ <= 31622400000)'

@@ -13,7 +13,7 @@ begin
     return;
   end if;
   if not exists (select from jobtree.callback_endpoint e where e.name = p_alert ->> 'endpoint') then
-    raise exception 'deadLetterAlert.endpoint is %, and there is no endpoint of that name.', p_alert ->> 'endpoint'
+    raise exception 'deadLetterAlert.endpoint is %, but there is no endpoint of that name.', p_alert ->> 'endpoint'
       using errcode = 'JT002', column = 'deadLetterAlert.endpoint';
   end if;
   insert into jobtree.dead_letter_alert as a (type, endpoint, count, interval_ms)

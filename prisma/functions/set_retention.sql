@@ -21,7 +21,7 @@ declare
 begin
   select * into v_problem from jobtree.input_problem(p_settings, array['retentionSeconds', 'idleExpirySeconds']) p;
   if v_problem.field is not null then
-    raise exception '% %.', coalesce(nullif(v_problem.field, ''), 'What is given'), v_problem.message
+    raise exception '% %.', coalesce(nullif(v_problem.field, ''), 'The settings'), v_problem.message
       using errcode = 'JT002', column = v_problem.field;
   end if;
   loop

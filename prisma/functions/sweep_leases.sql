@@ -1,9 +1,9 @@
 -- Takes items back from workers that have fallen silent: in leases past their deadline, the attempts at items whose own deadline is
 -- over fail with the code HEARTBEAT_LOST. Call it again at once as long as a batch was full.
 --
--- p_resumed_at  what note_sweep returned: nothing is taken back until a full lease time after it
--- p_within   looks only at deadlines that passed within this time, past the dead rows of older leases; null for all, which is needed now
---            and then for leases that were locked or committed late. Soon after an outage all are examined, since they are long overdue
+-- p_resumed_at  what note_sweep says: until a full lease time after it, nothing is taken back
+-- p_within   to look only at deadlines within so much time, past the dead rows of older leases; null for all, now and then, for what
+--            was locked, or committed late. Soon after an outage all are looked at in any case, since they are overdue for long
 -- returns    how many items were lost, in how many leases; the trees that changed; the types that got ready items, and how many; and figures as report_results has them, without times
 -- locks      leases, skipping those that somebody else has
 create or replace function jobtree.sweep_leases(

@@ -37,7 +37,7 @@ begin
   if found then
     raise exception '% %.', v_problem.field, v_problem.message using errcode = 'JT002', column = v_problem.field;
   elsif v_changes = '{}' then
-    raise exception 'Nothing is to be changed.' using errcode = 'JT002';
+    raise exception 'There is nothing to change.' using errcode = 'JT002';
   end if;
 
   loop

@@ -530,7 +530,7 @@ create index "audit_entry_at_id_idx" on "jobtree"."audit_entry" ("at", "id");
 -- A placeholder, which the functions, created after the tables, replace.
 create function jobtree.keep_audit() returns trigger language plpgsql as $$
 begin
-  raise exception 'What is in the audit stays as it is.';
+  raise exception 'Entries of the audit can''t be changed.';
 end
 $$;
 create trigger keep_rows before update or delete on jobtree.audit_entry for each row execute function jobtree.keep_audit();

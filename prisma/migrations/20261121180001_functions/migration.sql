@@ -167,7 +167,7 @@ begin
     union all
     select 'endpoint', 'is missing' where c.value ->> 'endpoint' is null
     union all
-    select 'endpoint', format('is %s, and there is no endpoint of that name', c.value ->> 'endpoint')
+    select 'endpoint', format('is %s, but there is no endpoint of that name', c.value ->> 'endpoint')
     where not exists (select from jobtree.callback_endpoint e where e.name = c.value ->> 'endpoint')
     limit 1
   ) p
@@ -270,7 +270,7 @@ begin
     raise exception 'There is no upload %.', p_file #>> '{source,uploadId}' using errcode = 'JT001', column = 'file.source.uploadId';
   end if;
   if v_upload.sha256 is null then
-    raise exception 'Upload % is not complete: % bytes of it are there.', v_upload.id, v_upload.size using errcode = 'JT002', column = 'file.source.uploadId';
+    raise exception 'Upload % is not complete: % bytes of it are stored.', v_upload.id, v_upload.size using errcode = 'JT002', column = 'file.source.uploadId';
   end if;
   insert into jobtree.file_import (job_id, upload_id, options, size, created_at)
   values (p_job_id, v_upload.id, jsonb_strip_nulls(p_file - 'source'), v_upload.size, clock_timestamp());
@@ -1198,7 +1198,7 @@ begin
   end if;
   if p_secret ~ '^whsec_([A-Za-z0-9+/]{4})+([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$' is not true
     or length(decode(substr(p_secret, 7), 'base64')) not between 24 and 64 then
-    raise exception 'secret must be whsec_ and 24 to 64 bytes in base64.' using errcode = 'JT002', column = 'secret';
+    raise exception 'secret must be whsec_ followed by 24 to 64 bytes in base64.' using errcode = 'JT002', column = 'secret';
   end if;
 end
 $$;
@@ -1406,7 +1406,7 @@ declare
   v_keyed text[];
 begin
   if (1 <= all (p_limits)) is not true then
-    raise exception 'limits must be whole numbers from 1 on.' using errcode = 'JT002', column = 'limits';
+    raise exception 'limits must be whole numbers of at least 1.' using errcode = 'JT002', column = 'limits';
   end if;
   if exists (
     select from jobtree.queue q where q.type = any (p_types) and (q.paused or q.concurrency is not null or q.rate_limit is not null)
@@ -1598,13 +1598,13 @@ begin
     raise exception 'name must be a text of 1 to 200 characters.' using errcode = 'JT002', column = 'name';
   end if;
   if (cardinality(p_roles) > 0 and p_roles <@ '{admin,producer,worker,watcher}') is not true then
-    raise exception 'roles must be some of admin, producer, worker and watcher.' using errcode = 'JT002', column = 'roles';
+    raise exception 'roles must be one or more of admin, producer, worker and watcher.' using errcode = 'JT002', column = 'roles';
   end if;
   if 'admin' = any (p_roles) and (cardinality(p_types) > 0 or cardinality(p_root_ids) > 0) then
-    raise exception 'The role admin goes with no scope.' using errcode = 'JT002', column = 'roles';
+    raise exception 'A key with the role admin can''t be limited to types or trees.' using errcode = 'JT002', column = 'roles';
   end if;
   if p_expires_at <= clock_timestamp() then
-    raise exception 'expiresAt is over already.' using errcode = 'JT002', column = 'expiresAt';
+    raise exception 'expiresAt has already passed.' using errcode = 'JT002', column = 'expiresAt';
   end if;
   if p_tenant !~ '^[a-z0-9-]{1,40}$' then
     raise exception 'tenant must be 1 to 40 of the characters a to z, 0 to 9 and -.' using errcode = 'JT002', column = 'tenant';
@@ -1614,7 +1614,7 @@ begin
     where l.key not in ('requestsPerSecond', 'costPerSecond', 'connections', 'subscriptions', 'storedItems', 'storedBytes')
       or (l.value #>> '{}') !~ '^[1-9][0-9]{0,15}$'
   ) then
-    raise exception 'limits must be whole numbers from 1 on, by their names.' using errcode = 'JT002', column = 'limits';
+    raise exception 'limits must be an object of known limits, each a whole number from 1 to 9999999999999999.' using errcode = 'JT002', column = 'limits';
   end if;
   insert into jobtree.api_key (id, name, hash, roles, types, root_ids, created_at, created_by, expires_at, tenant, limits)
   values (v_id, p_name, p_hash, p_roles, p_types, p_root_ids, clock_timestamp(), p_created_by, p_expires_at, p_tenant, p_limits);
@@ -2201,10 +2201,10 @@ $$;
 -- Accepts outcomes and gives out new work in one transaction: what a worker does all the time, in one round trip and with one wait
 -- for the disk. First the reports, as in report_results, then the claims, as in claim_items.
 --
--- p_lease_ids … p_others   as report_results has them
--- p_workers … p_range_places   as claim_items has them; the claims are durable, as the reports are
+-- p_lease_ids … p_others   as report_results takes them
+-- p_workers … p_range_places   as claim_items takes them; the claims are durable, like the reports
 -- returns    one row for the reports, of kind REPORTED, with what report_results returns; then those of claim_items
--- locks      those of report_results, skipping what somebody else has, then those of claim_items
+-- locks      those of report_results, skipping locked ones, then those of claim_items
 -- errors     those of claim_items, and then no report counts
 create or replace function jobtree.exchange(
   p_lease_ids uuid[], p_numbers integer[], p_results json,
@@ -2396,10 +2396,10 @@ $$;
 -- p_lease_ids, p_numbers   assignments, each once
 -- p_failures what went wrong, in the same order: {code, message, permanent?, retryAfterMs?}
 -- p_lost     whether it is that the heartbeat stopped
--- returns    the trees; the types that got ready items, by a retry or because a serialize key was freed, and how many; which failures
---            counted, from 1, and when the item of each of these is due again: null if it is not; and figures as report_results returns them
--- locks      leases in the order of their ids, skipping locked ones, whose failures don't count, nor do those of items that are not open;
---            then those of promote_next
+-- returns    the trees; the types that got ready items, tried again or let go by their keys, and how many; which failures counted, from 1 on, and
+--            when the item of each of these is due again: null if it is not; and figures as report_results has them
+-- locks      leases in the order of their ids, skipping those that somebody else has, whose failures do not count, as those of items
+--            that are not open do not; then those of promote_next
 create or replace function jobtree.fail_attempts(p_lease_ids uuid[], p_numbers integer[], p_failures json[], p_lost boolean)
 returns table (root_ids uuid[], ready jsonb, accepted integer[], retries timestamptz[], figures json[])
 language plpgsql volatile
@@ -2821,8 +2821,8 @@ as $$
     where f.children <> 1
     union all
     select 'result',
-      case when m.items + n.items > 1000 then format('The report would make %s new items; the limit is 1000.', m.items + n.items)
-        else format('The report would make about %s MB of new items; the limit is 20 MB.', ceil(m.bytes / 1e6)) end
+      case when m.items + n.items > 1000 then format('The report would create %s new items; the limit is 1000.', m.items + n.items)
+        else format('The report would create about %s MB of new items; the limit is 20 MB.', ceil(m.bytes / 1e6)) end
     from (
       select coalesce(sum(z.items), 0) as items, coalesce(sum(z.bytes), 0) as bytes
       from jobtree.job c
@@ -2834,7 +2834,7 @@ as $$
     ) n
     where m.items + n.items > 1000 or m.bytes > 20e6
     union all
-    select 'result', format('%s is no text of 1 to 255 characters and no number, so it can''t be the serialize key of a new item of type %s.',
+    select 'result', format('%s is neither a text of 1 to 255 characters nor a number, so it can''t be the serialize key of a new item of type %s.',
       c.feed ->> 'serializeKey', c.type)
     from jobtree.job c
     cross join lateral jobtree.feed_keys(c.feed, p_payload, coalesce(p_report -> 'result', 'null')) k(value)
@@ -3695,12 +3695,12 @@ begin
 end
 $$;
 
--- What is wrong with an object that a caller sent: a key that is not known, or a value that is not what its key wants. A key
--- with null counts as one that is not there.
+-- Finds what is wrong with an object that a caller sent: an unknown key, or an invalid value. A key with null counts as
+-- missing.
 --
 -- p_input    the object: a job, an item, a report, a failure
 -- p_keys     the keys that it may have
--- returns    the first problem: the key, and what is to be said of it ("must be …"); no row if there is none
+-- returns    the first problem: the key, and the rest of a sentence about it ("must be …"); no row if there is none
 create or replace function jobtree.input_problem(p_input jsonb, p_keys text[])
 returns table (field text, message text)
 language plpgsql stable
@@ -3860,7 +3860,7 @@ begin
       u.value ->> 'serializeKey' as serialize_key
     from rows from (unnest(v_positions), json_array_elements(p_items)) u(position, value)
   ), plain as (
-    -- Separately: "on conflict" costs every row a search in each unique index and a speculative insert.
+    -- On their own: "on conflict" makes every row pay for a search of each unique index and a speculative insert.
     insert into jobtree.job_item as i (job_id, position, created_at, payload_bytes, priority, run_at, payload, serialize_key)
     select v_job_id, g.position, v_now, octet_length(g.payload::text), g.priority, g.run_at, g.payload, g.serialize_key
     from given g
@@ -3934,10 +3934,10 @@ $$;
 -- all others.
 --
 -- p_job      the job's row, which the caller holds locked, or has just inserted
--- p_payloads JSON texts, at least one; converted only when they are stored, because each conversion between json and text is a copy
--- returns    the first position of each 1,024 items; the positions of these are consecutive
+-- p_payloads JSON texts, at least one: turned into JSON as they are stored, because each turn between json and text is a copy
+-- returns    the first position of each 1,024 items, which stand one behind the other
 -- locks      none
--- errors     22P02 for a text that is not JSON
+-- errors     22P02 for a text that is no JSON
 create or replace function jobtree.insert_payloads(p_job jobtree.job, p_payloads text[])
 returns bigint[]
 language plpgsql volatile
@@ -4091,7 +4091,7 @@ begin
     join jobtree.lease l on l.claim_id = c.id
       and l.id between (left(c.id::text, 19) || '0000-000000000000')::uuid and (left(c.id::text, 19) || 'ffff-ffffffffffff')::uuid
   ) then
-    raise exception 'A repeated claim can''t go together with others.' using errcode = 'JT006';
+    raise exception 'A repeated claim must be sent alone.' using errcode = 'JT006';
   end if;
   return false;
 end
@@ -4148,7 +4148,7 @@ begin
       return old;
     end if;
   end if;
-  raise exception 'What is in the audit stays as it is.' using errcode = 'insufficient_privilege';
+  raise exception 'Entries of the audit can''t be changed.' using errcode = 'insufficient_privilege';
 end
 $$;
 
@@ -4696,9 +4696,9 @@ begin
   if v_tree.wrong is not null then
     v_field := v_tree.field;
     v_message := case v_tree.found
-      when 0 then 'names %s, but no job of this tree is called so'
+      when 0 then 'names %s, but no job of this tree has that name'
       when 1 then 'names %s, which is the job itself'
-      else 'names %s, but several jobs of this tree are called so: give them names'
+      else 'names %s, but several jobs of this tree have that name: give them different names'
     end;
     v_message := format(v_message, to_json(left(v_tree.name, 80)));
   else
@@ -5754,15 +5754,15 @@ declare
   v_operation jobtree.operation;
 begin
   if v_filter - 'tenant' = '{}' then
-    raise exception 'filter names nothing: it would be everything.' using errcode = 'JT002', column = 'filter';
+    raise exception 'filter names nothing: set at least one condition.' using errcode = 'JT002', column = 'filter';
   elsif v_unknown is not null then
-    raise exception 'filter has no %.', v_unknown using errcode = 'JT002', column = 'filter.' || v_unknown;
+    raise exception 'filter has an unknown key: %.', v_unknown using errcode = 'JT002', column = 'filter.' || v_unknown;
   elsif p_kind is null or p_kind not in ('REPLAY', 'DISCARD', 'CANCEL') then
     raise exception 'kind must be REPLAY, DISCARD or CANCEL.' using errcode = 'JT002', column = 'kind';
   elsif jsonb_path_exists(v_filter, '$.states[*] ? (!(@ == "WAITING" || @ == "SCHEDULED" || @ == "READY" || @ == "BLOCKED" || @ == "HELD"))') then
     raise exception 'filter.states must be WAITING, SCHEDULED, READY, BLOCKED or HELD.' using errcode = 'JT002', column = 'filter.states';
   elsif p_payload is not null and (p_kind <> 'REPLAY' or jsonb_array_length(coalesce(v_filter -> 'items', '[]')) <> 1) then
-    raise exception 'payload is for one item that is replayed.' using errcode = 'JT002', column = 'payload';
+    raise exception 'payload is for one item only: replay it with a filter that names it.' using errcode = 'JT002', column = 'payload';
   elsif v_filter ? 'jobId' and not exists (select from jobtree.job j where j.id = (v_filter ->> 'jobId')::uuid) then
     raise exception 'There is no job %.', v_filter ->> 'jobId' using errcode = 'JT001', column = 'filter.jobId';
   end if;
@@ -6337,14 +6337,14 @@ begin
   select * into v_old from jobtree.type_schema t where t.type = p_type and t.version = p_version;
   if v_old.id is null then
     if (select count(*) from jobtree.type_schema t where t.type = p_type) >= 10 then
-      raise exception 'type % has ten versions: remove one that nobody sends any more.', p_type using errcode = 'JT002', column = 'version';
+      raise exception 'type % has ten versions: remove one that is no longer used.', p_type using errcode = 'JT002', column = 'version';
     end if;
     -- Limited, since every server reads all of them regularly. Each tenant has a limit of its own, so none uses up another's.
     v_most := case jobtree.tenant_beginning(p_type) when '' then 1000 else 100 end;
     if v_most <= (
       select count(*) from jobtree.type_schema t where jobtree.tenant_beginning(t.type) = jobtree.tenant_beginning(p_type)
     ) then
-      raise exception 'There are % versions of types: remove some that nobody sends any more.', v_most
+      raise exception 'There are % versions of types: remove some that are no longer used.', v_most
         using errcode = 'JT002', column = 'version';
     end if;
     insert into jobtree.type_schema (id, type, version, payload, result, created_at)
@@ -7166,8 +7166,8 @@ $$;
 -- p_ns, p_lease_ids, p_numbers, p_reports
 --            an index for the answer, the assignment, and {result, newItems?}, {failure: {code, message, permanent?, retryAfterMs?}} or {snoozeMs}; of two for
 --            one assignment the first is judged first
--- p_wait     whether to wait for rows that another transaction has locked, or to answer BUSY, which means that nothing was done
--- returns    as report_outcomes, with figures as report_results returns them
+-- p_wait     whether to wait for what another transaction has locked, or to answer BUSY; then nothing of that report has happened
+-- returns    as report_outcomes has it, with figures as report_results has them
 -- locks      leases in the order of their ids, then the rows of fed children, shared and in the order of their ids, then the keys of
 --            what is fed
 create or replace function jobtree.report_each(
@@ -7319,7 +7319,7 @@ as $$
     union all
     select 'result', 'is nested more than 256 levels deep' where jobtree.is_too_deep((p_report -> 'result')::text)
     union all
-    select 'failure', 'must stand alone: a report has a result (null is one), a failure or snoozeMs'
+    select 'failure', 'must be alone: a report has either a result (which may be null), a failure or snoozeMs'
     where (p_report ->> 'failure' is not null)::integer + (p_report ->> 'snoozeMs' is not null)::integer + (p_report ? 'result')::integer <> 1
       or not p_report ? 'result' and p_report ->> 'newItems' is not null
     union all
@@ -7330,7 +7330,7 @@ as $$
     select 'failure', 'must have a code and a message'
     where p_report ->> 'failure' is not null and (p_report #>> '{failure,code}' is null or p_report #>> '{failure,message}' is null)
     union all
-    select 'failure.retryAfterMs', 'must not stand beside permanent: the item is not tried again'
+    select 'failure.retryAfterMs', 'can''t be combined with permanent: the item is not tried again'
     where (p_report #> '{failure,permanent}') = 'true' and p_report #>> '{failure,retryAfterMs}' is not null
     union all
     select format('newItems[%s]', e.n - 1) || coalesce('.' || nullif(i.field, ''), ''), i.message
@@ -7364,10 +7364,10 @@ $$;
 --            assignments that failed, and a JSON array of their failures: {code, message, permanent, retryAfterMs?}. No assignment is named twice in
 --            these two lists
 -- p_others   a JSON array of all other reports, as report_outcomes has it
--- p_wait     whether to wait for rows that another transaction has locked, or to answer BUSY, which means that nothing was done
--- returns    as report_outcomes, with indexes that count the results first, then the failures, then the others; and figures of the
---            reports that counted: a list of [type, milliseconds since the claim, succeeded, failed attempts, of these for good], one
---            entry for everything that was claimed at the same time
+-- p_wait     whether to wait for what another transaction has locked, or to answer BUSY; then nothing of that report has happened
+-- returns    as report_outcomes has it; an index counts the results first, then the failures, then the others. And figures, of what
+--            counted: a list of [type, how long it took in milliseconds, succeeded, failed attempts, of them for good], an entry for
+--            all that was claimed at the same time
 -- locks      as report_each has it
 create or replace function jobtree.report_results(
   p_lease_ids uuid[], p_numbers integer[], p_results json,
@@ -7830,7 +7830,7 @@ as $$
     union all
     select 'cron', 'or everyMs must be given, and not both' where (s.spec ? 'cron') = (s.spec ? 'everyMs')
     union all
-    select 'timeZone', 'is for a cron; an interval has none' where s.spec ? 'timeZone' and s.spec ? 'everyMs'
+    select 'timeZone', 'can only be set with cron, not with everyMs' where s.spec ? 'timeZone' and s.spec ? 'everyMs'
     union all
     select 'everyMs', 'must be a whole number from 1000 to 31622400000'
     where not s.spec -> 'everyMs' @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 1000 && @ <= 31622400000)'
@@ -7916,7 +7916,7 @@ begin
     return;
   end if;
   if not exists (select from jobtree.callback_endpoint e where e.name = p_alert ->> 'endpoint') then
-    raise exception 'deadLetterAlert.endpoint is %, and there is no endpoint of that name.', p_alert ->> 'endpoint'
+    raise exception 'deadLetterAlert.endpoint is %, but there is no endpoint of that name.', p_alert ->> 'endpoint'
       using errcode = 'JT002', column = 'deadLetterAlert.endpoint';
   end if;
   insert into jobtree.dead_letter_alert as a (type, endpoint, count, interval_ms)
@@ -8018,7 +8018,7 @@ declare
 begin
   select * into v_problem from jobtree.input_problem(p_settings, array['retentionSeconds', 'idleExpirySeconds']) p;
   if v_problem.field is not null then
-    raise exception '% %.', coalesce(nullif(v_problem.field, ''), 'What is given'), v_problem.message
+    raise exception '% %.', coalesce(nullif(v_problem.field, ''), 'The settings'), v_problem.message
       using errcode = 'JT002', column = v_problem.field;
   end if;
   loop
@@ -8268,9 +8268,9 @@ $$;
 -- Takes items back from workers that have fallen silent: in leases past their deadline, the attempts at items whose own deadline is
 -- over fail with the code HEARTBEAT_LOST. Call it again at once as long as a batch was full.
 --
--- p_resumed_at  what note_sweep returned: nothing is taken back until a full lease time after it
--- p_within   looks only at deadlines that passed within this time, past the dead rows of older leases; null for all, which is needed now
---            and then for leases that were locked or committed late. Soon after an outage all are examined, since they are long overdue
+-- p_resumed_at  what note_sweep says: until a full lease time after it, nothing is taken back
+-- p_within   to look only at deadlines within so much time, past the dead rows of older leases; null for all, now and then, for what
+--            was locked, or committed late. Soon after an outage all are looked at in any case, since they are overdue for long
 -- returns    how many items were lost, in how many leases; the trees that changed; the types that got ready items, and how many; and figures as report_results has them, without times
 -- locks      leases, skipping those that somebody else has
 create or replace function jobtree.sweep_leases(
@@ -8546,10 +8546,10 @@ declare
 begin
   select * into v_tree from jobtree.create_job(p_template);
   if not v_tree.created or exists (select from jobtree.job j where j.root_id = v_tree.job_id and j.dedupe_key is not null) then
-    raise exception 'dedupeKey can''t be set: the second tree would be the first one.' using errcode = 'JT002', column = 'dedupeKey';
+    raise exception 'dedupeKey can''t be set: every occurrence would get the first tree again.' using errcode = 'JT002', column = 'dedupeKey';
   end if;
   if exists (select from jobtree.file_import f join jobtree.job j on j.id = f.job_id where j.root_id = v_tree.job_id) then
-    raise exception 'file can''t be set: the upload would be gone by the second time.' using errcode = 'JT002', column = 'file';
+    raise exception 'file can''t be set: the upload would be gone by the second occurrence.' using errcode = 'JT002', column = 'file';
   end if;
   raise exception 'It can be made.' using errcode = 'JT000';
 exception when others then
@@ -8654,7 +8654,7 @@ begin
   if found then
     raise exception '% %.', v_problem.field, v_problem.message using errcode = 'JT002', column = v_problem.field;
   elsif v_changes = '{}' then
-    raise exception 'Nothing is to be changed.' using errcode = 'JT002';
+    raise exception 'There is nothing to change.' using errcode = 'JT002';
   end if;
 
   loop
