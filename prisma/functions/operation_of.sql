@@ -20,7 +20,7 @@ declare
   v_operation jobtree.operation;
 begin
   if v_filter - 'tenant' = '{}' then
-    raise exception 'filter names nothing: set at least one condition.' using errcode = 'JT002', column = 'filter';
+    raise exception 'filter is empty, and would match everything: set at least one of its fields.' using errcode = 'JT002', column = 'filter';
   elsif v_unknown is not null then
     raise exception 'filter has an unknown key: %.', v_unknown using errcode = 'JT002', column = 'filter.' || v_unknown;
   elsif p_kind is null or p_kind not in ('REPLAY', 'DISCARD', 'CANCEL') then

@@ -7,7 +7,7 @@
 -- A snooze leaves no trace by which to recognize a repeated one, which is therefore STALE.
 -- A report on an assignment past its deadline still counts until a sweep takes the item back.
 --
--- p_reports  JSON array of {assignmentId, result}, {assignmentId, failure: {code, message, permanent?, retryAfterMs?}} or
+-- p_reports  JSON array of {assignmentId, result}, {assignmentId, failure: {code, message, permanent?, retryAfterMs?, stack?}} or
 --            {assignmentId, snoozeMs}, and with a result newItems?: [{type, payload, dedupeKey?, priority?, runAt?, serializeKey?}] for fed children. Of two reports for
 --            one assignment the first is judged first.
 -- returns    one row: the roots of the trees that changed; the types that may have got ready items, and how many; and the answers, a

@@ -19,7 +19,7 @@ as $$
       or not p_report ? 'result' and p_report ->> 'newItems' is not null
     union all
     select 'failure' || coalesce('.' || nullif(i.field, ''), ''), i.message
-    from jobtree.input_problem(p_report -> 'failure', '{code,message,permanent,retryAfterMs}') i
+    from jobtree.input_problem(p_report -> 'failure', '{code,message,permanent,retryAfterMs,stack}') i
     where p_report ->> 'failure' is not null
     union all
     select 'failure', 'must have a code and a message'
@@ -43,9 +43,11 @@ as $$
     when p_report ? 'result' then p_report - '{assignmentId,result}'::text[] = '{}'
       and (pg_column_size(p_report) <= 512 or not jobtree.is_too_deep((p_report -> 'result')::text))
     else p_report - '{assignmentId,failure}'::text[] = '{}' and jsonb_typeof(p_report -> 'failure') = 'object'
-      and (p_report -> 'failure') - '{code,message,permanent}'::text[] = '{}'
+      and (p_report -> 'failure') - '{code,message,permanent,stack}'::text[] = '{}'
       and jsonb_typeof(p_report #> '{failure,code}') = 'string' and length(p_report #>> '{failure,code}') between 1 and 200
       and jsonb_typeof(p_report #> '{failure,message}') = 'string' and length(p_report #>> '{failure,message}') <= 10000
       and coalesce(jsonb_typeof(p_report #> '{failure,permanent}'), 'boolean') = 'boolean'
+      and coalesce(jsonb_typeof(p_report #> '{failure,stack}'), 'string') = 'string'
+      and coalesce(length(p_report #>> '{failure,stack}'), 0) <= 4096
   end) is not true
 $$;

@@ -21,6 +21,8 @@ import { dataOf, fromGraphqlErrors, isRefusal, JobtreeError, wasAdmitted } from 
 
 export interface SocketOptions {
   readonly url: string;
+  /** Sent when the connection opens, except in browsers. */
+  readonly headers: Readonly<Record<string, string>>;
   /** The credentials that open the connection; undefined if each operation carries its own. */
   readonly credentials: Credentials | undefined;
   readonly webSocketImpl: unknown;
@@ -185,7 +187,7 @@ export class Socket implements Operations {
 }
 
 async function connect(
-  { url, credentials, webSocketImpl }: SocketOptions,
+  { url, headers, credentials, webSocketImpl }: SocketOptions,
   closing: AbortSignal,
   onHeard: () => void,
 ): Promise<GraphqlWs> {
@@ -198,7 +200,7 @@ async function connect(
       pauseMs = 0;
       return url.replace(/^http/, 'ws');
     },
-    webSocketImpl: webSocketImpl ?? (await defaultWebSocket(credentials?.fixedHeaders ?? {})),
+    webSocketImpl: webSocketImpl ?? (await defaultWebSocket(headers)),
     connectionParams: async () => {
       if (credentials === undefined) return { authorization: 'per-operation' };
       const authorization = await credentials.authorization();
@@ -270,13 +272,15 @@ function toError(error: unknown, url: string): JobtreeError {
   if (Array.isArray(error)) return fromGraphqlErrors(error);
   const { code, reason, message } = (error ?? {}) as { code?: unknown; reason?: unknown; message?: unknown };
   if (typeof code === 'number') {
+    // Not the event itself: it has the socket, with all that belongs to it.
+    const cause = { code, reason };
     const why = typeof reason === 'string' && reason !== '' ? `: ${reason.replace(/\.$/, '')}` : '';
     if (finalRefusals.has(error as object))
-      return new JobtreeError('UNAUTHENTICATED', `${url} refuses the caller${why}.`, { cause: error });
-    return new JobtreeError('UNREACHABLE', `The connection to ${url} was closed (${code})${why}.`, {
-      cause: error,
-    });
+      return new JobtreeError('UNAUTHENTICATED', `${url} refuses the caller${why}.`, { cause });
+    return new JobtreeError('UNREACHABLE', `The connection to ${url} was closed (${code})${why}.`, { cause });
   }
   const why = typeof message === 'string' && message !== '' ? message : 'it could not be reached';
-  return new JobtreeError('UNREACHABLE', `No connection to ${url}: ${why}.`, { cause: error });
+  // In Node.js the event has an error.
+  const cause = (error as { error?: unknown } | undefined)?.error ?? error;
+  return new JobtreeError('UNREACHABLE', `No connection to ${url}: ${why}.`, { cause });
 }

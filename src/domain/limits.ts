@@ -61,6 +61,7 @@ export const keepPreviousMsRange = [0, 2_592_000_000] as const;
 export const alertCountRange = [1, 10_000] as const;
 export const alertIntervalMsRange = [1_000, 86_400_000] as const;
 export const maxFailureTextLength = 10_000;
+export const maxStackLength = 4_096;
 /** Of a schema: bytes of its JSON text, levels, schemas in it with references written out, characters of a regular expression. */
 export const maxSchemaBytes = 50_000;
 export const maxSchemaDepth = 32;

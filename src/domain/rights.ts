@@ -32,17 +32,21 @@ const makers: readonly Role[] = ['admin', 'producer'];
 
 /** What a field of the API may need. Stands beside each of them. */
 export const permissions = {
-  call: { meaning: 'what depends on the id that is asked for', roles, scopes: ['types', 'roots'] },
+  call: { meaning: 'objects by their ids', roles, scopes: ['types', 'roots'] },
   read: { meaning: 'one job, with its tree and items', roles: seers, scopes: ['types', 'roots'] },
   list: { meaning: 'lists and figures by type', roles: seers, scopes: ['types'] },
-  survey: { meaning: 'what concerns jobs of all types', roles: seers, scopes: [] },
+  survey: { meaning: 'queries about jobs of all types', roles: seers, scopes: [] },
   create: { meaning: 'new jobs', roles: makers, scopes: ['types'] },
   change: { meaning: 'changes to one job', roles: makers, scopes: ['types', 'roots'] },
-  sweep: { meaning: 'changes to whatever meets a filter', roles: makers, scopes: [] },
+  sweep: { meaning: 'changes to all items that match a filter', roles: makers, scopes: [] },
   work: { meaning: 'claims and reports', roles: ['admin', 'worker'], scopes: ['types'] },
-  administer: { meaning: 'settings, rights, and what people decide', roles: ['admin'], scopes: [] },
+  administer: {
+    meaning: 'settings, keys, schedules, callbacks and dead letters',
+    roles: ['admin'],
+    scopes: [],
+  },
   share: { meaning: 'watch tokens for one tree', roles: seers, scopes: ['types', 'roots'] },
-  stream: { meaning: 'tickets for event streams, by a watch token', roles: [], scopes: ['roots'] },
+  stream: { meaning: 'tickets for event streams, for watch tokens', roles: [], scopes: ['roots'] },
 } as const satisfies Readonly<Record<string, Grant>>;
 export type Permission = keyof typeof permissions;
 
@@ -142,6 +146,19 @@ export function createCaller(
     rights: JSON.stringify([tenant, sorted(roles), sorted(types), sorted(rootIds)]),
   });
 }
+
+/** Why a caller without this permission is refused `what`, and which role would do. */
+export function explainRefusal(caller: Caller, permission: Permission, what: string): string {
+  const { roles, scopes }: Grant = permissions[permission];
+  if (caller.watchToken !== null) return `Your watch token does not allow ${what}.`;
+  if (roles.length === 0) return `${what} needs a watch token.`;
+  if (!caller.roles.some((role) => roles.includes(role)))
+    return `${what} needs the role ${either.format(roles)}; yours: ${caller.roles.join(', ') || 'none'}.`;
+  const narrowedBy = caller.rootIds !== null && !scopes.includes('roots') ? 'trees' : 'types';
+  return `${what} is not allowed with a scope that is limited to ${narrowedBy}.`;
+}
+
+const either = new Intl.ListFormat('en-GB', { type: 'disjunction' });
 
 const ofWatchTokens: ReadonlySet<Permission> = new Set(['read', 'stream']);
 

@@ -57,7 +57,7 @@ export async function takesPart(
   );
 }
 
-const none: ItemParts = { payload: 0, result: 0, failures: 0, log: 0 };
+const none: ItemParts = { payload: 0, result: 0, failures: 0, stacks: 0, log: 0 };
 
 /**
  * Refuses what is selected of these items if it is too large for the answer. One item alone is never too large, or there
@@ -72,7 +72,7 @@ export async function checkAnswerSize(
   if (items.length === 0 || Object.values(parts).every((times) => times === 0)) return [];
   const sizes = await readItemSizes(context.engine.database, items, parts);
   const answer = taken(context);
-  for (const part of ['payload', 'result', 'failures', 'log'] as const) {
+  for (const part of ['payload', 'result', 'failures', 'stacks', 'log'] as const) {
     if (parts[part] > 0) for (const item of items) answer.parts.add(`${part} ${itemIdOf(item)}`);
   }
   const before = answer.bytes;
@@ -158,6 +158,7 @@ function selectedParts(info: GraphQLResolveInfo): ItemParts {
     payload: new Set<string>(),
     result: new Set<string>(),
     failures: new Set<string>(),
+    stacks: new Set<string>(),
     log: new Set<string>(),
   };
 
@@ -168,6 +169,7 @@ function selectedParts(info: GraphQLResolveInfo): ItemParts {
     else if (name === 'failures') found.failures.add(`${key}.message`);
     // It is what makes failures large.
     else if (name === 'message') found.failures.add(key);
+    else if (name === 'stack') found.stacks.add(key);
     // An assignment is read with the payload.
     if (name === 'assignment') found.payload.add(`${key}.payload`);
     if (field.selectionSet !== undefined && (ways.has(name) || name === 'failures'))
@@ -199,6 +201,7 @@ function selectedParts(info: GraphQLResolveInfo): ItemParts {
     payload: found.payload.size,
     result: found.result.size,
     failures: found.failures.size,
+    stacks: found.stacks.size,
     log: found.log.size,
   };
 }

@@ -7,7 +7,7 @@ import PrismaPlugin from '@pothos/plugin-prisma';
 import RelayPlugin, { resolveNodes } from '@pothos/plugin-relay';
 import ScopeAuthPlugin from '@pothos/plugin-scope-auth';
 import type { GraphQLResolveInfo } from 'graphql';
-import type { Permission } from '../domain/rights.ts';
+import { explainRefusal, type Permission } from '../domain/rights.ts';
 import { ForbiddenError } from '../errors.ts';
 import type PrismaTypes from '../generated/pothos.ts';
 import { getDatamodel } from '../generated/pothos.ts';
@@ -53,8 +53,11 @@ export const builder = new SchemaBuilder<SchemaTypes>({
   scopeAuth: {
     authorizeOnSubscribe: true,
     authScopes: ({ caller }) => ({ may: (permission) => caller.permissions.has(permission) }),
-    unauthorizedError: (_, __, { parentType, fieldName }) =>
-      new ForbiddenError(`Your roles and scopes do not allow ${parentType.name}.${fieldName}.`),
+    unauthorizedError: (_, { caller }, { parentType, fieldName }) => {
+      const options = parentType.getFields()[fieldName]?.extensions.pothosOptions;
+      const { may } = (options as { authScopes: SchemaTypes['AuthScopes'] }).authScopes;
+      return new ForbiddenError(explainRefusal(caller, may, fieldName));
+    },
   },
   errors: {
     // Nothing becomes part of a result by default: what is not named by a field is a fault, and masked.

@@ -346,7 +346,8 @@ describe('defineType with schemas', () => {
     const file = join(root, 'node_modules', `.typed-payloads-${process.pid}.mjs`);
     await writeFile(file, code);
     onTestFinished(() => rm(file));
-    const { sendMail, startWorker } = await import(/* @vite-ignore */ file);
+    const { sendMail, deploy, startWorker } = await import(/* @vite-ignore */ file);
+    await deploy(servers[0]?.url);
     const sent: string[] = [];
     const started = await startWorker(servers[0]?.url, async (to: string) => `${sent.push(to)}`);
     const job = await client.createJob(

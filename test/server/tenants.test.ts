@@ -306,6 +306,17 @@ describe('of two tenants with the same names', () => {
       await compare(globex.ids[kind], (id) => ask(key, withId(query), { id }));
     });
 
+    it.each(callers.slice(1))('%s, a job outside of its scope by its dedupe key', async (_, keyOf) => {
+      const dedupeKey = randomUUID();
+      await create(acme.key, { type: 'bill', dedupeKey });
+      const key = await keyOf();
+      const statements = await compare(dedupeKey, async (id) => {
+        const { data } = await ask(key, `{ jobByDedupeKey(type: "bill", dedupeKey: "${id}") { id } }`);
+        expect(data).toEqual({ jobByDedupeKey: null });
+      });
+      expect(statements).toHaveLength(1);
+    });
+
     it.each([
       ['GET', 'api/uploads/', 'upload', ''],
       ['HEAD', 'api/uploads/', 'upload', ''],
@@ -571,10 +582,10 @@ describe('nothing of one tenant blocks the other', () => {
       `mutation { discardDeadLetters(input: { filter: { codes: ["E"] } }) { ... on DiscardDeadLettersPayload { operation { total } } ${problem} } }`,
     );
     expect(await data(globex.key, dead)).toBeGreaterThan(0);
-    // A filter that names nothing is one, though the tenant narrows it.
+    // A filter is empty even if the tenant narrows it.
     await expect(
       data(third, `mutation { cancelItems(input: { filter: {} }) { ${problem} } }`),
-    ).rejects.toThrow('filter names nothing');
+    ).rejects.toThrow('filter is empty');
   });
 
   it('stating all schedules deletes only its own', async () => {

@@ -133,11 +133,13 @@ create table "jobtree"."job_item" (
   "dedupe_key" text,
   "payload" json not null,
   "serialize_key" text,
+  "parent_position" bigint,
   constraint "job_item_pkey" primary key ("job_id", "position"),
   constraint "job_item_dedupe_key_check" check (length("dedupe_key") between 1 and 500),
   constraint "job_item_serialize_key_check" check (length("serialize_key") between 1 and 297),
   constraint "job_item_run_at_check" check ("run_at" between '1970-01-01 00:00:00Z' and '9999-12-31 23:59:59.999Z')
 );
+create index "job_item_parent" on "jobtree"."job_item" ("job_id", "parent_position") where "parent_position" is not null;
 create unique index "job_item_dedupe" on "jobtree"."job_item" ("job_id", "dedupe_key") where "dedupe_key" is not null;
 
 -- The traces that items belong to, by ranges of items that one call added. Empty without tracing.
@@ -178,6 +180,10 @@ create table "jobtree"."queue_entry" (
 -- All columns ascend, so that a single row comparison says where a claim continues, priority by priority.
 create index "queue_entry_ready" on "jobtree"."queue_entry" ("type", (-"priority"::integer), "place") where "run_at" is null;
 create index "queue_entry_scheduled" on "jobtree"."queue_entry" ("run_at") where "run_at" is not null;
+-- For pages of waiting or of scheduled items of a job, however many of the other kind come first. The conditions are written as in no
+-- claim, so that the planner never uses these indexes for claims.
+create index "queue_entry_waiting" on "jobtree"."queue_entry" ("job_id", "position") where coalesce("run_at", 'infinity') = 'infinity';
+create index "queue_entry_scheduled_of_job" on "jobtree"."queue_entry" ("job_id", "position") where coalesce("run_at", 'infinity') < 'infinity';
 
 create table "jobtree"."lease" (
   "id" uuid not null,
@@ -262,6 +268,7 @@ create table "jobtree"."failure" (
   "code" text not null,
   "message" text not null,
   "worker" text,
+  "stack" text,
   constraint "failure_pkey" primary key ("job_id", "position", "attempt")
 );
 

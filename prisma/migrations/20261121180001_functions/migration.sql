@@ -2216,7 +2216,7 @@ returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
   has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[], kind text, root_ids uuid[], ready jsonb,
-  answers json, figures json[]
+  answers json, figures json[], failed json[]
 )
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan
@@ -2233,9 +2233,10 @@ begin
   ready := v_reported.ready;
   answers := v_reported.answers;
   figures := v_reported.figures;
+  failed := v_reported.failed;
   return next;
   return query
-    select c.*, null::uuid[], null::jsonb, null::json, null::json[]
+    select c.*, null::uuid[], null::jsonb, null::json, null::json[], null::json[]
     from jobtree.claim_items(
       p_workers, p_types, p_limits, p_claim_ids, p_range_types, p_range_highs, p_range_lows, p_range_places, true
     ) c;
@@ -2249,11 +2250,11 @@ $$;
 -- Looks only at the first p_limit entries of each priority, which have waited longest. Items that their serialize keys block expire in
 -- their lines.
 --
--- returns    how many items expired; whether a batch was full; the trees that changed; and the types that got ready items, because those
---            that expired freed their keys, and how many; and how many of each type expired
--- locks      job rows, shared, so that cancel_job waits, queue entries, blocked items and those of promote_next; skipping those that somebody else has
+-- returns    how many items expired; whether a batch was full; the trees that changed; the types that got ready items because serialize
+--            keys were freed, and how many; how many of each type expired; and failures, as report_results returns them
+-- locks      job rows, shared, so that cancel_job waits, queue entries, blocked items and those of promote_next; skips locked ones
 create or replace function jobtree.expire_items(p_limit integer default 100)
-returns table (expired integer, more boolean, root_ids uuid[], ready jsonb, types jsonb)
+returns table (expired integer, more boolean, root_ids uuid[], ready jsonb, types jsonb, failed json[])
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -2267,7 +2268,7 @@ declare
   v_ready jsonb;
 begin
   if not exists (select from jobtree.queue q where q.lifetime_ms is not null) then
-    return query select 0, false, null::uuid[], null::jsonb, null::jsonb;
+    return query select 0, false, null::uuid[], null::jsonb, null::jsonb, null::json[];
     return;
   end if;
 
@@ -2348,6 +2349,15 @@ begin
   )
   select array_agg(e.job_id) as job_ids, array_agg(e.position) as positions, array_agg(e.message) as messages,
     array_agg(distinct e.root_id) as root_ids, bool_or(e.keyed) as keyed, jobtree.count_names(array_agg(e.type)) as types,
+    (
+      select array_agg(t.failed)
+      from (
+        select distinct on (e.job_id)
+          json_build_array(e.type, e.job_id, e.position, e.attempt, null, 'EXPIRED', e.message, null, count(*) over (partition by e.job_id)) as failed
+        from ended e
+        order by e.job_id, e.position
+      ) t
+    ) as failed,
     greatest((select count(*) from late), (select count(*) from late_blocked)) = p_limit and count(*) > 0 as more
   into v_ended
   from ended e;
@@ -2357,7 +2367,7 @@ begin
       array_fill('EXPIRED'::text, array[cardinality(v_ended.job_ids)]), v_ended.messages, v_ended.keyed
     );
   end if;
-  return query select coalesce(cardinality(v_ended.job_ids), 0), v_ended.more, v_ended.root_ids, v_ready, v_ended.types;
+  return query select coalesce(cardinality(v_ended.job_ids), 0), v_ended.more, v_ended.root_ids, v_ready, v_ended.types, v_ended.failed;
 end
 $$;
 
@@ -2394,14 +2404,15 @@ $$;
 -- the steps of the backoff count from when the item was added or replayed. The first and the last twenty failures of an item are kept.
 --
 -- p_lease_ids, p_numbers   assignments, each once
--- p_failures what went wrong, in the same order: {code, message, permanent?, retryAfterMs?}
--- p_lost     whether it is that the heartbeat stopped
--- returns    the trees; the types that got ready items, tried again or let go by their keys, and how many; which failures counted, from 1 on, and
---            when the item of each of these is due again: null if it is not; and figures as report_results has them
--- locks      leases in the order of their ids, skipping those that somebody else has, whose failures do not count, as those of items
---            that are not open do not; then those of promote_next
+-- p_failures what went wrong, in the same order: {code, message, permanent?, retryAfterMs?, stack?}
+-- p_lost     whether the attempts failed because their heartbeats stopped
+-- returns    the trees; the types that got ready items, by a retry or because a serialize key was freed, and how many; which failures
+--            counted, from 1, and when the item of each of these is due again: null if it is not; and figures and failures, as
+--            report_results returns them
+-- locks      leases in the order of their ids, skipping locked ones, whose failures don't count, nor do those of items that are not open;
+--            then those of promote_next
 create or replace function jobtree.fail_attempts(p_lease_ids uuid[], p_numbers integer[], p_failures json[], p_lost boolean)
-returns table (root_ids uuid[], ready jsonb, accepted integer[], retries timestamptz[], figures json[])
+returns table (root_ids uuid[], ready jsonb, accepted integer[], retries timestamptz[], figures json[], failed json[])
 language plpgsql volatile
 set enable_seqscan = off
 set enable_hashjoin = off
@@ -2421,7 +2432,7 @@ begin
 
   with ended as materialized (
     select u.lease_id, u.number, u.n, l.job_id, l.position + u.number - 1 as position, l.attempt, l.priority, l.worker, l.keyed, l.claimed_at, l.root_id, l.type,
-      u.failure ->> 'code' as code, u.failure ->> 'message' as message,
+      u.failure ->> 'code' as code, u.failure ->> 'message' as message, u.failure ->> 'stack' as stack,
       coalesce((u.failure ->> 'permanent')::boolean, false) or a.tries > l.max_failures_per_item as is_final,
       -- The same jitter for all items of a lease, so that items that fail together wait together.
       (v_now + interval '1 millisecond' * coalesce(
@@ -2460,8 +2471,8 @@ begin
     from (select d.lease_id, bit_or(jobtree.bit_at(d.number)) as bits from ended d group by d.lease_id) e
     where l.id = e.lease_id
   ), kept as (
-    insert into jobtree.failure (job_id, position, attempt, lease_id, at, retry_at, lost, code, message, worker)
-    select e.job_id, e.position, e.attempt, e.lease_id, v_now, case when not e.is_final then e.due_at end, p_lost, e.code, e.message, e.worker
+    insert into jobtree.failure (job_id, position, attempt, lease_id, at, retry_at, lost, code, message, worker, stack)
+    select e.job_id, e.position, e.attempt, e.lease_id, v_now, case when not e.is_final then e.due_at end, p_lost, e.code, e.message, e.worker, e.stack
     from ended e
   )
   select array_agg(distinct e.root_id) as root_ids,
@@ -2482,7 +2493,19 @@ begin
         from ended e
         group by e.type, e.claimed_at
       ) t
-    ) as figures
+    ) as figures,
+    (
+      select array_agg(t.failed)
+      from (
+        select distinct on (e.job_id, e.code, e.is_final)
+          json_build_array(
+            e.type, e.job_id, e.position, e.attempt, e.worker, e.code, left(e.message, 1000), case when not e.is_final then e.due_at end,
+            count(*) over (partition by e.job_id, e.code, e.is_final)
+          ) as failed
+        from ended e
+        order by e.job_id, e.code, e.is_final, e.position
+      ) t
+    ) as failed
   into v_ended
   from ended e;
 
@@ -2506,7 +2529,7 @@ begin
   if v_ended.positions is not null then
     perform jobtree.requeue(v_ended.job_ids, v_ended.positions, v_ended.attempts, v_ended.priorities, v_ended.waits, true);
   end if;
-  return query select v_ended.root_ids, jobtree.add_up(v_ended.ready, v_freed), v_ended.ns, v_ended.due, v_ended.figures;
+  return query select v_ended.root_ids, jobtree.add_up(v_ended.ready, v_freed), v_ended.ns, v_ended.due, v_ended.figures, v_ended.failed;
 end
 $$;
 
@@ -2671,6 +2694,7 @@ declare
   v_child jobtree.job;
   v_payloads json[];
   v_keys text[];
+  v_parents bigint[];
   v_by integer[];
   v_fed bigint[];
   v_items json;
@@ -2687,8 +2711,9 @@ begin
     v_payloads := null;
     v_is_traced := exists (select from jobtree.trace_context t where t.job_id = v_child.parent_id);
     if v_child.feed ->> 'source' = 'SUCCESSES' then
-      select array_agg(p.payload order by u.n), array_agg(p.key order by u.n), array_agg(u.n::integer order by u.n)
-      into v_payloads, v_keys, v_by
+      select array_agg(p.payload order by u.n), array_agg(p.key order by u.n), array_agg(u.n::integer order by u.n),
+        array_agg(u.position order by u.n)
+      into v_payloads, v_keys, v_by, v_parents
       from unnest(p_job_ids, p_positions) with ordinality u(job_id, position, n)
       join jobtree.outcome o on o.job_id = u.job_id and o.position = u.position
       left join jobtree.job_item i on v_child.feed ?| '{forEach,payload,serializeKey}' and i.job_id = u.job_id and i.position = u.position
@@ -2707,9 +2732,9 @@ begin
       if num_nonnulls(variadic v_keys) > 0 then
         select i.positions, i.ready into v_fed, v_count
         from (select json_agg(json_build_object('payload', u.payload, 'serializeKey', u.key)) as items from unnest(v_payloads, v_keys) u(payload, key)) g
-        cross join lateral jobtree.insert_items(v_child, g.items) i;
+        cross join lateral jobtree.insert_items(v_child, g.items, v_parents) i;
       else
-        v_fed := jobtree.insert_payloads(v_child, v_payloads::text[]);
+        v_fed := jobtree.insert_payloads(v_child, v_payloads::text[], v_parents);
         v_count := cardinality(v_payloads);
         if v_is_traced then
           v_fed := jobtree.positions_from(v_fed, v_count);
@@ -2721,15 +2746,16 @@ begin
       v_ready := jobtree.add_up(v_ready, jsonb_build_object(v_child.type, v_count));
     end if;
 
-    select json_agg(e.value order by u.n, e.n), array_agg(u.n::integer order by u.n, e.n) into v_items, v_by
-    from unnest(p_job_ids, p_new_items) with ordinality u(job_id, new_items, n)
+    select json_agg(e.value order by u.n, e.n), array_agg(u.n::integer order by u.n, e.n), array_agg(u.position order by u.n, e.n)
+    into v_items, v_by, v_parents
+    from unnest(p_job_ids, p_positions, p_new_items) with ordinality u(job_id, position, new_items, n)
     cross join lateral json_array_elements(u.new_items) with ordinality e(value, n)
     where p_new_items is not null and u.job_id = v_child.parent_id and e.value ->> 'type' = v_child.type;
     if v_items is not null then
       select array(select case when r.added then r.position end from unnest(i.positions, i.added) with ordinality r(position, added, n) order by r.n),
         i.ready
       into v_fed, v_count
-      from jobtree.insert_items(v_child, v_items) i;
+      from jobtree.insert_items(v_child, v_items, v_parents) i;
       if v_is_traced then
         perform jobtree.trace_fed(p_job_ids, p_positions, v_child.id, v_fed, v_by);
       end if;
@@ -3725,6 +3751,7 @@ begin
       when e.key = 'serializeKey' and not (t.length > 0 and jobtree.is_name(e.value #>> '{}', 255)) then 'must be a text of 1 to 255 characters'
       when e.key = 'serializeOnFailure' and e.value not in ('"CONTINUE"', '"BLOCK"') then 'must be CONTINUE or BLOCK'
       when e.key = 'message' and t.length not between 0 and 10000 then 'must be a text of at most 10000 characters'
+      when e.key = 'stack' and t.length not between 0 and 4096 then 'must be a text of at most 4096 characters'
       when e.key = 'runAt' and (t.length < 0 or not jobtree.is_instant(e.value #>> '{}'))
         then 'must be an instant from 1970 to the end of the year 9999'
       when e.key in ('sealed', 'finalStage', 'permanent', 'paused') and jsonb_typeof(e.value) <> 'boolean' then 'must be true or false'
@@ -3822,12 +3849,13 @@ $$;
 -- Adds new items to a job, each with its own settings: the items, their queue entries, and one delta. It checks nothing:
 -- callers do.
 --
--- p_job      the job's row, which the caller holds locked, or has just inserted
--- p_items    JSON array of {payload, dedupeKey?, priority?, runAt?, serializeKey?}, at least one; what is missing comes from the job
+-- p_job      the job's row, which the caller has locked or just inserted
+-- p_items    JSON array of {payload, dedupeKey?, priority?, runAt?, serializeKey?}, at least one; the job provides missing values
+-- p_parents  for each, the position of the parent job's item that created it; null if none did
 -- returns    for each entry, in order, the item's position, and whether the item is new; if not, an item of the job had the
 --            dedupe key already, and the position is that item's. And how many are ready: neither scheduled nor waiting nor blocked
 -- locks      serialize keys in their order; meeting an uncommitted item with the same dedupe key waits for it
-create or replace function jobtree.insert_items(p_job jobtree.job, p_items json)
+create or replace function jobtree.insert_items(p_job jobtree.job, p_items json, p_parents bigint[] default null)
 returns table (positions bigint[], added boolean[], ready integer)
 language plpgsql volatile
 set enable_seqscan = off
@@ -3857,18 +3885,18 @@ begin
   with given as materialized (
     select u.position, coalesce(u.value -> 'payload', 'null') as payload, u.value ->> 'dedupeKey' as dedupe_key,
       (u.value ->> 'priority')::smallint as priority, coalesce((u.value ->> 'runAt')::timestamptz, p_job.run_at) as run_at,
-      u.value ->> 'serializeKey' as serialize_key
-    from rows from (unnest(v_positions), json_array_elements(p_items)) u(position, value)
+      u.value ->> 'serializeKey' as serialize_key, u.parent
+    from rows from (unnest(v_positions), json_array_elements(p_items), unnest(p_parents)) u(position, value, parent)
   ), plain as (
-    -- On their own: "on conflict" makes every row pay for a search of each unique index and a speculative insert.
-    insert into jobtree.job_item as i (job_id, position, created_at, payload_bytes, priority, run_at, payload, serialize_key)
-    select v_job_id, g.position, v_now, octet_length(g.payload::text), g.priority, g.run_at, g.payload, g.serialize_key
+    -- Separately: "on conflict" costs every row a search in each unique index and a speculative insert.
+    insert into jobtree.job_item as i (job_id, position, created_at, payload_bytes, priority, run_at, payload, serialize_key, parent_position)
+    select v_job_id, g.position, v_now, octet_length(g.payload::text), g.priority, g.run_at, g.payload, g.serialize_key, g.parent
     from given g
     where g.dedupe_key is null
     returning i.position, i.payload_bytes, i.priority, i.run_at, i.serialize_key
   ), deduped as (
-    insert into jobtree.job_item as i (job_id, position, created_at, payload_bytes, priority, run_at, dedupe_key, payload, serialize_key)
-    select v_job_id, g.position, v_now, octet_length(g.payload::text), g.priority, g.run_at, g.dedupe_key, g.payload, g.serialize_key
+    insert into jobtree.job_item as i (job_id, position, created_at, payload_bytes, priority, run_at, dedupe_key, payload, serialize_key, parent_position)
+    select v_job_id, g.position, v_now, octet_length(g.payload::text), g.priority, g.run_at, g.dedupe_key, g.payload, g.serialize_key, g.parent
     from given g
     where g.dedupe_key is not null
     -- In the order of their keys: two calls with the same keys would deadlock otherwise.
@@ -3933,12 +3961,13 @@ $$;
 -- Adds new items without settings of their own to a job: the items, their queue entries, and one delta. insert_items adds
 -- all others.
 --
--- p_job      the job's row, which the caller holds locked, or has just inserted
--- p_payloads JSON texts, at least one: turned into JSON as they are stored, because each turn between json and text is a copy
--- returns    the first position of each 1,024 items, which stand one behind the other
+-- p_job      the job's row, which the caller has locked or just inserted
+-- p_payloads JSON texts, at least one; converted only when they are stored, because each conversion between json and text is a copy
+-- p_parents  for each, the position of the parent job's item that created it; null if none did
+-- returns    the first position of each 1,024 items; the positions of these are consecutive
 -- locks      none
--- errors     22P02 for a text that is no JSON
-create or replace function jobtree.insert_payloads(p_job jobtree.job, p_payloads text[])
+-- errors     22P02 for a text that is not JSON
+create or replace function jobtree.insert_payloads(p_job jobtree.job, p_payloads text[], p_parents bigint[] default null)
 returns bigint[]
 language plpgsql volatile
 set enable_seqscan = off
@@ -3963,9 +3992,9 @@ begin
     v_first := nextval('jobtree.block_seq') * 1024;
     v_firsts := v_firsts || v_first;
     v_some := case when v_count <= 1024 then p_payloads else p_payloads[v_from + 1 : v_from + 1024] end;
-    insert into jobtree.job_item (job_id, position, created_at, payload_bytes, run_at, payload)
-    select v_job_id, v_first + u.n - 1, v_now, octet_length(u.payload), v_run_at, u.payload::json
-    from unnest(v_some) with ordinality u(payload, n);
+    insert into jobtree.job_item (job_id, position, created_at, payload_bytes, run_at, payload, parent_position)
+    select v_job_id, v_first + u.n - 1, v_now, octet_length(u.payload), v_run_at, u.payload::json, u.parent
+    from unnest(v_some, p_parents[v_from + 1 : v_from + 1024]) with ordinality u(payload, parent, n);
     insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type)
     select v_job_id, v_first + g.n, v_first + g.n, g.bytes, v_due_at, 1, g.count, p_job.priority, p_job.type
     from (
@@ -5754,7 +5783,7 @@ declare
   v_operation jobtree.operation;
 begin
   if v_filter - 'tenant' = '{}' then
-    raise exception 'filter names nothing: set at least one condition.' using errcode = 'JT002', column = 'filter';
+    raise exception 'filter is empty, and would match everything: set at least one of its fields.' using errcode = 'JT002', column = 'filter';
   elsif v_unknown is not null then
     raise exception 'filter has an unknown key: %.', v_unknown using errcode = 'JT002', column = 'filter.' || v_unknown;
   elsif p_kind is null or p_kind not in ('REPLAY', 'DISCARD', 'CANCEL') then
@@ -7164,16 +7193,16 @@ $$;
 -- Accepts outcomes of attempts of any kind, one by one: the slow path of reporting.
 --
 -- p_ns, p_lease_ids, p_numbers, p_reports
---            an index for the answer, the assignment, and {result, newItems?}, {failure: {code, message, permanent?, retryAfterMs?}} or {snoozeMs}; of two for
---            one assignment the first is judged first
--- p_wait     whether to wait for what another transaction has locked, or to answer BUSY; then nothing of that report has happened
--- returns    as report_outcomes has it, with figures as report_results has them
+--            an index for the answer, the assignment, and {result, newItems?}, {failure: {code, message, permanent?, retryAfterMs?, stack?}}
+--            or {snoozeMs}; of two for one assignment the first is judged first
+-- p_wait     whether to wait for rows that another transaction has locked, or to answer BUSY, which means that nothing was done
+-- returns    as report_outcomes, with figures and failures as report_results returns them
 -- locks      leases in the order of their ids, then the rows of fed children, shared and in the order of their ids, then the keys of
 --            what is fed
 create or replace function jobtree.report_each(
   p_ns integer[], p_lease_ids uuid[], p_numbers integer[], p_reports json[], p_wait boolean
 )
-returns table (root_ids uuid[], ready jsonb, answers json, figures json[])
+returns table (root_ids uuid[], ready jsonb, answers json, figures json[], failed json[])
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -7188,6 +7217,7 @@ declare
   v_roots uuid[];
   v_ready jsonb;
   v_figures json[];
+  v_failed json[];
   v_retries jsonb;
   v_left integer[];
   v_due_ns integer[];
@@ -7234,6 +7264,7 @@ begin
     select * into v_done from jobtree.fail_attempts(v_open.failed_leases, v_open.failed_numbers, v_open.failures, false);
     v_roots := v_roots || v_done.root_ids;
     v_figures := v_figures || v_done.figures;
+    v_failed := v_done.failed;
     v_ready := jobtree.add_up(v_ready, v_done.ready);
     select jsonb_object_agg(v_open.failed_ns[r.n], r.retry_at) into v_retries from unnest(v_done.accepted, v_done.retries) r(n, retry_at);
   end if;
@@ -7255,7 +7286,7 @@ begin
     (select array_agg(distinct r) from unnest(v_roots) r), v_ready,
     jobtree.report_answers(
       p_ns, p_lease_ids, p_numbers, p_reports, v_held, v_open.ns, v_retries, v_open.problem_ns, v_open.fields, v_open.messages
-    ), v_figures;
+    ), v_figures, v_failed;
 end
 $$;
 
@@ -7268,7 +7299,7 @@ $$;
 -- A snooze leaves no trace by which to recognize a repeated one, which is therefore STALE.
 -- A report on an assignment past its deadline still counts until a sweep takes the item back.
 --
--- p_reports  JSON array of {assignmentId, result}, {assignmentId, failure: {code, message, permanent?, retryAfterMs?}} or
+-- p_reports  JSON array of {assignmentId, result}, {assignmentId, failure: {code, message, permanent?, retryAfterMs?, stack?}} or
 --            {assignmentId, snoozeMs}, and with a result newItems?: [{type, payload, dedupeKey?, priority?, runAt?, serializeKey?}] for fed children. Of two reports for
 --            one assignment the first is judged first.
 -- returns    one row: the roots of the trees that changed; the types that may have got ready items, and how many; and the answers, a
@@ -7324,7 +7355,7 @@ as $$
       or not p_report ? 'result' and p_report ->> 'newItems' is not null
     union all
     select 'failure' || coalesce('.' || nullif(i.field, ''), ''), i.message
-    from jobtree.input_problem(p_report -> 'failure', '{code,message,permanent,retryAfterMs}') i
+    from jobtree.input_problem(p_report -> 'failure', '{code,message,permanent,retryAfterMs,stack}') i
     where p_report ->> 'failure' is not null
     union all
     select 'failure', 'must have a code and a message'
@@ -7348,10 +7379,12 @@ as $$
     when p_report ? 'result' then p_report - '{assignmentId,result}'::text[] = '{}'
       and (pg_column_size(p_report) <= 512 or not jobtree.is_too_deep((p_report -> 'result')::text))
     else p_report - '{assignmentId,failure}'::text[] = '{}' and jsonb_typeof(p_report -> 'failure') = 'object'
-      and (p_report -> 'failure') - '{code,message,permanent}'::text[] = '{}'
+      and (p_report -> 'failure') - '{code,message,permanent,stack}'::text[] = '{}'
       and jsonb_typeof(p_report #> '{failure,code}') = 'string' and length(p_report #>> '{failure,code}') between 1 and 200
       and jsonb_typeof(p_report #> '{failure,message}') = 'string' and length(p_report #>> '{failure,message}') <= 10000
       and coalesce(jsonb_typeof(p_report #> '{failure,permanent}'), 'boolean') = 'boolean'
+      and coalesce(jsonb_typeof(p_report #> '{failure,stack}'), 'string') = 'string'
+      and coalesce(length(p_report #>> '{failure,stack}'), 0) <= 4096
   end) is not true
 $$;
 
@@ -7361,20 +7394,22 @@ $$;
 -- p_lease_ids, p_numbers, p_results
 --            assignments that succeeded, and a JSON array of their results
 -- p_failed_lease_ids, p_failed_numbers, p_failures
---            assignments that failed, and a JSON array of their failures: {code, message, permanent, retryAfterMs?}. No assignment is named twice in
---            these two lists
--- p_others   a JSON array of all other reports, as report_outcomes has it
--- p_wait     whether to wait for what another transaction has locked, or to answer BUSY; then nothing of that report has happened
--- returns    as report_outcomes has it; an index counts the results first, then the failures, then the others. And figures, of what
---            counted: a list of [type, how long it took in milliseconds, succeeded, failed attempts, of them for good], an entry for
---            all that was claimed at the same time
+--            assignments that failed, and a JSON array of their failures: {code, message, permanent, retryAfterMs?, stack?}. No assignment
+--            is named twice in these two lists
+-- p_others   a JSON array of all other reports, as report_outcomes takes them
+-- p_wait     whether to wait for rows that another transaction has locked, or to answer BUSY, which means that nothing was done
+-- returns    as report_outcomes, with indexes that count the results first, then the failures, then the others; figures of the reports
+--            that counted: a list of [type, milliseconds since the claim, succeeded, failed attempts, of these for good], one entry for
+--            everything that was claimed at the same time; and failures: a list of [type, job id, position, attempt, worker, code, message,
+--            when it is due again or null if it failed for good, how many], one entry for the items of a job with the same code, which
+--            describes the first of them
 -- locks      as report_each has it
 create or replace function jobtree.report_results(
   p_lease_ids uuid[], p_numbers integer[], p_results json,
   p_failed_lease_ids uuid[] default '{}', p_failed_numbers integer[] default '{}', p_failures json default '[]',
   p_others json default null, p_wait boolean default true
 )
-returns table (root_ids uuid[], ready jsonb, answers json, figures json[])
+returns table (root_ids uuid[], ready jsonb, answers json, figures json[], failed json[])
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan
 as $$
@@ -7383,6 +7418,7 @@ declare
   v_roots uuid[];
   v_ready jsonb;
   v_figures json[];
+  v_failed json[];
   v_answers jsonb;
   -- Which results and failures counted, from 1; null for all.
   v_accepted integer[];
@@ -7411,6 +7447,7 @@ begin
     from jobtree.fail_attempts(p_failed_lease_ids, p_failed_numbers, array(select f from json_array_elements(p_failures) f), false);
     v_roots := v_roots || v_done.root_ids;
     v_figures := v_figures || v_done.figures;
+    v_failed := v_done.failed;
     v_ready := jobtree.add_up(v_ready, v_done.ready);
     select jsonb_agg(jsonb_build_object('index', v_count + u.n - 1, 'status', 'ACCEPTED', 'retryAt', u.retry_at)) into v_answers
     from unnest(v_done.accepted, v_done.retries) u(n, retry_at)
@@ -7420,7 +7457,7 @@ begin
     end if;
   end if;
   if p_others is null and (v_accepted is null or cardinality(v_accepted) = v_count + cardinality(p_failed_numbers)) then
-    return query select v_roots, v_ready, v_answers::json, v_figures;
+    return query select v_roots, v_ready, v_answers::json, v_figures, v_failed;
     return;
   end if;
 
@@ -7443,7 +7480,7 @@ begin
   select * into v_done from jobtree.report_each(v_ns, v_lease_ids, v_numbers, v_reports, p_wait);
   return query select
     (select array_agg(distinct r) from unnest(v_roots || v_done.root_ids) r), jobtree.add_up(v_ready, v_done.ready),
-    (coalesce(v_answers, '[]') || coalesce(v_done.answers::jsonb, '[]'))::json, v_figures || v_done.figures;
+    (coalesce(v_answers, '[]') || coalesce(v_done.answers::jsonb, '[]'))::json, v_figures || v_done.figures, v_failed || v_done.failed;
 end
 $$;
 
@@ -8268,15 +8305,16 @@ $$;
 -- Takes items back from workers that have fallen silent: in leases past their deadline, the attempts at items whose own deadline is
 -- over fail with the code HEARTBEAT_LOST. Call it again at once as long as a batch was full.
 --
--- p_resumed_at  what note_sweep says: until a full lease time after it, nothing is taken back
--- p_within   to look only at deadlines within so much time, past the dead rows of older leases; null for all, now and then, for what
---            was locked, or committed late. Soon after an outage all are looked at in any case, since they are overdue for long
--- returns    how many items were lost, in how many leases; the trees that changed; the types that got ready items, and how many; and figures as report_results has them, without times
--- locks      leases, skipping those that somebody else has
+-- p_resumed_at   what note_sweep returned: nothing is taken back until a full lease time after it
+-- p_within   looks only at deadlines that passed within this time, past the dead rows of older leases; null for all, which is needed now
+--            and then for leases that were locked or committed late. Soon after an outage all are examined, since they are long overdue
+-- returns    how many items were lost, in how many leases; the trees that changed; the types that got ready items, and how many; and
+--            figures, without times, and failures, as report_results returns them
+-- locks      leases, skipping locked ones
 create or replace function jobtree.sweep_leases(
   p_resumed_at timestamptz default '-infinity', p_limit integer default 1000, p_within interval default null
 )
-returns table (lost integer, leases integer, root_ids uuid[], ready jsonb, figures json[])
+returns table (lost integer, leases integer, root_ids uuid[], ready jsonb, figures json[], failed json[])
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -8303,7 +8341,7 @@ begin
     for update of l skip locked
   ) k;
   if v_leases is null then
-    return query select 0, 0, null::uuid[], null::jsonb, null::json[];
+    return query select 0, 0, null::uuid[], null::jsonb, null::json[], null::json[];
     return;
   end if;
 
@@ -8320,7 +8358,7 @@ begin
 
   -- No item is lost if the silent ones of a lease have been reported meanwhile.
   return query
-    select coalesce(cardinality(f.accepted), 0), cardinality(v_leases), f.root_ids, f.ready, f.figures
+    select coalesce(cardinality(f.accepted), 0), cardinality(v_leases), f.root_ids, f.ready, f.figures, f.failed
     from (select) o
     left join jobtree.fail_attempts(
       v_lost_leases, v_numbers,

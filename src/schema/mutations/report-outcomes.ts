@@ -100,6 +100,10 @@ const Failure = builder.inputType('FailureInput', {
       description:
         "When to try again, in milliseconds from now, instead of after the job's backoff, and without jitter: 0 to 2,147,483,647 (24 days). It still counts as a failure, and no other attempt follows the last one. Not with `permanent`. Default: the backoff.",
     }),
+    stack: t.string({
+      description:
+        "Where in the worker's code it came from, such as a stack trace: up to 4,096 characters. Default: none.",
+    }),
   }),
 });
 
