@@ -1,4 +1,4 @@
-/** What producers give: items and trees of jobs. */
+/** The inputs of producers: items and trees of jobs. */
 import type { NewCallback, NewJob } from '../domain/create-job.ts';
 import type { FileOptions } from '../domain/file-imports.ts';
 import { builder } from './builder.ts';
@@ -119,13 +119,13 @@ export const FileFormat = builder.enumType('FileFormat', {
   } as const,
 });
 
-/** Exactly one of them. */
+/** Exactly one of the fields is set. */
 interface GivenSource {
   readonly uploadId?: string | null | undefined;
   readonly file?: ReceivedFile | null | undefined;
 }
 
-/** A file as clients name it: by the id of an upload, or as a part of the request. */
+/** A file as clients give it: by the id of an upload, or as a part of the request. */
 export interface GivenFile extends FileOptions {
   readonly source: GivenSource;
 }

@@ -68,7 +68,7 @@ const ItemFailure = builder.objectRef<ItemFailureRow & FailureKey>('ItemFailure'
   }),
 });
 
-// Of items that were read without them. They may be large, so each is read only if it is asked for.
+// For items that were read without these parts. They may be large, so each is read only on request.
 const payloads = createLoader(async (keys: readonly ItemKey[], context) =>
   (await takesPart(keys, 'payload', context))
     ? readPayloads(context.engine.database, keys)
@@ -136,7 +136,7 @@ builder.objectType(JobItem, {
       type: 'Job',
       authScopes: { may: 'read' },
       description: 'The job it belongs to.',
-      // Prisma gathers these: one query for all items of an answer.
+      // Prisma batches these: one query for all items of an answer.
       resolve: async (query, { jobId }, _, { engine }) => {
         const job = await engine.database.prisma.job.findUnique({ ...query, where: { id: jobId } });
         if (job === null) throw new NotFoundError(`There is no job ${jobId}.`);
@@ -271,7 +271,7 @@ builder.objectType(JobItem, {
   }),
 });
 
-/** An item that another one names, if the caller may see it; it is read unless its id is all that is shown. */
+/** An item that another one refers to, if the caller may see it. It is read unless only its id is shown. */
 async function namedItem(
   key: ItemKey | null,
   context: Services,
@@ -293,7 +293,7 @@ const childKeys = createGroupLoader(
   (pages, { engine }) => readChildKeys(engine.database, pages[0].types, pages[0].range.backwards, pages),
 );
 
-/** What is shown of an item without its details. */
+/** The fields that can be shown without reading an item's details. */
 const withoutDetails = new Set([
   '__typename',
   'id',
@@ -307,12 +307,12 @@ const withoutDetails = new Set([
 ]);
 
 /**
- * What the pages that are being read have together, in all operations of the process. Each takes several times its size until it is
- * an answer, so many at a time would take more memory than a server should.
+ * The bytes of all pages that are being read, in all operations of the process. A page takes several times its size until it is
+ * an answer, so many at a time would take too much memory.
  */
 const pageBytes = new ByteBudget(16_000_000);
 
-/** What is read by one query, which takes three times as much for a moment. */
+/** How many bytes one query reads; for a moment it takes three times as much. */
 const batchBytes = 8_000_000;
 
 function toBatches(keys: readonly ItemKey[], sizes: readonly number[]): ItemKey[][] {
@@ -332,10 +332,10 @@ function toBatches(keys: readonly ItemKey[], sizes: readonly number[]): ItemKey[
   return batches;
 }
 
-/** However many pages are asked for, there are connections for other reads. */
+/** Leaves connections for other reads, however many pages are requested. */
 const pageTurns = new Turns(2);
 
-/** Pages of items that the same fields of an operation show are measured together, and then read together. */
+/** Pages of items for the same fields of an operation are measured together, and then read together. */
 const pages = createGroupLoader(
   ({ info }: { keys: readonly ItemKey[]; info: GraphQLResolveInfo }) => info.fieldNodes,
   async (requests, services) => {
@@ -369,7 +369,7 @@ const pages = createGroupLoader(
   },
 );
 
-/** The items of these keys, in their order; of one that was deleted since, nothing. */
+/** The items of these keys, in their order. Items that were deleted meanwhile are left out. */
 export async function loadItems(
   keys: readonly ItemKey[],
   context: Services,

@@ -1,4 +1,4 @@
-/** What is said of schedules, and the schedule in the answer. */
+/** The inputs for schedules, and the schedule in payloads. */
 import type { NewSchedule } from '../domain/put-schedule.ts';
 import { NotFoundError } from '../errors.ts';
 import { builder } from './builder.ts';
@@ -23,7 +23,7 @@ const CronInput = builder.inputType('CronInput', {
   }),
 });
 
-/** Exactly one of them. */
+/** Exactly one of the fields is set. */
 interface GivenTimes {
   readonly cron?: typeof CronInput.$inferInput | null | undefined;
   readonly everyMs?: number | null | undefined;
@@ -83,7 +83,7 @@ ScheduleInput.implement({
   }),
 });
 
-/** `path`: where the schedule stands in the input. */
+/** `path`: the position of the schedule in the input. */
 export function toNewSchedule({ times, template, ...schedule }: GivenSchedule, path: string): NewSchedule {
   const { cron, everyMs } = times;
   return {

@@ -250,7 +250,7 @@ describe('a result of which a mapping makes a payload that does not match', () =
     expect(answers).toMatchObject([
       {
         status: 'INVALID',
-        error: `reports[0].outcome.success.result would feed a new item that can't be: payload.to must be string (version 1 of ${type}).`,
+        error: `reports[0].outcome.success.result would feed an invalid item: payload.to must be string (version 1 of ${type}).`,
       },
       { status: 'ACCEPTED' },
     ]);

@@ -667,7 +667,7 @@ describe('the names of a tenant', () => {
     expect(
       await ask(narrow.key, `mutation { createJob(input: { type: "bill" }) { ${problem} } }`),
     ).toMatchObject({
-      errors: [{ message: 'Your scope does not have the type "bill".' }],
+      errors: [{ message: 'Your scope does not include the type "bill".' }],
     });
   });
 

@@ -183,8 +183,8 @@ builder.mutationField('reportOutcomes', (t) =>
 );
 
 /**
- * The answers to reports that the caller may not make, by their places: what is none of its assignments is unknown to it, and new items are of
- * types that it may work on.
+ * The answers to reports that the caller may not make, by their positions: assignments of other callers count as unknown, and new
+ * items must be of types that it may work on.
  */
 export async function refusedByScope(
   context: Services,
@@ -205,7 +205,7 @@ export async function refusedByScope(
   return refused;
 }
 
-/** A report as it came, with the id that it names. */
+/** A report as it was sent, with its id decoded. */
 export function toReport({ assignmentId, outcome }: typeof Report.$inferInput): GivenReport {
   const { success, failure, snoozeMs } = outcome;
   return {
