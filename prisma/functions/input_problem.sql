@@ -1,9 +1,9 @@
--- What is wrong with an object that a caller sent: a key that is not known, or a value that is not what its key wants. A key
--- with null counts as one that is not there.
+-- Finds what is wrong with an object that a caller sent: an unknown key, or an invalid value. A key with null counts as
+-- missing.
 --
 -- p_input    the object: a job, an item, a report, a failure
 -- p_keys     the keys that it may have
--- returns    the first problem: the key, and what is to be said of it ("must be …"); no row if there is none
+-- returns    the first problem: the key, and the rest of a sentence about it ("must be …"); no row if there is none
 create or replace function jobtree.input_problem(p_input jsonb, p_keys text[])
 returns table (field text, message text)
 language plpgsql stable

@@ -107,7 +107,7 @@ export function toTreeText(job: NewJob, limits: Limits, path: string, payloads: 
   const text = toJobText(job, path, walk);
   if (walk.files > 0) {
     throw new InvalidInputError(
-      `${path}file can't be set: the upload would be gone by the second time.`,
+      `${path}file can't be set: the upload would be gone by the second occurrence.`,
       `${path}file`,
     );
   }

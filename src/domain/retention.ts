@@ -32,7 +32,7 @@ export function checkRetention(
 export async function setRetention(engine: Engine, jobId: string, change: RetentionChange): Promise<void> {
   const settings = checkRetention(change);
   if (Object.values(settings).every((value) => value === undefined))
-    throw new InvalidInputError('Nothing is to be changed.');
+    throw new InvalidInputError('There is nothing to change.');
   await engine.database.call('set_retention', jobId, JSON.stringify(settings));
 }
 

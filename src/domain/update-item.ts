@@ -29,7 +29,7 @@ export async function updateItem(
     priority: priority && checkInteger(priority, 'priority', ...priorityRange),
     payload: text,
   }).flatMap(([key, text]) => (text === undefined ? [] : `"${key}":${text}`));
-  if (changes.length === 0) throw new InvalidInputError('Nothing is to be changed.');
+  if (changes.length === 0) throw new InvalidInputError('There is nothing to change.');
   const [row] = await engine.database.call<{
     root_id: string;
     type: string;

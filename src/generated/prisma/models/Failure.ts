@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model Failure
- * Attempts that failed: the first and the last twenty of an item.
+ * A failed attempt: the first and the last twenty of an item are kept.
  */
 export type FailureModel = runtime.Types.Result.DefaultSelection<Prisma.$FailurePayload>
 
@@ -561,11 +561,11 @@ export type $FailurePayload<ExtArgs extends runtime.Types.Extensions.InternalArg
     jobId: string
     position: bigint
     /**
-     * The first failure of an item has 1, so the last one's says how many there were.
+     * From 1, so that the last failure's number says how many there were.
      */
     attempt: number
     /**
-     * Null, as the worker is, for an item that no worker had.
+     * Null, like the worker, for an item that no worker had.
      */
     leaseId: string | null
     at: Date
@@ -574,14 +574,14 @@ export type $FailurePayload<ExtArgs extends runtime.Types.Extensions.InternalArg
      */
     retryAt: Date | null
     /**
-     * Nobody reported it: the heartbeat stopped.
+     * The heartbeat stopped, and nobody reported a failure.
      */
     lost: boolean
     code: string
     message: string
     worker: string | null
     /**
-     * Where in the worker's code it came from; null if the report did not say.
+     * The stack trace in the worker; null if the report has none.
      */
     stack: string | null
   }, ExtArgs["result"]["failure"]>
