@@ -17,16 +17,12 @@ export const maxDedupeKeyLength = 500;
 export const maxSerializeKeyLength = 255;
 export const maxTreeDepth = 32;
 export const maxTreeJobs = 1_000;
-export const maxFailuresLimit = 1_000;
-export const maxToleratedFailures = 2_147_483_647;
 /** How many jobs one may wait for. */
 export const maxAfter = 100;
 /** About what the payloads of a claim have together at most, as claim_items has it. */
 export const maxClaimBytes = 32_000_000;
 /** Of a feed's mapping, as JSON text. */
 export const maxFeedBytes = 10_000;
-export const maxBackoffSteps = 100;
-export const maxBackoffMs = 2_147_483_647;
 /** Of a failure that says when to try again. */
 export const retryAfterMsRange = [0, 2_147_483_647] as const;
 /** An item that is snoozed has a lease for each time: not more often than once a second. */
@@ -35,12 +31,7 @@ export const snoozeMsRange = [1_000, 2_147_483_647] as const;
 export const maxNoteLength = 500;
 /** Of an item, over all attempts; note_items knows it too. */
 export const maxLogLines = 50;
-export const heartbeatIntervalMsRange = [1_000, 86_400_000] as const;
 export const priorityRange = [-32_768, 32_767] as const;
-/** Of the concurrency and the rate of a queue. */
-export const queueLimitRange = [1, 1_000_000] as const;
-export const rateIntervalMsRange = [1, 86_400_000] as const;
-export const lifetimeMsRange = [1, 2_147_483_647] as const;
 /** Exclusive: the first instant of the year 10000. */
 export const runAtEnd = Date.UTC(10_000, 0, 1);
 export const maxCronLength = 200;
@@ -49,17 +40,11 @@ export const maxTimeZoneLength = 100;
 export const everyMsRange = [1_000, 31_622_400_000] as const;
 /** Of what a schedule makes, as JSON text. */
 export const maxTemplateBytes = 1_000_000;
-/** From at once to ten years. */
-export const retentionSecondsRange = [0, 315_576_000] as const;
-export const idleExpirySecondsRange = [1, 315_576_000] as const;
 /** Of a tree. */
 export const maxCallbacks = 10;
 export const maxUrlLength = 2_000;
 /** How long the secret before a new one goes on signing: up to 30 days. */
 export const keepPreviousMsRange = [0, 2_592_000_000] as const;
-/** Of an alert: so many dead letters in an interval. */
-export const alertCountRange = [1, 10_000] as const;
-export const alertIntervalMsRange = [1_000, 86_400_000] as const;
 export const maxFailureTextLength = 10_000;
 /** Of a schema: bytes of its JSON text, levels, schemas in it with references written out, characters of a regular expression. */
 export const maxSchemaBytes = 50_000;

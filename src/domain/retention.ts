@@ -3,10 +3,8 @@
  * and is cancelled when its expiry is over. A tree has a retention and an expiry of its own, or those that servers have by default.
  */
 import type { Queries } from '../db/database.ts';
-import { InvalidInputError } from '../errors.ts';
-import { checkInteger } from './checks.ts';
+import { toCheckedText } from './checks.ts';
 import type { Engine, RetentionPolicy } from './engine.ts';
-import { idleExpirySecondsRange, retentionSecondsRange } from './limits.ts';
 import { firstUuid } from './pages.ts';
 
 /** Null is never; what is undefined stays as it is, or is the default of servers. */
@@ -15,25 +13,9 @@ export interface RetentionChange {
   readonly idleExpirySeconds?: number | null | undefined;
 }
 
-/** Checked, with null kept, which says never. `path`: where it stands in the input. */
-export function checkRetention(
-  { retentionSeconds, idleExpirySeconds }: RetentionChange,
-  path = '',
-): RetentionChange {
-  const check = (name: string, value: number | null | undefined, range: readonly [number, number]) =>
-    value == null ? value : checkInteger(value, `${path}${name}`, ...range);
-  return {
-    retentionSeconds: check('retentionSeconds', retentionSeconds, retentionSecondsRange),
-    idleExpirySeconds: check('idleExpirySeconds', idleExpirySeconds, idleExpirySecondsRange),
-  };
-}
-
 /** Of a tree that is complete the new retention counts from its completion, so it may be over. */
 export async function setRetention(engine: Engine, jobId: string, change: RetentionChange): Promise<void> {
-  const settings = checkRetention(change);
-  if (Object.values(settings).every((value) => value === undefined))
-    throw new InvalidInputError('Nothing is to be changed.');
-  await engine.database.call('set_retention', jobId, JSON.stringify(settings));
+  await engine.database.call('set_retention', jobId, toCheckedText(change));
 }
 
 /** What is to become of a tree. */
