@@ -94,7 +94,7 @@ const settings = {
     .string()
     .regex(
       /^(none|(keys|jwt|proxy)(,(keys|jwt|proxy))*)$/,
-      'must be none, or some of keys, jwt and proxy, with commas between',
+      'must be none, or some of keys, jwt and proxy, separated by commas',
     )
     .optional()
     .describe(
@@ -131,7 +131,7 @@ const settings = {
     .string()
     .regex(
       /^((RS|PS|ES)(256|384|512)|EdDSA)(,((RS|PS|ES)(256|384|512)|EdDSA))*$/,
-      'must be some of RS256, PS256, ES256 (or 384, 512) and EdDSA, with commas between',
+      'must be some of RS256, PS256, ES256 (or 384, 512) and EdDSA, separated by commas',
     )
     .default('RS256,ES256')
     .describe('With `jwt`: the accepted signature algorithms.'),
@@ -185,7 +185,7 @@ const settings = {
   JOBTREE_PROXY_NETWORKS: z
     .string()
     .refine((text) => text.split(',').every((network) => ipaddr.isValidCIDR(network)), {
-      message: 'must be networks (10.0.0.0/8,fd00::/8), with commas between',
+      message: 'must be networks (10.0.0.0/8,fd00::/8), separated by commas',
     })
     .optional()
     .describe(
@@ -409,7 +409,7 @@ const settings = {
   JOBTREE_CALLBACK_NETWORKS: z
     .string()
     .refine((text) => text.split(',').every((network) => ipaddr.isValidCIDR(network)), {
-      message: 'must be networks (10.0.0.0/8,fd00::/8), with commas between',
+      message: 'must be networks (10.0.0.0/8,fd00::/8), separated by commas',
     })
     .optional()
     .describe(
@@ -419,7 +419,7 @@ const settings = {
     .string()
     .regex(
       /^[A-Za-z0-9+/]{43}=(,[A-Za-z0-9+/]{43}=){0,3}$/,
-      'must be 32 bytes in base64 (`openssl rand -base64 32`), or up to four of these with commas between',
+      'must be 32 bytes in base64 (`openssl rand -base64 32`), or up to four of these separated by commas',
     )
     .optional()
     .describe(
@@ -483,7 +483,7 @@ const settings = {
     .string()
     .regex(
       /^(\*|[a-z0-9._-]+(,[a-z0-9._-]+)*)$/i,
-      'must be names (jobs.example.com), with commas between, or *',
+      'must be names (jobs.example.com), separated by commas, or *',
     )
     .optional()
     .describe(
@@ -493,7 +493,7 @@ const settings = {
     .string()
     .regex(
       /^(\*|https?:\/\/[^\s,/]+(,https?:\/\/[^\s,/]+)*)?$/,
-      'must be origins (https://example.com), with commas between, or *',
+      'must be origins (https://example.com), separated by commas, or *',
     )
     .optional()
     .describe(
@@ -632,27 +632,25 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     problems.push(...parsed.error.issues.map((issue) => problemOf(issue, given)));
   }
   if (given.JOBTREE_DIRECT_DATABASE_URL !== undefined && given.DATABASE_URL === undefined) {
-    problems.push('JOBTREE_DIRECT_DATABASE_URL: belongs to a DATABASE_URL, which is not set');
+    problems.push('JOBTREE_DIRECT_DATABASE_URL is set, so DATABASE_URL must be set, too');
   }
   const ways = toWays(given.JOBTREE_AUTH);
   if (ways.includes('jwt'))
     for (const name of ['JOBTREE_JWT_ISSUER', 'JOBTREE_JWT_AUDIENCE', 'JOBTREE_JWT_JWKS_URL'])
-      if (given[name] === undefined) problems.push(`${name}: must be set with JOBTREE_AUTH=jwt`);
+      if (given[name] === undefined) problems.push(`${name} must be set with JOBTREE_AUTH=jwt`);
   if (
     ways.includes('proxy') &&
     given.JOBTREE_PROXY_SECRET === undefined &&
     given.JOBTREE_PROXY_NETWORKS === undefined
   )
     problems.push(
-      'JOBTREE_PROXY_SECRET: it or JOBTREE_PROXY_NETWORKS must be set with JOBTREE_AUTH=proxy, or anybody could say who they are',
+      'JOBTREE_PROXY_SECRET or JOBTREE_PROXY_NETWORKS must be set with JOBTREE_AUTH=proxy: without them, any caller could claim to be anyone',
     );
   if ((given.JOBTREE_TLS_CERT_FILE === undefined) !== (given.JOBTREE_TLS_KEY_FILE === undefined))
-    problems.push('JOBTREE_TLS_CERT_FILE: it and JOBTREE_TLS_KEY_FILE must be set together');
+    problems.push('JOBTREE_TLS_CERT_FILE and JOBTREE_TLS_KEY_FILE must be set together');
   const uploadStore = readObjectStore(given, (problem) => problems.push(problem));
   if (problems.length > 0 || !parsed.success) {
-    throw new ConfigError(
-      `The configuration can't be used:\n${problems.map((line) => `  ${line}`).join('\n')}`,
-    );
+    throw new ConfigError(`The settings can't be used:\n${problems.map((line) => `  ${line}`).join('\n')}`);
   }
 
   const value = parsed.data;
@@ -800,7 +798,7 @@ function toProxy(value: Values): ProxyConfig {
 export function refuseOpen({ host, auth, isOpenKnowingly }: Config): void {
   if (auth.length > 0 || isOpenKnowingly) return;
   throw new ConfigError(
-    `JOBTREE_HOST is "${host}", which others can reach, and JOBTREE_AUTH is not set. Set JOBTREE_AUTH=keys and create a first key with \`jobtree api-keys create NAME --role admin\`, or set JOBTREE_AUTH=none if whoever reaches the port may do everything.`,
+    `JOBTREE_HOST is "${host}", which others can reach, and JOBTREE_AUTH is not set. Set JOBTREE_AUTH=keys and create a first key with \`jobtree api-keys create NAME --role admin\`, or set JOBTREE_AUTH=none if anyone who can reach the port may do anything.`,
   );
 }
 

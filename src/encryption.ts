@@ -71,7 +71,7 @@ export function encryptionProblems(config: {
       ];
     if (encryption === 'UNVERIFIED')
       return [
-        `${name} has TLS without a check of the certificate, so anybody can pretend to be that host: set ${remedy}.`,
+        `${name} uses TLS without checking the certificate, so anyone can impersonate that host: use ${remedy}.`,
       ];
     return [];
   });

@@ -66,7 +66,7 @@ function parseAddress(text: string, standardPort: number): { host: string; port:
   const match = /^(?:\[([0-9a-f:.]+)\]|([^:[\]\s]+))(?::(\d{1,5}))?$/i.exec(text);
   const port = Number(match?.[3] ?? standardPort);
   if (match === null || port < 1 || port > 65_535) {
-    throw new Error('has an invalid host: write host, host:port or [address]:port, with commas between');
+    throw new Error('has an invalid host: write host, host:port or [address]:port, separated by commas');
   }
   return { host: match[1] ?? match[2] ?? '', port };
 }

@@ -48,7 +48,7 @@ it('what leaves the machine without TLS is said, by the name of its setting alon
     REDIS_URL: 'redis://:secret@redis.example',
   });
   expect(found).toMatchObject([
-    expect.stringMatching(/^DATABASE_URL has TLS without a check/),
+    expect.stringMatching(/^DATABASE_URL uses TLS without checking/),
     expect.stringMatching(/^JOBTREE_DIRECT_DATABASE_URL leads to another host without TLS/),
     expect.stringMatching(/^REDIS_URL leads to another host without TLS.*rediss/),
   ]);

@@ -16,7 +16,7 @@ returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
   has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[], kind text, root_ids uuid[], ready jsonb,
-  answers json, figures json[]
+  answers json, figures json[], failed json[]
 )
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan
@@ -33,9 +33,10 @@ begin
   ready := v_reported.ready;
   answers := v_reported.answers;
   figures := v_reported.figures;
+  failed := v_reported.failed;
   return next;
   return query
-    select c.*, null::uuid[], null::jsonb, null::json, null::json[]
+    select c.*, null::uuid[], null::jsonb, null::json, null::json[], null::json[]
     from jobtree.claim_items(
       p_workers, p_types, p_limits, p_claim_ids, p_range_types, p_range_highs, p_range_lows, p_range_places, true
     ) c;

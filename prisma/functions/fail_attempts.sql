@@ -6,11 +6,11 @@
 -- p_failures what went wrong, in the same order: {code, message, permanent?, retryAfterMs?}
 -- p_lost     whether it is that the heartbeat stopped
 -- returns    the trees; the types that got ready items, tried again or let go by their keys, and how many; which failures counted, from 1 on, and
---            when the item of each of these is due again: null if it is not; and figures as report_results has them
+--            when the item of each of these is due again: null if it is not; and figures and what failed, as report_results has them
 -- locks      leases in the order of their ids, skipping those that somebody else has, whose failures do not count, as those of items
 --            that are not open do not; then those of promote_next
 create or replace function jobtree.fail_attempts(p_lease_ids uuid[], p_numbers integer[], p_failures json[], p_lost boolean)
-returns table (root_ids uuid[], ready jsonb, accepted integer[], retries timestamptz[], figures json[])
+returns table (root_ids uuid[], ready jsonb, accepted integer[], retries timestamptz[], figures json[], failed json[])
 language plpgsql volatile
 set enable_seqscan = off
 set enable_hashjoin = off
@@ -91,7 +91,19 @@ begin
         from ended e
         group by e.type, e.claimed_at
       ) t
-    ) as figures
+    ) as figures,
+    (
+      select array_agg(t.failed)
+      from (
+        select distinct on (e.job_id, e.code, e.is_final)
+          json_build_array(
+            e.type, e.job_id, e.position, e.attempt, e.worker, e.code, left(e.message, 1000), case when not e.is_final then e.due_at end,
+            count(*) over (partition by e.job_id, e.code, e.is_final)
+          ) as failed
+        from ended e
+        order by e.job_id, e.code, e.is_final, e.position
+      ) t
+    ) as failed
   into v_ended
   from ended e;
 
@@ -115,6 +127,6 @@ begin
   if v_ended.positions is not null then
     perform jobtree.requeue(v_ended.job_ids, v_ended.positions, v_ended.attempts, v_ended.priorities, v_ended.waits, true);
   end if;
-  return query select v_ended.root_ids, jobtree.add_up(v_ended.ready, v_freed), v_ended.ns, v_ended.due, v_ended.figures;
+  return query select v_ended.root_ids, jobtree.add_up(v_ended.ready, v_freed), v_ended.ns, v_ended.due, v_ended.figures, v_ended.failed;
 end
 $$;

@@ -3,10 +3,11 @@
 --
 -- p_job      the job's row, which the caller holds locked, or has just inserted
 -- p_items    JSON array of {payload, dedupeKey?, priority?, runAt?, serializeKey?}, at least one; what is missing comes from the job
+-- p_parents  of each, the item of the parent job that made it, by its position; null if none did
 -- returns    for each entry, in order, the item's position, and whether the item is new; if not, an item of the job had the
 --            dedupe key already, and the position is that item's. And how many are ready: neither scheduled nor waiting nor blocked
 -- locks      serialize keys in their order; meeting an uncommitted item with the same dedupe key waits for it
-create or replace function jobtree.insert_items(p_job jobtree.job, p_items json)
+create or replace function jobtree.insert_items(p_job jobtree.job, p_items json, p_parents bigint[] default null)
 returns table (positions bigint[], added boolean[], ready integer)
 language plpgsql volatile
 set enable_seqscan = off
@@ -36,18 +37,18 @@ begin
   with given as materialized (
     select u.position, coalesce(u.value -> 'payload', 'null') as payload, u.value ->> 'dedupeKey' as dedupe_key,
       (u.value ->> 'priority')::smallint as priority, coalesce((u.value ->> 'runAt')::timestamptz, p_job.run_at) as run_at,
-      u.value ->> 'serializeKey' as serialize_key
-    from rows from (unnest(v_positions), json_array_elements(p_items)) u(position, value)
+      u.value ->> 'serializeKey' as serialize_key, u.parent
+    from rows from (unnest(v_positions), json_array_elements(p_items), unnest(p_parents)) u(position, value, parent)
   ), plain as (
     -- On their own: "on conflict" makes every row pay for a search of each unique index and a speculative insert.
-    insert into jobtree.job_item as i (job_id, position, created_at, payload_bytes, priority, run_at, payload, serialize_key)
-    select v_job_id, g.position, v_now, octet_length(g.payload::text), g.priority, g.run_at, g.payload, g.serialize_key
+    insert into jobtree.job_item as i (job_id, position, created_at, payload_bytes, priority, run_at, payload, serialize_key, parent_position)
+    select v_job_id, g.position, v_now, octet_length(g.payload::text), g.priority, g.run_at, g.payload, g.serialize_key, g.parent
     from given g
     where g.dedupe_key is null
     returning i.position, i.payload_bytes, i.priority, i.run_at, i.serialize_key
   ), deduped as (
-    insert into jobtree.job_item as i (job_id, position, created_at, payload_bytes, priority, run_at, dedupe_key, payload, serialize_key)
-    select v_job_id, g.position, v_now, octet_length(g.payload::text), g.priority, g.run_at, g.dedupe_key, g.payload, g.serialize_key
+    insert into jobtree.job_item as i (job_id, position, created_at, payload_bytes, priority, run_at, dedupe_key, payload, serialize_key, parent_position)
+    select v_job_id, g.position, v_now, octet_length(g.payload::text), g.priority, g.run_at, g.dedupe_key, g.payload, g.serialize_key, g.parent
     from given g
     where g.dedupe_key is not null
     -- In the order of their keys: two calls with the same keys would deadlock otherwise.

@@ -3,10 +3,11 @@
 --
 -- p_job      the job's row, which the caller holds locked, or has just inserted
 -- p_payloads JSON texts, at least one: turned into JSON as they are stored, because each turn between json and text is a copy
+-- p_parents  of each, the item of the parent job that made it, by its position; null if none did
 -- returns    the first position of each 1,024 items, which stand one behind the other
 -- locks      none
 -- errors     22P02 for a text that is no JSON
-create or replace function jobtree.insert_payloads(p_job jobtree.job, p_payloads text[])
+create or replace function jobtree.insert_payloads(p_job jobtree.job, p_payloads text[], p_parents bigint[] default null)
 returns bigint[]
 language plpgsql volatile
 set enable_seqscan = off
@@ -31,9 +32,9 @@ begin
     v_first := nextval('jobtree.block_seq') * 1024;
     v_firsts := v_firsts || v_first;
     v_some := case when v_count <= 1024 then p_payloads else p_payloads[v_from + 1 : v_from + 1024] end;
-    insert into jobtree.job_item (job_id, position, created_at, payload_bytes, run_at, payload)
-    select v_job_id, v_first + u.n - 1, v_now, octet_length(u.payload), v_run_at, u.payload::json
-    from unnest(v_some) with ordinality u(payload, n);
+    insert into jobtree.job_item (job_id, position, created_at, payload_bytes, run_at, payload, parent_position)
+    select v_job_id, v_first + u.n - 1, v_now, octet_length(u.payload), v_run_at, u.payload::json, u.parent
+    from unnest(v_some, p_parents[v_from + 1 : v_from + 1024]) with ordinality u(payload, parent, n);
     insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type)
     select v_job_id, v_first + g.n, v_first + g.n, g.bytes, v_due_at, 1, g.count, p_job.priority, p_job.type
     from (

@@ -4,13 +4,13 @@
 --            an index for the answer, the assignment, and {result, newItems?}, {failure: {code, message, permanent?, retryAfterMs?}} or {snoozeMs}; of two for
 --            one assignment the first is judged first
 -- p_wait     whether to wait for what another transaction has locked, or to answer BUSY; then nothing of that report has happened
--- returns    as report_outcomes has it, with figures as report_results has them
+-- returns    as report_outcomes has it, with figures and what failed as report_results has them
 -- locks      leases in the order of their ids, then the rows of fed children, shared and in the order of their ids, then the keys of
 --            what is fed
 create or replace function jobtree.report_each(
   p_ns integer[], p_lease_ids uuid[], p_numbers integer[], p_reports json[], p_wait boolean
 )
-returns table (root_ids uuid[], ready jsonb, answers json, figures json[])
+returns table (root_ids uuid[], ready jsonb, answers json, figures json[], failed json[])
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -25,6 +25,7 @@ declare
   v_roots uuid[];
   v_ready jsonb;
   v_figures json[];
+  v_failed json[];
   v_retries jsonb;
   v_left integer[];
   v_due_ns integer[];
@@ -71,6 +72,7 @@ begin
     select * into v_done from jobtree.fail_attempts(v_open.failed_leases, v_open.failed_numbers, v_open.failures, false);
     v_roots := v_roots || v_done.root_ids;
     v_figures := v_figures || v_done.figures;
+    v_failed := v_done.failed;
     v_ready := jobtree.add_up(v_ready, v_done.ready);
     select jsonb_object_agg(v_open.failed_ns[r.n], r.retry_at) into v_retries from unnest(v_done.accepted, v_done.retries) r(n, retry_at);
   end if;
@@ -92,6 +94,6 @@ begin
     (select array_agg(distinct r) from unnest(v_roots) r), v_ready,
     jobtree.report_answers(
       p_ns, p_lease_ids, p_numbers, p_reports, v_held, v_open.ns, v_retries, v_open.problem_ns, v_open.fields, v_open.messages
-    ), v_figures;
+    ), v_figures, v_failed;
 end
 $$;

@@ -10,14 +10,15 @@
 -- p_wait     whether to wait for what another transaction has locked, or to answer BUSY; then nothing of that report has happened
 -- returns    as report_outcomes has it; an index counts the results first, then the failures, then the others. And figures, of what
 --            counted: a list of [type, how long it took in milliseconds, succeeded, failed attempts, of them for good], an entry for
---            all that was claimed at the same time
+--            all that was claimed at the same time. And what failed: a list of [type, job id, position, attempt, worker, code, message, when it is
+--            due again or null if it failed for good, how many], an entry for the items of a job with the same code, about the first of them
 -- locks      as report_each has it
 create or replace function jobtree.report_results(
   p_lease_ids uuid[], p_numbers integer[], p_results json,
   p_failed_lease_ids uuid[] default '{}', p_failed_numbers integer[] default '{}', p_failures json default '[]',
   p_others json default null, p_wait boolean default true
 )
-returns table (root_ids uuid[], ready jsonb, answers json, figures json[])
+returns table (root_ids uuid[], ready jsonb, answers json, figures json[], failed json[])
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan
 as $$
@@ -26,6 +27,7 @@ declare
   v_roots uuid[];
   v_ready jsonb;
   v_figures json[];
+  v_failed json[];
   v_answers jsonb;
   -- Of the results and failures, which counted, from 1 on; null for all of them.
   v_accepted integer[];
@@ -54,6 +56,7 @@ begin
     from jobtree.fail_attempts(p_failed_lease_ids, p_failed_numbers, array(select f from json_array_elements(p_failures) f), false);
     v_roots := v_roots || v_done.root_ids;
     v_figures := v_figures || v_done.figures;
+    v_failed := v_done.failed;
     v_ready := jobtree.add_up(v_ready, v_done.ready);
     select jsonb_agg(jsonb_build_object('index', v_count + u.n - 1, 'status', 'ACCEPTED', 'retryAt', u.retry_at)) into v_answers
     from unnest(v_done.accepted, v_done.retries) u(n, retry_at)
@@ -63,7 +66,7 @@ begin
     end if;
   end if;
   if p_others is null and (v_accepted is null or cardinality(v_accepted) = v_count + cardinality(p_failed_numbers)) then
-    return query select v_roots, v_ready, v_answers::json, v_figures;
+    return query select v_roots, v_ready, v_answers::json, v_figures, v_failed;
     return;
   end if;
 
@@ -86,6 +89,6 @@ begin
   select * into v_done from jobtree.report_each(v_ns, v_lease_ids, v_numbers, v_reports, p_wait);
   return query select
     (select array_agg(distinct r) from unnest(v_roots || v_done.root_ids) r), jobtree.add_up(v_ready, v_done.ready),
-    (coalesce(v_answers, '[]') || coalesce(v_done.answers::jsonb, '[]'))::json, v_figures || v_done.figures;
+    (coalesce(v_answers, '[]') || coalesce(v_done.answers::jsonb, '[]'))::json, v_figures || v_done.figures, v_failed || v_done.failed;
 end
 $$;

@@ -4,12 +4,12 @@
 -- p_resumed_at  what note_sweep says: until a full lease time after it, nothing is taken back
 -- p_within   to look only at deadlines within so much time, past the dead rows of older leases; null for all, now and then, for what
 --            was locked, or committed late. Soon after an outage all are looked at in any case, since they are overdue for long
--- returns    how many items were lost, in how many leases; the trees that changed; the types that got ready items, and how many; and figures as report_results has them, without times
+-- returns    how many items were lost, in how many leases; the trees that changed; the types that got ready items, and how many; and figures, without times, and what failed, as report_results has them
 -- locks      leases, skipping those that somebody else has
 create or replace function jobtree.sweep_leases(
   p_resumed_at timestamptz default '-infinity', p_limit integer default 1000, p_within interval default null
 )
-returns table (lost integer, leases integer, root_ids uuid[], ready jsonb, figures json[])
+returns table (lost integer, leases integer, root_ids uuid[], ready jsonb, figures json[], failed json[])
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -36,7 +36,7 @@ begin
     for update of l skip locked
   ) k;
   if v_leases is null then
-    return query select 0, 0, null::uuid[], null::jsonb, null::json[];
+    return query select 0, 0, null::uuid[], null::jsonb, null::json[], null::json[];
     return;
   end if;
 
@@ -53,7 +53,7 @@ begin
 
   -- None are lost if it was the silent items of a lease that were reported.
   return query
-    select coalesce(cardinality(f.accepted), 0), cardinality(v_leases), f.root_ids, f.ready, f.figures
+    select coalesce(cardinality(f.accepted), 0), cardinality(v_leases), f.root_ids, f.ready, f.figures, f.failed
     from (select) o
     left join jobtree.fail_attempts(
       v_lost_leases, v_numbers,

@@ -33,7 +33,11 @@ export function addApiKeyCommands(program: Command): void {
     .option('--type <type...>', 'only jobs of these types: names, or prefixes that end in *')
     .option('--tenant <name>', 'the tenant of its callers (default: none, they see everything)')
     .option('--tree <id...>', 'only the trees with these roots')
-    .option('--expires <time>', 'when it expires: a time, or in how long (90d); by default never', parseEnd)
+    .option(
+      '--expires <time>',
+      'when it expires: a time, or how long from now (90d) (default: never)',
+      parseEnd,
+    )
     .option(
       '--requests-per-second <n>',
       'how many operations it may send per second',
@@ -61,12 +65,12 @@ export function addApiKeyCommands(program: Command): void {
       parseWholeNumber(1, Number.MAX_SAFE_INTEGER),
     )
     .action(run('end', async (name, options) => (await commands()).createKey(name, options)));
-  add('list', 'List keys by name, also revoked and expired ones.').action(
+  add('list', 'List keys by name, including revoked and expired ones.').action(
     run('end', async (options) => (await commands()).listApiKeys(options)),
   );
-  add('rotate', 'Give a key a new text, and print it.')
+  add('rotate', 'Replace the secret text of a key, and print the new one.')
     .argument('<id>', 'the id of the key')
-    .option('--keep <time>', 'how long the old text stays valid (default: 24h)', parseDuration)
+    .option('--keep <time>', 'how long the old one stays valid (default: 24h)', parseDuration)
     .action(run('end', async (id, options) => (await commands()).rotateKey(id, options)));
   add('revoke', 'Revoke a key for good. Servers notice within five seconds.')
     .argument('<id>', 'the id of the key')

@@ -27,7 +27,7 @@ export function addCallbackCommands(program: Command): void {
 
   const callback = program
     .command('callback')
-    .description('Manage the endpoints of callbacks; show or retry a delivery.');
+    .description('Manage the endpoints of callbacks, and show or retry a delivery.');
   const add = (name: string, description: string) =>
     callback
       .command(name)

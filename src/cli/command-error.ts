@@ -3,6 +3,7 @@ import { JobtreeError } from '../client/index.ts';
 import { paint } from './colours.ts';
 import { exitCodes } from './exit-codes.ts';
 import { visible } from './output.ts';
+import { fitted } from './width.ts';
 
 /** What a command has to say before it ends with a code. */
 export class CommandError extends Error {
@@ -18,7 +19,8 @@ export class CommandError extends Error {
 /** Prints why the command ends, and gives its exit code. */
 export function reportError(error: unknown): number {
   const { text, exitCode } = describeError(error);
-  process.stderr.write(`${paint('red', 'jobtree:', process.stderr)} ${visible(text)}\n`);
+  const lines = fitted(`jobtree: ${visible(text)}`, process.stderr).slice('jobtree:'.length);
+  process.stderr.write(`${paint('red', 'jobtree:', process.stderr)}${lines}\n`);
   if (isDebugging()) process.stderr.write(`${visible((error as Error | undefined)?.stack ?? '')}\n`);
   return exitCode;
 }
@@ -38,7 +40,7 @@ export function describeError(error: unknown): { text: string; exitCode: number 
   if (error instanceof CommandError) return { text: error.message, exitCode: error.exitCode };
   if (error instanceof JobtreeError && error.code === 'UNAUTHENTICATED')
     return { text: `${hint()} ${error.message}`, exitCode: exitCodes.failure };
-  if (error instanceof JobtreeError) return { text: error.message, exitCode: codeFor(error) };
+  if (error instanceof JobtreeError) return { text: ofInput(error.message), exitCode: codeFor(error) };
   const { name, message, code } = (error ?? {}) as Record<string, string | undefined>;
   // These come from modules that only `start`, `migrate` and `demo` load.
   if (name === 'ConfigError') return { text: message ?? '', exitCode: exitCodes.usage };
@@ -46,24 +48,35 @@ export function describeError(error: unknown): { text: string; exitCode: number 
     return { text: message ?? '', exitCode: exitCodes.failure };
   }
   if (code === 'EADDRINUSE') {
-    return { text: `${message}. Choose another port with JOBTREE_PORT.`, exitCode: exitCodes.failure };
+    const { address, port } = error as { address?: string | null; port?: number };
+    const where = address == null ? '' : ` of ${address}`;
+    const text = `Another program uses port ${port}${where}: stop it, or set JOBTREE_PORT to another port.`;
+    return { text, exitCode: exitCodes.failure };
   }
   const certificate = certificateProblem(error);
   if (certificate !== undefined) return { text: certificate, exitCode: exitCodes.unreachable };
   // Postgres is full, starts, ends or was ended, or the connection to it broke.
   if (code === '53300' || /^(57P0[123]|08...)$/.test(code ?? '') || name === 'UnavailableError')
-    return { text: `No connection to Postgres: ${reason(error)}`, exitCode: exitCodes.unreachable };
+    return { text: `Can't connect to Postgres: ${reason(error)}`, exitCode: exitCodes.unreachable };
   if (isConnectionLoss(code))
-    return { text: `No connection to Postgres: ${code}.`, exitCode: exitCodes.unreachable };
+    return { text: `Can't connect to Postgres${placeOf(error)}: ${code}.`, exitCode: exitCodes.unreachable };
   const known = isDebugging() ? '' : ' (JOBTREE_DEBUG=1 shows where.)';
   return { text: `${message || String(error)}${known}`, exitCode: exitCodes.failure };
+}
+
+/** What GraphQL says of a value that has no place in the input, without the value: `children[0]: Field "typ" is not defined by type "JobInput".` */
+function ofInput(message: string): string {
+  const [, path, what] =
+    /^Variable "\$\w+" got invalid value .*?(?: at "\w+\.?([^"]*)")?; (.*)$/s.exec(message) ?? [];
+  if (what === undefined) return message;
+  return path === undefined || path === '' ? what : `${path}: ${what}`;
 }
 
 /** An option would stand in the list of processes, for all who use the machine. */
 function hint(): string {
   return process.env.JOBTREE_TOKEN
     ? 'The server refuses the key in JOBTREE_TOKEN.'
-    : 'The server asks for a key: set JOBTREE_TOKEN in the environment.';
+    : 'The server requires a key: set JOBTREE_TOKEN to one.';
 }
 
 /** Of Postgres: the client has its own words for servers. */
@@ -73,9 +86,17 @@ function certificateProblem(error: unknown): string | undefined {
     | undefined;
   const { message = '', code = '' } = cause ?? {};
   if (message === 'The server does not support SSL connections')
-    return 'Postgres has no TLS, and DATABASE_URL asks for it (sslmode).';
+    return 'DATABASE_URL asks for TLS (sslmode), but this Postgres does not support it.';
   if (!/^(CERT_|ERR_TLS_CERT|UNABLE_TO_|(DEPTH_ZERO_)?SELF_SIGNED_CERT)/.test(code)) return undefined;
-  return `The certificate of Postgres is not trusted: ${message}. It must be for the host in DATABASE_URL, by an authority that this machine knows, or that sslrootcert in DATABASE_URL or NODE_EXTRA_CA_CERTS names (a file in PEM).`;
+  return `The certificate of Postgres is not trusted: ${message}. It must be for the host in DATABASE_URL, and signed by an authority that this machine trusts. sslrootcert in DATABASE_URL, or NODE_EXTRA_CA_CERTS, can name a PEM file with others.`;
+}
+
+/** Where it was tried, if the error says so. */
+function placeOf(error: unknown): string {
+  const first = error instanceof AggregateError ? error.errors[0] : error;
+  const { address, port, hostname } = (first ?? {}) as Record<string, string | number | undefined>;
+  if (address !== undefined) return ` at ${address}${port === undefined ? '' : `:${port}`}`;
+  return hostname === undefined ? '' : ` at ${hostname}`;
 }
 
 /** What Postgres itself said, if it did. */

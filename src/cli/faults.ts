@@ -9,14 +9,11 @@ export function catchFaults(logger: Logger, onFault: () => void): void {
     process.off(event, reportFault);
     process.on(event, (error: unknown) => {
       if (hasFailed) {
-        logger.error({ err: error }, 'one more fault that nothing has caught');
+        logger.error({ err: error }, 'another uncaught fault');
         return;
       }
       hasFailed = true;
-      logger.fatal(
-        { err: error },
-        'a fault that nothing has caught: the server finishes what it has, and ends',
-      );
+      logger.fatal({ err: error }, 'uncaught fault: the server finishes the requests that it has, and stops');
       onFault();
     });
   }

@@ -16,13 +16,13 @@ export function seconds(ms: number): string {
   return `${ms < 10_000 ? (ms / 1_000).toFixed(1) : Math.round(ms / 1_000)} s`;
 }
 
-/** How long ago that was: `12 s`, `3 min`, `2 h`, `5 d`. */
+/** How long ago that was: `12s`, `3m`, `2h`, `5d`. */
 export function age(time: string): string {
   const past = Math.max(0, Date.now() - Date.parse(time));
-  if (past < 60_000) return `${Math.floor(past / 1_000)} s`;
-  if (past < 3_600_000) return `${Math.floor(past / 60_000)} min`;
-  if (past < 48 * 3_600_000) return `${Math.floor(past / 3_600_000)} h`;
-  return `${Math.floor(past / 86_400_000)} d`;
+  if (past < 60_000) return `${Math.floor(past / 1_000)}s`;
+  if (past < 3_600_000) return `${Math.floor(past / 60_000)}m`;
+  if (past < 48 * 3_600_000) return `${Math.floor(past / 3_600_000)}h`;
+  return `${Math.floor(past / 86_400_000)}d`;
 }
 
 /** `500ms`, `30s`, `5m`, `2h`, as `parseDuration` reads it. */
@@ -53,7 +53,7 @@ export function parseDuration(text: string): number {
 export function parseRate(text: string): { limit: number; intervalMs: number } {
   const [, limit, interval] = /^(\d+)\/(.+)$/.exec(text) ?? [];
   if (limit === undefined || interval === undefined)
-    throw new InvalidArgumentError('Give so many in so long: 100/10s, 5/1m.');
+    throw new InvalidArgumentError('Give a number and a time: 100/10s, 5/1m.');
   return { limit: Number(limit), intervalMs: parseDuration(interval) };
 }
 
@@ -61,7 +61,7 @@ export function parseRate(text: string): { limit: number; intervalMs: number } {
 export function parseAlert(text: string): { endpoint: string; count: number; intervalMs: number } {
   const [, endpoint, rate] = /^(.+):([^:]+)$/.exec(text) ?? [];
   if (endpoint === undefined || rate === undefined)
-    throw new InvalidArgumentError('Give the name of an endpoint, and so many in so long: ops:100/5m.');
+    throw new InvalidArgumentError('Give an endpoint, a number and a time: ops:100/5m.');
   const { limit: count, intervalMs } = parseRate(rate);
   return { endpoint, count, intervalMs };
 }
@@ -88,18 +88,22 @@ export function parseDurations(text: string): number[] {
 
 /** `2026-11-21T10:00:00Z`, or how long ago: `30m`, `2h`. */
 export function parseInstant(text: string): Date {
-  return readInstant(text, -1) ?? refuse('Give a time, 2026-11-21T10:00:00Z, or how long ago: 30m, 2h.');
+  return (
+    readInstant(text, -1) ?? refuse('Give a time (2026-11-21T10:00:00Z), or how long ago it was (30m, 2h).')
+  );
 }
 
 /** `now`, `2026-11-21T10:00:00Z`, or in how long: `30m`, `2h`. */
 export function parseRunAt(text: string): Date | 'now' {
   if (text === 'now') return text;
-  return readInstant(text, 1) ?? refuse('Give now, a time, 2026-11-21T10:00:00Z, or in how long: 30m, 2h.');
+  return (
+    readInstant(text, 1) ?? refuse('Give now, a time (2026-11-21T10:00:00Z), or how long from now (30m, 2h).')
+  );
 }
 
 /** `2026-11-21T10:00:00Z`, or in how long: `90d`. */
 export function parseEnd(text: string): Date {
-  return readInstant(text, 1) ?? refuse('Give a time, 2026-11-21T10:00:00Z, or in how long: 90d.');
+  return readInstant(text, 1) ?? refuse('Give a time (2026-11-21T10:00:00Z), or how long from now (90d).');
 }
 
 function readInstant(text: string, direction: 1 | -1): Date | undefined {
@@ -147,5 +151,5 @@ export function parseTolerance(text: string): Tolerance {
   if (sign === '%' && value <= 100) return { toleratedFailurePercentage: value };
   if (sign === '' && Number.isInteger(value) && value <= 2_147_483_647)
     return { toleratedFailureCount: value };
-  throw new InvalidArgumentError('Give how many, or a share from 0% to 100%: 10, 2.5%.');
+  throw new InvalidArgumentError('Give a number, or a share from 0% to 100%: 10, 2.5%.');
 }

@@ -3,9 +3,10 @@ import { Argument, type Command } from 'commander';
 import { CommandError } from './command-error.ts';
 import { completionScript, shells } from './completion.ts';
 import { type ExitCodeName, exitCodes } from './exit-codes.ts';
-import { definitions, exitCodeList, helpEnd, helpWidth, wrap } from './help-text.ts';
+import { definitions, exitCodeList, helpEnd, helpWidth } from './help-text.ts';
 import { print, write } from './output.ts';
 import { run } from './run.ts';
+import { wrap } from './width.ts';
 
 export function addHelpCommands(program: Command): void {
   program

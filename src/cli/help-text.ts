@@ -1,25 +1,13 @@
 /** The parts of a command's help that commander does not make, as wide as the terminal. */
 import { type Command, Help } from 'commander';
 import { type ExitCodeName, exitCodeMeanings, exitCodes } from './exit-codes.ts';
+import { wrap } from './width.ts';
 
 /** Lines of more than this are hard to read. */
 const widest = 110;
 
 export function helpWidth(): number {
   return Math.min(process.stdout.isTTY ? process.stdout.columns || 80 : 80, widest);
-}
-
-/** Breaks a text at blanks. `hang`: what each line but the first begins with. A word that is too long keeps its line to itself. */
-export function wrap(text: string, width: number, hang = ''): string {
-  const lines: string[] = [];
-  let line = '';
-  for (const word of text.match(/ *[^ ]+/g) ?? []) {
-    if (line.trim() !== '' && line.length + word.length > width) {
-      lines.push(line);
-      line = hang + word.trimStart();
-    } else line += word;
-  }
-  return [...lines, line].join('\n');
 }
 
 /** A list of terms with what they mean, the meanings in one column. */

@@ -9,7 +9,7 @@ import { run } from './run.ts';
 export function addDeadLetterCommands(program: Command): void {
   program
     .command('dead-letters')
-    .description('List what failed for good, grouped by failure; or show one group with its items.')
+    .description('List what failed for good, grouped by failure, or show one group with its items.')
     .argument('[group]', 'the group to show')
     .option('--type <type...>', 'only these types')
     .option('--since <time>', 'only what failed since this time, or this long ago (2h)', parseInstant)
@@ -34,7 +34,7 @@ export function addDeadLetterCommands(program: Command): void {
 
   program
     .command('note')
-    .description('Put a note on a group of dead letters; it replaces the previous one.')
+    .description('Put a note on a group of dead letters, in place of the previous one.')
     .argument('<group>', 'the group')
     .argument('[text]', 'the note; without it the note is removed')
     .addOption(urlOption())
@@ -65,7 +65,7 @@ export function addPendingItemCommands(program: Command): void {
     .command('update-item')
     .description('Change a waiting item: when it is due, its priority, its payload.')
     .argument('<id>', 'the item')
-    .option('--run-at <time>', 'when it is due: now, a time, or in how long (2h)', parseRunAt)
+    .option('--run-at <time>', 'when it is due: now, a time, or how long from now (2h)', parseRunAt)
     .option(
       '--priority <n>',
       'higher priorities go first; none takes that of the job',

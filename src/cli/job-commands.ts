@@ -128,6 +128,22 @@ export function addWork(program: Command): void {
         (await import('./commands/work.ts')).work(type, command, options),
       ),
     );
+
+  program
+    .command('workers')
+    .description('List the workers that are connected or hold items.')
+    .option('--type <type...>', 'only workers that do these types, or hold items of them')
+    .option('--limit <n>', 'how many to list', parseWholeNumber(1, 1_000_000), 100)
+    .addOption(urlOption())
+    .addOption(jsonOption('one object per line'))
+    .addHelpText(
+      'after',
+      helpEnd(
+        ['success', 'failure', 'usage', 'unreachable'],
+        'ITEMS is how many items a worker holds, of how many it runs at once. SEEN is how long ago a server heard from it, CONNECTED how long it has been connected.',
+      ),
+    )
+    .action(run('end', async (options) => (await import('./commands/workers.ts')).listWorkers(options)));
 }
 
 export function addWatchCommands(program: Command): void {
@@ -178,8 +194,10 @@ export function addWatchCommands(program: Command): void {
     .description('List the items of a job, in their order.')
     .argument('<id>', 'the job')
     .addOption(
-      new Option('--status <status>', 'only items with this status').choices([
-        'pending',
+      new Option('--status <status...>', 'only items with these statuses').choices([
+        'waiting',
+        'scheduled',
+        'running',
         'succeeded',
         'failed',
         'cancelled',
@@ -209,7 +227,7 @@ export function addWatchCommands(program: Command): void {
       'after',
       helpEnd(
         ['success', 'failure', 'usage', 'notFound', 'unreachable'],
-        'On a terminal it is a table. In a pipe, in a file or with --json each result is a line of JSON: {"itemId", "payload", "result"}. When they break off, it says with which --after to continue.',
+        'On a terminal it is a table. In a pipe, in a file or with --json each result is a line of JSON: {"itemId", "payload", "result"}. If they break off, the message says which --after continues them.',
       ),
     )
     .action(

@@ -9,9 +9,19 @@ export function readJsonFile(file: string): unknown {
   try {
     text = readFileSync(file === '-' ? 0 : file, 'utf8');
   } catch (error) {
-    throw new CommandError(exitCodes.badFile, `${file} can't be read: ${(error as Error).message}`);
+    throw cannotRead(file, error);
   }
   return parseJson(text, file, exitCodes.badFile);
+}
+
+export function cannotRead(file: string, error: unknown): CommandError {
+  const { code = '', message } = error as NodeJS.ErrnoException;
+  const reasons: Readonly<Record<string, string>> = {
+    ENOENT: 'there is no such file',
+    EACCES: 'you may not read it',
+    EISDIR: 'it is a directory',
+  };
+  return new CommandError(exitCodes.badFile, `${file} can't be read: ${reasons[code] ?? message}.`);
 }
 
 /** @param what what to call it in an error */
@@ -19,6 +29,6 @@ export function parseJson(text: string, what: string, exitCode: number = exitCod
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new CommandError(exitCode, `${what} is no JSON: ${(error as Error).message}`);
+    throw new CommandError(exitCode, `${what} is not valid JSON: ${(error as Error).message}`);
   }
 }

@@ -1,5 +1,5 @@
 /** A line at the bottom of a terminal that changes in place; other lines appear above it. */
-import { shorten } from './table.ts';
+import { shorten } from './width.ts';
 
 const everyMs = 250;
 

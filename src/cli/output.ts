@@ -2,15 +2,16 @@
  * What commands write. Types, names, keys and messages come from anybody, so control characters, of which terminals make
  * colours, titles and cleared screens, are written as JSON writes them, and with them those that turn the direction of text.
  */
+import { fitted } from './width.ts';
 
 /** To standard output. */
 export function print(text: string): void {
   process.stdout.write(visible(text));
 }
 
-/** To standard error. */
+/** To standard error; on a terminal, lines are broken between words. */
 export function printError(text: string): void {
-  process.stderr.write(visible(text));
+  process.stderr.write(fitted(visible(text), process.stderr));
 }
 
 /** To standard output, what is clean already: cells of tables with their colours. */

@@ -13,6 +13,7 @@ import { addQueueCommands } from './queue-commands.ts';
 import { addScheduleCommands } from './schedule-commands.ts';
 import { addAudit, addDemo, addServerCommands } from './server-commands.ts';
 import { addTypeCommands } from './type-commands.ts';
+import { fitted } from './width.ts';
 
 /** What people do, and the commands for it, in the order of the help. */
 const groups: readonly (readonly [what: string, ...add: ((program: Command) => void)[]])[] = [
@@ -35,17 +36,18 @@ export function createProgram(): Command {
     .description('Asynchronous work as trees of jobs.')
     .version(version)
     .helpCommand(false)
+    .helpOption('-h, --help', 'show this help')
     .exitOverride()
     .configureOutput({
       writeOut: print,
       writeErr: printError,
       outputError: (text) => {
         const name = paint('red', 'jobtree:', process.stderr);
-        process.stderr.write(`${name} ${visible(text.replace(/^error: /, ''))}`);
+        process.stderr.write(`${name} ${fitted(visible(text.replace(/^error: /, '')), process.stderr)}`);
       },
     })
     .configureHelp({ helpWidth: helpWidth(), formatItem, commandUsage })
-    .showHelpAfterError('Add --help to see what it takes.');
+    .showHelpAfterError('Add --help to see its arguments and options.');
   for (const [what, ...add] of groups) {
     program.commandsGroup(what);
     for (const addTo of add) addTo(program);

@@ -4,7 +4,7 @@
  */
 import { MultiBar, type SingleBar } from 'cli-progress';
 import { oneLine, printError } from './output.ts';
-import { shorten } from './table.ts';
+import { fitted, pad, shorten, widthOf } from './width.ts';
 
 export interface Row {
   /** What the bar is of; empty if there is only one. */
@@ -36,6 +36,7 @@ export function createProgressDisplay(stream: NodeJS.WriteStream, lineEveryMs: n
 
 const longestLabel = 20;
 const longestBar = 24;
+const shortestBar = 4;
 
 function bars(stream: NodeJS.WriteStream): ProgressDisplay {
   const known = new Map<string, SingleBar>();
@@ -44,19 +45,23 @@ function bars(stream: NodeJS.WriteStream): ProgressDisplay {
   const display = new MultiBar({
     stream,
     hideCursor: true,
+    // Or a message above them would stay in the place of bars that do not change.
+    forceRedraw: true,
     format: (_options, _params, row: Row) => draw(row, labelWidth, width()),
   });
   return {
     rows: Math.max(1, (stream.rows || 24) - 2),
     show: (key, { label, text, ...rest }) => {
       const row = { ...rest, label: oneLine(label), text: oneLine(text) };
-      labelWidth = Math.max(labelWidth, Math.min(longestLabel, row.label.length));
+      labelWidth = Math.max(labelWidth, Math.min(longestLabel, widthOf(row.label)));
       const bar = known.get(key);
       if (bar === undefined) known.set(key, display.create(1, 0, row));
       else bar.update(0, row);
     },
     say: (text) => {
-      if (known.size > 0) display.log(`${oneLine(text)}\n`);
+      // The bars keep the terminal from breaking lines, and what they drew stands where this is written.
+      const lines = fitted(oneLine(text), stream).split('\n');
+      if (known.size > 0) display.log(lines.map((line) => `${line}\x1b[K\n`).join(''));
       else printError(`${oneLine(text)}\n`);
     },
     end: () => {
@@ -67,9 +72,12 @@ function bars(stream: NodeJS.WriteStream): ProgressDisplay {
 }
 
 function draw({ label, share, text, figures, note }: Row, labelWidth: number, width: number): string {
-  const name = labelWidth === 0 ? '' : `${shorten(label, labelWidth, 'middle').padEnd(labelWidth)}  `;
-  const room = width - name.length;
-  const barWidth = Math.max(0, Math.min(longestBar, room - 28));
+  const name = labelWidth === 0 ? '' : `${pad(shorten(label, labelWidth, 'middle'), labelWidth)}  `;
+  const room = width - widthOf(name);
+  const usual = Math.min(longestBar, room - 28);
+  // The words are worth more than a long bar.
+  const left = usual + 2 + widthOf(text) > room ? room - 2 - widthOf(text) : usual;
+  const barWidth = left < shortestBar ? 0 : left;
   const done = Math.floor((share ?? 0) * barWidth);
   const bar = barWidth === 0 ? '' : `${'█'.repeat(done)}${'░'.repeat(barWidth - done)}  `;
   // As much as there is room for, a note first.
@@ -79,7 +87,7 @@ function draw({ label, share, text, figures, note }: Row, labelWidth: number, wi
       : [[text, figures, note], [text, note], [figures, note], [note], [text]];
   const words = choices
     .map((parts) => parts.filter((part) => part !== undefined).join('  '))
-    .find((line) => bar.length + line.length <= room);
+    .find((line) => bar.length + widthOf(line) <= room);
   return `${name}${bar}${shorten(words ?? text, room - bar.length, 'end')}`;
 }
 

@@ -16,10 +16,10 @@ import { run } from './run.ts';
 export function addQueueCommands(program: Command): void {
   program
     .command('top')
-    .description('Show what is done of each type, how long it waits and takes, and what fails, live.')
+    .description('Show live how much of each type is done, how long it waits and takes, and what fails.')
     .option('--once', 'show it once')
     .addOption(
-      new Option('--interval <time>', 'how often to look').argParser(parseDuration).default(2_000, '2s'),
+      new Option('--interval <time>', 'how often to refresh').argParser(parseDuration).default(2_000, '2s'),
     )
     .option(
       '--minutes <n>',
@@ -63,7 +63,7 @@ export function addQueueCommands(program: Command): void {
     .option('--lifetime <time>', 'how long an item may wait for its first worker', orNone(parseDuration))
     .option(
       '--alert <endpoint:n/time>',
-      'which endpoint to call after so many dead letters in such a time: ops:100/5m',
+      'which endpoint to call after how many dead letters in what time: ops:100/5m',
       orNone(parseAlert),
     )
     .option('--priority <n>', 'default priority of new jobs', orNone(parseWholeNumber(-32_768, 32_767)))

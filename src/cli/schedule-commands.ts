@@ -36,16 +36,16 @@ export function addScheduleCommands(program: Command): void {
     .addOption(
       new Option(
         '--missed <policy>',
-        'what happens to occurrences that no server was there for (default: run-once)',
+        'what to do about occurrences missed while no server ran (default: run-once)',
       ).choices(['skip', 'run-once', 'run-all']),
     )
     .addOption(
       new Option(
         '--overlap <policy>',
-        'what happens to an occurrence while an earlier tree is not complete (default: allow)',
+        'what to do about an occurrence while an earlier tree is not complete (default: allow)',
       ).choices(['allow', 'skip', 'queue']),
     )
-    .option('--paused', 'pause it (default: as it is)')
+    .option('--paused', 'pause it (default: unchanged)')
     .option('--no-paused', 'resume it')
     .option('--template <file>', 'the job that each occurrence creates, as JSON; - reads standard input')
     .option('--type <type>', 'instead of --template: a sealed job of this type with one item')

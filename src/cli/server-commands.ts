@@ -86,7 +86,7 @@ export function addServerCommands(program: Command): void {
 export function addAudit(program: Command): void {
   program
     .command('audit')
-    .description('List privileged and irreversible actions, also refused ones, newest first.')
+    .description('List privileged and irreversible actions, including refused ones, newest first.')
     .option('--actor <text>', 'only by callers whose name contains this, or by the key with this id')
     .option('--action <name>', 'only this mutation or command, such as deleteJob')
     .option('--subject <subject>', 'only actions on this, such as the id of a job')

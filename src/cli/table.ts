@@ -4,12 +4,15 @@
  */
 import { type Colour, paint } from './colours.ts';
 import { oneLine, write } from './output.ts';
+import { shorten, widthOf } from './width.ts';
 
 export interface Column {
   readonly title: string;
   readonly align?: 'right';
   /** Where a cell loses characters if there is too little room; without it, it keeps them all: ids are there to be copied. */
   readonly cut?: 'middle' | 'end';
+  /** Left out where that spares a row its third line; the last such column goes first. */
+  readonly spare?: true;
 }
 
 export type Cell = string | { readonly text: string; readonly colour: Colour | undefined };
@@ -79,7 +82,7 @@ function cleaned(rows: readonly (readonly Cell[])[]): CleanCell[][] {
 
 function layOut(columns: readonly Column[], rows: readonly CleanCell[][], width: number): Layout {
   const natural = columns.map(({ title }, k) =>
-    rows.reduce((most, row) => Math.max(most, row[k]?.text.length ?? 0), title.length),
+    rows.reduce((most, row) => Math.max(most, widthOf(row[k]?.text ?? '')), title.length),
   );
   const cuts = Number.isFinite(width);
   const all = columns.map((_, k) => k);
@@ -92,17 +95,13 @@ function layOut(columns: readonly Column[], rows: readonly CleanCell[][], width:
       cut === undefined ? Number.POSITIVE_INFINITY : Math.max(least[cut], title.length),
     ),
   );
-  const lines: number[][] = [[0]];
-  let used = Number.POSITIVE_INFINITY;
-  for (const k of all.slice(1)) {
-    const one = smallest[k] ?? 0;
-    if (used + gap + one > width) {
-      lines.push([]);
-      used = indent - gap;
-    }
-    lines.at(-1)?.push(k);
-    used += gap + one;
-  }
+  let shown = all.slice(1);
+  const fit = (numbers: readonly number[]) => breakUp(numbers, smallest, width).length <= 1;
+  const isSpare = (k: number) => columns[k]?.spare === true;
+  if (fit(shown.filter((k) => !isSpare(k))))
+    for (const k of shown.filter(isSpare).reverse())
+      if (!fit(shown)) shown = shown.filter((one) => one !== k);
+  const lines = [[0], ...breakUp(shown, smallest, width)];
   for (const [n, numbers] of lines.entries()) {
     const room = width - gap * (numbers.length - 1) - (n === 0 ? 0 : indent);
     const own = shrink(
@@ -113,6 +112,22 @@ function layOut(columns: readonly Column[], rows: readonly CleanCell[][], width:
     for (const [i, k] of numbers.entries()) widths[k] = own[i] ?? 0;
   }
   return { widths, lines, cuts };
+}
+
+/** Columns on as few lines as they can do with, in their order. */
+function breakUp(numbers: readonly number[], widths: readonly number[], width: number): number[][] {
+  const lines: number[][] = [];
+  let used = Number.POSITIVE_INFINITY;
+  for (const k of numbers) {
+    const one = widths[k] ?? 0;
+    if (used + gap + one > width) {
+      lines.push([]);
+      used = indent - gap;
+    }
+    lines.at(-1)?.push(k);
+    used += gap + one;
+  }
+  return lines;
 }
 
 /** Takes from the widest column that may be cut until they fit, or none may be cut any more. */
@@ -147,7 +162,7 @@ function drawRow(columns: readonly Column[], layout: Layout, row: readonly Clean
       const { align, cut } = columns[k] ?? {};
       const width = layout.widths[k] ?? 0;
       const shown = layout.cuts && cut !== undefined ? shorten(text, width, cut) : text;
-      const padding = ' '.repeat(Math.max(0, width - shown.length));
+      const padding = ' '.repeat(Math.max(0, width - widthOf(shown)));
       const painted = colour === undefined || shown === '' ? shown : paint(colour, shown);
       if (align === 'right') return padding + painted;
       return k === last ? painted : painted + padding;
@@ -155,14 +170,6 @@ function drawRow(columns: readonly Column[], layout: Layout, row: readonly Clean
     return `${n === 0 ? '' : ' '.repeat(indent)}${cells.join(' '.repeat(gap))}`.trimEnd();
   });
   return lines.filter((line, n) => n === 0 || line !== '').join('\n');
-}
-
-/** The beginning and, from the middle, also the end. */
-export function shorten(text: string, width: number, where: 'middle' | 'end'): string {
-  if (text.length <= width) return text;
-  const kept = Math.max(0, width - 1);
-  const after = where === 'end' ? 0 : Math.floor(kept / 2);
-  return `${text.slice(0, kept - after)}…${after === 0 ? '' : text.slice(-after)}`;
 }
 
 function sum(numbers: readonly number[]): number {

@@ -27,7 +27,7 @@ import { createPost } from './post.ts';
 import { Queues } from './queues.ts';
 import { type ExportOptions, exportResults, type ResultLines, type ResultsEndpoint } from './results.ts';
 import { Schedules } from './schedules.ts';
-import { Socket } from './socket.ts';
+import { type Operations, Socket } from './socket.ts';
 import { sendTraced } from './tracing.ts';
 import { TypeSchemas } from './type-schemas.ts';
 import type {
@@ -112,6 +112,7 @@ export class Client {
   readonly types: TypeSchemas;
   /** Where callbacks go, and what was sent there. */
   readonly callbacks: Callbacks;
+  readonly #tokenSocket: Socket;
   readonly #http: Http;
   readonly #results: ResultsEndpoint;
   readonly #uploads: UploadEndpoint;
@@ -127,7 +128,8 @@ export class Client {
     this.queues = new Queues(this.#http);
     this.types = new TypeSchemas(this.#http);
     this.callbacks = new Callbacks(this.#http);
-    this.socket = new Socket({ url, credentials, webSocketImpl });
+    this.socket = new Socket({ url, headers, credentials, webSocketImpl });
+    this.#tokenSocket = new Socket({ url, headers, credentials: undefined, webSocketImpl });
     this.schedules = new Schedules((...request) => this.#send(...request));
   }
 
@@ -350,11 +352,19 @@ export class Client {
    */
   async items(
     jobId: string,
-    options: PageOptions & { readonly status?: ItemStatus } = {},
+    options: PageOptions & {
+      /** Only items of these statuses. Default: all. */
+      readonly statuses?: readonly ItemStatus[] | undefined;
+    } = {},
   ): Promise<Page<Item>> {
-    const { first = defaultPageSize, after, status } = options;
+    const { first = defaultPageSize, after, statuses } = options;
     return asManyAsFit(first, async (first) => {
-      const data = await this.#send(operations.Items, { jobId, first, after, status }, options, true);
+      const data = await this.#send(
+        operations.Items,
+        { jobId, first, after, statuses: statuses && [...statuses] },
+        options,
+        true,
+      );
       return toPage(found(data.job, jobId).items);
     });
   }
@@ -548,8 +558,8 @@ export class Client {
    * @throws JobtreeError NOT_FOUND
    */
   watchJob(jobId: string, options: WatchOptions = {}): AsyncGenerator<JobProgress, void, undefined> {
-    const { onDisconnected, onConnected } = options;
-    return watchJob(this.socket, jobId, this.#untilClosed(options), { onDisconnected, onConnected });
+    const { token, onDisconnected, onConnected } = options;
+    return watchJob(this.#showing(token), jobId, this.#untilClosed(options), { onDisconnected, onConnected });
   }
 
   /**
@@ -558,8 +568,11 @@ export class Client {
    * @throws JobtreeError NOT_FOUND
    */
   watchTree(rootId: string, options: WatchOptions = {}): AsyncGenerator<JobTreeProgress, void, undefined> {
-    const { onDisconnected, onConnected } = options;
-    return watchTree(this.socket, rootId, this.#untilClosed(options), { onDisconnected, onConnected });
+    const { token, onDisconnected, onConnected } = options;
+    return watchTree(this.#showing(token), rootId, this.#untilClosed(options), {
+      onDisconnected,
+      onConnected,
+    });
   }
 
   /**
@@ -671,7 +684,12 @@ export class Client {
   /** Ends all watches and closes the WebSocket. Stop workers that use this client first. */
   async close(): Promise<void> {
     this.#closing.abort();
-    await this.socket.close();
+    await Promise.all([this.socket.close(), this.#tokenSocket.close()]);
+  }
+
+  /** What begins a watch: the client's socket, or the one on which each watch shows a token of its own. */
+  #showing(token: Token | undefined): Operations {
+    return token === undefined ? this.socket : this.#tokenSocket.as(new Credentials({}, token));
   }
 
   #send<R, V>(

@@ -26,11 +26,6 @@ export class Credentials {
     return authorization === undefined ? this.#headers : { ...this.#headers, authorization };
   }
 
-  /** The headers without the token, which may change. */
-  get fixedHeaders(): Readonly<Record<string, string>> {
-    return this.#headers;
-  }
-
   async authorization(): Promise<string | undefined> {
     if (this.#token === undefined) return undefined;
     this.#given ??= this.#ask(this.#token);

@@ -145,6 +145,7 @@ class Connection {
     const isAsked = tree.lastToken !== undefined;
     this.#socket ??= new Socket({
       url: endpoint(this.#url),
+      headers: {},
       credentials: isAsked ? undefined : new Credentials({}, undefined),
       webSocketImpl: undefined,
     });

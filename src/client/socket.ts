@@ -21,6 +21,8 @@ import { dataOf, fromGraphqlErrors, isRefusal, JobtreeError, wasAdmitted } from 
 
 export interface SocketOptions {
   readonly url: string;
+  /** Sent when the connection opens, except in browsers. */
+  readonly headers: Readonly<Record<string, string>>;
   /** The credentials that open the connection; undefined if each operation carries its own. */
   readonly credentials: Credentials | undefined;
   readonly webSocketImpl: unknown;
@@ -185,7 +187,7 @@ export class Socket implements Operations {
 }
 
 async function connect(
-  { url, credentials, webSocketImpl }: SocketOptions,
+  { url, headers, credentials, webSocketImpl }: SocketOptions,
   closing: AbortSignal,
   onHeard: () => void,
 ): Promise<GraphqlWs> {
@@ -198,7 +200,7 @@ async function connect(
       pauseMs = 0;
       return url.replace(/^http/, 'ws');
     },
-    webSocketImpl: webSocketImpl ?? (await defaultWebSocket(credentials?.fixedHeaders ?? {})),
+    webSocketImpl: webSocketImpl ?? (await defaultWebSocket(headers)),
     connectionParams: async () => {
       if (credentials === undefined) return { authorization: 'per-operation' };
       const authorization = await credentials.authorization();

@@ -19,6 +19,7 @@ import type {
   SerializeKeysQuery,
   WorkersQuery,
 } from '../generated/operations.ts';
+import type { Token } from './credentials.ts';
 import type { JobtreeError } from './errors.ts';
 
 /** Options of a single call. */
@@ -29,6 +30,11 @@ export interface CallOptions {
 
 /** Options of a watch. */
 export interface WatchOptions extends CallOptions {
+  /**
+   * The watch token of the tree, or a function that returns one: it is called before the watch begins, and again when the server refuses the last token or
+   * that token expires; the watch then continues where it was. All watches with their own token share one WebSocket. Default: the client's token.
+   */
+  readonly token?: Token | undefined;
   /** Called once when the server stops answering. The watch keeps trying. Default: none. */
   readonly onDisconnected?: ((error: JobtreeError) => void) | undefined;
   /** Called when the server answers again. Default: none. */

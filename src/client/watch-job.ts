@@ -14,7 +14,8 @@ export interface WatchJobOptions
 /**
  * Follows a job over its own WebSocket, in browsers and in Node.js: yields its current state, then newer ones (a slow reader
  * skips some), and the final one last. A lost connection is replaced without limit: abort `signal` to give up, which ends it
- * without an error. To follow many jobs over one WebSocket, use a `Client`.
+ * without an error. To follow many jobs over one WebSocket, use a `Client`,
+ * whose `watchJob` accepts a `token` for each.
  *
  * @throws JobtreeError NOT_FOUND, INVALID_INPUT, UNAUTHENTICATED
  */
@@ -24,6 +25,7 @@ export async function* watchJob(
 ): AsyncGenerator<JobProgress, void, undefined> {
   const socket = new Socket({
     url: endpoint(url),
+    headers,
     credentials: new Credentials(headers, token),
     webSocketImpl,
   });

@@ -255,27 +255,32 @@ function requireReadableBooks(
   const unfinished = books.find(({ finished }) => !finished);
   if (unfinished !== undefined)
     throw new MigrationError(
-      `Migration ${unfinished.name} was begun by another program and did not finish. Its row in jobtree._prisma_migrations has the log. Once its traces are removed, let it be tried again with: update jobtree._prisma_migrations set rolled_back_at = now() where migration_name = '${unfinished.name}'`,
+      `Migration ${unfinished.name} was started by another program and did not finish. Its row in ` +
+        'jobtree._prisma_migrations has the log. Remove what it left behind, then let it run again with: ' +
+        `update jobtree._prisma_migrations set rolled_back_at = now() where migration_name = '${unfinished.name}'`,
     );
   const [first] = migrations;
   const older = books.filter(({ name }) => first !== undefined && name < first.name).map(({ name }) => name);
   if (older.length > 0)
     throw new MigrationError(
-      `The database belongs to an older jobtree, whose migrations this version does not go on from (${older.join(', ')}). Use a new database.`,
+      `This version cannot upgrade the database of this older jobtree (${older.join(', ')}). ` +
+        'Use a new database.',
     );
   const breaking = books
     .filter(({ name }) => !checksums.has(name) && breaks(name, version))
     .map(({ name }) => name);
   if (breaking.length > 0)
     throw new MigrationError(
-      `The database was migrated by a newer jobtree, and jobtree ${version} can't use it any more: ${breaking.join(', ')}. Start that version, or go back to a backup from before.`,
+      `The database was migrated by a newer jobtree, and jobtree ${version} can no longer use it: ${breaking.join(', ')}. ` +
+        'Start that version, or go back to a backup from before.',
     );
   const edited = books
     .filter(({ name, checksum }) => checksums.has(name) && checksums.get(name) !== checksum)
     .map(({ name }) => name);
   if (edited.length > 0)
     throw new MigrationError(
-      `Applied and then edited: ${edited.join(', ')}. The database has the older text. Restore the file, and put the change into a new migration.`,
+      `These migrations were edited after they were applied: ${edited.join(', ')}. ` +
+        'Restore the files, and put the changes into a new migration.',
     );
 }
 

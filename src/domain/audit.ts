@@ -82,7 +82,7 @@ export class Audit {
     try {
       await database.audit(entry);
     } catch (error) {
-      this.#logger.warn({ err: error, id: entry.id }, 'an entry of the audit stands in the log alone');
+      this.#logger.warn({ err: error, id: entry.id }, 'an audit entry is only in the log');
     }
   }
 
@@ -97,7 +97,7 @@ export class Audit {
       if (spent !== undefined && spent.beyond > 0)
         this.#logger.warn(
           { actor, times: spent.beyond },
-          'more was refused than the audit keeps of one caller',
+          "more of a caller's requests were refused than the audit keeps",
         );
       spent = { kept: 0, beyond: 0, until: now + minuteMs };
       this.#refusals.set(actor, spent);

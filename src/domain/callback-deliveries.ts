@@ -190,8 +190,9 @@ export async function readCallbacks(
   return found;
 }
 
-/** Tells endpoints of types of which much fails for good. */
+/** Tells endpoints of types of which many items fail for good. */
 export async function raiseAlerts(engine: Engine): Promise<void> {
   const [row] = await engine.database.call<{ raise_alerts: number }>('raise_alerts');
-  if ((row?.raise_alerts ?? 0) > 0) engine.logger.warn({ alerts: row?.raise_alerts }, 'much fails for good');
+  if ((row?.raise_alerts ?? 0) > 0)
+    engine.logger.warn({ alerts: row?.raise_alerts }, 'many items fail for good');
 }

@@ -70,7 +70,7 @@ export async function sealSecrets({ database, secrets, logger }: Engine): Promis
       await database.call('seal_secret', name, stored, secrets.seal(secrets.open(stored, name), name));
     } catch (error) {
       if (!(error instanceof SealedError)) throw error;
-      logger.warn({ endpoint: name, reason: error.message }, 'a secret of an endpoint can not be opened');
+      logger.warn({ endpoint: name, reason: error.message }, 'the secret of an endpoint cannot be opened');
     }
   }
 }

@@ -6,6 +6,7 @@ import { Backlog, Batcher } from './batcher.ts';
 import { claimForRequests } from './claim-items.ts';
 import type { Engine } from './engine.ts';
 import { exchangeParts } from './exchange.ts';
+import { FailureLog } from './failure-log.ts';
 import { Figures } from './figures.ts';
 import { keepLeases } from './heartbeat.ts';
 import type { PreparedItem } from './items.ts';
@@ -43,6 +44,7 @@ type Given = Omit<
   | 'lowWater'
   | 'schemas'
   | 'figures'
+  | 'failureLog'
   | 'slowAfter'
   | 'stored'
   | 'workers'
@@ -70,6 +72,7 @@ export function createEngine({
     lowWater: new LowWater(),
     schemas: new TypeSchemas(parts.database),
     figures: new Figures(),
+    failureLog: new FailureLog(parts.logger),
     slowAfter: new SlowAfter(slowness),
     stored: new StoredUse(parts.database, tenantStored),
     workers: new Workers(),

@@ -7,6 +7,7 @@ import type { Database, Queries } from '../db/database.ts';
 import type { Owner } from '../db/fair-queue.ts';
 import type { Turns } from '../db/turns.ts';
 import type { CallbackAddresses } from './callback-addresses.ts';
+import type { FailureLog } from './failure-log.ts';
 import type { Figures } from './figures.ts';
 import type { Limits } from './limits.ts';
 import type { LowWater } from './low-water.ts';
@@ -60,6 +61,7 @@ export interface Engine<Source extends Queries = Queries> extends Owner {
   readonly schemas: TypeSchemas;
   /** What this server sees of each type. */
   readonly figures: Figures;
+  readonly failureLog: FailureLog;
   /** When an item that a worker has is slow. */
   readonly slowAfter: SlowAfter;
   /** What tenants store, and may. */

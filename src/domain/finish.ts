@@ -32,10 +32,7 @@ export async function finishSome(engine: Engine, signal: AbortSignal): Promise<b
     } catch (error) {
       if (isOutage(error)) throw error;
       // Such as of a tree with a row that a stranger's transaction holds: the others do not wait for it.
-      engine.logger.warn(
-        { err: error, id, kind },
-        'finishing what a call has begun failed; it is tried again',
-      );
+      engine.logger.warn({ err: error, id, kind }, 'finishing a call in the background failed; trying again');
     }
   }
   return more;

@@ -42,7 +42,7 @@ export async function fireSchedules(engine: Engine, signal: AbortSignal): Promis
           await run(schedule);
         } catch (error) {
           failed = true;
-          engine.logger.warn({ err: error, schedule: schedule.name }, 'a schedule failed; it is tried again');
+          engine.logger.warn({ err: error, schedule: schedule.name }, 'a schedule failed; trying again');
         }
       }
     };
@@ -71,7 +71,7 @@ async function fire(engine: Engine, schedule: DueSchedule): Promise<void> {
     const why = error instanceof Error ? error.message : String(error);
     engine.logger.error(
       { err: error, schedule: name },
-      'the times of a schedule make no sense; it is paused',
+      "the times of a schedule can't be worked out; it is paused",
     );
     await engine.database.call('fire_schedule', name, nextAt, [], null, why);
     return;

@@ -1,7 +1,7 @@
 /** What workers note of items while they have them: a note and a log, kept with the item. */
 import type { Queries } from '../db/database.ts';
 import { InvalidInputError } from '../errors.ts';
-import { checkBatch, checkId, checkText } from './checks.ts';
+import { checkBatch, checkId, checkInstant, checkText } from './checks.ts';
 import type { Engine } from './engine.ts';
 import { type ItemKey, splitAssignmentId } from './item-state.ts';
 import { maxLogLines, maxNoteLength } from './limits.ts';
@@ -50,7 +50,7 @@ function check({ assignmentId, note, log }: AssignmentNote, field: string) {
   if (log != null && log.length > maxLogLines)
     throw new InvalidInputError(`${field}.log has more than ${maxLogLines} lines.`, `${field}.log`);
   const lines = log?.map(({ at, text }, i) => ({
-    at: at.toISOString(),
+    at: checkInstant(at, `${field}.log[${i}].at`).toISOString(),
     text: text === '' ? '' : checkText(text, `${field}.log[${i}].text`, maxNoteLength),
   }));
   const texts = { note: note ?? null, log: lines === undefined ? null : JSON.stringify(lines) };

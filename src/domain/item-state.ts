@@ -1,8 +1,9 @@
 /**
  * The states of items and jobs, as they follow from the facts that the tables have. No row says its state.
  *
- * An item is PENDING from the moment it is added: it waits in a queue entry, or a worker has it in a lease. Its outcome makes it
- * SUCCEEDED or FAILED; its own cancellation, or that of its job, makes CANCELLED what has no outcome.
+ * An item is pending from the moment it is added: RUNNING while a worker has it in a lease, SCHEDULED while its queue entry has a time,
+ * which promote_due clears once it has come, and WAITING otherwise: for a worker, for other jobs, or behind the item with its serialize
+ * key. Its outcome makes it SUCCEEDED or FAILED; its own cancellation, or that of its job, makes CANCELLED what has no outcome.
  *
  * A job is WAITING until its first item is claimed, then RUNNING; it is COMPLETED when it is sealed and no item is pending, or CANCELLED if
  * that is what came of it.
@@ -34,22 +35,33 @@ export function parsePosition(digits: string): number | undefined {
   return Number.isSafeInteger(position) ? position : undefined;
 }
 
-export type ItemStatus = 'PENDING' | 'SUCCEEDED' | 'FAILED' | 'CANCELLED';
+export const pendingStatuses = ['WAITING', 'SCHEDULED', 'RUNNING'] as const;
+export const itemStatuses = [...pendingStatuses, 'SUCCEEDED', 'FAILED', 'CANCELLED'] as const;
+export type ItemStatus = (typeof itemStatuses)[number];
 
 export interface ItemFacts {
   /** What came of it; null as long as nothing did. */
   readonly outcome: { readonly failed: boolean; readonly finishedAt: Date } | null;
   /** When it was cancelled, or else its job. */
   readonly cancelledAt: Date | null;
+  /** Whether a worker has it; without an outcome. */
+  readonly isHeld: boolean;
+  /** When it is due, as its queue entry has it; null if it has no such time. */
+  readonly retryAt: Date | null;
 }
 
-export function itemStatus({ outcome, cancelledAt }: ItemFacts): ItemStatus {
+export function itemStatus({ outcome, cancelledAt, isHeld, retryAt }: ItemFacts): ItemStatus {
   if (outcome !== null) return outcome.failed ? 'FAILED' : 'SUCCEEDED';
-  return cancelledAt === null ? 'PENDING' : 'CANCELLED';
+  if (cancelledAt !== null) return 'CANCELLED';
+  if (isHeld) return 'RUNNING';
+  return retryAt === null ? 'WAITING' : 'SCHEDULED';
 }
 
 /** Since when the item is no longer pending. */
-export function itemFinishedAt({ outcome, cancelledAt }: ItemFacts): Date | null {
+export function itemFinishedAt({
+  outcome,
+  cancelledAt,
+}: Pick<ItemFacts, 'outcome' | 'cancelledAt'>): Date | null {
   return outcome?.finishedAt ?? cancelledAt;
 }
 

@@ -75,6 +75,8 @@ export interface Item extends ItemKey {
   readonly runAt: Date | null;
   readonly dedupeKey: string | null;
   readonly serializeKey: string | null;
+  /** Of a fed item: the item of the parent job whose success made it. */
+  readonly parent: ItemKey | null;
   /** The item that has its serialize key, while it waits behind that one. */
   readonly blockedBy: ItemKey | null;
   readonly createdAt: Date;
@@ -92,8 +94,10 @@ export interface Item extends ItemKey {
 
 /** What of an item is read only if it is wanted. */
 export interface WantedParts {
-  /** All but its key, its status, its payload and its result. Without them those fields say nothing. */
+  /** All but its key, its payload and its result. Without them those fields say nothing. */
   readonly details: boolean;
+  /** Its status, if it is wanted without the details. Without both it says of an item without an outcome that it waits. */
+  readonly status?: boolean;
   readonly payload: boolean;
   readonly result: boolean;
 }
@@ -107,6 +111,8 @@ interface ItemRow {
   readonly run_at?: Date | null;
   readonly dedupe_key?: string | null;
   readonly serialize_key?: string | null;
+  readonly parent_id?: string | null;
+  readonly parent_position?: number | null;
   readonly head_job_id?: string | null;
   readonly head_position?: number | null;
   readonly created_at?: Date;
@@ -137,18 +143,32 @@ function toValues(keys: readonly ItemKey[]): [string[], number[]] {
   return [keys.map(({ jobId }) => jobId), keys.map(({ position }) => position)];
 }
 
-const details = {
-  columns: `coalesce(i.priority, j.priority) as priority, i.run_at, i.dedupe_key, i.serialize_key, b.head_job_id, b.head_position,
-             i.created_at, o.finished_at,
-             q.run_at as retry_at, l.id as lease_id, l.position as lease_position, coalesce(f.count, 0) as failure_count`,
-  joins: `left join lateral (
-             select max(attempt) as count from jobtree.failure where job_id = i.job_id and position = i.position
-           ) f on true
-           left join lateral (
+/** Where a pending item is: when its entry is due, and the lease that has it. */
+const dueEntry = `left join lateral (
              select nullif(run_at, 'infinity') as run_at from jobtree.queue_entry
              where ${around} and o.job_id is null and j.cancelled_at is null
              limit 1
-           ) q on true
+           ) q on true`;
+const openLease = `select id, position from jobtree.lease
+              where ${around} and o.job_id is null and j.cancelled_at is null
+                -- Not "deadline_at is not null": the index of live leases would be read as a whole.
+                and get_bit(open, (i.position - position)::int) = 1
+              limit 1`;
+const whereabouts = 'q.run_at as retry_at, l.id as lease_id, l.position as lease_position';
+
+const status = {
+  columns: whereabouts,
+  joins: `${dueEntry} left join lateral (${openLease}) l on true`,
+};
+
+const details = {
+  columns: `coalesce(i.priority, j.priority) as priority, i.run_at, i.dedupe_key, i.serialize_key, j.parent_id, i.parent_position,
+             b.head_job_id, b.head_position,
+             i.created_at, o.finished_at, ${whereabouts}, coalesce(f.count, 0) as failure_count`,
+  joins: `left join lateral (
+             select max(attempt) as count from jobtree.failure where job_id = i.job_id and position = i.position
+           ) f on true
+           ${dueEntry}
            left join lateral (
              select k.job_id as head_job_id, k.position as head_position
              from jobtree.blocked_item w
@@ -160,11 +180,7 @@ const details = {
            left join lateral (
              select id, position from jobtree.lease where id = o.lease_id and not o.failed
              union all
-             (select id, position from jobtree.lease
-              where ${around} and o.job_id is null and j.cancelled_at is null
-                -- Not "deadline_at is not null": the index of live leases would be read as a whole.
-                and get_bit(open, (i.position - position)::int) = 1
-              limit 1)
+             (${openLease})
            ) l on true`,
 };
 
@@ -177,8 +193,9 @@ export async function readItems(
   keys: readonly ItemKey[],
   parts: WantedParts = { details: true, payload: false, result: false },
 ): Promise<(Item | undefined)[]> {
+  const standing = parts.details ? details : parts.status ? status : undefined;
   const wanted = [
-    parts.details && details.columns,
+    standing?.columns,
     parts.payload && 'i.payload::text as payload',
     parts.result && 'o.result::text as result',
   ].flatMap((columns) => columns || []);
@@ -189,12 +206,12 @@ export async function readItems(
            cross join lateral (
              select * from jobtree.job_item where job_id = u.job_id and position = u.position limit 1
            ) i
-           cross join lateral (select priority, cancelled_at from jobtree.job where id = u.job_id limit 1) j
+           cross join lateral (select priority, cancelled_at, parent_id from jobtree.job where id = u.job_id limit 1) j
            left join lateral (
              select * from jobtree.outcome where job_id = u.job_id and position = u.position limit 1
            ) o on true
            ${cancellation}
-           ${parts.details ? details.joins : ''}`,
+           ${standing?.joins ?? ''}`,
     values: toValues(keys),
   });
   const items = new Array<Item | undefined>(keys.length).fill(undefined);
@@ -208,10 +225,12 @@ export async function readItems(
 const unread = new Date(0);
 
 function toItem({ jobId, position }: ItemKey, row: ItemRow): Item {
-  const { failed, lease_id: leaseId, head_job_id: headJobId, head_position: headPosition } = row;
+  const { failed, lease_id: leaseId } = row;
   const facts = {
     outcome: failed === null ? null : { failed, finishedAt: row.finished_at ?? unread },
     cancelledAt: row.cancelled_at,
+    isHeld: leaseId != null,
+    retryAt: row.retry_at ?? null,
   };
   return {
     jobId,
@@ -220,17 +239,21 @@ function toItem({ jobId, position }: ItemKey, row: ItemRow): Item {
     runAt: row.run_at ?? null,
     dedupeKey: row.dedupe_key ?? null,
     serializeKey: row.serialize_key ?? null,
-    blockedBy:
-      headJobId == null || headPosition == null ? null : { jobId: headJobId, position: headPosition },
+    parent: toKey(row.parent_id, row.parent_position),
+    blockedBy: toKey(row.head_job_id, row.head_position),
     createdAt: row.created_at ?? unread,
     status: itemStatus(facts),
     finishedAt: itemFinishedAt(facts),
-    retryAt: row.retry_at ?? null,
+    retryAt: facts.retryAt,
     assignmentId: leaseId == null ? null : assignmentIdOf(leaseId, position - (row.lease_position ?? 0) + 1),
     failureCount: row.failure_count ?? 0,
     payload: asJson(row.payload),
     result: asJson(row.result),
   };
+}
+
+function toKey(jobId: string | null | undefined, position: number | null | undefined): ItemKey | null {
+  return jobId == null || position == null ? null : { jobId, position };
 }
 
 /** It goes into an answer as it is. */

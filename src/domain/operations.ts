@@ -118,7 +118,7 @@ async function runForAMoment(engine: Engine, id: string): Promise<void> {
     while (state === 'MORE' && performance.now() < endAt);
     if (state === 'FINISHED') return;
   } catch (error) {
-    engine.logger.warn({ err: error, id }, 'running an operation failed; it is tried again');
+    engine.logger.warn({ err: error, id }, 'running an operation failed; trying again');
   }
   engine.effects.unfinished();
 }

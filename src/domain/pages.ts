@@ -4,7 +4,16 @@
  * cheap, so that it can be repeated; what is shown is read for the rows that differ alone.
  */
 import type { Queries } from '../db/database.ts';
-import { type ItemKey, type ItemStatus, itemIdOf, type JobOutcome, type JobStatus } from './item-state.ts';
+import { InvalidInputError } from '../errors.ts';
+import {
+  type ItemKey,
+  type ItemStatus,
+  itemIdOf,
+  itemStatuses,
+  type JobOutcome,
+  type JobStatus,
+  pendingStatuses,
+} from './item-state.ts';
 import { cancellation } from './items.ts';
 import { latestProgress } from './progress.ts';
 
@@ -56,34 +65,52 @@ function itemsOf(range: string, backwards: boolean): string {
     : `generate_series(${first}, least(${last}, ${first} + ${maxPageRows}))`;
 }
 
+/** Which entries have items of these statuses: the conditions of the indexes for that. */
+function entriesOf(statuses: ReadonlySet<ItemStatus>): string {
+  if (statuses.has('WAITING') && statuses.has('SCHEDULED')) return 'true';
+  return `coalesce(q.run_at, 'infinity') ${statuses.has('WAITING') ? '=' : '<'} 'infinity'`;
+}
+
 /**
- * What waits is in an entry, or blocked, and what a worker has in a lease: so nothing that is finished is read. Entries have at most 128
- * items, and no two have the same ones. All leases that are held at the time are read, which are few.
+ * Of the pending items those of some statuses. What waits is in an entry, or blocked, and what a worker has in a lease: so nothing that
+ * is finished is read. Entries have at most 128 items, and no two have the same ones. All leases that are held at the time are read, which
+ * are few.
  */
-function selectUnfinished(backwards: boolean): string {
-  return `select p.position from (
-              (select e.position from (
+function selectPending(statuses: ReadonlySet<ItemStatus>, backwards: boolean): string {
+  const parts: string[] = [];
+  if (statuses.has('WAITING') || statuses.has('SCHEDULED')) {
+    parts.push(`(select e.position from (
                 select q.position, q.count from jobtree.queue_entry q
                 where (q.job_id, q.position) > (u.job_id, u.after - 128) and (q.job_id, q.position) < (u.job_id, u.before)
-                  and q.position + q.count - 1 > u.after
+                  and q.position + q.count - 1 > u.after and ${entriesOf(statuses)}
                 order by q.job_id ${direction(backwards)}, q.position ${direction(backwards)}
                 limit ${maxPageRows}
               ) q
               cross join lateral ${itemsOf('q', backwards)} e(position)
-              limit u.take)
-              union all
-              (${limited(between('b.position from jobtree.blocked_item b', 'b', backwards))})
-              union all
-              select h.position + g from held h cross join lateral generate_series(0, h.count - 1) g
+              limit u.take)`);
+  }
+  if (statuses.has('WAITING')) {
+    parts.push(`(${limited(between('b.position from jobtree.blocked_item b', 'b', backwards))})`);
+  }
+  if (statuses.has('RUNNING')) {
+    parts.push(`select h.position + g from held h cross join lateral generate_series(0, h.count - 1) g
               where h.job_id = u.job_id and h.position < u.before and h.position + h.count - 1 > u.after
-                and get_bit(h.open, g) = 1 and h.position + g > u.after and h.position + g < u.before
-            ) p
+                and get_bit(h.open, g) = 1 and h.position + g > u.after and h.position + g < u.before`);
+  }
+  return merged(parts, backwards);
+}
+
+/** Positions of several selections, each in its order and with no more than a page. */
+function merged(parts: readonly string[], backwards: boolean): string {
+  return `select p.position from (
+              ${parts.join('\n              union all\n              ')}
+            ) p(position)
             order by p.position ${direction(backwards)}
             limit u.take`;
 }
 
-const selectPending = (backwards: boolean) =>
-  `case when ${jobIs('cancelled_at is not null')} then '{}' else array(${selectUnfinished(backwards)}) end`;
+const arrayOfPending = (statuses: ReadonlySet<ItemStatus>, backwards: boolean) =>
+  `case when ${jobIs('cancelled_at is not null')} then '{}' else array(${selectPending(statuses, backwards)}) end`;
 
 /** What is in ranges of cancelled items, and of a job that is being cancelled what is in none yet. */
 function selectCancelled(backwards: boolean): string {
@@ -91,9 +118,9 @@ function selectCancelled(backwards: boolean): string {
                 where (r.job_id, r.position) >= (u.job_id, 0) and (r.job_id, r.position) <= (u.job_id, u.after)
                 order by r.job_id desc, r.position desc
                 limit 1`;
-  return `array(
-            select p.position from (
-              (select e.position from (
+  return `array(${merged(
+    [
+      `(select e.position from (
                 select c.position, c.count from jobtree.cancellation c
                 where (c.job_id, c.position) >= (u.job_id, coalesce((${rangeOfAfter}), u.after))
                   and (c.job_id, c.position) < (u.job_id, u.before) and c.position + c.count - 1 > u.after
@@ -101,47 +128,67 @@ function selectCancelled(backwards: boolean): string {
                 limit ${maxPageRows}
               ) c
               cross join lateral ${itemsOf('c', backwards)} e(position)
-              limit u.take)
-              union all
-              select e.position from unnest(
-                case when ${jobIs('cancelling')} then array(${selectUnfinished(backwards)}) end
-              ) e(position)
-            ) p
-            order by p.position ${direction(backwards)}
-            limit u.take
-          )`;
+              limit u.take)`,
+      `select e.position from unnest(
+                case when ${jobIs('cancelling')} then array(${selectPending(new Set(pendingStatuses), backwards)}) end
+              ) e(position)`,
+    ],
+    backwards,
+  )})`;
 }
 
-const outcomes = (condition: string) => (backwards: boolean) =>
+const outcomes = (condition: string, backwards: boolean) =>
   `array(${limited(between('o.position from jobtree.outcome o', 'o', backwards, condition))})`;
 
-/** The positions of the items of each status that a request `u` asks for, in their order. */
-const positionsByStatus: Readonly<Record<ItemStatus | 'ANY', (backwards: boolean) => string>> = {
-  ANY: (backwards) => `array(${limited(between('i.position from jobtree.job_item i', 'i', backwards))})`,
-  PENDING: selectPending,
-  CANCELLED: selectCancelled,
-  SUCCEEDED: outcomes('not o.failed'),
-  FAILED: outcomes('o.failed'),
-};
+/** The positions of the items of some statuses that a request `u` asks for, in their order: an array. */
+function positionsOf(statuses: ReadonlySet<ItemStatus>, backwards: boolean): string {
+  if (itemStatuses.every((status) => statuses.has(status))) {
+    return `array(${limited(between('i.position from jobtree.job_item i', 'i', backwards))})`;
+  }
+  const parts: string[] = [];
+  if (pendingStatuses.some((status) => statuses.has(status))) parts.push(arrayOfPending(statuses, backwards));
+  if (statuses.has('CANCELLED')) parts.push(selectCancelled(backwards));
+  if (statuses.has('SUCCEEDED') && statuses.has('FAILED')) parts.push(outcomes('true', backwards));
+  else if (statuses.has('SUCCEEDED')) parts.push(outcomes('not o.failed', backwards));
+  else if (statuses.has('FAILED')) parts.push(outcomes('o.failed', backwards));
+  const [only = '', ...others] = parts;
+  if (others.length === 0) return only;
+  const each = parts.map((part) => `select position from unnest(${part}) k(position)`);
+  return `array(${merged(each, backwards)})`;
+}
 const heldLeases = `with held as materialized (
              select l.job_id, l.position, l.count, l.open
              from (select * from jobtree.lease where deadline_at is not null offset 0) l where l.job_id = any ($1)
            )`;
 
 /**
- * Pages of items in the order in which they were added, one for each request, all in one query. From the end if `backwards`,
- * and then the last item is the first.
+ * In one order, each once: all for null.
+ *
+ * @throws InvalidInputError for none
+ */
+export function statusesOf(given: readonly ItemStatus[] | null): readonly ItemStatus[] {
+  if (given?.length === 0)
+    throw new InvalidInputError('statuses is empty: leave it out for all.', 'statuses');
+  return given === null ? itemStatuses : itemStatuses.filter((status) => given.includes(status));
+}
+
+/**
+ * Pages of items of some statuses in the order in which they were added, one for each request, all in one query. From the end if
+ * `backwards`, and then the last item is the first. Cheap for any statuses: no part of it reads much more than a page.
  */
 export async function readItemKeys(
   database: Queries,
-  status: ItemStatus | null,
+  given: readonly ItemStatus[] | null,
   backwards: boolean,
   pages: readonly ItemsRequest[],
 ): Promise<ItemKey[][]> {
+  const statuses = statusesOf(given);
+  const readsLeases = statuses.length < itemStatuses.length && statuses.some((status) => leased.has(status));
   const { rows } = await database.pool.query<{ positions: number[] }>({
-    name: `read_item_keys/${status ?? 'ANY'}/${direction(backwards)}`,
-    text: `${status === 'PENDING' || status === 'CANCELLED' ? heldLeases : ''}
-           select array_to_json(${positionsByStatus[status ?? 'ANY'](backwards)}) as positions
+    // Of a name Postgres keeps 63 characters.
+    name: `read_item_keys/${statuses.map((status) => status.slice(0, 2))}/${direction(backwards)}`,
+    text: `${readsLeases ? heldLeases : ''}
+           select array_to_json(${positionsOf(new Set(statuses), backwards)}) as positions
            ${requests}
            order by u.n`,
     values: [
@@ -153,6 +200,9 @@ export async function readItemKeys(
   });
   return pages.map(({ jobId }, i) => (rows[i]?.positions ?? []).map((position) => ({ jobId, position })));
 }
+
+/** Those of which some items may be in leases: what is being cancelled is, until its lease has ended. */
+const leased: ReadonlySet<ItemStatus> = new Set(['RUNNING', 'CANCELLED']);
 
 /** A page of what a tree results in. */
 export interface ResultsRequest {
@@ -204,6 +254,71 @@ export async function readResultKeys(
       pages.map(({ range }) => range.take),
     ],
   });
+  return toKeys(pages, rows);
+}
+
+/** A page of the items that the success of an item made. */
+export interface ChildrenRequest {
+  readonly parent: ItemKey;
+  readonly range: Range<ItemKey>;
+}
+
+/**
+ * Pages of the items of fed jobs that the successes of items made, by job and then in the order in which they were added; of jobs of
+ * these types, or of all for null. One for each request, all in one query, and from the end if `backwards`.
+ */
+export async function readChildKeys(
+  database: Queries,
+  types: readonly string[] | null,
+  backwards: boolean,
+  pages: readonly ChildrenRequest[],
+): Promise<ItemKey[][]> {
+  const order = `c.id ${direction(backwards)}, i.position ${direction(backwards)}`;
+  const { rows } = await database.pool.query<{ job_ids: string[]; positions: number[] }>({
+    name: `read_child_keys/${direction(backwards)}`,
+    // A success makes few items: they are sorted, since their index knows their parents only.
+    text: `select array_to_json(k.job_ids) as job_ids, array_to_json(k.positions) as positions
+           from unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::bigint[], $5::uuid[], $6::bigint[], $7::int[])
+             with ordinality as r(job_id, position, after_job, after, before_job, before, take, n)
+           cross join lateral (
+             select array_agg(k.job_id) as job_ids, array_agg(k.position) as positions
+             from (
+               select c.id as job_id, i.position
+               from (
+                 select j.id from jobtree.job j
+                 where j.parent_id = r.job_id and j.feed is not null and ($8::text[] is null or j.type = any ($8))
+                 offset 0
+               ) c
+               cross join lateral (
+                 select i.position from jobtree.job_item i
+                 where i.job_id = c.id and i.parent_position = r.position
+                 offset 0
+               ) i
+               where (c.id, i.position) > (r.after_job, r.after) and (c.id, i.position) < (r.before_job, r.before)
+               order by ${order}
+               limit r.take
+             ) k
+           ) k
+           order by r.n`,
+    values: [
+      pages.map(({ parent }) => parent.jobId),
+      pages.map(({ parent }) => parent.position),
+      pages.map(({ range }) => range.after?.jobId ?? firstUuid),
+      pages.map(({ range }) => range.after?.position ?? -1),
+      pages.map(({ range }) => range.before?.jobId ?? lastUuid),
+      pages.map(({ range }) => range.before?.position ?? afterAllPositions),
+      pages.map(({ range }) => range.take),
+      types,
+    ],
+  });
+  return toKeys(pages, rows);
+}
+
+/** The keys of each page, from lists of their parts. */
+function toKeys(
+  pages: readonly unknown[],
+  rows: readonly { readonly job_ids: string[] | null; readonly positions: number[] | null }[],
+): ItemKey[][] {
   return pages.map((_, i) => {
     const { job_ids: jobIds, positions } = rows[i] ?? {};
     return (positions ?? []).map((position, k) => ({ jobId: jobIds?.[k] ?? '', position }));

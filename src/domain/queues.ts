@@ -4,6 +4,7 @@
  */
 import { checkName, checkStorable, toCheckedText } from './checks.ts';
 import type { Engine } from './engine.ts';
+import type { FailedItems } from './failure-log.ts';
 import { maxNameLength } from './limits.ts';
 
 export interface Rate {
@@ -157,13 +158,13 @@ export async function tendQueues(engine: Engine): Promise<boolean> {
     root_ids: string[] | null;
     ready: Record<string, number> | null;
     types: Record<string, number> | null;
+    failed: FailedItems[] | null;
   }>('expire_items', expiryBatch);
   if (row === undefined) throw new Error('expire_items returned no row');
   for (const rootId of row.root_ids ?? []) engine.effects.touched(rootId);
   if (row.ready !== null) engine.effects.ready(new Map(Object.entries(row.ready)));
   if (row.types !== null) engine.figures.expired(new Map(Object.entries(row.types)));
-  if (row.expired > 0)
-    engine.logger.warn({ items: row.expired }, 'items outlived the lifetime of their type');
+  engine.failureLog.note(row.failed);
   if (row.more) return true;
   await engine.database.call('prune_rates');
   return false;

@@ -5,6 +5,7 @@
 import { BusyError, errorCodes, InvalidInputError } from '../errors.ts';
 import { checkBatch, checkId, checkInteger, checkName, checkText, toJsonText } from './checks.ts';
 import type { Engine } from './engine.ts';
+import type { FailedItems } from './failure-log.ts';
 import { judgeFed, successField } from './fed-payloads.ts';
 import type { ReportFigure } from './figures.ts';
 import { splitAssignmentId } from './item-state.ts';
@@ -150,22 +151,17 @@ async function settleBusy(
   return answers as ReportAnswer[];
 }
 
-/** Failures are news; the ends of items are many, and for who asked. */
+/** The ends of items are many, and for who asked; of failures the log has lines of their own. */
 function logReports(
   { logger, logPayloads }: Engine,
   reports: readonly Report[],
   answers: readonly ReportAnswer[],
 ): void {
-  const verbose = logger.isLevelEnabled('debug');
+  if (!logger.isLevelEnabled('debug')) return;
   for (const [i, { assignmentId, failure, result }] of reports.entries()) {
     const { status, retryAt, error } = answers[i] as ReportAnswer;
-    if (failure != null && status === 'ACCEPTED') {
-      const { code, message } = failure;
-      logger.info({ assignmentId, code, message, retryAt, final: retryAt === undefined }, 'item failed');
-    } else if (verbose) {
-      const ended = { assignmentId, status, problem: error?.message };
-      logger.debug(logPayloads ? { ...ended, result } : ended, 'item reported');
-    }
+    const ended = { assignmentId, status, problem: error?.message, failure: failure?.code, retryAt };
+    logger.debug(logPayloads ? { ...ended, result } : ended, 'item reported');
   }
 }
 
@@ -234,6 +230,7 @@ export interface ReportRow {
     | null;
   /** Of what counted. */
   figures: ReportFigure[] | null;
+  failed: FailedItems[] | null;
 }
 
 const accepted: MergedAnswer = { status: 'ACCEPTED' };
@@ -275,6 +272,7 @@ export function beginReport(engine: Engine, reports: readonly PreparedReport[]) 
     const ready = Object.entries(row.ready ?? {}).filter(([type]) => !emptied.has(type));
     if (ready.length > 0) engine.effects.ready(new Map(ready));
     engine.figures.ended(row.figures);
+    engine.failureLog.note(row.failed);
     const all = Array.from(reports, () => accepted);
     for (const { index, status, retryAt, field, message } of row.answers ?? []) {
       all[order[index] as number] = {

@@ -121,11 +121,11 @@ export async function findIdle(engine: Engine, from: string = firstUuid): Promis
         idleExpirySeconds,
       );
       if (tree?.expire_tree == null) continue;
-      engine.logger.info({ rootId }, 'a tree was idle for too long, and is cancelled');
+      engine.logger.info({ rootId }, 'a tree was idle for too long and is cancelled');
       engine.effects.touched(rootId);
       if (tree.expire_tree.length > 0) engine.effects.unfinished();
     } catch (error) {
-      engine.logger.warn({ err: error, rootId }, 'an idle tree could not be cancelled; it is tried again');
+      engine.logger.warn({ err: error, rootId }, 'an idle tree could not be cancelled; trying again');
     }
   }
   return row?.next_from ?? undefined;

@@ -1,5 +1,6 @@
 /** What time brings about, and what a dead server left behind: each part a call of its own, so that each fails alone. */
 import type { Engine } from './engine.ts';
+import type { FailedItems } from './failure-log.ts';
 import type { ReportFigure } from './figures.ts';
 
 const batch = 1_000;
@@ -25,11 +26,13 @@ export async function sweepLeases(
     root_ids: string[] | null;
     ready: Ready;
     figures: ReportFigure[] | null;
+    failed: FailedItems[] | null;
   }>('sweep_leases', resumedAt, batch, within);
   if (row === undefined) throw new Error('sweep_leases returned no row');
   for (const rootId of row.root_ids ?? []) engine.effects.touched(rootId);
   announce(engine, row.ready);
   engine.figures.ended(row.figures, true);
+  engine.failureLog.note(row.failed);
   return { lost: row.lost, more: row.leases === batch };
 }
 

@@ -37,7 +37,9 @@ export function installedBinaries(): string {
     return join(dirname(createRequire(import.meta.url).resolve(name)), '..', 'native');
   } catch {
     throw new EmbeddedPostgresError(
-      `There is no embedded Postgres here: the optional package ${name} is not installed (npm leaves it out with --omit=optional, and where the platform has none). Set DATABASE_URL to use a Postgres of your own.`,
+      `No embedded Postgres is installed: the optional package ${name} is missing ` +
+        '(npm omits it with --omit=optional, and on platforms that it does not support). ' +
+        'Set DATABASE_URL to use your own Postgres.',
     );
   }
 }
@@ -54,7 +56,7 @@ export function prepareBinaries(installed: string, folder: string, account: Acco
   if ('majorVersion' in copied) return copied;
   rmSync(copy, { recursive: true, force: true });
   throw new EmbeddedPostgresError(
-    `The embedded Postgres does not run on this system: ${copied.failure}\nSet DATABASE_URL to use a Postgres of your own.`,
+    `The embedded Postgres does not run on this system: ${copied.failure}\nSet DATABASE_URL to use your own Postgres.`,
   );
 }
 

@@ -65,7 +65,8 @@ export function checkVersion(cluster: string, binaries: Binaries): void {
   const version = readOwn(cluster, 'PG_VERSION').trim();
   if (version === binaries.majorVersion) return;
   throw new EmbeddedPostgresError(
-    `${cluster} was made by Postgres ${version}, but the embedded one is Postgres ${binaries.majorVersion}. Give another data directory, or serve this one with a Postgres ${version} and set DATABASE_URL.`,
+    `${cluster} was created by Postgres ${version}, but the embedded one is Postgres ${binaries.majorVersion}. ` +
+      `Set JOBTREE_DATA_DIR to another directory, or run this one with Postgres ${version} and set DATABASE_URL.`,
   );
 }
 
@@ -79,13 +80,11 @@ function readOwn(cluster: string, file: string): string {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'EACCES') {
-      throw new EmbeddedPostgresError(
-        `${cluster} belongs to another user: start jobtree as the one who made it.`,
-      );
+      throw new EmbeddedPostgresError(`${cluster} belongs to another user: start jobtree as that user.`);
     }
     if (code === 'ENOENT') {
       throw new EmbeddedPostgresError(
-        `${cluster} was not made by jobtree: it has no ${file}. Give another data directory.`,
+        `${cluster} was not created by jobtree: it has no ${file}. Set JOBTREE_DATA_DIR to another directory.`,
       );
     }
     throw new EmbeddedPostgresError(`Cannot read the embedded Postgres: ${message}`);
@@ -115,7 +114,7 @@ async function runInitdb(
     });
   } catch (error) {
     const { stderr, message } = error as Error & { stderr?: string };
-    throw new EmbeddedPostgresError(`Cannot make the embedded Postgres: ${stderr?.trim() || message}`);
+    throw new EmbeddedPostgresError(`Cannot create the embedded Postgres: ${stderr?.trim() || message}`);
   }
 }
 

@@ -54,7 +54,7 @@ export function chooseLocation(wantedFolder: string, rootFallbacks?: readonly st
     }
   }
   throw new EmbeddedPostgresError(
-    `Root's embedded Postgres found no folder to use:\n  ${refusals.join('\n  ')}`,
+    `As root, jobtree found no folder for its embedded Postgres:\n  ${refusals.join('\n  ')}`,
   );
 }
 
@@ -73,7 +73,9 @@ function makeFolder(folder: string): void {
     // Whatever root's umask says, the account must be able to walk through. The files themselves are 0700 below.
     for (let made = folder; made.length >= topmost.length; made = dirname(made)) chmodSync(made, 0o755);
   } catch (error) {
-    throw new EmbeddedPostgresError(`Cannot make the data directory ${folder}: ${(error as Error).message}`);
+    throw new EmbeddedPostgresError(
+      `Cannot create the data directory ${folder}: ${(error as Error).message}`,
+    );
   }
 }
 

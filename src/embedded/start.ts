@@ -83,7 +83,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
 
   if (options.create === false && !existsSync(cluster))
     throw new EmbeddedPostgresError(
-      `There is no embedded Postgres in ${folder}, and no DATABASE_URL. Run this where \`jobtree start\` has run, or set DATABASE_URL or JOBTREE_DATA_DIR.`,
+      `There is no embedded Postgres in ${folder}, and DATABASE_URL is not set. Run this in the folder where \`jobtree start\` ran, or set DATABASE_URL or JOBTREE_DATA_DIR.`,
     );
   const fresh = await createCluster(binaries, account, cluster, settings.fsync !== 'off');
   checkVersion(cluster, binaries);
@@ -120,7 +120,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     }
     if (performance.now() > deadline) {
       throw new EmbeddedPostgresError(
-        `Another Postgres, process ${found?.pid}, holds ${cluster} and does not let us in. ${quoteLog(log)}`,
+        `Another Postgres (process ${found?.pid}) uses ${cluster}, and refuses the connection. ${quoteLog(log)}`,
       );
     }
     await delay(pollMs);

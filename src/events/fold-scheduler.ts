@@ -234,7 +234,7 @@ export class FoldScheduler {
     tree.notBefore = performance.now() + Math.min(longest, first * 2 ** tree.failures);
     tree.failures++;
     const level = tree.failures === 1 ? 'warn' : 'debug';
-    this.#logger[level]({ err: error, rootId: tree.rootId }, 'fold failed; it is tried again');
+    this.#logger[level]({ err: error, rootId: tree.rootId }, 'fold failed; trying again');
   }
 
   #advance(tree: Tree, lastDelta: number): void {

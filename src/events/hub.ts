@@ -299,7 +299,7 @@ export class Hub {
       }
     } catch (error) {
       for (const topic of batch) this.#doubtful.add(topic);
-      this.#logger.warn({ err: error }, 'reading watched trees failed; it is tried again');
+      this.#logger.warn({ err: error }, 'reading watched trees failed; trying again');
     } finally {
       this.#repairing = undefined;
     }

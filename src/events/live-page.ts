@@ -144,7 +144,7 @@ export class LivePage<Row extends PageRow> extends Live<PageChange<Row>> {
       const page = await this.#options.read();
       return { page, waiting, tookMs: performance.now() - startedAt };
     } catch (error) {
-      this.#options.logger.warn({ err: error }, 'reading a watched page failed; it is tried again');
+      this.#options.logger.warn({ err: error }, 'reading a watched page failed; trying again');
       this.#waiting.unshift(...waiting);
       return { waiting: [], tookMs: performance.now() - startedAt };
     }

@@ -84,10 +84,7 @@ export class RedisLink {
         if (performance.now() - upAt > goodAfterMs) failures = 0;
         // Not the error itself: the one from AUTH holds the password.
         const reason = error instanceof Error ? error.message : String(error);
-        logger[failures === 0 ? 'warn' : 'debug'](
-          { purpose, reason },
-          'Redis does not work; it is tried again',
-        );
+        logger[failures === 0 ? 'warn' : 'debug']({ purpose, reason }, 'Redis does not work; trying again');
       }
       const pause = (backoffMs[failures++] ?? 1_000) * (0.5 + Math.random());
       await delay(pause, undefined, { signal: this.#stopped.signal }).catch(() => undefined);

@@ -60,7 +60,7 @@ export class Relay {
     } else if (this.#link.redis === undefined && performance.now() - this.#link.answeredAt > giveUpAfterMs) {
       await query('select pg_advisory_unlock($1, $2)', [relayLockClass, this.#slot]);
       this.lost();
-      this.#logger.warn('Redis takes nothing from here: another server is to pass notifications on');
+      this.#logger.warn('Redis takes nothing from this server: another one should pass notifications on');
     }
   }
 

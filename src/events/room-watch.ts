@@ -68,7 +68,7 @@ export class RoomWatch {
     if (wanted.length > 0) {
       this.#isLooking = true;
       await this.#ask(wanted).catch((error: unknown) => {
-        this.#logger.debug({ err: error }, 'the room of limited types could not be read; it is tried again');
+        this.#logger.debug({ err: error }, 'the room of limited types could not be read; trying again');
         for (const type of wanted) this.lookIn(type, afterFailureMs);
       });
       this.#isLooking = false;

@@ -147,7 +147,11 @@ class CsvSplitter {
     const width = this.#columns?.length ?? Math.min(cells.length, maxColumns);
     if (cells.length !== width) {
       const expected = this.#columns === null ? `the limit is ${maxColumns}` : `the header has ${width}`;
-      return badLine(line, bytes, `the row has ${cells.length} cells, ${expected}.`);
+      return badLine(
+        line,
+        bytes,
+        `the row has ${cells.length} ${cells.length === 1 ? 'cell' : 'cells'}, ${expected}.`,
+      );
     }
     if (bytes.includes(0))
       return badLine(line, bytes, "it has the character \\u0000, which can't be stored.");

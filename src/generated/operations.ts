@@ -455,10 +455,14 @@ export type ItemStatus =
   | 'CANCELLED'
   /** It failed for good: permanently, or more often than `maxFailuresPerItem`. */
   | 'FAILED'
-  /** It waits for a worker or for its time, or a worker holds it. */
-  | 'PENDING'
+  /** A worker has it, and has not reported; `assignment` says which one. */
+  | 'RUNNING'
+  /** It waits for its `runAt`, or for the end of its backoff or of a snooze: until `retryAt`, and then for about a second, until a server has noticed that it is due. */
+  | 'SCHEDULED'
   /** It has a result. */
-  | 'SUCCEEDED';
+  | 'SUCCEEDED'
+  /** It waits for a worker, and for no time: a worker can claim it unless its queue is paused or at a limit, it waits for another item with the same serialize key (`blockedBy`), or its job waits for other jobs. */
+  | 'WAITING';
 
 /** Which jobs to list; all conditions must be met. */
 export type JobFilter = {
@@ -694,7 +698,7 @@ export type PendingItemFilter = {
   types?: InputMaybe<Array<Scalars['String']['input']>>;
 };
 
-/** The state of a pending item. */
+/** The state of a pending item, in more detail than its `status`: READY, BLOCKED and WAITING items have the status WAITING, HELD ones RUNNING. */
 export type PendingState =
   /** It waits behind another item with its serialize key. */
   | 'BLOCKED'
@@ -1068,7 +1072,7 @@ export type UpdateItemMutation = { updateItem?:
     | { code: ErrorCode, message: string, field?: string | null, reason: NotUpdatableReason }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
-    | { item: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, note?: string | null, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string }>, log: Array<{ attempt: number, at: string, text: string }>, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null } }
+    | { item: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, note?: string | null, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string }>, log: Array<{ attempt: number, at: string, text: string }>, parentItem?: { id: string } | null, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null } }
    | null };
 
 export type SetRetentionMutationVariables = Exact<{
@@ -1185,7 +1189,7 @@ export type DeadLetterGroupQueryVariables = Exact<{
 
 
 export type DeadLetterGroupQuery = { node?:
-    | { id: string, type: string, code: string, pattern: string, count: number, firstAt: string, lastAt: string, note?: string | null, notedAt?: string | null, items: Array<{ id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, note?: string | null, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, job: { id: string, type: string }, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string }>, log: Array<{ attempt: number, at: string, text: string }>, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null }> }
+    | { id: string, type: string, code: string, pattern: string, count: number, firstAt: string, lastAt: string, note?: string | null, notedAt?: string | null, items: Array<{ id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, note?: string | null, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, job: { id: string, type: string }, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string }>, log: Array<{ attempt: number, at: string, text: string }>, parentItem?: { id: string } | null, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null }> }
     | Record<PropertyKey, never>
    | null };
 
@@ -1218,7 +1222,7 @@ export type ProgressFieldsFragment = { jobId: string, status: JobStatus, message
 
 export type JobFieldsFragment = { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, feed?: { source: FeedSource, forEach?: string | null, payload?: unknown | null, serializeKey?: string | null } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } };
 
-export type ItemFieldsFragment = { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, note?: string | null, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string }>, log: Array<{ attempt: number, at: string, text: string }>, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null };
+export type ItemFieldsFragment = { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, note?: string | null, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string }>, log: Array<{ attempt: number, at: string, text: string }>, parentItem?: { id: string } | null, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null };
 
 export type JobQueryVariables = Exact<{
   id: Scalars['ID']['input'];
@@ -1247,13 +1251,13 @@ export type JobsQuery = { jobs?: { edges: Array<{ node: { id: string, type: stri
 
 export type ItemsQueryVariables = Exact<{
   jobId: Scalars['ID']['input'];
-  status?: InputMaybe<ItemStatus>;
+  statuses?: InputMaybe<Array<ItemStatus> | ItemStatus>;
   first?: InputMaybe<Scalars['Int']['input']>;
   after?: InputMaybe<Scalars['String']['input']>;
 }>;
 
 
-export type ItemsQuery = { job?: { items: { edges: Array<{ node: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, note?: string | null, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string }>, log: Array<{ attempt: number, at: string, text: string }>, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } } | null };
+export type ItemsQuery = { job?: { items: { edges: Array<{ node: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, note?: string | null, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string }>, log: Array<{ attempt: number, at: string, text: string }>, parentItem?: { id: string } | null, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } } | null };
 
 export type ResultsQueryVariables = Exact<{
   jobId: Scalars['ID']['input'];
@@ -1782,6 +1786,9 @@ export const ItemFields = /*#__PURE__*/ new TypedDocumentString(`
   retryAt
   dedupeKey
   serializeKey
+  parentItem {
+    id
+  }
   blockedBy {
     id
   }
@@ -2049,6 +2056,9 @@ export const UpdateItem = /*#__PURE__*/ new TypedDocumentString(`
   retryAt
   dedupeKey
   serializeKey
+  parentItem {
+    id
+  }
   blockedBy {
     id
   }
@@ -2358,6 +2368,9 @@ export const DeadLetterGroup = /*#__PURE__*/ new TypedDocumentString(`
   retryAt
   dedupeKey
   serializeKey
+  parentItem {
+    id
+  }
   blockedBy {
     id
   }
@@ -2662,9 +2675,9 @@ fragment JobFields on Job {
   }
 }`) as unknown as TypedDocumentString<JobsQuery, JobsQueryVariables>;
 export const Items = /*#__PURE__*/ new TypedDocumentString(`
-    query Items($jobId: ID!, $status: ItemStatus, $first: Int, $after: String) {
+    query Items($jobId: ID!, $statuses: [ItemStatus!], $first: Int, $after: String) {
   job(id: $jobId) {
-    items(status: $status, first: $first, after: $after) {
+    items(statuses: $statuses, first: $first, after: $after) {
       edges {
         node {
           ...ItemFields
@@ -2701,6 +2714,9 @@ export const Items = /*#__PURE__*/ new TypedDocumentString(`
   retryAt
   dedupeKey
   serializeKey
+  parentItem {
+    id
+  }
   blockedBy {
     id
   }

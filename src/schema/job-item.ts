@@ -11,6 +11,7 @@ import {
   readResults,
 } from '../domain/items.ts';
 import { maxBatch } from '../domain/limits.ts';
+import { type ChildrenRequest, readChildKeys } from '../domain/pages.ts';
 import { NotFoundError } from '../errors.ts';
 import { checkAnswerSize, takesPart } from './answer-size.ts';
 import { Assignment } from './assignment.ts';
@@ -18,14 +19,23 @@ import { builder } from './builder.ts';
 import { ByteBudget } from './byte-budget.ts';
 import { encodeGlobalId } from './global-id.ts';
 import { createGroupLoader, createLoader, loaderOptions } from './loader.ts';
-import { sees } from './scope.ts';
+import { type ListOrder, pageSize, readPage } from './pages.ts';
+import { sees, shownTypes } from './scope.ts';
 import { selectedFields } from './selection.ts';
 import type { Services } from './services.ts';
 
 export const ItemStatus = builder.enumType('ItemStatus', {
   description: 'The status of an item.',
   values: {
-    PENDING: { description: 'It waits for a worker or for its time, or a worker holds it.' },
+    WAITING: {
+      description:
+        'It waits for a worker, and for no time: a worker can claim it unless its queue is paused or at a limit, it waits for another item with the same serialize key (`blockedBy`), or its job waits for other jobs.',
+    },
+    SCHEDULED: {
+      description:
+        'It waits for its `runAt`, or for the end of its backoff or of a snooze: until `retryAt`, and then for about a second, until a server has noticed that it is due.',
+    },
+    RUNNING: { description: 'A worker has it, and has not reported; `assignment` says which one.' },
     SUCCEEDED: { description: 'It has a result.' },
     FAILED: { description: 'It failed for good: permanently, or more often than `maxFailuresPerItem`.' },
     CANCELLED: { description: 'It was cancelled before it was finished.' },
@@ -168,7 +178,8 @@ builder.objectType(JobItem, {
       seenBy: 'ITEMS',
       type: 'DateTime',
       nullable: true,
-      description: 'When it is due again, while it waits for the end of its backoff or for its `runAt`.',
+      description:
+        'When it is due, while it is SCHEDULED: its `runAt`, or the end of its backoff or of a snooze. Null otherwise.',
     }),
     dedupeKey: t.exposeString('dedupeKey', {
       nullable: true,
@@ -184,9 +195,42 @@ builder.objectType(JobItem, {
       nullable: true,
       description:
         'The item with the same serialize key that it waits for; null if it waits for no other item.',
-      resolve: async ({ blockedBy }, _, context) =>
-        blockedBy !== null && (await sees(context, blockedBy.jobId)) ? itemIdOf(blockedBy) : null,
+      resolve: ({ blockedBy }, _, context, info) => namedItem(blockedBy, context, info),
     }),
+    parentItem: t.field({
+      type: JobItem,
+      authScopes: { may: 'read' },
+      nullable: true,
+      description:
+        'The item of the parent job whose success created it; null for an item that was not fed by its parent job, and if your scope does not include the parent job.',
+      resolve: ({ parent }, _, context, info) => namedItem(parent, context, info),
+    }),
+    childItems: t.connection(
+      {
+        type: JobItem,
+        authScopes: { may: 'read' },
+        complexity: (args) => ({ multiplier: pageSize(args) }),
+        description:
+          'The items of child jobs that its success created, by job and then in the order in which they were added: those of jobs in your scope. Empty unless it SUCCEEDED. If a page of items would exceed 64 MB (a setting of the server), it is refused with LIMIT_EXCEEDED; the message says how many fit.',
+        resolve: async ({ jobId, position, status }, args, context, info) => {
+          const types = await shownTypes(context, null);
+          return readPage(
+            byJobAndPosition,
+            args,
+            async (range) =>
+              status === 'SUCCEEDED'
+                ? childKeys(context).load({ parent: { jobId, position }, types, range })
+                : [],
+            (keys) => loadItems(keys, context, info),
+          );
+        },
+      },
+      {
+        name: 'ChildItemConnection',
+        description: 'A page of the items that the success of an item created.',
+      },
+      { name: 'ChildItemEdge', description: 'An item in a page.' },
+    ),
     createdAt: t.expose('createdAt', {
       seenBy: 'ITEMS',
       type: 'DateTime',
@@ -209,6 +253,28 @@ builder.objectType(JobItem, {
   }),
 });
 
+/** An item that another one names, if the caller may see it; it is read unless its id is all that is shown. */
+async function namedItem(
+  key: ItemKey | null,
+  context: Services,
+  info: GraphQLResolveInfo,
+): Promise<Item | string | null> {
+  if (key === null || !(await sees(context, key.jobId))) return null;
+  const shown = [...selectedFields(info, [])];
+  return shown.every((field) => field === 'id' || field === '__typename') ? (key as Item) : itemIdOf(key);
+}
+
+const byJobAndPosition: ListOrder<ItemKey, ItemKey> = {
+  name: 'children',
+  keyOf: itemIdOf,
+  parse: parseItemId,
+};
+
+const childKeys = createGroupLoader(
+  ({ range }: ChildrenRequest & { types: readonly string[] | null }) => range.backwards,
+  (pages, { engine }) => readChildKeys(engine.database, pages[0].types, pages[0].range.backwards, pages),
+);
+
 /** What is shown of an item without its details. */
 const withoutDetails = new Set([
   '__typename',
@@ -217,6 +283,7 @@ const withoutDetails = new Set([
   'status',
   'payload',
   'result',
+  'childItems',
   'cursor',
   'pageInfo',
 ]);
@@ -259,6 +326,7 @@ const pages = createGroupLoader(
     const fields = selectedFields(info, ['nodes', 'edges', 'node']);
     const parts = {
       details: [...fields].some((field) => !withoutDetails.has(field)),
+      status: fields.has('status'),
       payload: fields.has('payload'),
       result: fields.has('result'),
     };

@@ -9,6 +9,7 @@ import {
   itemIdOf,
   parseItemId,
   parsePosition,
+  pendingStatuses,
 } from '../domain/item-state.ts';
 import { maxAfter, maxCallbacks, maxNameLength, maxTreeJobs } from '../domain/limits.ts';
 import {
@@ -19,6 +20,7 @@ import {
   readItemKeys,
   readJobIds,
   readResultKeys,
+  statusesOf,
 } from '../domain/pages.ts';
 import {
   itemProgress,
@@ -160,8 +162,9 @@ const callbacks = createLoader(async (rootIds: readonly string[], { engine }) =>
 });
 
 const itemKeys = createGroupLoader(
-  ({ status, range }: ItemsRequest & { status: ItemStatusName | null }) => `${status}/${range.backwards}`,
-  (pages, { engine }) => readItemKeys(engine.database, pages[0].status, pages[0].range.backwards, pages),
+  ({ statuses, range }: ItemsRequest & { statuses: readonly ItemStatusName[] }) =>
+    `${statuses}/${range.backwards}`,
+  (pages, { engine }) => readItemKeys(engine.database, pages[0].statuses, pages[0].range.backwards, pages),
 );
 
 const resultKeys = createGroupLoader(
@@ -475,17 +478,21 @@ export const Job = builder.prismaNode('Job', {
         description:
           'Its items in the order in which they were added. If a page of items would exceed 64 MB (a setting of the server), it is refused with LIMIT_EXCEEDED; the message says how many fit.',
         args: {
-          status: t.arg({ type: ItemStatus, description: 'Only items with this status; all by default.' }),
+          statuses: t.arg({
+            type: [ItemStatus],
+            description:
+              'Only items with these statuses; an empty list is refused with INVALID_INPUT. Default: all.',
+          }),
         },
         resolve: async (job, args, context, info) => {
-          const status = args.status ?? null;
+          const statuses = statusesOf(args.statuses ?? null);
           const page = await readPage(
             byPosition,
             args,
-            (range) => itemKeys(context).load({ jobId: job.id, status, range }),
+            (range) => itemKeys(context).load({ jobId: job.id, statuses, range }),
             (keys) => loadItems(keys, context, info),
           );
-          return { ...page, job, status };
+          return { ...page, job, statuses };
         },
       },
       {
@@ -495,9 +502,11 @@ export const Job = builder.prismaNode('Job', {
           totalCount: t.field({
             seenBy: 'ITEMS',
             type: 'Count',
+            nullable: true,
             description:
-              'How many items with this status the job has, as counted by its progress, which is a moment behind.',
-            resolve: async ({ job, status }, _, context) => countOf(await progressOf(job, context), status),
+              'How many items with these statuses the job has, as counted by its progress, which is a moment behind. WAITING, SCHEDULED and RUNNING are counted together: null if `statuses` has some of them but not all three; `pendingItemCount` counts them separately.',
+            resolve: async ({ job, statuses }, _, context) =>
+              countOf(await progressOf(job, context), statuses),
           }),
         }),
       },
@@ -553,19 +562,17 @@ builder.objectField(CallbackDelivery, 'root', (t) =>
   }),
 );
 
-function countOf(progress: JobProgressState, status: ItemStatusName | null): number {
-  switch (status) {
-    case null:
-      return progress.itemCount;
-    case 'PENDING':
-      return progress.itemCount - itemProgress(progress);
-    case 'SUCCEEDED':
-      return progress.succeeded;
-    case 'FAILED':
-      return progress.failed;
-    case 'CANCELLED':
-      return progress.cancelled;
-  }
+/** Null if there is no such count. */
+function countOf(progress: JobProgressState, statuses: readonly ItemStatusName[]): number | null {
+  const pending = pendingStatuses.filter((status) => statuses.includes(status)).length;
+  if (pending > 0 && pending < pendingStatuses.length) return null;
+  const of = (status: ItemStatusName, count: number) => (statuses.includes(status) ? count : 0);
+  return (
+    of('WAITING', progress.itemCount - itemProgress(progress)) +
+    of('SUCCEEDED', progress.succeeded) +
+    of('FAILED', progress.failed) +
+    of('CANCELLED', progress.cancelled)
+  );
 }
 
 const byPosition: ListOrder<ItemKey, number> = {

@@ -1,6 +1,6 @@
 /**
  * CORS: what pages of the origins in `JOBTREE_ALLOWED_ORIGINS` may send and read, on every path but GraphiQL's page. Whether a page may use the
- * API at all is decided before this, by the guard.
+ * API at all is decided by the guard (`isOfAllowedPage`).
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
@@ -22,7 +22,7 @@ const exposedHeaders = [
   'upload-expires',
 ].join(', ');
 
-/** Set on every answer, refusals too: without these headers a page only learns that something failed. The guard has already let the page in. */
+/** Set on every answer, refusals too: without these headers a page only learns that something failed. */
 export function shareWithPage({ method, headers }: IncomingMessage, response: ServerResponse): void {
   const { origin } = headers;
   if (origin === undefined) return;

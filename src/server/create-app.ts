@@ -343,7 +343,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
       url: directUrl,
       onApply: (migration) => logger.info({ migration }, 'applying migration'),
       onBlocked: (migration) =>
-        logger.warn({ migration }, 'a migration is waiting for locks that others hold; trying again'),
+        logger.warn({ migration }, 'a migration is waiting for locks that other sessions hold; trying again'),
       waitMs: startTime.leftMs,
     });
   const requestsEnd = async () => {

@@ -121,10 +121,10 @@ export class Http {
       // Nothing watches the body of a request that is answered here.
       if (hasBody(request) && health.isFor(request)) response.shouldKeepAlive = false;
       if (health.answers(request, response)) return;
+      if (guard.isOfAllowedPage(request)) shareWithPage(request, response);
       if (lifetime.isClosing) return refuse(response, shuttingDown);
-      const refusal = guard(request);
+      const refusal = guard.refusalOf(request);
       if (refusal !== undefined) return refuse(response, refusal);
-      shareWithPage(request, response);
       if (request.method === 'OPTIONS') return answerStranger(request, response);
       if (authentication.isOpen) return carryOut(request, response);
       if (graphiql.isFor(request)) return answerStranger(request, response);

@@ -18,7 +18,12 @@ export interface Refusal {
   readonly text: string;
 }
 
-export type Guard = (request: IncomingMessage) => Refusal | undefined;
+export interface Guard {
+  /** Why the request is not for this server; undefined if it is. */
+  refusalOf(request: IncomingMessage): Refusal | undefined;
+  /** Whether it comes from a page that may use the API, and so may read why a request of it is refused. */
+  isOfAllowedPage(request: IncomingMessage): boolean;
+}
 
 /** Browsers send a preflight before a page of another origin may send these. */
 const bodyTypes = new Set([
@@ -48,7 +53,10 @@ export function createGuard(options: {
   const mayUse = (origin: string, host: string | undefined) =>
     anyOrigin || allowedOrigins.includes(origin) || (URL.canParse(origin) && new URL(origin).host === host);
 
-  return (request) => {
+  const isOfAllowedPage = ({ headers: { origin, host } }: IncomingMessage) =>
+    origin !== undefined && mayUse(origin, host);
+
+  const refusalOf = (request: IncomingMessage): Refusal | undefined => {
     const { url = '', headers } = request;
     const { host, origin } = headers;
     if (!url.startsWith('/') || !URL.canParse(`http://localhost${url}`))
@@ -61,7 +69,7 @@ export function createGuard(options: {
         return refusal(403, 'This host name is not served; name it in JOBTREE_ALLOWED_HOSTS.');
     }
     if (origin !== undefined) {
-      if (!mayUse(origin, host)) return refusal(403, 'Pages of this origin may not use the API.');
+      if (!isOfAllowedPage(request)) return refusal(403, 'Pages of this origin may not use the API.');
     } else if (!anyOrigin && isFromElsewhere(request)) {
       return refusal(403, 'Pages of other sites may not use the API.');
     }
@@ -90,6 +98,8 @@ export function createGuard(options: {
       return refusal(415, 'Bodies must have the Content-Type application/json.');
     return undefined;
   };
+
+  return { refusalOf, isOfAllowedPage };
 }
 
 /** Whether a page of another site or origin caused the request. Following a link to GraphiQL is fine: that only shows the page. */

@@ -19,6 +19,7 @@ import {
   promoteDue,
   sweepLeases,
 } from '../domain/sweep.ts';
+import { Loop } from './loop.ts';
 
 /** A gap, in which nobody looked for lost heartbeats, is longer than this and than three intervals. */
 const shortestGapMs = 2_000;
@@ -32,6 +33,8 @@ const lateCommitMs = 10_000;
 const besideEveryMs = 1_000;
 const besideShare = 1 / 20;
 
+const failedPart = 'a part of the sweep failed; trying again';
+
 export class Sweeper {
   readonly #engine: Engine;
   readonly #intervalMs: number;
@@ -44,16 +47,24 @@ export class Sweeper {
   readonly #everythingAt = { leases: 0, due: 0, deltas: 0 };
   /** The job after which the search for idle trees continues; undefined to start over. */
   #idleFrom: string | undefined;
-  #wakeFinisher = () => {};
+  /** Beside the sweeps, since there may be very much to do. */
+  readonly #finisher: Loop;
 
   constructor(options: { engine: Engine; intervalMs: number; logger: Logger }) {
     this.#engine = options.engine;
     this.#intervalMs = options.intervalMs;
     this.#logger = options.logger;
+    this.#finisher = new Loop({
+      look: async (signal) => ((await finishSome(this.#engine, signal)) ? 0 : this.#intervalMs),
+      logger: this.#logger.child({ part: 'cancellations, deletions and operations' }),
+      failure: failedPart,
+      retryMs: this.#intervalMs,
+    });
   }
 
   start(): void {
-    this.#loops.push(this.#sweep(), this.#finish());
+    this.#finisher.start();
+    this.#loops.push(this.#sweep());
     this.#loops.push(
       this.#beside('missed entries', async () => {
         await findMissedEntries(this.#engine);
@@ -74,13 +85,12 @@ export class Sweeper {
 
   /** Called when there is something to finish. */
   poke(): void {
-    this.#wakeFinisher();
+    this.#finisher.poke();
   }
 
   async stop(): Promise<void> {
     this.#stopped.abort();
-    this.#wakeFinisher();
-    await Promise.all(this.#loops);
+    await Promise.all([this.#finisher.stop(), ...this.#loops]);
   }
 
   async #sweep(): Promise<void> {
@@ -145,28 +155,11 @@ export class Sweeper {
     }
   }
 
-  /** Runs beside the sweeps, since there may be a great deal to do. */
-  async #finish(): Promise<void> {
-    const { signal } = this.#stopped;
-    while (!signal.aborted) {
-      const more = await this.#try('cancellations, deletions and operations', () =>
-        finishSome(this.#engine, signal),
-      );
-      if (more) continue;
-      await Promise.race([
-        this.#pause(this.#intervalMs),
-        new Promise<void>((resolve) => {
-          this.#wakeFinisher = resolve;
-        }),
-      ]);
-    }
-  }
-
   async #try(part: string, run: () => Promise<boolean>): Promise<boolean> {
     try {
       return await run();
     } catch (error) {
-      this.#logger.warn({ err: error, part }, 'a part of the sweep failed; trying again');
+      this.#logger.warn({ err: error, part }, failedPart);
       return false;
     }
   }

@@ -75,7 +75,7 @@ export class SocketServer {
     decide: (isWelcome: boolean, status?: number, reason?: string) => void,
   ): void {
     const { guard, addressOf, quotas } = this.#options;
-    const refusal = guard(request);
+    const refusal = guard.refusalOf(request);
     if (refusal !== undefined) decide(false, refusal.status, refusal.text);
     // The caller may authenticate only once the socket is open, so only the address is checked.
     else if (quotas.connections.lacks({ account: addressOf(request) }, 1))

@@ -83,13 +83,13 @@ test('roles are refused before the tables are there, and say what to do', async 
   expect(await run(['roles', '--apply'], { env: { DATABASE_URL: empty.url } })).toEqual({
     code: 1,
     stdout: '',
-    stderr: 'jobtree: The database has no tables of jobtree: run `jobtree migrate` first.\n',
+    stderr: 'jobtree: The database has no jobtree tables: run `jobtree migrate` first.\n',
   });
 });
 
 test('a key may belong to a tenant', async () => {
   expect(await apiKeys('create', 'mailer', '--role', 'admin', '--tenant', 'acme')).toMatchObject({ code: 0 });
-  expect((await apiKeys('list')).stdout).toMatch(/ApiKey:\S+ +mailer +acme +admin +all +never +good/);
+  expect((await apiKeys('list')).stdout).toMatch(/ApiKey:\S+ +mailer +acme +admin +all +never +valid/);
 });
 
 test('what is wrong with a new key is said', async () => {

@@ -33,8 +33,8 @@ test('the audit is a table, or an object a line', async () => {
   const { code, stdout } = await audit('--limit', '2');
   expect(code).toBe(0);
   expect(stdout.split('\n')).toMatchObject([
-    expect.stringMatching(/^AT +OUTCOME +ACTION +SUBJECTS +ACTOR +ADDRESS$/),
-    expect.stringMatching(/Z +OK +setQueue +type c, paused true +key admin \(\S+\) +127\.0\.0\.1$/),
+    expect.stringMatching(/^AT +OUTCOME +ACTION +ACTOR +ADDRESS +SUBJECTS$/),
+    expect.stringMatching(/Z +OK +setQueue +key admin \(\S+\) +127\.0\.0\.1 +type c, paused true$/),
     expect.stringContaining('type b'),
     '',
   ]);

@@ -2,17 +2,21 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { context, metrics, propagation, trace } from '@opentelemetry/api';
 import { InMemorySpanExporter, NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClient, PermanentError, Worker } from '../../src/client/index.ts';
+import { createAuthority, withoutOpenssl } from '../support/certificates.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { makeKey } from '../support/keys.ts';
+import { bearer, makeKey } from '../support/keys.ts';
 import { freePort } from '../support/ports.ts';
-import { cli, startServer } from '../support/server.ts';
+import { cli, startServer, startServerProcess } from '../support/server.ts';
 import { run } from './program.ts';
 
 const planted = (what: string) => `${what}${randomBytes(12).toString('hex')}`;
@@ -117,6 +121,82 @@ describe('a server that crashes', () => {
       'a key': key.slice(8, 40),
       'a payload': payload,
       'a result': result,
+    };
+    expect(search(texts, secrets)).toEqual([]);
+  });
+});
+
+describe.skipIf(withoutOpenssl)('a server with TLS that gets files', () => {
+  it('says nothing of its key, or of what is in the files, whatever is wrong with them', async () => {
+    const authority = createAuthority();
+    const { certFile, keyFile } = authority.issue(['IP:127.0.0.1']);
+    const files = { certFile: join(folder, 'cert.pem'), keyFile: join(folder, 'key.pem') };
+    copyFileSync(certFile, files.certFile);
+    copyFileSync(keyFile, files.keyFile);
+    const [uploaded, broken] = [planted('uploaded'), planted('broken')];
+    const { key } = await makeKey(db, ['admin']);
+    const env = {
+      JOBTREE_LOG_LEVEL: 'trace',
+      JOBTREE_AUTH: 'keys',
+      JOBTREE_METRICS: 'true',
+      JOBTREE_TLS_CERT_FILE: files.certFile,
+      JOBTREE_TLS_KEY_FILE: files.keyFile,
+    };
+    const server = await startServerProcess(db.url, env);
+    const texts: Record<string, string> = {};
+    const ask = async (path: string, body?: string, headers: Record<string, string> = {}) => {
+      const method = body === undefined ? 'GET' : 'POST';
+      const sent = request(new URL(path, server.url), {
+        method,
+        agent: false,
+        ca: authority.cert,
+        headers: { ...bearer(key), 'content-type': 'application/json', ...headers },
+      }).end(body);
+      const [response] = (await once(sent, 'response')) as [IncomingMessage];
+      const answer = await text(response);
+      texts[`${method} ${path} (${Object.keys(texts).length})`] = answer;
+      return answer;
+    };
+    const operate = async (query: string) =>
+      JSON.parse(await ask('/graphql', JSON.stringify({ query }))).data;
+    const bytes = { 'content-type': 'application/octet-stream' };
+
+    // Rows that can be read, and one that can't.
+    const rows = `{"card": "${uploaded}"}\n{"card": "${broken}\n`;
+    const { id: uploadId } = JSON.parse(await ask('/api/uploads', rows, bytes));
+    const wrongDigest = { ...bytes, 'repr-digest': `sha-256=:${randomBytes(32).toString('base64')}:` };
+    expect(await ask('/api/uploads', rows, wrongDigest)).toContain('DIGEST_MISMATCH');
+    const file = `file: { uploadId: "${uploadId}", format: NDJSON }`;
+    const { createJob } = await operate(
+      `mutation { createJob(input: { type: "filed", ${file} }) { ... on CreateJobPayload { job { id } } } }`,
+    );
+    const state = `{ job(id: "${createJob.job.id}") { sealedAt import { status badLines } } }`;
+    await expect
+      .poll(async () => (await operate(state)).job.import.status, { timeout: 20_000 })
+      .toBe('COMPLETED');
+    await ask('/metrics');
+
+    // The key of another certificate, and half of one.
+    for (const one of [
+      readFileSync(authority.issue(['IP:127.0.0.1']).keyFile),
+      readFileSync(keyFile).subarray(0, 120),
+    ]) {
+      const before = server.output().length;
+      writeFileSync(files.keyFile, one);
+      await expect
+        .poll(() => server.output().slice(before), { timeout: 20_000 })
+        .toContain('the certificate stays the one before');
+      await ask('/readyz');
+    }
+    expect(await server.end()).toBe(0);
+    texts['what it said'] = server.output();
+    const [, inKey = ''] = /KEY-----\s+(\S+)/.exec(readFileSync(keyFile, 'utf8')) ?? [];
+    authority.remove();
+    const secrets = {
+      'the key of TLS': inKey.slice(10, 50),
+      'a row': uploaded,
+      'a bad row': broken,
+      'a key': key.slice(8, 40),
     };
     expect(search(texts, secrets)).toEqual([]);
   });

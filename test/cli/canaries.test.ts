@@ -9,10 +9,11 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient as connect } from 'graphql-ws';
+import { Redis } from 'ioredis';
 import { SignJWT } from 'jose';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
-import { createClient, PermanentError, Worker } from '../../src/client/index.ts';
+import { createClient, type HandlerContext, PermanentError, Worker } from '../../src/client/index.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { bearer, makeKey } from '../support/keys.ts';
 import { freePort } from '../support/ports.ts';
@@ -41,6 +42,7 @@ function filesBelow(path: string): string[] {
 }
 
 it('no log line, error, metric, list of processes and file of a run under trace has a secret or a payload', async () => {
+  const told: string[] = [];
   // A login of its own, whose password nothing else has.
   const password = planted('pgpassword');
   const role = `canary_${randomBytes(4).toString('hex')}`;
@@ -53,8 +55,13 @@ it('no log line, error, metric, list of processes and file of a run under trace 
     findRedis() === undefined
       ? undefined
       : await startRedis(['--requirepass', redisPassword], { password: redisPassword });
+  // What servers tell one another.
+  const monitored = redis && new Redis(redis.url, { password: redisPassword });
+  const monitor = await monitored?.monitor();
+  monitor?.on('monitor', (_, args: string[]) => told.push(args.join(' ')));
+  const hookPath = `/500?hook=${planted('hook')}`;
   const receiver = await startReceiver({
-    '/500': (response) => response.writeHead(500).end('no'),
+    [hookPath]: (response) => response.writeHead(500).end('no'),
   });
   const port = String(await freePort());
   const env = {
@@ -86,7 +93,6 @@ it('no log line, error, metric, list of processes and file of a run under trace 
   await expect.poll(() => said, { timeout: 60_000 }).toContain('"msg":"ready"');
   const url = `http://127.0.0.1:${port}/graphql`;
 
-  const told: string[] = [];
   const ask = async (headers: Record<string, string>, body: string, path = url) => {
     const response = await fetch(path, {
       method: 'POST',
@@ -113,23 +119,27 @@ it('no log line, error, metric, list of processes and file of a run under trace 
   const client = createClient({ url, token: admin });
   const endpoint = await client.callbacks.putEndpoint({
     name: 'ops',
-    url: `http://127.0.0.1:${receiver.port}/500?hook=${planted('hook')}`,
+    url: `http://127.0.0.1:${receiver.port}${hookPath}`,
   });
   const rotated = await client.callbacks.rotateSecret('ops');
   const [payload, result, failed] = [planted('payload'), planted('result'), planted('failed')];
+  const [note, line] = [planted('note'), planted('line')];
   const { id } = await client.createJob({
     type: 'canary',
     items: [{ payload: { card: payload } }, { payload: { card: failed } }],
     sealed: true,
     callbacks: [{ endpoint: 'ops' }],
   });
+  const { token: watchToken } = await client.createWatchToken(id, { sees: 'RESULTS' });
   const worker = new Worker({
     client,
 
     types: {
       canary: {
         concurrency: 1,
-        handler: async ({ card }: { card: string }) => {
+        handler: async ({ card }: { card: string }, context: HandlerContext) => {
+          context.note(note);
+          context.log(line);
           if (card === failed) throw new PermanentError('no', { code: 'BAD' });
           return { got: result };
         },
@@ -139,7 +149,9 @@ it('no log line, error, metric, list of processes and file of a run under trace 
   await worker.start();
   for await (const progress of client.watchJob(id)) if (progress.status === 'COMPLETED') break;
   await worker.stop();
-  await expect.poll(() => receiver.received.length, { timeout: 20_000 }).toBeGreaterThan(0);
+  await expect.poll(() => said, { timeout: 20_000 }).toContain('a callback was not delivered');
+  for (const { text, headers } of receiver.received) told.push(text, JSON.stringify(headers));
+  expect((await client.items(id)).nodes.map((item) => JSON.stringify(item)).join()).toContain(payload);
   await client
     .upload(new Blob([payload]), { name: 'x.csv' } as never)
     .catch((error) => told.push(String(error)));
@@ -154,7 +166,17 @@ it('no log line, error, metric, list of processes and file of a run under trace 
   await ask(bearer(admin), create(payload));
   await ask(bearer(admin), `{"query":"{ jobs","variables":{"x":"${payload}"}`);
   await ask(bearer(admin), '{"query":"mutation { revokeApiKey(input: { id: \\"x\\" }) { __typename } }"}');
-  for (const secret of [wrongKey, token, made]) {
+  // A ticket stands in the address of a stream: one that is good, the same once more, and one that is none.
+  const madeTicket = await ask(bearer(watchToken), '{"query":"mutation { createWatchTicket { ticket } }"}');
+  const ticket = JSON.parse(madeTicket).data.createWatchTicket.ticket as string;
+  told.splice(told.indexOf(madeTicket), 1);
+  const wrongTicket = `${ticket.slice(0, -20)}${planted('').slice(0, 20)}`;
+  for (const shown of [ticket, ticket, wrongTicket]) {
+    const query = `subscription { jobProgress(jobId: "${id}") { percent } }`;
+    const address = `${url}?${new URLSearchParams({ query, ticket: shown })}`;
+    told.push(await (await fetch(address, { headers: { accept: 'text/event-stream' } })).text());
+  }
+  for (const secret of [wrongKey, token, made, watchToken, `${watchToken.slice(0, -1)}!`]) {
     await ask(bearer(secret), '{"query":"{ jobs { nodes { id } } }"}');
     await ask({ authorization: secret }, '{ not json');
     await ask(bearer(secret), 'x', `http://127.0.0.1:${port}/api/uploads`);
@@ -164,7 +186,12 @@ it('no log line, error, metric, list of processes and file of a run under trace 
       retryAttempts: 0,
       connectionParams: bearer(secret),
     });
-    const closed = new Promise((resolve) => socket.on('closed', resolve));
+    const closed = new Promise((resolve) =>
+      socket.on('closed', (event) => {
+        told.push(String((event as { reason?: unknown }).reason));
+        resolve(event);
+      }),
+    );
     socket.subscribe(
       { query: '{ nonsense }' },
       { next: () => {}, error: () => void socket.dispose(), complete: () => {} },
@@ -176,6 +203,12 @@ it('no log line, error, metric, list of processes and file of a run under trace 
   await ask({ ...asProxy, 'x-forwarded-roles': 'watcher' }, '{"query":"{ jobs { nodes { id } } }"}');
   const metrics = await fetch(`http://127.0.0.1:${port}/metrics`, { headers: bearer(admin) });
   told.push(await metrics.text(), await (await fetch(`http://127.0.0.1:${port}/readyz`)).text());
+
+  await ask(
+    bearer(admin),
+    `{"query":"mutation { revokeWatchTokens(input: { jobId: \\"${id}\\" }) { __typename } }"}`,
+  );
+  await ask(bearer(watchToken), '{"query":"{ __typename }"}');
 
   // What other users of the machine see of it, and of a command.
   told.push(readFileSync(`/proc/${child.pid}/cmdline`, 'utf8'));
@@ -197,6 +230,8 @@ it('no log line, error, metric, list of processes and file of a run under trace 
   told.push(refused.stderr, refused.stdout);
 
   // Its Postgres and Redis go, and what waits for them fails.
+  monitored?.disconnect();
+  monitor?.disconnect();
   await redis?.kill();
   await db.query(`alter role ${role} password 'another'`);
   await db.query(`select pg_terminate_backend(pid) from pg_stat_activity where usename = $1`, [role]);
@@ -208,8 +243,18 @@ it('no log line, error, metric, list of processes and file of a run under trace 
   await receiver.close();
   for (const file of filesBelow(folder)) told.push(readFileSync(file, 'utf8'));
   await db.query(`drop role ${role}`);
+  // What callers show is nowhere in the database, nor are secrets that are sealed.
+  const tables = await db.query<{ name: string }>(
+    `select table_name as name from information_schema.tables where table_schema = 'jobtree' and table_type = 'BASE TABLE'`,
+  );
+  const rows: string[] = [];
+  for (const { name } of tables)
+    for (const { text } of await db.query<{ text: string }>(`select t::text as text from jobtree.${name} t`))
+      rows.push(`${name}: ${text}`);
+  expect(rows.join('\n')).toContain(note);
 
-  const secrets: Record<string, string> = {
+  /** These stand in no table either. */
+  const shown: Record<string, string> = {
     'the password of Postgres': password,
     'the password of Redis': redisPassword,
     'the id of the key of the store': env.AWS_ACCESS_KEY_ID,
@@ -221,9 +266,17 @@ it('no log line, error, metric, list of processes and file of a run under trace 
     'a token': token.slice(-30),
     'a secret of an endpoint': (endpoint.secret ?? '').slice(6, 40),
     'its next secret': rotated.secret.slice(6, 40),
+    'a watch token': watchToken.slice(-30),
+    'a ticket': ticket.slice(-20),
+  };
+  const secrets: Record<string, string> = {
+    ...shown,
+    'the address of an endpoint': hookPath.slice(-24),
     'a payload': payload,
     'a payload that failed': failed,
     'a result': result,
+    'a note': note,
+    'a line of a log': line,
   };
   expect(said).toContain('request started');
   expect(said).toContain('"msg":"audit"');
@@ -234,6 +287,12 @@ it('no log line, error, metric, list of processes and file of a run under trace 
     expect(
       told.filter((text) => text.includes(secret)),
       `${name} in what it told`,
+    ).toEqual([]);
+  }
+  for (const [name, secret] of Object.entries(shown)) {
+    expect(
+      rows.filter((text) => text.includes(secret) || text.includes(Buffer.from(secret).toString('hex'))),
+      `${name} in a table`,
     ).toEqual([]);
   }
 });

@@ -152,8 +152,8 @@ test('what can not be is said at once, with nothing done', async () => {
   const id = await failed('refused', 1);
   const unknownGroup = 'DeadLetterGroup:01890000-0000-7000-8000-000000000000';
   const cases: [string[], number, string][] = [
-    [['replay'], 2, 'filter names nothing'],
-    [['discard', '--yes'], 2, 'filter names nothing'],
+    [['replay'], 2, 'Say what to replay: give at least one of --job, --type'],
+    [['discard', '--yes'], 2, 'Say what to discard'],
     [['replay', '--job', unknownJob], 4, 'There is no job'],
     [['replay', '--job', '17'], 2, '17'],
     [['replay', '--job', id, '--payload', '{'], 2, 'Give JSON'],

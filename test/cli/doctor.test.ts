@@ -176,7 +176,7 @@ test('it makes no embedded Postgres where there is none', async () => {
   const env = { DATABASE_URL: '', JOBTREE_DATA_DIR: join(folder, 'nothing') };
   const { code, stdout, stderr } = await run(['doctor'], { env });
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-  expect(stderr).toMatch(/There is no embedded Postgres in .*, and no DATABASE_URL/);
+  expect(stderr).toMatch(/There is no embedded Postgres in .*, and DATABASE_URL is not set/);
 });
 
 test('a prepared transaction that nobody ends', async () => {
@@ -188,7 +188,7 @@ test('a prepared transaction that nobody ends', async () => {
   onTestFinished(async () => void (await client.query(`rollback prepared 'forgotten'`)));
   const { prepared } = await complaints(url, { patienceMs: 1 });
   expect(prepared).toMatchObject({ status: 'sick', since: expect.any(Date) });
-  expect(prepared?.message).toContain(`The transaction 'forgotten' of postgres is prepared`);
+  expect(prepared?.message).toContain(`The transaction 'forgotten' of postgres has been prepared`);
   expect(prepared?.advice).toContain(`rollback prepared 'forgotten'`);
   expect(await complaints(url)).toEqual({});
 });
@@ -216,7 +216,7 @@ test('an open snapshot, and who waits for the lock of its session', async () => 
     'no row that died since then can be removed; it has locks on lease.',
   );
   expect(transactions?.status).toBe('sick');
-  expect(locks?.message).toMatch(new RegExp(`that session ${pid} holds`));
+  expect(locks?.message).toMatch(new RegExp(`a lock that session ${pid} holds`));
   await client.query('rollback');
   await waits;
   await waiting.end();
@@ -241,7 +241,7 @@ test('autovacuum that is off, and the dead rows that it leaves', async () => {
   expect(rows).toMatchObject({
     status: 'sick',
     message: expect.stringMatching(
-      /^progress_delta has 2,000 dead rows beside 0 \(\d+ MB\), and was vacuumed never\.$/,
+      /^progress_delta has 2,000 dead rows and 0 live ones \(\d+ MB\), and was never vacuumed\.$/,
     ),
     advice: expect.stringContaining('vacuum jobtree.progress_delta;'),
   });
@@ -298,7 +298,7 @@ test('deltas that stay uncounted, beside a server', async () => {
   const { folds } = await complaints(patient.url, { apiUrl: server.url });
   expect(folds).toMatchObject({
     status: 'sick',
-    message: '1 delta of progress stay uncounted: their trees seem to stand still.',
+    message: 'Not counted: 1 delta of progress. Their trees seem to stand still.',
     since: expect.any(Date),
     advice: expect.stringContaining('See transactions and locks'),
   });
@@ -342,7 +342,7 @@ test('a type with ready items that no worker asks for', async () => {
   );
   expect((await complaints(patient.url)).workers).toMatchObject({
     status: 'warning',
-    message: 'Items are ready for 5 min and longer, and no worker asks for their types: resise.',
+    message: 'Items have been ready for 5 min or longer, and no worker asks for their types: resise.',
     since: expect.any(Date),
   });
   // Somebody holds one of it.
@@ -359,12 +359,12 @@ test('what is due and what should happen while no server runs', async () => {
   );
   await client.query(`update jobtree.queue_entry set run_at = now() - interval '1 minute'`);
   const { due, folds } = await complaints(url);
-  expect(due?.message).toBe('1 range with 1 item are due, and nobody makes them ready.');
-  expect(folds?.message).toContain('1 delta of progress stay uncounted');
+  expect(due?.message).toBe('Due, but not ready: 1 item in 1 range.');
+  expect(folds?.message).toContain('Not counted: 1 delta of progress');
   const [servers] = (await findings(url)).filter(({ check }) => check === 'servers');
   expect(servers).toMatchObject({
     status: 'sick',
-    message: expect.stringContaining('No server runs on this database'),
+    message: expect.stringContaining('No server is running on this database'),
   });
 });
 
@@ -393,7 +393,7 @@ test('an endpoint that fails, fails for good, and is gone', async () => {
     );
   await call(`due_at=now() + interval '1 minute'`);
   expect((await complaints(url)).callbacks?.message).toBe(
-    '1 callback to reports failed, and will be tried again (it answered 500).',
+    '1 callback to reports failed and will be tried again (it answered 500).',
   );
   await call('failed_at=now()');
   expect((await complaints(url)).callbacks).toMatchObject({
@@ -408,7 +408,7 @@ test('a replication slot that nobody uses', async () => {
   const { url } = await createPatient();
   await admin.query(`select pg_create_physical_replication_slot('standby', true)`);
   onTestFinished(async () => void (await admin.query(`select pg_drop_replication_slot('standby')`)));
-  expect((await complaints(url)).slots?.message).toMatch(/^The replication slot standby is used by nobody/);
+  expect((await complaints(url)).slots?.message).toMatch(/^The replication slot standby is not used/);
 });
 
 test('a clock that is wrong', async () => {

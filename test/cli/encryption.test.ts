@@ -94,7 +94,9 @@ describe.skipIf(withoutOpenssl || bin === undefined)('Postgres', () => {
     const { code, stderr } = await run(['migrate'], { env: { DATABASE_URL: `${db.url}?sslmode=require` } });
     await db.drop();
     expect(code).toBe(5);
-    expect(stderr).toBe('jobtree: Postgres has no TLS, and DATABASE_URL asks for it (sslmode).\n');
+    expect(stderr).toBe(
+      'jobtree: DATABASE_URL asks for TLS (sslmode), but this Postgres does not support it.\n',
+    );
   });
 });
 

@@ -53,7 +53,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
     const zipped = await makeFile('rows.csv.gz', gzipSync('a\n1\n'));
     expect(await importFile(zipped, '--no-upload')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('only the server reads such files'),
+      stderr: expect.stringContaining('only the server can read such a file'),
     });
     expect(await importFile(zipped, '--serialize-key', 'a')).toMatchObject({
       code: 2,

@@ -94,7 +94,7 @@ test('standard input, left open for more, which --job adds', async () => {
 });
 
 test.each<[string, string, string | Buffer, string]>([
-  ['a CSV row that was cut off', 'a.csv', 'a,b\n1,2\n3', 'line 3: the row has 1 cells, the header has 2'],
+  ['a CSV row that was cut off', 'a.csv', 'a,b\n1,2\n3', 'line 3: the row has 1 cell, the header has 2'],
   [
     'a CSV row with too many cells',
     'a.csv',
@@ -110,9 +110,9 @@ test.each<[string, string, string | Buffer, string]>([
   ['a quote within an unquoted cell', 'a.csv', 'a,b\n1,2"3\n', 'line 2: a quote is misplaced'],
   ['a header that names a column twice', 'a.csv', 'a,a\n1,2\n', 'line 1: the header names "a" twice'],
   ['a header with an unnamed column', 'a.csv', 'a,\n1,2\n', 'line 1: column 2 of the header has no name'],
-  ['a header and nothing else', 'a.csv', 'a,b\n', 'there are no rows in it'],
+  ['a header and nothing else', 'a.csv', 'a,b\n', 'it has no rows'],
   ['an empty file', 'a.csv', '', 'the file is empty'],
-  ['a file of empty lines', 'a.txt', '\n\n', 'there are no rows in it'],
+  ['a file of empty lines', 'a.txt', '\n\n', 'it has no rows'],
   ['a line that is not JSON', 'a.ndjson', '{"a":1}\n{"a":\n', 'line 2: not JSON'],
   ['Latin-1', 'a.txt', Buffer.from('Ada\nGr\xE2ce\n', 'latin1'), 'line 2: not UTF-8 (byte 6 of the file)'],
   ['UTF-16', 'a.csv', Buffer.from('\uFEFFa,b\n1,2\n', 'utf16le'), 'line 1: not UTF-8 (byte 0 of the file)'],
@@ -173,7 +173,7 @@ test('with a dedupe key an import goes on where it was broken off, and is not do
   expect(third).toMatchObject({
     code: 0,
     stdout: first.stdout,
-    stderr: 'The job is sealed already: nothing was added.\n',
+    stderr: 'The job is already sealed: nothing was added.\n',
   });
 });
 
@@ -193,7 +193,7 @@ test('answers that are lost on the way add nothing twice', async () => {
     const { code, stderr } = await program.ended;
     expect({ code, stderr }).toEqual({
       code: 0,
-      stderr: expect.stringContaining('1,000 items added, 1,000 there before in'),
+      stderr: expect.stringContaining('1,000 items added, 1,000 already there in'),
     });
     expect((await server.client.job(id)).progress).toMatchObject({ itemCount: 2_000, sealed: true });
   } finally {
@@ -334,11 +334,11 @@ test('what it can not do is said at once', async () => {
   const cases: [string[], number, string][] = [
     [[file], 2, 'Give either --type'],
     [[file, '--type', 't', '--job', unknownJob], 2, 'Give either --type'],
-    [[file, '--job', unknownJob, '--max-failures', '3'], 2, '--max-failures is for a new job'],
-    [[unnamed, '--type', 't'], 2, 'say what it is with --format'],
+    [[file, '--job', unknownJob, '--max-failures', '3'], 2, '--max-failures is for new jobs'],
+    [[unnamed, '--type', 't'], 2, 'Add --format'],
     [[file, '--type', 't', '--priority', 'high'], 2, "option '--priority <n>' argument 'high' is invalid"],
     [[file, '--type', 't', '--tolerate', '100.1%'], 2, 'a share from 0% to 100%'],
-    [[file, '--type', 't', '--tolerate', '1.5'], 2, 'Give how many'],
+    [[file, '--type', 't', '--tolerate', '1.5'], 2, 'Give a number, or a share'],
     [[`${file}.txt`, '--type', 't'], 6, 'there is no such file'],
     [[file, '--job', unknownJob], 4, 'There is no'],
     [[file, '--type', 't', '--url', `http://127.0.0.1:${await freePort()}/graphql`], 5, 'ECONNREFUSED'],

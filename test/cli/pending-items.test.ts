@@ -27,7 +27,7 @@ test('letters that nobody wants any more', async () => {
   );
   expect((await client.heartbeat([held?.id ?? ''])).map(({ status }) => status)).toEqual(['CANCELLED']);
 
-  const [last] = (await client.items(id, { status: 'PENDING' })).nodes;
+  const [last] = (await client.items(id, { statuses: ['WAITING'] })).nodes;
   const items = { JobItem: last?.id ?? '' };
   expect(await runCommands(example('pending-items.md', 'update'), items, server.env)).toEqual(
     printed('update'),
@@ -68,8 +68,8 @@ test('what can not be is said at once, with nothing done', async () => {
   const [item] = (await server.client.items(id)).nodes;
   const itemId = item?.id ?? '';
   const cases: [string[], number, string][] = [
-    [['cancel-items'], 2, 'filter names nothing'],
-    [['cancel-items', '--yes'], 2, 'filter names nothing'],
+    [['cancel-items'], 2, 'Say what to cancel'],
+    [['cancel-items', '--yes'], 2, 'at least one of --job, --type, --code, --state'],
     [['cancel-items', '--job', unknownJob], 4, 'There is no job'],
     [['cancel-items', '--state', 'dead'], 2, 'Allowed choices are waiting, scheduled, ready'],
     [['cancel-items', '--group', 'x'], 2, 'unknown option'],

@@ -14,7 +14,7 @@ export interface Running {
   readonly process: ChildProcessWithoutNullStreams;
   readonly ended: Promise<Ended>;
   /** Resolves when this was printed, on either stream; fails when the program ends without it. */
-  printed(text: string): Promise<void>;
+  printed(text: string | RegExp): Promise<void>;
 }
 
 type Env = Record<string, string | undefined>;
@@ -70,8 +70,9 @@ function follow(child: ChildProcessWithoutNullStreams, name: string): Running {
     ended,
     printed: (text) =>
       new Promise((resolve, reject) => {
+        const has = (shown: string) => (typeof text === 'string' ? shown.includes(text) : text.test(shown));
         const check = () => {
-          if (!output.stdout.includes(text) && !output.stderr.includes(text)) return false;
+          if (!has(output.stdout) && !has(output.stderr)) return false;
           waiting.delete(check);
           resolve();
           return true;

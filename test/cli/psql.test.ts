@@ -34,7 +34,7 @@ test.skipIf(isMissing)('opens the embedded Postgres of the folder, as its superu
 test('without a psql it says how to get there', async () => {
   const { code, stderr } = await run(['psql'], { env: { DATABASE_URL: server.db.url, PATH: '/nowhere' } });
   expect(code).toBe(1);
-  expect(stderr).toContain('There is no program psql. Install it');
+  expect(stderr).toContain('psql is not installed. Install it');
   expect(stderr).toContain('DATABASE_URL');
 });
 

@@ -19,7 +19,7 @@ test('retention shows for how long a tree is kept, and first sets what options n
   expect(await show('--keep', '30d', '--idle-expiry', '2d')).toBe(
     'Kept for 30d once it is complete.\nCancelled when it has been idle for 2d.\n',
   );
-  expect(await show('--keep', 'never', '--idle-expiry', 'never')).toBe('Kept for ever.\n');
+  expect(await show('--keep', 'never', '--idle-expiry', 'never')).toBe('Kept forever.\n');
   await server.client.sealJob(id);
   const json = JSON.parse(await show('--keep', '1h', '--json'));
   const { completedAt } = (await server.client.job(id)).progress;

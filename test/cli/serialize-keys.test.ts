@@ -61,6 +61,6 @@ test('an import takes the keys of its rows from a field', async () => {
   const refused = await run(['import', bad, '--type', 'changes', ...options], env());
   expect(refused).toMatchObject({ code: 6, stdout: '' });
   expect(refused.stderr).toContain(
-    "line 1: customer is no text and no number, so it can't be a serialize key.",
+    "line 1: customer is neither text nor a number, so it can't be a serialize key.",
   );
 });

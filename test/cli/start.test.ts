@@ -1,10 +1,12 @@
 import { createServer } from 'node:http';
 import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { toText } from '../../src/cli/terminal-log.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { freePort } from '../support/server.ts';
 import { makeFolder } from './folder.ts';
-import { run, start } from './program.ts';
+import { run, start, startOnTerminal } from './program.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -30,6 +32,32 @@ test('says where it is, serves, and ends in good order with SIGTERM', async () =
   });
   for (const line of stderr.trimEnd().split('\n'))
     expect(JSON.parse(line)).toMatchObject({ name: 'jobtree' });
+});
+
+test('on a terminal its log is text for people', async () => {
+  const program = startOnTerminal(['start'], { DATABASE_URL: database.url, ...free, NO_COLOR: '1' });
+  await program.printed('ready');
+  program.process.stdin.write('\x03');
+  const { code, stdout } = await program.ended;
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^\d\d:\d\d:\d\d info {2}ready {2}url=http:\S+ {2}processes=1\r$/m);
+  expect(stdout).toMatch(/^\d\d:\d\d:\d\d info {2}stopped\r$/m);
+  expect(stdout).not.toContain('"msg"');
+});
+
+test('a line of the log has no control characters, and errors have their place', () => {
+  const entry = {
+    time: 0,
+    pid: 1,
+    name: 'jobtree',
+    type: '\u001b[2J x',
+    err: { message: 'm\u0007', stack: 'at\u0007' },
+  };
+  const clean = (level: number) => stripVTControlCharacters(toText({ ...entry, level, msg: 'a\u001b]b' }));
+  const line = String.raw`a\u001b]b  type="\u001b[2J x"  error=m\u0007`;
+  expect(clean(40)).toMatch(/^\d\d:\d\d:\d\d warn {2}/);
+  expect(clean(40).slice('00:00:00 warn  '.length)).toBe(line);
+  expect(clean(50).slice('00:00:00 error '.length)).toBe(`${line}\n${String.raw`at\u0007`}`);
 });
 
 test('does not start where others reach it without a word on who may', async () => {
@@ -66,7 +94,7 @@ test('after faults that nothing catches answers what it has, logs the first as f
   });
   await expect.poll(() => connections(`wait_event_type = 'Lock'`)).toBe(1);
   program.process.kill('SIGUSR2');
-  await program.printed('one more fault');
+  await program.printed('another uncaught fault');
   await locker.query('rollback');
   await locker.end();
   expect((await answer).status).toBe(200);
@@ -151,11 +179,14 @@ test('a port that is taken and a database that is not there are said in a line',
   });
   expect(taken).toMatchObject({
     code: 1,
-    stderr: `jobtree: listen EADDRINUSE: address already in use 127.0.0.1:${port}. Choose another port with JOBTREE_PORT.\n`,
+    stderr: `jobtree: Another program uses port ${port} of 127.0.0.1: stop it, or set JOBTREE_PORT to another port.\n`,
   });
   await new Promise((resolve) => other.close(resolve));
   const gone = await run(['start'], { env: { DATABASE_URL: `postgres://127.0.0.1:${port}/x`, ...free } });
-  expect(gone).toMatchObject({ code: 5, stderr: 'jobtree: No connection to Postgres: ECONNREFUSED.\n' });
+  expect(gone).toMatchObject({
+    code: 5,
+    stderr: `jobtree: Can't connect to Postgres at 127.0.0.1:${port}: ECONNREFUSED.\n`,
+  });
 });
 
 test('migrate makes the embedded Postgres ready, names its folder, and says what it applied', async () => {

@@ -1,6 +1,7 @@
 /** Tables on terminals of many widths; in a pipe nothing is cut. */
 import { expect, test } from 'vitest';
-import { type Column, shorten, toLines } from '../../src/cli/table.ts';
+import { type Column, toLines } from '../../src/cli/table.ts';
+import { pad, shorten, widthOf } from '../../src/cli/width.ts';
 
 const id = 'Job:01890000-0000-7000-8000-000000000000';
 const columns: readonly Column[] = [
@@ -40,4 +41,49 @@ test('what is shortened keeps its beginning, or both ends', () => {
   expect(shorten('abcdefgh', 5, 'end')).toBe('abcd…');
   expect(shorten('abcdefgh', 5, 'middle')).toBe('ab…gh');
   expect(shorten('abcde', 5, 'middle')).toBe('abcde');
+});
+
+test('a column that can be spared is left out for two lines a row, and only for that', () => {
+  const jobs: readonly Column[] = [...columns.slice(0, 4), { title: 'AGE', align: 'right', spare: true }];
+  const table = (items: string) => toLines(jobs, [[id, 'sendLetter', 'completed', items, '47h']], 40);
+  expect(table('1,890/3,376').join('\n').split('\n')).toHaveLength(4);
+  expect(table('1,890/3,376')[1]).toMatch(/47h$/);
+  expect(table('11,890/13,376').join('\n').split('\n')).toHaveLength(4);
+  expect(table('11,890/13,376').join('\n')).not.toMatch(/AGE|47h/);
+  // On a third line there is room for it.
+  expect(table('1,890/3,376, 1,111 failed').join('\n')).toMatch(/ 47h$/);
+});
+
+test('characters that take two columns, or none, keep the columns straight', () => {
+  const two: readonly Column[] = [{ title: 'TYPE', cut: 'middle' }, { title: 'STATUS' }];
+  const names = [
+    'ascii',
+    '東京都庁舎',
+    '👩‍👩‍👧‍👦🇩🇪',
+    'e\u0301te\u0301',
+    '한국어 ｶﾅ',
+    '🙂'.repeat(40),
+    '京'.repeat(5_000),
+  ];
+  for (const width of [30, 80, Number.POSITIVE_INFINITY]) {
+    const lines = toLines(
+      two,
+      names.slice(0, width === 30 ? 7 : 5).map((name) => [name, 'x']),
+      width,
+    );
+    const starts = lines.slice(1).map((line) => widthOf(line.slice(0, line.lastIndexOf('x'))));
+    expect(new Set(starts).size).toBe(1);
+    for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(width);
+  }
+});
+
+test('what is shortened loses whole characters, and fits', () => {
+  expect(shorten('東京都庁', 5, 'end')).toBe('東京…');
+  expect(shorten('東京都庁', 6, 'middle')).toBe('東…庁');
+  expect(shorten('👩‍👩‍👧‍👦👩‍👩‍👧‍👦', 3, 'end')).toBe('👩‍👩‍👧‍👦…');
+  expect(pad('東', 4)).toBe('東  ');
+  for (const width of [1, 2, 3, 8, 33]) {
+    for (const where of ['end', 'middle'] as const)
+      expect(widthOf(shorten('a東🙂'.repeat(5_000), width, where))).toBeLessThanOrEqual(width);
+  }
 });

@@ -48,6 +48,37 @@ test('a job that waits, runs and is complete, a line for each change', async () 
   );
 });
 
+test('a job for whose type no worker is connected: that is said once, until there is one', async () => {
+  const { id } = await server.client.createJob({ type: 'unworked', items: [{}], sealed: true });
+  const said = 'No worker is connected for unworked. To start one: `jobtree work unworked -- COMMAND`\n';
+  const program = start(['watch', id], server.env);
+  await program.printed(said);
+  await withWorker(
+    'unworked',
+    () => null,
+    async () => {
+      const { code, stderr } = await program.ended;
+      expect({ code, stderr }).toEqual({ code: 0, stderr: said });
+    },
+  );
+});
+
+test('on a terminal a message stands above the bars, which stay', async () => {
+  const job = { type: 'alone', items: [{}], sealed: true, children: [{ type: 'fed', feed: {} }] };
+  const { id } = await server.client.createJob(job);
+  const program = startOnTerminal(['watch', id, '--tree'], { ...server.env, NO_COLOR: '1' }, 60);
+  await program.printed(/To start one:.*alone -- COMMAND.*alone .*Waiting for job.*fed .*Waiting for job/s);
+  program.process.stdin.write('\x03');
+  expect((await program.ended).code).toBe(130);
+});
+
+test('a type that means something to a shell is not put into a command', async () => {
+  const { id } = await server.client.createJob({ type: '; rm -rf ~', items: [{}], sealed: true });
+  await start(['watch', id], server.env).printed(
+    'No worker is connected for ; rm -rf ~. To start one: `jobtree work TYPE -- COMMAND`\n',
+  );
+});
+
 test('items that failed: exit code 3, and the failures by message', async () => {
   const items = ['no street', 'no street', 'no town', 'fine'].map((payload) => ({ payload }));
   const { id } = await server.client.createJob({ type: 'failing', items, sealed: true });
@@ -81,7 +112,7 @@ test('a job that failed as a whole: the message says so, and the summary', async
     expect(stdout).toMatch(/\n3 items: 0 succeeded, [123] failed.*: more than the job tolerates\n/);
   });
   const { stdout } = await run(['jobs', '--type', 'strict'], { env: server.env });
-  expect(stdout).toMatch(/ strict +failed +3\/3, [123] failed +\d+ s\n/);
+  expect(stdout).toMatch(/ strict +failed +3\/3, [123] failed +\d+s\n/);
 });
 
 test('--json prints an object a line, the summary last', async () => {
@@ -176,7 +207,7 @@ test('the server is away, and back: both are said, on a terminal too', async () 
     await Promise.all([
       plain.printed('Trying again…\n'),
       json.printed('"event":"disconnected"'),
-      drawn.printed('Trying again…'),
+      drawn.printed('again…'),
     ]);
     proxy.mend();
     await Promise.all([
@@ -252,8 +283,8 @@ test('jobs lists the newest first, by type and status, and ends quietly when nob
   expect(list.code).toBe(0);
   expect(list.stdout.split('\n')).toEqual([
     expect.stringMatching(/^ID +TYPE +STATUS +ITEMS +AGE$/),
-    expect.stringMatching(new RegExp(`^${id}  listed +completed  0/0 +\\d+ s$`)),
-    ...Array(3).fill(expect.stringMatching(/^Job:\S+ {2}listed +waiting +0\/1 +\d+ s$/)),
+    expect.stringMatching(new RegExp(`^${id}  listed +completed  0/0 +\\d+s$`)),
+    ...Array(3).fill(expect.stringMatching(/^Job:\S+ {2}listed +waiting +0\/1 +\d+s$/)),
     '',
   ]);
   const completed = await run(['jobs', '--type', 'listed', '--status', 'completed', '--json'], {

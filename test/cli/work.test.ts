@@ -4,6 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { Item, JobSpec } from '../../src/client/index.ts';
 import { createDatabase } from '../support/database.ts';
 import { makeKey } from '../support/keys.ts';
+import { startProxy } from '../support/proxy.ts';
 import { startServer } from '../support/server.ts';
 import { makeFolder } from './folder.ts';
 import { type Ended, run, start, startOnTerminal, startShell } from './program.ts';
@@ -105,7 +106,7 @@ test('a job that is cancelled ends its command, with all that the command has st
   for await (const { status } of server.client.watchJob(id)) if (status === 'RUNNING') break;
   await startShell(`until [ -f ${folder}/started ]; do sleep 0.05; done`).ended;
   await server.client.cancelJob(id);
-  await program.printed('aborted, CANCELLED');
+  await program.printed('its command is stopped: the item or its job was cancelled');
   program.process.kill('SIGTERM');
   expect((await program.ended).code).toBe(0);
   expect(await readFile(join(folder, 'outer'), 'utf8')).toBe('ended\n');
@@ -122,9 +123,12 @@ test('SIGTERM lets the command finish and claims no more', async () => {
   );
   await startShell(`until [ -f ${folder}/started ]; do sleep 0.05; done`).ended;
   program.process.kill('SIGTERM');
+  await program.printed(
+    'Stopping: 1 command may take 30 s to finish. A second Ctrl-C or SIGTERM ends it at once.\n',
+  );
   await startShell(`touch ${folder}/go`).ended;
-  expect((await program.ended).code).toBe(0);
-  expect((await items(id)).map((item) => item.status)).toEqual(['SUCCEEDED', 'PENDING']);
+  expect(await program.ended).toMatchObject({ code: 0, stderr: expect.stringMatching(/\nStopped: 1 item/) });
+  expect((await items(id)).map((item) => item.status)).toEqual(['SUCCEEDED', 'WAITING']);
 });
 
 test('what does not finish in time is given back, at no cost of an attempt', async () => {
@@ -133,7 +137,7 @@ test('what does not finish in time is given back, at no cost of an attempt', asy
   for await (const { status } of server.client.watchJob(id)) if (status === 'RUNNING') break;
   program.process.kill('SIGINT');
   expect(await program.ended).toMatchObject({ code: 0, stderr: expect.stringContaining('given back') });
-  expect(await items(id)).toMatchObject([{ status: 'PENDING', failures: [], assignment: null }]);
+  expect(await items(id)).toMatchObject([{ status: 'WAITING', failures: [], assignment: null }]);
 });
 
 test('a second signal ends worker and commands at once', async () => {
@@ -145,7 +149,9 @@ test('a second signal ends worker and commands at once', async () => {
   await startShell(`until [ -s ${folder}/pid ]; do sleep 0.05; done`).ended;
   program.process.kill('SIGTERM');
   program.process.kill('SIGINT');
-  expect([130, 143]).toContain((await program.ended).code);
+  const { code, stderr } = await program.ended;
+  expect([130, 143]).toContain(code);
+  expect(stderr).toContain('Ended at once: 1 item becomes ready again after three missed heartbeats.\n');
   const pid = Number(await readFile(join(folder, 'pid'), 'utf8'));
   await startShell(`while kill -0 ${pid} 2>/dev/null; do sleep 0.05; done`).ended;
   await server.client.cancelJob(id);
@@ -158,7 +164,7 @@ test('a command that does not exist is told before anything is claimed', async (
     code: 2,
     stderr: 'jobtree: There is no program no-such-program to run.\n',
   });
-  expect(await items(id)).toMatchObject([{ status: 'PENDING', failures: [] }]);
+  expect(await items(id)).toMatchObject([{ status: 'WAITING', failures: [] }]);
 });
 
 test('a worker whose key the server refuses ends, and so does one whose key is for other types', async () => {
@@ -194,6 +200,44 @@ test('--stop-when-idle ends it when there is nothing left to do', async () => {
   const { code } = await run(['work', 'few', '--stop-when-idle', '3', '--', 'cat'], { env: server.env });
   expect(code).toBe(0);
   expect(await items(id)).toMatchObject([{ status: 'SUCCEEDED', result: 0 }]);
+});
+
+test('--stop-when-idle waits until the server has said that there is nothing', async () => {
+  const id = await create('late', [0]);
+  const locker = await server.db.connect();
+  await locker.query('begin');
+  await locker.query('lock table jobtree.queue_entry in access exclusive mode');
+  const program = start(['work', 'late', '--stop-when-idle', '0.1', '--', 'cat'], server.env);
+  await program.printed('Connected');
+  const waiting = `select from pg_locks where relation = 'jobtree.queue_entry'::regclass and not granted
+    and waitstart < clock_timestamp() - interval '300 ms'`;
+  await expect.poll(async () => (await locker.query(waiting)).rowCount).toBeGreaterThan(0);
+  await locker.query('rollback');
+  await locker.end();
+  expect((await program.ended).code).toBe(0);
+  expect(await items(id)).toMatchObject([{ status: 'SUCCEEDED', result: 0 }]);
+});
+
+test('an outcome that the server never hears of is said, and the exit code is 1', async () => {
+  const id = await create('unheard', [0]);
+  const proxy = await startProxy(server.url);
+  onTestFinished(() => proxy.close());
+  const folder = await makeFolder();
+  const script = `touch "$1/started"; until [ -f "$1/go" ]; do sleep 0.05; done`;
+  const program = start(['work', 'unheard', '--stop-timeout', '1', '--', 'sh', '-c', script, 'sh', folder], {
+    JOBTREE_URL: proxy.url,
+  });
+  await startShell(`until [ -f ${folder}/started ]; do sleep 0.05; done`).ended;
+  proxy.cut();
+  await program.printed('Trying again…');
+  program.process.kill('SIGTERM');
+  await startShell(`touch ${folder}/go`).ended;
+  const { code, stderr } = await program.ended;
+  expect({ code, stderr }).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('stopped before the server knew what became of 1 items'),
+  });
+  await server.client.cancelJob(id);
 });
 
 test('--verbose prints a line for each item', async () => {

@@ -70,7 +70,12 @@ test('giving up a connection that never opens is an error of the request, and no
     silent.close();
   });
   const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/graphql`;
-  const socket = new Socket({ url, credentials: new Credentials({}, undefined), webSocketImpl: undefined });
+  const socket = new Socket({
+    headers: {},
+    url,
+    credentials: new Credentials({}, undefined),
+    webSocketImpl: undefined,
+  });
   const answer = socket.request(WorkAvailable, { types: ['a'] }, 500);
   const failed = expect(answer).rejects.toMatchObject({ code: 'UNREACHABLE' });
   const [connection] = (await once(silent, 'connection')) as [TcpSocket];

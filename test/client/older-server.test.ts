@@ -15,6 +15,7 @@ const refusal = {
 
 function start(onLost?: (error: unknown) => void) {
   const socket = new Socket({
+    headers: {},
     url: server.url,
     credentials: new Credentials({}, undefined),
     webSocketImpl: undefined,

@@ -47,7 +47,7 @@ test('at the first signal it claims no more, and its handler ends as it likes', 
   child.stdin?.end();
   expect(await ended).toEqual([0, null]);
   expect(said).toEqual(['claimed', 'stopped']);
-  expect(await statuses()).toEqual(['SUCCEEDED', 'PENDING', 0]);
+  expect(await statuses()).toEqual(['SUCCEEDED', 'WAITING', 0]);
 });
 
 test('what takes longer than stopTimeoutMs is aborted and given back', async () => {
@@ -56,7 +56,7 @@ test('what takes longer than stopTimeoutMs is aborted and given back', async () 
   child.stdin?.end();
   expect(await ended).toEqual([0, null]);
   expect(said).toEqual(['claimed', 'aborted: STOPPED', 'stopped']);
-  expect(await statuses()).toEqual(['PENDING', 'PENDING', 0]);
+  expect(await statuses()).toEqual(['WAITING', 'WAITING', 0]);
 });
 
 test('a second signal gives back at once, and ends the process whatever its handler does', async () => {
@@ -66,7 +66,7 @@ test('a second signal gives back at once, and ends the process whatever its hand
   child.kill('SIGTERM');
   expect(await ended).toEqual([143, null]);
   expect(said).toEqual(['claimed', 'aborted: STOPPED']);
-  expect(await statuses()).toEqual(['PENDING', 'PENDING', 0]);
+  expect(await statuses()).toEqual(['WAITING', 'WAITING', 0]);
 });
 
 test('a Ctrl-C that arrives twice, as below npm, is one', async () => {
@@ -76,7 +76,7 @@ test('a Ctrl-C that arrives twice, as below npm, is one', async () => {
   child.kill('SIGINT');
   child.stdin?.end();
   expect(await ended).toEqual([0, null]);
-  expect(await statuses()).toEqual(['SUCCEEDED', 'PENDING', 0]);
+  expect(await statuses()).toEqual(['SUCCEEDED', 'WAITING', 0]);
 });
 
 test('a second signal ends it in time while the server does not answer', async () => {

@@ -1,11 +1,13 @@
 /** Clients that show who they are, and go on when what they showed is not good any more. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
 import { createClient, Worker, watchJob } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { run } from '../cli/program.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { makeKey } from '../support/keys.ts';
 import { startServer } from '../support/server.ts';
+import { forge, watchToken } from '../support/watch-tokens.ts';
 
 let db: TestDatabase;
 let app: App;
@@ -135,4 +137,48 @@ it('the command line takes the token from the environment, and says if it is mis
     env: {},
   });
   expect(watch).toMatchObject({ code: 1, stderr: expect.stringContaining('set JOBTREE_TOKEN') });
+});
+
+it('watches with tokens of their own share one WebSocket, and each goes on with the next token', async () => {
+  const maker = createClient({ url: app.url, token: admin });
+  const trees = await Promise.all(
+    Array.from({ length: 5 }, () => maker.createJob({ type: 'owned', items: [{}] })),
+  );
+  let opened = 0;
+  class Counted extends WebSocket {
+    constructor(address: string, protocols: string) {
+      super(address, protocols);
+      opened++;
+    }
+  }
+  // What shows nothing may ask for nothing.
+  const client = createClient({ url: app.url, webSocketImpl: Counted, retryMs: 0 });
+  const asked = new Map<string, number>();
+  const token = (id: string) => async () => {
+    asked.set(id, (asked.get(id) ?? 0) + 1);
+    // The first one of the first tree is soon over.
+    if (id === trees[0]?.id && asked.get(id) === 1)
+      return forge(db, { rootId: id.slice(4), expiresMs: Date.now() + 1_500 });
+    return watchToken(app.url, admin, id);
+  };
+  const first = new Set<string>();
+  const watches = trees.map(async ({ id }) => {
+    let last: unknown;
+    for await (const progress of client.watchJob(id, { token: token(id) })) {
+      first.add(id);
+      last = progress;
+    }
+    return last;
+  });
+  await expect.poll(() => first.size).toBe(5);
+  const [one, two] = trees.map(({ id }) => id) as [string, string];
+  const stranger = client.watchJob(one, { token: token(two) });
+  await expect(stranger.next()).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  await expect(client.watchJob(one).next()).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+  await expect.poll(() => asked.get(one)).toBe(2);
+  for (const { id } of trees) await maker.cancelJob(id);
+  for (const last of await Promise.all(watches)) expect(last).toMatchObject({ status: 'CANCELLED' });
+  // One for all that show a token, and one that was refused.
+  expect(opened).toBe(2);
+  await Promise.all([client.close(), maker.close()]);
 });

@@ -114,7 +114,7 @@ test('a worker that is paused before it starts claims nothing until resume()', a
   const worker = makeWorker({ types: { [type]: { concurrency: 1, handler: () => null } } });
   await worker.pause();
   await worker.start();
-  expect((await client.items(id)).nodes).toMatchObject([{ status: 'PENDING', assignment: null }]);
+  expect((await client.items(id)).nodes).toMatchObject([{ status: 'WAITING', assignment: null }]);
   worker.resume();
   await once(worker, 'succeeded');
 });
@@ -143,7 +143,7 @@ test('a handler that takes longer than timeoutMs is aborted, and its item has fa
   const message = 'The handler took longer than 50 ms.';
   expect(await failed).toMatchObject([{ attempt: 1 }, { code: 'TIMED_OUT', message }]);
   expect((await client.items(id)).nodes).toMatchObject([
-    { status: 'PENDING', failures: [{ code: 'TIMED_OUT', message }] },
+    { status: 'SCHEDULED', failures: [{ code: 'TIMED_OUT', message }] },
   ]);
 });
 
@@ -506,7 +506,7 @@ describe('notes and logs', () => {
     await worker.start();
     await eventually(async () => {
       expect((await client.items(id)).nodes).toMatchObject([
-        { status: 'PENDING', note: 'half of it', log: [] },
+        { status: 'RUNNING', note: 'half of it', log: [] },
       ]);
     });
     end.fire();

@@ -221,7 +221,7 @@ describe('a directory of migrations', () => {
       const older = migrate({ url, directory, version });
       if (isRefused)
         await expect(older).rejects.toThrow(
-          `newer jobtree, and jobtree ${version} can't use it any more: ${name}`,
+          `newer jobtree, and jobtree ${version} can no longer use it: ${name}`,
         );
       else expect(await older).toEqual({ applied: [] });
     },

@@ -53,6 +53,28 @@ describe.skipIf(withoutNginx || inject('redisUrl') === undefined)('behind nginx'
       body: new Uint8Array(30_000_000),
     });
     expect([upload.status, (await upload.json()).size]).toEqual([201, 30_000_000]);
+    const form = new FormData();
+    const query =
+      'mutation ($file: File!) { createUpload(input: { file: $file }) { ... on CreateUploadPayload { upload { size } } } }';
+    form.set('operations', JSON.stringify({ query, variables: { file: null } }));
+    form.set('map', JSON.stringify({ 0: ['variables.file'] }));
+    form.set('0', new Blob([new Uint8Array(30_000_000)]));
+    const multipart = await fetch(balancer.url, {
+      method: 'POST',
+      headers: { 'apollo-require-preflight': 'true' },
+      body: form,
+    });
+    expect(await multipart.json()).toEqual({ data: { createUpload: { upload: { size: 30_000_000 } } } });
+  });
+
+  it('the servers say what is too large, and not nginx', async () => {
+    const answer = await fetch(balancer.url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ query: '{ __typename }', variables: { padding: 'x'.repeat(26_000_000) } }),
+    });
+    expect(answer.status).toBe(413);
+    expect(await answer.json()).toMatchObject({ errors: [{ extensions: { code: expect.any(String) } }] });
   });
 
   it('an event stream comes as it happens', async () => {

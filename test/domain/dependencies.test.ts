@@ -85,7 +85,7 @@ describe('waiting', () => {
       { type: b, ready: 0, scheduled: 0, waiting: 2, running: 0 },
     ]);
     expect(await readItems(t.engine.database, [item as never])).toMatchObject([
-      { status: 'PENDING', retryAt: null },
+      { status: 'WAITING', retryAt: null },
     ]);
     const [state] = await t.db.query('select state, due_at from jobtree.item_state where job_id = $1', [
       ids[b],

@@ -266,7 +266,12 @@ it('on a server a hook shows nothing, and opens nothing', async () => {
 
 describe('the page on watch tokens', () => {
   it('is tried, each example of it', () => {
-    expect([...examples('watch-tokens.md').keys()].sort()).toEqual(['event-source', 'react', 'server']);
+    expect([...examples('watch-tokens.md').keys()].sort()).toEqual([
+      'event-source',
+      'many',
+      'react',
+      'server',
+    ]);
   });
 
   it('gives tokens to users for their own jobs', async () => {
@@ -315,6 +320,21 @@ describe('the page on watch tokens', () => {
     await shows('Waiting for job to start…');
     await work('component', 1);
     await shows('Job complete');
+  });
+
+  it.skipIf(withoutBrowser)('many, in a browser, from another origin', async () => {
+    giveToken = (jobId) => shortLived(jobId);
+    given = 0;
+    const id = await begin('without-react', 2);
+    const main = `import { follow } from './example';
+      follow(jobId, { set value(percent) { root.innerText = percent; } });`;
+    const text = example('watch-tokens.md', 'many').replace('https://jobs.example.com/graphql', app.url);
+    const { shown, shows } = await open(main, id, origin, { example: text });
+    await shows('0');
+    await expect.poll(() => given, { timeout: 15_000 }).toBeGreaterThan(2);
+    await work('without-react', 2);
+    await shows('100');
+    expect(await shown()).toEqual(['0', '100']);
   });
 });
 

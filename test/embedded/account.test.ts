@@ -80,7 +80,7 @@ describe.skipIf(!isRoot || !canEnter(NOBODY, import.meta.dirname))('started by a
   test('it says which folder that user cannot make', async () => {
     const folder = join(temporaryFolder(), '.jobtree');
     await expect(startOwner(folder, NOBODY)).rejects.toThrow(
-      `Cannot make the data directory ${folder}: EACCES`,
+      `Cannot create the data directory ${folder}: EACCES`,
     );
   });
 });

@@ -15,7 +15,7 @@ test('a directory with other content is refused and left alone', async () => {
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'postgres'));
   writeFileSync(join(folder, 'postgres', 'letter.txt'), 'Dear …');
-  await expect(start(folder)).rejects.toThrow('was not made by jobtree');
+  await expect(start(folder)).rejects.toThrow('was not created by jobtree');
   expect(readdirSync(folder)).toEqual(['postgres']);
   expect(readdirSync(join(folder, 'postgres'))).toEqual(['letter.txt']);
 });
@@ -23,7 +23,7 @@ test('a directory with other content is refused and left alone', async () => {
 test('a file in the place of the folder is refused', async () => {
   const path = join(temporaryFolder(), 'file');
   writeFileSync(path, '');
-  await expect(start(path)).rejects.toThrow(`Cannot make the data directory ${path}: EEXIST`);
+  await expect(start(path)).rejects.toThrow(`Cannot create the data directory ${path}: EEXIST`);
 });
 
 test('what Postgres does not accept is told in the words of its log', async () => {

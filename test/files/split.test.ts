@@ -44,7 +44,7 @@ const files: { name: string; options: FileOptions; text: string; rows: unknown[]
       [2, { a: '1', b: 'é' }],
       [4, { a: 'x\r\ny', b: 'say "hi"' }],
       [7, { a: '', b: '' }],
-      [8, 'the row has 1 cells, the header has 2.'],
+      [8, 'the row has 1 cell, the header has 2.'],
       [9, 'the row has 3 cells, the header has 2.'],
       [10, { a: '10', b: '11' }],
     ],

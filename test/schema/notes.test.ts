@@ -119,3 +119,19 @@ it.each([0, 1_001])('refuses %i notes', async (count) => {
   const notes = Array(count).fill({ assignmentId: assignments[0]?.id, note: 'x' });
   expect(await noteItems(notes)).toEqual({ code: 'INVALID_INPUT', field: 'notes' });
 });
+
+it('refuses lines of a time that is none, or beyond those that there are', async () => {
+  const { id, assignments } = await held();
+  const assignmentId = assignments[0]?.id;
+  for (const wrong of ['2026-02-31T10:00:00Z', '+275760-09-13T00:00:00Z', '1969-12-31T23:59:59Z']) {
+    const log = [
+      { at, text: 'good' },
+      { at: wrong, text: 'bad' },
+    ];
+    expect(await noteItems([{ assignmentId, log }])).toEqual({
+      code: 'INVALID_INPUT',
+      field: 'notes[0].log[1].at',
+    });
+  }
+  expect((await notesOf(id))[0].log).toEqual([]);
+});

@@ -19,7 +19,7 @@ const others = `
   HeldItem.assignmentId HeldItem.itemId InvalidInputError.field ItemFailure.code ItemFailure.message ItemInput.dedupeKey ItemLogLine.text
   ItemNoteInput.assignmentId ItemNoteInput.note JobItem.note LogLineInput.text
   ItemInput.payload ItemNotClaimableError.field ItemNotUpdatableError.field Job.dedupeKey Feed.forEach Feed.payload Feed.serializeKey Job.id Job.items.after
-  Job.items.before Job.results.after Job.results.before JobEdge.cursor JobFedByParentError.field JobInput.dedupeKey JobItem.dedupeKey
+  Job.items.before ChildItemEdge.cursor JobItem.childItems.after JobItem.childItems.before Job.results.after Job.results.before JobEdge.cursor JobFedByParentError.field JobInput.dedupeKey JobItem.dedupeKey
   JobItem.id JobItem.payload JobItem.result JobItemEdge.cursor JobItemsChange.goneIds JobProgress.jobId JobProgress.message
   JobProgress.revision JobResultsEdge.cursor JobSealedError.field JobTreeProgress.revision JobTreeProgress.rootId JobsChange.goneIds
   NewItemInput.dedupeKey NewItemInput.payload NotFoundError.field NoteDeadLettersInput.groupId NoteDeadLettersInput.note Operation.id OperationEdge.cursor

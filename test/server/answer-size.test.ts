@@ -103,6 +103,21 @@ describe('what would be too large is refused before it is read, and the refusal 
     }
   });
 
+  it('an item that many others show', async () => {
+    const id = await createJob(app.url, {
+      type: 'one',
+      items: [{ payload: 'x'.repeat(100_000) }],
+      children: [{ type: 'many', feed: { forEach: 'result' } }],
+    });
+    expect(await work(app.url, 'one', 1, Array(20).fill(1))).toBe(1);
+    const query = (first: number) =>
+      `query ($id: ID!) { job(id: $id) { items { nodes { payload childItems(first: ${first}) { nodes { parentItem { payload } } } } } } }`;
+    const { data: shown } = await request(app.url, query(9), { id });
+    expect(shown.job.items.nodes[0].childItems.nodes).toHaveLength(9);
+    const { errors } = await request(app.url, query(20), { id });
+    expect(errors).toMatchObject([{ extensions: { code: 'LIMIT_EXCEEDED', limit: 'bytes' } }]);
+  });
+
   it('failures', async () => {
     const id = await createJob(app.url, { type: 'failing', items: [{}, {}] });
     const { claimItems } = await data(

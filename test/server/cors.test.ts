@@ -110,6 +110,25 @@ describe.each(ways)('%s', (_, path, init, status) => {
   });
 });
 
+describe('what the guard refuses', () => {
+  const refusals: [string, () => RequestInit][] = [
+    [
+      'a body with an encoding',
+      () => ({ method: 'POST', headers: { ...json, 'content-encoding': 'gzip' }, body: query }),
+    ],
+    ['a multipart request that a form could send', () => ({ method: 'POST', body: form() })],
+  ];
+
+  it.each(refusals)('%s: a page of an allowed origin reads why, and no other page', async (_, init) => {
+    const refused = await send(app.url, 'graphql', init(), { ...page, ...bearer(key) });
+    expect([refused.status, refused.headers.get('access-control-allow-origin')]).toEqual([415, page.origin]);
+    expect(refused.headers.get('vary')).toContain('origin');
+    expect(await refused.json()).toMatchObject({ errors: [{ extensions: { code: 'BAD_REQUEST' } }] });
+    const other = await send(app.url, 'graphql', init(), { ...stranger, ...bearer(key) });
+    expect([other.status, other.headers.get('access-control-allow-origin')]).toEqual([403, null]);
+  });
+});
+
 it('what the guard refuses under /api has the form of all errors', async () => {
   const post = { method: 'POST', body: 'a=b' };
   const refused = await send(app.url, 'api/uploads', post, { 'content-type': 'text/plain' });

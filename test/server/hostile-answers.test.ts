@@ -1,23 +1,40 @@
-/** Answers that would be too large or too deep to be written: each is refused on its own, over HTTP, server-sent events and WebSocket. */
+/**
+ * Answers that would be too large or too deep to be written: each is refused on its own, over HTTP, server-sent events and WebSocket, whoever asks. Each role
+ * asks for one of them, by turns; with HOSTILE=long for all.
+ */
 import { createClient } from 'graphql-ws';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import type { App } from '../../src/server/create-app.ts';
 import { type Answer, collectSse, createJob, data, request } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { isLong, makeTokens, type RoleName, roleNames, type Tokens } from '../support/hostile/roles.ts';
+import { bearer } from '../support/keys.ts';
 import { startServer } from '../support/server.ts';
+
+const maxAnswerBytes = 19_000_000;
 
 let db: TestDatabase;
 let app: App;
+let asking: App;
+let tokens: Tokens;
 /** The root of a tree of 999 jobs, each fed by a mapping of nearly 10 kB. */
 let wide: string;
+
+/** Whom it asks, and what it shows. */
+interface Target {
+  readonly url: string;
+  readonly shown: Record<string, string>;
+}
 
 const aliases = (count: number, text: (i: number) => string) =>
   Array.from({ length: count }, (_, i) => text(i)).join(' ');
 
 beforeAll(async () => {
   db = await createDatabase();
-  app = await startServer(db.url, { JOBTREE_MAX_ANSWER_BYTES: '19000000' });
+  const settings = { JOBTREE_MAX_ANSWER_BYTES: String(maxAnswerBytes) };
+  app = await startServer(db.url, settings);
+  asking = await startServer(db.url, { ...settings, JOBTREE_AUTH: 'keys' });
   const feed = {
     payload: Object.fromEntries(Array.from({ length: 85 }, (_, i) => [`${i}${'k'.repeat(95)}`, 'result'])),
   };
@@ -25,19 +42,26 @@ beforeAll(async () => {
     type: 'wide',
     children: Array.from({ length: 998 }, (_, i) => ({ type: `${i} ${'"'.repeat(190)}`, feed })),
   });
+  tokens = await makeTokens(db, asking.url, { id: wide, type: 'wide' });
 });
 afterAll(async () => {
-  await app.close();
+  await Promise.all([app.close(), asking.close()]);
   await db.drop();
 });
 
 /** The first answer on a socket, and that the socket goes on. */
-async function overSocket(query: string, variables: Record<string, unknown>): Promise<Answer> {
+async function overSocket(
+  query: string,
+  variables: Record<string, unknown>,
+  { url, shown }: Target = { url: app.url, shown: {} },
+): Promise<Answer> {
   const client = createClient({
-    url: app.url.replace('http', 'ws'),
+    url: url.replace('http', 'ws'),
     webSocketImpl: WebSocket,
+    connectionParams: shown,
     retryAttempts: 0,
     lazy: false,
+    onNonLazyError: () => {},
   });
   const first = async (text: string, values: Record<string, unknown>) => {
     for await (const answer of client.iterate({ query: text, variables: values })) return answer as Answer;
@@ -72,6 +96,36 @@ it.each(selections)('refuses too much text: %s', async (_, selection) => {
     expect(answer.errors?.[0]).toMatchObject(refusal);
   }
   expect((await request(app.url, '{ __typename }')).data).toEqual({ __typename: 'Query' });
+});
+
+describe.each(roleNames)('from: %s', (role) => {
+  /** Who may read all of the tree, and so is told that it is too much. */
+  const readers: readonly RoleName[] = ['admin', 'producer', 'watcher'];
+  const turns = selections.filter(
+    (_, turn) => isLong || turn === roleNames.indexOf(role) % selections.length,
+  );
+
+  it.each(turns)('shows no more than an answer may have: %s', async (_, selection) => {
+    const token = tokens[role];
+    const target = { url: asking.url, shown: token === undefined ? {} : bearer(token) };
+    const query = `query ($id: ID!) { job(id: $id) { ${selection} } }`;
+    const answers: unknown[] = [
+      await request(target.url, query, { id: wide }, target.shown),
+      (await collectSse(target.url, query, { id: wide }, target.shown))[0],
+      await overSocket(query, { id: wide }, target).catch((error) =>
+        Array.isArray(error) ? { errors: error } : `${error.code} ${error.reason}`,
+      ),
+    ];
+    for (const answer of answers) {
+      if (readers.includes(role)) expect((answer as Answer).errors?.[0]).toMatchObject(refusal);
+      // The one sees a part of it, and others nothing.
+      else if (role === 'key for a type') expect((answer as Answer).data.job).not.toBeNull();
+      else if (role === 'stranger')
+        expect(JSON.stringify(answer) ?? '').toMatch(/^$|"UNAUTHENTICATED"|^"4403/);
+      else expect(JSON.stringify(answer)).toMatch(/"(FORBIDDEN|NOT_FOUND|LIMIT_EXCEEDED)"/);
+      expect(JSON.stringify(answer ?? null).length).toBeLessThan(maxAnswerBytes);
+    }
+  });
 });
 
 it('refuses too much text of an event', async () => {

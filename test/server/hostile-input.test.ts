@@ -1,21 +1,38 @@
-/** Input that is made to cost much: it is refused soon and in few words, over HTTP, server-sent events and WebSocket alike. */
+/**
+ * Input that is made to cost much: it is refused soon and in few words, over HTTP, server-sent events and WebSocket alike, whoever sends it. As each role it
+ * comes in one way, by turns; with HOSTILE=long in all of them.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import type { App } from '../../src/server/create-app.ts';
-import type { Answer } from '../support/api.ts';
+import { type Answer, createJob } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { isLong, makeTokens, notTheirs, roleNames, type Tokens } from '../support/hostile/roles.ts';
+import { bearer } from '../support/keys.ts';
 import { startServer } from '../support/server.ts';
 
 let db: TestDatabase;
 let app: App;
+let asking: App;
+let tokens: Tokens;
 beforeAll(async () => {
   db = await createDatabase();
   app = await startServer(db.url);
+  asking = await startServer(db.url, { JOBTREE_AUTH: 'keys' });
+  const id = await createJob(app.url, { type: 'tree' });
+  tokens = await makeTokens(db, asking.url, { id, type: 'tree' });
 });
 afterAll(async () => {
-  await app.close();
+  await Promise.all([app.close(), asking.close()]);
   await db.drop();
 });
+
+/** To whom a request goes, and what it shows. */
+interface Target {
+  readonly url: string;
+  readonly shown: Record<string, string>;
+}
+const open = (): Target => ({ url: app.url, shown: {} });
 
 interface Request {
   query: string;
@@ -27,18 +44,22 @@ interface Request {
 const bodyOf = ({ query, variables = '{}', operationName }: Request) =>
   `{"query":${JSON.stringify(query)},"variables":${variables},"operationName":${JSON.stringify(operationName ?? null)}}`;
 
-async function post(body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}) {
-  const response = await fetch(app.url, {
+async function post(
+  body: string | Uint8Array<ArrayBuffer>,
+  headers: Record<string, string> = {},
+  { url, shown } = open(),
+) {
+  const response = await fetch(url, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', accept: 'application/json', ...headers },
+    headers: { 'content-type': 'application/json', accept: 'application/json', ...shown, ...headers },
     body,
   });
   return { status: response.status, text: await response.text() };
 }
 
 /** The answer to one operation on a socket that then still works. */
-async function overSocket(request: Request): Promise<string> {
-  const socket = new WebSocket(app.url.replace('http', 'ws'), 'graphql-transport-ws');
+async function overSocket(request: Request, { url, shown }: Target): Promise<string> {
+  const socket = new WebSocket(url.replace('http', 'ws'), 'graphql-transport-ws', { headers: shown });
   const messages: string[] = [];
   let wake = () => {};
   socket.on('message', (data) => {
@@ -73,14 +94,17 @@ async function overSocket(request: Request): Promise<string> {
   return answer;
 }
 
-const ways: [string, (request: Request) => Promise<string>][] = [
-  ['HTTP', async (request) => (await post(bodyOf(request))).text],
+const ways: [string, (request: Request, target: Target) => Promise<string>][] = [
+  ['HTTP', async (request, target) => (await post(bodyOf(request), {}, target)).text],
   [
     'Yoga',
-    async (request) =>
-      (await post(bodyOf(request), { 'content-type': 'application/json;charset=utf-8' })).text,
+    async (request, target) =>
+      (await post(bodyOf(request), { 'content-type': 'application/json;charset=utf-8' }, target)).text,
   ],
-  ['SSE', async (request) => (await post(bodyOf(request), { accept: 'text/event-stream' })).text],
+  [
+    'SSE',
+    async (request, target) => (await post(bodyOf(request), { accept: 'text/event-stream' }, target)).text,
+  ],
   ['WebSocket', overSocket],
 ];
 
@@ -187,15 +211,46 @@ const cases: [string, Request, RegExp][] = [
   ],
 ];
 
+/** These took up to 46 s, of which all was one turn of the event loop. */
+const longestMs = 20_000;
+
 describe.each(ways)('over %s', (_, send) => {
   it.each(cases)('refuses %s', async (_, request, expected) => {
     const startedAt = performance.now();
-    const answer = await send(request);
+    const answer = await send(request, open());
     expect(answer.length).toBeLessThan(20_000);
     expect(answer).toMatch(expected);
     expect(answer).not.toContain('INTERNAL');
-    // These took up to 46 s, of which all was one turn of the event loop.
-    expect(performance.now() - startedAt).toBeLessThan(20_000);
+    expect(performance.now() - startedAt).toBeLessThan(longestMs);
+  });
+});
+
+describe.each(roleNames)('from: %s', (role) => {
+  const turns = cases.flatMap(([what, request, expected], turn) =>
+    ways.flatMap(([way, send], i) => {
+      const isItsTurn = turn % roleNames.length === roleNames.indexOf(role);
+      const isItsWay = (turn + Math.floor(turn / roleNames.length)) % ways.length === i;
+      return isLong || (isItsTurn && isItsWay) ? [[what, way, send, request, expected] as const] : [];
+    }),
+  );
+
+  it.each(turns)('refuses %s over %s', async (_, __, send, request, expected) => {
+    const token = tokens[role];
+    const startedAt = performance.now();
+    const sent = send(request, { url: asking.url, shown: token === undefined ? {} : bearer(token) });
+    if (token === undefined) {
+      // Nothing of its body is read, so it may be cut off before it has read why.
+      const answer = await sent.catch((error: Error) => error.message);
+      expect(answer).toMatch(/"UNAUTHENTICATED"|fetch failed|closed with 4403/);
+    } else {
+      const answer = await sent;
+      expect(answer.length).toBeLessThan(20_000);
+      expect(answer).toSatisfy(
+        (text: string) => expected.test(text) || (role !== 'admin' && notTheirs.test(text)),
+      );
+      expect(answer).not.toContain('INTERNAL');
+    }
+    expect(performance.now() - startedAt).toBeLessThan(longestMs);
   });
 });
 

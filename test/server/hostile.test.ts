@@ -18,16 +18,14 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { Attacker, prepareTarget, type Target } from '../support/hostile/attacker.ts';
-import { type Attack, attacks, shortAttacks } from '../support/hostile/attacks.ts';
+import { attacks, shortAttacks } from '../support/hostile/attacks.ts';
 import type { Question, Sight } from '../support/hostile/bystanders.ts';
+import { isLong, makeTokens, roleNames, rolesInTurn, type Tokens } from '../support/hostile/roles.ts';
 import { makeKey } from '../support/keys.ts';
 import { type ServerProcess, startServer, startServerProcess } from '../support/server.ts';
-import { watchToken } from '../support/watch-tokens.ts';
 
-const isLong = process.env.HOSTILE === 'long';
 const watcherCount = Number(process.env.HOSTILE_WATCHERS ?? (isLong ? 100 : 10));
 const only = new RegExp(process.env.HOSTILE_ONLY ?? '');
-const onlyRoles = new RegExp(process.env.HOSTILE_ROLES ?? '');
 const mostMb = 600;
 const timeoutMs = isLong ? 600_000 : 120_000;
 const script = fileURLToPath(new URL('../support/hostile/bystanders.ts', import.meta.url));
@@ -38,8 +36,7 @@ const blocksFile = join(folder, 'blocks');
 let db: TestDatabase;
 let server: ServerProcess;
 let target: Target;
-/** Of each role; none for a stranger. */
-let tokens: Readonly<Record<RoleName, string | undefined>>;
+let tokens: Tokens;
 let bystanders: ChildProcess;
 const table: Record<string, unknown>[] = [];
 
@@ -57,7 +54,7 @@ beforeAll(async () => {
     BLOCKS: blocksFile,
   });
   target = { ...prepared, url: server.url };
-  tokens = await makeTokens();
+  tokens = await makeTokens(db, server.url, { id: target.wide, type: 'wide' });
   const { key } = await makeKey(db, ['admin']);
   bystanders = fork(script, [server.url, String(watcherCount)], {
     execArgv: ['--import', 'tsx'],
@@ -77,43 +74,6 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
   expect(status, server.output()).toBe(0);
 });
-
-const roleNames = [
-  'admin',
-  'stranger',
-  'producer',
-  'worker',
-  'watcher',
-  'key for a type',
-  'admin of a tenant',
-  'watch token',
-] as const;
-type RoleName = (typeof roleNames)[number];
-
-async function makeTokens(): Promise<typeof tokens> {
-  const keyOf = async (
-    ...given: Parameters<typeof makeKey> extends [unknown, ...infer Rest] ? Rest : never
-  ) => (await makeKey(db, ...given)).key;
-  const admin = await keyOf(['admin']);
-  return {
-    admin,
-    stranger: undefined,
-    producer: await keyOf(['producer']),
-    worker: await keyOf(['worker']),
-    watcher: await keyOf(['watcher']),
-    'key for a type': await keyOf(['producer', 'worker'], { types: ['wide'] }),
-    'admin of a tenant': await keyOf(['admin'], { tenant: 'hostile' }),
-    'watch token': await watchToken(server.url, admin, target.wide, 'RESULTS'),
-  };
-}
-
-/** In which roles an attack comes. */
-function rolesOf(attack: Attack, turn: number): readonly RoleName[] {
-  const [admin, ...others] = roleNames;
-  const roles =
-    isLong || shortAttacks.has(attack) ? roleNames : [admin, others[turn % others.length] as RoleName];
-  return roles.filter((role) => onlyRoles.test(role));
-}
 
 /** A stranger gets no socket, which is as good as a refusal of whatever it would do with it. */
 function isNoSocket(error: unknown): boolean {
@@ -159,7 +119,10 @@ const percentile = (sorted: readonly number[], share: number) =>
 describe('everybody else goes on', () => {
   const cases = attacks
     .filter(({ title }) => only.test(title))
-    .map((attack, turn) => ({ ...attack, roles: rolesOf(attack, turn) }));
+    .map((attack, turn) => ({
+      ...attack,
+      roles: rolesInTurn(turn, { all: isLong || shortAttacks.has(attack) }),
+    }));
   it.each([{ title: 'nothing', run: undefined, roles: roleNames.slice(0, 1) }, ...cases])(
     'during $title',
     async ({ title, run, roles }) => {

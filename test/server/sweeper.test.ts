@@ -1,6 +1,6 @@
 /** What the sweeper finds on its own: leftovers of servers that died, and of transactions that took long. */
 import pino from 'pino';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createEngine } from '../../src/domain/create-engine.ts';
 import { createJob } from '../../src/domain/create-job.ts';
 import type { Engine } from '../../src/domain/engine.ts';
@@ -49,6 +49,25 @@ describe('the sweeper', () => {
     sweep();
     await cancelled(job);
     expect((await t.fold(job))[type]).toMatchObject({ cancelled: 2_500, completedAt: expect.any(Number) });
+  });
+
+  it('is poked as often as there is something to finish, and keeps nothing of that', async () => {
+    const warnings: string[] = [];
+    const note = ({ name, message }: Error) => {
+      if (name === 'MaxListenersExceededWarning') warnings.push(message);
+    };
+    process.on('warning', note);
+    onTestFinished(() => void process.off('warning', note));
+    sweeper = new Sweeper({ engine: t.engine, intervalMs: 60_000, logger: pino({ level: 'silent' }) });
+    sweeper.start();
+    for (let i = 0; i < 12; i++) {
+      const type = newType();
+      const { [type]: job = '' } = await t.create({ type, items: [{ priority: 1 }, {}] });
+      await t.db.query('select * from jobtree.cancel_job($1, 1)', [job]);
+      sweeper.poke();
+      await cancelled(job);
+    }
+    expect(warnings).toEqual([]);
   });
 
   it('finishes a deletion that was begun', async () => {

@@ -306,6 +306,17 @@ describe('of two tenants with the same names', () => {
       await compare(globex.ids[kind], (id) => ask(key, withId(query), { id }));
     });
 
+    it.each(callers.slice(1))('%s, a job outside of its scope by its dedupe key', async (_, keyOf) => {
+      const dedupeKey = randomUUID();
+      await create(acme.key, { type: 'bill', dedupeKey });
+      const key = await keyOf();
+      const statements = await compare(dedupeKey, async (id) => {
+        const { data } = await ask(key, `{ jobByDedupeKey(type: "bill", dedupeKey: "${id}") { id } }`);
+        expect(data).toEqual({ jobByDedupeKey: null });
+      });
+      expect(statements).toHaveLength(1);
+    });
+
     it.each([
       ['GET', 'api/uploads/', 'upload', ''],
       ['HEAD', 'api/uploads/', 'upload', ''],

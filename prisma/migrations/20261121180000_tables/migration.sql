@@ -133,11 +133,13 @@ create table "jobtree"."job_item" (
   "dedupe_key" text,
   "payload" json not null,
   "serialize_key" text,
+  "parent_position" bigint,
   constraint "job_item_pkey" primary key ("job_id", "position"),
   constraint "job_item_dedupe_key_check" check (length("dedupe_key") between 1 and 500),
   constraint "job_item_serialize_key_check" check (length("serialize_key") between 1 and 297),
   constraint "job_item_run_at_check" check ("run_at" between '1970-01-01 00:00:00Z' and '9999-12-31 23:59:59.999Z')
 );
+create index "job_item_parent" on "jobtree"."job_item" ("job_id", "parent_position") where "parent_position" is not null;
 create unique index "job_item_dedupe" on "jobtree"."job_item" ("job_id", "dedupe_key") where "dedupe_key" is not null;
 
 -- Where the traces come from that items belong to: ranges of items that one call added. Without tracing there are none.
@@ -178,6 +180,10 @@ create table "jobtree"."queue_entry" (
 -- Ascending throughout, so that one comparison of rows says where a claim goes on, priority by priority.
 create index "queue_entry_ready" on "jobtree"."queue_entry" ("type", (-"priority"::integer), "place") where "run_at" is null;
 create index "queue_entry_scheduled" on "jobtree"."queue_entry" ("run_at") where "run_at" is not null;
+-- For pages of what waits or is scheduled in a job, however much of the other stands before it; in words that no claim uses, so that
+-- none is planned with these.
+create index "queue_entry_waiting" on "jobtree"."queue_entry" ("job_id", "position") where coalesce("run_at", 'infinity') = 'infinity';
+create index "queue_entry_scheduled_of_job" on "jobtree"."queue_entry" ("job_id", "position") where coalesce("run_at", 'infinity') < 'infinity';
 
 create table "jobtree"."lease" (
   "id" uuid not null,

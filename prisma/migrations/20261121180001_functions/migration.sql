@@ -2217,7 +2217,7 @@ returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
   has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[], kind text, root_ids uuid[], ready jsonb,
-  answers json, figures json[]
+  answers json, figures json[], failed json[]
 )
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan
@@ -2234,9 +2234,10 @@ begin
   ready := v_reported.ready;
   answers := v_reported.answers;
   figures := v_reported.figures;
+  failed := v_reported.failed;
   return next;
   return query
-    select c.*, null::uuid[], null::jsonb, null::json, null::json[]
+    select c.*, null::uuid[], null::jsonb, null::json, null::json[], null::json[]
     from jobtree.claim_items(
       p_workers, p_types, p_limits, p_claim_ids, p_range_types, p_range_highs, p_range_lows, p_range_places, true
     ) c;
@@ -2251,10 +2252,10 @@ $$;
 -- serialize key expires in its line.
 --
 -- returns    how many items expired; whether a batch was full; the trees that changed; and the types that got ready items, because those
---            that expired freed their keys, and how many; and how many of each type expired
+--            that expired freed their keys, and how many; how many of each type expired; and what failed, as report_results has it
 -- locks      job rows, shared, so that cancel_job waits, queue entries, blocked items and those of promote_next; skipping those that somebody else has
 create or replace function jobtree.expire_items(p_limit integer default 100)
-returns table (expired integer, more boolean, root_ids uuid[], ready jsonb, types jsonb)
+returns table (expired integer, more boolean, root_ids uuid[], ready jsonb, types jsonb, failed json[])
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -2268,7 +2269,7 @@ declare
   v_ready jsonb;
 begin
   if not exists (select from jobtree.queue q where q.lifetime_ms is not null) then
-    return query select 0, false, null::uuid[], null::jsonb, null::jsonb;
+    return query select 0, false, null::uuid[], null::jsonb, null::jsonb, null::json[];
     return;
   end if;
 
@@ -2349,6 +2350,15 @@ begin
   )
   select array_agg(e.job_id) as job_ids, array_agg(e.position) as positions, array_agg(e.message) as messages,
     array_agg(distinct e.root_id) as root_ids, bool_or(e.keyed) as keyed, jobtree.count_names(array_agg(e.type)) as types,
+    (
+      select array_agg(t.failed)
+      from (
+        select distinct on (e.job_id)
+          json_build_array(e.type, e.job_id, e.position, e.attempt, null, 'EXPIRED', e.message, null, count(*) over (partition by e.job_id)) as failed
+        from ended e
+        order by e.job_id, e.position
+      ) t
+    ) as failed,
     greatest((select count(*) from late), (select count(*) from late_blocked)) = p_limit and count(*) > 0 as more
   into v_ended
   from ended e;
@@ -2358,7 +2368,7 @@ begin
       array_fill('EXPIRED'::text, array[cardinality(v_ended.job_ids)]), v_ended.messages, v_ended.keyed
     );
   end if;
-  return query select coalesce(cardinality(v_ended.job_ids), 0), v_ended.more, v_ended.root_ids, v_ready, v_ended.types;
+  return query select coalesce(cardinality(v_ended.job_ids), 0), v_ended.more, v_ended.root_ids, v_ready, v_ended.types, v_ended.failed;
 end
 $$;
 
@@ -2397,11 +2407,11 @@ $$;
 -- p_failures what went wrong, in the same order: {code, message, permanent?, retryAfterMs?}
 -- p_lost     whether it is that the heartbeat stopped
 -- returns    the trees; the types that got ready items, tried again or let go by their keys, and how many; which failures counted, from 1 on, and
---            when the item of each of these is due again: null if it is not; and figures as report_results has them
+--            when the item of each of these is due again: null if it is not; and figures and what failed, as report_results has them
 -- locks      leases in the order of their ids, skipping those that somebody else has, whose failures do not count, as those of items
 --            that are not open do not; then those of promote_next
 create or replace function jobtree.fail_attempts(p_lease_ids uuid[], p_numbers integer[], p_failures json[], p_lost boolean)
-returns table (root_ids uuid[], ready jsonb, accepted integer[], retries timestamptz[], figures json[])
+returns table (root_ids uuid[], ready jsonb, accepted integer[], retries timestamptz[], figures json[], failed json[])
 language plpgsql volatile
 set enable_seqscan = off
 set enable_hashjoin = off
@@ -2482,7 +2492,19 @@ begin
         from ended e
         group by e.type, e.claimed_at
       ) t
-    ) as figures
+    ) as figures,
+    (
+      select array_agg(t.failed)
+      from (
+        select distinct on (e.job_id, e.code, e.is_final)
+          json_build_array(
+            e.type, e.job_id, e.position, e.attempt, e.worker, e.code, left(e.message, 1000), case when not e.is_final then e.due_at end,
+            count(*) over (partition by e.job_id, e.code, e.is_final)
+          ) as failed
+        from ended e
+        order by e.job_id, e.code, e.is_final, e.position
+      ) t
+    ) as failed
   into v_ended
   from ended e;
 
@@ -2506,7 +2528,7 @@ begin
   if v_ended.positions is not null then
     perform jobtree.requeue(v_ended.job_ids, v_ended.positions, v_ended.attempts, v_ended.priorities, v_ended.waits, true);
   end if;
-  return query select v_ended.root_ids, jobtree.add_up(v_ended.ready, v_freed), v_ended.ns, v_ended.due, v_ended.figures;
+  return query select v_ended.root_ids, jobtree.add_up(v_ended.ready, v_freed), v_ended.ns, v_ended.due, v_ended.figures, v_ended.failed;
 end
 $$;
 
@@ -2669,6 +2691,7 @@ declare
   v_child jobtree.job;
   v_payloads json[];
   v_keys text[];
+  v_parents bigint[];
   v_by integer[];
   v_fed bigint[];
   v_items json;
@@ -2685,8 +2708,9 @@ begin
     v_payloads := null;
     v_is_traced := exists (select from jobtree.trace_context t where t.job_id = v_child.parent_id);
     if v_child.feed ->> 'source' = 'SUCCESSES' then
-      select array_agg(p.payload order by u.n), array_agg(p.key order by u.n), array_agg(u.n::integer order by u.n)
-      into v_payloads, v_keys, v_by
+      select array_agg(p.payload order by u.n), array_agg(p.key order by u.n), array_agg(u.n::integer order by u.n),
+        array_agg(u.position order by u.n)
+      into v_payloads, v_keys, v_by, v_parents
       from unnest(p_job_ids, p_positions) with ordinality u(job_id, position, n)
       join jobtree.outcome o on o.job_id = u.job_id and o.position = u.position
       left join jobtree.job_item i on v_child.feed ?| '{forEach,payload,serializeKey}' and i.job_id = u.job_id and i.position = u.position
@@ -2705,9 +2729,9 @@ begin
       if num_nonnulls(variadic v_keys) > 0 then
         select i.positions, i.ready into v_fed, v_count
         from (select json_agg(json_build_object('payload', u.payload, 'serializeKey', u.key)) as items from unnest(v_payloads, v_keys) u(payload, key)) g
-        cross join lateral jobtree.insert_items(v_child, g.items) i;
+        cross join lateral jobtree.insert_items(v_child, g.items, v_parents) i;
       else
-        v_fed := jobtree.insert_payloads(v_child, v_payloads::text[]);
+        v_fed := jobtree.insert_payloads(v_child, v_payloads::text[], v_parents);
         v_count := cardinality(v_payloads);
         if v_is_traced then
           v_fed := jobtree.positions_from(v_fed, v_count);
@@ -2719,15 +2743,16 @@ begin
       v_ready := jobtree.add_up(v_ready, jsonb_build_object(v_child.type, v_count));
     end if;
 
-    select json_agg(e.value order by u.n, e.n), array_agg(u.n::integer order by u.n, e.n) into v_items, v_by
-    from unnest(p_job_ids, p_new_items) with ordinality u(job_id, new_items, n)
+    select json_agg(e.value order by u.n, e.n), array_agg(u.n::integer order by u.n, e.n), array_agg(u.position order by u.n, e.n)
+    into v_items, v_by, v_parents
+    from unnest(p_job_ids, p_positions, p_new_items) with ordinality u(job_id, position, new_items, n)
     cross join lateral json_array_elements(u.new_items) with ordinality e(value, n)
     where p_new_items is not null and u.job_id = v_child.parent_id and e.value ->> 'type' = v_child.type;
     if v_items is not null then
       select array(select case when r.added then r.position end from unnest(i.positions, i.added) with ordinality r(position, added, n) order by r.n),
         i.ready
       into v_fed, v_count
-      from jobtree.insert_items(v_child, v_items) i;
+      from jobtree.insert_items(v_child, v_items, v_parents) i;
       if v_is_traced then
         perform jobtree.trace_fed(p_job_ids, p_positions, v_child.id, v_fed, v_by);
       end if;
@@ -3774,10 +3799,11 @@ $$;
 --
 -- p_job      the job's row, which the caller holds locked, or has just inserted
 -- p_items    JSON array of {payload, dedupeKey?, priority?, runAt?, serializeKey?}, at least one; what is missing comes from the job
+-- p_parents  of each, the item of the parent job that made it, by its position; null if none did
 -- returns    for each entry, in order, the item's position, and whether the item is new; if not, an item of the job had the
 --            dedupe key already, and the position is that item's. And how many are ready: neither scheduled nor waiting nor blocked
 -- locks      serialize keys in their order; meeting an uncommitted item with the same dedupe key waits for it
-create or replace function jobtree.insert_items(p_job jobtree.job, p_items json)
+create or replace function jobtree.insert_items(p_job jobtree.job, p_items json, p_parents bigint[] default null)
 returns table (positions bigint[], added boolean[], ready integer)
 language plpgsql volatile
 set enable_seqscan = off
@@ -3807,18 +3833,18 @@ begin
   with given as materialized (
     select u.position, coalesce(u.value -> 'payload', 'null') as payload, u.value ->> 'dedupeKey' as dedupe_key,
       (u.value ->> 'priority')::smallint as priority, coalesce((u.value ->> 'runAt')::timestamptz, p_job.run_at) as run_at,
-      u.value ->> 'serializeKey' as serialize_key
-    from rows from (unnest(v_positions), json_array_elements(p_items)) u(position, value)
+      u.value ->> 'serializeKey' as serialize_key, u.parent
+    from rows from (unnest(v_positions), json_array_elements(p_items), unnest(p_parents)) u(position, value, parent)
   ), plain as (
     -- On their own: "on conflict" makes every row pay for a search of each unique index and a speculative insert.
-    insert into jobtree.job_item as i (job_id, position, created_at, payload_bytes, priority, run_at, payload, serialize_key)
-    select v_job_id, g.position, v_now, octet_length(g.payload::text), g.priority, g.run_at, g.payload, g.serialize_key
+    insert into jobtree.job_item as i (job_id, position, created_at, payload_bytes, priority, run_at, payload, serialize_key, parent_position)
+    select v_job_id, g.position, v_now, octet_length(g.payload::text), g.priority, g.run_at, g.payload, g.serialize_key, g.parent
     from given g
     where g.dedupe_key is null
     returning i.position, i.payload_bytes, i.priority, i.run_at, i.serialize_key
   ), deduped as (
-    insert into jobtree.job_item as i (job_id, position, created_at, payload_bytes, priority, run_at, dedupe_key, payload, serialize_key)
-    select v_job_id, g.position, v_now, octet_length(g.payload::text), g.priority, g.run_at, g.dedupe_key, g.payload, g.serialize_key
+    insert into jobtree.job_item as i (job_id, position, created_at, payload_bytes, priority, run_at, dedupe_key, payload, serialize_key, parent_position)
+    select v_job_id, g.position, v_now, octet_length(g.payload::text), g.priority, g.run_at, g.dedupe_key, g.payload, g.serialize_key, g.parent
     from given g
     where g.dedupe_key is not null
     -- In the order of their keys: two calls with the same keys would deadlock otherwise.
@@ -3885,10 +3911,11 @@ $$;
 --
 -- p_job      the job's row, which the caller holds locked, or has just inserted
 -- p_payloads JSON texts, at least one: turned into JSON as they are stored, because each turn between json and text is a copy
+-- p_parents  of each, the item of the parent job that made it, by its position; null if none did
 -- returns    the first position of each 1,024 items, which stand one behind the other
 -- locks      none
 -- errors     22P02 for a text that is no JSON
-create or replace function jobtree.insert_payloads(p_job jobtree.job, p_payloads text[])
+create or replace function jobtree.insert_payloads(p_job jobtree.job, p_payloads text[], p_parents bigint[] default null)
 returns bigint[]
 language plpgsql volatile
 set enable_seqscan = off
@@ -3913,9 +3940,9 @@ begin
     v_first := nextval('jobtree.block_seq') * 1024;
     v_firsts := v_firsts || v_first;
     v_some := case when v_count <= 1024 then p_payloads else p_payloads[v_from + 1 : v_from + 1024] end;
-    insert into jobtree.job_item (job_id, position, created_at, payload_bytes, run_at, payload)
-    select v_job_id, v_first + u.n - 1, v_now, octet_length(u.payload), v_run_at, u.payload::json
-    from unnest(v_some) with ordinality u(payload, n);
+    insert into jobtree.job_item (job_id, position, created_at, payload_bytes, run_at, payload, parent_position)
+    select v_job_id, v_first + u.n - 1, v_now, octet_length(u.payload), v_run_at, u.payload::json, u.parent
+    from unnest(v_some, p_parents[v_from + 1 : v_from + 1024]) with ordinality u(payload, parent, n);
     insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type)
     select v_job_id, v_first + g.n, v_first + g.n, g.bytes, v_due_at, 1, g.count, p_job.priority, p_job.type
     from (
@@ -7112,13 +7139,13 @@ $$;
 --            an index for the answer, the assignment, and {result, newItems?}, {failure: {code, message, permanent?, retryAfterMs?}} or {snoozeMs}; of two for
 --            one assignment the first is judged first
 -- p_wait     whether to wait for what another transaction has locked, or to answer BUSY; then nothing of that report has happened
--- returns    as report_outcomes has it, with figures as report_results has them
+-- returns    as report_outcomes has it, with figures and what failed as report_results has them
 -- locks      leases in the order of their ids, then the rows of fed children, shared and in the order of their ids, then the keys of
 --            what is fed
 create or replace function jobtree.report_each(
   p_ns integer[], p_lease_ids uuid[], p_numbers integer[], p_reports json[], p_wait boolean
 )
-returns table (root_ids uuid[], ready jsonb, answers json, figures json[])
+returns table (root_ids uuid[], ready jsonb, answers json, figures json[], failed json[])
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -7133,6 +7160,7 @@ declare
   v_roots uuid[];
   v_ready jsonb;
   v_figures json[];
+  v_failed json[];
   v_retries jsonb;
   v_left integer[];
   v_due_ns integer[];
@@ -7179,6 +7207,7 @@ begin
     select * into v_done from jobtree.fail_attempts(v_open.failed_leases, v_open.failed_numbers, v_open.failures, false);
     v_roots := v_roots || v_done.root_ids;
     v_figures := v_figures || v_done.figures;
+    v_failed := v_done.failed;
     v_ready := jobtree.add_up(v_ready, v_done.ready);
     select jsonb_object_agg(v_open.failed_ns[r.n], r.retry_at) into v_retries from unnest(v_done.accepted, v_done.retries) r(n, retry_at);
   end if;
@@ -7200,7 +7229,7 @@ begin
     (select array_agg(distinct r) from unnest(v_roots) r), v_ready,
     jobtree.report_answers(
       p_ns, p_lease_ids, p_numbers, p_reports, v_held, v_open.ns, v_retries, v_open.problem_ns, v_open.fields, v_open.messages
-    ), v_figures;
+    ), v_figures, v_failed;
 end
 $$;
 
@@ -7313,14 +7342,15 @@ $$;
 -- p_wait     whether to wait for what another transaction has locked, or to answer BUSY; then nothing of that report has happened
 -- returns    as report_outcomes has it; an index counts the results first, then the failures, then the others. And figures, of what
 --            counted: a list of [type, how long it took in milliseconds, succeeded, failed attempts, of them for good], an entry for
---            all that was claimed at the same time
+--            all that was claimed at the same time. And what failed: a list of [type, job id, position, attempt, worker, code, message, when it is
+--            due again or null if it failed for good, how many], an entry for the items of a job with the same code, about the first of them
 -- locks      as report_each has it
 create or replace function jobtree.report_results(
   p_lease_ids uuid[], p_numbers integer[], p_results json,
   p_failed_lease_ids uuid[] default '{}', p_failed_numbers integer[] default '{}', p_failures json default '[]',
   p_others json default null, p_wait boolean default true
 )
-returns table (root_ids uuid[], ready jsonb, answers json, figures json[])
+returns table (root_ids uuid[], ready jsonb, answers json, figures json[], failed json[])
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan
 as $$
@@ -7329,6 +7359,7 @@ declare
   v_roots uuid[];
   v_ready jsonb;
   v_figures json[];
+  v_failed json[];
   v_answers jsonb;
   -- Of the results and failures, which counted, from 1 on; null for all of them.
   v_accepted integer[];
@@ -7357,6 +7388,7 @@ begin
     from jobtree.fail_attempts(p_failed_lease_ids, p_failed_numbers, array(select f from json_array_elements(p_failures) f), false);
     v_roots := v_roots || v_done.root_ids;
     v_figures := v_figures || v_done.figures;
+    v_failed := v_done.failed;
     v_ready := jobtree.add_up(v_ready, v_done.ready);
     select jsonb_agg(jsonb_build_object('index', v_count + u.n - 1, 'status', 'ACCEPTED', 'retryAt', u.retry_at)) into v_answers
     from unnest(v_done.accepted, v_done.retries) u(n, retry_at)
@@ -7366,7 +7398,7 @@ begin
     end if;
   end if;
   if p_others is null and (v_accepted is null or cardinality(v_accepted) = v_count + cardinality(p_failed_numbers)) then
-    return query select v_roots, v_ready, v_answers::json, v_figures;
+    return query select v_roots, v_ready, v_answers::json, v_figures, v_failed;
     return;
   end if;
 
@@ -7389,7 +7421,7 @@ begin
   select * into v_done from jobtree.report_each(v_ns, v_lease_ids, v_numbers, v_reports, p_wait);
   return query select
     (select array_agg(distinct r) from unnest(v_roots || v_done.root_ids) r), jobtree.add_up(v_ready, v_done.ready),
-    (coalesce(v_answers, '[]') || coalesce(v_done.answers::jsonb, '[]'))::json, v_figures || v_done.figures;
+    (coalesce(v_answers, '[]') || coalesce(v_done.answers::jsonb, '[]'))::json, v_figures || v_done.figures, v_failed || v_done.failed;
 end
 $$;
 
@@ -8221,12 +8253,12 @@ $$;
 -- p_resumed_at  what note_sweep says: until a full lease time after it, nothing is taken back
 -- p_within   to look only at deadlines within so much time, past the dead rows of older leases; null for all, now and then, for what
 --            was locked, or committed late. Soon after an outage all are looked at in any case, since they are overdue for long
--- returns    how many items were lost, in how many leases; the trees that changed; the types that got ready items, and how many; and figures as report_results has them, without times
+-- returns    how many items were lost, in how many leases; the trees that changed; the types that got ready items, and how many; and figures, without times, and what failed, as report_results has them
 -- locks      leases, skipping those that somebody else has
 create or replace function jobtree.sweep_leases(
   p_resumed_at timestamptz default '-infinity', p_limit integer default 1000, p_within interval default null
 )
-returns table (lost integer, leases integer, root_ids uuid[], ready jsonb, figures json[])
+returns table (lost integer, leases integer, root_ids uuid[], ready jsonb, figures json[], failed json[])
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -8253,7 +8285,7 @@ begin
     for update of l skip locked
   ) k;
   if v_leases is null then
-    return query select 0, 0, null::uuid[], null::jsonb, null::json[];
+    return query select 0, 0, null::uuid[], null::jsonb, null::json[], null::json[];
     return;
   end if;
 
@@ -8270,7 +8302,7 @@ begin
 
   -- None are lost if it was the silent items of a lease that were reported.
   return query
-    select coalesce(cardinality(f.accepted), 0), cardinality(v_leases), f.root_ids, f.ready, f.figures
+    select coalesce(cardinality(f.accepted), 0), cardinality(v_leases), f.root_ids, f.ready, f.figures, f.failed
     from (select) o
     left join jobtree.fail_attempts(
       v_lost_leases, v_numbers,

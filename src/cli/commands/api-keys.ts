@@ -85,12 +85,12 @@ export async function listApiKeys(options: Options): Promise<number> {
       tenant ?? '-',
       roles.join(','),
       [...types, ...rootIds].join(',') || 'all',
-      lastUsedAt?.toISOString() ?? 'never',
+      toMinute(lastUsedAt) ?? 'never',
       revokedAt !== null
         ? 'revoked'
         : expiresAt === null
-          ? 'good'
-          : `${isOver ? 'over since' : 'until'} ${expiresAt.toISOString()}`,
+          ? 'valid'
+          : `${isOver ? 'expired' : 'until'} ${toMinute(expiresAt)}`,
     ],
   );
   const titles = ['KEY', 'NAME', 'TENANT', 'ROLES', 'SCOPE', 'LAST USED', 'STATE'];
@@ -109,7 +109,12 @@ export async function revokeKey(id: string, options: Options): Promise<number> {
   const revoked = await withAudit({ action: 'revokeApiKey', subjects: [id] }, (database) =>
     revokeApiKey(database, keyOf('ApiKey', id, 'id')),
   );
-  return print(options, { id, revoked }, revoked ? 'Revoked.' : 'It was revoked before.');
+  return print(options, { id, revoked }, revoked ? 'Revoked.' : 'It was already revoked.');
+}
+
+/** `2026-11-23 02:28`, in UTC */
+function toMinute(time: Date | null): string | undefined {
+  return time?.toISOString().slice(0, 16).replace('T', ' ');
 }
 
 function print({ json }: Options, outcome: object, text: string): number {

@@ -17,9 +17,9 @@ const columns = [
   { title: 'AT' },
   { title: 'OUTCOME' },
   { title: 'ACTION' },
-  { title: 'SUBJECTS' },
   { title: 'ACTOR' },
   { title: 'ADDRESS' },
+  { title: 'SUBJECTS' },
 ] as const;
 
 export async function listAudit(options: AuditOptions): Promise<number> {
@@ -44,5 +44,5 @@ export async function listAudit(options: AuditOptions): Promise<number> {
 }
 
 function toCells({ at, outcome, action, subjects, actor, address }: AuditEntry): string[] {
-  return [at, outcome, action, subjects.join(', '), actor, address];
+  return [at, outcome, action, actor, address, subjects.join(', ')];
 }

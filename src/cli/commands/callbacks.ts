@@ -38,7 +38,7 @@ export async function listDeliveries(options: DeliveriesOptions): Promise<number
 
 export async function putEndpoint(name: string, url: string, options: ApiOptions): Promise<number> {
   const put = await withClient(options, ({ callbacks }) => callbacks.putEndpoint({ name, url }));
-  return answer(options, put, put.secret ?? 'It has the secret that it had.');
+  return answer(options, put, put.secret ?? 'Its secret has not changed.');
 }
 
 export async function rotateSecret(name: string, options: ApiOptions & { keep?: number }): Promise<number> {
@@ -56,10 +56,11 @@ export async function deleteEndpoint(name: string, options: ApiOptions): Promise
 
 export async function listEndpoints(options: ApiOptions): Promise<number> {
   const endpoints = await withClient(options, ({ callbacks }) => callbacks.endpoints());
-  for (const endpoint of endpoints) {
-    const { name, url, goneAt } = endpoint;
-    answer(options, endpoint, `${name.padEnd(24)}  ${url}${goneAt == null ? '' : '  (gone)'}`);
-  }
+  if (options.json) for (const endpoint of endpoints) print(`${JSON.stringify(endpoint)}\n`);
+  else
+    new Table([{ title: 'NAME' }, { title: 'STATE' }, { title: 'URL' }]).print(
+      endpoints.map(({ name, url, goneAt }) => [name, goneAt == null ? 'ok' : 'gone', url]),
+    );
   return exitCodes.success;
 }
 
@@ -70,7 +71,7 @@ export async function showDelivery(id: string, options: ApiOptions): Promise<num
 
 export async function retryDelivery(id: string, options: ApiOptions): Promise<number> {
   const delivery = await withClient(options, ({ callbacks }) => callbacks.retryDelivery(id));
-  return answer(options, delivery, 'It is sent at once.');
+  return answer(options, delivery, 'Sending it now.');
 }
 
 function answer({ json }: ApiOptions, value: unknown, text: string): number {

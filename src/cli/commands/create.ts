@@ -6,6 +6,7 @@ import { type ApiOptions, withClient } from '../api-options.ts';
 import { CommandError } from '../command-error.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { catchInterruption } from '../interruption.ts';
+import { cannotRead } from '../json-file.ts';
 import { print, printError } from '../output.ts';
 import { watch } from './watch.ts';
 
@@ -20,8 +21,7 @@ export async function createTree(file: string, options: CreateOptions): Promise<
   if (options.json && !options.watch) print(`${JSON.stringify({ jobId: job.id, created: job.created })}\n`);
   else if (options.watch) printError(`${job.id}\n`);
   else print(`${job.id}\n`);
-  if (!job.created)
-    printError('It exists since an earlier call with this dedupe key: nothing was created.\n');
+  if (!job.created) printError('A job with this dedupe key already exists: nothing was created.\n');
   return options.watch ? watch(job.id, options, interruption) : exitCodes.success;
 }
 
@@ -31,7 +31,7 @@ function read(file: string): unknown {
   try {
     text = readFileSync(file === '-' ? 0 : file, 'utf8');
   } catch (error) {
-    throw new CommandError(exitCodes.badFile, `${file} can't be read: ${(error as Error).message}`);
+    throw cannotRead(file, error);
   }
   try {
     const spec = file.endsWith('.json') ? JSON.parse(text) : load(text, { schema: JSON_SCHEMA });

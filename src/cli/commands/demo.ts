@@ -9,8 +9,11 @@ import type { Outcome } from '../demo/outcome.ts';
 import { runPayroll } from '../demo/payroll.ts';
 import { startWorkerProcess, type WorkerProcess } from '../demo/worker-process.ts';
 import { exitCodes } from '../exit-codes.ts';
+import { printField } from '../fields.ts';
 import { catchInterruption } from '../interruption.ts';
 import { print } from '../output.ts';
+import { terminalLog } from '../terminal-log.ts';
+import { fitted } from '../width.ts';
 
 export interface DemoOptions {
   readonly exit?: true;
@@ -33,16 +36,16 @@ export async function demo(options: DemoOptions): Promise<number> {
     const workers: WorkerProcess[] = [];
     closing.unshift(async () => void (await Promise.all(workers.map((worker) => worker.stop()))));
     while (workers.length < workerProcesses) workers.push(await startWorkerProcess(app.url));
-    say(`  Postgres  ${database.description}`);
-    say(`  API       ${app.url}`);
-    say(`  GraphiQL  ${app.url} in a browser`);
-    say(`  Workers   processes ${workers.map((worker) => worker.pid).join(' and ')}`);
+    printField('  Postgres', database.description);
+    printField('  API', app.url);
+    printField('  GraphiQL', `${app.url} in a browser`);
+    printField('  Workers', `processes ${workers.map((worker) => worker.pid).join(' and ')}`);
 
     const problems = await Promise.race([run(client, signal), ...workers.map((worker) => worker.lost)]);
     say(problems.length === 0 ? '\nEverything came out right.' : `\nNot everything came out right:`);
     for (const problem of problems) say(`  ${problem}`);
     if (!options.exit) {
-      say(`\nThe server goes on at ${app.url} until you press Ctrl-C.`);
+      say(`\nThe server keeps running at ${app.url} until you press Ctrl-C.`);
       if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve));
     }
     return problems.length === 0 ? exitCodes.success : exitCodes.failure;
@@ -72,16 +75,16 @@ function report(outcome: Outcome): Outcome {
 /** At the configured port, or, if somebody else has it, at a free one. */
 async function serveSomewhere(config: Config, database: UsedDatabase): Promise<App> {
   // Its log would tear the bars apart; who wants it anyway sets the level.
-  const logger = createLogger(process.env.JOBTREE_LOG_LEVEL ? config.logLevel : 'error');
+  const logger = createLogger(process.env.JOBTREE_LOG_LEVEL ? config.logLevel : 'error', terminalLog());
   try {
     return await createApp({ config, databaseUrl: database.url, logger });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
-    say(`  Port ${config.port} is taken, so the server takes a free one.`);
+    say(`  Port ${config.port} is in use, so the server uses a free one.`);
     return await createApp({ config: { ...config, port: 0 }, databaseUrl: database.url, logger });
   }
 }
 
 function say(line: string): void {
-  print(`${line}\n`);
+  print(`${fitted(line, process.stdout)}\n`);
 }

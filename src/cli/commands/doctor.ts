@@ -6,6 +6,7 @@ import type { Finding } from '../doctor/finding.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { counted } from '../figures.ts';
 import { print } from '../output.ts';
+import { wrap } from '../width.ts';
 
 export interface DoctorOptions {
   readonly url?: string;
@@ -45,16 +46,23 @@ export async function doctor(options: DoctorOptions): Promise<number> {
 
 function describe({ check, status, message, since, advice }: Finding): string {
   const head = `${status.padEnd(7)}  ${check.padEnd(15)}  `;
+  const lines = [
+    ...message.split('\n'),
+    ...(since === null ? [] : [`since ${since.toISOString()}`]),
+    ...(advice === null ? [] : [`→ ${advice}`]),
+  ];
+  const columns = process.stdout.isTTY ? process.stdout.columns || 80 : Number.POSITIVE_INFINITY;
+  // Where there is little room, what is found stands below its name.
+  if (columns < 2 * head.length)
+    return [head.trimEnd(), ...lines.map((line) => wrap(`  ${line}`, columns, '  ')), ''].join('\n');
   const indent = ' '.repeat(head.length);
-  return [
-    `${head}${message}`,
-    ...(since === null ? [] : [`${indent}since ${since.toISOString()}`]),
-    ...(advice === null ? [] : [`${indent}→ ${advice}`]),
-    '',
-  ].join('\n');
+  return `${head}${lines
+    .map((line) => wrap(indent + line, columns, indent))
+    .join('\n')
+    .trimStart()}\n`;
 }
 
 function summary({ warning, sick }: { warning: number; sick: number }): string {
-  if (warning + sick === 0) return 'It is healthy.\n';
+  if (warning + sick === 0) return 'No problems found.\n';
   return `${sick} sick, ${counted(warning, 'warning')}.\n`;
 }

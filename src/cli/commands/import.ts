@@ -53,22 +53,19 @@ export async function importFile(file: string, options: ImportOptions): Promise<
   if ((options.type === undefined) === (options.job === undefined)) {
     throw new CommandError(
       exitCodes.usage,
-      'Give either --type, for a new job, or --job, for one that exists.',
+      'Give either --type, for a new job, or --job, for an existing one.',
     );
   }
   const policy = ofNewJobs.find((name) => options[name] !== undefined);
   if (options.job !== undefined && policy !== undefined) {
     const option = policy.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-    throw new CommandError(
-      exitCodes.usage,
-      `--${option} is for a new job: the one of --job keeps what it has.`,
-    );
+    throw new CommandError(exitCodes.usage, `--${option} is for new jobs: it can't be combined with --job.`);
   }
   const format = options.format ?? formatOf(file);
   if (format === undefined) {
     throw new CommandError(
       exitCodes.usage,
-      `${file}: say what it is with --format csv, ndjson, json or lines.`,
+      `${file}: the name does not tell its format. Add --format csv, ndjson, json or lines.`,
     );
   }
   const byUpload = await isUpload(file, format, options);
@@ -96,7 +93,7 @@ async function isUpload(file: string, format: UploadFormat, options: ImportOptio
     if (!isForServer(file, format)) return false;
     throw new CommandError(
       exitCodes.usage,
-      `${file}: only the server reads such files, so --no-upload is not possible.`,
+      `${file}: only the server can read such a file, so --no-upload can't be used.`,
     );
   }
   const own = [
@@ -107,7 +104,7 @@ async function isUpload(file: string, format: UploadFormat, options: ImportOptio
   ].find((reason) => reason !== false);
   if (own === undefined) return isWanted ?? ((await sizeToUpload(file)) ?? 0) > uploadAboveBytes;
   if (isWanted === undefined) return false;
-  throw new CommandError(exitCodes.usage, `A file that is uploaded can't be combined with ${own}.`);
+  throw new CommandError(exitCodes.usage, `An upload can't be combined with ${own}.`);
 }
 
 /** Gives the id of the job; nothing if the signal ended it. */
@@ -126,7 +123,7 @@ async function fill(
   const batches = inBatches(readRows(input, format, options.delimiter));
   try {
     const first = await batches.next(); // a file that is bad from the start makes no job
-    if (first.done) throw badFile(input.name, '', 'there are no rows in it.');
+    if (first.done) throw badFile(input.name, '', 'it has no rows.');
     target = await open(client, options, signal);
     if (target.isOpen) {
       await addBatches({
@@ -160,7 +157,7 @@ async function fill(
   }
   display.end();
   const ms = performance.now() - startedAt;
-  printError(`${target.isOpen ? outcome(counts, ms) : 'The job is sealed already: nothing was added.'}\n`);
+  printError(`${target.isOpen ? outcome(counts, ms) : 'The job is already sealed: nothing was added.'}\n`);
   const { jobId } = target;
   print(`${options.json ? JSON.stringify({ jobId, ...counts, seconds: ms / 1_000 }) : jobId}\n`);
   return jobId;
@@ -203,7 +200,7 @@ function toRow(input: Input, counts: AddedCounts) {
 }
 
 function inWords({ added, duplicates }: AddedCounts): string {
-  return `${counted(added, 'item')} added${duplicates === 0 ? '' : `, ${count(duplicates)} there before`}`;
+  return `${counted(added, 'item')} added${duplicates === 0 ? '' : `, ${count(duplicates)} already there`}`;
 }
 
 function outcome(counts: AddedCounts, ms: number): string {

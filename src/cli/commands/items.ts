@@ -7,13 +7,13 @@ import { print } from '../output.ts';
 import { type Cell, Table } from '../table.ts';
 
 export interface ItemsOptions extends ApiOptions {
-  readonly status?: Lowercase<ItemStatus>;
+  readonly status?: readonly Lowercase<ItemStatus>[];
   readonly limit: number;
 }
 
 const pageSize = 1_000;
 export async function listItems(jobId: string, options: ItemsOptions): Promise<number> {
-  const status = options.status?.toUpperCase() as ItemStatus | undefined;
+  const statuses = options.status?.map((status) => status.toUpperCase() as ItemStatus);
   const table = new Table(columns);
   await withClient(options, async (client) => {
     let left = options.limit;
@@ -22,7 +22,7 @@ export async function listItems(jobId: string, options: ItemsOptions): Promise<n
       const page = await client.items(jobId, {
         first: Math.min(left, pageSize),
         after,
-        ...(status && { status }),
+        statuses,
       });
       if (options.json) for (const item of page.nodes) print(`${JSON.stringify(item)}\n`);
       else table.print(page.nodes.map(toCells));

@@ -48,7 +48,7 @@ const columns = [
   { title: 'TYPE', cut: 'middle' },
   { title: 'STATUS' },
   { title: 'ITEMS' },
-  { title: 'AGE', align: 'right' },
+  { title: 'AGE', align: 'right', spare: true },
 ] as const;
 
 function toCells({ id, type, failedAt, cancelledAt, createdAt, progress }: Job): Cell[] {

@@ -3,6 +3,7 @@ import { readConfig } from '../../config.ts';
 import { migrate as applyMigrations } from '../../db/migrate.ts';
 import { openDatabase } from '../database.ts';
 import { exitCodes } from '../exit-codes.ts';
+import { printField } from '../fields.ts';
 import { counted } from '../figures.ts';
 import { print } from '../output.ts';
 
@@ -10,14 +11,16 @@ export async function migrate(): Promise<number> {
   const config = readConfig(process.env);
   const database = await openDatabase(config);
   try {
-    print(`Postgres  ${database.description}\n`);
+    printField('Postgres', database.description);
     const { applied } = await applyMigrations({
       url: config.directDatabaseUrl ?? database.url,
       onApply: (name) => print(`Applying ${name}\n`),
-      onBlocked: (name) => print(`${name} waits for locks that others hold; it is tried again.\n`),
+      onBlocked: (name) => print(`${name} is waiting for locks that other sessions hold; trying again.\n`),
     });
     print(
-      applied.length === 0 ? 'It is up to date.\n' : `Applied ${counted(applied.length, 'migration')}.\n`,
+      applied.length === 0
+        ? 'The database is up to date.\n'
+        : `Applied ${counted(applied.length, 'migration')}.\n`,
     );
   } finally {
     await database.stop();

@@ -10,7 +10,7 @@ export async function noteDeadLetters(
 ): Promise<number> {
   const note = text === undefined || text === '' ? null : text;
   await withClient(options, (client) => client.noteDeadLetters(groupId, note));
-  const said = note === null ? 'There is no note any more.' : 'Noted.';
+  const said = note === null ? 'Note removed.' : 'Noted.';
   print(`${options.json ? JSON.stringify({ groupId, note }) : said}\n`);
   return exitCodes.success;
 }

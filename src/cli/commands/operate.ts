@@ -11,6 +11,7 @@ import type {
   PendingState,
 } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
+import { CommandError } from '../command-error.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { count, counted } from '../figures.ts';
 import { catchInterruption } from '../interruption.ts';
@@ -42,6 +43,7 @@ const words = {
 type Kind = keyof typeof words;
 
 export async function operate(kind: Kind, options: OperateOptions): Promise<number> {
+  refuseEverything(kind, options);
   const interruption = catchInterruption();
   const { signal } = interruption;
   try {
@@ -59,6 +61,26 @@ export async function operate(kind: Kind, options: OperateOptions): Promise<numb
     if (signal.aborted) return interruption.exitCode;
     throw error;
   }
+}
+
+/** What must be said, lest it be about everything. */
+function refuseEverything(kind: Kind, options: OperateOptions): void {
+  const selectors = [
+    'job',
+    'type',
+    'code',
+    kind === 'CANCEL' ? 'state' : 'group',
+    'item',
+    'dedupeKey',
+    'since',
+    'until',
+  ] as const;
+  if (selectors.some((name) => options[name] !== undefined)) return;
+  const names = selectors.map((name) => `--${name.replace('dedupeKey', 'dedupe-key')}`);
+  throw new CommandError(
+    exitCodes.usage,
+    `Say what to ${words[kind].verb.toLowerCase()}: give at least one of ${names.join(', ')}.`,
+  );
 }
 
 const toFilter = (options: OperateOptions) => ({

@@ -5,7 +5,7 @@ import { readConfig } from '../../config.ts';
 import { CommandError } from '../command-error.ts';
 import { openDatabase } from '../database.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { printError } from '../output.ts';
+import { printErrorField } from '../fields.ts';
 import { isRunnable } from '../work/find-program.ts';
 
 const program = 'psql';
@@ -23,10 +23,10 @@ export async function psql(args: readonly string[]): Promise<number> {
             : database.url;
       throw new CommandError(
         exitCodes.failure,
-        `There is no program psql. Install it (Debian and Ubuntu: apt-get install postgresql-client; macOS: brew install libpq), or give another program ${address}`,
+        `psql is not installed. Install it (Debian and Ubuntu: apt-get install postgresql-client; macOS: brew install libpq), or connect another program to ${address}`,
       );
     }
-    printError(`Postgres  ${database.description}\n`);
+    printErrorField('Postgres', database.description);
     return await open(config.directDatabaseUrl ?? database.url, args);
   } finally {
     await database.stop();

@@ -57,9 +57,9 @@ const orNull = <T>(value: T | 'none' | undefined) => (value === 'none' ? null : 
 const columns = [
   { title: 'TYPE', cut: 'middle' },
   { title: 'READY', align: 'right' },
-  { title: 'SCHEDULED', align: 'right' },
-  { title: 'WAITING', align: 'right' },
-  { title: 'BLOCKED', align: 'right' },
+  { title: 'SCHEDULED', align: 'right', spare: true },
+  { title: 'WAITING', align: 'right', spare: true },
+  { title: 'BLOCKED', align: 'right', spare: true },
   { title: 'RUNNING', align: 'right' },
   { title: 'LIMITS' },
 ] as const;
@@ -96,7 +96,7 @@ function describe(queue: Queue): string {
       : [
           `alert: ${alert.endpoint}, with ${counted(alert.count, 'dead letter')} in ${duration(alert.intervalMs)}`,
         ]),
-    ...(alertedAt == null ? [] : [`so many since ${alertedAt}`]),
+    ...(alertedAt == null ? [] : [`alerting since ${alertedAt}`]),
     ...defaults.map(([name, value]) => `new jobs, ${name}: ${value === '' ? 'none' : value}`),
     '',
   ].join('\n');

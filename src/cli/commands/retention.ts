@@ -30,7 +30,7 @@ export async function retention(
 function toText({ retentionSeconds, reapAt, idleExpirySeconds, idleSince }: Job): string {
   const kept =
     retentionSeconds == null
-      ? 'Kept for ever'
+      ? 'Kept forever'
       : `Kept for ${duration(retentionSeconds * 1_000)} once it is complete`;
   const until = reapAt == null ? '' : `, until ${reapAt}`;
   const idle = idleSince == null ? [] : [`Idle since ${idleSince}.`];

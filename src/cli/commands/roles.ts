@@ -27,11 +27,11 @@ export async function roles({ apply }: { readonly apply?: true }): Promise<numbe
     if ((error as { code?: unknown }).code !== '3F000') throw error;
     throw new CommandError(
       exitCodes.failure,
-      'The database has no tables of jobtree: run `jobtree migrate` first.',
+      'The database has no jobtree tables: run `jobtree migrate` first.',
     );
   } finally {
     await database.stop();
   }
-  process.stdout.write(`${names.join(', ')} have their rights.\n`);
+  process.stdout.write(`Granted rights to ${names.join(', ')}.\n`);
   return exitCodes.success;
 }

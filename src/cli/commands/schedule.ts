@@ -44,7 +44,7 @@ function templateOf({ template, type, payload }: PutOptions): ScheduleSpec['temp
     (template === undefined) === (type === undefined) ||
     (template !== undefined && payload !== undefined)
   ) {
-    throw new CommandError(exitCodes.usage, 'Give either --template, or --type with perhaps a --payload.');
+    throw new CommandError(exitCodes.usage, 'Give either --template, or --type and, if you like, --payload.');
   }
   if (template !== undefined) return readJsonFile(template) as ScheduleSpec['template'];
   return {
@@ -60,7 +60,7 @@ export async function syncSchedules(
 ): Promise<number> {
   const { deleteOthers = false, prefix = '' } = options;
   const specs = readJsonFile(file);
-  if (!Array.isArray(specs)) throw new CommandError(exitCodes.badFile, `${file} is no list of schedules.`);
+  if (!Array.isArray(specs)) throw new CommandError(exitCodes.badFile, `${file} is not a list of schedules.`);
   const synced = await withClient(options, (client) =>
     client.schedules.sync(specs, { deleteOthers, prefix }),
   );

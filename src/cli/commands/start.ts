@@ -5,10 +5,12 @@ import { readConfig, refuseOpen } from '../../config.ts';
 import { encryptionProblems } from '../../encryption.ts';
 import { createLogger } from '../../server/log.ts';
 import { openDatabase } from '../database.ts';
+import { printField } from '../fields.ts';
 import { catchInterruption } from '../interruption.ts';
 import { print } from '../output.ts';
 import { serveForPrimary } from '../start/process.ts';
 import { Processes } from '../start/processes.ts';
+import { terminalLog } from '../terminal-log.ts';
 
 /**
  * How much what is kept may grow until it is looked through for garbage, in percent. V8 would let it grow to several times its size while
@@ -22,7 +24,7 @@ export async function start(options: { processes: number }): Promise<number> {
   if (cluster.isWorker) return serveForPrimary();
   const config = readConfig(process.env);
   refuseOpen(config);
-  const logger = createLogger(config.logLevel);
+  const logger = createLogger(config.logLevel, terminalLog());
   for (const problem of encryptionProblems(config)) logger.warn(problem);
   const { signal } = catchInterruption(() => processes?.kill());
   // They load what they need while Postgres starts.
@@ -35,12 +37,13 @@ export async function start(options: { processes: number }): Promise<number> {
   let isReady = false;
   const onReady = (url: string) => {
     isReady = true;
-    say(`Postgres  ${database.description}`);
-    say(`API       ${url}`);
-    if (config.graphiql) say(`GraphiQL  ${url} in a browser`);
+    printField('Postgres', database.description);
+    printField('API', url);
+    if (config.graphiql) printField('GraphiQL', `${url} in a browser`);
     if (config.auth.length === 0)
-      say('Access    open: whoever reaches this address may do everything (JOBTREE_AUTH)');
-    else say(`Access    by ${config.auth.join(', ')}`);
+      printField('Access', 'open: anyone who can reach this address may do anything (JOBTREE_AUTH)');
+    else printField('Access', `by ${config.auth.join(', ')}`);
+    if (process.stdout.isTTY) print('Press Ctrl-C to stop.\n');
     logger.info({ url, processes: options.processes }, 'ready');
   };
   const serveAlone = async () => {
@@ -53,8 +56,4 @@ export async function start(options: { processes: number }): Promise<number> {
   // What a start that was broken off was just opening would keep the process.
   if (!isReady) process.exit(exitCode);
   return exitCode;
-}
-
-function say(line: string): void {
-  print(`${line}\n`);
 }

@@ -5,7 +5,8 @@ import { type ApiOptions, withClient } from '../api-options.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { count, duration } from '../figures.ts';
 import { catchInterruption, type Interruption } from '../interruption.ts';
-import { type Cell, type Column, shorten, terminalWidth, toLines } from '../table.ts';
+import { type Cell, type Column, terminalWidth, toLines } from '../table.ts';
+import { shorten } from '../width.ts';
 
 export interface TopOptions extends ApiOptions {
   readonly once?: true;
@@ -56,9 +57,15 @@ function toScreen(lines: readonly string[], rows: number): string {
 
 const columns: readonly Column[] = [
   { title: 'TYPE', cut: 'middle' },
-  ...['READY', 'OLDEST', 'RUN', 'SLOW', 'RATE/S', 'WAIT p95', 'TIME p95', 'FAILED', 'DEAD'].map(
-    (title) => ({ title, align: 'right' }) as const,
-  ),
+  { title: 'READY', align: 'right' },
+  { title: 'OLDEST', align: 'right' },
+  { title: 'RUN', align: 'right' },
+  { title: 'SLOW', align: 'right', spare: true },
+  { title: 'RATE/S', align: 'right' },
+  { title: 'WAIT p95', align: 'right', spare: true },
+  { title: 'TIME p95', align: 'right', spare: true },
+  { title: 'FAILED', align: 'right' },
+  { title: 'DEAD', align: 'right', spare: true },
 ];
 
 function describe(queues: readonly QueueFigures[], { minutes }: TopOptions): string[] {

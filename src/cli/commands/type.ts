@@ -22,7 +22,9 @@ export async function putType(
     result: result === undefined ? undefined : readJsonFile(result),
   };
   const { created } = await withClient(options, (client) => client.types.register(spec));
-  const text = created ? `Registered version ${version} of ${type}.` : 'It was there before.';
+  const text = created
+    ? `Registered version ${version} of ${type}.`
+    : `Version ${version} of ${type} was already registered.`;
   print(`${options.json ? JSON.stringify({ created }) : text}\n`);
   return exitCodes.success;
 }

@@ -4,6 +4,7 @@ import { type ApiOptions, withClient } from '../api-options.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { catchInterruption, type Interruption } from '../interruption.ts';
 import { showJobs, typesOfTree } from '../job-progress.ts';
+import { MissingWorkers } from '../missing-workers.ts';
 import { oneLine, print } from '../output.ts';
 import { createProgressDisplay } from '../progress-display.ts';
 import { RetryWatch } from '../retries.ts';
@@ -86,6 +87,7 @@ class DrawnView implements View {
   readonly #display = createProgressDisplay(process.stdout, 250);
   readonly #types: ReadonlyMap<string, string>;
   readonly #retries: RetryWatch;
+  readonly #missing: MissingWorkers;
   #jobs: readonly JobProgress[] = [];
 
   constructor(client: Client, types: ReadonlyMap<string, string>) {
@@ -93,12 +95,14 @@ class DrawnView implements View {
     this.#retries = new RetryWatch(client, types, (notes) =>
       showJobs(this.#display, this.#jobs, types, notes),
     );
+    this.#missing = new MissingWorkers(client, types, (type) => this.#display.say(noWorker(type)));
   }
 
   show(jobs: readonly JobProgress[]): void {
     this.#jobs = jobs;
     showJobs(this.#display, jobs, this.#types);
     this.#retries.changed(jobs);
+    this.#missing.changed(jobs);
   }
 
   disconnected(error: Error): void {
@@ -111,8 +115,15 @@ class DrawnView implements View {
 
   end(): void {
     this.#retries.end();
+    this.#missing.end();
     this.#display.end();
   }
+}
+
+/** What is to be copied into a shell has only names that mean nothing to shells. */
+function noWorker(type: string): string {
+  const name = /^[\w.-]+$/.test(type) ? type : 'TYPE';
+  return `No worker is connected for ${type}. To start one: \`jobtree work ${name} -- COMMAND\``;
 }
 
 class JsonView implements View {

@@ -43,7 +43,10 @@ export async function work(
     },
   });
   const report = new Report(worker, options);
-  const interruption = catchInterruption(killAll);
+  const interruption = catchInterruption(() => {
+    killAll();
+    report.endedAtOnce();
+  });
   const ends: Promise<unknown>[] = [
     new Promise((resolve) => interruption.signal.addEventListener('abort', resolve)),
   ];
@@ -53,15 +56,16 @@ export async function work(
       isRefused = true;
     }),
   );
-  if (options.stopWhenIdle !== undefined) ends.push(idleFor(worker, running, options.stopWhenIdle));
+  if (options.stopWhenIdle !== undefined) ends.push(idleFor(worker, options.stopWhenIdle));
 
   await worker.start();
   await Promise.race(ends);
+  report.stopping();
   await worker.stop();
   await Promise.allSettled(running); // what was aborted has some seconds to end
   await client.close();
   report.end();
-  return isRefused ? exitCodes.failure : exitCodes.success;
+  return isRefused || report.unknown > 0 ? exitCodes.failure : exitCodes.success;
 }
 
 /** Resolves when the server refuses the key, or the type to it: another key comes by a new start alone. */
@@ -73,18 +77,22 @@ function refusal(worker: Worker): Promise<void> {
   });
 }
 
-/** Resolves when nothing has been worked on for so long, with a server that could have given work. */
-function idleFor(worker: Worker, running: ReadonlySet<unknown>, ms: number): Promise<void> {
+/** Resolves when there has been nothing to do for so long: as the server says, which has to have answered. */
+function idleFor(worker: Worker, ms: number): Promise<void> {
   return new Promise((resolve) => {
-    let connected = false;
-    const timer = setTimeout(() => (connected && running.size === 0 ? resolve() : timer.refresh()), ms);
-    worker.on('connected', () => {
-      connected = true;
-      timer.refresh();
-    });
-    worker.on('disconnected', () => {
-      connected = false;
-    });
-    for (const event of ['claimed', 'succeeded', 'failed'] as const) worker.on(event, () => timer.refresh());
+    let timer: NodeJS.Timeout | undefined;
+    let isIdle = false;
+    const wait = () => {
+      clearTimeout(timer);
+      if (isIdle) timer = setTimeout(resolve, ms);
+    };
+    const change = (idle: boolean) => () => {
+      isIdle = idle;
+      wait();
+    };
+    worker.on('idle', change(true));
+    worker.on('claimed', change(false));
+    worker.on('connected', wait);
+    worker.on('disconnected', () => clearTimeout(timer));
   });
 }

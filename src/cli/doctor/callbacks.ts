@@ -37,23 +37,23 @@ export async function checkCallbacks(session: Session): Promise<Judgement[]> {
      where e.gone_at is not null or f.failed > 0 or w.failing > 0
      limit 20`,
   );
-  if (endpoints.length === 0) return [ok('every endpoint takes what is sent to it')];
+  if (endpoints.length === 0) return [ok('every endpoint accepts what is sent to it')];
   return endpoints.map(({ name, goneAt, failed, failedSince, failing, failingSince, error }) => {
     const why = error === null ? '' : ` (${oneLine(error).slice(0, 120)})`;
     if (goneAt !== null)
       return warning(
-        `The endpoint ${name} answered 410 (gone): nothing is sent to it any more.`,
-        `State it again with its new URL: jobtree callback put ${name} URL; or remove it: jobtree callback delete ${name}.`,
+        `The endpoint ${name} answered 410 (gone): nothing more is sent to it.`,
+        `Put it again with its new URL: jobtree callback put ${name} URL. Or delete it: jobtree callback delete ${name}.`,
         goneAt,
       );
     if (failed > 0)
       return sick(
         `${counted(failed, 'callback')} to ${name} failed for good within a day${why}.`,
-        `jobtree callbacks --endpoint ${name} --status failed lists them; once it works: jobtree callback retry ID.`,
+        `jobtree callbacks --endpoint ${name} --status failed lists them. Once it works: jobtree callback retry ID.`,
         failedSince,
       );
     return warning(
-      `${counted(failing, 'callback')} to ${name} failed, and will be tried again${why}.`,
+      `${counted(failing, 'callback')} to ${name} failed and will be tried again${why}.`,
       `Look at the receiver; jobtree callbacks --endpoint ${name} lists them.`,
       failingSince,
     );

@@ -59,9 +59,7 @@ export async function examine(
   };
   const server = await askServer(apiUrl);
   for (const problem of encryptionProblems(config))
-    await check('encryption', () => [
-      warning(problem, 'Others on the network can read along, or step in between.'),
-    ]);
+    await check('encryption', () => [warning(problem, 'Others on the network can read along or interfere.')]);
   const redis = async (options: { prefix: string | undefined; isWatched: boolean }) => {
     if (config.redis !== undefined) await checkRedisOf(config.redis, options);
   };
@@ -79,7 +77,7 @@ export async function examine(
   try {
     session = await Session.open(config.directDatabaseUrl ?? databaseUrl);
   } catch (error) {
-    const advice = 'Bring it back, or correct DATABASE_URL; servers wait for it, and lose nothing.';
+    const advice = 'Bring it back, or correct DATABASE_URL. Servers wait for it and lose nothing.';
     await check('postgres', () => [sick(`Postgres can't be reached: ${reasonOf(error)}.`, advice)]);
     await check('server', () => checkServer(server, apiUrl, isApiNamed));
     await redis({ prefix: config.redis?.prefix, isWatched: false });
@@ -160,10 +158,10 @@ async function tried(look: () => Judgement[] | Promise<Judgement[]>): Promise<Ju
     const { code } = error as { code?: string };
     if (code === '57014' || code === '55P03')
       return [
-        warning('There was no answer in time.', 'Postgres is busy, or the tables are locked: look again.'),
+        warning('There was no answer in time.', 'Postgres is busy, or the tables are locked: try again.'),
       ];
     if (code === '42501') return [ok(`not known: ${reasonOf(error)}`)];
-    return [warning(`It can't be looked at: ${reasonOf(error)}.`, 'Look at the log of Postgres.')];
+    return [warning(`This can't be checked: ${reasonOf(error)}.`, 'Look at the log of Postgres.')];
   }
 }
 

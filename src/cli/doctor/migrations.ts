@@ -16,6 +16,6 @@ export async function checkMigrations(session: Session): Promise<Judgement[]> {
     ];
   } catch (error) {
     if (!(error instanceof MigrationError)) throw error;
-    return [sick(error.message, 'Use the jobtree that the database belongs to.')];
+    return [sick(error.message, 'Use the version of jobtree that the database belongs to.')];
   }
 }

@@ -29,8 +29,8 @@ export async function checkVersion(session: Session): Promise<Judgement[]> {
   if (server.recovers || server.readOnly)
     return [
       sick(
-        `It takes no changes: ${server.recovers ? 'it is a standby, or still recovers' : 'default_transaction_read_only is on'}.`,
-        'Let DATABASE_URL lead to the primary, or switch the setting off.',
+        `It accepts no changes: ${server.recovers ? 'it is a standby, or still recovering' : 'default_transaction_read_only is on'}.`,
+        'Point DATABASE_URL to the primary, or turn the setting off.',
       ),
     ];
   const { name, database, startedAt } = server;
@@ -59,7 +59,7 @@ export async function checkConnections(session: Session): Promise<Judgement[]> {
   if (row === undefined) return [];
   const message = `${row.used} of ${counted(row.limit, 'connection')} are in use (${row.which})`;
   const advice =
-    'A server takes up to JOBTREE_POOL_SIZE × 1.5 + 4 of them: raise the limit, lower the pools, or use a pooler.';
+    'A server uses up to JOBTREE_POOL_SIZE × 1.5 + 4 of them: raise the limit, lower the pool sizes, or use a pooler.';
   if (row.used >= row.limit) return [sick(`${message}: servers may get none.`, advice)];
   if (row.used >= row.limit * 0.85) return [warning(`${message}.`, advice)];
   return [ok(message)];
@@ -94,8 +94,8 @@ export async function checkSettings(session: Session): Promise<Judgement[]> {
   if (value.get('synchronous_commit') === 'off')
     found.push(
       sick(
-        'synchronous_commit is off: a crash of Postgres may forget what was acknowledged.',
-        'Remove it from the configuration, the role and the database; JOBTREE_DURABLE_CLAIMS=false saves the wait where it may be saved.',
+        'synchronous_commit is off: a crash of Postgres may lose what was acknowledged.',
+        'Remove it from the configuration, the role and the database. JOBTREE_DURABLE_CLAIMS=false avoids the wait where that is safe.',
       ),
     );
   for (const name of ['autovacuum', 'track_counts'])
@@ -110,8 +110,8 @@ export async function checkSettings(session: Session): Promise<Judgement[]> {
   if (isolation !== 'read committed')
     found.push(
       warning(
-        `default_transaction_isolation is ${isolation}: calls collide that would otherwise wait.`,
-        'Set it back to read committed for the role that servers use.',
+        `default_transaction_isolation is ${isolation}: calls that would wait for each other fail instead.`,
+        'Set it to read committed for the role that the servers use.',
       ),
     );
   if (found.length > 0) return found;
@@ -134,7 +134,7 @@ export async function checkPooler(pooled: Session): Promise<Judgement[]> {
     return [
       warning(
         'lock_timeout is not set on the role: a call may wait for a lock until JOBTREE_DATABASE_TIMEOUT_MS.',
-        "alter role … set lock_timeout = '1s'; and see Behind a pooler in docs/configuration.md.",
+        "alter role … set lock_timeout = '1s'; and see the section on poolers in docs/configuration.md.",
       ),
     ];
   return [ok('statements reach Postgres through DATABASE_URL, and the role has a lock_timeout')];
@@ -144,15 +144,15 @@ export async function checkPooler(pooled: Session): Promise<Judgement[]> {
 export async function checkNotifications(session: Session, channel: string): Promise<Judgement[]> {
   const [row] = await session.query<{ usage: number }>('select pg_notification_queue_usage() as usage');
   const usage = row?.usage ?? 0;
-  const full = `The queue of notifications is ${Math.round(usage * 100)} % full: a session listens and stays in its transaction.`;
-  const advice = 'End that session: see the transactions below. At 100 % every call that notifies fails.';
+  const full = `The queue of notifications is ${Math.round(usage * 100)} % full: a session listens, and keeps its transaction open.`;
+  const advice = 'End that session: see transactions below. At 100 % every call that notifies fails.';
   if (usage > 0.5) return [sick(full, advice)];
   if (usage > 0.05) return [warning(full, advice)];
   const tookMs = await session.hear(channel, 3_000);
   if (tookMs === undefined)
     return [
       sick(
-        'A notification does not arrive over this connection: a pooler seems to be in between.',
+        'A notification does not arrive on this connection: there seems to be a pooler in between.',
         'Set JOBTREE_DIRECT_DATABASE_URL to the address of Postgres itself.',
       ),
     ];

@@ -30,7 +30,7 @@ export async function checkRedis(
     return [
       warning(
         `Redis can't be used: ${reason instanceof Error ? reason.message || reason.name : String(reason)}.`,
-        'Nothing stops: servers listen to Postgres meanwhile, which costs it more. Bring Redis back, or correct REDIS_URL.',
+        'Nothing stops: servers listen to Postgres meanwhile, which is more work for it. Bring Redis back, or correct REDIS_URL.',
       ),
     ];
   } finally {
@@ -64,14 +64,14 @@ async function examine(
   await withTimeout(answerMs, publisher.publish(channels.probe, 'doctor'));
   await withTimeout(answerMs, arrival);
   const message = `a message arrives within ${span(performance.now() - sentAt)}`;
-  if (!isWatched) return [ok(`${message}; no server runs that could pass any on`)];
+  if (!isWatched) return [ok(`${message}; no server is running that could pass any on`)];
   const giveUpAt = performance.now() + relayMs;
   while (relays.size === 0 && performance.now() < giveUpAt) await delay(50);
   if (relays.size > 0) return [ok(`${message}, and servers pass notifications on`)];
   return [
     warning(
       `Redis works, but no server passes notifications on to it under ${prefix}: all of them listen to Postgres.`,
-      'Give all servers this REDIS_URL, and the same JOBTREE_REDIS_PREFIX or none; their logs say what fails.',
+      'Give all servers this REDIS_URL, and the same JOBTREE_REDIS_PREFIX or none. Their logs say what fails.',
     ),
   ];
 }
@@ -84,13 +84,13 @@ async function judgeServer(redis: Redis): Promise<Judgement[]> {
   const version = value('redis_version');
   if (version !== undefined && version.localeCompare(oldestVersion, 'en', { numeric: true }) < 0)
     found.push(
-      warning(`It is Redis ${version}: jobtree needs ${oldestVersion} or newer.`, 'Use a newer one.'),
+      warning(`It is Redis ${version}: jobtree needs ${oldestVersion} or newer.`, 'Use a newer version.'),
     );
   const [used, limit] = [Number(value('used_memory')), Number(value('maxmemory'))];
   if (limit > 0 && used > limit * 0.9)
     found.push(
       warning(
-        `It uses ${Math.round((used / limit) * 100)} % of its maxmemory (${value('maxmemory_policy')}): others fill it, since jobtree keeps nothing there.`,
+        `It uses ${Math.round((used / limit) * 100)} % of its maxmemory (${value('maxmemory_policy')}): something else fills it, since jobtree keeps nothing there.`,
         'Raise maxmemory, or give jobtree a Redis of its own.',
       ),
     );
@@ -98,15 +98,15 @@ async function judgeServer(redis: Redis): Promise<Judgement[]> {
   if (lost > 0)
     found.push(
       warning(
-        `It has thrown out ${counted(lost, 'connection')} that read too slowly since its start.`,
-        'If these are servers of jobtree: client-output-buffer-limit pubsub 64mb 32mb 30',
+        `Since its start, it has closed ${counted(lost, 'connection')} that read too slowly.`,
+        'If these were jobtree servers, set client-output-buffer-limit pubsub 64mb 32mb 30.',
       ),
     );
   if (version === undefined) return found;
   return [
     ...found,
     ok(
-      `Redis ${version}, maxmemory-policy ${value('maxmemory_policy') ?? 'unknown'}, which does not matter here`,
+      `Redis ${version}, maxmemory-policy ${value('maxmemory_policy') ?? 'unknown'}, which does not matter to jobtree`,
     ),
   ];
 }

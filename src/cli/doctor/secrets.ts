@@ -24,6 +24,10 @@ export async function checkSecrets(session: Session, keys: readonly Buffer[]): P
       ),
     ];
   if (rows.length === 0) return [];
-  if (plain.length === 0) return [ok(`sealed secrets of endpoints: ${rows.length}`)];
-  return [ok(`secrets of endpoints that are not sealed: ${plain.length} (JOBTREE_SECRETS_KEY seals them)`)];
+  if (plain.length === 0) return [ok(`the secrets of all ${counted(rows.length, 'endpoint')} are sealed`)];
+  return [
+    ok(
+      `${counted(plain.length, 'secret')} of endpoints ${plain.length === 1 ? 'is' : 'are'} not sealed (JOBTREE_SECRETS_KEY seals them)`,
+    ),
+  ];
 }

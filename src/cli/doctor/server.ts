@@ -29,14 +29,12 @@ export async function askServer(apiUrl: string): Promise<Server | undefined> {
 export function checkServer(server: Server | undefined, url: string, isMeant: boolean): Judgement[] {
   if (server === undefined && !isMeant) return [];
   if (server === undefined)
-    return [warning(`No server answers at ${url}.`, 'Start it, or name another one with --url.')];
+    return [warning(`No server answers at ${url}.`, 'Start it, or name another server with --url.')];
   if (server.status === 200) return [ok(`${url} says: ${server.text}`)];
   const message = `${url} is not ready (${server.status}): ${server.text}`;
   if (server.status === 503)
-    return [
-      sick(message, 'While it shuts down that is as it should be; else see postgres above, and its log.'),
-    ];
-  return [warning(message, 'Something else seems to answer there; name the server with --url.')];
+    return [sick(message, 'This is normal while it shuts down; otherwise see postgres above, and its log.')];
+  return [warning(message, 'Something else seems to answer there. Name the server with --url.')];
 }
 
 /** Beyond this it is no longer the network. */
@@ -51,7 +49,7 @@ export async function checkClocks(session: Session, server: Server | undefined):
     ...(server?.aheadMs === undefined ? [] : [{ name: 'The server', aheadMs: server.aheadMs + machineMs }]),
   ];
   const advice =
-    'Synchronize the clocks (NTP). That of Postgres counts: for deadlines, schedules and the signatures of callbacks. A worker whose clock is a day off can’t claim.';
+    'Synchronize the clocks (NTP). The clock of Postgres counts for deadlines, schedules and the signatures of callbacks. A worker whose clock is a day off cannot claim.';
   const found = clocks.flatMap(({ name, aheadMs }) => {
     const message = `${name} is ${span(Math.abs(aheadMs))} ${aheadMs > 0 ? 'ahead of' : 'behind'} Postgres.`;
     if (Math.abs(aheadMs) >= sickMs) return [sick(message, advice)];

@@ -40,16 +40,16 @@ export async function checkTransactions(session: Session, patienceMs: number): P
      order by a.xact_start nulls last limit 10`,
     [patienceMs],
   );
-  if (found.length === 0) return [ok(`no transaction is open for longer than ${span(patienceMs)}`)];
+  if (found.length === 0) return [ok(`no transaction has been open for more than ${span(patienceMs)}`)];
   return found.map((transaction) => {
     const { pid, ageMs, since, snapshot, writes, tables } = transaction;
     const effects = [
       ...(snapshot !== null || writes ? ['no row that died since then can be removed'] : []),
       ...(tables === null ? [] : [`it has locks on ${tables.join(', ')}`]),
     ];
-    const open = ageMs === null ? 'for long' : `for ${span(ageMs)}`;
-    const message = `${describe(transaction)} is in a transaction ${open}: ${effects.join('; ')}.`;
-    const advice = `Let its program end it, or: select pg_terminate_backend(${pid}); idle_in_transaction_session_timeout ends forgotten ones.`;
+    const open = ageMs === null ? 'for a long time' : `for ${span(ageMs)}`;
+    const message = `${describe(transaction)} has been in a transaction ${open}: ${effects.join('; ')}.`;
+    const advice = `Let its program end the transaction, or: select pg_terminate_backend(${pid}); idle_in_transaction_session_timeout ends forgotten transactions.`;
     return (ageMs ?? 0) >= sickFactor * patienceMs
       ? sick(message, advice, since)
       : warning(message, advice, since);
@@ -71,10 +71,10 @@ export async function checkPrepared(session: Session, patienceMs: number): Promi
      order by p.prepared limit 10`,
     [patienceMs],
   );
-  if (found.length === 0) return [ok(`no transaction is prepared for longer than ${span(patienceMs)}`)];
+  if (found.length === 0) return [ok(`no transaction has been prepared for more than ${span(patienceMs)}`)];
   return found.map(({ gid, owner, since, ageMs }) =>
     sick(
-      `The transaction '${gid}' of ${owner} is prepared for ${span(ageMs)}: it keeps its locks, and no row that died since then can be removed.`,
+      `The transaction '${gid}' of ${owner} has been prepared for ${span(ageMs)}: it keeps its locks, and no row that died since then can be removed.`,
       `Ask its transaction manager, then: commit prepared '${gid}'; or: rollback prepared '${gid}';`,
       since,
     ),
@@ -103,13 +103,16 @@ export async function checkSlots(session: Session): Promise<Judgement[]> {
       ...(snapshot === null ? [] : ['no row that died since then can be removed']),
       ...(bytes === null ? [] : [`${(bytes / gigabyte).toFixed(1)} GB of WAL are kept for it`]),
     ].join('; ');
-    const message = `The replication slot ${name} is ${active ? 'behind' : 'used by nobody'}${kept && `: ${kept}`}.`;
+    const message = `The replication slot ${name} is ${active ? 'behind' : 'not used'}${kept && `: ${kept}`}.`;
     const advice = `Bring its consumer back, or: select pg_drop_replication_slot('${name}');`;
     const isLarge = (bytes ?? 0) > 10 * gigabyte || walStatus === 'lost' || walStatus === 'unreserved';
     if (isLarge || (snapshot ?? 0) > 10_000_000) return [sick(message, advice, since)];
     return active ? [] : [warning(message, advice, since)];
   });
-  return judged.length > 0 ? judged : [ok(`none of ${found.length} keeps anything for long`)];
+  if (judged.length > 0) return judged;
+  const none =
+    found.length === 0 ? 'there is no replication slot' : 'no replication slot keeps anything for long';
+  return [ok(none)];
 }
 
 /** Servers wait for a second at most; what waits for longer is SQL, or a migration. */
@@ -127,11 +130,11 @@ export async function checkLocks(session: Session, patienceMs: number): Promise<
      ) l`,
     [Math.min(waitMs, patienceMs)],
   );
-  if (found.length === 0) return [ok('nobody waits for a lock for long')];
+  if (found.length === 0) return [ok('no session has waited long for a lock')];
   return found.map(({ pid, blockers, since, ageMs }) =>
     warning(
-      `Session ${pid} waits for a lock for ${span(ageMs)} that ${blockers.length === 1 ? 'session' : 'sessions'} ${blockers.join(', ')} hold${blockers.length === 1 ? 's' : ''}.`,
-      `Look at it in pg_stat_activity; end it with: select pg_terminate_backend(${blockers[0]});`,
+      `Session ${pid} has waited for ${span(ageMs)} for a lock that ${blockers.length === 1 ? 'session' : 'sessions'} ${blockers.join(', ')} hold${blockers.length === 1 ? 's' : ''}.`,
+      `Look at that session in pg_stat_activity, or end it: select pg_terminate_backend(${blockers[0]});`,
       since,
     ),
   );

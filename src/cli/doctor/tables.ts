@@ -38,18 +38,18 @@ export async function checkDeadRows(session: Session): Promise<Judgement[]> {
   );
   const judged = tables.flatMap((table) => {
     const { name, dead, live, trigger, megabytes, enabled, vacuumedAt, recently } = table;
-    const message = `${name} has ${count(dead)} dead rows beside ${count(live)} (${count(megabytes)} MB), and was vacuumed ${vacuumedAt === null ? 'never' : `at ${vacuumedAt.toISOString()}`}.`;
+    const message = `${name} has ${count(dead)} dead rows and ${count(live)} live ones (${count(megabytes)} MB), ${vacuumedAt === null ? 'and was never vacuumed' : `last vacuumed at ${vacuumedAt.toISOString()}`}.`;
     const advice = enabled
-      ? `If nothing holds a snapshot (see transactions, prepared and slots): vacuum jobtree.${name}; and look why autovacuum does not come by.`
+      ? `If nothing holds a snapshot (see transactions, prepared and slots): vacuum jobtree.${name}; and find out why autovacuum does not run.`
       : `alter table jobtree.${name} reset (autovacuum_enabled);`;
-    if (!enabled) return [sick(`autovacuum is switched off for ${name}. ${message}`, advice, vacuumedAt)];
+    if (!enabled) return [sick(`autovacuum is turned off for ${name}. ${message}`, advice, vacuumedAt)];
     if (dead >= sickFactor * trigger) return [sick(message, advice, vacuumedAt)];
     if (dead >= warningFactor * trigger && !recently) return [warning(message, advice, vacuumedAt)];
     return [];
   });
   if (judged.length > 0) return judged;
   const [most] = tables;
-  return [ok(`no table has more than ${count(most?.dead ?? 0)}`)];
+  return [ok(`the most in one table: ${count(most?.dead ?? 0)}`)];
 }
 
 /** Postgres stops taking changes shortly before two thousand million. */
@@ -58,10 +58,10 @@ export async function checkTransactionIds(session: Session): Promise<Judgement[]
     `select greatest(age(d.datfrozenxid), mxid_age(d.datminmxid))::float8 as used from pg_database d where d.datname = current_database()`,
   );
   const used = row?.used ?? 0;
-  const message = `${count(used)} of 2,000,000,000 transaction ids are used up`;
+  const message = `${count(used)} of 2,000,000,000 transaction ids are used`;
   const advice =
     'Something keeps Postgres from freezing rows: see transactions, prepared and slots, then vacuum.';
-  if (used > 1_500_000_000) return [sick(`${message}: soon it takes no changes.`, advice)];
+  if (used > 1_500_000_000) return [sick(`${message}: soon Postgres accepts no changes.`, advice)];
   if (used > 800_000_000) return [warning(`${message}.`, advice)];
   return [ok(message)];
 }

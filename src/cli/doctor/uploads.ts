@@ -11,8 +11,8 @@ import type { Session } from './session.ts';
 const limitMs = 5_000;
 
 const correctKeys =
-  'Correct AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or where else AWS programs have their credentials.';
-const correctRegion = 'Correct JOBTREE_UPLOAD_STORE_REGION: the bucket is in another one.';
+  'Correct AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or wherever else AWS programs find credentials.';
+const correctRegion = 'Correct JOBTREE_UPLOAD_STORE_REGION: the bucket is in another region.';
 const advices: Readonly<Record<string, string>> = {
   NoSuchBucket: 'Create the bucket, or correct JOBTREE_UPLOAD_STORE_URL.',
   InvalidAccessKeyId: correctKeys,
@@ -23,7 +23,7 @@ const advices: Readonly<Record<string, string>> = {
   AuthorizationHeaderMalformed: correctRegion,
 };
 const bringBack =
-  'Bring it back, or correct JOBTREE_UPLOAD_STORE_ENDPOINT. Uploads are answered with 503 meanwhile, imports wait for an hour, and nothing is lost.';
+  'Bring it back, or correct JOBTREE_UPLOAD_STORE_ENDPOINT. Meanwhile uploads get 503, imports wait for an hour, and nothing is lost.';
 
 /** Writes, reads, lists and deletes an object of its own. */
 export async function checkUploadStore(config: ObjectStoreConfig): Promise<Judgement[]> {
@@ -45,12 +45,12 @@ export async function checkUploadStore(config: ObjectStoreConfig): Promise<Judge
       return [
         warning(
           `${store.name} does not list an object that was just stored.`,
-          'Removed uploads may leave objects there: look at it now and then.',
+          'Removed uploads may leave objects there: check it now and then.',
         ),
       ];
     return [
       ok(
-        `${store.name} stores, gives, lists and deletes an object within ${span(performance.now() - beganAt)}`,
+        `${store.name} stores, returns, lists and deletes an object within ${span(performance.now() - beganAt)}`,
       ),
     ];
   } catch (error) {
@@ -79,8 +79,8 @@ export async function checkOtherStores(
   );
   return found.map(({ store, uploads, since }) =>
     warning(
-      `${counted(uploads, 'upload')} ${uploads === 1 ? 'is' : 'are'} in ${store}, which these settings do not lead to: nobody can read or remove ${uploads === 1 ? 'it' : 'them'}.`,
-      'Give a server the former settings of JOBTREE_UPLOAD_STORE_… until they are gone.',
+      `${counted(uploads, 'upload')} ${uploads === 1 ? 'is' : 'are'} in ${store}, which these settings do not point to: nobody can read or remove ${uploads === 1 ? 'it' : 'them'}.`,
+      'Run a server with the former JOBTREE_UPLOAD_STORE_… settings until they are gone.',
       since,
     ),
   );

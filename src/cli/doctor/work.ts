@@ -22,8 +22,8 @@ const most = 1_000;
 const idleMs = 86_400_000;
 const backgroundMs = 3_600_000;
 
-const startServer = 'Start a server: it goes on from where the last one stopped.';
-const seeLocks = 'See transactions and locks for who has locked them, and the log of the servers.';
+const startServer = 'Start a server: it continues where the last one stopped.';
+const seeLocks = 'See transactions and locks for who holds locks on them, and the logs of the servers.';
 const advise = ({ isWatched }: Watch) => (isWatched ? seeLocks : startServer);
 const atLeast = (found: number, noun: string) =>
   found > most ? `more than ${counted(most, noun)}` : counted(found, noun);
@@ -42,7 +42,7 @@ export async function checkServers(session: Session, watch: Watch): Promise<Judg
   if (!watch.isWatched)
     return [
       sick(
-        'No server runs on this database: nothing is given to workers, counted or taken back.',
+        'No server is running on this database: nothing is given to workers, counted or taken back.',
         startServer,
         watch.sweptAt,
       ),
@@ -54,7 +54,7 @@ export async function checkServers(session: Session, watch: Watch): Promise<Judg
   const since = watch.resumedAt === null ? '' : ` without a gap since ${watch.resumedAt.toISOString()}`;
   return [
     ok(
-      `${counted(row?.listeners ?? 0, 'process')} ${row?.listeners === 1 ? 'listens, and looks' : 'listen, and look'} after the work${since}`,
+      `${counted(row?.listeners ?? 0, 'process')} ${row?.listeners === 1 ? 'listens and looks' : 'listen and look'} after the work${since}`,
     ),
   ];
 }
@@ -75,10 +75,10 @@ export async function checkLeases(session: Session, watch: Watch): Promise<Judge
      ) o`,
     [watch.isWatched ? graceMs : 0, watch.isWatched, watch.resumedAt],
   );
-  if (row === undefined || row.leases === 0) return [ok('none is beyond its deadline')];
+  if (row === undefined || row.leases === 0) return [ok('none is past its deadline')];
   return [
     sick(
-      `${atLeast(row.leases, 'lease')} with ${counted(row.items, 'item')} are beyond their deadline, and nobody takes them back (of ${row.workers.join(', ')}).`,
+      `Past their deadline, and not taken back: ${atLeast(row.leases, 'lease')} with ${counted(row.items, 'item')} (workers: ${row.workers.join(', ')}).`,
       advise(watch),
       row.since,
     ),
@@ -106,7 +106,7 @@ export async function checkHeartbeats(session: Session, watch: Watch): Promise<J
   return [
     warning(
       `The workers of ${atLeast(row.leases, 'lease')} have missed a heartbeat or two: ${row.workers.join(', ')}.`,
-      'After three the items go to others. Look whether these workers live, are blocked, or have lost their network.',
+      'After three, the items go to others. Check whether these workers are alive, blocked, or without a network.',
       row.since,
     ),
   ];
@@ -145,13 +145,13 @@ export async function checkWorkers(session: Session, watch: Watch): Promise<Judg
     [unworkedMs],
   );
   const [first] = types;
-  if (first === undefined) return [ok('every type with ready items has had workers lately')];
+  if (first === undefined) return [ok('every type with ready items has had a worker lately')];
   const named = types.slice(0, 5).map(({ type }) => type);
   if (types.length > named.length) named.push('…');
   return [
     warning(
-      `Items are ready for ${span(unworkedMs)} and longer, and no worker asks for their types: ${named.join(', ')}.`,
-      'Start workers for them, or look whether the types are spelled as the workers spell them.',
+      `Items have been ready for ${span(unworkedMs)} or longer, and no worker asks for their types: ${named.join(', ')}.`,
+      'Start workers for them, or check that workers and producers spell the types alike.',
       first.since,
     ),
   ];
@@ -187,7 +187,7 @@ export async function checkDue(session: Session, watch: Watch): Promise<Judgemen
   if (row.ranges > 0)
     found.push(
       sick(
-        `${atLeast(row.ranges, 'range')} with ${counted(row.items, 'item')} are due, and nobody makes them ready.`,
+        `Due, but not ready: ${counted(row.items, 'item')} in ${atLeast(row.ranges, 'range')}.`,
         advise(watch),
         row.since,
       ),
@@ -196,11 +196,11 @@ export async function checkDue(session: Session, watch: Watch): Promise<Judgemen
     found.push(
       sick(
         `Schedules are behind: ${row.schedules.join(', ')}.`,
-        watch.isWatched ? 'jobtree schedule show NAME says why; the log of the servers, too.' : startServer,
+        watch.isWatched ? 'jobtree schedule show NAME says why, as do the logs of the servers.' : startServer,
         row.scheduleSince,
       ),
     );
-  return found.length > 0 ? found : [ok('nothing that is due waits to be made ready')];
+  return found.length > 0 ? found : [ok('everything that is due has become ready')];
 }
 
 /** Deltas, and keys that have not gone on, bear no time: so two looks, between which every server has swept. */
@@ -236,7 +236,7 @@ export async function checkFolds(session: Session, watch: Watch, first: FirstLoo
   if (lasting === 0) return [ok('everything is counted')];
   return [
     sick(
-      `${lasting === most ? `At least ${counted(most, 'delta')}` : counted(lasting, 'delta')} of progress stay uncounted: their trees seem to stand still.`,
+      `Not counted: ${lasting === most ? 'at least ' : ''}${counted(lasting, 'delta')} of progress. Their trees seem to stand still.`,
       advise(watch),
       since,
     ),
@@ -251,10 +251,10 @@ export async function checkKeys(session: Session, watch: Watch, first: FirstLook
     [first.keys],
   );
   const keys = row?.keys ?? [];
-  if (keys.length === 0) return [ok('all serialize keys go on')];
+  if (keys.length === 0) return [ok('all serialize keys move on')];
   return [
     sick(
-      `${counted(keys.length, 'serialize key')} ${keys.length === 1 ? 'does' : 'do'} not go on though the head has ended: ${keys.slice(0, 5).join(', ')}.`,
+      `${counted(keys.length, 'serialize key')} ${keys.length === 1 ? 'does' : 'do'} not move on although the head has ended: ${keys.slice(0, 5).join(', ')}.`,
       advise(watch),
       watch.isWatched ? null : watch.sweptAt,
     ),
@@ -291,11 +291,11 @@ export async function checkIdleTrees(session: Session): Promise<Judgement[]> {
      order by a.since limit 5`,
     [idleMs],
   );
-  if (found.length === 0) return [ok('no job waits to be sealed for longer than a day')];
+  if (found.length === 0) return [ok('no job has waited to be sealed for more than a day')];
   return found.map(({ id, type, since, ageMs }) =>
     warning(
-      `Job:${id} (${type}) has nothing pending, and nothing was added for ${span(ageMs)}, but it is not sealed: its tree is never complete.`,
-      'If its producer is gone, seal it (sealJob), or cancel it: jobtree cancel.',
+      `Job:${id} (${type}) has nothing pending, and nothing was added for ${span(ageMs)}, but it is not sealed: its tree never completes.`,
+      'If its producer is gone, seal it (jobtree seal) or cancel it (jobtree cancel).',
       since,
     ),
   );
@@ -315,10 +315,10 @@ export async function checkBackground(session: Session, watch: Watch): Promise<J
      group by w.what order by w.what`,
     [backgroundMs],
   );
-  if (found.length === 0) return [ok('no cancellation, deletion or operation takes long')];
+  if (found.length === 0) return [ok('no cancellation, deletion or operation has taken long')];
   return found.map(({ what, found, since }) =>
     warning(
-      `${counted(found, what)} ${found === 1 ? 'is' : 'are'} under way for long.`,
+      `${counted(found, what)} ${found === 1 ? 'has' : 'have'} been under way for more than an hour.`,
       advise(watch),
       since,
     ),

@@ -96,6 +96,6 @@ function keyOf(payload: unknown, field: string, fileName: string, line: number):
   throw badFile(
     fileName,
     `line ${line}`,
-    `${field} is no text and no number, so it can't be a serialize key.`,
+    `${field} is neither text nor a number, so it can't be a serialize key.`,
   );
 }

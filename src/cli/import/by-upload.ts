@@ -36,7 +36,7 @@ export async function importByUpload(
       job.dedupeKey === undefined ? null : await client.jobByDedupeKey(job.type, job.dedupeKey, { signal });
     if (known !== null) {
       display.end();
-      printError('There is a job with this dedupe key already: nothing was sent.\n');
+      printError('A job with this dedupe key already exists: nothing was sent.\n');
       print(`${json ? JSON.stringify({ jobId: known.id, created: false }) : known.id}\n`);
       return known.id;
     }
@@ -57,8 +57,8 @@ export async function importByUpload(
     const ms = performance.now() - startedAt;
     printError(
       created
-        ? `${count(size)} bytes sent in ${seconds(ms)}. The server adds the items; to follow it: jobtree watch ${jobId}\n`
-        : 'There is a job with this dedupe key already: nothing was added.\n',
+        ? `${count(size)} bytes sent in ${seconds(ms)}. The server is adding the items; to follow it: \`jobtree watch ${jobId}\`\n`
+        : 'A job with this dedupe key already exists: nothing was added.\n',
     );
     print(
       `${json ? JSON.stringify({ jobId, uploadId, bytes: size, created, seconds: ms / 1_000 }) : jobId}\n`,
@@ -67,7 +67,7 @@ export async function importByUpload(
   } catch (error) {
     display.end();
     if (signal.aborted) {
-      printError('Interrupted. What was sent is removed by the server after a while.\n');
+      printError('Interrupted. The server removes what was sent after a while.\n');
       return undefined;
     }
     if (error instanceof JobtreeError && error.code === 'LIMIT_EXCEEDED')

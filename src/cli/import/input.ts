@@ -41,7 +41,7 @@ async function sizeOf(file: string): Promise<number | undefined> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') throw badFile(file, '', 'there is no such file.');
-    if (code === 'EACCES') throw badFile(file, '', 'it may not be read.');
+    if (code === 'EACCES') throw badFile(file, '', 'you may not read it.');
     throw error;
   }
 }

@@ -35,7 +35,7 @@ export async function newJob(client: Client, spec: JobSpec, signal: AbortSignal)
   if (isOurs) return { jobId, isOurs, isOpen: true, keyPrefix };
   const { sealedAt, cancelledAt } = await client.job(jobId, { signal });
   if (cancelledAt != null) {
-    const message = `The job with this dedupe key, ${jobId}, was cancelled, or failed: delete it, or take another key.`;
+    const message = `The job with this dedupe key, ${jobId}, was cancelled or failed: delete it, or use another key.`;
     throw new CommandError(exitCodes.failure, message);
   }
   return { jobId, isOurs, isOpen: sealedAt == null, keyPrefix };

@@ -10,6 +10,7 @@ import { createLogger } from '../../server/log.ts';
 import { reportError } from '../command-error.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { aborted } from '../interruption.ts';
+import { terminalLog } from '../terminal-log.ts';
 
 export type FromPrimary = { readonly databaseUrl: string } | 'end';
 /** A process says both, in this order. */
@@ -32,7 +33,7 @@ export async function serveForPrimary(): Promise<never> {
 
 async function serveFrom(database: Promise<string>, signal: AbortSignal): Promise<number> {
   const config = readConfig(process.env);
-  const logger = createLogger(config.logLevel);
+  const logger = createLogger(config.logLevel, terminalLog());
   const loaded = await Promise.race([Promise.all([import('./serve.ts'), database]), aborted(signal)]);
   if (loaded === undefined) return exitCodes.success;
   const [{ serve }, databaseUrl] = loaded;

@@ -102,7 +102,7 @@ export class Processes {
       const url = await this.#start(worker);
       if (url !== undefined) {
         this.#hasServed = true;
-        if (worker !== first) this.#logger.info({ process: worker.process.pid }, 'a new process serves');
+        if (worker !== first) this.#logger.info({ process: worker.process.pid }, 'a new process is serving');
         onReady(url);
       }
       await ended(worker);
@@ -111,7 +111,7 @@ export class Processes {
       const how = { process: pid, exitCode, signal: signalCode };
       failedStarts = url === undefined && exitCode !== exitCodes.unreachable ? failedStarts + 1 : 0;
       if (url === undefined && this.#isHopeless(failedStarts, exitCode)) {
-        this.#logger.error(how, 'a process cannot be started; all end');
+        this.#logger.error(how, 'a process could not be started; all processes stop');
         this.#end();
         return exitCode ?? exitCodes.failure;
       }

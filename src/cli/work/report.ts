@@ -2,7 +2,7 @@
  * What `jobtree work` says while it works: problems and failures, a line each, on standard error, and with `--verbose` every item. On a
  * terminal a live line below them counts. With `--json` every outcome goes to standard output.
  */
-import type { Worker } from '../../client/index.ts';
+import type { AbortCode, Worker } from '../../client/index.ts';
 import { colourOf, paint } from '../colours.ts';
 import { count, counted, seconds } from '../figures.ts';
 import { LiveLine } from '../live-line.ts';
@@ -12,7 +12,19 @@ export interface ReportOptions {
   readonly url: string;
   readonly json?: true;
   readonly verbose?: true;
+  /** How long commands may take to finish, in milliseconds. */
+  readonly stopTimeout: number;
 }
+
+/** Why a command is stopped. */
+const abortReasons: Readonly<Record<AbortCode, string>> = {
+  LOST: 'its assignment was lost',
+  CANCELLED: 'the item or its job was cancelled',
+  FINISHED: 'the outcome of this attempt was reported already',
+  HEARTBEATS_FAILED: 'two heartbeats in a row failed',
+  STOPPED: 'the worker stops',
+  TIMED_OUT: 'it took too long',
+};
 
 /** The rate is that of so many seconds. */
 const rateSeconds = 10;
@@ -24,7 +36,7 @@ export class Report {
   /** How many items were done in each of the last seconds, the newest last. */
   readonly #perSecond: number[] = [0];
   readonly #clock: NodeJS.Timeout;
-  /** When the handlers began, by assignment. */
+  /** When the handlers began of which the server does not know yet what became, by assignment. */
   readonly #startedAt = new Map<string, number>();
   #succeeded = 0;
   #failed = 0;
@@ -39,6 +51,31 @@ export class Report {
     }, 1_000);
     if (process.stderr.isTTY) this.#live = new LiveLine(process.stderr, () => this.#counts());
     this.#listen();
+  }
+
+  /** How many items the server does not know the outcome of. */
+  get unknown(): number {
+    return this.#startedAt.size;
+  }
+
+  /** The worker claims no more, and waits for its commands. */
+  stopping(): void {
+    const { json, stopTimeout } = this.#options;
+    const left = this.#startedAt.size;
+    if (json || left === 0 || stopTimeout === 0) return;
+    this.#say(
+      `Stopping: ${counted(left, 'command')} may take ${stopTimeout / 1_000} s to finish. A second Ctrl-C or SIGTERM ends ${left === 1 ? 'it' : 'them'} at once.`,
+    );
+  }
+
+  /** The process ends right after this. */
+  endedAtOnce(): void {
+    this.#live?.end();
+    this.#live = undefined;
+    const left = this.#startedAt.size;
+    const verb = left === 1 ? 'becomes' : 'become';
+    if (!this.#options.json && left > 0)
+      this.#say(`Ended at once: ${counted(left, 'item')} ${verb} ready again after three missed heartbeats.`);
   }
 
   end(): void {
@@ -89,7 +126,11 @@ export class Report {
       this.#startedAt.delete(id);
       this.#say(`${itemId}: the outcome came too late and does not count.`);
     });
-    worker.on('aborted', ({ itemId }, code) => this.#say(`${itemId}: aborted, ${code}.`));
+    worker.on('aborted', ({ id, itemId }, code) => {
+      // Of these the server has yet to hear that they are given back.
+      if (code !== 'STOPPED' && code !== 'HEARTBEATS_FAILED') this.#startedAt.delete(id);
+      this.#say(`${itemId}: its command is stopped: ${abortReasons[code]}.`);
+    });
     worker.on('released', ({ id, itemId }) => {
       this.#startedAt.delete(id);
       this.#say(`${itemId}: given back.`);

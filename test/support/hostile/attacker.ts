@@ -7,6 +7,7 @@ import { createJob, work } from '../api.ts';
 import type { TestDatabase } from '../database.ts';
 import { bearer } from '../keys.ts';
 import { openRaw, type RawSocket } from '../raw-socket.ts';
+import { notTheirs } from './roles.ts';
 
 /** A server, and what is stored in it that makes answers large. */
 export interface Target {
@@ -44,9 +45,6 @@ export interface Role {
   /** A key or a watch token; none for a stranger. */
   readonly token?: string | undefined;
 }
-
-/** What those are told who may not ask for it, or for whom it does not exist. */
-const notTheirs = /"(UNAUTHENTICATED|FORBIDDEN|NOT_FOUND)"|There is no |closed with 4403/;
 
 export interface Operation {
   readonly query: string;

@@ -3860,7 +3860,8 @@ export const JobItemScalarFieldEnum = {
   runAt: 'runAt',
   dedupeKey: 'dedupeKey',
   payload: 'payload',
-  serializeKey: 'serializeKey'
+  serializeKey: 'serializeKey',
+  parentPosition: 'parentPosition'
 } as const
 
 export type JobItemScalarFieldEnum = (typeof JobItemScalarFieldEnum)[keyof typeof JobItemScalarFieldEnum]

@@ -1,0 +1,60 @@
+/** A job that stands still may have nobody to work on it: that is said once for each type. */
+import type { Client, JobProgress } from '../client/index.ts';
+
+const quietMs = 2_000;
+const againMs = 5_000;
+/** A tree with more types than this has other things to show. */
+const mostTypes = 10;
+
+export class MissingWorkers {
+  readonly #client: Client;
+  readonly #types: ReadonlyMap<string, string>;
+  readonly #onMissing: (type: string) => void;
+  readonly #told = new Set<string>();
+  #timer: NodeJS.Timeout | undefined;
+  #round = 0;
+
+  /** `types`: those of the jobs, by their ids. */
+  constructor(client: Client, types: ReadonlyMap<string, string>, onMissing: (type: string) => void) {
+    this.#client = client;
+    this.#types = types;
+    this.#onMissing = onMissing;
+  }
+
+  /** The jobs have changed. */
+  changed(jobs: readonly JobProgress[]): void {
+    this.#schedule(jobs, quietMs);
+  }
+
+  end(): void {
+    this.#round++;
+    clearTimeout(this.#timer);
+  }
+
+  #schedule(jobs: readonly JobProgress[], waitMs: number): void {
+    this.end();
+    const round = this.#round;
+    const open = jobs.filter(
+      ({ completedAt, itemProgress, itemCount }) => completedAt == null && itemProgress < itemCount,
+    );
+    const types = new Set(open.map(({ jobId }) => this.#types.get(jobId) ?? ''));
+    for (const type of this.#told) types.delete(type);
+    if (types.size === 0 || types.size > mostTypes) return;
+    this.#timer = setTimeout(async () => {
+      for (const type of types) {
+        const isMissing = await this.#isMissing(type);
+        if (round !== this.#round) return;
+        if (!isMissing) continue;
+        this.#told.add(type);
+        this.#onMissing(type);
+      }
+      this.#schedule(jobs, againMs);
+    }, waitMs);
+  }
+
+  /** Not for those who may not list workers. */
+  async #isMissing(type: string): Promise<boolean> {
+    const workers = await this.#client.workers({ types: [type], first: 1 }).catch(() => undefined);
+    return workers?.length === 0;
+  }
+}

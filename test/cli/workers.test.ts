@@ -1,0 +1,50 @@
+/** Who is connected or holds items, on the command line. */
+import { expect, onTestFinished, test } from 'vitest';
+import { Worker } from '../../src/client/index.ts';
+import { run, startOnTerminal } from './program.ts';
+import { useServer } from './setup.ts';
+
+const server = useServer();
+const list = async (...args: string[]) => (await run(['workers', ...args], { env: server.env })).stdout;
+
+/** Connected until the test is over. */
+async function connect(name: string, types: Record<string, number>, version?: string): Promise<void> {
+  const handlers = Object.entries(types).map(([type, concurrency]) => [
+    type,
+    { concurrency, handler: () => null },
+  ]);
+  const worker = new Worker({ url: server.url, name, version, types: Object.fromEntries(handlers) });
+  const connected = new Promise<void>((resolve) => worker.once('connected', resolve));
+  await worker.start();
+  onTestFinished(() => worker.stop());
+  await connected;
+}
+
+async function hold(worker: string, type: string, count: number): Promise<void> {
+  await server.client.createJob({ type, items: Array(count).fill({ payload: 1 }) });
+  expect(await server.client.claimItems(worker, [{ type, limit: count }])).toHaveLength(count);
+}
+
+test('says what each does and holds, how long ago it was seen, and its version', async () => {
+  await connect('a', { mail: 8, fax: 4 }, '1.4.0');
+  await hold('b', 'letter', 3);
+  expect((await list()).split('\n')).toEqual([
+    expect.stringMatching(/^NAME +TYPES +ITEMS +SEEN +CONNECTED +VERSION$/),
+    expect.stringMatching(/^a +fax, mail +0\/12 +\d+s +\d+s +1\.4\.0$/),
+    expect.stringMatching(/^b +letter +3 +\d+s +- +-$/),
+    '',
+  ]);
+  expect((await list('--type', 'letter')).split('\n')).toHaveLength(3);
+  expect(await list('--type', 'letter')).toMatch(/^b /m);
+  expect((await list('--limit', '1')).split('\n')).toHaveLength(3);
+  const [first = ''] = (await list('--json')).split('\n');
+  expect(JSON.parse(first)).toMatchObject({ name: 'a', version: '1.4.0', types: [{ type: 'fax' }, {}] });
+});
+
+test('names and versions do nothing to the terminal of whoever looks', async () => {
+  const hostile = '\u001b]0;x\u0007\u001b[2J';
+  await connect(hostile, { [hostile]: 1 }, hostile);
+  const { stdout } = await startOnTerminal(['workers'], { ...server.env, NO_COLOR: '1' }, 200).ended;
+  expect(stdout).toContain(String.raw`\u001b]0;x\u0007\u001b[2J`);
+  for (const forbidden of ['\u001b', '\u0007']) expect(stdout).not.toContain(forbidden);
+});

@@ -1,0 +1,125 @@
+/**
+ * Every field that queries and subscriptions lead to, asked for as each role, over each way to the API: it is shown to those that may ask for the root
+ * field, and to nobody else. Those with a rule of their own are named here.
+ */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Permission, permissions, type Role, roles } from '../../src/domain/rights.ts';
+import { schema } from '../../src/schema/index.ts';
+import type { App } from '../../src/server/create-app.ts';
+import {
+  type AnswerError,
+  errorsOverEvents,
+  errorsOverHttp,
+  errorsOverSocket,
+  openSocket,
+  withEach,
+} from '../support/answers.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { type Field, permissionOf, type Step, toOperation, waysToFields } from '../support/fields.ts';
+import { bearer, makeKey } from '../support/keys.ts';
+import { startServer } from '../support/server.ts';
+import { ask } from '../support/watch-tokens.ts';
+
+const ways = waysToFields(
+  [schema.getQueryType(), schema.getSubscriptionType()],
+  // There what they lead to depends on the id.
+  ([first]) => !['node', 'nodes'].includes(first?.field.name ?? ''),
+);
+
+/** So many fields of a type are asked for at once. */
+const atOnce = 10;
+
+interface Asked {
+  readonly type: string;
+  readonly way: readonly Step[];
+  readonly fields: readonly Field[];
+}
+
+/** The fields of each type, by one way to it; root fields each alone. */
+const typeOf = (way: readonly Step[]) => (way.at(-1) as Step).type.name;
+const asked = [...new Set([...ways.values()].map(typeOf))].flatMap((type): Asked[] => {
+  const all = [...ways.values()].filter((way) => typeOf(way) === type);
+  const most = all[0]?.length === 1 ? 1 : atOnce;
+  return Array.from({ length: Math.ceil(all.length / most) }, (_, i) => {
+    const some = all.slice(i * most, (i + 1) * most);
+    return { type, way: some[0] as readonly Step[], fields: some.map((way) => (way.at(-1) as Step).field) };
+  });
+});
+
+/** Who may not see a field, though they may see what it belongs to. */
+const hidden: Readonly<Record<string, readonly Role[]>> = {
+  // By these an item can be finished: they are for admins, and for whoever has the item, who knows them.
+  'HeldItem.assignmentId': ['producer', 'watcher'],
+  'Assignment.id': ['producer', 'watcher'],
+};
+
+let db: TestDatabase;
+let app: App;
+let job: string;
+let item: string;
+const keys = {} as Record<Role, string>;
+
+beforeAll(async () => {
+  db = await createDatabase();
+  app = await startServer(db.url, { JOBTREE_AUTH: 'keys' });
+  for (const role of roles) keys[role] = (await makeKey(db, [role])).key;
+  const { data } = await ask(
+    app.url,
+    keys.admin,
+    `mutation { createJob(input: { type: "x", items: [{ payload: 1 }] }) {
+      ... on CreateJobPayload { job { id items { nodes { id } } } } } }`,
+  );
+  job = data.createJob.job.id;
+  item = data.createJob.job.items.nodes[0].id;
+  const claim = `mutation { claimItem(input: { itemId: "${item}", worker: "w" }) { __typename } }`;
+  await ask(app.url, keys.admin, claim);
+});
+afterAll(async () => {
+  await app.close();
+  await db.drop();
+});
+
+/** Which of the fields are refused. */
+function refusedOf({ type, way, fields }: Asked, role: Role): string[] {
+  const root = (way[0] as Step).field;
+  const { roles } = permissions[permissionOf(root) as Permission];
+  if (!(roles as readonly Role[]).includes(role)) return [root.name];
+  return fields.map(({ name }) => name).filter((name) => hidden[`${type}.${name}`]?.includes(role));
+}
+
+/** Of an answer, at whichever place of a list. */
+const forbiddenIn = (errors: readonly AnswerError[]): string[] => [
+  ...new Set(
+    errors
+      .filter(({ extensions }) => extensions?.code === 'FORBIDDEN')
+      .map(({ path }) => String(path?.findLast((part) => typeof part === 'string'))),
+  ),
+];
+
+it.each(roles)('a %s sees what its role may, and nothing else', async (role) => {
+  const shown = bearer(keys[role]);
+  const socket = openSocket(app.url, shown);
+  await withEach(asked, async (one) => {
+    const query = toOperation(one.way, { job, item }, one.fields);
+    const answers = [
+      await errorsOverEvents(app.url, query, shown),
+      await errorsOverSocket(socket, query),
+      ...(query.startsWith('subscription') ? [] : [await errorsOverHttp(app.url, query, shown)]),
+    ];
+    for (const errors of answers) expect(forbiddenIn(errors), query).toEqual(refusedOf(one, role));
+  });
+  await socket.dispose();
+});
+
+it('a stranger sees none of them', async () => {
+  await withEach(asked, async ({ way, fields }) => {
+    const query = toOperation(way, { job, item }, fields);
+    for (const askOver of [errorsOverEvents, errorsOverHttp])
+      expect(await askOver(app.url, query, {})).toMatchObject([{ extensions: { code: 'UNAUTHENTICATED' } }]);
+  });
+});
+
+it('all that is not an answer of a mutation is among them', () => {
+  expect(ways.size).toBeGreaterThan(350);
+  for (const place of Object.keys(hidden)) expect(ways.has(place), place).toBe(true);
+});
