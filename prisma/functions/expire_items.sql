@@ -1,13 +1,13 @@
--- Fails for good what no worker has started within the lifetime of its type, with the code EXPIRED. The time counts from when an
--- item was added, or from its runAt if that is later. An item that was released has not been started; one that has failed has. Call
--- it again at once while a batch was full.
+-- Fails items for good, with the code EXPIRED, that no worker has started within the lifetime of their type. The time counts from when
+-- an item was added, or from its runAt if that is later. A released item counts as not started; one that has failed counts as started.
+-- Call it again at once as long as a batch was full.
 --
--- Looks at the first p_limit entries of each priority only: what stands first is what has waited for longest. What is blocked by its
--- serialize key expires in its line.
+-- Looks only at the first p_limit entries of each priority, which have waited longest. Items that their serialize keys block expire in
+-- their lines.
 --
--- returns    how many items expired; whether a batch was full; the trees that changed; and the types that got ready items, because those
---            that expired freed their keys, and how many; how many of each type expired; and what failed, as report_results has it
--- locks      job rows, shared, so that cancel_job waits, queue entries, blocked items and those of promote_next; skipping those that somebody else has
+-- returns    how many items expired; whether a batch was full; the trees that changed; the types that got ready items because serialize
+--            keys were freed, and how many; how many of each type expired; and failures, as report_results returns them
+-- locks      job rows, shared, so that cancel_job waits, queue entries, blocked items and those of promote_next; skips locked ones
 create or replace function jobtree.expire_items(p_limit integer default 100)
 returns table (expired integer, more boolean, root_ids uuid[], ready jsonb, types jsonb, failed json[])
 language plpgsql volatile
@@ -28,7 +28,7 @@ begin
   end if;
 
   with recursive place as (
-    -- The priorities that there are, one probe each.
+    -- The priorities in use, one probe each.
     select q.type, q.lifetime_ms * interval '1 millisecond' as lifetime, e.priority
     from jobtree.queue q
     cross join lateral (

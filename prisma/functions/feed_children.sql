@@ -1,10 +1,10 @@
--- Makes the items of child jobs from successes of their parents: by each child's mapping, and by the new items that
--- the reports name. A cancelled child gets none.
+-- Creates the items of child jobs from successes of their parents: by each child's mapping, and from the new items that
+-- the reports list. A cancelled child gets none.
 --
--- p_job_ids, p_positions   items that this transaction has just let succeed
--- p_new_items  of each, the JSON array of new items that its report names, if any
+-- p_job_ids, p_positions   items that have just succeeded in this transaction
+-- p_new_items  for each, the JSON array of new items in its report, if any
 -- returns    the types of the children that got ready items, and how many: {type: count}
--- locks      none new: the caller has locked the children's rows, shared, and the serialize keys of what is fed
+-- locks      none new: the caller has locked the children's rows, shared, and the serialize keys of the new items
 create or replace function jobtree.feed_children(p_job_ids uuid[], p_positions bigint[], p_new_items json[] default null)
 returns jsonb
 language plpgsql volatile

@@ -1,5 +1,5 @@
--- What is wrong with an object that a caller sent: a key that is not known, or a value that is not what its key wants. A key
--- with null counts as one that is not there.
+-- Finds what is wrong with an object that a caller sent: an unknown key, or an invalid value. A key with null counts as
+-- missing.
 --
 -- p_input    the object: a job, an item, a report, a failure
 -- p_keys     the keys that it may have

@@ -1,10 +1,10 @@
--- Takes outcomes of attempts one by one, whatever they are: the slow half of reporting.
+-- Accepts outcomes of attempts of any kind, one by one: the slow path of reporting.
 --
 -- p_ns, p_lease_ids, p_numbers, p_reports
---            an index for the answer, the assignment, and {result, newItems?}, {failure: {code, message, permanent?, retryAfterMs?}} or {snoozeMs}; of two for
---            one assignment the first is judged first
--- p_wait     whether to wait for what another transaction has locked, or to answer BUSY; then nothing of that report has happened
--- returns    as report_outcomes has it, with figures and what failed as report_results has them
+--            an index for the answer, the assignment, and {result, newItems?}, {failure: {code, message, permanent?, retryAfterMs?, stack?}}
+--            or {snoozeMs}; of two for one assignment the first is judged first
+-- p_wait     whether to wait for rows that another transaction has locked, or to answer BUSY, which means that nothing was done
+-- returns    as report_outcomes, with figures and failures as report_results returns them
 -- locks      leases in the order of their ids, then the rows of fed children, shared and in the order of their ids, then the keys of
 --            what is fed
 create or replace function jobtree.report_each(
@@ -35,7 +35,7 @@ begin
   select k.held, k.keys into v_held, v_keys
   from jobtree.lock_fed_keys(p_lease_ids, p_numbers, p_reports, jobtree.lock_for_report(p_lease_ids, p_wait), p_wait) k;
 
-  -- What can count: the item is open, and nothing is wrong with what the report says.
+  -- The reports that can count: their item is open, and nothing is wrong with their content.
   select
     array_agg(o.n) filter (where o.message is null) as ns,
     array_agg(o.n) filter (where o.message is not null) as problem_ns,
@@ -81,7 +81,7 @@ begin
     from jobtree.snooze_attempts(v_open.snoozed_leases, v_open.snoozed_numbers, v_open.delays) c
     cross join lateral unnest(c.accepted, c.due_at) s(n, due_at);
   end if;
-  -- The job of the others was cancelled just now.
+  -- The jobs of all others were cancelled just now.
   v_due_ns := v_open.failed_ns || v_open.snoozed_ns;
   if v_due_ns is not null then
     v_open.ns := array(select n from unnest(v_open.ns) n where n <> all (v_due_ns) or v_retries ? n::text);

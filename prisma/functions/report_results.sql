@@ -1,17 +1,18 @@
--- Takes outcomes of attempts for servers, which sort them: plain results and failures go first and fast, and only what is left is
--- looked at one by one.
+-- Accepts outcomes of attempts from servers, which sort them: plain results and failures take the fast path, and only the rest is
+-- handled one by one.
 --
 -- p_lease_ids, p_numbers, p_results
 --            assignments that succeeded, and a JSON array of their results
 -- p_failed_lease_ids, p_failed_numbers, p_failures
---            assignments that failed, and a JSON array of their failures: {code, message, permanent, retryAfterMs?}. No assignment is named twice in
---            these two lists
--- p_others   a JSON array of all other reports, as report_outcomes has it
--- p_wait     whether to wait for what another transaction has locked, or to answer BUSY; then nothing of that report has happened
--- returns    as report_outcomes has it; an index counts the results first, then the failures, then the others. And figures, of what
---            counted: a list of [type, how long it took in milliseconds, succeeded, failed attempts, of them for good], an entry for
---            all that was claimed at the same time. And what failed: a list of [type, job id, position, attempt, worker, code, message, when it is
---            due again or null if it failed for good, how many], an entry for the items of a job with the same code, about the first of them
+--            assignments that failed, and a JSON array of their failures: {code, message, permanent, retryAfterMs?, stack?}. No assignment
+--            is named twice in these two lists
+-- p_others   a JSON array of all other reports, as report_outcomes takes them
+-- p_wait     whether to wait for rows that another transaction has locked, or to answer BUSY, which means that nothing was done
+-- returns    as report_outcomes, with indexes that count the results first, then the failures, then the others; figures of the reports
+--            that counted: a list of [type, milliseconds since the claim, succeeded, failed attempts, of these for good], one entry for
+--            everything that was claimed at the same time; and failures: a list of [type, job id, position, attempt, worker, code, message,
+--            when it is due again or null if it failed for good, how many], one entry for the items of a job with the same code, which
+--            describes the first of them
 -- locks      as report_each has it
 create or replace function jobtree.report_results(
   p_lease_ids uuid[], p_numbers integer[], p_results json,
@@ -29,7 +30,7 @@ declare
   v_figures json[];
   v_failed json[];
   v_answers jsonb;
-  -- Of the results and failures, which counted, from 1 on; null for all of them.
+  -- Which results and failures counted, from 1; null for all.
   v_accepted integer[];
   v_done record;
   v_ns integer[];
@@ -37,7 +38,7 @@ declare
   v_numbers integer[];
   v_reports json[];
 begin
-  -- What takes what is free, and then waits, could be waited for: who waits takes all in order.
+  -- A call that locks free rows first and then waits could deadlock: with p_wait all rows are locked in order, in report_each.
   if p_wait then
     v_accepted := '{}';
   elsif v_count > 0 then

@@ -21,6 +21,7 @@ begin
     when p_key = 'dedupeKey' then 500
     when p_key = 'serializeKey' then 255
     when p_key = 'message' then 10000
+    when p_key = 'stack' then 4096
   end;
   if v_longest is not null and v_type = 'string' then
     v_length := length(p_value #>> '{}');
@@ -28,7 +29,7 @@ begin
       v_length := v_length - length(jobtree.tenant_beginning(p_value #>> '{}'));
     end if;
     return case
-      when v_length = 0 and p_key <> 'message' then 'is empty'
+      when v_length = 0 and p_key not in ('message', 'stack') then 'is empty'
       when v_length > v_longest then format('has %s characters; the limit is %s', v_length, v_longest)
     end;
   end if;
@@ -56,7 +57,7 @@ begin
     when 'snoozeMs' then numrange '[1000,2147483647]'
   end;
   v_rule := case
-    when v_longest is not null then format('a text of %s %s characters', case p_key when 'message' then 'at most' else '1 to' end, v_longest)
+    when v_longest is not null then format('a text of %s %s characters', case when p_key in ('message', 'stack') then 'at most' else '1 to' end, v_longest)
     when v_range is not null then
       case when (v_number <@ v_range and (v_number = trunc(v_number) or not v_is_whole)) is not true then format(
         'a %s from %s to %s%s', case when v_is_whole then 'whole number' else 'number' end, lower(v_range), upper(v_range),

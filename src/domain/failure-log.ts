@@ -1,12 +1,12 @@
 /**
- * Failures are news, but a job may have a million of them: of each type and code the log has the first one at once, and then a line a
- * minute. Each line names an item; `items` says how many failed in the same way, of any job of the type.
+ * Logs failures, of which a job may have a million: for each type and code, the first one at once, and then a line a minute. Each
+ * line names an item; `items` is how many items of the type failed with the code, in any job.
  */
 import type { Logger } from 'pino';
 import { itemIdOf } from './item-state.ts';
 import { Repeats } from './repeats.ts';
 
-/** Items of a job that failed with the same code, and the first of them: as report_results returns it. */
+/** Items of a job that failed with the same code, and the first of them, as report_results returns it. */
 export type FailedItems = readonly [
   type: string,
   jobId: string,

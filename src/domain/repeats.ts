@@ -1,9 +1,9 @@
 /**
- * What may come over and over, as in an outage: the first of a kind is told at once, what follows once a minute, with how often it came
- * and the last of it. A kind of which nothing came for a minute begins anew.
+ * Limits how often repeated things are reported, as in an outage: the first one of a kind is reported immediately, and those that
+ * follow once a minute, with their number and the last one. After a minute without one, the kind starts anew.
  */
 const everyMs = 60_000;
-/** What is of more kinds than this is told together. */
+/** Things of further kinds are reported together. */
 const mostKinds = 1_000;
 const others = '';
 
@@ -15,7 +15,7 @@ export class Repeats<Thing> {
     this.#tell = tell;
   }
 
-  /** Whether its kind was told within the last minute; it is counted then. */
+  /** Whether its kind was reported within the last minute; if so, counts it. */
   isRepeat(name: string, thing: Thing, times = 1): boolean {
     const kind = this.#kinds.has(name) || this.#kinds.size < mostKinds ? name : others;
     const told = this.#kinds.get(kind);

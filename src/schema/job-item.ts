@@ -3,12 +3,14 @@ import { Turns } from '../db/turns.ts';
 import { type ItemNote, readNotes } from '../domain/item-notes.ts';
 import { type ItemKey, itemIdOf, parseItemId } from '../domain/item-state.ts';
 import {
+  type FailureKey,
   type Item,
   type ItemFailure as ItemFailureRow,
   readFailures,
   readItems,
   readPayloads,
   readResults,
+  readStacks,
 } from '../domain/items.ts';
 import { maxBatch } from '../domain/limits.ts';
 import { type ChildrenRequest, readChildKeys } from '../domain/pages.ts';
@@ -42,7 +44,7 @@ export const ItemStatus = builder.enumType('ItemStatus', {
   } as const,
 });
 
-const ItemFailure = builder.objectRef<ItemFailureRow>('ItemFailure').implement({
+const ItemFailure = builder.objectRef<ItemFailureRow & FailureKey>('ItemFailure').implement({
   description: 'One failed attempt.',
   fields: (t) => ({
     attempt: t.exposeInt('attempt', { seenBy: 'ITEMS', description: 'Which attempt failed, from 1.' }),
@@ -57,10 +59,16 @@ const ItemFailure = builder.objectRef<ItemFailureRow>('ItemFailure').implement({
       description: 'The worker that held the item; null if none did.',
     }),
     at: t.expose('at', { seenBy: 'ITEMS', type: 'DateTime', description: 'When it was reported.' }),
+    stack: t.string({
+      nullable: true,
+      description:
+        "Where in the worker's code it came from: a stack trace, up to 4,096 characters. Null if the worker sent none.",
+      resolve: (failure, _, context) => stacks(context).load(failure),
+    }),
   }),
 });
 
-// Of items that were read without them. They may be large, so each is read only if it is asked for.
+// For items that were read without these parts. They may be large, so each is read only on request.
 const payloads = createLoader(async (keys: readonly ItemKey[], context) =>
   (await takesPart(keys, 'payload', context))
     ? readPayloads(context.engine.database, keys)
@@ -76,6 +84,13 @@ const failures = createLoader(async (keys: readonly ItemKey[], context) =>
     ? readFailures(context.engine.database, keys)
     : keys.map(() => []),
 );
+
+const stacks = createLoader(async (keys: readonly FailureKey[], context) => {
+  const items = new Map(keys.map((key) => [itemIdOf(key), key]));
+  return (await takesPart([...items.values()], 'stacks', context))
+    ? readStacks(context.engine.database, keys)
+    : keys.map(() => null);
+});
 
 const notes = createLoader((keys: readonly ItemKey[], { engine }) => readNotes(engine.database, keys));
 const logs = createLoader(async (keys: readonly ItemKey[], context) => {
@@ -121,7 +136,7 @@ builder.objectType(JobItem, {
       type: 'Job',
       authScopes: { may: 'read' },
       description: 'The job it belongs to.',
-      // Prisma gathers these: one query for all items of an answer.
+      // Prisma batches these: one query for all items of an answer.
       resolve: async (query, { jobId }, _, { engine }) => {
         const job = await engine.database.prisma.job.findUnique({ ...query, where: { id: jobId } });
         if (job === null) throw new NotFoundError(`There is no job ${jobId}.`);
@@ -151,14 +166,17 @@ builder.objectType(JobItem, {
       type: [ItemFailure],
       description:
         'The failed attempts, up to 40, the first one first: if there are more than 40, the first 20 and the last 20.',
-      resolve: async (item, _, context) =>
-        item.failureCount === 0 ? [] : [...(await failures(context).load(item))],
+      resolve: async (item, _, context) => {
+        const { jobId, position, failureCount } = item;
+        const all = failureCount === 0 ? [] : await failures(context).load(item);
+        return all.map((failure) => ({ jobId, position, ...failure }));
+      },
     }),
     failureCount: t.exposeInt('failureCount', { seenBy: 'ITEMS', description: 'How many attempts failed.' }),
     note: t.string({
       nullable: true,
       description:
-        'The last note of a worker, for example how far it is: up to 500 characters. Null if there is none. Notes are sent with heartbeats, so it can be one heartbeat old.',
+        'The last note of a worker, for example how far it is: up to 500 characters. Null if there is none. The worker library sends notes within about a second.',
       resolve: async (item, _, context) => (await notes(context).load(item)).note,
     }),
     log: t.field({
@@ -253,7 +271,7 @@ builder.objectType(JobItem, {
   }),
 });
 
-/** An item that another one names, if the caller may see it; it is read unless its id is all that is shown. */
+/** An item that another one refers to, if the caller may see it. It is read unless only its id is shown. */
 async function namedItem(
   key: ItemKey | null,
   context: Services,
@@ -275,7 +293,7 @@ const childKeys = createGroupLoader(
   (pages, { engine }) => readChildKeys(engine.database, pages[0].types, pages[0].range.backwards, pages),
 );
 
-/** What is shown of an item without its details. */
+/** The fields that can be shown without reading an item's details. */
 const withoutDetails = new Set([
   '__typename',
   'id',
@@ -289,12 +307,12 @@ const withoutDetails = new Set([
 ]);
 
 /**
- * What the pages that are being read have together, in all operations of the process. Each takes several times its size until it is
- * an answer, so many at a time would take more memory than a server should.
+ * The bytes of all pages that are being read, in all operations of the process. A page takes several times its size until it is
+ * an answer, so many at a time would take too much memory.
  */
 const pageBytes = new ByteBudget(16_000_000);
 
-/** What is read by one query, which takes three times as much for a moment. */
+/** How many bytes one query reads; for a moment it takes three times as much. */
 const batchBytes = 8_000_000;
 
 function toBatches(keys: readonly ItemKey[], sizes: readonly number[]): ItemKey[][] {
@@ -314,10 +332,10 @@ function toBatches(keys: readonly ItemKey[], sizes: readonly number[]): ItemKey[
   return batches;
 }
 
-/** However many pages are asked for, there are connections for other reads. */
+/** Leaves connections for other reads, however many pages are requested. */
 const pageTurns = new Turns(2);
 
-/** Pages of items that the same fields of an operation show are measured together, and then read together. */
+/** Pages of items for the same fields of an operation are measured together, and then read together. */
 const pages = createGroupLoader(
   ({ info }: { keys: readonly ItemKey[]; info: GraphQLResolveInfo }) => info.fieldNodes,
   async (requests, services) => {
@@ -351,7 +369,7 @@ const pages = createGroupLoader(
   },
 );
 
-/** The items of these keys, in their order; of one that was deleted since, nothing. */
+/** The items of these keys, in their order. Items that were deleted meanwhile are left out. */
 export async function loadItems(
   keys: readonly ItemKey[],
   context: Services,

@@ -28,7 +28,7 @@ export const PendingItemFilter = builder.inputType('PendingItemFilter', {
   }),
 });
 
-/** The filter as the operations take it. */
+/** The filter in the form that operations take. */
 export async function toPendingFilter(
   { states, addedFrom, addedUntil, ...filter }: typeof PendingItemFilter.$inferInput,
   context: Services,

@@ -74,7 +74,7 @@ test('what can not be is said at once, with nothing done', async () => {
     [['cancel-items', '--state', 'dead'], 2, 'Allowed choices are waiting, scheduled, ready'],
     [['cancel-items', '--group', 'x'], 2, 'unknown option'],
     [['update-item'], 2, "missing required argument 'id'"],
-    [['update-item', itemId], 2, 'Nothing is to be changed'],
+    [['update-item', itemId], 2, 'There is nothing to change'],
     [['update-item', itemId, '--run-at', 'soon'], 2, 'Give now, a time'],
     [['update-item', itemId, '--payload', '{'], 2, 'Give JSON'],
     [['update-item', itemId, '--priority', '40000'], 2, 'Give a whole number'],

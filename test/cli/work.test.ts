@@ -181,7 +181,7 @@ test('a worker whose key the server refuses ends, and so does one whose key is f
   });
   expect(await refused(key)).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('Your scope does not have the type "resize".'),
+    stderr: expect.stringContaining('Your scope does not include the type "resize".'),
   });
 });
 

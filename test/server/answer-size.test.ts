@@ -130,16 +130,30 @@ describe('what would be too large is refused before it is read, and the refusal 
       {
         reports: claimItems.assignments.map((assignment: { id: string }) => ({
           assignmentId: assignment.id,
-          outcome: { failure: { code: 'c', message: 'm'.repeat(10_000), permanent: true } },
+          outcome: {
+            failure: {
+              code: 'c',
+              message: 'm'.repeat(10_000),
+              permanent: true,
+              stack: 's'.repeat(4_096),
+            },
+          },
         })),
       },
     );
     const many = Array.from({ length: 60 }, (_, i) => `m${i}: message`).join(' ');
+    const both = [
+      ...Array.from({ length: 40 }, (_, i) => `m${i}: message`),
+      ...Array.from({ length: 60 }, (_, i) => `s${i}: stack`),
+    ].join(' ');
     expect(
       (await request(app.url, page('items', 'first: 2', 'failures { message }'), { id })).data,
     ).toBeDefined();
     expect(
       (await request(app.url, page('items', 'first: 2', `failures { ${many} }`), { id })).errors,
+    ).toMatchObject([refusal(1)]);
+    expect(
+      (await request(app.url, page('items', 'first: 2', `failures { ${both} }`), { id })).errors,
     ).toMatchObject([refusal(1)]);
   });
 

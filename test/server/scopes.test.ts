@@ -348,7 +348,7 @@ describe('a worker of a type', () => {
       {
         status: 'INVALID',
         error: {
-          message: 'Your scope does not have the type "other".',
+          message: 'Your scope does not include the type "other".',
           field: 'reports[0].outcome.success.newItems',
         },
       },

@@ -2,7 +2,14 @@
 import type { Database } from '../../src/db/database.ts';
 import { readNotes } from '../../src/domain/item-notes.ts';
 import { pendingStatuses } from '../../src/domain/item-state.ts';
-import { readFailures, readItemSizes, readItems, readPayloads, readResults } from '../../src/domain/items.ts';
+import {
+  readFailures,
+  readItemSizes,
+  readItems,
+  readPayloads,
+  readResults,
+  readStacks,
+} from '../../src/domain/items.ts';
 import {
   readItemKeys,
   readItemPage,
@@ -75,13 +82,21 @@ export const lists: Readonly<
     read: (database, subject) => readFailures(database, keysOf(subject)),
     reads: ['failure by failure_pkey'],
   },
+  stacks: {
+    read: (database, subject) =>
+      readStacks(
+        database,
+        keysOf(subject).map((key) => ({ ...key, attempt: 1 })),
+      ),
+    reads: ['failure by failure_pkey'],
+  },
   notes: {
     read: (database, subject) => readNotes(database, keysOf(subject)),
     reads: ['item_note by item_note_pkey'],
   },
   'sizes of items': {
     read: (database, subject) =>
-      readItemSizes(database, keysOf(subject), { payload: 1, result: 1, failures: 1, log: 1 }),
+      readItemSizes(database, keysOf(subject), { payload: 1, result: 1, failures: 1, stacks: 1, log: 1 }),
     reads: [
       'failure by failure_pkey',
       'item_note by item_note_pkey',

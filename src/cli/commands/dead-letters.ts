@@ -64,6 +64,7 @@ function describe(group: DeadLetterGroupWithItems): string {
       `${id} of ${job.id}`,
       `  payload: ${JSON.stringify(payload)}`,
       `  ${counted(failureCount, 'failure')}, the last: ${failures.at(-1)?.message ?? ''}`,
+      ...(failures.at(-1)?.stack ?? '').split('\n').flatMap((line) => (line === '' ? [] : `    ${line}`)),
     ]),
   ];
   return `${lines.join('\n')}\n`;

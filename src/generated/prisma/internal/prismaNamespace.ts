@@ -3983,7 +3983,8 @@ export const FailureScalarFieldEnum = {
   lost: 'lost',
   code: 'code',
   message: 'message',
-  worker: 'worker'
+  worker: 'worker',
+  stack: 'stack'
 } as const
 
 export type FailureScalarFieldEnum = (typeof FailureScalarFieldEnum)[keyof typeof FailureScalarFieldEnum]

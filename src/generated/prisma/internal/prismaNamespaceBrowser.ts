@@ -341,7 +341,8 @@ export const FailureScalarFieldEnum = {
   lost: 'lost',
   code: 'code',
   message: 'message',
-  worker: 'worker'
+  worker: 'worker',
+  stack: 'stack'
 } as const
 
 export type FailureScalarFieldEnum = (typeof FailureScalarFieldEnum)[keyof typeof FailureScalarFieldEnum]

@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model JobItem
- * What is to be done. Written once; its job and its position are its id.
+ * A unit of work. Written once; its job and its position identify it.
  */
 export type JobItemModel = runtime.Types.Result.DefaultSelection<Prisma.$JobItemPayload>
 
@@ -547,7 +547,7 @@ export type $JobItemPayload<ExtArgs extends runtime.Types.Extensions.InternalArg
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     jobId: string
     /**
-     * Order of insertion, across all jobs, in blocks of 1,024: gaps mean nothing.
+     * The order of insertion across all jobs, in blocks of 1,024; gaps mean nothing.
      */
     position: bigint
     createdAt: Date
@@ -556,18 +556,18 @@ export type $JobItemPayload<ExtArgs extends runtime.Types.Extensions.InternalArg
      */
     payloadBytes: number
     /**
-     * Null for that of the job.
+     * Null for the job's priority.
      */
     priority: number | null
     runAt: Date | null
     dedupeKey: string | null
     payload: runtime.JsonValue
     /**
-     * Items with one key run one at a time; null for an item that waits for no other.
+     * Items with the same key run one at a time; null for an item that waits for no other.
      */
     serializeKey: string | null
     /**
-     * Of a fed item: the item of the parent job whose success made it.
+     * For a fed item: the position of the parent job's item whose success created it.
      */
     parentPosition: bigint | null
   }, ExtArgs["result"]["jobItem"]>

@@ -373,7 +373,7 @@ export type $SerializeKeyPayload<ExtArgs extends runtime.Types.Extensions.Intern
     jobId: string | null
     position: bigint | null
     /**
-     * Of the head: who waits has a higher one.
+     * The turn of the head; items that wait have higher ones.
      */
     turn: bigint
   }, ExtArgs["result"]["serializeKey"]>
