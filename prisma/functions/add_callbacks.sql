@@ -18,7 +18,7 @@ begin
   cross join lateral (
     select i.field, i.message from jobtree.input_problem(c.value, '{endpoint,on}') i
     union all
-    select 'on', 'must be TREE or JOB' where coalesce(nullif(c.value -> 'on', 'null'), '"TREE"') not in ('"TREE"', '"JOB"')
+    select 'on', format('is %s; it must be TREE or JOB', left((c.value -> 'on')::text, 80)) where coalesce(nullif(c.value -> 'on', 'null'), '"TREE"') not in ('"TREE"', '"JOB"')
     union all
     select 'endpoint', 'is missing' where c.value ->> 'endpoint' is null
     union all

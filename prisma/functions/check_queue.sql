@@ -4,7 +4,7 @@
 -- errors     JT002, with the field in the error's column
 create or replace function jobtree.check_queue(p_type text, p_settings json)
 returns jsonb
-language plpgsql immutable
+language plpgsql stable
 as $$
 declare
   v_settings constant jsonb := p_settings::jsonb;
@@ -13,13 +13,18 @@ declare
   v_field text;
   v_message text;
 begin
-  if jobtree.is_name(p_type, 200) is not true then
-    raise exception 'type must be a text of 1 to 200 characters.' using errcode = 'JT002', column = 'type';
-  end if;
   select p.field, p.message into v_field, v_message
-  from jobtree.input_problem(v_settings, array[
-    'paused', 'concurrency', 'rate', 'lifetimeMs', 'priority', 'maxFailuresPerItem', 'backoffMs', 'backoffJitter', 'heartbeatIntervalMs', 'deadLetterAlert'
-  ]) p;
+  from (
+    select 'type' as field, 'is missing' as message where p_type is null
+    union all
+    select p.field, p.message from jobtree.input_problem(jsonb_build_object('type', p_type), array['type']) p
+    union all
+    select p.field, p.message
+    from jobtree.input_problem(v_settings, array[
+      'paused', 'concurrency', 'rate', 'lifetimeMs', 'priority', 'maxFailuresPerItem', 'backoffMs', 'backoffJitter', 'heartbeatIntervalMs', 'deadLetterAlert'
+    ]) p
+    limit 1
+  ) p;
   if v_field is null and v_rate is not null then
     select concat_ws('.', 'rate', nullif(p.field, '')), p.message into v_field, v_message
     from (
@@ -35,8 +40,6 @@ begin
       select p.field, p.message from jobtree.input_problem(v_alert, array['endpoint', 'count', 'intervalMs']) p
       union all
       select k, 'is missing' from unnest(array['endpoint', 'count', 'intervalMs']) k where v_alert ->> k is null
-      union all
-      select 'intervalMs', 'must be at least 1000' where (v_alert ->> 'intervalMs')::numeric < 1000
       limit 1
     ) p;
   end if;

@@ -36,11 +36,11 @@ begin
     priority = case when v_settings ? 'priority' then s.priority else q.priority end,
     max_failures_per_item = case when v_settings ? 'maxFailuresPerItem' then s."maxFailuresPerItem" else q.max_failures_per_item end,
     backoff_ms = case when v_settings ? 'backoffMs' then s."backoffMs" else q.backoff_ms end,
-    backoff_jitter = case when v_settings ? 'backoffJitter' then s."backoffJitter" else q.backoff_jitter end,
+    backoff_jitter = case when v_settings ? 'backoffJitter' then round(s."backoffJitter", 9) else q.backoff_jitter end,
     heartbeat_interval_ms = case when v_settings ? 'heartbeatIntervalMs' then s."heartbeatIntervalMs" else q.heartbeat_interval_ms end
   from jsonb_to_record(v_settings) s(
     paused boolean, concurrency integer, rate jsonb, "lifetimeMs" integer, priority smallint, "maxFailuresPerItem" integer,
-    "backoffMs" integer[], "backoffJitter" real, "heartbeatIntervalMs" integer
+    "backoffMs" integer[], "backoffJitter" numeric, "heartbeatIntervalMs" integer
   )
   where q.type = p_type
   returning q.* into v_new;

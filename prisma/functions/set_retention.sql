@@ -2,9 +2,9 @@
 -- retention counts from its completion, so it may be over at once.
 --
 -- p_settings {retentionSeconds?, idleExpirySeconds?}: whole numbers up to 315,576,000 (ten years), from 0 and from 1, or null for never;
---            missing ones stay as they are
--- locks      the root's job_progress row, so no fold, replay or reaping is in progress; the job's row
--- errors     JT001 no such job, or it is being deleted; JT002 not a root, or invalid settings
+--            what is not there stays as it is
+-- locks      the root's job_progress row, so no fold, replay or reaping is under way; the job's row
+-- errors     JT001 no such job, or it is being deleted; JT002 not a root, nothing to be changed, or settings that are none
 create or replace function jobtree.set_retention(p_job_id uuid, p_settings jsonb)
 returns void
 language plpgsql volatile
@@ -23,6 +23,8 @@ begin
   if v_problem.field is not null then
     raise exception '% %.', coalesce(nullif(v_problem.field, ''), 'The settings'), v_problem.message
       using errcode = 'JT002', column = v_problem.field;
+  elsif p_settings = '{}' then
+    raise exception 'Nothing is to be changed.' using errcode = 'JT002';
   end if;
   loop
     select j.root_id into v_root_id from jobtree.job j where j.id = p_job_id;

@@ -1,4 +1,10 @@
-/** Checks of single values. Each throws an InvalidInputError that names the field, or returns what was asked for. */
+/**
+ * Checks of single values. Each throws an InvalidInputError that names the field, or returns what was asked for.
+ *
+ * What a stored function is given, that function checks (input_problem), so that SQL callers meet the same rule, and TypeScript does not check it again.
+ * It repeats a rule only for items, reports and traces, which share a call and are refused one by one; for what JSON can't carry; for paths within a feed,
+ * to name the one; for the size of a tree, before it is walked; and for times of schedules, with which it computes.
+ */
 import { InvalidInputError } from '../errors.ts';
 import { isTextDeeperThan, JsonText } from './json-text.ts';
 import { maxBatch, maxJsonDepth, runAtEnd } from './limits.ts';
@@ -51,7 +57,7 @@ export function checkName(value: string, field: string, maxLength: number): stri
   return value;
 }
 
-function checkStorable(value: string, field: string): void {
+export function checkStorable(value: string, field: string): void {
   if (value.includes('\0') || !value.isWellFormed()) {
     throw new InvalidInputError(
       `${field} has a character that can't be stored: \\u0000 or half a surrogate pair.`,
@@ -87,6 +93,14 @@ export function checkBatch(size: number, field: string): void {
   }
 }
 
+/** The JSON text of fields whose rules a stored function checks: only what JSON or Postgres can't hold is refused here. `path`: where they stand. */
+export function toCheckedText(fields: object, path = ''): string {
+  const text = JSON.stringify(fields);
+  if (mayBeUnstorable(text))
+    for (const [name, value] of Object.entries(fields)) checkLeaves(value, `${path}${name}`);
+  return text;
+}
+
 /** The JSON text of a value, if Postgres can store it. */
 export function toJsonText(value: unknown, field: string, maxBytes: number): string {
   // Checked first, since code that walks a value nested deeper than the stack allows would crash.
@@ -101,9 +115,13 @@ export function toJsonText(value: unknown, field: string, maxBytes: number): str
       field,
     );
   }
-  // JSON.stringify writes null for NaN and infinite numbers; 1e400 is read as one.
-  if (unstorable.test(text) || text.includes('null')) checkLeaves(value, field);
+  if (mayBeUnstorable(text)) checkLeaves(value, field);
   return text;
+}
+
+/** JSON.stringify writes null for NaN and infinite numbers; 1e400 is read as one. */
+function mayBeUnstorable(text: string): boolean {
+  return unstorable.test(text) || text.includes('null');
 }
 
 /** Whether lists and objects of a JSON value are nested more than so deep; a list of numbers is 1 deep. */

@@ -1,28 +1,12 @@
-/** Creates a whole tree of jobs. Everything is checked before anything is written; the error names the first problem by its path. */
+/** Creates a whole tree of jobs, or nothing of it: the first problem is named by its path. */
 import { InvalidInputError } from '../errors.ts';
-import { checkInstant, checkInteger, checkName, checkText, toJsonText } from './checks.ts';
+import { checkInstant, toCheckedText, toJsonText } from './checks.ts';
 import { checkRoom, type Engine } from './engine.ts';
 import { checkFile, type NewFile } from './file-imports.ts';
 import { type NewItem, prepareItem, toItemText } from './items.ts';
-import {
-  heartbeatIntervalMsRange,
-  type Limits,
-  maxAfter,
-  maxBackoffMs,
-  maxBackoffSteps,
-  maxBatch,
-  maxCallbacks,
-  maxDedupeKeyLength,
-  maxFailuresLimit,
-  maxFeedBytes,
-  maxNameLength,
-  maxToleratedFailures,
-  maxTreeDepth,
-  maxTreeJobs,
-  priorityRange,
-} from './limits.ts';
-import { checkRetention, type RetentionChange } from './retention.ts';
-import { checkTraceContext, type TraceContext } from './trace-context.ts';
+import { type Limits, maxBatch, maxFeedBytes, maxTreeDepth, maxTreeJobs } from './limits.ts';
+import type { RetentionChange } from './retention.ts';
+import type { TraceContext } from './trace-context.ts';
 import { type Checked, toChecked } from './type-schemas.ts';
 
 export interface Feed {
@@ -135,66 +119,24 @@ function toJobText(job: NewJob, path: string, walk: Walk): string {
   if (++walk.jobs > maxTreeJobs) {
     throw new InvalidInputError(`The tree has more than ${maxTreeJobs} jobs.`, 'children');
   }
-  if (walk.depth === 0 && job.feed != null)
-    throw new InvalidInputError('The root has no parent to feed it.', `${path}feed`);
-  if (job.feed != null && job.sealed) {
-    throw new InvalidInputError(
-      `${path}sealed can't be set: the job is fed by its parent, whose completion seals it.`,
-      `${path}sealed`,
-    );
-  }
-  if (job.file != null && (job.feed != null || job.sealed)) {
-    throw new InvalidInputError(
-      `${path}file can't be set: the job would be sealed by its parent, or is sealed already.`,
-      `${path}file`,
-    );
-  }
-  if (walk.depth > 0 && job.callbacks != null)
-    throw new InvalidInputError('Callbacks belong to the root.', `${path}callbacks`);
-  if (walk.depth > 0 && job.traceContext != null)
-    throw new InvalidInputError('The trace context belongs to the root.', `${path}traceContext`);
-  for (const field of ['retentionSeconds', 'idleExpirySeconds'] as const) {
-    if (walk.depth > 0 && job[field] !== undefined)
-      throw new InvalidInputError('A tree is kept as a whole: this belongs to the root.', `${path}${field}`);
-  }
-  const items = job.items ?? [];
+  const { items: given, children, file, feed, runAt, ...policies } = job;
+  const items = given ?? [];
   if (items.length > maxBatch) {
     throw new InvalidInputError(
       `${path}items has ${items.length} entries; the limit is ${maxBatch}. Add the others with addItems.`,
       `${path}items`,
     );
   }
-  const head = JSON.stringify({
-    type: checkName(job.type, `${path}type`, maxNameLength),
-    dedupeKey: given(job.dedupeKey, (key) => checkText(key, `${path}dedupeKey`, maxDedupeKeyLength)),
-    priority: given(job.priority, (value) => checkInteger(value, `${path}priority`, ...priorityRange)),
-    runAt: given(job.runAt, (value) => checkInstant(value, `${path}runAt`)),
-    maxFailuresPerItem: given(job.maxFailuresPerItem, (value) =>
-      checkInteger(value, `${path}maxFailuresPerItem`, 0, maxFailuresLimit),
-    ),
-    backoffMs: given(job.backoffMs, (steps) => checkBackoff(steps, `${path}backoffMs`)),
-    backoffJitter: given(job.backoffJitter, (value) => checkShare(value, `${path}backoffJitter`)),
-    heartbeatIntervalMs: given(job.heartbeatIntervalMs, (value) =>
-      checkInteger(value, `${path}heartbeatIntervalMs`, ...heartbeatIntervalMsRange),
-    ),
-    finalStage: job.finalStage ?? undefined,
-    toleratedFailureCount: given(job.toleratedFailureCount, (value) =>
-      checkInteger(value, `${path}toleratedFailureCount`, 0, maxToleratedFailures),
-    ),
-    toleratedFailurePercentage: given(job.toleratedFailurePercentage, (value) =>
-      checkNumber(value, `${path}toleratedFailurePercentage`, 0, 100),
-    ),
-    serializeOnFailure: job.serializeOnFailure ?? undefined,
-    name: given(job.name, (name) => checkName(name, `${path}name`, maxNameLength)),
-    after: given(job.after, (names) => checkAfter(names, `${path}after`)),
-    sealed: job.sealed ?? undefined,
-    feed: given(job.feed, (feed) => checkFeed(feed, `${path}feed`)),
-    file: given(job.file, (file) => checkFile(file, `${path}file`)),
-    callbacks: given(job.callbacks, (callbacks) => checkCallbacks(callbacks, `${path}callbacks`)),
-    traceContext: given(job.traceContext, (trace) => checkTraceContext(trace, `${path}traceContext`)),
-    ...checkRetention(job, path),
-  });
-  if (job.file != null) walk.files++;
+  const head = toCheckedText(
+    {
+      ...policies,
+      runAt: runAt && checkInstant(runAt, `${path}runAt`),
+      feed: feed && checkFeed(feed, `${path}feed`),
+      file: file && checkFile(file, `${path}file`),
+    },
+    path,
+  );
+  if (file != null) walk.files++;
   // Items of a job that waits for others are not ready yet.
   if (items.length > 0 && !job.after?.length)
     walk.ready.set(job.type, (walk.ready.get(job.type) ?? 0) + mostReady(items));
@@ -205,60 +147,10 @@ function toJobText(job: NewJob, path: string, walk: Walk): string {
     return toItemText(prepared);
   });
   const below = { ...walk, depth: walk.depth + 1 };
-  const childTexts = (job.children ?? []).map((child, i) =>
-    toJobText(child, `${path}children[${i}].`, below),
-  );
+  const childTexts = (children ?? []).map((child, i) => toJobText(child, `${path}children[${i}].`, below));
   walk.jobs = below.jobs;
   walk.files = below.files;
   return `${head.slice(0, -1)},"items":[${itemTexts.join(',')}],"children":[${childTexts.join(',')}]}`;
-}
-
-function given<T, R>(value: T | null | undefined, check: (value: T) => R): R | undefined {
-  return value == null ? undefined : check(value);
-}
-
-export function checkBackoff(steps: readonly number[], field: string): readonly number[] {
-  if (steps.length > maxBackoffSteps) {
-    throw new InvalidInputError(
-      `${field} has ${steps.length} steps; the limit is ${maxBackoffSteps}.`,
-      field,
-    );
-  }
-  return steps.map((step, i) => checkInteger(step, `${field}[${i}]`, 0, maxBackoffMs));
-}
-
-export function checkShare(value: number, field: string): number {
-  // Rounded as Postgres stores it: values below its range become 0.
-  return Math.fround(checkNumber(value, field, 0, 1));
-}
-
-function checkNumber(value: number, field: string, lowest: number, highest: number): number {
-  if (!(value >= lowest && value <= highest)) {
-    throw new InvalidInputError(`${field} is ${value}; it must be from ${lowest} to ${highest}.`, field);
-  }
-  return value;
-}
-
-/** Whether these jobs exist, and form no cycle, is checked by link_jobs. */
-function checkAfter(names: readonly string[], field: string): readonly string[] {
-  if (names.length > maxAfter) {
-    throw new InvalidInputError(`${field} has ${names.length} names; the limit is ${maxAfter}.`, field);
-  }
-  return names.map((name, i) => checkName(name, `${field}[${i}]`, maxNameLength));
-}
-
-/** Whether these endpoints exist is checked by add_callbacks. */
-function checkCallbacks(callbacks: readonly NewCallback[], field: string): readonly NewCallback[] {
-  if (callbacks.length > maxCallbacks) {
-    throw new InvalidInputError(
-      `${field} has ${callbacks.length} entries; the limit is ${maxCallbacks}.`,
-      field,
-    );
-  }
-  return callbacks.map(({ endpoint, on }, i) => ({
-    endpoint: checkName(endpoint, `${field}[${i}].endpoint`, maxNameLength),
-    on: on ?? undefined,
-  }));
 }
 
 const path = /^(payload|result|element)(\.[^.]+)*$/;

@@ -17,16 +17,12 @@ export const maxDedupeKeyLength = 500;
 export const maxSerializeKeyLength = 255;
 export const maxTreeDepth = 32;
 export const maxTreeJobs = 1_000;
-export const maxFailuresLimit = 1_000;
-export const maxToleratedFailures = 2_147_483_647;
 /** How many jobs one may wait for. */
 export const maxAfter = 100;
 /** The total size of the payloads of one claim, approximately; claim_items has the same limit. */
 export const maxClaimBytes = 32_000_000;
 /** Of a feed's mapping, as JSON text. */
 export const maxFeedBytes = 10_000;
-export const maxBackoffSteps = 100;
-export const maxBackoffMs = 2_147_483_647;
 /** When a failure asks to be retried. */
 export const retryAfterMsRange = [0, 2_147_483_647] as const;
 /** Not more often than once a second, since each time that an item is snoozed adds a lease. */
@@ -35,12 +31,7 @@ export const snoozeMsRange = [1_000, 2_147_483_647] as const;
 export const maxNoteLength = 500;
 /** For an item, over all attempts; note_items has the same limit. */
 export const maxLogLines = 50;
-export const heartbeatIntervalMsRange = [1_000, 86_400_000] as const;
 export const priorityRange = [-32_768, 32_767] as const;
-/** For the concurrency and the rate of a queue. */
-export const queueLimitRange = [1, 1_000_000] as const;
-export const rateIntervalMsRange = [1, 86_400_000] as const;
-export const lifetimeMsRange = [1, 2_147_483_647] as const;
 /** Exclusive: the first instant of the year 10000. */
 export const runAtEnd = Date.UTC(10_000, 0, 1);
 export const maxCronLength = 200;
@@ -49,17 +40,11 @@ export const maxTimeZoneLength = 100;
 export const everyMsRange = [1_000, 31_622_400_000] as const;
 /** Of a schedule's template, as JSON text. */
 export const maxTemplateBytes = 1_000_000;
-/** From immediately to ten years. */
-export const retentionSecondsRange = [0, 315_576_000] as const;
-export const idleExpirySecondsRange = [1, 315_576_000] as const;
 /** Of a tree. */
 export const maxCallbacks = 10;
 export const maxUrlLength = 2_000;
 /** How long the previous secret stays valid beside a new one: up to 30 days. */
 export const keepPreviousMsRange = [0, 2_592_000_000] as const;
-/** For an alert: this many dead letters in an interval. */
-export const alertCountRange = [1, 10_000] as const;
-export const alertIntervalMsRange = [1_000, 86_400_000] as const;
 export const maxFailureTextLength = 10_000;
 export const maxStackLength = 4_096;
 /** For a schema: bytes of its JSON text, levels, nested schemas with references expanded, characters of a regular expression. */

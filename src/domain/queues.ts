@@ -3,21 +3,10 @@
  * defaults apply to new jobs, and a lifetime limits how long an item may wait for its first worker. Claims obey them in the
  * database (lock_queues).
  */
-import { checkInteger, checkName } from './checks.ts';
-import { checkBackoff, checkShare } from './create-job.ts';
+import { checkName, checkStorable, toCheckedText } from './checks.ts';
 import type { Engine } from './engine.ts';
 import type { FailedItems } from './failure-log.ts';
-import {
-  alertCountRange,
-  alertIntervalMsRange,
-  heartbeatIntervalMsRange,
-  lifetimeMsRange,
-  maxFailuresLimit,
-  maxNameLength,
-  priorityRange,
-  queueLimitRange,
-  rateIntervalMsRange,
-} from './limits.ts';
+import { maxNameLength } from './limits.ts';
 
 export interface Rate {
   /** How many items may be claimed in any interval. */
@@ -69,36 +58,8 @@ export interface Queue extends QueueSettings {
 }
 
 export async function setQueue(engine: Engine, type: string, change: QueueChange): Promise<void> {
-  checkName(type, 'type', maxNameLength);
-  const settings = JSON.stringify({
-    paused: change.paused,
-    concurrency: check(change.concurrency, (value) => checkInteger(value, 'concurrency', ...queueLimitRange)),
-    rate: check(change.rate, ({ limit, intervalMs }) => ({
-      limit: checkInteger(limit, 'rate.limit', ...queueLimitRange),
-      intervalMs: checkInteger(intervalMs, 'rate.intervalMs', ...rateIntervalMsRange),
-    })),
-    lifetimeMs: check(change.lifetimeMs, (value) => checkInteger(value, 'lifetimeMs', ...lifetimeMsRange)),
-    deadLetterAlert: check(change.deadLetterAlert, ({ endpoint, count, intervalMs }) => ({
-      endpoint: checkName(endpoint, 'deadLetterAlert.endpoint', maxNameLength),
-      count: checkInteger(count, 'deadLetterAlert.count', ...alertCountRange),
-      intervalMs: checkInteger(intervalMs, 'deadLetterAlert.intervalMs', ...alertIntervalMsRange),
-    })),
-    priority: check(change.priority, (value) => checkInteger(value, 'priority', ...priorityRange)),
-    maxFailuresPerItem: check(change.maxFailuresPerItem, (value) =>
-      checkInteger(value, 'maxFailuresPerItem', 0, maxFailuresLimit),
-    ),
-    backoffMs: check(change.backoffMs, (steps) => checkBackoff(steps, 'backoffMs')),
-    backoffJitter: check(change.backoffJitter, (value) => checkShare(value, 'backoffJitter')),
-    heartbeatIntervalMs: check(change.heartbeatIntervalMs, (value) =>
-      checkInteger(value, 'heartbeatIntervalMs', ...heartbeatIntervalMsRange),
-    ),
-  });
-  await engine.database.call('set_queue', type, settings);
-}
-
-/** Keeps undefined and null apart. */
-function check<T, R>(value: T | null | undefined, check: (value: T) => R): R | null | undefined {
-  return value == null ? (value as null | undefined) : check(value);
+  checkStorable(type, 'type');
+  await engine.database.call('set_queue', type, toCheckedText(change));
 }
 
 interface QueueRow extends Omit<Queue, 'rate'> {

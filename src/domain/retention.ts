@@ -3,10 +3,8 @@
  * idle, and is cancelled when its expiry ends. A tree has its own retention and expiry, or the servers' defaults.
  */
 import type { Queries } from '../db/database.ts';
-import { InvalidInputError } from '../errors.ts';
-import { checkInteger } from './checks.ts';
+import { toCheckedText } from './checks.ts';
 import type { Engine, RetentionPolicy } from './engine.ts';
-import { idleExpirySecondsRange, retentionSecondsRange } from './limits.ts';
 import { firstUuid } from './pages.ts';
 
 /** Null means never; undefined keeps the value, or means the servers' default. */
@@ -15,25 +13,9 @@ export interface RetentionChange {
   readonly idleExpirySeconds?: number | null | undefined;
 }
 
-/** Checks the settings, keeping null, which means never. `path`: their position in the input. */
-export function checkRetention(
-  { retentionSeconds, idleExpirySeconds }: RetentionChange,
-  path = '',
-): RetentionChange {
-  const check = (name: string, value: number | null | undefined, range: readonly [number, number]) =>
-    value == null ? value : checkInteger(value, `${path}${name}`, ...range);
-  return {
-    retentionSeconds: check('retentionSeconds', retentionSeconds, retentionSecondsRange),
-    idleExpirySeconds: check('idleExpirySeconds', idleExpirySeconds, idleExpirySecondsRange),
-  };
-}
-
-/** The new retention of a complete tree counts from its completion, so it may have ended already. */
+/** Of a tree that is complete the new retention counts from its completion, so it may be over. */
 export async function setRetention(engine: Engine, jobId: string, change: RetentionChange): Promise<void> {
-  const settings = checkRetention(change);
-  if (Object.values(settings).every((value) => value === undefined))
-    throw new InvalidInputError('There is nothing to change.');
-  await engine.database.call('set_retention', jobId, JSON.stringify(settings));
+  await engine.database.call('set_retention', jobId, toCheckedText(change));
 }
 
 /** When a tree is reaped, and when it expires. */

@@ -1,8 +1,6 @@
-import { InvalidInputError } from '../errors.ts';
-import { checkInstant, checkInteger, toJsonText } from './checks.ts';
+import { checkInstant, toJsonText } from './checks.ts';
 import { checkRoom, type Engine } from './engine.ts';
 import type { ItemKey } from './item-state.ts';
-import { priorityRange } from './limits.ts';
 
 /** Changes to a waiting item; undefined leaves a value as it is. */
 export interface ItemChanges {
@@ -26,10 +24,9 @@ export async function updateItem(
   }
   const changes = Object.entries({
     runAt: runAt && JSON.stringify(checkInstant(runAt, 'runAt')),
-    priority: priority && checkInteger(priority, 'priority', ...priorityRange),
+    priority,
     payload: text,
   }).flatMap(([key, text]) => (text === undefined ? [] : `"${key}":${text}`));
-  if (changes.length === 0) throw new InvalidInputError('There is nothing to change.');
   const [row] = await engine.database.call<{
     root_id: string;
     type: string;

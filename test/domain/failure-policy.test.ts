@@ -446,17 +446,17 @@ describe('bad input', () => {
     [
       { type: 'x', toleratedFailurePercentage: -0.1 },
       'toleratedFailurePercentage',
-      /-0.1; it must be from 0 to 100/,
+      /-0.1; it must be a number from 0 to 100/,
     ],
     [
       { type: 'x', toleratedFailurePercentage: 100.1 },
       'toleratedFailurePercentage',
-      /100.1; it must be from 0 to 100/,
+      /100.1; it must be a number from 0 to 100/,
     ],
     [
       { type: 'x', toleratedFailurePercentage: Number.NaN },
       'toleratedFailurePercentage',
-      /NaN; it must be from 0/,
+      /a number beyond what JavaScript can hold/,
     ],
     [
       { type: 'x', children: [{ type: 'y', toleratedFailureCount: -1 }] },

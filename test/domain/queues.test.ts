@@ -676,6 +676,11 @@ describe('settings', () => {
     ['t', { maxFailuresPerItem: 1_001 }, 'maxFailuresPerItem'],
     ['t', { backoffJitter: 1.1 }, 'backoffJitter'],
     ['t', { heartbeatIntervalMs: 999 }, 'heartbeatIntervalMs'],
+    ...[999, 86_400_001].map((intervalMs): [string, Record<string, unknown>, string] => [
+      't',
+      { deadLetterAlert: { endpoint: 'e', count: 1, intervalMs } },
+      'deadLetterAlert.intervalMs',
+    ]),
   ];
   it.each(bad)('refuses %j %j, and changes nothing', async (type, change, field) => {
     await expect(set(type, { ...change, paused: true })).rejects.toMatchObject({
@@ -698,7 +703,7 @@ describe('settings', () => {
     ['{"rate": {"limit": 5}}', 'rate.intervalMs'],
     ['{"rate": {"intervalMs": 5, "limit": null}}', 'rate.limit'],
     ['{"rate": {"limit": 5, "intervalMs": 5, "burst": 1}}', 'rate.burst'],
-    ['{"backoffMs": [-1]}', 'backoffMs'],
+    ['{"backoffMs": [-1]}', 'backoffMs[0]'],
   ])('SQL is refused %s', async (settings, field) => {
     const refused = t.engine.database.call('set_queue', 'sql', settings);
     await expect(refused).rejects.toMatchObject({ code: 'INVALID_INPUT', field });

@@ -217,6 +217,11 @@ describe('setRetention', () => {
       ).rejects.toMatchObject({ code: 'JT002', column: field });
     }
     await expect(setRetention(t.engine, jobId, {})).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+    // JSON has null for it, which would be for ever.
+    await expect(setRetention(t.engine, jobId, { retentionSeconds: Number.NaN })).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+      field: 'retentionSeconds',
+    });
     await expect(
       t.db.query(`select jobtree.set_retention($1, '{"keep": 1}')`, [jobId]),
     ).rejects.toMatchObject({

@@ -217,7 +217,7 @@ describe('a template that has become invalid', () => {
     expect(await made(good)).toHaveLength(1);
     expect(await read(bad)).toMatchObject({
       failed_at: failedAt,
-      error: 'priority must be a whole number from -32768 to 32767.',
+      error: 'priority is 99999; it must be a whole number from -32768 to 32767.',
       ...unpaused,
     });
     await putSchedule(t.engine, { name: bad, everyMs: 3_600_000, template: { type: bad } });

@@ -25,9 +25,9 @@ describe('create_job refuses', () => {
     ['an instant beyond the year 9999', { type: 'x', runAt: '10000-01-01T00:00:00Z' }, 'runAt'],
     ['what is no instant', { type: 'x', runAt: 'soon' }, 'runAt'],
     ['an instant that is a number', { type: 'x', runAt: 5 }, 'runAt'],
-    ['a backoff of null', { type: 'x', backoffMs: [null] }, 'backoffMs'],
-    ['a negative backoff', { type: 'x', backoffMs: [1, -1] }, 'backoffMs'],
-    ['lists in a backoff', { type: 'x', backoffMs: [[1], [2]] }, 'backoffMs'],
+    ['a backoff of null', { type: 'x', backoffMs: [null] }, 'backoffMs[0]'],
+    ['a negative backoff', { type: 'x', backoffMs: [1, -1] }, 'backoffMs[1]'],
+    ['lists in a backoff', { type: 'x', backoffMs: [[1], [2]] }, 'backoffMs[0]'],
     ['a backoff that is a text', { type: 'x', backoffMs: '{1,2}' }, 'backoffMs'],
     ['a priority beyond its range', { type: 'x', priority: -32_769 }, 'priority'],
     ['a priority that is a text', { type: 'x', priority: '5' }, 'priority'],
@@ -71,6 +71,49 @@ describe('create_job refuses', () => {
     const before = await t.db.query('select count(*) from jobtree.job');
     await expect(call('create_job', JSON.stringify(tree))).rejects.toMatchObject({ code: 'JT002', column });
     expect(await t.db.query('select count(*) from jobtree.job')).toEqual(before);
+  });
+
+  it.each<[string, unknown, string]>([
+    ['a number', { priority: 40_000 }, 'priority is 40000; it must be a whole number from -32768 to 32767.'],
+    [
+      'a fraction',
+      { maxFailuresPerItem: 0.5 },
+      'maxFailuresPerItem is 0.5; it must be a whole number from 0 to 1000.',
+    ],
+    ['a share', { backoffJitter: 1.1 }, 'backoffJitter is 1.1; it must be a number from 0 to 1.'],
+    ['a step', { backoffMs: [1, -1] }, 'backoffMs[1] is -1; it must be a whole number from 0 to 2147483647.'],
+    ['too many steps', { backoffMs: Array(101).fill(1) }, 'backoffMs has 101 entries; the limit is 100.'],
+    ['a text', { sealed: 'yes' }, 'sealed is "yes"; it must be true or false.'],
+    ['what is no text', { dedupeKey: 5 }, 'dedupeKey is 5; it must be a text of 1 to 500 characters.'],
+    ['no text', { type: 'acme//' }, 'type is empty.'],
+    ['a long text', { type: `acme//${'x'.repeat(201)}` }, 'type has 201 characters; the limit is 200.'],
+    ['a name', { after: ['a', ''] }, 'after[1] is empty.'],
+    ['a long value', { items: 'x'.repeat(100) }, `items is "${'x'.repeat(79)}…; it must be a list.`],
+    [
+      'for ever',
+      { retentionSeconds: -1 },
+      'retentionSeconds is -1; it must be a whole number from 0 to 315576000, or null for never.',
+    ],
+    [
+      'of a child',
+      { children: [{ type: 'y', priority: '5' }] },
+      'children[0].priority is "5"; it must be a whole number from -32768 to 32767.',
+    ],
+  ])('%s, and says what it is and what it must be', async (_, job, message) => {
+    const refused = call('create_job', JSON.stringify({ type: 'x', ...(job as object) }));
+    await expect(refused).rejects.toMatchObject({ code: 'JT002', message });
+  });
+
+  it('no jitter that is smaller than it can keep: it is none', async () => {
+    const type = newType();
+    await call('create_job', JSON.stringify({ type, backoffJitter: 1e-60 }));
+    await call('set_queue', type, JSON.stringify({ backoffJitter: 1e-60 }));
+    expect(
+      await t.db.query(
+        `select j.backoff_jitter as job, q.backoff_jitter as queue from jobtree.job j join jobtree.queue q using (type) where type = $1`,
+        [type],
+      ),
+    ).toEqual([{ job: 0, queue: 0 }]);
   });
 
   it('nothing that the API takes: null is as good as nothing', async () => {

@@ -163,7 +163,7 @@ begin
   cross join lateral (
     select i.field, i.message from jobtree.input_problem(c.value, '{endpoint,on}') i
     union all
-    select 'on', 'must be TREE or JOB' where coalesce(nullif(c.value -> 'on', 'null'), '"TREE"') not in ('"TREE"', '"JOB"')
+    select 'on', format('is %s; it must be TREE or JOB', left((c.value -> 'on')::text, 80)) where coalesce(nullif(c.value -> 'on', 'null'), '"TREE"') not in ('"TREE"', '"JOB"')
     union all
     select 'endpoint', 'is missing' where c.value ->> 'endpoint' is null
     union all
@@ -1141,7 +1141,7 @@ $$;
 -- errors     JT002, with the field in the error's column
 create or replace function jobtree.check_queue(p_type text, p_settings json)
 returns jsonb
-language plpgsql immutable
+language plpgsql stable
 as $$
 declare
   v_settings constant jsonb := p_settings::jsonb;
@@ -1150,13 +1150,18 @@ declare
   v_field text;
   v_message text;
 begin
-  if jobtree.is_name(p_type, 200) is not true then
-    raise exception 'type must be a text of 1 to 200 characters.' using errcode = 'JT002', column = 'type';
-  end if;
   select p.field, p.message into v_field, v_message
-  from jobtree.input_problem(v_settings, array[
-    'paused', 'concurrency', 'rate', 'lifetimeMs', 'priority', 'maxFailuresPerItem', 'backoffMs', 'backoffJitter', 'heartbeatIntervalMs', 'deadLetterAlert'
-  ]) p;
+  from (
+    select 'type' as field, 'is missing' as message where p_type is null
+    union all
+    select p.field, p.message from jobtree.input_problem(jsonb_build_object('type', p_type), array['type']) p
+    union all
+    select p.field, p.message
+    from jobtree.input_problem(v_settings, array[
+      'paused', 'concurrency', 'rate', 'lifetimeMs', 'priority', 'maxFailuresPerItem', 'backoffMs', 'backoffJitter', 'heartbeatIntervalMs', 'deadLetterAlert'
+    ]) p
+    limit 1
+  ) p;
   if v_field is null and v_rate is not null then
     select concat_ws('.', 'rate', nullif(p.field, '')), p.message into v_field, v_message
     from (
@@ -1172,8 +1177,6 @@ begin
       select p.field, p.message from jobtree.input_problem(v_alert, array['endpoint', 'count', 'intervalMs']) p
       union all
       select k, 'is missing' from unnest(array['endpoint', 'count', 'intervalMs']) k where v_alert ->> k is null
-      union all
-      select 'intervalMs', 'must be at least 1000' where (v_alert ->> 'intervalMs')::numeric < 1000
       limit 1
     ) p;
   end if;
@@ -1700,7 +1703,7 @@ begin
       n.id, coalesce(v_root, n.id), v_job.id, cardinality(v_node.path),
       s.type, s."dedupeKey", coalesce(s.priority, q.priority, 0), s."runAt",
       coalesce(s."maxFailuresPerItem", q.max_failures_per_item, 3),
-      coalesce(s."backoffMs", q.backoff_ms, '{30000,300000,1800000}'), coalesce(s."backoffJitter", q.backoff_jitter, 0.1),
+      coalesce(s."backoffMs", q.backoff_ms, '{30000,300000,1800000}'), coalesce(round(s."backoffJitter", 9), q.backoff_jitter, 0.1),
       coalesce(s."heartbeatIntervalMs", q.heartbeat_interval_ms, 60000), coalesce(s."finalStage", not coalesce(v_spec @? 'strict $.children[0]', false)),
       case when v_spec ->> 'feed' is not null then '{"source": "SUCCESSES"}' || jsonb_strip_nulls(s.feed) end,
       coalesce(jsonb_path_exists(v_spec, '$.children[*].feed ? (@ != null)'), false), v_now,
@@ -1711,7 +1714,7 @@ begin
     from (select (v_id || lpad(to_hex(v_node.number), 6, '0'))::uuid as id) n
       cross join jsonb_to_record(v_spec) as s(
         type text, "dedupeKey" text, priority smallint, "runAt" timestamptz, "maxFailuresPerItem" integer,
-        "backoffMs" integer[], "backoffJitter" real, "heartbeatIntervalMs" integer, "finalStage" boolean,
+        "backoffMs" integer[], "backoffJitter" numeric, "heartbeatIntervalMs" integer, "finalStage" boolean,
         feed jsonb, sealed boolean, "toleratedFailureCount" integer, "toleratedFailurePercentage" double precision,
         "serializeOnFailure" text, "retentionSeconds" integer, "idleExpirySeconds" integer
       )
@@ -3726,89 +3729,40 @@ $$;
 --
 -- p_input    the object: a job, an item, a report, a failure
 -- p_keys     the keys that it may have
--- returns    the first problem: the key, and the rest of a sentence about it ("must be …"); no row if there is none
+-- returns    the first problem: the key, with the place in its list, and what is to be said of it (value_problem); no row if there is none
 create or replace function jobtree.input_problem(p_input jsonb, p_keys text[])
 returns table (field text, message text)
 language plpgsql stable
 as $$
+declare
+  v_value jsonb;
 begin
   if jsonb_typeof(p_input) is distinct from 'object' then
     return query select ''::text, 'must be an object';
     return;
   end if;
 
-  return query
-  select e.key, r.message
-  from jsonb_each(p_input) e
-  cross join lateral (
-    select case jsonb_typeof(e.value) when 'string' then length(e.value #>> '{}') else -1 end as length
-  ) t
-  cross join lateral (
-    select case
-      when e.key <> all (p_keys) then 'is not known'
-      when e.key in ('type', 'name', 'endpoint') and not (t.length > 0 and jobtree.is_name(e.value #>> '{}', 200)) or e.key = 'code' and t.length not between 1 and 200 then 'must be a text of 1 to 200 characters'
-      when e.key = 'dedupeKey' and t.length not between 1 and 500 then 'must be a text of 1 to 500 characters'
-      when e.key = 'serializeKey' and not (t.length > 0 and jobtree.is_name(e.value #>> '{}', 255)) then 'must be a text of 1 to 255 characters'
-      when e.key = 'serializeOnFailure' and e.value not in ('"CONTINUE"', '"BLOCK"') then 'must be CONTINUE or BLOCK'
-      when e.key = 'message' and t.length not between 0 and 10000 then 'must be a text of at most 10000 characters'
-      when e.key = 'stack' and t.length not between 0 and 4096 then 'must be a text of at most 4096 characters'
-      when e.key = 'runAt' and (t.length < 0 or not jobtree.is_instant(e.value #>> '{}'))
-        then 'must be an instant from 1970 to the end of the year 9999'
-      when e.key in ('sealed', 'finalStage', 'permanent', 'paused') and jsonb_typeof(e.value) <> 'boolean' then 'must be true or false'
-      when e.key in ('items', 'children', 'newItems', 'callbacks') and jsonb_typeof(e.value) <> 'array' then 'must be a list'
-      when e.key = 'priority'
-        and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= -32768 && @ <= 32767)'
-        then 'must be a whole number from -32768 to 32767'
-      when e.key = 'maxFailuresPerItem'
-        and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 0 && @ <= 1000)'
-        then 'must be a whole number from 0 to 1000'
-      when e.key = 'toleratedFailureCount'
-        and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 0 && @ <= 2147483647)'
-        then 'must be a whole number from 0 to 2147483647'
-      when e.key = 'toleratedFailurePercentage' and not e.value @? 'strict $ ? (@.type() == "number" && @ >= 0 && @ <= 100)'
-        then 'must be a number from 0 to 100'
-      when e.key = 'after' and (
-        not e.value @? 'strict $ ? (@.type() == "array" && @.size() <= 100)' or e.value @? 'strict $[*] ? (@.type() != "string")'
-      ) then 'must be a list of at most 100 names of jobs'
-      when e.key = 'heartbeatIntervalMs'
-        and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 1000 && @ <= 86400000)'
-        then 'must be a whole number from 1000 to 86400000'
-      when e.key in ('retentionSeconds', 'idleExpirySeconds')
-        and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 0 && @ <= 315576000)'
-        then 'must be a whole number from 0 to 315576000, or null for never'
-      when e.key = 'idleExpirySeconds' and e.value = '0' then 'must be a whole number from 1 to 315576000, or null for never'
-      when e.key in ('concurrency', 'limit')
-        and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 1 && @ <= 1000000)'
-        then 'must be a whole number from 1 to 1000000'
-      when e.key = 'count'
-        and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 1 && @ <= 10000)'
-        then 'must be a whole number from 1 to 10000'
-      when e.key = 'intervalMs'
-        and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 1 && @ <= 86400000)'
-        then 'must be a whole number from 1 to 86400000'
-      when e.key = 'lifetimeMs'
-        and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 1 && @ <= 2147483647)'
-        then 'must be a whole number from 1 to 2147483647'
-      when e.key = 'retryAfterMs'
-        and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 0 && @ <= 2147483647)'
-        then 'must be a whole number from 0 to 2147483647'
-      when e.key = 'snoozeMs'
-        and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 1000 && @ <= 2147483647)'
-        then 'must be a whole number from 1000 to 2147483647'
-      when e.key = 'backoffJitter' and not e.value @? 'strict $ ? (@.type() == "number" && @ >= 0 && @ <= 1)'
-        then 'must be a number from 0 to 1'
-      when e.key = 'backoffMs' and (
-        not e.value @? 'strict $ ? (@.type() == "array" && @.size() <= 100)'
-        or e.value @? 'strict $[*] ? (!(@.type() == "number" && @.floor() == @ && @ >= 0 && @ <= 2147483647))'
-      ) then 'must be a list of at most 100 whole numbers from 0 to 2147483647'
-      when e.key = 'file' and (jsonb_typeof(e.value #> '{source,uploadId}') is distinct from 'string' or jsonb_typeof(e.value -> 'format') is distinct from 'string')
-        then 'must be {source: {uploadId}, format, encoding?, delimiter?, quote?, header?}'
-      when e.key = 'feed' and not jobtree.is_feed(e.value)
-        then 'must be {source?: SUCCESSES | REPORTS, forEach?, payload?, serializeKey?} of paths; with REPORTS it has no paths'
-    end as message
-  ) r
-  where e.value <> 'null' and r.message is not null
-  limit 1;
+  for field, v_value in select e.key, e.value from jsonb_each(p_input) e loop
+    continue when v_value = 'null';
+    if field <> all (p_keys) then
+      message := 'is not known';
+    else
+      message := jobtree.value_problem(case when field = 'intervalMs' and 'count' = any (p_keys) then 'alert.intervalMs' else field end, v_value);
+    end if;
+    if message is null and field in ('after', 'backoffMs') then
+      select format('%s[%s]', field, e.n - 1), e.problem into field, message
+      from (
+        select s.n, jobtree.value_problem(field || '[]', s.value) as problem from jsonb_array_elements(v_value) with ordinality s(value, n)
+      ) e
+      where e.problem is not null
+      order by e.n
+      limit 1;
+    end if;
+    if message is not null then
+      return next;
+      return;
+    end if;
+  end loop;
 end
 $$;
 
@@ -8002,11 +7956,11 @@ begin
     priority = case when v_settings ? 'priority' then s.priority else q.priority end,
     max_failures_per_item = case when v_settings ? 'maxFailuresPerItem' then s."maxFailuresPerItem" else q.max_failures_per_item end,
     backoff_ms = case when v_settings ? 'backoffMs' then s."backoffMs" else q.backoff_ms end,
-    backoff_jitter = case when v_settings ? 'backoffJitter' then s."backoffJitter" else q.backoff_jitter end,
+    backoff_jitter = case when v_settings ? 'backoffJitter' then round(s."backoffJitter", 9) else q.backoff_jitter end,
     heartbeat_interval_ms = case when v_settings ? 'heartbeatIntervalMs' then s."heartbeatIntervalMs" else q.heartbeat_interval_ms end
   from jsonb_to_record(v_settings) s(
     paused boolean, concurrency integer, rate jsonb, "lifetimeMs" integer, priority smallint, "maxFailuresPerItem" integer,
-    "backoffMs" integer[], "backoffJitter" real, "heartbeatIntervalMs" integer
+    "backoffMs" integer[], "backoffJitter" numeric, "heartbeatIntervalMs" integer
   )
   where q.type = p_type
   returning q.* into v_new;
@@ -8036,9 +7990,9 @@ $$;
 -- retention counts from its completion, so it may be over at once.
 --
 -- p_settings {retentionSeconds?, idleExpirySeconds?}: whole numbers up to 315,576,000 (ten years), from 0 and from 1, or null for never;
---            missing ones stay as they are
--- locks      the root's job_progress row, so no fold, replay or reaping is in progress; the job's row
--- errors     JT001 no such job, or it is being deleted; JT002 not a root, or invalid settings
+--            what is not there stays as it is
+-- locks      the root's job_progress row, so no fold, replay or reaping is under way; the job's row
+-- errors     JT001 no such job, or it is being deleted; JT002 not a root, nothing to be changed, or settings that are none
 create or replace function jobtree.set_retention(p_job_id uuid, p_settings jsonb)
 returns void
 language plpgsql volatile
@@ -8057,6 +8011,8 @@ begin
   if v_problem.field is not null then
     raise exception '% %.', coalesce(nullif(v_problem.field, ''), 'The settings'), v_problem.message
       using errcode = 'JT002', column = v_problem.field;
+  elsif p_settings = '{}' then
+    raise exception 'Nothing is to be changed.' using errcode = 'JT002';
   end if;
   loop
     select j.root_id into v_root_id from jobtree.job j where j.id = p_job_id;
@@ -8778,6 +8734,87 @@ begin
     returning t.root_id, t.tenant, t.sees, t.secret_id, t.issued_ms, t.token_expires_ms, t.expires_at
   )
   select u.root_id, u.tenant, u.sees, u.secret_id, u.issued_ms, u.token_expires_ms from used u where u.expires_at > clock_timestamp();
+end
+$$;
+
+-- What is wrong with a value that a caller sent.
+--
+-- p_key      its key; with [] behind it for each value of a list; alert.intervalMs for that of an alert, intervalMs for that of a rate
+-- p_value    the value; null only in a list
+-- returns    what is to be said of it: what it is, and what it must be; null if it is fine
+create or replace function jobtree.value_problem(p_key text, p_value jsonb)
+returns text
+language plpgsql stable
+as $$
+declare
+  v_type constant text := jsonb_typeof(p_value);
+  v_number constant numeric := case jsonb_typeof(p_value) when 'number' then p_value::numeric end;
+  v_is_whole constant boolean := p_key not in ('backoffJitter', 'toleratedFailurePercentage');
+  v_longest integer;
+  v_length integer;
+  v_range numrange;
+  v_rule text;
+begin
+  v_longest := case
+    when p_key in ('type', 'name', 'endpoint', 'code', 'after[]') then 200
+    when p_key = 'dedupeKey' then 500
+    when p_key = 'serializeKey' then 255
+    when p_key = 'message' then 10000
+    when p_key = 'stack' then 4096
+  end;
+  if v_longest is not null and v_type = 'string' then
+    v_length := length(p_value #>> '{}');
+    if p_key in ('type', 'name', 'endpoint', 'after[]', 'serializeKey') then
+      v_length := v_length - length(jobtree.tenant_beginning(p_value #>> '{}'));
+    end if;
+    return case
+      when v_length = 0 and p_key not in ('message', 'stack') then 'is empty'
+      when v_length > v_longest then format('has %s characters; the limit is %s', v_length, v_longest)
+    end;
+  end if;
+  if p_key in ('after', 'backoffMs') and v_type = 'array' then
+    return case when jsonb_array_length(p_value) > 100 then format('has %s entries; the limit is 100', jsonb_array_length(p_value)) end;
+  end if;
+
+  v_range := case p_key
+    when 'priority' then numrange '[-32768,32767]'
+    when 'maxFailuresPerItem' then numrange '[0,1000]'
+    when 'backoffMs[]' then numrange '[0,2147483647]'
+    when 'backoffJitter' then numrange '[0,1]'
+    when 'heartbeatIntervalMs' then numrange '[1000,86400000]'
+    when 'toleratedFailureCount' then numrange '[0,2147483647]'
+    when 'toleratedFailurePercentage' then numrange '[0,100]'
+    when 'retentionSeconds' then numrange '[0,315576000]'
+    when 'idleExpirySeconds' then numrange '[1,315576000]'
+    when 'concurrency' then numrange '[1,1000000]'
+    when 'limit' then numrange '[1,1000000]'
+    when 'count' then numrange '[1,10000]'
+    when 'intervalMs' then numrange '[1,86400000]'
+    when 'alert.intervalMs' then numrange '[1000,86400000]'
+    when 'lifetimeMs' then numrange '[1,2147483647]'
+    when 'retryAfterMs' then numrange '[0,2147483647]'
+    when 'snoozeMs' then numrange '[1000,2147483647]'
+  end;
+  v_rule := case
+    when v_longest is not null then format('a text of %s %s characters', case when p_key in ('message', 'stack') then 'at most' else '1 to' end, v_longest)
+    when v_range is not null then
+      case when (v_number <@ v_range and (v_number = trunc(v_number) or not v_is_whole)) is not true then format(
+        'a %s from %s to %s%s', case when v_is_whole then 'whole number' else 'number' end, lower(v_range), upper(v_range),
+        case when p_key in ('retentionSeconds', 'idleExpirySeconds') then ', or null for never' end
+      ) end
+    when p_key in ('items', 'children', 'newItems', 'callbacks', 'after', 'backoffMs') and v_type <> 'array' then 'a list'
+    when p_key in ('sealed', 'finalStage', 'permanent', 'paused') and v_type <> 'boolean' then 'true or false'
+    when p_key = 'serializeOnFailure' and p_value not in ('"CONTINUE"', '"BLOCK"') then 'CONTINUE or BLOCK'
+    when p_key = 'runAt' and (v_type <> 'string' or not jobtree.is_instant(p_value #>> '{}')) then 'an instant from 1970 to the end of the year 9999'
+    when p_key = 'file' and (jsonb_typeof(p_value #> '{source,uploadId}') is distinct from 'string' or jsonb_typeof(p_value -> 'format') is distinct from 'string')
+      then '{source: {uploadId}, format, encoding?, delimiter?, quote?, header?}'
+    when p_key = 'feed' and not jobtree.is_feed(p_value)
+      then '{source?: SUCCESSES | REPORTS, forEach?, payload?, serializeKey?} of paths; with REPORTS it has no paths'
+  end;
+  if v_rule is not null then
+    return format('is %s; it must be %s', left(p_value::text, 80) || case when length(p_value::text) > 80 then '…' else '' end, v_rule);
+  end if;
+  return null;
 end
 $$;
 

@@ -38,10 +38,10 @@ builder.mutationField('setRetention', (t) =>
       input: t.arg({ type: Input, required: true, description: 'Which tree, and for how long.' }),
     },
     errors: { types: [NotFoundError, InvalidInputError] },
-    resolve: async (_, { input }, context) => {
-      const jobId = keyOf('Job', input.jobId, 'jobId');
+    resolve: async (_, { input: { jobId: id, ...change } }, context) => {
+      const jobId = keyOf('Job', id, 'jobId');
       await checkTree(context, jobId, 'jobId');
-      await setRetention(context.engine, jobId, input);
+      await setRetention(context.engine, jobId, change);
       return { jobId };
     },
   }),
