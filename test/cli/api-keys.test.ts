@@ -112,7 +112,7 @@ test('what is wrong with a new key is said', async () => {
   });
   expect(await apiKeys('create', 'x', '--role', 'admin', '--type', 'a')).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('scope'),
+    stderr: expect.stringContaining("can't be limited to types"),
   });
   expect(await apiKeys('create', 'x', '--role', 'admin', '--tenant', 'ac*')).toMatchObject({
     code: 2,

@@ -17,7 +17,7 @@ test('the demonstration comes out right, on a terminal, at a free port where its
   };
   const { code, stdout } = await startOnTerminal(['demo', '--exit'], env).ended;
   await new Promise((resolve) => other.close(resolve));
-  expect(stdout).toContain(`Port ${port} is taken`);
+  expect(stdout).toContain(`Port ${port} is in use`);
   expect(stdout).toMatch(
     /Pay Ada \$5,270\.00.*Grace was tried again.*3,376 results.*Everything came out right\.\s*$/s,
   );

@@ -25,7 +25,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
     );
     expect({ code, stderr }).toEqual({
       code: 0,
-      stderr: expect.stringContaining('The server adds the items'),
+      stderr: expect.stringContaining('The server is adding the items'),
     });
     const job = await imported(server.client, stdout.trim());
     expect(job).toMatchObject({ priority: 7, import: { items: 2, badLines: 1 } });

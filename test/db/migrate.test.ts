@@ -192,7 +192,7 @@ describe('a directory of migrations', () => {
     await start();
     write('1_people', 'create table jobtree.people (name text, age int);');
     write('2_places', 'create table jobtree.places (name text);');
-    await expect(start()).rejects.toThrow(/edited: 1_people/);
+    await expect(start()).rejects.toThrow(/edited after they were applied: 1_people/);
     expect(await books()).toEqual(['1_people']);
   });
 
@@ -237,7 +237,7 @@ describe('a directory of migrations', () => {
       () => expect.unreachable(),
       (error) => error,
     );
-    expect(complaint.message).toContain('2_places was begun by another program and did not finish');
+    expect(complaint.message).toContain('2_places was started by another program and did not finish');
     await client.query(complaint.message.slice(complaint.message.indexOf('update jobtree.')));
     expect(await start()).toEqual({ applied: ['2_places'] });
   });

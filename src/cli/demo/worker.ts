@@ -12,7 +12,8 @@ const worker = new Worker({
   },
 });
 
-worker.on('disconnected', () => {}); // it goes on by itself
+worker.on('disconnected', () => {}); // it reconnects by itself
+worker.on('failed', () => {}); // the demonstration shows it
 worker.on('connected', () => process.send?.('connected'));
 process.on('SIGINT', () => {}); // Ctrl-C is for the process that started this one
 process.on('disconnect', () => void worker.stop());

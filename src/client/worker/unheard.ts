@@ -25,9 +25,9 @@ export class Unheard {
   failed({ itemId, type, attempt }: Assignment, { code, message, retryAt, error }: ReportedFailure): void {
     const tell = () => {
       const next = retryAt === null ? 'for good' : `and is tried again at ${retryAt}`;
-      const text = `${itemId} of ${type} failed at attempt ${attempt}, ${next}: ${code}: ${message}`;
-      const stack = stackOf(error);
-      return stack === undefined ? text : `${text}\n${stack}`;
+      const text = `${itemId} of ${type} failed at attempt ${attempt}, ${next}: ${code}`;
+      // A stack begins with the message.
+      return `${text}: ${stackOf(error) ?? message}`;
     };
     this.#failures.add(tell, `${type} ${code}`);
   }
