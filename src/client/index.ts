@@ -75,6 +75,7 @@ export type {
   ReportAnswer,
   Result,
   SerializeKey,
+  Tree,
   TreeRetention,
   WatchOptions,
 } from './types.ts';
