@@ -1,14 +1,15 @@
--- Roles that may do one thing with jobtree each, for applications to be granted: `grant jobtree_enqueue to shop`.
+-- Roles to grant to applications, each of which permits one kind of use of jobtree: `grant jobtree_enqueue to shop`.
 --
 --   jobtree_enqueue   creates jobs and adds items, and reads nothing
 --   jobtree_work      claims items and reports on them, and reads nothing else
---   jobtree_watch     reads everything but callback endpoints, API keys, the audit and what makes watch tokens, and changes nothing
+--   jobtree_watch     reads everything except callback endpoints, API keys, the audit, and the secrets and tickets of watch tokens;
+--                     changes nothing
 --
--- Run it as the owner of the schema jobtree, who needs the right to create roles if there are none of these names yet. It may be run any
--- number of times; migrations run it again where it was run before.
+-- Run it as the owner of the schema jobtree, who needs the right to create roles if these don't exist yet. It may be run any number of
+-- times; migrations run it again in databases where it was run before.
 --
--- The functions of the first two run with the rights of their owner (security definer), so that nobody needs any on tables. With a
--- search path of their own nothing that the caller has made takes the place of what they name.
+-- The functions of the first two run with the rights of their owner (security definer), so that callers need no rights on tables. They
+-- have a search path of their own, so that no object of the caller can replace what they name.
 
 do $$
 declare
@@ -19,7 +20,7 @@ begin
       begin
         execute format('create role %I nologin', v_role);
       exception
-        -- Roles belong to all databases of the server: somebody has just made it for another one.
+        -- Roles belong to all databases of the server: another call has just created it for another database.
         when duplicate_object or unique_violation then null;
       end;
     end if;

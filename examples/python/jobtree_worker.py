@@ -23,6 +23,7 @@ import signal
 import socket
 import threading
 import time
+import traceback
 import uuid
 from urllib.parse import urlsplit
 
@@ -302,7 +303,11 @@ class Worker:
             report = failure_of(item.assignment_id, "RETRY_AFTER", str(error), retryAfterMs=error.milliseconds)
         except Exception as error:  # any exception of a handler is a failure of its item
             report = failure_of(
-                item.assignment_id, type(error).__name__, str(error), permanent=isinstance(error, PermanentError)
+                item.assignment_id,
+                type(error).__name__,
+                str(error),
+                permanent=isinstance(error, PermanentError),
+                stack=stack_of(error),
             )
         with self.changed:
             # The outcome of an item that was lost or given back does not count.
@@ -377,6 +382,12 @@ class Worker:
 def failure_of(id, code, message, **more):
     failure = {"code": code[:200] or "ERROR", "message": message[:10_000], **more}
     return {"assignmentId": id, "outcome": {"failure": failure}}
+
+
+def stack_of(error):
+    """The traceback, up to 4,096 characters: the end of a long one, where the error is."""
+    text = "".join(traceback.format_exception(type(error), error, error.__traceback__)).replace("\0", "\ufffd")
+    return text if len(text) <= 4096 else text[-4096:].split("\n", 1)[-1]
 
 
 def new_claim_id():

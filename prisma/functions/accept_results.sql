@@ -1,12 +1,14 @@
--- Takes results, of those reports whose lease and item are open: the hot half of reporting. Most calls report under one lease, and
--- then a few small statements cost less than one large one.
+-- Accepts the results of those reports whose lease and item are open: the fast path of reporting. Most calls report under a single lease,
+-- for which a few small statements cost less than one large one.
 --
 -- p_lease_ids, p_numbers, p_results
---            the assignments, each named once, and a JSON array of their results
--- p_feeding  whether to take those of jobs that feed children, or of the others
--- returns    the trees that changed; the types that got ready items, because the results freed their keys, and how many; which reports counted, from 1 on: null if all did; and the items that they finished, in the order of the reports, if p_feeding; and figures as report_results has them
--- locks      leases in the order of their ids, skipping those that somebody else has: a heartbeat, a sweep, a transaction of SQL.
---            Their reports do not count
+--            the assignments, none of them twice, and a JSON array of their results
+-- p_feeding  true for the results of jobs that feed children, false for all others
+-- returns    the trees that changed; the types that got ready items because results freed their serialize keys, and how many; which reports
+--            counted, from 1, or null if all did; with p_feeding the finished items, in the order of the reports; and figures as
+--            report_results returns them
+-- locks      leases in the order of their ids, skipping those that others have locked (a heartbeat, a sweep, a transaction in SQL), whose
+--            reports don't count
 create or replace function jobtree.accept_results(p_lease_ids uuid[], p_numbers integer[], p_results json, p_feeding boolean)
 returns table (root_ids uuid[], ready jsonb, accepted integer[], job_ids uuid[], positions bigint[], figures json[])
 language plpgsql volatile

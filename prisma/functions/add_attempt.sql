@@ -1,4 +1,4 @@
--- What came of the attempts at a delivery, with one more: the last twenty.
+-- Appends an attempt to the history of a delivery, which keeps the last twenty.
 --
 -- returns    a JSON array
 create or replace function jobtree.add_attempt(p_history jsonb, p_attempt json)

@@ -1,7 +1,7 @@
--- Says what is to be called when a tree is complete, or each job of it.
+-- Stores which endpoints are called when a tree, or each job of it, is complete.
 --
--- p_callbacks up to 10 of {endpoint, on?: TREE|JOB}; TREE by default, and the same twice is one
--- errors     JT002, with the field in the error's column, also for an endpoint that there is not
+-- p_callbacks   up to 10 of {endpoint, on?: TREE|JOB}; TREE by default; duplicates count once
+-- errors     JT002, with the field in the error's column, also for an unknown endpoint
 create or replace function jobtree.add_callbacks(p_root_id uuid, p_callbacks jsonb)
 returns void
 language plpgsql volatile
@@ -22,7 +22,7 @@ begin
     union all
     select 'endpoint', 'is missing' where c.value ->> 'endpoint' is null
     union all
-    select 'endpoint', format('is %s, and there is no endpoint of that name', c.value ->> 'endpoint')
+    select 'endpoint', format('is %s, but there is no endpoint of that name', c.value ->> 'endpoint')
     where not exists (select from jobtree.callback_endpoint e where e.name = c.value ->> 'endpoint')
     limit 1
   ) p

@@ -1,8 +1,8 @@
--- Adds what the callbacks of a tree have to say of jobs that have just been completed, and of the tree if it is complete with them. For the
--- fold, in its transaction: if a crash undoes that, the next fold adds the same messages with the same ids.
+-- Adds the callbacks' deliveries for jobs that have just been completed, and for the tree if these were its last. The fold calls it in its
+-- transaction: if a crash undoes that, the next fold adds the same messages with the same ids.
 --
--- p_job_ids  the completed jobs; their job_progress rows are those of this completion
--- locks      the tree's rows of callback, which nobody waits for but another fold, and there is none
+-- p_job_ids  the completed jobs, whose job_progress rows already show this completion
+-- locks      the tree's rows of callback; only another fold of the tree would wait for them, and there is none
 create or replace function jobtree.add_deliveries(p_root_id uuid, p_job_ids uuid[])
 returns void
 language plpgsql volatile

@@ -1,8 +1,8 @@
--- Has servers add the lines of an upload to a job that is just being created, and seal it at the end: lease_imports.
+-- Has servers add the lines of an upload to a job that is being created, and seal the job at the end of the file: lease_imports.
 --
--- p_file     {source: {uploadId}, format, encoding?, delimiter?, quote?, header?}; servers check what stands in it
+-- p_file     {source: {uploadId}, format, encoding?, delimiter?, quote?, header?}; servers validate the values
 -- locks      the upload's row, shared
--- errors     JT001 no such upload, JT002 one that is not complete
+-- errors     JT001 no such upload; JT002 the upload is not complete
 create or replace function jobtree.add_file(p_job_id uuid, p_file jsonb)
 returns void
 language plpgsql volatile
@@ -19,7 +19,7 @@ begin
     raise exception 'There is no upload %.', p_file #>> '{source,uploadId}' using errcode = 'JT001', column = 'file.source.uploadId';
   end if;
   if v_upload.sha256 is null then
-    raise exception 'Upload % is not complete: % bytes of it are there.', v_upload.id, v_upload.size using errcode = 'JT002', column = 'file.source.uploadId';
+    raise exception 'Upload % is not complete: % bytes of it are stored.', v_upload.id, v_upload.size using errcode = 'JT002', column = 'file.source.uploadId';
   end if;
   insert into jobtree.file_import (job_id, upload_id, options, size, created_at)
   values (p_job_id, v_upload.id, jsonb_strip_nulls(p_file - 'source'), v_upload.size, clock_timestamp());

@@ -1,11 +1,11 @@
 -- Adds items to a job that is not sealed, and with p_seal seals it in the same transaction.
 --
 -- p_items    as insert_items has it; may be empty
--- p_traces   which traces they belong to: trace_items. Null for none
+-- p_traces   the traces that the items belong to: trace_items; null for none
 -- returns    the tree's root, the job's type, and what insert_items returns
 -- locks      the job's row (lock_open_job)
--- errors     those of lock_open_job; JT002 items that are none (check_items; trace_items; 22003, 22007, 22008, 22P02 or 23514 for a value out of
---            bounds), JT004 p_seal on a job that its parent seals
+-- errors     those of lock_open_job; JT002 invalid items (check_items, trace_items); 22003, 22007, 22008, 22P02 or 23514 for a value out of
+--            bounds; JT004 p_seal on a job that its parent seals
 create or replace function jobtree.add_items(p_job_id uuid, p_items json, p_seal boolean default false, p_traces json default null)
 returns table (root_id uuid, type text, positions bigint[], added boolean[], ready integer)
 language plpgsql volatile

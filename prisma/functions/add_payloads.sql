@@ -1,10 +1,10 @@
--- What add_items does, for servers and for items that are a payload and nothing else, as nearly all are.
+-- The variant of add_items for servers, for items that consist of a payload only, as nearly all do.
 --
--- p_payloads JSON texts with the record separator U+001E between them, which none of them can contain; at least one
--- p_traces   which traces they belong to: trace_items. Null for none
--- returns    the tree's root, the job's type, and the first position of each 1,024 items, which stand one behind the other
+-- p_payloads at least one JSON text; the separator is the record separator U+001E, which JSON can't contain
+-- p_traces   the traces that the items belong to: trace_items; null for none
+-- returns    the tree's root, the job's type, and the first position of each 1,024 items; the positions of these are consecutive
 -- locks      the job's row (lock_open_job)
--- errors     those of lock_open_job; 22P02 or 22P05 for a text that is no JSON, or that Postgres can't hold
+-- errors     those of lock_open_job; 22P02 or 22P05 for a text that is not JSON, or that Postgres can't store
 create or replace function jobtree.add_payloads(p_job_id uuid, p_payloads text, p_traces json default null)
 returns table (root_id uuid, type text, first_positions bigint[])
 language plpgsql volatile

@@ -1,4 +1,4 @@
--- Adds counts by name: {"resize": 3} and {"resize": 1, "mail": 2} are {"resize": 4, "mail": 2}. Null counts nothing.
+-- Adds counts by name: {"resize": 3} and {"resize": 1, "mail": 2} make {"resize": 4, "mail": 2}. Null counts as empty.
 --
 -- returns    a JSON object
 create or replace function jobtree.add_up(p_counts jsonb, p_more jsonb) returns jsonb

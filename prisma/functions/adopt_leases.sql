@@ -1,6 +1,6 @@
--- Takes note of the leases of a type that were given before its concurrency was limited, so that they count.
+-- Records the leases of a type that began before its concurrency was limited, so that they count.
 --
--- locks      none; the caller has the type's row of queue
+-- locks      none; the caller has locked the type's row of queue
 create or replace function jobtree.adopt_leases(p_type text)
 returns void
 language sql volatile

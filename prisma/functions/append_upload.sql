@@ -1,14 +1,14 @@
--- Stores the next bytes of an upload, if they are the next ones: of two who send the same part, one does it.
+-- Stores bytes of an upload if they continue what is stored: if two callers send the same part, one of them stores it.
 --
--- p_position how much the caller believes to be stored
--- p_size     how many bytes these are, at least one
--- p_data     the bytes themselves; null for an upload that is in an object store
--- p_object   the object that has them there, which the caller has stored; null otherwise
--- p_digest   the state of the SHA-256 behind them
--- p_length   how large the upload will be, if that is known only now; null leaves what was said before
--- p_lifetime_ms how long it is kept now, in milliseconds
--- returns    whether they were stored; otherwise more or less is stored than the caller believes, or the upload is complete or gone
--- locks      the upload's row
+-- p_position    how many bytes the caller believes to be stored
+-- p_size        how many bytes these are, at least one
+-- p_data        the bytes; null for an upload in an object store
+-- p_object      the object that the caller has stored with the bytes; null for an upload in Postgres
+-- p_digest      the state of the SHA-256 after these bytes
+-- p_length      the size of the whole upload, in bytes, if it becomes known only now; null leaves the known one
+-- p_lifetime_ms how long the upload is kept from now on, in milliseconds
+-- returns       whether the bytes were stored; if not, the stored size differs from p_position, or the upload is complete or removed
+-- locks         the upload's row
 create or replace function jobtree.append_upload(
   p_id uuid, p_position bigint, p_size integer, p_data bytea, p_object text, p_digest bytea, p_length bigint, p_lifetime_ms bigint
 )

@@ -1,4 +1,4 @@
--- Which of its lease an assignment is, from 1; 0 for an id that no assignment can have.
+-- The number of an assignment in its lease, from 1; 0 for an id that no assignment can have.
 create or replace function jobtree.assignment_number(p_assignment_id uuid) returns integer
 language sql immutable parallel safe
 as $$

@@ -1,5 +1,5 @@
--- What has become of an assignment: HELD while its worker has the item, FINISHED once its outcome was reported, CANCELLED, or LOST:
--- unknown, released, or taken back.
+-- The status of an assignment: HELD while its worker has the item, FINISHED once its outcome was reported, CANCELLED, or LOST (unknown,
+-- released or taken back).
 create or replace function jobtree.assignment_status(p_lease_id uuid, p_number integer) returns text
 language sql stable
 as $$
@@ -10,7 +10,7 @@ as $$
       when f.lost is not null or exists (
         select from jobtree.outcome o
         where o.job_id = l.job_id and o.position = l.position + p_number - 1 and o.lease_id = l.id
-        -- Or it might read all outcomes into a hash table.
+        -- Keeps the planner from reading all outcomes into a hash table.
         offset 0
       ) then 'FINISHED'
       when j.cancelled_at is not null or (

@@ -1,4 +1,4 @@
--- The mask with which a lease says that its n-th item is open. Plain SQL, so that the planner inlines it.
+-- The mask in which only the bit of a lease's n-th item is set. Plain SQL, so that the planner inlines it.
 create or replace function jobtree.bit_at(p_number integer) returns bit(128)
 language sql immutable parallel safe
 as $$

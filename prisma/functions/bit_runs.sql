@@ -1,11 +1,11 @@
--- The runs of ones in a mask of p_count bits: from which bit on, the first is 0, and how many.
+-- The runs of ones in a mask of p_count bits.
 --
--- returns    a row for each run
+-- returns    a row for each run: its first bit, counted from 0, and its length
 create or replace function jobtree.bit_runs(p_bits bit(128), p_count integer)
 returns table ("from" integer, count integer)
 language sql immutable parallel safe
 as $$
-  -- Mostly there is one.
+  -- The usual case: all bits are ones.
   select 0, p_count where bit_count(p_bits) = p_count
   union all
   (select min(b.n), count(*)::integer

@@ -1,12 +1,12 @@
--- Lets items fail for good: writes their outcomes and their dead letters, and counts them. Those with keys let the next of their lines
--- go, or keep their keys until somebody has settled them, as their jobs want it.
+-- Fails items for good: writes their outcomes and dead letters, and counts them. An item with a serialize key passes it to the next one in
+-- its line, or keeps it until the dead letter is replayed or discarded, as its job says.
 --
--- p_job_ids, p_positions   the items, each once, which are in no entry and in no open lease any more
--- p_lease_ids  what each was held under; null for what no worker has started
--- p_codes, p_messages      the last failure of each
--- p_keyed    whether any of them may have a key
--- returns    the types that got ready items, and how many
--- locks      those of promote_next
+-- p_job_ids, p_positions   the items, none twice, which are no longer in an entry or an open lease
+-- p_lease_ids    the lease of each; null for an item that no worker has started
+-- p_codes, p_messages   the last failure of each
+-- p_keyed        whether any of them may have a key
+-- returns        the types that got ready items, and how many
+-- locks          those of promote_next
 create or replace function jobtree.bury_items(
   p_job_ids uuid[], p_positions bigint[], p_lease_ids uuid[], p_codes text[], p_messages text[], p_keyed boolean
 )
@@ -49,7 +49,7 @@ begin
     select e.job_id, e.position, i.serialize_key, true
     from ended e
     join jobtree.job_item i on i.job_id = e.job_id and i.position = e.position
-    -- One that expired behind the head has no key to keep.
+    -- An item that expired behind the head doesn't have the key, so it can't keep it.
     cross join lateral (
       select from jobtree.serialize_key k
       where k.key = i.serialize_key collate "C" and k.job_id = e.job_id and k.position = e.position

@@ -1,7 +1,7 @@
--- The body of a message to an endpoint, as the Standard Webhooks have it.
+-- The body of a message to an endpoint, in the form of Standard Webhooks.
 --
--- p_type     what has happened: job.completed, tree.completed, dead_letters.alert
--- p_data     the rest of it; it is below 20 kB in all
+-- p_type     the event: job.completed, tree.completed, dead_letters.alert
+-- p_data     the event's data; below 20 kB in all
 -- returns    a JSON object
 create or replace function jobtree.callback_body(p_type text, p_at timestamptz, p_data json)
 returns json

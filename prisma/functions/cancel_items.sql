@@ -1,11 +1,11 @@
--- Cancels what is pending in a cancelled job, up to p_limit ranges of items: what waits leaves the queue, and what is held ends
--- (its workers learn it from the next heartbeat); keys that it had go on, by promote_blocked. What somebody has locked is left for the
--- next pass: repeat until done.
+-- Cancels the pending items of a cancelled job, up to p_limit ranges of them: waiting items leave the queue, and held ones end, which their
+-- workers learn from the next heartbeat. promote_blocked passes on the serialize keys that they had. What is locked is left for the next
+-- pass: repeat until done.
 --
--- p_from     the position to go on from
--- returns    how many items were cancelled, in how many ranges; the position to go on from, 0 for another pass; and whether
---            nothing is pending any more
--- locks      blocked items, queue entries and leases, skipping those that somebody else has
+-- p_from     the position to continue from
+-- returns    how many items were cancelled, in how many ranges; the position to continue from, 0 for another pass; and whether nothing is
+--            pending any more
+-- locks      blocked items, queue entries and leases, skipping locked ones
 create or replace function jobtree.cancel_items(p_job_id uuid, p_from bigint default 0, p_limit integer default 10000)
 returns table (cancelled bigint, ranges integer, next_from bigint, done boolean)
 language plpgsql volatile
@@ -24,7 +24,7 @@ begin
     return;
   end if;
 
-  -- First those behind heads, which would become heads one by one.
+  -- First the items behind heads: otherwise they would become heads one after the other.
   with picked as materialized (
     select b.ctid as tid from jobtree.blocked_item b
     where b.job_id = p_job_id and b.position >= p_from
@@ -85,7 +85,7 @@ begin
   perform jobtree.cancel_ranges(
     v_ended.job_ids, v_ended.positions, v_ended.counts, (select j.cancelled_at from jobtree.job j where j.id = p_job_id)
   );
-  -- One look at all: an item that changes hands is in one of them.
+  -- In a single statement: an item that moves between these tables is in one of them in any snapshot.
   v_done := not exists (
     select from jobtree.queue_entry q where q.job_id = p_job_id
     union all

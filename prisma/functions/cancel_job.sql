@@ -1,10 +1,10 @@
--- Cancels a job and all below it. This marks the jobs: they take no more items, give none away, and what is pending in them is
--- cancelled from now on. What waits leaves the queue and what is held ends right here, up to p_limit ranges of items; of the rest
--- cancel_items takes care, and if nobody calls it to the end, the sweep of any server. Cancelling twice does nothing.
+-- Cancels a job and all jobs below it. Marks the jobs: from this commit on they accept no items and give none to workers, and what is
+-- pending in them counts as cancelled. Up to p_limit ranges of items leave the queue, or their workers, in this call; cancel_items does the
+-- rest, and the sweep of any server calls it if nobody else does. Cancelling twice does nothing.
 --
--- p_reason   what the jobs say of it: REQUESTED, or IDLE from expire_tree
+-- p_reason   the jobs' cancel_reason: REQUESTED, or IDLE from expire_tree
 -- returns    the tree's root, and the jobs of the subtree that have more to cancel
--- locks      the jobs' rows in the order of their ids: waits for who adds or feeds; then those of cancel_items
+-- locks      the jobs' rows in the order of their ids, waiting for transactions that add or feed items; then those of cancel_items
 -- errors     JT001 no such job
 create or replace function jobtree.cancel_job(p_job_id uuid, p_limit integer default 10000, p_reason text default 'REQUESTED')
 returns table (root_id uuid, cancelling uuid[])
@@ -39,7 +39,7 @@ begin
   set cancelled_at = clock_timestamp(), cancel_reason = p_reason, cancelling = true, waits = false, sealed_at = coalesce(j.sealed_at, clock_timestamp())
   where j.id = any (v_jobs) and j.cancelled_at is null
     and (select p.completed_at from jobtree.job_progress p where p.job_id = j.id order by p.version desc limit 1) is null;
-  -- Only for jobs that are still there: this may have waited for delete_tree.
+  -- Only for jobs that still exist: this may have waited for delete_tree.
   insert into jobtree.progress_delta (root_id, job_id)
   select j.root_id, j.id from jobtree.job j where j.id = any (v_jobs);
 

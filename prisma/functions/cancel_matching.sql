@@ -1,8 +1,8 @@
--- Does the next batch of a cancelling operation, job by job in the order of their ids, with some ranges of a job at a time.
+-- Does the next batch of a cancelling operation: job by job in the order of their ids, a number of ranges of a job at a time.
 --
--- p_until    when to end at the latest, but for one more step
--- returns    the operation as it is then; whether to go on at once; the trees that changed; and the types that got ready items, since
---            keys have gone on, and how many
+-- p_until    when to stop; the step that is in progress then is completed
+-- returns    the operation's new state; whether to continue at once; the trees that changed; and the types that got ready items because
+--            serialize keys were freed, and how many
 -- locks      those of cancel_pending
 create or replace function jobtree.cancel_matching(p_operation jobtree.operation, p_until timestamptz)
 returns table (operation jobtree.operation, more boolean, root_ids uuid[], ready jsonb)
@@ -15,7 +15,7 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
   c_most constant integer := 1000;
-  -- Nothing of any job stands before it.
+  -- No item that the operation names has a lower position.
   v_first constant bigint := coalesce((select min(u) - 1 from unnest(p_operation.item_positions) u), -1);
   v_named constant uuid[] := jobtree.jobs_of_operation(p_operation);
   v_jobs uuid[];
@@ -27,7 +27,7 @@ begin
     v_jobs := array(select u from unnest(v_named) u where u >= p_operation.next_job_id order by u limit c_most);
   else
     with recursive waiting as (
-      -- The jobs of which something waits in the queue, one probe each.
+      -- The jobs that have entries in the queue, one probe each.
       (select q.job_id from jobtree.queue_entry q where q.job_id >= p_operation.next_job_id order by q.job_id limit 1)
       union all
       select n.job_id from waiting w

@@ -1,12 +1,12 @@
--- Cancels single items of a job that goes on: of the next ranges of what is pending in it those that an operation is about. What waits
--- leaves the queue or the line of its key, and what is held ends: its worker learns it from the next heartbeat or report. Keys that
--- they had go on.
+-- Cancels single items of a job that is not cancelled itself: among the next ranges of its pending items, those that the operation selects.
+-- Waiting items leave the queue or the line of their key; held ones end, which their workers learn from the next heartbeat or report.
+-- Serialize keys that they had pass to the next items.
 --
--- p_after    the position to go on behind
--- p_limit    how many ranges, about
--- returns    how many items were cancelled; whether somebody had locked some of them, so that they are left; the position to go on behind,
---            null if that was the last of the job; and the types that got ready items, and how many
--- locks      blocked items, queue entries, leases and those of promote_next, skipping those that somebody else has
+-- p_after    the position to continue after
+-- p_limit    how many ranges, approximately
+-- returns    how many items were cancelled; whether some were left because they were locked; the position to continue after, null at the
+--            end of the job; and the types that got ready items, and how many
+-- locks      blocked items, queue entries, leases and those of promote_next, skipping locked ones
 create or replace function jobtree.cancel_pending(p_operation jobtree.operation, p_job_id uuid, p_after bigint, p_limit integer default 200)
 returns table (cancelled bigint, was_busy boolean, next_after bigint, ready jsonb)
 language plpgsql volatile
@@ -23,7 +23,7 @@ declare
   v_held record;
   v_gone record;
 begin
-  -- All items up to the first one of the last range are in these ranges, whatever range they will be in later.
+  -- Every pending item up to the start of the last range is in one of these ranges now, even if it moves to another range later.
   select greatest(r.position, p_after + 1) into next_after
   from (
     (select q.position from jobtree.queue_entry q
@@ -64,7 +64,7 @@ begin
   into v_blocked
   from picked p;
 
-  -- As it was found: whoever changed it has taken something out, or put it back with another attempt.
+  -- Only unchanged entries: any change removes items from an entry, or puts them back with another attempt number.
   select array_agg(w.tid) as tids, array_agg(w.entry) as entries, array_agg(w.position) as positions, array_agg(w.count) as counts,
     array_agg(w.matching) as taken, array_agg(w.keyed) as keyed
   into v_waiting
@@ -107,7 +107,7 @@ begin
   perform jobtree.cancel_ranges(v_gone.job_ids, v_gone.positions, v_gone.counts, clock_timestamp());
   cancelled := v_gone.items;
   was_busy := cancelled < v_found.items;
-  -- If states are named, what goes on now would be in another one than when the operation began: promote_blocked sees to it.
+  -- With a filter by states, an item that became ready now would no longer be in the state in which it was selected: promote_blocked does it later.
   select jobtree.free_keys(array_agg(p_job_id), array_agg(g.position + n), p_operation.states is null) into ready
   from unnest(v_gone.positions, v_gone.counts, v_gone.keyed) g(position, count, keyed)
   cross join lateral generate_series(0, g.count - 1) n

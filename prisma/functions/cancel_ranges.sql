@@ -1,7 +1,7 @@
--- Keeps that items are cancelled, neighbours in one range, and counts them.
+-- Stores that items are cancelled, neighbours in one range, and counts them.
 --
--- p_job_ids, p_positions, p_counts   ranges of items that are in no entry and in no open lease any more, each once
--- p_at       since when they are cancelled
+-- p_job_ids, p_positions, p_counts   ranges of items, none twice, which are no longer in an entry or an open lease
+-- p_at       when they were cancelled
 -- locks      none
 create or replace function jobtree.cancel_ranges(p_job_ids uuid[], p_positions bigint[], p_counts bigint[], p_at timestamptz)
 returns void

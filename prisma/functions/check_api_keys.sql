@@ -1,10 +1,11 @@
--- Says which hashes of API keys are good, for servers that know some: in one call for all of them. Notes which keys were used, once a
--- minute at most. What is locked is noted later. The commit does not wait for the disk.
+-- Looks up hashes of API keys, many in one call, and stores when keys were last used, at most once a minute for each. Skips locked rows: a
+-- later call stores it. The commit does not wait for the disk.
 --
--- p_hashes   those that a server has been shown
--- p_used     the ids of keys that were used lately
--- returns    the keys of the hashes, without those that are revoked or over; `left_ms` is for how long a hash is good, if that is known
--- locks      rows of keys that were used: skips those that are locked
+-- p_hashes   the hashes of the keys that callers have sent
+-- p_used     the ids of keys that were used recently
+-- returns    the valid keys among these, without revoked and expired ones; `left_ms` is for how long the hash remains valid, null if there
+--            is no limit
+-- locks      rows of used keys, skipping locked ones
 create or replace function jobtree.check_api_keys(p_hashes bytea[], p_used uuid[])
 returns table (hash bytea, id uuid, name text, roles text[], types text[], root_ids uuid[], left_ms bigint, tenant text, limits jsonb)
 language plpgsql volatile

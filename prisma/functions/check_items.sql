@@ -1,12 +1,12 @@
--- Refuses new items that are not what insert_items takes. Nearly all are a payload and nothing else, {"payload": …} without a
--- space, which two lengths tell: an object with that key and any other is longer than its payload by more than the twelve bytes
--- of the key, the colon and the braces. The others are looked at one by one. What that does not tell, priorities and instants and how long a dedupe
--- key is, is for the casts and the table's checks.
+-- Rejects new items that insert_items can't take. Nearly all items are a payload and nothing else, {"payload": …} without a space, which
+-- comparing two lengths shows: an object with further keys is longer than its payload by more than the twelve bytes of the key, the colon
+-- and the braces. Only the others are checked one by one. Priorities, instants and the length of dedupe keys are left to casts and the
+-- table's constraints.
 --
--- p_items    as insert_items has it
--- p_field    what the list is called in the error: items
--- returns    the texts of the payloads, if the items have nothing else: insert_payloads takes them; null otherwise, and if there are none
--- errors     JT002, with the field in the error's column; 22P05 or 22P02 for a character that Postgres can't hold
+-- p_items    as insert_items takes them
+-- p_field    the name of the list in errors: items
+-- returns    the texts of the payloads, for insert_payloads, if the items have nothing else; null otherwise, and if there are no items
+-- errors     JT002, with the field in the error's column; 22P05 or 22P02 for a character that Postgres can't store
 create or replace function jobtree.check_items(p_items json, p_field text)
 returns text[]
 language plpgsql immutable
@@ -20,7 +20,7 @@ begin
   if json_typeof(p_items) is distinct from 'array' then
     raise exception '% must be a list.', p_field using errcode = 'JT002', column = p_field;
   end if;
-  -- To look for the letters costs next to nothing, to read the whole text does.
+  -- Searching for the escape costs next to nothing; parsing the whole text does not.
   if strpos(p_items::text, '\u') > 0 then
     perform jobtree.check_text(p_items);
   end if;
@@ -29,7 +29,7 @@ begin
   from (
     select e.value as item, (e.value -> 'payload')::text as payload from json_array_elements(p_items) e(value) offset 0
   ) g;
-  -- Most have fewer lists and objects, all together, than one may be deep.
+  -- Most batches have fewer lists and objects in total than the nesting limit of a single payload.
   if octet_length(p_items::text) - octet_length(replace(replace(p_items::text, '[', ''), '{', '')) > 256 then
     select format('%s[%s].payload', p_field, e.n - 1) into v_deep
     from json_array_elements(p_items) with ordinality e(value, n)

@@ -1,4 +1,4 @@
--- Refuses a job of a tree that is not what create_job takes; its children are checked on their own.
+-- Rejects a job of a tree that create_job can't take; its children are checked separately.
 --
 -- p_job      as create_job has it
 -- p_items    its items, as they were sent; null if it has none

@@ -1,4 +1,4 @@
--- Refuses settings of a type that set_queue does not take.
+-- Rejects settings of a type that set_queue can't take.
 --
 -- returns    the settings
 -- errors     JT002, with the field in the error's column

@@ -1,4 +1,4 @@
--- Refuses what is no W3C trace context.
+-- Rejects anything but a W3C trace context.
 --
 -- p_context  {traceparent, tracestate?}
 -- errors     JT002, with the field in the error's column

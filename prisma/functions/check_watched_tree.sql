@@ -1,4 +1,4 @@
--- Refuses what can't have watch tokens: they open whole trees.
+-- Rejects jobs that can't have watch tokens, which open whole trees.
 --
 -- errors  JT001 no such job; JT002 it is not a root
 create or replace function jobtree.check_watched_tree(p_job_id uuid)

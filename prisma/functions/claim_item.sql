@@ -1,11 +1,11 @@
--- Gives one named item to a worker, whatever stands before it. One that is due counts as ready, promoted or not. A pause and the
--- limits of its type hold for it too.
+-- Gives a named item to a worker, regardless of what is ahead of it in the queue. An item that is due counts as ready, whether promoted or
+-- not. A pause and the limits of its type apply.
 --
 -- p_durable  as claim_items has it
--- returns    as lease_entries has it, one row
--- locks      the row of queue, if its type has a limit; the queue entry that has the item
--- errors     JT001 no such item; JT005 it can't be claimed, with the reason in the error's detail: HELD, SCHEDULED,
---            WAITING, BLOCKED, SUCCEEDED, FAILED, CANCELLED, PAUSED or LIMITED
+-- returns    as lease_entries, one row
+-- locks      the row of queue, if the type has a limit; the queue entry that has the item
+-- errors     JT001 no such item; JT005 it can't be claimed, with the reason in the error's detail: HELD, SCHEDULED, WAITING, BLOCKED,
+--            SUCCEEDED, FAILED, CANCELLED, PAUSED or LIMITED
 create or replace function jobtree.claim_item(p_job_id uuid, p_position bigint, p_worker text, p_durable boolean default true)
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
@@ -61,7 +61,7 @@ begin
         case when v_queue.paused then 'paused' else 'at its limit' end
         using errcode = 'JT005', column = 'itemId', detail = case when v_queue.paused then 'PAUSED' else 'LIMITED' end;
     end if;
-    -- Ready: whoever had the entry has split it.
+    -- If it is READY, another transaction has split its entry meanwhile: look again.
     if v_state <> 'READY' then
       raise exception 'Item % of job % can''t be claimed: it is %.', p_position, p_job_id, lower(v_state)
         using errcode = 'JT005', column = 'itemId', detail = v_state;

@@ -1,26 +1,25 @@
--- Gives ready items to workers: of each type the highest priority first, then in the order in which they became ready. All
--- payloads together have about 32 MB at most, but there is at least one entry: an answer must fit into memory. A claim that gets
--- less than it asked for has looked at every priority.
+-- Gives ready items to workers: of each type by descending priority, then in the order in which they became ready. The payloads of an
+-- answer have about 32 MB at most, since it must fit into memory, but there is at least one entry. A claim that gets less than it asked for
+-- has looked at every priority.
 --
--- p_workers, p_types, p_limits   who wants how many of which type, an element each; of one type, who stands first gets
---            what goes first
--- p_claim_ids  the claim that each belongs to, a UUID of version 7 and a millisecond within a day of now; null for none. A
---            claim that was carried out before gives what it got then and is not finished, and nothing new.
+-- p_workers, p_types, p_limits   who asks for how many items of which type, an element for each request; of several requests for one type
+--            the first gets the first items
+-- p_claim_ids   the claim id of each request: a UUID of version 7 with a time within a day of now; null for none. A claim that was carried
+--            out before returns those of its items that are not finished, and nothing new
 -- p_range_types, p_range_highs, p_range_lows, p_range_places
---            where to look: for each type, in order, from a priority and a place in it down to another priority. They come from a
---            caller that remembers, for each type and priority, before which place it saw nothing claimable, and looks there now
---            and then for what committed late or came back. Without them each type is read from its start, past every dead row.
--- p_durable  whether a claim that was answered survives a crash of Postgres. If not, the commit does not wait for the disk:
---            what a crash forgets is ready again, and a report under it is STALE. Claims of limited types are durable in any case.
--- returns    as lease_entries has it. kind is NEW; CUT if there was more that the size forbade, and then other claims may have
---            passed by it; LOCKED if somebody had locked what was left, for longer than the moment that a claim waits; REPEATED
---            for what a claim got before. Behind the leases stands a row without one for each type whose queue has no more room
---            (lock_queues): of kind LIMITED, with now in claimed_at and when to look again in deadline_at, or of kind TAKEN
---            where another claim decides about the type just now: try again. And a row of kind KEYED for each type that gave items with
---            serialize keys: the end of one may make the next ready
--- locks      rows of queue, of limited types alone, and then queue entries; both skipped where another claim has them
--- errors     JT002 a limit below 1, a claim id out of time, or the repeated claim was another worker's; JT006 it must be
---            repeated in a call of its own
+--            where to look: for each type, in order, from a priority and a place in it down to another priority. Callers remember, for each
+--            type and priority, the place before which they saw nothing claimable, and look there now and then for entries that committed
+--            late or came back. Without ranges each type is read from its start, past every dead row
+-- p_durable  whether an answered claim survives a crash of Postgres. If not, the commit does not wait for the disk: items whose claim a
+--            crash forgets are ready again, and reports on them are STALE. Claims of limited types are always durable
+-- returns    as lease_entries, and a kind: NEW; CUT if the size limit excluded further items, which other claims may then have skipped;
+--            LOCKED if the remaining entries were locked for longer than a claim waits; REPEATED for the leases of a repeated claim. Rows
+--            without a lease follow: of kind LIMITED for each type whose queue has no more room (lock_queues), with now in claimed_at and
+--            when to ask again in deadline_at; TAKEN for each type that another claim is deciding about: ask again; and KEYED for each type
+--            that gave items with serialize keys, since the end of one may make the next ready
+-- locks      rows of queue, of limited types only, and then queue entries; both skipped where another claim has locked them
+-- errors     JT002 a limit below 1, a claim id whose time is too far away, or a repeated claim of another worker; JT006 a repeated claim
+--            must be sent alone
 create or replace function jobtree.claim_items(
   p_workers text[], p_types text[], p_limits integer[], p_claim_ids uuid[] default '{}',
   p_range_types text[] default '{}', p_range_highs integer[] default '{}', p_range_lows integer[] default '{}',
@@ -38,7 +37,7 @@ set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  -- How long it waits for an entry that another claim has, so that the rest of one never looks like nothing.
+  -- How long it waits for an entry that another claim has locked, so that a claim doesn't miss what that one leaves of the entry.
   v_until constant timestamptz := clock_timestamp() + interval '50 milliseconds';
   v_entries cursor (c_type text, c_high integer, c_low integer, c_place bigint, c_taken tid[]) for
     select q.ctid as tid, q.count, q.bytes, q.keyed from jobtree.queue_entry q
@@ -68,7 +67,7 @@ declare
   v_froms integer[] := '{}';
   v_counts integer[] := '{}';
   v_requests integer[] := '{}';
-  -- Of limited types: how many items may be claimed, null where another claim decides; and when to look again.
+  -- Of limited types: how many items may be claimed, null if another claim is deciding; and when to look again.
   v_limited text[];
   v_rooms integer[];
   v_again integer[];
@@ -77,7 +76,7 @@ declare
   v_keyed text[];
 begin
   if (1 <= all (p_limits)) is not true then
-    raise exception 'limits must be whole numbers from 1 on.' using errcode = 'JT002', column = 'limits';
+    raise exception 'limits must be whole numbers of at least 1.' using errcode = 'JT002', column = 'limits';
   end if;
   if exists (
     select from jobtree.queue q where q.type = any (p_types) and (q.paused or q.concurrency is not null or q.rate_limit is not null)
@@ -100,7 +99,7 @@ begin
     from (select w.type, min(w.n) as n from unnest(p_types) with ordinality w(type, n) group by w.type) t;
   end if;
   if cardinality(v_types) > 8 then
-    -- One look for all of them costs less than a cursor for each.
+    -- One query for all types costs less than a cursor for each.
     select coalesce(array_agg(r.type order by r.n), '{}'), array_agg(r.high order by r.n), array_agg(r.low order by r.n),
       array_agg(r.place order by r.n)
     into v_types, v_highs, v_lows, v_places
@@ -109,7 +108,7 @@ begin
       select from jobtree.queue_entry q
       where q.type = r.type and q.run_at is null
         and (-q.priority::integer, q.place) >= (-r.high, r.place) and -q.priority::integer <= -r.low
-      -- A probe for each, never a join: the queue may be larger than Postgres knows.
+      -- Forces a probe for each range instead of a join: the queue may be larger than the statistics say.
       offset 0
     );
   end if;

@@ -1,4 +1,4 @@
--- How many items an operation of this kind and filter would be about.
+-- How many items an operation of this kind with this filter would select.
 --
 -- p_kind, p_filter, errors   those of start_operation
 create or replace function jobtree.count_matching(p_kind text, p_filter jsonb)

@@ -1,4 +1,4 @@
--- How often each name stands in a list: {name: count}; null for none.
+-- How often each name occurs in a list: {name: count}; null for an empty list.
 --
 -- returns    a JSON object
 create or replace function jobtree.count_names(p_names text[]) returns jsonb

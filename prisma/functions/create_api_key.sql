@@ -1,12 +1,12 @@
--- Creates a key of the API.
+-- Creates an API key.
 --
--- p_hash      SHA-256 of the key, which nobody keeps
--- p_roles     at least one of admin, producer, worker, watcher; admin alone
--- p_types     the types of jobs that it is for, each a name, or the beginning of names with a star behind it; empty for all
--- p_root_ids  the trees that it is for; empty for all
--- p_tenant    the tenant that its callers belong to, and that the types are of; null for callers that see all
--- p_limits    what it may have, where it is not what the settings of servers say: requestsPerSecond, costPerSecond, connections,
---             subscriptions, storedItems, storedBytes; each a whole number from 1 on
+-- p_hash      SHA-256 of the key, which is not stored
+-- p_roles     at least one of admin, producer, worker, watcher; admin can't be combined with p_types or p_root_ids
+-- p_types     the job types that it is valid for: names, or prefixes of names followed by a star; empty for all
+-- p_root_ids  the trees that it is valid for; empty for all
+-- p_tenant    the tenant of its callers and of p_types; null for callers that see all tenants
+-- p_limits    limits that replace the servers' settings: requestsPerSecond, costPerSecond, connections, subscriptions, storedItems,
+--             storedBytes; each a whole number, at least 1
 -- returns     its id
 -- errors      JT002, with the field in the error's column
 create or replace function jobtree.create_api_key(
@@ -24,13 +24,13 @@ begin
     raise exception 'name must be a text of 1 to 200 characters.' using errcode = 'JT002', column = 'name';
   end if;
   if (cardinality(p_roles) > 0 and p_roles <@ '{admin,producer,worker,watcher}') is not true then
-    raise exception 'roles must be some of admin, producer, worker and watcher.' using errcode = 'JT002', column = 'roles';
+    raise exception 'roles must be one or more of admin, producer, worker and watcher.' using errcode = 'JT002', column = 'roles';
   end if;
   if 'admin' = any (p_roles) and (cardinality(p_types) > 0 or cardinality(p_root_ids) > 0) then
-    raise exception 'The role admin goes with no scope.' using errcode = 'JT002', column = 'roles';
+    raise exception 'A key with the role admin can''t be limited to types or trees.' using errcode = 'JT002', column = 'roles';
   end if;
   if p_expires_at <= clock_timestamp() then
-    raise exception 'expiresAt is over already.' using errcode = 'JT002', column = 'expiresAt';
+    raise exception 'expiresAt has already passed.' using errcode = 'JT002', column = 'expiresAt';
   end if;
   if p_tenant !~ '^[a-z0-9-]{1,40}$' then
     raise exception 'tenant must be 1 to 40 of the characters a to z, 0 to 9 and -.' using errcode = 'JT002', column = 'tenant';
@@ -40,7 +40,7 @@ begin
     where l.key not in ('requestsPerSecond', 'costPerSecond', 'connections', 'subscriptions', 'storedItems', 'storedBytes')
       or (l.value #>> '{}') !~ '^[1-9][0-9]{0,15}$'
   ) then
-    raise exception 'limits must be whole numbers from 1 on, by their names.' using errcode = 'JT002', column = 'limits';
+    raise exception 'limits must be an object of known limits, each a whole number from 1 to 9999999999999999.' using errcode = 'JT002', column = 'limits';
   end if;
   insert into jobtree.api_key (id, name, hash, roles, types, root_ids, created_at, created_by, expires_at, tenant, limits)
   values (v_id, p_name, p_hash, p_roles, p_types, p_root_ids, clock_timestamp(), p_created_by, p_expires_at, p_tenant, p_limits);

@@ -3,16 +3,16 @@
 -- p_tree     JSON of the root: {type, maxFailuresPerItem?, backoffMs?, backoffJitter?, heartbeatIntervalMs?, priority?,
 --            runAt?, finalStage?, toleratedFailureCount?, toleratedFailurePercentage?, serializeOnFailure?, name?, after?, dedupeKey?, sealed?,
 --            feed?, items?, file?, callbacks?, traceContext?, children?, retentionSeconds?, idleExpirySeconds?}; children are the same, and any
---            depth up to 32. after: link_jobs. Of the root only: callbacks, add_callbacks; traceContext, of the items that the tree
---            starts with, check_trace_context; retentionSeconds and idleExpirySeconds, which are what servers have by default if
---            they are not there, and never if they are null. feed (children only) is {source: SUCCESSES|REPORTS, forEach?, payload?, serializeKey?}: feed_payloads,
---            feed_keys. file: add_file, which has a server add the lines of an upload and seal the job.
---            What a job does not say of priority, failures, backoff and heartbeats comes from the queue of its type, if that says it.
---            A job without children is a final stage unless finalStage says otherwise. The ids of the jobs go up in
---            the order of the document, parents before their children.
--- returns    the root's id, and whether it is new: with a dedupeKey that a job of the type has, it is that job's id
--- errors     JT002 a tree too deep or too large, a child's dedupeKey that is in use, a job or items that are none: check_job; an
---            after that can't be: link_jobs; callbacks that can't be: add_callbacks; a file that can't be: add_file
+--            depth up to 32. after: link_jobs. Only for the root: callbacks (add_callbacks); traceContext, for the items that the tree
+--            starts with (check_trace_context); retentionSeconds and idleExpirySeconds, which default to the servers' settings, and are
+--            never if they are null. Only for children: feed, {source: SUCCESSES|REPORTS, forEach?, payload?, serializeKey?}
+--            (feed_payloads, feed_keys). file: add_file, which has a server add the lines of an upload and seal the job.
+--            The defaults of priority, failures, backoff and heartbeats come from the queue of the type, if it has them.
+--            A job without children is a final stage unless finalStage says otherwise. The ids of the jobs ascend in the order of
+--            the document, parents before their children.
+-- returns    the root's id, and whether it is new; if another job of the type has the dedupeKey, that job's id
+-- errors     JT002 a tree that is too deep or too large, a child's dedupeKey that is in use, or an invalid job, items (check_job),
+--            after (link_jobs), callbacks (add_callbacks) or file (add_file)
 create or replace function jobtree.create_job(p_tree json)
 returns table (job_id uuid, created boolean)
 language plpgsql volatile
@@ -21,7 +21,7 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_now constant timestamptz := clock_timestamp();
-  -- One random id for the tree; its last 24 bits count the jobs, so that their ids are in order within a millisecond too.
+  -- One random id for the tree, whose last 24 bits count the jobs: so their ids are in order even within a millisecond.
   v_id constant text := left(jobtree.new_id()::text, 30);
   v_root uuid;
   v_existing uuid;
@@ -33,7 +33,7 @@ declare
   v_keys text[];
 begin
   if strpos(p_tree::text, '"serializeKey"') > 0 then
-    -- Of all jobs in one order; they meet other trees there.
+    -- The keys of all jobs at once and in order: other trees may lock the same ones.
     v_keys := jobtree.lock_keys(jobtree.tree_keys(p_tree), true);
   end if;
   for v_node in
@@ -61,8 +61,7 @@ begin
     v_spec := v_node.spec::jsonb;
     v_payloads := jobtree.check_job(v_spec, v_node.spec -> 'items', v_node.path);
 
-    -- Nodes come parents first, so the ancestors of this one are the jobs of its path, which v_job still is one of, or
-    -- is below one of: walk up from the last job to the parent.
+    -- Nodes come parents first, so v_job, the last one inserted, is this node's parent or a descendant of it: walk up to the parent.
     while v_root is not null and v_job.depth >= cardinality(v_node.path) loop
       select * into v_job from jobtree.job j where j.id = v_job.parent_id;
     end loop;

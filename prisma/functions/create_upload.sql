@@ -1,11 +1,11 @@
--- Begins an upload: append_upload stores its bytes, finish_upload says that these are all.
+-- Begins an upload: append_upload stores its bytes, and finish_upload declares it complete.
 --
--- p_length   how large it will be, in bytes; null if that is not known yet
--- p_sha256   what the SHA-256 of all of it must be; null if nobody has said so
+-- p_length      its size in bytes; null if not known yet
+-- p_sha256      the SHA-256 that the whole file must have; null for any
 -- p_lifetime_ms how long it is kept after its last byte, in milliseconds
--- p_store    the object store that will have its bytes; null for upload_chunk
--- p_tenant   of whoever sends it; null for no tenant
--- returns    its id
+-- p_store       the object store that gets its bytes; null for upload_chunk
+-- p_tenant      the sender's tenant; null for none
+-- returns       its id
 create or replace function jobtree.create_upload(p_length bigint, p_sha256 bytea, p_lifetime_ms bigint, p_store text, p_tenant text default null)
 returns uuid
 language sql volatile

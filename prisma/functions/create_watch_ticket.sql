@@ -1,13 +1,13 @@
--- Makes a ticket: it opens what a watch token opens, once, and within a moment. Removes some that are over. The commit does not wait for the
--- disk: whoever has a ticket that a crash forgot asks for another one.
+-- Creates a ticket, which opens what a watch token opens, once and only for a short time. Removes some expired ones. The commit does not
+-- wait for the disk: the holder of a ticket that a crash forgot asks for another.
 --
--- p_hash              SHA-256 of the ticket, which nobody keeps
--- p_tenant            of whoever made the token
--- p_secret_id         which secret has signed the token
--- p_issued_ms         when the token was made, and
--- p_token_expires_ms  when it is over
--- p_lifetime_ms       for how long the ticket is good
--- locks      tickets that are over: skips those that are locked
+-- p_hash              SHA-256 of the ticket, which is not stored
+-- p_tenant            the tenant of the token's creator
+-- p_secret_id         the secret that signed the token
+-- p_issued_ms         when the token was issued
+-- p_token_expires_ms  when the token expires
+-- p_lifetime_ms       for how long the ticket is valid
+-- locks               expired tickets, skipping locked ones
 create or replace function jobtree.create_watch_ticket(
   p_hash bytea, p_root_id uuid, p_tenant text, p_sees text, p_secret_id integer, p_issued_ms double precision, p_token_expires_ms double precision,
   p_lifetime_ms integer

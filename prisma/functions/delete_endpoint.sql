@@ -1,4 +1,4 @@
--- Deletes an endpoint. What was to be sent there fails, and so does what trees still send there: lease_deliveries says so.
+-- Deletes an endpoint. lease_deliveries fails its pending deliveries, and later ones of trees that still call it.
 --
 -- errors     JT001 no such endpoint
 create or replace function jobtree.delete_endpoint(p_name text)

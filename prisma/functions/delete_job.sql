@@ -1,9 +1,9 @@
--- Begins to delete a tree: what is pending in it is cancelled, its dedupe keys are free at once, and delete_tree takes care of the
--- rest, in batches, called by any server. Asking twice does nothing; a tree that is being reaped goes at once from then on.
+-- Begins to delete a tree: cancels what is pending in it and frees its dedupe keys at once. delete_tree, called by any server, then deletes
+-- it in batches. Calling it twice does nothing; a tree that is being reaped is deleted without further delay.
 --
 -- returns    the jobs that have more to cancel: cancel_items
 -- locks      the tree's row in tree_deletion, if it is being reaped; those of cancel_job
--- errors     JT001 no such job, JT002 not a root
+-- errors     JT001 no such job; JT002 not a root
 create or replace function jobtree.delete_job(p_job_id uuid)
 returns uuid[]
 language plpgsql volatile
@@ -23,7 +23,7 @@ begin
   if v_root_id <> p_job_id then
     raise exception 'Job % is not a root: only whole trees are deleted.', p_job_id using errcode = 'JT002', column = 'jobId';
   end if;
-  -- Before the jobs' rows, as delete_tree has them.
+  -- Before the jobs' rows: the order in which delete_tree locks them.
   update jobtree.tree_deletion d set reaped = false where d.root_id = p_job_id and d.reaped;
   select c.cancelling into v_cancelling from jobtree.cancel_job(p_job_id) c;
   update jobtree.job j set dedupe_key = null where j.root_id = p_job_id and j.dedupe_key is not null;
@@ -32,7 +32,7 @@ begin
   from jobtree.job j
   join jobtree.job_progress p on p.job_id = j.id
   where j.root_id = p_job_id
-  -- This may have waited for the tree's end; and without the second half the conflict would wait for the batch that deletes.
+  -- This may have waited for the end of the deletion. Without the second condition, the conflict would wait for the batch in progress.
   having count(*) > 0 and not exists (select from jobtree.tree_deletion d where d.root_id = p_job_id)
   on conflict (root_id) do nothing;
   return v_cancelling;

@@ -1,9 +1,9 @@
--- Deletes up to p_limit items of trees that reap_trees has marked, as delete_tree does it: a part of a large tree, or up to a hundred small
--- ones. In another order each time, so that several servers rarely meet at one, and none is always behind one that is locked.
+-- Deletes up to p_limit items of trees that reap_trees has marked, using delete_tree: a part of a large tree, or up to a hundred small
+-- ones. The order is random, so that several servers rarely meet at a tree, and a locked tree doesn't always delay the same ones.
 --
 -- returns    whether it has done anything
--- locks      those of delete_tree, one tree after the other: whoever has the tree's row in tree_deletion is passed by, and who has rows of its
---            jobs is waited for for a moment, and then passed by
+-- locks      those of delete_tree, one tree after the other: skips trees whose row in tree_deletion is locked, and waits a moment for
+--            locked rows of jobs before it skips the tree
 create or replace function jobtree.delete_reaped(p_limit integer default 2000)
 returns boolean
 language plpgsql volatile
@@ -25,7 +25,7 @@ begin
     end;
     continue when v_gone is null;
     v_done := true;
-    -- A tree costs something even if it is empty.
+    -- Even an empty tree has a cost.
     v_left := v_left - greatest(v_tree.items, p_limit / 100, 1);
     exit when v_left <= 0 or not v_gone;
   end loop;

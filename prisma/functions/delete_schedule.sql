@@ -1,4 +1,4 @@
--- Deletes a schedule. The trees that it made stay.
+-- Deletes a schedule. The trees that it created remain.
 --
 -- locks      the schedule's row, exclusively
 -- errors     JT001 no such schedule

@@ -1,8 +1,8 @@
--- Deletes up to p_limit items of a tree that delete_job or reap_trees has marked, and whose cancellation is counted, and at the end the tree
--- itself. Each call goes on where the last one ended.
+-- Deletes up to p_limit items of a tree that delete_job or reap_trees has marked and whose cancellation is counted, and finally the tree
+-- itself. Each call continues where the last one stopped.
 --
--- returns    whether the tree is gone; null if it is not complete yet, or somebody else is at it
--- locks      the tree's row in tree_deletion, skipping it if somebody has it; at the end the jobs' rows in the order of their ids
+-- returns    whether the tree is gone; null if it is not complete yet, or another transaction is deleting it
+-- locks      the tree's row in tree_deletion, skipping it if locked; at the end the jobs' rows in the order of their ids
 create or replace function jobtree.delete_tree(p_root_id uuid, p_limit integer default 10000)
 returns boolean
 language plpgsql volatile
@@ -38,11 +38,11 @@ begin
     delete from jobtree.outcome o where o.job_id = v_job_id and o.position between v_deletion.next_position and v_last;
     delete from jobtree.failure f where f.job_id = v_job_id and f.position between v_deletion.next_position and v_last;
     delete from jobtree.lease l where l.job_id = v_job_id and l.position between v_deletion.next_position and v_last;
-    -- After the leases, which whoever notes something has locked.
+    -- After the leases, which note_items locks first.
     delete from jobtree.item_note n where n.job_id = v_job_id and n.position between v_deletion.next_position and v_last;
     delete from jobtree.dead_letter d where d.job_id = v_job_id and d.position between v_deletion.next_position and v_last;
     delete from jobtree.cancellation c where c.job_id = v_job_id and c.position between v_deletion.next_position and v_last;
-    -- For promote_blocked, which may come later.
+    -- promote_blocked passes the key on later.
     update jobtree.ended_head e set held = false
     where e.job_id = v_job_id and e.position between v_deletion.next_position and v_last and e.held;
     delete from jobtree.replay r where r.job_id = v_job_id and r.position between v_deletion.next_position and v_last;
@@ -55,7 +55,7 @@ begin
       v_deletion.next_position := 0;
       select j.id into v_deletion.next_job_id from jobtree.job j where j.root_id = p_root_id and j.id > v_job_id order by j.id limit 1;
     end if;
-    -- A job costs something even if it is empty.
+    -- Even an empty job has a cost.
     v_left := v_left - greatest(v_count, p_limit / 100, 1);
   end loop;
   if v_deletion.next_job_id is not null then
@@ -65,9 +65,9 @@ begin
     return false;
   end if;
 
-  -- Before the jobs, as servers that import have them.
+  -- Before the jobs: the order in which importing servers lock them.
   delete from jobtree.file_import f where f.job_id = any (array(select j.id from jobtree.job j where j.root_id = p_root_id));
-  -- Whoever cancels or deletes the tree once more has these rows, and leaves deltas behind.
+  -- Another call that cancels or deletes the tree has these rows locked, and leaves deltas behind.
   perform 1 from jobtree.job j where j.root_id = p_root_id order by j.id for update;
   with gone as (
     delete from jobtree.job_progress p where p.job_id in (select j.id from jobtree.job j where j.root_id = p_root_id)

@@ -1,5 +1,5 @@
--- Removes a version of a type: what meets no other one is refused from now on, and without any the type takes everything. What was
--- added stays.
+-- Removes a version of a type's schemas. From now on, data that fits no other version is rejected; without any version the type accepts
+-- everything. What was added before stays.
 --
 -- returns    whether there was such a version
 create or replace function jobtree.delete_type_schema(p_type text, p_version integer)

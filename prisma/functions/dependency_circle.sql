@@ -1,18 +1,18 @@
--- Finds a circle among jobs that wait for each other, by a search in depth: each job is entered once, and each edge is looked at once.
+-- Finds a circle among jobs that wait for each other, by depth-first search: each job is entered once, and each edge is followed once.
 --
--- p_count    how many jobs there are; they are the numbers from 1 on
--- p_jobs, p_afters   who waits for whom, an element each
+-- p_count    the number of jobs, which are numbered from 1
+-- p_jobs, p_afters   the edges: which job waits for which
 -- returns    the jobs of one circle, each waiting for the next, and the last for the first; null if there is none
 create or replace function jobtree.dependency_circle(p_count integer, p_jobs integer[], p_afters integer[])
 returns integer[]
 language plpgsql immutable
 as $$
 declare
-  -- Whom each job waits for: those of job n from v_next[n] to v_last[n].
+  -- The jobs that each job waits for: those of job n are at v_next[n] to v_last[n].
   v_targets integer[];
   v_next integer[];
   v_last integer[];
-  -- 0 for a job that was not entered yet, its place on the path that leads to it, and -1 once it was left.
+  -- Of each job: 0 before it is entered, then its place on the current path, and -1 once it was left.
   v_place integer[] := array_fill(0, array[p_count]);
   v_path integer[] := array_fill(0, array[p_count]);
   v_depth integer;

@@ -1,6 +1,6 @@
--- Settles dead letters: the items stay failed, and are no dead letters any more. A key that one of them kept goes on: promote_blocked.
+-- Discards dead letters: the items stay failed. promote_blocked passes on the serialize keys that they kept.
 --
--- p_job_ids, p_positions   the items; what is no dead letter is left
+-- p_job_ids, p_positions   the items; those that are not dead letters are ignored
 -- returns    how many were dead letters
 -- locks      the dead letters, in their order
 create or replace function jobtree.discard_items(p_job_ids uuid[], p_positions bigint[])

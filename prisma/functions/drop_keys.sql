@@ -1,4 +1,4 @@
--- Removes those of some keys, which this transaction has locked, that nobody has.
+-- Removes those of the given keys, which this transaction has locked, that no item has.
 create or replace function jobtree.drop_keys(p_keys text[])
 returns void
 language sql volatile

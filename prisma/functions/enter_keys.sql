@@ -1,11 +1,12 @@
--- Gives items their places in the lines of their keys: who finds a key free is its head and goes into the queue, the others wait
+-- Puts items into the lines of their serialize keys: an item whose key is free becomes its head and enters the queue; the others wait
 -- behind, where no claim sees them.
 --
 -- p_job_ids, p_positions, p_attempts, p_priorities, p_run_at
---            items with keys, in the order in which they are to run; the number of the next attempt; and when each is due, null for now
--- p_last     whether heads go behind all that is ready, or to where they stand
+--            items with keys, in the order in which they are to run; the number of each item's next attempt; and when it is due, null for
+--            now
+-- p_last     whether heads go to the end of what is ready, or to their own place
 -- returns    how many of them are ready
--- locks      the keys' rows in their order: who finishes a head meets who goes behind it there
+-- locks      the keys' rows in order, on which calls that finish a head and calls that queue behind it wait for each other
 create or replace function jobtree.enter_keys(
   p_job_ids uuid[], p_positions bigint[], p_attempts integer[], p_priorities smallint[], p_run_at timestamptz[], p_last boolean
 )
@@ -31,14 +32,14 @@ begin
     insert into jobtree.serialize_key as k (key, job_id, position, turn)
     select f.key, f.job_id, f.position, nextval('jobtree.blocked_item_turn_seq')
     from (select distinct on (g.key) g.* from given g order by g.key, g.n) f
-    -- A key that is in use is only locked.
+    -- This only locks a key that is in use.
     on conflict (key) do update set job_id = excluded.job_id, position = excluded.position, turn = excluded.turn
     where k.job_id is null
     returning k.job_id, k.position
   )
   select array_agg(t.job_id) as job_ids, array_agg(t.position) as positions into v_heads from taken t;
 
-  -- Those behind draw their turns in a new statement, when all keys are locked.
+  -- The items behind draw their turns in a new statement, once all keys are locked.
   with given as materialized (
     select u.*, (u.job_id, u.position) not in (select h.* from unnest(v_heads.job_ids, v_heads.positions) h(job_id, position)) as waits
     from unnest(p_job_ids, p_positions, p_attempts, p_priorities, p_run_at) with ordinality u(job_id, position, attempt, priority, run_at, n)
@@ -47,7 +48,7 @@ begin
     select i.serialize_key, g.job_id, g.position, j.type, g.priority, g.attempt, g.run_at,
       case when g.attempt = 1 then greatest(i.created_at, i.run_at) end
     from given g
-    -- One by one: joined, all items of the job might be tried with each.
+    -- Looked up one by one: a join might scan all items of the job for each.
     cross join lateral (select i.* from jobtree.job_item i where i.job_id = g.job_id and i.position = g.position offset 0) i
     cross join lateral (select j.type from jobtree.job j where j.id = g.job_id offset 0) j
     where g.waits

@@ -1,15 +1,15 @@
--- Fails for good what no worker has started within the lifetime of its type, with the code EXPIRED. The time counts from when an
--- item was added, or from its runAt if that is later. An item that was released has not been started; one that has failed has. Call
--- it again at once while a batch was full.
+-- Fails items for good, with the code EXPIRED, that no worker has started within the lifetime of their type. The time counts from when
+-- an item was added, or from its runAt if that is later. A released item counts as not started; one that has failed counts as started.
+-- Call it again at once as long as a batch was full.
 --
--- Looks at the first p_limit entries of each priority only: what stands first is what has waited for longest. What is blocked by its
--- serialize key expires in its line.
+-- Looks only at the first p_limit entries of each priority, which have waited longest. Items that their serialize keys block expire in
+-- their lines.
 --
--- returns    how many items expired; whether a batch was full; the trees that changed; and the types that got ready items, because those
---            that expired freed their keys, and how many; and how many of each type expired
--- locks      job rows, shared, so that cancel_job waits, queue entries, blocked items and those of promote_next; skipping those that somebody else has
+-- returns    how many items expired; whether a batch was full; the trees that changed; the types that got ready items because serialize
+--            keys were freed, and how many; how many of each type expired; and failures, as report_results returns them
+-- locks      job rows, shared, so that cancel_job waits, queue entries, blocked items and those of promote_next; skips locked ones
 create or replace function jobtree.expire_items(p_limit integer default 100)
-returns table (expired integer, more boolean, root_ids uuid[], ready jsonb, types jsonb)
+returns table (expired integer, more boolean, root_ids uuid[], ready jsonb, types jsonb, failed json[])
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -23,12 +23,12 @@ declare
   v_ready jsonb;
 begin
   if not exists (select from jobtree.queue q where q.lifetime_ms is not null) then
-    return query select 0, false, null::uuid[], null::jsonb, null::jsonb;
+    return query select 0, false, null::uuid[], null::jsonb, null::jsonb, null::json[];
     return;
   end if;
 
   with recursive place as (
-    -- The priorities that there are, one probe each.
+    -- The priorities in use, one probe each.
     select q.type, q.lifetime_ms * interval '1 millisecond' as lifetime, e.priority
     from jobtree.queue q
     cross join lateral (
@@ -104,6 +104,15 @@ begin
   )
   select array_agg(e.job_id) as job_ids, array_agg(e.position) as positions, array_agg(e.message) as messages,
     array_agg(distinct e.root_id) as root_ids, bool_or(e.keyed) as keyed, jobtree.count_names(array_agg(e.type)) as types,
+    (
+      select array_agg(t.failed)
+      from (
+        select distinct on (e.job_id)
+          json_build_array(e.type, e.job_id, e.position, e.attempt, null, 'EXPIRED', e.message, null, count(*) over (partition by e.job_id)) as failed
+        from ended e
+        order by e.job_id, e.position
+      ) t
+    ) as failed,
     greatest((select count(*) from late), (select count(*) from late_blocked)) = p_limit and count(*) > 0 as more
   into v_ended
   from ended e;
@@ -113,6 +122,6 @@ begin
       array_fill('EXPIRED'::text, array[cardinality(v_ended.job_ids)]), v_ended.messages, v_ended.keyed
     );
   end if;
-  return query select coalesce(cardinality(v_ended.job_ids), 0), v_ended.more, v_ended.root_ids, v_ready, v_ended.types;
+  return query select coalesce(cardinality(v_ended.job_ids), 0), v_ended.more, v_ended.root_ids, v_ready, v_ended.types, v_ended.failed;
 end
 $$;

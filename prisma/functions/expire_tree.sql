@@ -1,8 +1,9 @@
--- Cancels a tree that has been idle for longer than its expiry, and says so: cancel_reason is IDLE.
+-- Cancels a tree that has been idle for longer than its expiry, with the cancel_reason IDLE.
 --
--- p_expiry_seconds    the expiry of trees that have none of their own; null for never
--- returns    the jobs that have more to cancel: cancel_items; null if it was not due
--- locks      the jobs' rows in the order of their ids: waits a moment for who adds to them; then those of cancel_job
+-- p_expiry_seconds    the expiry of trees without their own; null for never
+-- returns             the jobs that have more to cancel: cancel_items; null if the tree was not due
+-- locks               the jobs' rows in the order of their ids, waiting a moment for transactions that add to them; then those of
+--                     cancel_job
 create or replace function jobtree.expire_tree(p_root_id uuid, p_expiry_seconds integer)
 returns uuid[]
 language plpgsql volatile
@@ -14,7 +15,7 @@ declare
   v_cancelling uuid[];
 begin
   perform 1 from jobtree.job j where j.root_id = p_root_id order by j.id for no key update;
-  -- Whatever was added meanwhile is seen from here on.
+  -- From here on, everything that was added meanwhile is visible.
   select c.cancelling into v_cancelling
   from jobtree.job r
   cross join lateral jobtree.cancel_job(r.id, p_reason => 'IDLE') c

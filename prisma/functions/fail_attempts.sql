@@ -1,16 +1,17 @@
--- Ends attempts that failed: the failure is kept, and the item goes back into the queue, to wait as long as the failure says or its backoff, or has failed
--- once it has failed more than maxFailuresPerItem times, or for good. Both count from when it was added, or replayed. Of the failures
--- of an item the first and the last twenty are kept.
+-- Ends failed attempts: stores the failure, and puts the item back into the queue, to wait for the time given in the failure or for its
+-- backoff; or fails the item for good, if the failure is permanent or the item has failed more than maxFailuresPerItem times. Failures and
+-- the steps of the backoff count from when the item was added or replayed. The first and the last twenty failures of an item are kept.
 --
 -- p_lease_ids, p_numbers   assignments, each once
--- p_failures what went wrong, in the same order: {code, message, permanent?, retryAfterMs?}
--- p_lost     whether it is that the heartbeat stopped
--- returns    the trees; the types that got ready items, tried again or let go by their keys, and how many; which failures counted, from 1 on, and
---            when the item of each of these is due again: null if it is not; and figures as report_results has them
--- locks      leases in the order of their ids, skipping those that somebody else has, whose failures do not count, as those of items
---            that are not open do not; then those of promote_next
+-- p_failures what went wrong, in the same order: {code, message, permanent?, retryAfterMs?, stack?}
+-- p_lost     whether the attempts failed because their heartbeats stopped
+-- returns    the trees; the types that got ready items, by a retry or because a serialize key was freed, and how many; which failures
+--            counted, from 1, and when the item of each of these is due again: null if it is not; and figures and failures, as
+--            report_results returns them
+-- locks      leases in the order of their ids, skipping locked ones, whose failures don't count, nor do those of items that are not open;
+--            then those of promote_next
 create or replace function jobtree.fail_attempts(p_lease_ids uuid[], p_numbers integer[], p_failures json[], p_lost boolean)
-returns table (root_ids uuid[], ready jsonb, accepted integer[], retries timestamptz[], figures json[])
+returns table (root_ids uuid[], ready jsonb, accepted integer[], retries timestamptz[], figures json[], failed json[])
 language plpgsql volatile
 set enable_seqscan = off
 set enable_hashjoin = off
@@ -30,9 +31,9 @@ begin
 
   with ended as materialized (
     select u.lease_id, u.number, u.n, l.job_id, l.position + u.number - 1 as position, l.attempt, l.priority, l.worker, l.keyed, l.claimed_at, l.root_id, l.type,
-      u.failure ->> 'code' as code, u.failure ->> 'message' as message,
+      u.failure ->> 'code' as code, u.failure ->> 'message' as message, u.failure ->> 'stack' as stack,
       coalesce((u.failure ->> 'permanent')::boolean, false) or a.tries > l.max_failures_per_item as is_final,
-      -- One draw for a lease, so that its items that fail together wait together.
+      -- The same jitter for all items of a lease, so that items that fail together wait together.
       (v_now + interval '1 millisecond' * coalesce(
         (u.failure ->> 'retryAfterMs')::double precision,
         (1 + l.backoff_jitter * l.draw) * coalesce(l.backoff_ms[least(a.tries, cardinality(l.backoff_ms))], 0)
@@ -54,7 +55,7 @@ begin
       where case when u.number > 0 then get_bit(l.open, u.number - 1) = 1 end
     ) u
     cross join lateral (
-      -- The first attempt of an item was never replayed.
+      -- An item on its first attempt was never replayed.
       select l.attempt - case
         when l.attempt > 1 then coalesce((
           select r.attempt from jobtree.replay r where r.job_id = l.job_id and r.position = l.position + u.number - 1
@@ -69,8 +70,8 @@ begin
     from (select d.lease_id, bit_or(jobtree.bit_at(d.number)) as bits from ended d group by d.lease_id) e
     where l.id = e.lease_id
   ), kept as (
-    insert into jobtree.failure (job_id, position, attempt, lease_id, at, retry_at, lost, code, message, worker)
-    select e.job_id, e.position, e.attempt, e.lease_id, v_now, case when not e.is_final then e.due_at end, p_lost, e.code, e.message, e.worker
+    insert into jobtree.failure (job_id, position, attempt, lease_id, at, retry_at, lost, code, message, worker, stack)
+    select e.job_id, e.position, e.attempt, e.lease_id, v_now, case when not e.is_final then e.due_at end, p_lost, e.code, e.message, e.worker, e.stack
     from ended e
   )
   select array_agg(distinct e.root_id) as root_ids,
@@ -91,7 +92,19 @@ begin
         from ended e
         group by e.type, e.claimed_at
       ) t
-    ) as figures
+    ) as figures,
+    (
+      select array_agg(t.failed)
+      from (
+        select distinct on (e.job_id, e.code, e.is_final)
+          json_build_array(
+            e.type, e.job_id, e.position, e.attempt, e.worker, e.code, left(e.message, 1000), case when not e.is_final then e.due_at end,
+            count(*) over (partition by e.job_id, e.code, e.is_final)
+          ) as failed
+        from ended e
+        order by e.job_id, e.code, e.is_final, e.position
+      ) t
+    ) as failed
   into v_ended
   from ended e;
 
@@ -115,6 +128,6 @@ begin
   if v_ended.positions is not null then
     perform jobtree.requeue(v_ended.job_ids, v_ended.positions, v_ended.attempts, v_ended.priorities, v_ended.waits, true);
   end if;
-  return query select v_ended.root_ids, jobtree.add_up(v_ended.ready, v_freed), v_ended.ns, v_ended.due, v_ended.figures;
+  return query select v_ended.root_ids, jobtree.add_up(v_ended.ready, v_freed), v_ended.ns, v_ended.due, v_ended.figures, v_ended.failed;
 end
 $$;

@@ -1,9 +1,9 @@
--- Ends a file import whose file can't be read to its end, and fails its job: it takes no more items, and what is pending in it is cancelled,
--- which cancel_items does. What is done stays.
+-- Ends a file import whose file can't be read to its end, and fails its job, which accepts no more items. cancel_items cancels what is
+-- pending in it; finished items stay.
 --
--- p_lease_id what lease_imports gave
--- p_code, p_message   why
--- returns    the tree's root; null if somebody else has the import, or its tree is gone
+-- p_lease_id what lease_imports returned
+-- p_code, p_message   the reason
+-- returns    the tree's root; null if another server has the import, or the tree is gone
 -- locks      the import's row, then the job's
 create or replace function jobtree.fail_import(p_job_id uuid, p_lease_id uuid, p_code text, p_message text, p_bytes_read bigint)
 returns uuid

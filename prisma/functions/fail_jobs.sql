@@ -1,13 +1,13 @@
--- Ends jobs of which more items failed than they tolerate: from this commit on they take no more items, give none away, and what is
--- pending in them is cancelled; cancel_items does that, as it does for cancel_job. A job that somebody has cancelled is left alone.
+-- Ends jobs in which more items failed than they tolerate: from this commit on they accept no items and give none to workers, and what is
+-- pending in them counts as cancelled. cancel_items does the work, as for cancel_job. Jobs that are already cancelled are ignored.
 --
--- p_rows     counters of jobs, as a fold has just added them up
--- p_touched  which of them to look at
--- p_exact    those that were known to be sealed before all their deltas were read: a share of the items counts of these alone,
+-- p_rows     counters of jobs, as a fold has just computed them
+-- p_touched  the jobs to examine
+-- p_exact    the jobs that were known to be sealed before all their deltas were read: only of these a percentage of the items is known,
 --            while a number of failures only grows
--- returns    the jobs that were ended; those that a share may have passed, but whose counters are not known to be exact, and then
---            nothing was ended; and those that somebody is adding to, for a later call. Null for none
--- locks      the jobs' rows in the order of their ids, skipping those that somebody else has
+-- returns    the jobs that were ended; those that may exceed a percentage but whose counters are not known to be exact, in which case none
+--            is ended; and those that a transaction is adding to, for a later call. Null for none
+-- locks      the jobs' rows in the order of their ids, skipping locked ones
 create or replace function jobtree.fail_jobs(p_rows jobtree.job_progress[], p_touched uuid[], p_exact uuid[])
 returns table (ended uuid[], inexact uuid[], held uuid[])
 language plpgsql volatile
@@ -31,7 +31,7 @@ begin
     where r.job_id = any (p_touched) and r.failed > 0 and r.completed_at is null and j.cancelled_at is null
       and (
         r.failed > j.tolerated_failure_count
-        -- Not in floating point, in which 57 of 10,000 are more than 0.57 %.
+        -- Not in floating point, where 57 of 10,000 would be more than 0.57 %.
         or j.sealed_at is not null and 100 * r.failed > j.tolerated_failure_percentage::numeric * r.item_count
       )
   ) o;

@@ -1,10 +1,12 @@
--- The payloads that reports of successes would make for fed jobs by their mappings, for servers that check them. Those of one report after
--- the other, until there are about 4 MB: the caller asks again for the rest. What a report may not make at all (feed_problem) is left out.
+-- The payloads that reports of successes would create for fed jobs through their mappings, for servers that validate them. Goes report by
+-- report until there are about 4 MB; the caller asks again for the rest. Leaves out payloads that a report may not create at all
+-- (feed_problem).
 --
--- p_types    of the fed jobs that are looked at
--- p_lease_ids, p_numbers, p_results   as accept_results has them
--- p_from     the first report that is looked at, from 1
--- returns    of each payload which report makes it, the type and the JSON text; and last a row without a type: the last report that was looked at
+-- p_types    the types of the fed jobs to examine
+-- p_lease_ids, p_numbers, p_results   as accept_results takes them
+-- p_from     the first report to examine, from 1
+-- returns    for each payload the number of its report, the type and the JSON text; and a last row without a type, with the number of the
+--            last report examined
 create or replace function jobtree.fed_payloads(p_types text[], p_lease_ids uuid[], p_numbers integer[], p_results json, p_from integer)
 returns table (n integer, type text, payload text)
 language sql stable

@@ -1,6 +1,6 @@
--- The types of the jobs that successes under each lease feed by their mappings, for servers that check what those make.
+-- The types of the jobs that successes under each lease feed by mappings, for servers that validate the resulting payloads.
 --
--- returns    nothing for a lease that there is not, and an empty list where nothing is fed
+-- returns    no row for an unknown lease, and an empty list if nothing is fed
 create or replace function jobtree.fed_types_of_leases(p_ids uuid[])
 returns table (id uuid, type text[])
 language sql stable

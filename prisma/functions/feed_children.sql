@@ -1,10 +1,10 @@
--- Makes the items of child jobs from successes of their parents: by each child's mapping, and by the new items that
--- the reports name. A cancelled child gets none.
+-- Creates the items of child jobs from successes of their parents: by each child's mapping, and from the new items that
+-- the reports list. A cancelled child gets none.
 --
--- p_job_ids, p_positions   items that this transaction has just let succeed
--- p_new_items  of each, the JSON array of new items that its report names, if any
+-- p_job_ids, p_positions   items that have just succeeded in this transaction
+-- p_new_items  for each, the JSON array of new items in its report, if any
 -- returns    the types of the children that got ready items, and how many: {type: count}
--- locks      none new: the caller has locked the children's rows, shared, and the serialize keys of what is fed
+-- locks      none new: the caller has locked the children's rows, shared, and the serialize keys of the new items
 create or replace function jobtree.feed_children(p_job_ids uuid[], p_positions bigint[], p_new_items json[] default null)
 returns jsonb
 language plpgsql volatile
@@ -18,6 +18,7 @@ declare
   v_child jobtree.job;
   v_payloads json[];
   v_keys text[];
+  v_parents bigint[];
   v_by integer[];
   v_fed bigint[];
   v_items json;
@@ -34,8 +35,9 @@ begin
     v_payloads := null;
     v_is_traced := exists (select from jobtree.trace_context t where t.job_id = v_child.parent_id);
     if v_child.feed ->> 'source' = 'SUCCESSES' then
-      select array_agg(p.payload order by u.n), array_agg(p.key order by u.n), array_agg(u.n::integer order by u.n)
-      into v_payloads, v_keys, v_by
+      select array_agg(p.payload order by u.n), array_agg(p.key order by u.n), array_agg(u.n::integer order by u.n),
+        array_agg(u.position order by u.n)
+      into v_payloads, v_keys, v_by, v_parents
       from unnest(p_job_ids, p_positions) with ordinality u(job_id, position, n)
       join jobtree.outcome o on o.job_id = u.job_id and o.position = u.position
       left join jobtree.job_item i on v_child.feed ?| '{forEach,payload,serializeKey}' and i.job_id = u.job_id and i.position = u.position
@@ -54,9 +56,9 @@ begin
       if num_nonnulls(variadic v_keys) > 0 then
         select i.positions, i.ready into v_fed, v_count
         from (select json_agg(json_build_object('payload', u.payload, 'serializeKey', u.key)) as items from unnest(v_payloads, v_keys) u(payload, key)) g
-        cross join lateral jobtree.insert_items(v_child, g.items) i;
+        cross join lateral jobtree.insert_items(v_child, g.items, v_parents) i;
       else
-        v_fed := jobtree.insert_payloads(v_child, v_payloads::text[]);
+        v_fed := jobtree.insert_payloads(v_child, v_payloads::text[], v_parents);
         v_count := cardinality(v_payloads);
         if v_is_traced then
           v_fed := jobtree.positions_from(v_fed, v_count);
@@ -68,15 +70,16 @@ begin
       v_ready := jobtree.add_up(v_ready, jsonb_build_object(v_child.type, v_count));
     end if;
 
-    select json_agg(e.value order by u.n, e.n), array_agg(u.n::integer order by u.n, e.n) into v_items, v_by
-    from unnest(p_job_ids, p_new_items) with ordinality u(job_id, new_items, n)
+    select json_agg(e.value order by u.n, e.n), array_agg(u.n::integer order by u.n, e.n), array_agg(u.position order by u.n, e.n)
+    into v_items, v_by, v_parents
+    from unnest(p_job_ids, p_positions, p_new_items) with ordinality u(job_id, position, new_items, n)
     cross join lateral json_array_elements(u.new_items) with ordinality e(value, n)
     where p_new_items is not null and u.job_id = v_child.parent_id and e.value ->> 'type' = v_child.type;
     if v_items is not null then
       select array(select case when r.added then r.position end from unnest(i.positions, i.added) with ordinality r(position, added, n) order by r.n),
         i.ready
       into v_fed, v_count
-      from jobtree.insert_items(v_child, v_items) i;
+      from jobtree.insert_items(v_child, v_items, v_parents) i;
       if v_is_traced then
         perform jobtree.trace_fed(p_job_ids, p_positions, v_child.id, v_fed, v_by);
       end if;

@@ -1,9 +1,9 @@
--- The payloads of the new items that one success of a parent makes for a child.
+-- The payloads of the new items that one success of a parent creates for a child.
 --
--- p_feed     {forEach?: path to a list, payload?: a path, or an object whose values are paths}. A path is payload,
---            result or (with forEach) element, then keys or list positions behind dots: result.lines.0.amount.
---            Without payload: the element, or the whole result. A path to nothing gives null.
--- returns    one payload, or one for each element of the list; with forEach that leads to no list: no row at all
+-- p_feed     {forEach?: path to a list, payload?: a path, or an object whose values are paths}. A path is payload, result or (with forEach)
+--            element, followed by keys or list positions, separated by dots: result.lines.0.amount. Without payload: the element, or the
+--            whole result. A path that leads nowhere gives null
+-- returns    one payload, or one for each element of the list; no row if forEach does not lead to a list
 create or replace function jobtree.feed_payloads(p_feed jsonb, p_payload json, p_result json)
 returns setof json
 language sql immutable

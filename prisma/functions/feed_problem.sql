@@ -1,6 +1,6 @@
--- What is wrong with a success whose job feeds child jobs: a forEach that leads to no list, new items for a type that
--- is not the type of exactly one fed child, more than 1,000 new items, more than 20 MB of them by mappings, or a serialize key that is none: a report
--- of a few kilobytes could name gigabytes. Nor may a payload become too deep that a mapping wraps in an object.
+-- Finds what is wrong with a success whose job feeds child jobs: a forEach that does not lead to a list, new items of a type that is not
+-- the type of exactly one fed child, more than 1,000 new items, more than 20 MB of them by mappings (a report of a few kilobytes could
+-- create gigabytes), an invalid serialize key, or a payload that is nested too deeply once a mapping wraps it in an object.
 --
 -- p_job_id   the job of the item
 -- p_payload  the item's payload
@@ -28,8 +28,8 @@ as $$
     where f.children <> 1
     union all
     select 'result',
-      case when m.items + n.items > 1000 then format('The report would make %s new items; the limit is 1000.', m.items + n.items)
-        else format('The report would make about %s MB of new items; the limit is 20 MB.', ceil(m.bytes / 1e6)) end
+      case when m.items + n.items > 1000 then format('The report would create %s new items; the limit is 1000.', m.items + n.items)
+        else format('The report would create about %s MB of new items; the limit is 20 MB.', ceil(m.bytes / 1e6)) end
     from (
       select coalesce(sum(z.items), 0) as items, coalesce(sum(z.bytes), 0) as bytes
       from jobtree.job c
@@ -41,7 +41,7 @@ as $$
     ) n
     where m.items + n.items > 1000 or m.bytes > 20e6
     union all
-    select 'result', format('%s is no text of 1 to 255 characters and no number, so it can''t be the serialize key of a new item of type %s.',
+    select 'result', format('%s is neither a text of 1 to 255 characters nor a number, so it can''t be the serialize key of a new item of type %s.',
       c.feed ->> 'serializeKey', c.type)
     from jobtree.job c
     cross join lateral jobtree.feed_keys(c.feed, p_payload, coalesce(p_report -> 'result', 'null')) k(value)
@@ -53,7 +53,7 @@ as $$
     from jobtree.job c
     cross join lateral jsonb_each_text(case jsonb_typeof(c.feed -> 'payload') when 'object' then c.feed -> 'payload' else '{}' end) t(key, path)
     where c.parent_id = p_job_id and c.feed ->> 'source' = 'SUCCESSES' and c.cancelled_at is null
-      -- An element is less deep than the list that it comes from.
+      -- An element has fewer levels than the list that it comes from.
       and t.path !~ '^element'
       and jobtree.is_too_deep(jobtree.feed_value(t.path, p_payload, coalesce(p_report -> 'result', 'null'), null)::text, 255)
     limit 1

@@ -1,10 +1,11 @@
--- Takes plain results of jobs that feed children by the simplest mappings: one item each, the result or a part of it or of the
--- payload. Those of others are for report_each, which looks at each report for what a mapping could do with it.
+-- Accepts plain results of jobs that feed children by the simplest mappings: one new item each, with the result, the payload, or a part of
+-- either. All others go to report_each, which examines each report for what its mapping could create.
 --
--- p_lease_ids, p_numbers, p_results   as accept_results has them
--- returns    the trees that changed, the types that got ready items and how many, and which reports counted, from 1 on; and figures as report_results has them
--- locks      the fed children's rows, shared, so that cancel_job waits, then those of accept_results. Where a child is locked by
---            somebody else, no report of its parent counts
+-- p_lease_ids, p_numbers, p_results   as accept_results takes them
+-- returns    the trees that changed; the types that got ready items, and how many; which reports counted, from 1; and figures as
+--            report_results returns them
+-- locks      the fed children's rows, shared, so that cancel_job waits, then those of accept_results. If a child is locked by another
+--            transaction, no report of its parent counts
 create or replace function jobtree.feed_results(p_lease_ids uuid[], p_numbers integer[], p_results json)
 returns table (root_ids uuid[], ready jsonb, accepted integer[], figures json[])
 language plpgsql volatile
@@ -29,7 +30,7 @@ begin
   select array_agg(l.id) into v_locked
   from (
     select c.id from jobtree.job c
-    -- In two steps: to have them in their order, Postgres before 17 would read the whole index of ids.
+    -- In two steps: for the order, Postgres before 17 would read the whole index of ids.
     where c.id = any (array(select f.id from jobtree.job f where f.parent_id = any (v_parents) and f.feed is not null))
     order by c.id
     for share skip locked

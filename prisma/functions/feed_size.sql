@@ -1,15 +1,14 @@
--- What one success of a parent would make for a child by its mapping, without making it.
+-- What one success of a parent would create for a child by its mapping, without creating it.
 --
--- p_feed     as feed_payloads has it
--- returns    how many items, and about how many bytes their payloads have together: more than they will have where the
---            mapping takes parts of the elements of a list
+-- p_feed     as feed_payloads takes it
+-- returns    how many items, and about how many bytes their payloads have in all: too high if the mapping takes parts of list elements
 create or replace function jobtree.feed_size(p_feed jsonb, p_payload json, p_result json)
 returns table (items bigint, bytes bigint)
 language sql immutable
 as $$
   select min(c.items), coalesce(sum(
     case split_part(t.path, '.', 1)
-      -- No larger than the list, all elements together.
+      -- All elements together are no larger than the list.
       when 'element' then pg_column_size(c.list)
       -- The same value for each item.
       else c.items * pg_column_size(jobtree.feed_value(t.path, p_payload, p_result, null))

@@ -1,5 +1,5 @@
--- What a path of a feed leads to: payload, result or element, then keys or list positions behind dots; null if to nothing.
--- Each path is looked up in its own root: one object of all three would be copied for every element of a list.
+-- The value that a path of a feed leads to: payload, result or element, followed by keys or list positions, separated by dots; null if it
+-- leads nowhere. Each path is looked up in its own root: an object of all three would be copied for every element of a list.
 --
 -- returns    any JSON
 create or replace function jobtree.feed_value(p_path text, p_payload json, p_result json, p_element json)

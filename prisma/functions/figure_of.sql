@@ -1,4 +1,4 @@
--- What a report adds to the figures of a type, as report_results returns it.
+-- What a report adds to the figures of a type, in the form that report_results returns.
 --
 -- returns    a JSON array: type, milliseconds, succeeded, failed, dead letters
 create or replace function jobtree.figure_of(p_type text, p_took interval, p_succeeded bigint, p_failed bigint, p_dead bigint)

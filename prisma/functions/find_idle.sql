@@ -1,12 +1,12 @@
--- Looks at the next open jobs and notes which trees are idle (idle_tree) and for how long; those that have been noted and have gone on since
--- are forgotten. Every server goes round all open jobs, slowly.
+-- Examines the next open jobs and records which trees are idle (idle_tree), and since when; removes recorded trees that are no longer idle.
+-- Every server slowly goes through all open jobs this way.
 --
--- p_from     the job to go on behind
--- p_limit    how many jobs
--- p_idle_seconds      for how long a tree is to be idle before it is noted; if its expiry is shorter, that
--- p_expiry_seconds    the expiry of trees that have none of their own; null for never
--- returns    the job to go on behind, null when all were looked at; and the trees that have expired: expire_tree
--- locks      rows of idle_tree, for an instant
+-- p_from              the job to continue after
+-- p_limit             how many jobs
+-- p_idle_seconds      how long a tree must be idle to be recorded, or its expiry if that is shorter
+-- p_expiry_seconds    the expiry of trees without their own; null for never
+-- returns             the job to continue after, null at the end; and the trees that have expired: expire_tree
+-- locks               rows of idle_tree, for an instant
 create or replace function jobtree.find_idle(p_from uuid, p_limit integer, p_idle_seconds integer, p_expiry_seconds integer)
 returns table (next_from uuid, expired uuid[])
 language plpgsql volatile

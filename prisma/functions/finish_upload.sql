@@ -1,8 +1,8 @@
--- Says that all of an upload is stored: it can be imported from now on.
+-- Declares an upload complete: from now on it can be imported.
 --
--- p_size     how much the caller believes to be stored
--- p_sha256   of all of it
--- returns    whether it is complete now; otherwise more or less is stored than the caller believes, or it is gone
+-- p_size     how many bytes the caller believes to be stored
+-- p_sha256   of the whole file
+-- returns    whether it is complete now; if not, the stored size differs from p_size, or the upload is removed
 -- locks      the upload's row
 create or replace function jobtree.finish_upload(p_id uuid, p_size bigint, p_sha256 bytea, p_lifetime_ms bigint)
 returns boolean

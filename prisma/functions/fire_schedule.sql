@@ -1,13 +1,14 @@
--- Makes the trees of a schedule's due occurrences, and moves it on to its next one, in one transaction: that is what makes each occurrence
--- once, however many servers try. An occurrence while an earlier tree runs is made, left out or queued, as the schedule says.
+-- Creates the trees of a schedule's due occurrences and sets its next occurrence in one transaction, so that each occurrence is created
+-- once, however many servers try. If an earlier tree still runs, the schedule decides whether an occurrence is created, skipped or queued.
 --
--- p_expected     the next occurrence as the caller read it: if it is another one by now, somebody else was here
--- p_occurrences  which to make, in their order; those due before them are missed, and stay out
--- p_next_at      the next occurrence from then on; null if there is none or it can't be worked out, and then the schedule is paused
--- p_error        why it can't be worked out
--- p_refusal      why none of them is made: then they have failed; null to make them
--- returns        the new roots, and how many items of each type are ready; no row if it is not due, or somebody else is at it
--- locks          the schedule's row, skipping it if somebody has it, then those of create_job
+-- p_expected     the next occurrence as the caller read it; if it has changed, another server was faster
+-- p_occurrences  the occurrences to create, in order; earlier due ones are missed and left out
+-- p_next_at      the next occurrence after these; null if there is none or it can't be computed, which pauses the schedule
+-- p_error        why it can't be computed
+-- p_refusal      why none of them is created, in which case they have failed; null to create them
+-- returns        the new roots, and how many items of each type are ready; no row if the schedule is not due, or another server is working
+--                on it
+-- locks          the schedule's row, skipping it if locked, then those of create_job
 create or replace function jobtree.fire_schedule(
   p_name text, p_expected timestamptz, p_occurrences timestamptz[], p_next_at timestamptz, p_error text default null,
   p_refusal text default null
@@ -15,7 +16,7 @@ create or replace function jobtree.fire_schedule(
 returns table (root_ids uuid[], ready jsonb)
 language plpgsql volatile
 set enable_seqscan = off
--- For a stranger who has locked a serialize key: other schedules wait for this one.
+-- In case another client has locked a serialize key: other schedules wait for this one.
 set lock_timeout = '100ms'
 set plan_cache_mode = force_generic_plan
 as $$

@@ -1,12 +1,12 @@
--- Folds those of some trees of which nothing but counters changes, as most folds find it, all at once: of each job that has deltas some
--- items are still to be done, or it is not sealed, and no policy looks at its failures.
+-- Folds, all at once, those of the given trees in which only counters change, which is the usual case: each job that has deltas is not
+-- sealed or has items left to do, and has no failures that a policy limits.
 --
--- p_root_ids the trees, each once
--- p_from     the delta of each to read from, in the same order
--- returns    the trees that it folded, and the last delta read of each (0 for none). Of the others nothing was changed
--- locks      the roots' job_progress rows, skipped where taken
+-- p_root_ids the trees, none twice
+-- p_from     for each tree the delta to read from
+-- returns    the trees that it folded, and the last delta read of each (0 for none). It changed nothing of the others
+-- locks      the roots' job_progress rows, skipping locked ones
 -- notifies   as fold_progress does
--- durability as fold_progress has it
+-- durability as fold_progress
 create or replace function jobtree.fold_counters(p_root_ids uuid[], p_from bigint[])
 returns table (root_id uuid, last_delta bigint)
 language plpgsql volatile
@@ -14,7 +14,7 @@ set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
--- For a stranger who has locked deltas: other trees wait for these.
+-- In case another client has locked deltas: other trees wait for these.
 set lock_timeout = '50ms'
 set plan_cache_mode = force_generic_plan
 as $$
@@ -98,7 +98,7 @@ begin
   into v_roots, v_lasts, v_rows;
 
   if cardinality(v_rows) > 0 then
-    -- Each message says how many jobs of its tree are open, which the root's row knows.
+    -- Each message contains how many jobs of its tree are open, which is in the root's row.
     perform jobtree.tell_progress(v_rows || array(
       select p::jobtree.job_progress
       from unnest(v_roots, v_lasts) t(root_id, last)

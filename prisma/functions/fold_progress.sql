@@ -1,35 +1,34 @@
--- Turns the deltas of one tree into counters, completes what is complete, and tells who listens.
+-- Turns the deltas of one tree into counters, completes jobs, and notifies listeners.
 --
--- A job is complete when it is sealed, waits for no other job, and succeeded + failed + cancelled = itemCount. Completion seals
--- the children that the job feeds, and lets jobs go on that wait for it, which may complete them in turn; the tree is complete
--- when openJobs on the root's row is 0, and its retention counts from then on. A job of which more items failed than it tolerates is
--- ended here: fail_jobs.
+-- A job is complete when it is sealed, waits for no other job, and succeeded + failed + cancelled = itemCount. Its completion seals the
+-- children that it feeds and releases jobs that wait for it, which may complete those in turn; the tree is complete when openJobs on the
+-- root's row is 0, and its retention counts from then on. Jobs in which more items failed than they tolerate are ended here: fail_jobs.
 --
--- p_from     the delta to read from: a low-water mark that skips the dead rows of deltas folded before. A delta below
---            it that committed late is found by a fold from 0. Before a job is declared complete its deltas are read
---            from 0, after it was seen to be sealed: it can get no more items, so the sum is exact then.
--- returns    no row if another fold has the tree (try again), else the last delta read (0 for none); whether a job could not be
---            sealed, released or ended yet because somebody is adding to it (try again); and whether it left something to
---            cancel_items or release_items. Deltas of a tree that is gone are deleted
--- locks      the root's job_progress row, and then the rows of jobs to be ended, sealed or released, all skipped where taken
--- notifies   channel jobtree_progress: {root, openJobs, jobs: [{jobId, generation, itemCount, succeeded, failed, cancelled,
---            sealed, startedAt, completedAt, outcome, cancelReason, completions}]}, times in milliseconds; up to 22 jobs a message,
---            below 8,000 bytes. openJobs is 0 only in the last message: jobs whose end is in a later one count as open
--- durability the commit does not wait for the disk, so that Postgres's notification lock is held only for an instant;
---            after a crash the deltas are there again, and are counted again
+-- p_from     the delta to read from: a low-water mark that skips the dead rows of deltas folded before. A fold from 0 finds deltas below it
+--            that committed late. Before a job is declared complete, its deltas are read from 0, after it was seen to be sealed: no more
+--            items can be added then, so the sum is exact
+-- returns    no row if another fold has the tree (try again); otherwise the last delta read (0 for none); whether a job could not be
+--            sealed, released or ended yet because a transaction is adding to it (try again); and whether work is left for cancel_items or
+--            release_items. Deltas of a deleted tree are deleted
+-- locks      the root's job_progress row, and then the rows of jobs to be ended, sealed or released, skipping locked ones
+-- notifies   channel jobtree_progress: {root, openJobs, jobs: [{jobId, generation, itemCount, succeeded, failed, cancelled, sealed,
+--            startedAt, completedAt, outcome, cancelReason, completions}]}, times in milliseconds; up to 22 jobs a message, below 8,000
+--            bytes. openJobs is 0 only in the last message: jobs whose completion is in a later message count as open
+-- durability the commit does not wait for the disk, so that Postgres's notification lock is held only for an instant; after a crash the
+--            deltas are back, and are counted again
 create or replace function jobtree.fold_progress(p_root_id uuid, p_from bigint default 0)
 returns table (last_delta bigint, retry boolean, unfinished boolean)
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
--- For a stranger who has locked deltas: other trees wait for this one.
+-- In case another client has locked deltas: other trees wait for this one.
 set lock_timeout = '50ms'
 set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_now constant timestamptz(3) := clock_timestamp();
   v_root jobtree.job_progress;
-  -- The counters of what is looked at, as they will be written at the end.
+  -- The counters of the jobs under examination, as they will be written at the end.
   v_rows jobtree.job_progress[];
   v_from bigint := p_from;
   v_last bigint := 0;
@@ -38,34 +37,34 @@ declare
   v_touched uuid[] := '{}';
   v_changed uuid[] := '{}';
   v_completed uuid[];
-  -- All that this fold has completed.
+  -- All jobs that this fold has completed.
   v_ends uuid[] := '{}';
-  -- Known to be sealed before the deltas were last read from 0: their sums are exact.
+  -- Jobs known to be sealed before the deltas were last read from 0: their sums are exact.
   v_sure uuid[] := '{}';
   v_sealed uuid[] := '{}';
   v_suspect boolean;
-  -- Whether some job has all its items done, and whether some that is complete may have children to seal.
+  -- Whether a job has all its items done, and whether a complete job may have children to seal.
   v_even boolean;
   v_over boolean;
   v_blocked uuid[] := '{}';
-  -- Jobs of which more items failed than they tolerate, ended just now; those of which that is not sure before the next count;
-  -- and those that somebody is adding to.
+  -- Jobs that were just ended because more items failed than they tolerate; those for which only the next count can tell;
+  -- and those that a transaction is adding to.
   v_has_failures boolean;
   v_ended uuid[];
   v_inexact uuid[];
   v_held uuid[];
-  -- Of the completed ones.
+  -- Of the completed jobs.
   v_failed uuid[];
   v_cancelled uuid[];
   v_settled uuid[];
   v_awaited boolean;
-  -- Of the tree, if this fold has completed it.
+  -- The tree's retention, if this fold has completed it.
   v_reap_at timestamptz;
   v_default_retention boolean := false;
-  -- What the deltas add to what the tenant stores.
+  -- What the deltas add to the tenant's storage.
   v_items bigint := 0;
   v_bytes bigint := 0;
-  -- What the next fold is to look at again.
+  -- Jobs that the next fold must examine again.
   v_again uuid[] := '{}';
   v_unfinished boolean := false;
 begin
@@ -200,7 +199,7 @@ begin
     end if;
 
     exit when v_completed is null and v_sealed is null;
-    -- What was added to them until now may stand before the mark.
+    -- Items that were added to them so far may have deltas before the mark.
     v_from := 0;
     v_changed := v_changed || v_sealed;
     v_touched := v_sealed;
@@ -234,7 +233,7 @@ begin
   end if;
 
   if cardinality(v_blocked) > 0 then
-    -- Somebody is adding to these children: have the next fold look at their parents again.
+    -- Transactions are adding to these children: have the next fold examine their parents again.
     v_again := v_again || array(select c.parent_id from jobtree.job c where c.id = any (v_blocked));
   end if;
   if cardinality(v_again) > 0 then

@@ -1,9 +1,9 @@
--- Adds what folds, uploads and deletions have noted to what each tenant stores. Every server does it about once a second. The commit does not
--- wait for the disk: after a crash what was added up is there again, and is added once more.
+-- Adds what folds, uploads and deletions have recorded to each tenant's total. Every server calls it about once a second. The commit does
+-- not wait for the disk: after a crash the records are back, and are added again.
 --
--- p_limit    how many notes at most
+-- p_limit    the maximum number of records
 -- returns    how many there were
--- locks      notes, skipping those that somebody else has; the rows of tenants in their order
+-- locks      records, skipping locked ones; the rows of tenants in their order
 create or replace function jobtree.fold_stored(p_limit integer default 10000)
 returns integer
 language plpgsql volatile

@@ -1,10 +1,10 @@
--- Folds several trees in one transaction: those of which only counters change all at once, and each of the others as fold_progress
--- does.
+-- Folds several trees in one transaction: those in which only counters change all at once (fold_counters), and each of the others with
+-- fold_progress.
 --
--- p_root_ids the trees, each once
--- p_from     the delta of each to read from, in the same order
--- returns    for each tree what fold_progress says of it; no row for one that another fold has
--- locks      those of fold_progress, until the last tree is folded. What is taken is skipped, so their order does not matter
+-- p_root_ids the trees, none twice
+-- p_from     for each tree the delta to read from
+-- returns    for each tree what fold_progress returns; no row for one that another fold has
+-- locks      those of fold_progress, until the last tree is folded. Locked rows are skipped, so the order does not matter
 create or replace function jobtree.fold_trees(p_root_ids uuid[], p_from bigint[])
 returns table (root_id uuid, last_delta bigint, retry boolean, unfinished boolean)
 language plpgsql volatile

@@ -1,8 +1,8 @@
--- The one way out of the head of a key: items have ended, and the next of each line goes. What can't go on just now is noted for
--- promote_blocked, so that nobody waits for who has locked a key.
+-- The only way on from the head of a key: when items end, the next item in the line of each key becomes its head. Keys that can't go on now
+-- are noted for promote_blocked, so that no caller waits for a locked key.
 --
--- p_job_ids, p_positions   items that have ended; those without a key, or behind the head of theirs, have nothing to pass on
--- p_now      whether to let the next go at once, or to leave it all to promote_blocked
+-- p_job_ids, p_positions   items that have ended; those that are not the head of a key have no effect
+-- p_now      whether the next items proceed at once, or all are left to promote_blocked
 -- returns    the types that got ready items, and how many
 -- locks      those of promote_next
 create or replace function jobtree.free_keys(p_job_ids uuid[], p_positions bigint[], p_now boolean default true)

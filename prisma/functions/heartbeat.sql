@@ -1,7 +1,7 @@
 -- Keeps assignments alive: the deadline of each moves to three heartbeat intervals from now.
 --
--- returns    per assignment HELD, FINISHED (its outcome was reported), CANCELLED, or LOST (unknown, released, or taken
---            back); for all but HELD the worker stops its work
+-- returns    for each assignment HELD, FINISHED (its outcome was reported), CANCELLED, or LOST (unknown, released or taken back); unless it
+--            is HELD, the worker must stop working on it
 -- locks, durability   those of keep_leases
 create or replace function jobtree.heartbeat(p_ids uuid[])
 returns table (assignment_id uuid, status text)

@@ -1,9 +1,9 @@
--- Keeps a tree from being reaped for a while, for whoever reads it whole; again before that is over to go on. Deleting it by hand is
--- possible all the same.
+-- Keeps a tree from being reaped for a while, for a caller that reads all of it, and that repeats the call before the time is over. The
+-- tree can still be deleted explicitly.
 --
 -- p_seconds  for how long from now
--- returns    whether it is held; not if it is gone, or being deleted
--- locks      the root's job_progress row, shared, for an instant: reap_trees passes it by
+-- returns    whether the tree is held; false if it is gone or being deleted
+-- locks      the root's job_progress row, shared, for an instant: reap_trees skips the tree
 create or replace function jobtree.hold_tree(p_root_id uuid, p_seconds integer)
 returns boolean
 language plpgsql volatile
@@ -14,7 +14,7 @@ begin
   loop
     perform 1 from jobtree.job_progress p where p.job_id = p_root_id order by p.version desc limit 1 for share;
     exit when found;
-    -- It waited for a fold, which has written another version.
+    -- This has waited for a fold, which has written a new version.
     if not exists (select from jobtree.job j where j.id = p_root_id) then
       return false;
     end if;

@@ -1,7 +1,7 @@
--- Since when a tree has waited for nothing but more items: a job of it is not sealed, though nothing of the tree is left to do, apart
--- from what waits for that job.
+-- Since when a tree has waited only for more items: one of its jobs is not sealed, and nothing else of the tree is left to do, apart from
+-- jobs that wait for that one.
 --
--- returns    when anything of it was last counted; null if it is not idle
+-- returns    when anything of the tree was last counted; null if it is not idle
 create or replace function jobtree.idle_since(p_root_id uuid)
 returns timestamptz
 language sql stable

@@ -1,4 +1,4 @@
--- Makes the secret that signs watch tokens, where there is none yet. Every server calls it when it starts.
+-- Creates the secret that signs watch tokens, if there is none yet. Every server calls it when it starts.
 --
 -- p_secret  256 random bits
 create or replace function jobtree.init_watch_secret(p_secret bytea)

@@ -1,9 +1,9 @@
--- What is wrong with an object that a caller sent: a key that is not known, or a value that is not what its key wants. A key
--- with null counts as one that is not there.
+-- Finds what is wrong with an object that a caller sent: an unknown key, or an invalid value. A key with null counts as
+-- missing.
 --
 -- p_input    the object: a job, an item, a report, a failure
 -- p_keys     the keys that it may have
--- returns    the first problem: the key, and what is to be said of it ("must be …"); no row if there is none
+-- returns    the first problem: the key, and the rest of a sentence about it ("must be …"); no row if there is none
 create or replace function jobtree.input_problem(p_input jsonb, p_keys text[])
 returns table (field text, message text)
 language plpgsql stable
@@ -28,6 +28,7 @@ begin
       when e.key = 'serializeKey' and not (t.length > 0 and jobtree.is_name(e.value #>> '{}', 255)) then 'must be a text of 1 to 255 characters'
       when e.key = 'serializeOnFailure' and e.value not in ('"CONTINUE"', '"BLOCK"') then 'must be CONTINUE or BLOCK'
       when e.key = 'message' and t.length not between 0 and 10000 then 'must be a text of at most 10000 characters'
+      when e.key = 'stack' and t.length not between 0 and 4096 then 'must be a text of at most 4096 characters'
       when e.key = 'runAt' and (t.length < 0 or not jobtree.is_instant(e.value #>> '{}'))
         then 'must be an instant from 1970 to the end of the year 9999'
       when e.key in ('sealed', 'finalStage', 'permanent', 'paused') and jsonb_typeof(e.value) <> 'boolean' then 'must be true or false'

@@ -1,7 +1,7 @@
--- Puts lines that can't be read, or make no payload of its type, into a job: items that no worker sees, with a failure and a dead letter each. A corrected payload can be
--- replayed.
+-- Adds lines to a job that can't be read, or that make no valid payload of its type, as items that no worker sees, each with a failure and
+-- a dead letter. They can be replayed with a corrected payload.
 --
--- p_job      the job's row, which the caller holds locked
+-- p_job      the job's row, which the caller has locked
 -- p_payloads what is known of each line
 -- p_codes, p_problems   what is wrong with each
 -- locks      none

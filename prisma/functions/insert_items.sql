@@ -1,12 +1,13 @@
--- Puts new items into a job, each with what settings it has: the items, their queue entries, and one delta. It checks
--- nothing, that is the callers' part.
+-- Adds new items to a job, each with its own settings: the items, their queue entries, and one delta. It checks nothing:
+-- callers do.
 --
--- p_job      the job's row, which the caller holds locked, or has just inserted
--- p_items    JSON array of {payload, dedupeKey?, priority?, runAt?, serializeKey?}, at least one; what is missing comes from the job
+-- p_job      the job's row, which the caller has locked or just inserted
+-- p_items    JSON array of {payload, dedupeKey?, priority?, runAt?, serializeKey?}, at least one; the job provides missing values
+-- p_parents  for each, the position of the parent job's item that created it; null if none did
 -- returns    for each entry, in order, the item's position, and whether the item is new; if not, an item of the job had the
 --            dedupe key already, and the position is that item's. And how many are ready: neither scheduled nor waiting nor blocked
 -- locks      serialize keys in their order; meeting an uncommitted item with the same dedupe key waits for it
-create or replace function jobtree.insert_items(p_job jobtree.job, p_items json)
+create or replace function jobtree.insert_items(p_job jobtree.job, p_items json, p_parents bigint[] default null)
 returns table (positions bigint[], added boolean[], ready integer)
 language plpgsql volatile
 set enable_seqscan = off
@@ -19,7 +20,7 @@ declare
   v_now constant timestamptz(3) := clock_timestamp();
   v_job_id constant uuid := p_job.id;
   v_priority constant smallint := p_job.priority;
-  -- Items with serialize keys take their places in the lines once their job waits no more, in the order of their positions.
+  -- Items with serialize keys enter the lines once their job no longer waits, in the order of their positions.
   v_waits constant boolean := p_job.waits or p_job.releasing;
   v_positions bigint[];
   v_serialize_keys text[];
@@ -27,7 +28,7 @@ declare
 begin
   v_positions := jobtree.new_positions(json_array_length(p_items));
   if strpos(p_items::text, '"dedupeKey"') > 0 and strpos(p_items::text, '"serializeKey"') > 0 and not v_waits then
-    -- Before the dedupe keys, as every other call has them.
+    -- Before the dedupe keys: the order in which every other call locks them.
     select array_agg(e.value ->> 'serializeKey') into v_serialize_keys from json_array_elements(p_items) e(value)
     where e.value ->> 'serializeKey' is not null;
     perform jobtree.lock_keys(v_serialize_keys, true);
@@ -36,18 +37,18 @@ begin
   with given as materialized (
     select u.position, coalesce(u.value -> 'payload', 'null') as payload, u.value ->> 'dedupeKey' as dedupe_key,
       (u.value ->> 'priority')::smallint as priority, coalesce((u.value ->> 'runAt')::timestamptz, p_job.run_at) as run_at,
-      u.value ->> 'serializeKey' as serialize_key
-    from rows from (unnest(v_positions), json_array_elements(p_items)) u(position, value)
+      u.value ->> 'serializeKey' as serialize_key, u.parent
+    from rows from (unnest(v_positions), json_array_elements(p_items), unnest(p_parents)) u(position, value, parent)
   ), plain as (
-    -- On their own: "on conflict" makes every row pay for a search of each unique index and a speculative insert.
-    insert into jobtree.job_item as i (job_id, position, created_at, payload_bytes, priority, run_at, payload, serialize_key)
-    select v_job_id, g.position, v_now, octet_length(g.payload::text), g.priority, g.run_at, g.payload, g.serialize_key
+    -- Separately: "on conflict" costs every row a search in each unique index and a speculative insert.
+    insert into jobtree.job_item as i (job_id, position, created_at, payload_bytes, priority, run_at, payload, serialize_key, parent_position)
+    select v_job_id, g.position, v_now, octet_length(g.payload::text), g.priority, g.run_at, g.payload, g.serialize_key, g.parent
     from given g
     where g.dedupe_key is null
     returning i.position, i.payload_bytes, i.priority, i.run_at, i.serialize_key
   ), deduped as (
-    insert into jobtree.job_item as i (job_id, position, created_at, payload_bytes, priority, run_at, dedupe_key, payload, serialize_key)
-    select v_job_id, g.position, v_now, octet_length(g.payload::text), g.priority, g.run_at, g.dedupe_key, g.payload, g.serialize_key
+    insert into jobtree.job_item as i (job_id, position, created_at, payload_bytes, priority, run_at, dedupe_key, payload, serialize_key, parent_position)
+    select v_job_id, g.position, v_now, octet_length(g.payload::text), g.priority, g.run_at, g.dedupe_key, g.payload, g.serialize_key, g.parent
     from given g
     where g.dedupe_key is not null
     -- In the order of their keys: two calls with the same keys would deadlock otherwise.
@@ -61,12 +62,12 @@ begin
   ), queued as (
     insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed)
     select v_job_id, min(r.position), min(r.position), sum(r.payload_bytes),
-      -- Of a job that waits for others nothing is due until release_items looks at it again.
+      -- While the job waits for others nothing is due, until release_items examines it again.
       case when p_job.waits or r.keyed then 'infinity' else r.due_at end, 1, count(*), r.priority, p_job.type, r.keyed
     from (
-      -- Neighbours that wait under the same conditions have the same run.
+      -- Neighbours that wait under the same conditions are in the same run.
       select i.*, i.position - row_number() over (partition by i.priority, i.due_at, i.keyed order by i.position) as run,
-        -- One by one: release_items may find the key of one locked, and not that of the next.
+        -- Keyed items get entries of their own: release_items may find the key of one locked, but not that of the next.
         case when i.keyed then 1 else jobtree.entry_size(max(i.payload_bytes) over ()) end as size
       from inserted i
       where not i.keyed or v_waits
@@ -99,7 +100,7 @@ begin
   if cardinality(v_positions) = v_inserted.added then
     return query select v_positions, array_fill(true, array[v_inserted.added]), v_inserted.ready;
   else
-    -- A new statement: it sees what the conflicting transactions committed.
+    -- A new statement sees what the conflicting transactions committed.
     return query
       select array_agg(coalesce(i.position, u.position) order by u.n), array_agg(coalesce(i.position = u.position, true) order by u.n),
         v_inserted.ready

@@ -1,12 +1,13 @@
--- Puts new items without settings of their own into a job: the items, their queue entries, and one delta. insert_items is
--- for the others.
+-- Adds new items without settings of their own to a job: the items, their queue entries, and one delta. insert_items adds
+-- all others.
 --
--- p_job      the job's row, which the caller holds locked, or has just inserted
--- p_payloads JSON texts, at least one: turned into JSON as they are stored, because each turn between json and text is a copy
--- returns    the first position of each 1,024 items, which stand one behind the other
+-- p_job      the job's row, which the caller has locked or just inserted
+-- p_payloads JSON texts, at least one; converted only when they are stored, because each conversion between json and text is a copy
+-- p_parents  for each, the position of the parent job's item that created it; null if none did
+-- returns    the first position of each 1,024 items; the positions of these are consecutive
 -- locks      none
--- errors     22P02 for a text that is no JSON
-create or replace function jobtree.insert_payloads(p_job jobtree.job, p_payloads text[])
+-- errors     22P02 for a text that is not JSON
+create or replace function jobtree.insert_payloads(p_job jobtree.job, p_payloads text[], p_parents bigint[] default null)
 returns bigint[]
 language plpgsql volatile
 set enable_seqscan = off
@@ -16,7 +17,7 @@ declare
   v_now constant timestamptz(3) := clock_timestamp();
   v_job_id constant uuid := p_job.id;
   v_run_at constant timestamptz(3) := p_job.run_at;
-  -- Of a job that waits for others nothing is due until release_items looks at it again.
+  -- While the job waits for others nothing is due, until release_items examines it again.
   v_due_at constant timestamptz(3) := case when p_job.waits then 'infinity' when v_run_at > v_now then v_run_at end;
   v_count constant integer := cardinality(p_payloads);
   v_first bigint;
@@ -31,9 +32,9 @@ begin
     v_first := nextval('jobtree.block_seq') * 1024;
     v_firsts := v_firsts || v_first;
     v_some := case when v_count <= 1024 then p_payloads else p_payloads[v_from + 1 : v_from + 1024] end;
-    insert into jobtree.job_item (job_id, position, created_at, payload_bytes, run_at, payload)
-    select v_job_id, v_first + u.n - 1, v_now, octet_length(u.payload), v_run_at, u.payload::json
-    from unnest(v_some) with ordinality u(payload, n);
+    insert into jobtree.job_item (job_id, position, created_at, payload_bytes, run_at, payload, parent_position)
+    select v_job_id, v_first + u.n - 1, v_now, octet_length(u.payload), v_run_at, u.payload::json, u.parent
+    from unnest(v_some, p_parents[v_from + 1 : v_from + 1024]) with ordinality u(payload, parent, n);
     insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type)
     select v_job_id, v_first + g.n, v_first + g.n, g.bytes, v_due_at, 1, g.count, p_job.priority, p_job.type
     from (

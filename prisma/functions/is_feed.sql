@@ -1,5 +1,5 @@
--- Whether a job may be fed so: feed_payloads says what a feed is. A path may begin with element only where there is a
--- forEach, and a feed from REPORTS has no paths.
+-- Whether a feed is valid: feed_payloads explains feeds. A path may begin with element only with forEach, and a feed from REPORTS has no
+-- paths.
 create or replace function jobtree.is_feed(p_feed jsonb)
 returns boolean
 language sql immutable

@@ -1,4 +1,4 @@
--- Whether Postgres reads a text as an instant that a row may have: from 1970 to the end of the year 9999.
+-- Whether Postgres can read a text as an instant that rows may have: from 1970 to the end of the year 9999.
 create or replace function jobtree.is_instant(p_text text)
 returns boolean
 language plpgsql stable

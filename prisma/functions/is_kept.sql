@@ -1,5 +1,5 @@
--- Whether a tree whose retention is over is not reaped now: it is on its way already, somebody reads it whole, or a replay or a discard
--- that is under way may be about its dead letters.
+-- Whether a tree whose retention is over is not reaped now: because it is being deleted already, a caller reads all of it, or a replay or
+-- discard in progress may select its dead letters.
 create or replace function jobtree.is_kept(p_root_id uuid)
 returns boolean
 language sql stable
@@ -14,7 +14,7 @@ as $$
         and (o.job_id is null or p_root_id = (select j.root_id from jobtree.job j where j.id = o.job_id))
         and exists (
           select from jobtree.job j
-          -- One by one: joined, all dead letters might be read.
+          -- Looked up job by job: a join might read all dead letters.
           where j.root_id = p_root_id and (select true from jobtree.dead_letter d where d.job_id = j.id limit 1)
         )
     )

@@ -1,4 +1,4 @@
--- Whether a text is a name of 1 to so many characters. The tenant that it belongs to does not count.
+-- Whether a text is a name of 1 to p_most characters, not counting the prefix of its tenant.
 create or replace function jobtree.is_name(p_text text, p_most integer)
 returns boolean
 language sql immutable parallel safe

@@ -1,9 +1,9 @@
--- Whether a claim was carried out before: its leases begin as its id does, and name it. A repeat that comes while the claim is still
--- under way, on another server, waits for it.
+-- Whether a claim was carried out before: the ids of its leases begin like its id, and the leases name it. A repeat that arrives while the
+-- claim is still in progress on another server waits for it.
 --
--- p_claim_ids  of the requests of a call; null for one that can't be repeated
--- locks      an advisory lock for each id, in their order
--- errors     JT002 an id whose time is more than a day away, JT006 several claims of which one is repeated
+-- p_claim_ids  the claim ids of a call's requests; null for a request that can't be repeated
+-- locks        an advisory lock for each id, in their order
+-- errors       JT002 an id whose time is more than a day away; JT006 several claims, one of which is repeated
 create or replace function jobtree.is_repeated(p_claim_ids uuid[])
 returns boolean
 language plpgsql volatile
@@ -37,7 +37,7 @@ begin
     join jobtree.lease l on l.claim_id = c.id
       and l.id between (left(c.id::text, 19) || '0000-000000000000')::uuid and (left(c.id::text, 19) || 'ffff-ffffffffffff')::uuid
   ) then
-    raise exception 'A repeated claim can''t go together with others.' using errcode = 'JT006';
+    raise exception 'A repeated claim must be sent alone.' using errcode = 'JT006';
   end if;
   return false;
 end

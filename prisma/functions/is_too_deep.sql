@@ -1,8 +1,8 @@
--- Whether lists and objects of a JSON text are nested more than so deep: what has thousands of levels ends the stack of those who
--- write it or look into it. Two counts tell that of nearly all texts, and cost next to nothing.
+-- Whether lists and objects of a JSON text are nested more than p_most levels deep: thousands of levels exhaust the stack of any code that
+-- writes or inspects the value. For nearly all texts two counts are enough to tell, and cost next to nothing.
 --
 -- p_json     JSON that is known to be storable
--- p_most     the levels that it may have; a list of numbers has 1
+-- p_most     the maximum number of levels; a list of numbers has 1
 create or replace function jobtree.is_too_deep(p_json text, p_most integer default 256)
 returns boolean
 language sql immutable

@@ -1,4 +1,4 @@
--- The jobs that an operation's filter names: a job with all below it, or those of single items. Null if it names none.
+-- The jobs that an operation's filter selects: a job with all jobs below it, or the jobs of single items. Null if it selects by neither.
 create or replace function jobtree.jobs_of_operation(p_operation jobtree.operation)
 returns uuid[]
 language plpgsql stable

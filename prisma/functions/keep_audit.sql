@@ -1,4 +1,5 @@
--- Refuses every change to the audit but additions, whoever asks, and what prune_audit removes: never what is younger than a day.
+-- Rejects every change to the audit, whoever makes it, except additions and removals by prune_audit, which never affect entries younger
+-- than a day.
 --
 -- errors     insufficient_privilege
 create or replace function jobtree.keep_audit()
@@ -11,6 +12,6 @@ begin
       return old;
     end if;
   end if;
-  raise exception 'What is in the audit stays as it is.' using errcode = 'insufficient_privilege';
+  raise exception 'Entries of the audit can''t be changed.' using errcode = 'insufficient_privilege';
 end
 $$;

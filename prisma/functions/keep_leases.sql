@@ -1,10 +1,9 @@
--- Keeps leases alive: the deadline of each moves to three heartbeat intervals from now. Where only some of its open items are
--- named, those get deadlines of their own, and the others keep theirs.
+-- Keeps leases alive: the deadline of each moves to three heartbeat intervals from now. If only some of a lease's open items are named,
+-- those get deadlines of their own, and the others keep theirs.
 --
--- p_lease_ids, p_named   leases, each once, and which of their items are meant: bit_at of each
--- returns    the named assignments that are not HELD, and what has become of them: assignment_status
--- locks      leases, in the order of their ids, skipping those that somebody else has: they count as held, and nobody can take them
---            back meanwhile
+-- p_lease_ids, p_named   leases, none twice, and a mask of the items that are named in each: bit_at
+-- returns    the named assignments that are not HELD, with their status: assignment_status
+-- locks      leases in the order of their ids, skipping locked ones: these count as held, and nobody can take them back meanwhile
 -- durability the commit does not wait for the disk: losing a heartbeat costs at most the lease
 create or replace function jobtree.keep_leases(p_lease_ids uuid[], p_named bit(128)[])
 returns table (lease_id uuid, number integer, status text)
@@ -55,7 +54,7 @@ begin
   ) d on not m.whole
   where l.id = m.id;
 
-  -- Nearly always every item that is named is held.
+  -- Nearly always, every named item is held.
   select array_agg(u.id), array_agg(u.named) into v_ended, v_ended_named
   from unnest(p_lease_ids, p_named) u(id, named)
   left join lateral (select l.open, l.job_id from jobtree.lease l where l.id = u.id offset 0) l on true

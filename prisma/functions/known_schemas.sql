@@ -1,5 +1,5 @@
--- Which types have schemas, for servers that check by them: the versions of each, the newest first. Read in the pool of operations, which
--- wait for it: not in that of reads.
+-- Which types have schemas, for servers that validate: the versions of each, the newest first. Read in the connection pool of operations,
+-- which wait for it, not in that of reads.
 --
 -- returns    a row for each version
 create or replace function jobtree.known_schemas()

@@ -1,9 +1,9 @@
--- Of items that are claimed together those that have failed for good if this attempt fails: it is one more than maxFailuresPerItem,
--- counted from when the item was added, or replayed.
+-- Which of the items claimed together fail for good if this attempt fails: its number exceeds maxFailuresPerItem, counted from when the
+-- item was added or replayed.
 --
 -- p_position, p_count   the first item, and how many
--- p_attempt, p_max_failures   the number of the attempt, and maxFailuresPerItem of the job
--- returns    their numbers, the first item has 1; null for none
+-- p_attempt, p_max_failures   the number of the attempt, and the job's maxFailuresPerItem
+-- returns    their numbers, from 1; null for none
 -- locks      none
 create or replace function jobtree.last_attempts(
   p_job_id uuid, p_position bigint, p_count integer, p_attempt integer, p_max_failures integer
@@ -17,7 +17,7 @@ set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 begin
-  -- The first attempt of an item was never replayed.
+  -- An item on its first attempt was never replayed.
   if p_attempt = 1 then
     return case when p_max_failures = 0 then array(select generate_series(1, p_count)) end;
   end if;

@@ -1,13 +1,13 @@
--- Gives a server deliveries that are due, to send them: nobody else gets them before the lease is over. What is sent after this commit
--- is sent again, under the same id, if the server dies before note_delivery. The commit waits for the disk, and so for that of the
--- fold that made the delivery. What is due at an endpoint that is gone fails.
+-- Gives a server due deliveries to send; no other server gets them before the lease is over. If the server dies between this commit and
+-- note_delivery, they are sent again under the same ids. The commit waits for the disk, and so for the commit of the fold that created the
+-- delivery. Due deliveries to deleted or gone endpoints fail.
 --
 -- p_lease_ms  longer than an attempt can take, in milliseconds
--- p_limit     how many at most
--- p_host_limit how many at most to one host, with those that the caller is at
--- p_busy      the hosts that the caller is at, one for each delivery
--- returns     what to send where and with which signatures, p_limit at most, fairly among endpoints; sent_at is what the signatures are to say
--- locks       the deliveries, skipping those that somebody else has
+-- p_limit     the maximum number of deliveries
+-- p_host_limit   the maximum number to one host, including those that the caller is sending
+-- p_busy      the hosts that the caller is sending to, one element for each delivery
+-- returns     what to send where and with which secrets, shared fairly among endpoints; sent_at is the time to sign
+-- locks       the deliveries, skipping locked ones
 create or replace function jobtree.lease_deliveries(p_lease_ms integer, p_limit integer, p_host_limit integer, p_busy text[])
 returns table (id uuid, message_id text, endpoint text, url text, host text, secrets text[], body text, attempt integer, sent_at timestamptz)
 language plpgsql volatile
@@ -23,7 +23,7 @@ declare
 begin
   return query
   with recursive pending(name) as (
-    -- The endpoints that have any, one probe each.
+    -- The endpoints that have pending deliveries, one probe each.
     (select d.endpoint from jobtree.callback_delivery d where d.due_at is not null order by d.endpoint limit 1)
     union all
     select (

@@ -1,14 +1,15 @@
--- Turns queue entries, or their first parts, into leases: the second half of claim_items, where one entry is not enough.
+-- Turns queue entries, or the first parts of them, into leases: the second half of claim_items, if one entry is not enough.
 --
 -- p_tids, p_froms, p_counts, p_requests
---            the parts, an element each: where the entry is, a row that this transaction has locked; from which of its items on,
---            the first is 0, and no gap between parts of one entry; how many; and for which request. What is left of an entry goes back into the queue, in its place.
--- p_workers, p_claim_ids   of the requests: the worker, and the claim that may be repeated, if any
--- returns    a row for each lease: which of the requests it is for, from 1; whether something stands behind it in its entry, numbers null for all of its items, the
---            payloads in their order: JSON texts with the record separator U+001E between them, which none of them can contain;
---            and the numbers of those that have failed for good if this attempt fails, null for none
--- locks      none new; deletes the entries, inserts leases, and a delta for a job that had not started. Entries of a job that
---            was cancelled are not leased but counted as cancelled
+--            the parts, an element for each: where its entry is, in a row that this transaction has locked; its first item in the entry,
+--            from 0, with no gap between parts of one entry; how many items; and for which request. The rest of an entry goes back to its
+--            place in the queue
+-- p_workers, p_claim_ids   of the requests: the worker, and the claim id, if any
+-- returns    a row for each lease: the number of its request, from 1; whether items remain behind it in its entry; numbers, null for all of
+--            its items; the payloads in order, as JSON texts separated by the record separator U+001E, which JSON can't contain; and the
+--            numbers of the items that fail for good if this attempt fails, null for none
+-- locks      none new. It deletes the entries, inserts leases, and adds a delta for a job that had not started. Entries of a cancelled job
+--            are not leased but counted as cancelled
 create or replace function jobtree.lease_entries(
   p_tids tid[], p_froms integer[], p_counts integer[], p_requests integer[], p_workers text[], p_claim_ids uuid[]
 )
@@ -27,13 +28,13 @@ set enable_memoize = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  -- As the columns keep it.
+  -- With the precision of the columns.
   v_now constant timestamptz(3) := clock_timestamp();
   v_claim_id constant uuid := jobtree.new_id();
 begin
   return query
   with taken as (
-    -- Once for each entry, whatever it is divided into: to look for each of many in a list of as many takes the square of that.
+    -- Once for each entry, however many parts it has: searching a list of parts for each of them would take quadratic time.
     select u.tid, array_agg(u."from" order by u.n) as froms, array_agg(u.count order by u.n) as counts,
       array_agg(u.request order by u.n) as requests, array_agg(u.n order by u.n) as ns
     from unnest(p_tids, p_froms, p_counts, p_requests) with ordinality u(tid, "from", count, request, n)
@@ -88,7 +89,7 @@ begin
     where w.cancelled_at is not null or w.started_at is null
     group by w.root_id, w.job_id
   ), freed as (
-    -- As free_keys leaves it to promote_blocked.
+    -- Leaves the keys to promote_blocked, as free_keys can.
     insert into jobtree.ended_head (job_id, position, key, held)
     select i.job_id, i.position, i.serialize_key, false
     from wanted w

@@ -1,10 +1,10 @@
--- Turns one queue entry, or a part of it, into a lease. What claim_item does, and claim_items where one entry is enough, as it is
--- for most claims: a few small statements cost less than the large one of lease_entries.
+-- Turns one queue entry, or a part of it, into a lease. For claim_item, and for claim_items if one entry is enough, as for most claims: a
+-- few small statements cost less than the large one of lease_entries.
 --
 -- p_tid      where the entry is: a row that this transaction has locked
--- p_from, p_count   which of its items: from this one on, the first is 0, and how many
--- p_request, p_worker, p_claim_id   whose it will be; no p_claim_id for a claim that can't be repeated
--- returns    as lease_entries has it; no row if the job was cancelled, and then all items of the entry count as cancelled
+-- p_from, p_count   the items: the first one in the entry, from 0, and how many
+-- p_request, p_worker, p_claim_id   whose lease it is; p_claim_id is null for a claim that can't be repeated
+-- returns    as lease_entries; no row if the job was cancelled, in which case all items of the entry count as cancelled
 -- locks      none new
 create or replace function jobtree.lease_entry(
   p_tid tid, p_from integer, p_count integer, p_request integer, p_worker text, p_claim_id uuid
@@ -26,7 +26,7 @@ declare
   v_is_shortened boolean;
   v_job record;
 begin
-  -- The first part of a small entry is cut off in place; put_back is for what else is left.
+  -- The first part of a small entry is cut off in place; put_back handles all other rests.
   update jobtree.queue_entry q
   set position = q.position + p_count, place = q.place + p_count, count = q.count - p_count
   where q.ctid = p_tid and p_from = 0 and q.count > p_count and q.bytes <= 100000
@@ -76,7 +76,7 @@ begin
   priority := v_entry.priority;
   place := v_entry.place + p_from;
   has_rest := p_from + p_count < v_entry.count;
-  -- One that is due and not promoted is ready since its time.
+  -- An item that is due but not promoted has been ready since its run_at.
   ready_at := coalesce(v_entry.run_at, v_entry.ready_at);
   if attempt > v_job.max_failures_per_item then
     last_numbers := jobtree.last_attempts(job_id, first_position, p_count, attempt, v_job.max_failures_per_item);

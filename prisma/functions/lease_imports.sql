@@ -1,9 +1,10 @@
--- Gives a server file imports that nobody is at: the first that waits longest. Whoever had one before can't note anything any more.
+-- Gives a server file imports that no other server is working on, those that have waited longest first. A server that had one before can no
+-- longer record progress for it.
 --
--- p_lease_ms how long it has them, in milliseconds; note_import begins that anew
--- p_in_store whether of uploads in an object store, or of those in Postgres
--- returns    what to import, and from where on
--- locks      the imports, skipping those that somebody else has
+-- p_lease_ms for how long it has them, in milliseconds; note_import renews that
+-- p_in_store whether to give imports of uploads in an object store, or of those in Postgres
+-- returns    what to import, and from which position
+-- locks      the imports, skipping locked ones
 create or replace function jobtree.lease_imports(p_limit integer, p_lease_ms integer, p_in_store boolean)
 returns table (
   job_id uuid, lease_id uuid, upload_id uuid, options jsonb, size bigint, attempts integer, "position" bigint, line bigint, columns jsonb,

@@ -1,9 +1,9 @@
--- Gives a server an upload whose objects are to be deleted from a store: one that is removed, or whose time is over while no file import reads
--- it. note_removal says how far that is.
+-- Gives a server an upload whose objects must be deleted from a store: one that is removed, or that has expired while no file import reads
+-- it. note_removal records progress.
 --
--- p_lease_ms for how long no other server is given it, in milliseconds
+-- p_lease_ms for how long no other server gets it, in milliseconds
 -- returns    its id; null if there is none
--- locks      the upload's row, skipping those that somebody else has
+-- locks      the upload's row, skipping locked ones
 create or replace function jobtree.lease_removal(p_store text, p_lease_ms integer)
 returns uuid
 language plpgsql volatile

@@ -1,9 +1,9 @@
--- Has the jobs of a new tree wait for those that their "after" names: by their name, which is their type unless they have another.
+-- Makes the jobs of a new tree wait for the jobs in their "after": each is given by its name, which is its type by default.
 --
 -- p_root_id  the tree, whose jobs create_job has just inserted, with ids in the order of the document
--- p_tree     as create_job has it
--- errors     JT002 a name that no job of the tree has, or that several have; a job that would wait for itself, or in a circle: a
---            fed job also waits for its parent, which seals it
+-- p_tree     as create_job takes it
+-- errors     JT002 a name that no job of the tree has, or several have; a job that would wait for itself, or in a circle (a fed job also
+--            waits for its parent, which seals it)
 create or replace function jobtree.link_jobs(p_root_id uuid, p_tree json)
 returns void
 language plpgsql volatile
@@ -57,9 +57,9 @@ begin
   if v_tree.wrong is not null then
     v_field := v_tree.field;
     v_message := case v_tree.found
-      when 0 then 'names %s, but no job of this tree is called so'
+      when 0 then 'names %s, but no job of this tree has that name'
       when 1 then 'names %s, which is the job itself'
-      else 'names %s, but several jobs of this tree are called so: give them names'
+      else 'names %s, but several jobs of this tree have that name: give them different names'
     end;
     v_message := format(v_message, to_json(left(v_tree.name, 80)));
   else

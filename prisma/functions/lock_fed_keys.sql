@@ -1,10 +1,10 @@
--- Locks the keys of the items that reports will feed to child jobs, and with p_wait those that the reports free, too: all in one
--- order, or a report that frees A and feeds B would wait for one that frees B and feeds A.
+-- Locks the serialize keys of the items that reports will feed to child jobs, and with p_wait also those that the reports free. All are
+-- locked in one order: otherwise a report that frees A and feeds B could deadlock with one that frees B and feeds A.
 --
--- p_lease_ids, p_numbers, p_reports   as report_each has them
+-- p_lease_ids, p_numbers, p_reports   as report_each takes them
 -- p_held     the leases that lock_for_report has locked
--- p_wait     whether to wait for keys that somebody else has locked
--- returns    those of p_held whose reports can have all their keys; and the keys, for drop_keys: null for none
+-- p_wait     whether to wait for locked keys
+-- returns    those of p_held whose reports have all their keys; and the keys, for drop_keys: null for none
 -- locks      those of lock_keys
 create or replace function jobtree.lock_fed_keys(
   p_lease_ids uuid[], p_numbers integer[], p_reports json[], p_held uuid[], p_wait boolean

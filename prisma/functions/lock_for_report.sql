@@ -1,7 +1,7 @@
 -- Locks what reports change: their leases, and the children that the leases' jobs feed.
 --
--- p_wait     whether to wait for what another transaction has locked
--- returns    the leases that are locked, with all that they need; without p_wait some may be missing
+-- p_wait     whether to wait for rows that another transaction has locked
+-- returns    the leases that are locked together with everything they need; without p_wait some may be missing
 -- locks      the leases in the order of their ids, then the children's rows, shared, so that cancel_job waits, in the order of theirs
 create or replace function jobtree.lock_for_report(p_lease_ids uuid[], p_wait boolean)
 returns uuid[]

@@ -1,8 +1,8 @@
--- Locks serialize keys, whether anybody has them or not: a new row has no head, and is for drop_keys if it gets none.
+-- Locks serialize keys, whether an item has them or not: a new row has no head, and drop_keys removes it if it gets none.
 --
--- p_keys     keys; one may be named twice
--- p_wait     whether to wait for keys that somebody else has locked, in their order, or to pass them by. For those that an open
---            transaction has just taken into use it waits a moment in any case
+-- p_keys     keys; duplicates are allowed
+-- p_wait     whether to wait for locked keys, in their order, or to skip them. For keys that an open transaction has just created it waits
+--            a moment in either case
 -- returns    those that are locked
 -- locks      the keys' rows
 create or replace function jobtree.lock_keys(p_keys text[], p_wait boolean)
@@ -18,7 +18,7 @@ declare
   v_key text;
 begin
   if p_wait then
-    -- One by one in their order, the new and the old ones.
+    -- In one order, new and existing ones alike.
     insert into jobtree.serialize_key as k (key)
     select distinct u collate "C" from unnest(p_keys) u order by 1
     on conflict (key) do update set key = k.key where false;
@@ -38,7 +38,7 @@ begin
   begin
     return v_locked || jobtree.make_keys(v_absent);
   exception when lock_not_available then
-    -- Those that nobody has taken, for a moment.
+    -- Retried one by one below, for a moment, to get those that no other transaction is creating.
   end;
   foreach v_key in array v_absent loop
     exit when clock_timestamp() > v_until;

@@ -1,10 +1,10 @@
--- Locks the job that new items are for, and refuses one that takes none.
+-- Locks the job that items are added to, and rejects one that accepts none.
 --
 -- p_seal     whether it will be sealed in the same transaction
--- locks      the job's row: shared, so that adders run side by side while seal_job and cancel_job wait for them;
---            exclusively where it will be sealed, because two that held it shared would then wait for each other
+-- locks      the job's row: shared, so that several transactions can add while seal_job and cancel_job wait for them; exclusively if it
+--            will be sealed, because two transactions that hold it shared would wait for each other
 -- returns    the job
--- errors     JT001 no such job, JT003 the job is sealed (or cancelled)
+-- errors     JT001 no such job; JT003 the job is sealed (or cancelled)
 create or replace function jobtree.lock_open_job(p_job_id uuid, p_seal boolean)
 returns jobtree.job
 language plpgsql volatile

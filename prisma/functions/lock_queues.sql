@@ -1,10 +1,10 @@
--- Gives a claim the right to decide about limited types: until its transaction ends no other claim gives items of them. So no two
--- claims take the same room, and there is no counter that could go wrong: what runs is what the leases say.
+-- Gives a claim the right to decide about limited types: until its transaction ends, no other claim gives out items of them. So no two
+-- claims take the same room, and there is no counter that could go wrong: the leases say what runs.
 --
--- p_types    the types; those that are neither paused nor limited are not in the answer
--- returns    of each how many items may be claimed, and when to look again (queue_rooms). room is null where another claim decides
---            just now, which is over when that one commits
--- locks      the rows of queue that are not paused, skipping those that somebody else has
+-- p_types    the types; the answer leaves out those that are neither paused nor limited
+-- returns    for each how many items may be claimed, and when to look again (queue_rooms). room is null if another claim is deciding, until
+--            that one commits
+-- locks      the rows of queue that are not paused, skipping locked ones
 -- errors     JT002 the transaction would not see what other claims have committed meanwhile
 create or replace function jobtree.lock_queues(p_types text[])
 returns table (type text, room integer, again_in_ms integer)
@@ -35,7 +35,7 @@ begin
     v_locked := v_locked || v_queue.type;
     continue when v_queue.concurrency is null;
     if v_queue.limited_at is not null then
-      -- Claims that were under way when the limit was set took no note of their leases; in a minute they are over.
+      -- Claims that were in progress when the limit was set didn't record their leases; a minute later they are over.
       perform jobtree.adopt_leases(v_queue.type);
       update jobtree.queue q set limited_at = null where q.type = v_queue.type and q.limited_at < v_now - interval '1 minute';
     end if;
@@ -47,13 +47,13 @@ begin
       delete from jobtree.queue_lease k where k.ctid = any (array(select e.tid from ended e)) returning k.id
     )
     select max(g.id) into v_ended from gone g;
-    -- What stands before the first one is dead rows, which stay while anybody holds an old snapshot.
+    -- Before the first one there are only dead rows, which remain as long as an old snapshot is open.
     select min(k.id) into v_first from jobtree.queue_lease k where k.type = v_queue.type and k.id >= v_queue.first_lease;
     update jobtree.queue q set first_lease = coalesce(v_first, v_ended)
     where q.type = v_queue.type and q.first_lease < coalesce(v_first, v_ended) - 1000;
   end loop;
 
-  -- New statements, which see what the claims before have committed.
+  -- New statements, which see what earlier claims have committed.
   return query
     select r.* from jobtree.queue_rooms(array(
       select q.type from jobtree.queue q where q.type = any (p_types) and (q.paused or q.type = any (v_locked))

@@ -1,8 +1,8 @@
--- Locks the first upload of a store that is removed, or whose time is over while no file import reads it. Nobody can use it from now on.
+-- Locks the first upload of a store that is removed, or that has expired while no file import reads it. Nobody can use it from now on.
 --
--- p_store    an object store; null for what is in Postgres alone
+-- p_store    an object store; null for uploads in Postgres only
 -- returns    its id; null if there is none
--- locks      the upload's row, skipping those that somebody else has
+-- locks      the upload's row, skipping locked ones
 create or replace function jobtree.lock_unneeded_upload(p_store text)
 returns uuid
 language plpgsql volatile
@@ -15,7 +15,7 @@ declare
 begin
   loop
     v_id := null;
-    -- In two queries: `is not distinct from` can't be looked up in an index.
+    -- In two queries: `is not distinct from` can't use an index.
     if p_store is null then
       select u.id into v_id from jobtree.upload u
       where u.store is null and u.expires_at <= v_now and u.id <> all (v_passed)
@@ -30,7 +30,7 @@ begin
     if v_id is null then
       return null;
     end if;
-    -- In a statement of its own: an import that somebody began before the lock is seen here.
+    -- In a new statement, which sees imports that began before the lock.
     exit when not exists (select from jobtree.file_import f where f.upload_id = v_id and f.finished_at is null);
     v_passed := v_passed || v_id;
   end loop;

@@ -1,7 +1,7 @@
--- Takes keys into use that nobody uses, still without a head: lock_keys.
+-- Creates the rows of keys that are not in use, still without a head: lock_keys.
 --
 -- returns    those that are new
--- errors     55P03 if an open transaction has just taken one of them: whether that one commits, nobody can know
+-- errors     55P03 if an open transaction has just created one of them: nobody can know whether it will commit
 create or replace function jobtree.make_keys(p_keys text[])
 returns text[]
 language plpgsql volatile

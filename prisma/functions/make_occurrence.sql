@@ -1,11 +1,11 @@
--- Makes the tree of an occurrence, and notes it in the schedule that is given. A template that create_job refuses any more makes none: that
--- is noted instead, and keeps no other occurrence or schedule from its tree.
+-- Creates the tree of an occurrence, and records it in the given schedule. If create_job no longer accepts the template, that is recorded
+-- instead, and affects no other occurrence or schedule.
 --
 -- p_schedule the row, locked by the caller, who writes it back
 -- p_at       the occurrence
--- returns    the row with what came of it: last_root_id, open_root_ids, last_occurrence_at; or failed_at and error
+-- returns    the row with the outcome: last_root_id, open_root_ids, last_occurrence_at; or failed_at and error
 -- locks      those of create_job
--- errors     whatever may be over when it is tried again: a lock, a full disk, an end of the session
+-- errors     whatever may pass when it is tried again: a lock, a full disk, the end of the session
 create or replace function jobtree.make_occurrence(p_schedule jobtree.schedule, p_at timestamptz)
 returns jobtree.schedule
 language plpgsql volatile

@@ -1,20 +1,21 @@
--- The dead letters that an operation is about, in the order of their items: what fails again meanwhile has had its turn.
+-- The dead letters that an operation selects, in the order of their items, each at most once: an item that fails again meanwhile has had
+-- its turn.
 --
--- p_after_job_id, p_after_position   the item behind which to begin
--- p_limit    how many, at most; null for all
--- returns    of each its item, and its tree
+-- p_after_job_id, p_after_position   the item to continue after
+-- p_limit    the maximum number; null for all
+-- returns    for each its item and its tree
 create or replace function jobtree.matching_dead_letters(
   p_operation jobtree.operation, p_after_job_id uuid, p_after_position bigint, p_limit bigint
 )
 returns table (job_id uuid, "position" bigint, root_id uuid)
 language plpgsql stable
--- One walk along the primary key, on which each batch goes on where the last one ended: nothing is sorted anew for each.
+-- Each batch continues along the primary key where the last one stopped, so nothing is sorted again.
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set enable_sort = off
--- Of what the filter does not name, the condition is gone before it is planned.
+-- A custom plan drops the conditions of what the filter does not name.
 set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column

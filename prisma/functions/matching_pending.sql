@@ -1,10 +1,10 @@
--- The pending items that a cancelling operation is about, by the ranges that they are in: entries, leases that are held, and each that is
--- blocked by its serialize key.
+-- The pending items that a cancelling operation selects, by the ranges that they are in: queue entries, held leases, and single items that
+-- their serialize keys block.
 --
--- p_job_id   only of this job; null for all that the operation names
--- p_after, p_until   only items behind this position, and up to this one; null for no end
--- returns    of each range with such items what it is known by, its lease if it is one, whether it is blocked, and a bit for each of its
---            items that matches
+-- p_job_id   only of this job; null for all that the operation selects
+-- p_after, p_until   only items after this position, and up to this one; null for no end
+-- returns    for each range with such items its key columns, its lease if it is one, whether it is blocked, and a bit for each of its items
+--            that matches
 create or replace function jobtree.matching_pending(
   p_operation jobtree.operation, p_job_id uuid default null, p_after bigint default -1, p_until bigint default null
 )
@@ -14,7 +14,7 @@ set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
--- Of what the filter does not name, the condition is gone before it is planned.
+-- A custom plan drops the conditions of what the filter does not name.
 set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
@@ -26,7 +26,7 @@ declare
   v_after constant bigint := greatest(p_after, (select min(u) - 1 from unnest(p_operation.item_positions) u));
   v_end constant bigint := least(p_until, p_operation.before_position - 1);
   v_states constant text[] := p_operation.states;
-  -- Whether the items themselves have to be looked at.
+  -- Whether the items themselves must be read.
   v_by_item constant boolean := num_nonnulls(
     p_operation.added_from, p_operation.added_until, p_operation.dedupe_keys, p_operation.item_positions, p_operation.codes
   ) > 0;
@@ -51,7 +51,7 @@ begin
       and (v_states is null or 'BLOCKED' = any (v_states))
   ), named as (
     select p.*, (
-        -- Its items between the two positions.
+        -- The range's items between the two positions.
         p.open & (~B'0'::bit(128) << (127 - least(p.count - 1, v_end - p.position)::integer))
         & (~B'0'::bit(128) >> greatest(0, v_after + 1 - p.position)::integer)
       ) as items

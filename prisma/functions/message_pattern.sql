@@ -1,4 +1,4 @@
--- What the messages of one kind of failure have in common: without what is quoted, and without words that have a digit, such as
+-- What the messages of one kind of failure have in common: the message without quoted parts and without words that contain a digit, such as
 -- numbers, times, ids and addresses.
 create or replace function jobtree.message_pattern(p_message text) returns text
 language sql immutable parallel safe

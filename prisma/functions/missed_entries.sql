@@ -1,7 +1,7 @@
--- Ready entries that claims do not see, because they stand before where claims start to look: they committed late, or came back.
+-- Ready entries that claims do not see, because they are before the place where claims start to read: they committed late, or came back.
 --
--- p_types, p_priorities, p_places   from where claims look, by type and priority
--- returns    of each that has any, the first place
+-- p_types, p_priorities, p_places   where claims start to read, by type and priority
+-- returns    for each that has such entries, the first place
 create or replace function jobtree.missed_entries(p_types text[], p_priorities integer[], p_places bigint[])
 returns table (type text, priority integer, place bigint)
 language sql stable

@@ -1,5 +1,5 @@
--- A name as those call it who belong to the tenant of another name: `mail` for `acme//mail` beside `acme//hook`. As it is beside a name of no
--- tenant, or of another one.
+-- A name as members of another name's tenant see it: `mail` for `acme//mail` next to `acme//hook`. Unchanged if the other name has another
+-- tenant, or none.
 create or replace function jobtree.name_within(p_name text, p_beside text)
 returns text
 language sql immutable parallel safe

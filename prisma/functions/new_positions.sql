@@ -1,5 +1,5 @@
--- Positions for new items: a block of 1,024 for each 1,024 of them, so that a batch is contiguous and one number is drawn
--- for it. Positions go up in the order in which blocks are drawn, across all jobs; gaps mean nothing.
+-- Positions for new items: a block of 1,024 for each 1,024 items, so that a batch is contiguous and needs only one number from the
+-- sequence. Positions ascend in the order in which blocks are drawn, across all jobs; gaps mean nothing.
 create or replace function jobtree.new_positions(p_count integer) returns bigint[]
 language sql volatile
 as $$

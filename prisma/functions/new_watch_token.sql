@@ -1,4 +1,4 @@
--- Gives what a watch token for a tree is made of: the secret that signs it, and what time it is. Writes nothing.
+-- Returns what a watch token for a tree is made of: the secret that signs it, and the time. Writes nothing.
 --
 -- p_job_id  the root of the tree
 -- returns   the newest secret with its number, and the time in milliseconds

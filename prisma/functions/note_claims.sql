@@ -1,6 +1,6 @@
--- Takes note of what was claimed of limited types, so that the next claim counts it.
+-- Records what was claimed of limited types, so that the next claim counts it.
 --
--- p_lease_ids, p_types   new leases of this transaction, and their types: of each the row of queue is locked by it
+-- p_lease_ids, p_types   new leases of this transaction, and their types, whose rows of queue it has locked
 -- returns    how many leases these were
 create or replace function jobtree.note_claims(p_lease_ids uuid[], p_types text[])
 returns integer
@@ -17,7 +17,7 @@ begin
   cross join lateral (select q.concurrency from jobtree.queue q where q.type = u.type offset 0) q
   where q.concurrency is not null;
 
-  -- A slice counts until an interval after its end, so a claim counts for as long as it must, and a hundredth longer at most. The
+  -- A slice counts until an interval after its end, so a claim counts for the full interval, and at most a hundredth longer. The
   -- leases are older than this statement, but their times are rounded.
   insert into jobtree.rate_slice (type, ends_at, claims)
   select s.type, s.ends_at, s.claims

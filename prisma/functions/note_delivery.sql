@@ -1,10 +1,10 @@
--- Says what came of an attempt at a delivery: it is settled, or due again. The waits are 5 s, 1, 5 and 30 min, 1, 2, 4, 8 and 8 h with up to a
--- fifth more, about a day in all, and at least what the receiver asks for, up to a day; after ten attempts it has failed.
+-- Records the outcome of an attempt at a delivery: it is settled, or due again. The waits are 5 s, 1, 5 and 30 min, 1, 2, 4, 8 and 8 h with
+-- up to a fifth more, about a day in all, and at least what the receiver asks for, up to a day; after ten attempts the delivery has failed.
 --
--- p_attempt  the attempt, as lease_deliveries gave it: once its lease was over and another one was begun, only success is noted
--- p_answer   {at, tookMs, statusCode?, error?, retryAfterMs?, retryAt?}: without an error it is delivered; with the status code 410 the
---            endpoint is not called any more
--- locks      the delivery's row, and with 410 then the endpoint's
+-- p_attempt  the attempt, as lease_deliveries returned it; once its lease is over and another attempt has begun, only success is recorded
+-- p_answer   {at, tookMs, statusCode?, error?, retryAfterMs?, retryAt?}: without an error the message is delivered; after the status code
+--            410 the endpoint is no longer called
+-- locks      the delivery's row, and after 410 the endpoint's
 create or replace function jobtree.note_delivery(p_id uuid, p_attempt integer, p_answer json)
 returns void
 language plpgsql volatile

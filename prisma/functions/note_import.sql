@@ -1,17 +1,17 @@
--- Adds the next items of a file import, and notes how far it is, in one transaction: so no crash loses a line or adds one twice. Lines
--- that can't be read, or make no payload of the job's type, become items that have failed for good.
+-- Adds the next items of a file import and records its progress in one transaction, so that no crash loses a line or adds one twice. Lines
+-- that can't be read, or that make no valid payload of the job's type, become items that have failed for good.
 --
--- p_lease_id what lease_imports gave; with another one, somebody else has taken over
--- p_payloads as add_payloads has it; null for no items, which keeps the lease
--- p_bad      which of the items are bad lines, from 1, in their order
+-- p_lease_id what lease_imports returned; if it has changed, another server has taken over
+-- p_payloads as add_payloads takes them; null for no items, which only keeps the lease
+-- p_bad      which of the items are bad lines, from 1, in ascending order
 -- p_codes, p_problems   what is wrong with each of those
--- p_position, p_line, p_columns, p_bytes_read   how far it is behind these items
--- p_done     whether that is the end of the file: then the job is sealed
--- p_lease_ms how long the caller has it from now on, in milliseconds; null gives it back
--- returns    NOTED, LOST if somebody else has it or its tree is gone, or SEALED if the job takes no more items, which ends the import; and the
---            tree's root and the job's type
+-- p_position, p_line, p_columns, p_bytes_read   the progress after these items
+-- p_done     whether this is the end of the file, which seals the job
+-- p_lease_ms for how long the caller has the import from now on, in milliseconds; null gives it back
+-- returns    NOTED, LOST if another server has the import or its tree is gone, or SEALED if the job accepts no more items, which ends the
+--            import; and the tree's root and the job's type
 -- locks      the import's row, then the job's (lock_open_job), and those of bury_items
--- errors     22P05 for a text that Postgres can't hold
+-- errors     22P05 for a text that Postgres can't store
 create or replace function jobtree.note_import(
   p_job_id uuid, p_lease_id uuid, p_payloads text, p_bad integer[], p_codes text[], p_problems text[], p_position bigint, p_line bigint, p_columns jsonb,
   p_bytes_read bigint, p_done boolean, p_lease_ms integer
@@ -38,7 +38,7 @@ begin
     return query select 'LOST', null::uuid, null::text;
     return;
   end if;
-  -- Exclusively where it is sealed: lock_open_job says why.
+  -- Exclusively if this seals the job: lock_open_job says why.
   if p_done then
     select * into v_job from jobtree.job j where j.id = p_job_id for no key update;
   else
@@ -56,7 +56,7 @@ begin
   if v_count > 0 and p_bad = '{}' then
     perform jobtree.insert_payloads(v_job, v_payloads);
   else
-    -- Runs of good and of bad lines.
+    -- Alternating runs of good and of bad lines.
     for v_run in
       select min(n) as first, max(n) as last, is_bad
       from (
@@ -87,7 +87,7 @@ begin
     error_code = case when not v_is_further then f.error_code end,
     error_message = case when not v_is_further then f.error_message end,
     lease_id = case when not p_done and p_lease_ms is not null then p_lease_id end,
-    -- Given back, it stands behind those that waited before it.
+    -- An import that is given back queues behind those that are waiting.
     leased_until = case when not p_done then v_now + coalesce(p_lease_ms, 0) * interval '1 millisecond' end,
     finished_at = case when p_done then v_now end
   where f.job_id = p_job_id;

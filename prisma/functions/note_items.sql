@@ -1,11 +1,11 @@
--- Keeps what workers note of items that they have: a note, in place of an earlier one, and a log, of which the last fifty lines of all
--- attempts are kept. Repeating it changes nothing. The commit does not wait for the disk.
+-- Stores what workers note about items that they hold: a note, which replaces an earlier one, and a log, of which the last fifty lines of
+-- all attempts are kept. Repeating a call changes nothing. The commit does not wait for the disk.
 --
--- p_lease_ids, p_numbers   assignments, each once; those that are not open, or whose job is cancelled, do not count
--- p_notes    the notes: null for that which is there, an empty one for none
--- p_logs     JSON arrays of {at, text}, all lines of this attempt; null for those that are there
+-- p_lease_ids, p_numbers   assignments, none twice; those that are not open, or whose job is cancelled, don't count
+-- p_notes    the notes: null keeps the current one, an empty text removes it
+-- p_logs     JSON arrays of {at, text}, with all lines of this attempt; null keeps the current ones
 -- returns    how many assignments counted
--- locks      the leases in the order of their ids, for key share: waits for who reports on them or deletes the tree; then item_note
+-- locks      the leases in the order of their ids, for key share, waiting for reports on them and deletions of the tree; then item_note
 --            rows in the order of their keys
 create or replace function jobtree.note_items(p_lease_ids uuid[], p_numbers integer[], p_notes text[], p_logs jsonb[])
 returns integer

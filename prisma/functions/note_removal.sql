@@ -1,8 +1,9 @@
--- Notes how far the objects of a removed upload are deleted. A part that somebody was storing meanwhile may come after that, and where its server
--- died no row names it: so the store counts as empty once it is so when p_settle_ms have passed. Then prune_uploads deletes the rows.
+-- Records how far the objects of a removed upload are deleted. A part that a server was storing at that time may arrive later, and if its
+-- server died no row names it. So the store counts as empty only if it is found empty after p_settle_ms. prune_uploads then deletes the
+-- rows.
 --
--- p_is_empty the store has no object of it at the moment
--- p_settle_ms how long after its removal a part may still come, in milliseconds
+-- p_is_empty whether the store has no object of the upload at the moment
+-- p_settle_ms   for how long after the removal a part may still arrive, in milliseconds
 -- locks      the upload's row
 create or replace function jobtree.note_removal(p_id uuid, p_is_empty boolean, p_settle_ms integer)
 returns void

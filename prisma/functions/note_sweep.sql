@@ -1,9 +1,9 @@
--- Notes that a server looks for lost heartbeats. After a gap in which none did (all were down, or Postgres was away) no heartbeat can
--- have arrived either: from its end on every lease has one full lease time before it may be taken back.
+-- Records that a server is looking for lost heartbeats. After a gap in which none did (all were down, or Postgres was away) no heartbeat
+-- can have arrived either: from its end on, every lease has a full lease time before it may be taken back.
 --
--- p_gap_ms   how long nobody may have looked, in milliseconds, for it not to be a gap
--- returns    since when they have been looking
--- locks      the one row of watch, skipping it if somebody has it
+-- p_gap_ms   the longest time without a look that does not count as a gap, in milliseconds
+-- returns    since when servers have been looking without a gap
+-- locks      the one row of watch, skipping it if locked
 create or replace function jobtree.note_sweep(p_gap_ms integer)
 returns timestamptz
 language plpgsql volatile

@@ -1,9 +1,9 @@
--- Says which workers a server has connections to, in place of what it said before, and forgets those of servers that have said nothing
--- for a minute.
+-- Replaces the list of workers that a server has connections to, and removes those of servers that have sent none for a minute. The commit
+-- does not wait for the disk.
 --
--- p_workers  JSON array of {name, version, types, concurrency, connectedMs}, each name once; the last is for how long it has been connected
--- The commit does not wait for the disk.
--- locks      the rows of the server; of others, those that are over: skips those that are locked
+-- p_workers  JSON array of {name, version, types, concurrency, connectedMs}, each name once; connectedMs is for how long it has been
+--            connected
+-- locks      the rows of the server; outdated rows of others, skipping locked ones
 create or replace function jobtree.note_workers(p_server_id uuid, p_workers json)
 returns void
 language plpgsql volatile

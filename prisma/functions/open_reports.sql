@@ -1,10 +1,10 @@
--- Those of some reports whose lease is locked and whose item is open, each assignment once, with the first thing that is wrong
--- with what it says.
+-- Selects the reports whose lease is locked and whose item is open, one for each assignment, together with the first problem of their
+-- content.
 --
--- p_ns, p_lease_ids, p_numbers, p_reports   as report_each has them
--- p_held     the leases that this transaction has locked for it
--- returns    of each its index, assignment, report, kind (RESULT, FAILURE, SNOOZE) and whether its job feeds children; message is null
---            if nothing is wrong
+-- p_ns, p_lease_ids, p_numbers, p_reports   as report_each takes them
+-- p_held     the leases that this transaction has locked for them
+-- returns    for each its index, assignment, report, kind (RESULT, FAILURE, SNOOZE), and whether its job feeds children; message is null if
+--            nothing is wrong
 create or replace function jobtree.open_reports(
   p_ns integer[], p_lease_ids uuid[], p_numbers integer[], p_reports json[], p_held uuid[]
 )

@@ -1,4 +1,4 @@
--- Those of these trees that are not complete, the last hundred at most: who allows trees to overlap does not ask for the others.
+-- Those of the given trees that are not complete, the last hundred at most: schedules that allow trees to overlap don't need the others.
 create or replace function jobtree.open_roots(p_root_ids uuid[])
 returns uuid[]
 language sql stable

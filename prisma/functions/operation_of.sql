@@ -1,6 +1,6 @@
--- The operation that a filter describes, as it begins.
+-- The initial state of the operation that a filter describes.
 --
--- p_kind, p_filter, p_payload   as start_operation has them
+-- p_kind, p_filter, p_payload   as start_operation takes them
 -- returns    a row that is not in the table yet
 -- errors     those of start_operation
 create or replace function jobtree.operation_of(p_kind text, p_filter jsonb, p_payload json default null)
@@ -20,15 +20,15 @@ declare
   v_operation jobtree.operation;
 begin
   if v_filter - 'tenant' = '{}' then
-    raise exception 'filter names nothing: it would be everything.' using errcode = 'JT002', column = 'filter';
+    raise exception 'filter is empty, and would match everything: set at least one of its fields.' using errcode = 'JT002', column = 'filter';
   elsif v_unknown is not null then
-    raise exception 'filter has no %.', v_unknown using errcode = 'JT002', column = 'filter.' || v_unknown;
+    raise exception 'filter has an unknown key: %.', v_unknown using errcode = 'JT002', column = 'filter.' || v_unknown;
   elsif p_kind is null or p_kind not in ('REPLAY', 'DISCARD', 'CANCEL') then
     raise exception 'kind must be REPLAY, DISCARD or CANCEL.' using errcode = 'JT002', column = 'kind';
   elsif jsonb_path_exists(v_filter, '$.states[*] ? (!(@ == "WAITING" || @ == "SCHEDULED" || @ == "READY" || @ == "BLOCKED" || @ == "HELD"))') then
     raise exception 'filter.states must be WAITING, SCHEDULED, READY, BLOCKED or HELD.' using errcode = 'JT002', column = 'filter.states';
   elsif p_payload is not null and (p_kind <> 'REPLAY' or jsonb_array_length(coalesce(v_filter -> 'items', '[]')) <> 1) then
-    raise exception 'payload is for one item that is replayed.' using errcode = 'JT002', column = 'payload';
+    raise exception 'payload is for one item only: replay it with a filter that names it.' using errcode = 'JT002', column = 'payload';
   elsif v_filter ? 'jobId' and not exists (select from jobtree.job j where j.id = (v_filter ->> 'jobId')::uuid) then
     raise exception 'There is no job %.', v_filter ->> 'jobId' using errcode = 'JT001', column = 'filter.jobId';
   end if;

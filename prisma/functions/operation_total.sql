@@ -1,4 +1,4 @@
--- How many items an operation is about, before it has begun.
+-- How many items an operation selects before it begins.
 create or replace function jobtree.operation_total(p_operation jobtree.operation)
 returns bigint
 language plpgsql stable

@@ -1,5 +1,5 @@
--- Pauses a schedule: it makes nothing until it is resumed, and has no next occurrence. What it has queued stays queued. Pausing a paused one
--- does nothing.
+-- Pauses a schedule: it creates nothing until it is resumed, and has no next occurrence. Queued occurrences stay queued. Pausing a paused
+-- schedule does nothing.
 --
 -- locks      the schedule's row, exclusively
 -- errors     JT001 no such schedule

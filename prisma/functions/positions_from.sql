@@ -1,7 +1,7 @@
--- The positions of items that insert_payloads has put into a job, in their order.
+-- The positions of items that insert_payloads has added to a job, in their order.
 --
--- p_firsts   what it returned
--- p_count    how many they are
+-- p_firsts   what insert_payloads returned
+-- p_count    the number of items
 create or replace function jobtree.positions_from(p_firsts bigint[], p_count integer)
 returns bigint[]
 language sql immutable

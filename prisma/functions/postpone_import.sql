@@ -1,11 +1,11 @@
--- Gives a file import back whose upload can't be read, since its object store is away: it is due again after as long as that has lasted, at
--- least a second and at most a minute. note_import forgets it when the import has got on.
+-- Gives back a file import whose upload can't be read because its object store is away. It is due again after as long as the store has been
+-- away, at least a second and at most a minute. note_import resets this once the import makes progress.
 --
--- p_lease_id what lease_imports gave
--- p_code, p_message   what is wrong
--- p_patience_ms how long it is tried again, in milliseconds
--- returns    false if that is over: fail_import has to end it. True also if somebody else has the import
--- locks      the import's row
+-- p_lease_id    what lease_imports returned
+-- p_code, p_message   the reason
+-- p_patience_ms for how long to keep trying, in milliseconds
+-- returns       false if that time is over, and fail_import has to end the import; true also if another server has it
+-- locks         the import's row
 create or replace function jobtree.postpone_import(p_job_id uuid, p_lease_id uuid, p_code text, p_message text, p_patience_ms integer)
 returns boolean
 language plpgsql volatile

@@ -1,8 +1,8 @@
--- Lets keys go on whose heads have ended while somebody had locked them, or in a call that left it for later. Call it again at once
--- while a batch was full.
+-- Passes on serialize keys whose heads have ended but whose next item could not follow at once, because of a lock or because the call left
+-- it for later. Call it again at once as long as a batch was full.
 --
--- returns    how many heads, and the types that got ready items, and how many
--- locks      ended heads and keys, skipping those that somebody else has, and those of promote_next
+-- returns    how many heads; and the types that got ready items, and how many
+-- locks      ended heads and keys, skipping locked ones, and those of promote_next
 create or replace function jobtree.promote_blocked(p_limit integer default 1000)
 returns table (promoted integer, ready jsonb)
 language plpgsql volatile
@@ -16,7 +16,7 @@ declare
   v_ended record;
   v_promoted record;
 begin
-  -- Of items that were behind the head, or whose key has gone on since.
+  -- Rows of items that were not the head, or whose key has passed to the next item since.
   delete from jobtree.ended_head e
   where e.ctid = any (array(
     select o.ctid from jobtree.ended_head o

@@ -1,9 +1,9 @@
--- Makes entries ready that have come due. Call it again at once while a batch was full.
+-- Makes entries ready that have come due. Call it again at once as long as a batch was full.
 --
--- p_within   to look only at what came due within so much time, past the dead rows of what was promoted before; null for all, now and
---            then, for what was locked, or committed late
--- returns    how many entries, and the types that got ready items, and how many
--- locks      entries, skipping those that somebody else has
+-- p_within   looks only at what came due within this time, past the dead rows of what was promoted before; null for all, which is needed
+--            now and then for entries that were locked or committed late
+-- returns    how many entries; and the types that got ready items, and how many
+-- locks      entries, skipping locked ones
 create or replace function jobtree.promote_due(p_limit integer default 1000, p_within interval default null)
 returns table (promoted integer, ready jsonb)
 language plpgsql volatile
@@ -11,7 +11,7 @@ set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  -- A constant: an index can't be read up to clock_timestamp(), which is another instant for each row.
+  -- A constant: an index scan can't be bounded by clock_timestamp(), which is volatile.
   v_now constant timestamptz(3) := clock_timestamp();
   v_from constant timestamptz := case when p_within is null then '-infinity' else v_now - p_within end;
 begin
@@ -23,7 +23,7 @@ begin
     limit p_limit
     for update skip locked
   ), placed as materialized (
-    -- A new place: among equals the one that became due first goes first.
+    -- A new place: within a priority, what came due first goes first.
     select d.tid, nextval('jobtree.block_seq') * 1024 as place
     from (select * from due order by run_at, position) d
   ), promoted as (

@@ -1,10 +1,10 @@
--- Lets keys go on whose heads have ended: the next of each line is the head, and goes into the queue. A key in whose line nobody
--- waits is in use no more.
+-- Passes on serialize keys whose heads have ended: the next item of each line becomes the head and enters the queue. A key without a next
+-- item is removed.
 --
--- p_keys, p_job_ids, p_positions   keys, each once, and their heads; what is not the head of its key has nothing to pass on
--- returns    which keys have not gone on, from 1, because somebody has locked them or their next item; null for none. And the types
+-- p_keys, p_job_ids, p_positions   keys, none twice, and their heads; an item that is not the head of its key is ignored
+-- returns    the keys that have not moved on, by number from 1, because they or their next items are locked; null for none. And the types
 --            that got ready items, and how many
--- locks      the keys' rows in their order, and the next items, skipping those that somebody else has
+-- locks      the keys' rows in their order, and the next items, skipping locked ones
 create or replace function jobtree.promote_next(p_keys text[], p_job_ids uuid[], p_positions bigint[])
 returns table (unpassed integer[], ready jsonb)
 language plpgsql volatile
@@ -20,7 +20,7 @@ declare
   v_locked record;
   v_next record;
 begin
-  -- A snapshot of before the lock would miss who went behind the head meanwhile.
+  -- A snapshot from before the lock would miss items that queued behind the head meanwhile.
   if current_setting('transaction_isolation') in ('read committed', 'read uncommitted') then
     select array_agg(l.key) as keys, array_agg(l.turn) as turns into v_locked
     from (
@@ -37,7 +37,7 @@ begin
     select u.key, b.tid
     from unnest(v_locked.keys, v_locked.turns) u(key, turn)
     left join lateral (
-      -- From the head's turn on, past the dead rows of those before it.
+      -- Starts at the head's turn, to skip the dead rows of earlier items.
       select b.ctid as tid from jobtree.blocked_item b where b.key = u.key collate "C" and b.turn > u.turn order by b.turn limit 1
     ) b on true
   ), free as materialized (
@@ -67,7 +67,7 @@ begin
   return query
     select array_agg(u.n::integer), v_next.ready
     from unnest(p_keys, p_job_ids, p_positions) with ordinality u(key, job_id, position, n)
-    -- The head may have been replayed, and be the next one behind itself.
+    -- A replayed head may have queued behind itself, and be the next one.
     where u.key <> all (v_next.keys)
       and exists (select from jobtree.serialize_key k where k.key = u.key collate "C" and k.job_id = u.job_id and k.position = u.position);
 end

@@ -1,8 +1,7 @@
--- Removes entries of the audit that are older than so many seconds, at least a day, up to p_limit rows. Skips those
--- that another server is just removing.
+-- Removes audit entries that are older than p_keep_seconds, at least a day, up to p_limit rows.
 --
 -- returns    how many
--- locks      old entries: skips those that are locked
+-- locks      old entries, skipping locked ones, which another server is removing
 create or replace function jobtree.prune_audit(p_keep_seconds bigint, p_limit integer default 1000)
 returns integer
 language plpgsql volatile
@@ -12,7 +11,7 @@ as $$
 declare
   v_count integer;
 begin
-  -- Not as a setting of the function, which only superusers may give one that Postgres does not know.
+  -- Not as a setting of the function: for a parameter that Postgres doesn't know, only superusers may do that.
   perform set_config('jobtree.prunes_audit', 'on', true);
   delete from jobtree.audit_entry e
   where e.id = any (array(

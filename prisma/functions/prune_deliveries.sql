@@ -1,7 +1,7 @@
--- Removes deliveries that are settled and older than 30 days, up to p_limit.
+-- Removes settled deliveries that are older than 30 days, up to p_limit.
 --
 -- returns    how many
--- locks      old deliveries: skips those that are locked
+-- locks      old deliveries, skipping locked ones
 create or replace function jobtree.prune_deliveries(p_limit integer default 1000)
 returns integer
 language sql volatile
@@ -9,7 +9,7 @@ set enable_seqscan = off
 as $$
   with old as (
     select d.id from jobtree.callback_delivery d
-    -- Their ids begin with the time.
+    -- Their ids begin with the time of their creation.
     where d.id < (lpad(to_hex((extract(epoch from now() - interval '30 days') * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid
       and d.due_at is null
     order by d.id

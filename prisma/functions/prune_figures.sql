@@ -1,7 +1,7 @@
 -- Removes figures that are older than two days, up to p_limit rows.
 --
 -- returns    how many
--- locks      old figures: skips those that are locked
+-- locks      old figures, skipping locked ones
 create or replace function jobtree.prune_figures(p_limit integer default 5000)
 returns integer
 language plpgsql volatile

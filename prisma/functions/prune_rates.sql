@@ -1,4 +1,4 @@
--- Removes what rates no longer count.
+-- Removes slices that no longer count towards a rate.
 --
 -- locks      none that a claim waits for
 create or replace function jobtree.prune_rates()

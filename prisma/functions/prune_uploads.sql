@@ -1,15 +1,15 @@
--- Deletes the rows of an upload that is removed, or whose time is over while no file import reads it: up to p_limit chunks, and with the
--- last one the upload. Call it again at once while it says so. What is in an object store has to be deleted before: lease_removal.
+-- Deletes the rows of an upload that is removed, or that has expired while no file import reads it: up to p_limit chunks, and after the
+-- last one the upload. Call it again at once as long as it returns true. Objects in an object store must be deleted before: lease_removal.
 --
 -- returns    whether it did anything
--- locks      the upload's row, skipping those that somebody else has
+-- locks      the upload's row, skipping locked ones
 create or replace function jobtree.prune_uploads(p_limit integer default 32)
 returns boolean
 language plpgsql volatile
 set enable_seqscan = off
 as $$
 declare
-  -- The row of an object has none of its bytes.
+  -- Rows of objects are small: they contain no data.
   v_object_limit constant integer := p_limit * 32;
   v_id uuid;
   v_chunks integer;

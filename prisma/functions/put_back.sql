@@ -1,8 +1,8 @@
--- Puts back into the queue what is left of an entry when a part of it is leased: what stands before the part, and behind it, each
--- in its place. How large the payloads of a small entry's rest are does not matter: it gets the size of the whole.
+-- Puts the rest of an entry back into the queue when a part of it is leased: the items before the part, and those after it, each in their
+-- old place. The rest of a small entry gets the size of the whole, so that nobody has to measure payloads.
 --
--- p_job_id … p_ready_at   of the entry, which is deleted
--- p_from, p_taken   the part: from which item on, the first is 0, and how many
+-- p_job_id … p_ready_at   the columns of the entry, which is deleted
+-- p_from, p_taken   the part: its first item, from 0, and how many
 create or replace function jobtree.put_back(
   p_job_id uuid, p_position bigint, p_place bigint, p_bytes bigint, p_attempt integer, p_count integer, p_priority smallint, p_type text,
   p_keyed boolean, p_ready_at timestamptz, p_from integer, p_taken integer

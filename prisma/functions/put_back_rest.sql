@@ -1,5 +1,5 @@
--- Puts back into the queue what is left of entries of which some items are taken out, each in its place and as it waited. What is left
--- of a small entry gets the size of the whole, as put_back has it.
+-- Puts the rest of entries back into the queue when some of their items are taken out, each in its old place and under the same conditions.
+-- The rest of a small entry gets the size of the whole, as in put_back.
 --
 -- p_entries, p_taken   the entries, which are deleted, and a bit for each item that is taken
 create or replace function jobtree.put_back_rest(p_entries jobtree.queue_entry[], p_taken bit(128)[])

@@ -1,6 +1,6 @@
--- Creates an endpoint of callbacks, or has the one of its name lead to another URL. One that had answered 410 is called again.
+-- Creates a callback endpoint, or changes the URL of an existing one. An endpoint that had answered 410 is called again.
 --
--- p_secret   signs what is sent there: whsec_ and 24 to 64 bytes in base64. Of an endpoint that exists it is left as it is
+-- p_secret   signs the messages: whsec_ and 24 to 64 bytes in base64. An existing endpoint keeps its secret
 -- returns    whether it is new
 -- errors     JT002, with the field in the error's column
 create or replace function jobtree.put_endpoint(p_name text, p_url text, p_secret text)

@@ -1,11 +1,11 @@
--- Creates a schedule, or changes the one of its name to what is given. Its next occurrence stays what it is unless its times change, so that
--- a deploy may state the same again; whether it is paused stays as it is unless that is said.
+-- Creates a schedule, or changes an existing one of that name. Its next occurrence stays unless its times change, so that a deploy may
+-- repeat the same definition; whether it is paused stays unless the input says so.
 --
 -- p_schedule {name, cron | everyMs, timeZone?, startAt?, missed?, overlap?, paused?, template, nextAt}: template is what create_job takes,
---            nextAt the next occurrence by these times, which servers work out
+--            nextAt the next occurrence by these times, which servers compute
 -- returns    whether it is new, and whether anything has changed
 -- locks      the schedule's row, exclusively
--- errors     JT002, also for a template that create_job refuses
+-- errors     JT002, also for a template that create_job rejects
 create or replace function jobtree.put_schedule(p_schedule json)
 returns table (created boolean, changed boolean)
 language plpgsql volatile

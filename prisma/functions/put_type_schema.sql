@@ -1,10 +1,10 @@
--- Registers what payloads and results of a type look like in a version of it. A version never changes: with other schemas it is
--- another version. Whether they are schemas, and what they cost, is for the servers that call this.
+-- Registers the schemas of payloads and results for a version of a type. A version never changes: other schemas make another version. The
+-- servers that call this check whether they are valid schemas, and what they cost.
 --
--- p_payload, p_result   JSON Schemas; null where anything goes, but not both
--- returns    whether the version is new; false if it is there with these schemas
--- errors     JT002 the version is there with others, the type has ten versions, or there are a thousand in all, of a tenant a hundred,
---            which calls at the same time may pass by a few; 23514 a type, a version or schemas out of bounds
+-- p_payload, p_result   JSON Schemas; null to accept anything, but not both
+-- returns    whether the version is new; false if it exists with these schemas
+-- errors     JT002 the version exists with other schemas, the type has ten versions, or there are a thousand in all, or a hundred of a
+--            tenant, which concurrent calls may exceed by a few; 23514 a type, a version or schemas out of bounds
 create or replace function jobtree.put_type_schema(p_type text, p_version integer, p_payload json, p_result json)
 returns boolean
 language plpgsql volatile
@@ -16,14 +16,14 @@ begin
   select * into v_old from jobtree.type_schema t where t.type = p_type and t.version = p_version;
   if v_old.id is null then
     if (select count(*) from jobtree.type_schema t where t.type = p_type) >= 10 then
-      raise exception 'type % has ten versions: remove one that nobody sends any more.', p_type using errcode = 'JT002', column = 'version';
+      raise exception 'type % has ten versions: remove one that is no longer used.', p_type using errcode = 'JT002', column = 'version';
     end if;
-    -- Every server reads what there is, again and again. What a tenant registers takes nobody else's room.
+    -- Limited, since every server reads all of them regularly. Each tenant has a limit of its own, so none uses up another's.
     v_most := case jobtree.tenant_beginning(p_type) when '' then 1000 else 100 end;
     if v_most <= (
       select count(*) from jobtree.type_schema t where jobtree.tenant_beginning(t.type) = jobtree.tenant_beginning(p_type)
     ) then
-      raise exception 'There are % versions of types: remove some that nobody sends any more.', v_most
+      raise exception 'There are % versions of types: remove some that are no longer used.', v_most
         using errcode = 'JT002', column = 'version';
     end if;
     insert into jobtree.type_schema (id, type, version, payload, result, created_at)
@@ -32,7 +32,7 @@ begin
     if found then
       return true;
     end if;
-    -- Somebody else has just registered it.
+    -- Another call has just registered it.
     select * into v_old from jobtree.type_schema t where t.type = p_type and t.version = p_version;
   end if;
   if v_old.payload::jsonb is distinct from p_payload::jsonb or v_old.result::jsonb is distinct from p_result::jsonb then

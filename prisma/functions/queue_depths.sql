@@ -1,10 +1,10 @@
--- How much of each type waits and runs, by name: those of which anything does. A sum over ranges of items and open leases: it costs the same
--- however many items are finished.
+-- How many items of each type wait and run, by name, for types that have any. Sums up ranges of items and open leases, so the cost does not
+-- depend on how many items are finished.
 --
 -- p_types    only these; null for all
 -- p_after    only types whose names come after this one
--- returns    ready, scheduled, waiting for other jobs, blocked behind their serialize keys, and held by workers; and for how long the
---            item that has been ready for longest has waited, in milliseconds: null if none is ready
+-- returns    the items that are ready, scheduled, waiting for other jobs, blocked behind their serialize keys, and held by workers; and for
+--            how long the oldest ready item has been ready, in milliseconds: null if none is ready
 create or replace function jobtree.queue_depths(p_types text[] default null, p_after text default null)
 returns table (
   type text, ready bigint, scheduled bigint, waiting bigint, blocked bigint, running bigint, oldest_ready_ms bigint

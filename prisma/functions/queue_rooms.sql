@@ -1,9 +1,9 @@
--- How many more items of limited types may be claimed now. Never fewer than there are by the rules; a claim that must not exceed
--- them has locked the rows (lock_queues).
+-- How many more items of limited types may be claimed now. Never fewer than the limits allow; a claim that must not exceed them has locked
+-- the rows (lock_queues).
 --
--- p_types    the types; those that are neither paused nor limited are not in the answer
--- returns    the room of each, 0 if it is paused or at a limit; and in how many milliseconds to look again once the room is used up: for
---            a rate when the oldest claims no longer count, otherwise soon, since nobody can foresee when an item ends
+-- p_types    the types; the answer leaves out those that are neither paused nor limited
+-- returns    the room of each, 0 if it is paused or at a limit; and in how many milliseconds to look again once the room is used up: for a
+--            rate when its oldest claims stop counting, otherwise soon, since nobody can foresee when an item ends
 -- locks      none
 create or replace function jobtree.queue_rooms(p_types text[])
 returns table (type text, room integer, again_in_ms integer)

@@ -1,5 +1,5 @@
--- Tells the endpoint of a type once when so many of its items have become dead letters within the interval: once per spell, which is over when
--- there have been fewer for a whole interval.
+-- Notifies the endpoint of a type when the configured number of its items have become dead letters within the interval: once per spell,
+-- which ends when there have been fewer for a whole interval.
 --
 -- returns    how many alerts it has raised
 -- locks      the rows of dead_letter_alert that change, in the order of their types
@@ -19,7 +19,7 @@ declare
 begin
   for v_alert in
     select a.*, a.interval_ms * interval '1 millisecond' as period, a.count = (
-      -- No more than tell.
+      -- Stops counting at the threshold.
       select count(*) from (
         select from jobtree.dead_letter d
         where d.type = a.type and d.died_at > v_now - a.interval_ms * interval '1 millisecond'
@@ -31,7 +31,7 @@ begin
   loop
     if v_alert.is_over and v_alert.spell_at is null then
       update jobtree.dead_letter_alert a set spell_at = v_now, seen_at = v_now where a.type = v_alert.type and a.spell_at is null;
-      -- Unless another server was faster.
+      -- Another server was faster.
       continue when not found;
       v_raised := v_raised + 1;
       insert into jobtree.callback_delivery (id, message_id, endpoint, event, body, created_at, due_at)

@@ -1,6 +1,6 @@
--- The schemas of a version of a type, for servers that check by them.
+-- The schemas of a version of a type, for servers that validate.
 --
--- returns    a row, or none if it was deleted
+-- returns    a row, or none if the version was deleted
 create or replace function jobtree.read_schema(p_id uuid)
 returns table (payload json, result json)
 language sql stable

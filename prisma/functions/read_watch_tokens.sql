@@ -1,11 +1,12 @@
--- Says what servers must know to judge watch tokens, in one call for all of them: the secrets, and the revocations that were not to be seen
--- by an earlier call.
+-- Returns what servers need to verify watch tokens, in one call for all of them: the secrets, and the revocations that an earlier call
+-- could not see.
 --
--- A revocation is stamped before it commits, so no stamp says what is new. Its transaction does: whatever an earlier snapshot did not see has
--- a number that was not below that snapshot's lowest.
+-- A revocation gets its time before it commits, so the time can't tell whether it is new. Its transaction id can: whatever an earlier
+-- snapshot did not see has an id that is not below that snapshot's xmin.
 --
--- p_since   what the earlier call gave as `seen_to`; 0 for all
--- returns   the time in milliseconds, the secrets with their numbers, and the revoked trees with the time up to which their tokens are revoked
+-- p_since   the `seen_to` of the earlier call; 0 for all
+-- returns   the time in milliseconds, the secrets with their numbers, and the revoked trees with the time up to which their tokens are
+--           revoked
 create or replace function jobtree.read_watch_tokens(p_since bigint)
 returns table (
   now_ms double precision, seen_to text, secret_ids integer[], secrets bytea[], root_ids uuid[], revoked_ms double precision[]

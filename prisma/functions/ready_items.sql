@@ -9,7 +9,7 @@ as $$
   from (
     select q.type, sum(q.count) as items
     from jobtree.job j
-    -- By the key of the job alone: the index of what is ready looks small, and may be full of dead entries.
+    -- Only by job: the index of ready entries looks small to the planner, but may be full of dead entries.
     cross join lateral (select e.type, e.count, e.run_at from jobtree.queue_entry e where e.job_id = j.id offset 0) q
     where j.root_id = any (p_root_ids) and q.run_at is null
     group by q.type

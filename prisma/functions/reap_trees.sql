@@ -1,11 +1,11 @@
--- Has trees deleted whose retention is over: delete_tree does it, in batches, called by any server. From here on nothing of them can be
--- replayed, and their dedupe keys are free. Complete trees alone are due. Those that is_kept names come later.
+-- Marks complete trees whose retention is over for deletion: delete_tree, called by any server, deletes them in batches. From here on
+-- nothing of them can be replayed, and their dedupe keys are free. Trees that is_kept holds back come later.
 --
--- p_default_seconds   the retention of trees that have none of their own; null for ever
--- p_limit    how many trees may be on their way at a time: it marks as many as are missing
--- returns    how many it has marked
--- locks      the roots' job_progress rows and then the rows of jobs with dedupe keys, skipping trees of which somebody else has one: a fold,
---            a replay, a change of the retention
+-- p_default_seconds   the retention of trees without their own; null for ever
+-- p_limit             how many trees may be marked at a time: it fills up to this number
+-- returns             how many it has marked
+-- locks               the roots' job_progress rows, and then the rows of jobs with dedupe keys; skips trees of which a fold, a replay or a
+--                     change of the retention has locked one
 create or replace function jobtree.reap_trees(p_default_seconds integer, p_limit integer default 100)
 returns integer
 language plpgsql volatile
@@ -42,7 +42,7 @@ begin
     return 0;
   end if;
 
-  -- In a statement of its own: what was begun before the locks is seen.
+  -- In a new statement, which sees what began before the locks.
   v_roots := array(select r from unnest(v_roots) r where not jobtree.is_kept(r));
   with keyed as materialized (
     select j.id, j.root_id from jobtree.job j where j.root_id = any (v_roots) and j.dedupe_key is not null

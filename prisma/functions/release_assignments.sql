@@ -1,6 +1,6 @@
--- Gives items back unfinished, for somebody else to claim at once, in their old place. Costs no attempt: a deploy is no failure.
+-- Gives items back unfinished, to their old place, where they can be claimed at once. Costs no attempt: a deploy is no failure.
 --
--- returns    per assignment RELEASED, or STALE where it holds no item (any more), with the type and the place of what came back
+-- returns    for each assignment RELEASED, or STALE if it holds no item (any more), with the type and the place of what came back
 -- locks      the leases, in the order of their ids
 create or replace function jobtree.release_assignments(p_ids uuid[])
 returns table (assignment_id uuid, status text, type text, priority smallint, place bigint)

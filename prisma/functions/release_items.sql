@@ -1,10 +1,10 @@
--- Lets the items of a job that waits for no other job any more be claimed, up to p_limit entries: they are ready, behind all that is
--- ready already, or wait for their run_at if that is ahead. Repeat until done.
+-- Makes the items of a job that no longer waits for other jobs available, up to p_limit entries: they become ready, behind everything that
+-- is ready already, or scheduled if their run_at is ahead. Repeat until done.
 --
--- p_from     the position to go on from
--- returns    the job's type; how many entries; how many items are ready; the position to go on from, 0 for another pass; and
---            whether nothing is left to release
--- locks      queue entries, those of release_keyed, and at the end the job's row, skipping what somebody else has
+-- p_from     the position to continue from
+-- returns    the job's type; how many entries; how many items are ready; the position to continue from, 0 for another pass; and whether
+--            nothing is left to release
+-- locks      queue entries, those of release_keyed, and at the end the job's row, skipping locked ones
 create or replace function jobtree.release_items(p_job_id uuid, p_from bigint default 0, p_limit integer default 2000)
 returns table (type text, entries integer, ready bigint, next_from bigint, done boolean)
 language plpgsql volatile
@@ -23,13 +23,13 @@ begin
   with picked as materialized (
     select q.ctid as tid, q.position from jobtree.queue_entry q
     where q.job_id = p_job_id and q.position >= p_from and v_job.is_due
-      -- In a form that the index of scheduled entries, of all jobs, is of no use for.
+      -- Written so that the planner can't use the index of scheduled entries, which has those of all jobs.
       and coalesce(q.run_at = 'infinity', false) and not q.keyed
     order by q.position
     limit p_limit
     for update skip locked
   ), placed as materialized (
-    -- All items of an entry had the same run_at ahead of them when they were added, or none.
+    -- The items of an entry all had the same future run_at when they were added, or none.
     select p.tid, nextval('jobtree.block_seq') * 1024 as place,
       (select i.run_at from jobtree.job_item i where i.job_id = p_job_id and i.position = p.position) as run_at
     from (select * from picked order by position) p
@@ -51,7 +51,7 @@ begin
     entries := entries + v_keyed.entered;
     ready := ready + v_keyed.ready;
   end if;
-  -- Who adds to the job has its row: then there is one more call.
+  -- A transaction that is adding to the job has its row locked: then another call is needed.
   perform 1 from jobtree.job j where j.id = p_job_id for no key update skip locked;
   done := v_job.type is null or found and entries < p_limit and not (v_job.is_due and exists (
     select from jobtree.queue_entry q where q.job_id = p_job_id and coalesce(q.run_at = 'infinity', false)

@@ -1,9 +1,8 @@
--- Lets the items of a job that waits for no other any more take their places in the lines of their keys, up to p_limit of them from the
--- first on: what release_items does with the others. Those whose keys somebody has locked are left for the next call, and so are all
--- behind them with the same key.
+-- Puts the items of a job that no longer waits into the lines of their serialize keys, up to p_limit of them from the first on: what
+-- release_items does with all others. Items whose keys are locked are left for the next call, together with all later ones of the same key.
 --
 -- returns    how many, and how many of them are ready
--- locks      queue entries and keys, skipping what somebody else has
+-- locks      queue entries and keys, skipping locked ones
 create or replace function jobtree.release_keyed(p_job_id uuid, p_limit integer)
 returns table (entered integer, ready integer)
 language plpgsql volatile
@@ -29,7 +28,7 @@ begin
       limit p_limit
       for update skip locked
     ) q
-    -- One by one: joined, all items of the job might be tried with each.
+    -- Looked up one by one: a join might scan all items of the job for each.
     cross join lateral (
       select i.serialize_key as key from jobtree.job_item i where i.job_id = p_job_id and i.position = q.position offset 0
     ) i

@@ -1,4 +1,4 @@
--- Removes an upload: nobody can use it any more, and what is stored of it is deleted, by prune_uploads and lease_removal.
+-- Removes an upload: nobody can use it any more, and prune_uploads and lease_removal delete its data.
 --
 -- returns    REMOVED, GONE if there is no such upload, or USED while a file import reads it
 -- locks      the upload's row, exclusively: waits for add_file

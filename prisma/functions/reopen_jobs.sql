@@ -1,9 +1,9 @@
--- Opens jobs again whose failed items are replayed, and all that they feed and that was sealed: it is unsealed, since its parent is not
--- complete. Each begins a new generation. The tree is not reaped before it is complete again.
+-- Reopens jobs whose failed items are replayed, and unseals the sealed jobs that they feed, since their parents are no longer complete.
+-- Each begins a new generation. The tree is not reaped before it is complete again.
 --
 -- p_job_ids  the job of each replayed item
 -- returns    the new states of these jobs, and that of the root
--- locks      the rows of the jobs that it unseals, in the order of their ids. The caller has the root's job_progress row
+-- locks      the rows of the jobs that it unseals, in the order of their ids. The caller has locked the root's job_progress row
 create or replace function jobtree.reopen_jobs(p_root_id uuid, p_job_ids uuid[])
 returns jobtree.job_progress[]
 language plpgsql volatile
@@ -26,7 +26,7 @@ begin
     where c.feed is not null and c.sealed_at is not null and c.cancelled_at is null
   )
   select array_agg(f.id) into v_fed from fed f;
-  -- Somebody may be about to cancel one of them: that one stays sealed.
+  -- Another transaction may be cancelling one of them: that one stays sealed.
   perform 1 from jobtree.job j where j.id = any (v_fed) order by j.id for no key update;
   v_fed := array(select j.id from jobtree.job j where j.id = any (v_fed) and j.cancelled_at is null);
   update jobtree.job j set sealed_at = null where j.id = any (v_fed);
@@ -54,7 +54,7 @@ begin
       k.open_jobs + case when k.is_root then (select count(*) from known c where c.opened and c.completed_at is not null) else 0 end,
       k.started_at, case when not k.opened then k.completed_at end, case when not k.opened then k.outcome end,
       case when k.is_root then (
-        -- The worst of what is complete still.
+        -- The worst outcome of the jobs that are still complete.
         select case when bool_or(p.outcome = 'FAILED') then 'FAILED' when bool_or(p.outcome = 'CANCELLED') then 'CANCELLED' else max(p.outcome) end
         from jobtree.job j
         cross join lateral (select p.outcome from jobtree.job_progress p where p.job_id = j.id order by p.version desc limit 1) p

@@ -1,7 +1,7 @@
--- Gives the leases again that a claim got, for a caller that never saw the answer: what of them is not finished. Counts as a
--- heartbeat, since the worker is there.
+-- Returns the leases of an earlier claim again, to a caller that never received the answer: those of their items that are not finished.
+-- Counts as a heartbeat, since the worker is alive.
 --
--- returns    as lease_entries has it, in the order of their ids, each with the numbers of its items that are open
+-- returns    as lease_entries, in the order of their ids, each with the numbers of its open items
 -- locks      the claim's leases, in the order of their ids
 -- errors     JT002 the claim was another worker's
 create or replace function jobtree.repeat_claim(p_claim_id uuid, p_worker text)
@@ -18,7 +18,7 @@ set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  -- As the columns keep it.
+  -- With the precision of the columns.
   v_now constant timestamptz(3) := clock_timestamp();
   v_ids uuid[];
 begin

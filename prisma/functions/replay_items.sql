@@ -1,12 +1,14 @@
--- Tries items again that failed for good: they go to the end of the queue, or of the lines of their serialize keys, and may fail as
--- often as a new item. One that has kept its key is the head of its line still. Their jobs are open
--- again, and so are the jobs that those feed, if they were sealed; each of them begins a new generation, which is told.
+-- Retries items that failed for good: they go to the end of the queue, or of the lines of their serialize keys, and may fail as often as a
+-- new item. An item that has kept its key is still the head of its line. Their jobs are reopened, as are the jobs that those feed, if they
+-- were sealed; each of them begins a new generation, which listeners are told.
 --
--- p_job_ids, p_positions   the items: of one tree, and each once. What is no dead letter, or belongs to a job that was cancelled, is left
--- p_payload  what they get as their payload from now on; null to leave it
--- returns    the items that are replayed, and their types that have ready items now, and how many: {type: count}
--- locks      the root's job_progress row, so no fold is under way; the dead letters; the rows of the items' jobs, shared, in the order
---            of their ids, so that who cancels or deletes them waits; the rows of the jobs that are unsealed, in the same order; and serialize keys
+-- p_job_ids, p_positions   the items, all of one tree and none twice. Those that are not dead letters, or whose job was cancelled, are
+--            ignored
+-- p_payload  the new payload of the items; null to keep theirs
+-- returns    the replayed items; and the types that have ready items now, and how many: {type: count}
+-- locks      the root's job_progress row, so no fold is in progress; the dead letters; the rows of the items' jobs, shared, in the order of
+--            their ids, so that calls that cancel or delete them wait; the rows of the jobs that are unsealed, in the same order; and
+--            serialize keys
 -- notifies   as fold_progress does
 -- errors     JT001 the tree is gone, or is being deleted
 create or replace function jobtree.replay_items(p_root_id uuid, p_job_ids uuid[], p_positions bigint[], p_payload json default null)
@@ -28,7 +30,7 @@ begin
   loop
     perform 1 from jobtree.job_progress p where p.job_id = p_root_id order by p.version desc limit 1 for no key update;
     exit when found;
-    -- It waited for a fold, which has written another version.
+    -- This has waited for a fold, which has written a new version.
     if not exists (select from jobtree.job j where j.id = p_root_id and j.root_id = j.id) then
       raise exception 'There is no job %.', p_root_id using errcode = 'JT001', column = 'jobId';
     end if;
@@ -40,7 +42,7 @@ begin
     order by d.job_id, d.position
     for update of d
   ) k;
-  -- All failures of these are in the counters from here on, so they can be taken off.
+  -- From here on the counters include all failures of these items, so they can be subtracted.
   perform jobtree.fold_progress(p_root_id, 0);
   perform set_config('synchronous_commit', v_durability, true);
   perform 1 from jobtree.job j where j.id = any (v_dead.job_ids) order by j.id for share;
@@ -53,7 +55,7 @@ begin
     using (
       select u.job_id, u.position, j.priority
       from unnest(v_dead.job_ids, v_dead.positions) u(job_id, position)
-      -- One by one: joined, all jobs of the tree might be tried with each item.
+      -- Looked up one by one: a join might scan all jobs of the tree for each item.
       cross join lateral (
         select j.priority from jobtree.job j
         where j.id = u.job_id and j.root_id = p_root_id and j.cancelled_at is null

@@ -1,11 +1,11 @@
--- What report_each answers, after all that counts has been done.
+-- The answers of report_each, after everything that counts has been done.
 --
--- p_ns … p_reports   as report_each has them
--- p_held     the leases that were locked for it
+-- p_ns … p_reports   as report_each takes them
+-- p_held     the leases that were locked for them
 -- p_counted  the indexes of the reports that counted
 -- p_retries  when the items of counted failures and snoozes are due again: {index: instant, or null}
--- p_problem_ns, p_fields, p_messages   what is wrong with reports
--- returns    as report_outcomes has it
+-- p_problem_ns, p_fields, p_messages   what is wrong with invalid reports
+-- returns    as report_outcomes
 create or replace function jobtree.report_answers(
   p_ns integer[], p_lease_ids uuid[], p_numbers integer[], p_reports json[], p_held uuid[], p_counted integer[], p_retries jsonb,
   p_problem_ns integer[], p_fields text[], p_messages text[]
@@ -34,7 +34,7 @@ begin
           when f.lease_id is not null then 'DUPLICATE'
           else 'STALE'
         end,
-        -- What the report was answered the first time, kept with the failure.
+        -- The retryAt of the first answer, which is stored with the failure.
         to_jsonb(f.retry_at), p.field, p.message
       from unnest(p_ns, p_lease_ids, p_numbers, p_reports) u(n, lease_id, number, report)
       left join unnest(p_problem_ns, p_fields, p_messages) p(n, field, message) on p.n = u.n

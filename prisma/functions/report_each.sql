@@ -1,16 +1,16 @@
--- Takes outcomes of attempts one by one, whatever they are: the slow half of reporting.
+-- Accepts outcomes of attempts of any kind, one by one: the slow path of reporting.
 --
 -- p_ns, p_lease_ids, p_numbers, p_reports
---            an index for the answer, the assignment, and {result, newItems?}, {failure: {code, message, permanent?, retryAfterMs?}} or {snoozeMs}; of two for
---            one assignment the first is judged first
--- p_wait     whether to wait for what another transaction has locked, or to answer BUSY; then nothing of that report has happened
--- returns    as report_outcomes has it, with figures as report_results has them
+--            an index for the answer, the assignment, and {result, newItems?}, {failure: {code, message, permanent?, retryAfterMs?, stack?}}
+--            or {snoozeMs}; of two for one assignment the first is judged first
+-- p_wait     whether to wait for rows that another transaction has locked, or to answer BUSY, which means that nothing was done
+-- returns    as report_outcomes, with figures and failures as report_results returns them
 -- locks      leases in the order of their ids, then the rows of fed children, shared and in the order of their ids, then the keys of
 --            what is fed
 create or replace function jobtree.report_each(
   p_ns integer[], p_lease_ids uuid[], p_numbers integer[], p_reports json[], p_wait boolean
 )
-returns table (root_ids uuid[], ready jsonb, answers json, figures json[])
+returns table (root_ids uuid[], ready jsonb, answers json, figures json[], failed json[])
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -25,6 +25,7 @@ declare
   v_roots uuid[];
   v_ready jsonb;
   v_figures json[];
+  v_failed json[];
   v_retries jsonb;
   v_left integer[];
   v_due_ns integer[];
@@ -34,7 +35,7 @@ begin
   select k.held, k.keys into v_held, v_keys
   from jobtree.lock_fed_keys(p_lease_ids, p_numbers, p_reports, jobtree.lock_for_report(p_lease_ids, p_wait), p_wait) k;
 
-  -- What can count: the item is open, and nothing is wrong with what the report says.
+  -- The reports that can count: their item is open, and nothing is wrong with their content.
   select
     array_agg(o.n) filter (where o.message is null) as ns,
     array_agg(o.n) filter (where o.message is not null) as problem_ns,
@@ -71,6 +72,7 @@ begin
     select * into v_done from jobtree.fail_attempts(v_open.failed_leases, v_open.failed_numbers, v_open.failures, false);
     v_roots := v_roots || v_done.root_ids;
     v_figures := v_figures || v_done.figures;
+    v_failed := v_done.failed;
     v_ready := jobtree.add_up(v_ready, v_done.ready);
     select jsonb_object_agg(v_open.failed_ns[r.n], r.retry_at) into v_retries from unnest(v_done.accepted, v_done.retries) r(n, retry_at);
   end if;
@@ -79,7 +81,7 @@ begin
     from jobtree.snooze_attempts(v_open.snoozed_leases, v_open.snoozed_numbers, v_open.delays) c
     cross join lateral unnest(c.accepted, c.due_at) s(n, due_at);
   end if;
-  -- The job of the others was cancelled just now.
+  -- The jobs of all others were cancelled just now.
   v_due_ns := v_open.failed_ns || v_open.snoozed_ns;
   if v_due_ns is not null then
     v_open.ns := array(select n from unnest(v_open.ns) n where n <> all (v_due_ns) or v_retries ? n::text);
@@ -92,6 +94,6 @@ begin
     (select array_agg(distinct r) from unnest(v_roots) r), v_ready,
     jobtree.report_answers(
       p_ns, p_lease_ids, p_numbers, p_reports, v_held, v_open.ns, v_retries, v_open.problem_ns, v_open.fields, v_open.messages
-    ), v_figures;
+    ), v_figures, v_failed;
 end
 $$;

@@ -1,21 +1,20 @@
--- Takes the outcomes of attempts: a result, a failure, or a snooze, which gives the item back until later at no cost of an attempt.
--- Each is judged alone:
+-- Accepts the outcomes of attempts: a result, a failure, or a snooze, which gives the item back until later and costs no attempt.
+-- Each is judged on its own:
 --   ACCEPTED   it counts, and is durable once this commits
 --   DUPLICATE  this assignment has reported the same before: a retried call, nothing changes
 --   STALE      the assignment is lost, released or cancelled, or ended otherwise: nothing changes
---   INVALID    what it says can't be taken (report_problem, feed_problem): nothing changes, and the assignment is kept
--- A snooze leaves nothing that would tell a repeated one: that is STALE.
--- An assignment past its deadline that nobody took back still counts: expiry permits taking back, it does not revoke.
+--   INVALID    its content is invalid (report_problem, feed_problem): nothing changes, and the worker keeps the assignment
+-- A snooze leaves no trace by which to recognize a repeated one, which is therefore STALE.
+-- A report on an assignment past its deadline still counts until a sweep takes the item back.
 --
--- p_reports  JSON array of {assignmentId, result}, {assignmentId, failure: {code, message, permanent?, retryAfterMs?}} or
+-- p_reports  JSON array of {assignmentId, result}, {assignmentId, failure: {code, message, permanent?, retryAfterMs?, stack?}} or
 --            {assignmentId, snoozeMs}, and with a result newItems?: [{type, payload, dedupeKey?, priority?, runAt?, serializeKey?}] for fed children. Of two reports for
 --            one assignment the first is judged first.
--- returns    one row: the roots of the trees that changed, the types that may have got ready items and how many, and the answers, a
+-- returns    one row: the roots of the trees that changed; the types that may have got ready items, and how many; and the answers, a
 --            list of {index, status, retryAt, field, message}: index counts from 0, retryAt is when a failed or snoozed item is due again,
---            and the same for a DUPLICATE of the failure. A report that is not in it is ACCEPTED, with nothing more to say; null if
---            that holds for all.
--- errors     JT002 not a list, an entry without assignmentId; 22P02 an assignmentId that is no id
--- locks      leases in the order of their ids, then fed children's job rows, shared: waits for whoever has them
+--            also for a DUPLICATE of the failure. Reports that are not in the list are simply ACCEPTED; null if that holds for all.
+-- errors     JT002 not a list, an entry without assignmentId; 22P02 an assignmentId that is not an id
+-- locks      leases in the order of their ids, then fed children's job rows, shared; waits for locked ones
 create or replace function jobtree.report_outcomes(p_reports json)
 returns table (root_ids uuid[], ready jsonb, answers json)
 language plpgsql volatile

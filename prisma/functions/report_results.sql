@@ -1,23 +1,25 @@
--- Takes outcomes of attempts for servers, which sort them: plain results and failures go first and fast, and only what is left is
--- looked at one by one.
+-- Accepts outcomes of attempts from servers, which sort them: plain results and failures take the fast path, and only the rest is
+-- handled one by one.
 --
 -- p_lease_ids, p_numbers, p_results
 --            assignments that succeeded, and a JSON array of their results
 -- p_failed_lease_ids, p_failed_numbers, p_failures
---            assignments that failed, and a JSON array of their failures: {code, message, permanent, retryAfterMs?}. No assignment is named twice in
---            these two lists
--- p_others   a JSON array of all other reports, as report_outcomes has it
--- p_wait     whether to wait for what another transaction has locked, or to answer BUSY; then nothing of that report has happened
--- returns    as report_outcomes has it; an index counts the results first, then the failures, then the others. And figures, of what
---            counted: a list of [type, how long it took in milliseconds, succeeded, failed attempts, of them for good], an entry for
---            all that was claimed at the same time
+--            assignments that failed, and a JSON array of their failures: {code, message, permanent, retryAfterMs?, stack?}. No assignment
+--            is named twice in these two lists
+-- p_others   a JSON array of all other reports, as report_outcomes takes them
+-- p_wait     whether to wait for rows that another transaction has locked, or to answer BUSY, which means that nothing was done
+-- returns    as report_outcomes, with indexes that count the results first, then the failures, then the others; figures of the reports
+--            that counted: a list of [type, milliseconds since the claim, succeeded, failed attempts, of these for good], one entry for
+--            everything that was claimed at the same time; and failures: a list of [type, job id, position, attempt, worker, code, message,
+--            when it is due again or null if it failed for good, how many], one entry for the items of a job with the same code, which
+--            describes the first of them
 -- locks      as report_each has it
 create or replace function jobtree.report_results(
   p_lease_ids uuid[], p_numbers integer[], p_results json,
   p_failed_lease_ids uuid[] default '{}', p_failed_numbers integer[] default '{}', p_failures json default '[]',
   p_others json default null, p_wait boolean default true
 )
-returns table (root_ids uuid[], ready jsonb, answers json, figures json[])
+returns table (root_ids uuid[], ready jsonb, answers json, figures json[], failed json[])
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan
 as $$
@@ -26,8 +28,9 @@ declare
   v_roots uuid[];
   v_ready jsonb;
   v_figures json[];
+  v_failed json[];
   v_answers jsonb;
-  -- Of the results and failures, which counted, from 1 on; null for all of them.
+  -- Which results and failures counted, from 1; null for all.
   v_accepted integer[];
   v_done record;
   v_ns integer[];
@@ -35,7 +38,7 @@ declare
   v_numbers integer[];
   v_reports json[];
 begin
-  -- What takes what is free, and then waits, could be waited for: who waits takes all in order.
+  -- A call that locks free rows first and then waits could deadlock: with p_wait all rows are locked in order, in report_each.
   if p_wait then
     v_accepted := '{}';
   elsif v_count > 0 then
@@ -54,6 +57,7 @@ begin
     from jobtree.fail_attempts(p_failed_lease_ids, p_failed_numbers, array(select f from json_array_elements(p_failures) f), false);
     v_roots := v_roots || v_done.root_ids;
     v_figures := v_figures || v_done.figures;
+    v_failed := v_done.failed;
     v_ready := jobtree.add_up(v_ready, v_done.ready);
     select jsonb_agg(jsonb_build_object('index', v_count + u.n - 1, 'status', 'ACCEPTED', 'retryAt', u.retry_at)) into v_answers
     from unnest(v_done.accepted, v_done.retries) u(n, retry_at)
@@ -63,7 +67,7 @@ begin
     end if;
   end if;
   if p_others is null and (v_accepted is null or cardinality(v_accepted) = v_count + cardinality(p_failed_numbers)) then
-    return query select v_roots, v_ready, v_answers::json, v_figures;
+    return query select v_roots, v_ready, v_answers::json, v_figures, v_failed;
     return;
   end if;
 
@@ -86,6 +90,6 @@ begin
   select * into v_done from jobtree.report_each(v_ns, v_lease_ids, v_numbers, v_reports, p_wait);
   return query select
     (select array_agg(distinct r) from unnest(v_roots || v_done.root_ids) r), jobtree.add_up(v_ready, v_done.ready),
-    (coalesce(v_answers, '[]') || coalesce(v_done.answers::jsonb, '[]'))::json, v_figures || v_done.figures;
+    (coalesce(v_answers, '[]') || coalesce(v_done.answers::jsonb, '[]'))::json, v_figures || v_done.figures, v_failed || v_done.failed;
 end
 $$;

@@ -1,8 +1,9 @@
--- Puts items back into the queue: neighbours that wait under the same conditions share an entry.
+-- Puts items back into the queue; neighbours that wait under the same conditions share an entry.
 --
 -- p_job_ids, p_positions, p_attempts, p_priorities, p_run_at
---            the items, which are in no entry; those with keys are the heads of theirs; the number of the next attempt; and when each is due, null for now
--- p_last     whether they go behind all that is ready, or back to where they stood
+--            the items, which are in no entry, and of which those with serialize keys are heads; the number of each item's next attempt;
+--            and when it is due, null for now
+-- p_last     whether they go to the end of what is ready, or back to their old place
 -- locks      none
 create or replace function jobtree.requeue(
   p_job_ids uuid[], p_positions bigint[], p_attempts integer[], p_priorities smallint[], p_run_at timestamptz[], p_last boolean
@@ -28,7 +29,7 @@ begin
         join jobtree.job_item i on i.job_id = u.job_id and i.position = u.position
       ) u
     ) u
-    -- An entry has 128 items at most, however many leases end here.
+    -- Keeps entries at 128 items at most, however many leases end here.
     group by u.job_id, u.attempt, u.priority, u.run_at, u.keyed, u.run, u.position / 128
   ) r
   join jobtree.job j on j.id = r.job_id

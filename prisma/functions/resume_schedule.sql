@@ -1,6 +1,6 @@
--- Has a paused schedule go on; what fell into the pause is not made up for. Of one that is not paused nothing changes.
+-- Resumes a paused schedule; occurrences that it missed during the pause are not made up for. Does nothing if it is not paused.
 --
--- p_next_at  its next occurrence, which servers work out
+-- p_next_at  its next occurrence, which servers compute
 -- locks      the schedule's row, exclusively
 -- errors     JT001 no such schedule
 create or replace function jobtree.resume_schedule(p_name text, p_next_at timestamptz)

@@ -1,7 +1,6 @@
--- Has a delivery sent at once, whatever came of it, and if need be again with all the waits of a new one. An endpoint that had answered 410
--- is called again.
+-- Makes a delivery due at once, whatever its state; if it fails, the waits begin anew. An endpoint that had answered 410 is called again.
 --
--- p_tenant   only one to an endpoint of this tenant; null for any
+-- p_tenant   only a delivery to an endpoint of this tenant; null for any
 -- locks      the delivery's row, then the endpoint's
 -- errors     JT001 no such delivery
 create or replace function jobtree.retry_delivery(p_id uuid, p_tenant text default null)

@@ -1,4 +1,4 @@
--- Revokes an API key, for good. Servers notice it within seconds (`check_api_keys`). Revoking it twice changes nothing.
+-- Revokes an API key permanently. Servers notice within seconds (`check_api_keys`). Revoking it twice changes nothing.
 --
 -- p_tenant   only a key of this tenant; null for any
 -- returns    whether it was not revoked before

@@ -1,5 +1,4 @@
--- Gives an API key of another text to whoever has one. The text before is good beside it for so many milliseconds; an older one is not
--- any more.
+-- Replaces the text of an API key. The previous text remains valid for p_keep_previous_ms; older ones are invalid.
 --
 -- p_hash     SHA-256 of the new text
 -- p_tenant   only a key of this tenant; null for any

@@ -1,6 +1,6 @@
--- Gives an endpoint a new secret. The one that it had signs beside it for so many milliseconds; an older one does not sign any more.
+-- Replaces the secret of an endpoint. The previous one also signs for p_keep_previous_ms; older ones no longer do.
 --
--- errors     JT001 no such endpoint, JT002
+-- errors     JT001 no such endpoint; JT002 an invalid secret
 create or replace function jobtree.rotate_secret(p_name text, p_secret text, p_keep_previous_ms bigint default 86400000)
 returns void
 language plpgsql volatile

@@ -1,9 +1,9 @@
--- Gives a new secret that signs watch tokens from now on. Tokens that the one before has signed stay good; those of older ones are not any
--- more. So two rotations end all tokens.
+-- Stores a new secret that signs watch tokens from now on. Tokens that the previous secret has signed remain valid; those of older ones do
+-- not. So two rotations invalidate all tokens.
 --
 -- p_secret  256 random bits
 -- returns   the number of the new secret
--- locks     the table: rotations follow one another
+-- locks     the table: rotations run one after the other
 create or replace function jobtree.rotate_watch_secret(p_secret bytea)
 returns integer
 language plpgsql volatile

@@ -1,15 +1,15 @@
--- Does the next batch of an operation: call it until it is finished. Each call goes on where the last one ended. What somebody has
--- locked for longer than a moment is passed by, and gets another turn at the end.
+-- Does the next batch of an operation: call it until it is finished. Each call continues where the last one stopped. Rows that stay locked
+-- for longer than a moment are skipped, and tried again at the end.
 --
--- p_limit    how many dead letters, at most; it ends earlier after a moment, as it does for pending items
--- returns    whether it is finished; whether to go on at once, or after a pause, since what is left is locked; the trees that changed,
---            and the types that have ready items, and how many; no row if somebody else is at it, or there is none
--- locks      the operation's row, skipping it if somebody has it; then, job by job in the order of their ids, those of replay_items or
---            of discard_items, for each of which it waits a moment, or those of cancel_pending
+-- p_limit    the maximum number of dead letters; it also stops after a moment, as it does for pending items
+-- returns    whether it is finished; whether to continue at once, or after a pause because the rest is locked; the trees that changed; and
+--            the types that have ready items, and how many. No row if another transaction is working on it, or there is no such operation
+-- locks      the operation's row, skipping it if locked; then, job by job in the order of their ids, those of replay_items or
+--            discard_items, waiting a moment for each, or those of cancel_pending
 create or replace function jobtree.run_operation(p_id uuid, p_limit bigint default 1000)
 returns table (finished boolean, more boolean, root_ids uuid[], ready jsonb)
 language plpgsql volatile
--- Other trees wait for this one's turn.
+-- Other trees wait until this one is done.
 set lock_timeout = '100ms'
 set plan_cache_mode = force_generic_plan
 as $$
@@ -66,7 +66,7 @@ begin
       end if;
     exception
       when lock_not_available then v_operation.was_busy := true;
-      -- It is deleted meanwhile.
+      -- The tree has been deleted meanwhile.
       when sqlstate 'JT001' then null;
     end;
     more := clock_timestamp() > v_until;

@@ -1,8 +1,8 @@
--- Makes a tree of a schedule now, whatever else of it runs, is queued or paused. Its next occurrence stays what it is.
+-- Creates a tree of a schedule now, whatever else of it runs, is queued or paused. Its next occurrence does not change.
 --
 -- returns    the root, and how many items of each type are ready
 -- locks      the schedule's row, exclusively, then those of create_job
--- errors     JT001 no such schedule, JT002 create_job refuses the template
+-- errors     JT001 no such schedule; JT002 create_job rejects the template
 create or replace function jobtree.run_schedule(p_name text)
 returns table (root_id uuid, ready jsonb)
 language plpgsql volatile

@@ -1,11 +1,11 @@
--- Writes what a server has seen of a minute, in place of what it wrote of it before: repeat it at will. A row for each type.
+-- Stores a server's figures of a minute, a row for each type, replacing what it stored before: calls can be repeated. The commit does not
+-- wait for the disk: a crash of Postgres may lose the latest ones.
 --
 -- p_slot_id  the server and its minute
--- p_minute   the minute, as an earlier call for this slot returned it; null for the first one, which writes nothing: so a call that is
---            repeated never writes to another minute
+-- p_minute   the minute, as an earlier call for this slot returned it; null for the first call, which writes nothing, so that a repeated
+--            call never writes to another minute
 -- p_figures  JSON array of the columns of figure, without minute and slot_id
 -- returns    the minute, and in how many milliseconds it ends: 0 once it is over
--- The commit does not wait for the disk: a crash of Postgres may forget the last of it.
 create or replace function jobtree.save_figures(p_slot_id uuid, p_minute timestamptz, p_figures json)
 returns table (minute timestamptz, ends_in_ms integer)
 language plpgsql volatile

@@ -1,8 +1,8 @@
--- What is wrong with a schedule: a key that put_schedule does not know, or a value that is not what its key wants. A key with null counts as
--- one that is not there. Whether a cron can be read, and when it is due, is for whoever gives nextAt.
+-- Finds what is wrong with a schedule: a key that put_schedule does not know, or an invalid value. A key with null counts as missing.
+-- Whether a cron expression can be parsed, and when it is due, is checked by the caller that computes nextAt.
 --
--- p_schedule  as put_schedule has it
--- returns     the first problem: the key, and what is to be said of it ("must be …"); no row if there is none
+-- p_schedule  as put_schedule takes it
+-- returns     the first problem: the key, and the rest of a sentence about it ("must be …"); no row if there is none
 create or replace function jobtree.schedule_problem(p_schedule jsonb)
 returns table (field text, message text)
 language sql stable
@@ -23,7 +23,7 @@ as $$
     union all
     select 'cron', 'or everyMs must be given, and not both' where (s.spec ? 'cron') = (s.spec ? 'everyMs')
     union all
-    select 'timeZone', 'is for a cron; an interval has none' where s.spec ? 'timeZone' and s.spec ? 'everyMs'
+    select 'timeZone', 'can only be set with cron, not with everyMs' where s.spec ? 'timeZone' and s.spec ? 'everyMs'
     union all
     select 'everyMs', 'must be a whole number from 1000 to 31622400000'
     where not s.spec -> 'everyMs' @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 1000 && @ <= 31622400000)'

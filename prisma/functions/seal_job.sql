@@ -1,8 +1,8 @@
--- Says that a job gets no more items. Sealing a sealed job does nothing.
+-- Declares that a job gets no more items. Sealing a sealed job does nothing.
 --
--- locks      the job's row, exclusively: waits for add_items in flight
+-- locks      the job's row, exclusively: waits for add_items in progress
 -- returns    the root of the job's tree
--- errors     JT001 no such job, JT004 the job is fed by its parent, whose completion seals it
+-- errors     JT001 no such job; JT004 the job is fed by its parent, whose completion seals it
 create or replace function jobtree.seal_job(p_job_id uuid)
 returns uuid
 language plpgsql volatile
@@ -22,7 +22,7 @@ begin
   end if;
   if v_job.sealed_at is null then
     update jobtree.job set sealed_at = clock_timestamp() where id = p_job_id;
-    -- A delta of nothing: it has the fold look at the job.
+    -- An empty delta, which makes the fold examine the job.
     insert into jobtree.progress_delta (root_id, job_id) values (v_job.root_id, v_job.id);
   end if;
   return v_job.root_id;

@@ -1,5 +1,5 @@
--- Puts another text in the place of a secret of an endpoint, or of the one before it: the same secret, sealed with another key. Whoever has changed
--- it meanwhile has won.
+-- Replaces the stored text of an endpoint's current or previous secret with the same secret, sealed with another key. Does nothing if the
+-- secret has changed meanwhile.
 --
 -- errors     JT002
 create or replace function jobtree.seal_secret(p_name text, p_from text, p_to text)

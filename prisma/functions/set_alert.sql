@@ -1,6 +1,6 @@
--- Says when people hear of dead letters of a type; of what stays as it is, so does the spell.
+-- Sets the dead letter alert of a type. An unchanged alert keeps its current spell.
 --
--- p_alert    {endpoint, count, intervalMs}, as check_queue has seen it; null for no alert
+-- p_alert    {endpoint, count, intervalMs}, as check_queue has checked it; null for no alert
 -- errors     JT002 no such endpoint
 create or replace function jobtree.set_alert(p_type text, p_alert jsonb)
 returns void
@@ -13,7 +13,7 @@ begin
     return;
   end if;
   if not exists (select from jobtree.callback_endpoint e where e.name = p_alert ->> 'endpoint') then
-    raise exception 'deadLetterAlert.endpoint is %, and there is no endpoint of that name.', p_alert ->> 'endpoint'
+    raise exception 'deadLetterAlert.endpoint is %, but there is no endpoint of that name.', p_alert ->> 'endpoint'
       using errcode = 'JT002', column = 'deadLetterAlert.endpoint';
   end if;
   insert into jobtree.dead_letter_alert as a (type, endpoint, count, interval_ms)

@@ -1,10 +1,10 @@
--- Changes the settings of a type, for all servers at once: claims that begin after the commit go by them. A type without settings
--- has no row, and its claims pay nothing.
+-- Changes the settings of a type for all servers at once: they apply to claims that begin after the commit. A type without settings has no
+-- row and costs its claims nothing.
 --
 -- p_settings JSON {paused?, concurrency?, rate?: {limit, intervalMs}, lifetimeMs?, priority?, maxFailuresPerItem?, backoffMs?,
---            backoffJitter?, heartbeatIntervalMs?, deadLetterAlert?: {endpoint, count, intervalMs}}: what is missing stays as it is, and null
---            takes a setting away. priority to heartbeatIntervalMs are for new jobs that do not say it themselves; the alert: raise_alerts
--- locks      the type's row of queue: waits for the claim of the type that is under way
+--            backoffJitter?, heartbeatIntervalMs?, deadLetterAlert?: {endpoint, count, intervalMs}}: missing settings stay as they are, and
+--            null removes one. priority to heartbeatIntervalMs are defaults of new jobs; the alert: raise_alerts
+-- locks      the type's row of queue: waits for a claim of the type in progress
 -- notifies   channel jobtree_work: there may be work of the type again
 -- errors     JT002, with the field in the error's column
 create or replace function jobtree.set_queue(p_type text, p_settings json)
@@ -23,7 +23,7 @@ begin
   loop
     insert into jobtree.queue (type) values (p_type) on conflict (type) do nothing;
     select * into v_old from jobtree.queue q where q.type = p_type for update;
-    -- Unless somebody has just taken the last setting away.
+    -- The row is missing if another call has just removed the last setting.
     exit when found;
   end loop;
 

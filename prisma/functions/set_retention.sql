@@ -1,10 +1,10 @@
--- Changes for how long a tree is kept once it is complete, and after how long it is cancelled for being idle. Of a tree that is complete the
--- new retention counts from its completion, so it may be over.
+-- Changes for how long a tree is kept once it is complete, and after how long it is cancelled for being idle. For a complete tree the new
+-- retention counts from its completion, so it may be over at once.
 --
 -- p_settings {retentionSeconds?, idleExpirySeconds?}: whole numbers up to 315,576,000 (ten years), from 0 and from 1, or null for never;
---            what is not there stays as it is
--- locks      the root's job_progress row, so no fold, replay or reaping is under way; the job's row
--- errors     JT001 no such job, or it is being deleted; JT002 not a root, or settings that are none
+--            missing ones stay as they are
+-- locks      the root's job_progress row, so no fold, replay or reaping is in progress; the job's row
+-- errors     JT001 no such job, or it is being deleted; JT002 not a root, or invalid settings
 create or replace function jobtree.set_retention(p_job_id uuid, p_settings jsonb)
 returns void
 language plpgsql volatile
@@ -21,7 +21,7 @@ declare
 begin
   select * into v_problem from jobtree.input_problem(p_settings, array['retentionSeconds', 'idleExpirySeconds']) p;
   if v_problem.field is not null then
-    raise exception '% %.', coalesce(nullif(v_problem.field, ''), 'What is given'), v_problem.message
+    raise exception '% %.', coalesce(nullif(v_problem.field, ''), 'The settings'), v_problem.message
       using errcode = 'JT002', column = v_problem.field;
   end if;
   loop
@@ -34,7 +34,7 @@ begin
     select * into v_progress from jobtree.job_progress p
     where p.job_id = p_job_id order by p.version desc limit 1 for no key update;
     exit when found;
-    -- It waited for a fold, which has written another version.
+    -- This has waited for a fold, which has written a new version.
   end loop;
   if exists (select from jobtree.tree_deletion d where d.root_id = p_job_id) then
     raise exception 'The tree of job % is being deleted.', p_job_id using errcode = 'JT001', column = 'jobId';

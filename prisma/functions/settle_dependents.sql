@@ -1,12 +1,11 @@
--- Lets jobs go on that waited for others, and cancels those that wait in vain: a job goes on when all that it waits for ended
--- SUCCEEDED, and is cancelled as soon as one of them ended FAILED or CANCELLED. This only marks them: release_items and
--- cancel_items do the rest.
+-- Releases or cancels jobs that waited for others: a job is released when all jobs that it waits for ended SUCCEEDED, and cancelled as soon
+-- as one of them ended FAILED or CANCELLED. This only marks them: release_items and cancel_items do the rest.
 --
 -- p_rows     counters of jobs, as a fold is about to write them
--- p_touched  which of them have changed
--- returns    the jobs that went on or were cancelled, null for none; and complete jobs for which others wait that somebody is
---            adding to, for a later call
--- locks      the jobs' rows in the order of their ids, skipping those that somebody else has
+-- p_touched  the jobs that have changed
+-- returns    the jobs that were released or cancelled, null for none; and the complete jobs whose dependents could not be locked because
+--            transactions are adding to them, for a later call
+-- locks      the jobs' rows in the order of their ids, skipping locked ones
 create or replace function jobtree.settle_dependents(p_root_id uuid, p_rows jobtree.job_progress[], p_touched uuid[])
 returns table (settled uuid[], again uuid[])
 language plpgsql volatile

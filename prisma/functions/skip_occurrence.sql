@@ -1,8 +1,8 @@
--- Leaves out an occurrence of a schedule: the next one, or one that is queued. One that is neither any more stays what it is.
+-- Skips an occurrence of a schedule: the next one, or a queued one. Does nothing if it is no longer either.
 --
 -- p_at       the occurrence
--- p_next_at  the one after it, which servers work out; it counts if p_at is the next one
--- returns    whether it was left out
+-- p_next_at  the one after it, which servers compute; used if p_at is the next one
+-- returns    whether it was skipped
 -- locks      the schedule's row, exclusively
 -- errors     JT001 no such schedule
 create or replace function jobtree.skip_occurrence(p_name text, p_at timestamptz, p_next_at timestamptz)

@@ -1,9 +1,9 @@
--- Gives items back that are to be tried later: each is scheduled, and its next attempt has the number of this one. It is no failure,
--- and nothing is kept of it but the lease.
+-- Gives items back to be tried later: each is scheduled, and its next attempt has the number of this one. It is not a failure, and nothing
+-- remains of it but the lease.
 --
--- p_lease_ids, p_numbers   assignments whose leases this transaction has locked, each once
+-- p_lease_ids, p_numbers   assignments whose leases this transaction has locked, none twice
 -- p_delays   how long each waits, in milliseconds
--- returns    which of them counted, from 1 on, and when each of these is due; those that are not open, or whose job is cancelled, do not count
+-- returns    which of them counted, from 1, and when each of these is due; those that are not open, or whose job is cancelled, don't count
 -- locks      none new
 create or replace function jobtree.snooze_attempts(p_lease_ids uuid[], p_numbers integer[], p_delays bigint[])
 returns table (accepted integer[], due_at timestamptz[])

@@ -1,16 +1,15 @@
--- Begins to replay or discard dead letters, or to cancel pending items: those that meet all that the filter says. run_operation does
--- it, in batches, called by any server until it is finished. What is added, or fails, later is left.
+-- Begins to replay or discard dead letters, or to cancel pending items: those that meet every condition of the filter. run_operation,
+-- called by any server until it is finished, does the work in batches. Items that are added, or fail, later are not affected.
 --
 -- p_kind     REPLAY, DISCARD or CANCEL
--- p_filter   {jobId?, types?, codes?, dedupeKeys?, items?: [{jobId, position}]}, for dead letters also {groupIds?, diedFrom?,
---            diedUntil?}, for pending items {states?, addedFrom?, addedUntil?}; at least one of them. A job stands for all below it,
---            codes are of the last failure, and states are WAITING, SCHEDULED, READY, BLOCKED and HELD. Beside them {tenant?}: only items
---            of types of this tenant, whose operation it is
--- p_payload  what a replayed item gets as its payload; for a filter of one item only
--- returns    the operation, and how many items there are for it
+-- p_filter   {jobId?, types?, codes?, dedupeKeys?, items?: [{jobId, position}]}, for dead letters also {groupIds?, diedFrom?, diedUntil?},
+--            for pending items {states?, addedFrom?, addedUntil?}; at least one of them. A job includes all jobs below it, codes are those
+--            of the last failure, and states are WAITING, SCHEDULED, READY, BLOCKED and HELD. In addition {tenant?}: only items of types of
+--            this tenant, which owns the operation
+-- p_payload  the new payload of a replayed item; only with a filter for a single item
+-- returns    the operation, and how many items it selects
 -- locks      none
--- errors     JT001 no such job; JT002 the filter names nothing, or something is wrong with it; 22P02, 22007 or 22008 for a value that
---            is none
+-- errors     JT001 no such job; JT002 an empty filter, or another problem with it; 22P02, 22007 or 22008 for a malformed value
 create or replace function jobtree.start_operation(p_kind text, p_filter jsonb, p_payload json default null)
 returns table (operation_id uuid, total bigint)
 language plpgsql volatile

@@ -1,7 +1,8 @@
--- Makes the tree of the first occurrence that a schedule has queued, once all that it made before is complete.
+-- Creates the tree of the first occurrence that a schedule has queued, once all trees that it created before are complete.
 --
--- returns    the new root, and how many items of each type are ready; no row if there is nothing to make yet, or somebody else is at it
--- locks      the schedule's row, once there is something to make, skipping it if somebody has it; then those of create_job
+-- returns    the new root, and how many items of each type are ready; no row if there is nothing to create yet, or another server is
+--            working on it
+-- locks      the schedule's row, once there is something to create, skipping it if locked; then those of create_job
 create or replace function jobtree.start_queued(p_name text)
 returns table (root_id uuid, ready jsonb)
 language plpgsql volatile
@@ -14,7 +15,7 @@ declare
   v_schedule jobtree.schedule;
   v_at timestamptz(3);
 begin
-  -- It may be asked for many times until there is, and a lock is a write.
+  -- Checked without a lock first: servers ask many times before there is something to create, and a lock is a write.
   if not exists (
     select from jobtree.schedule s
     where s.name = p_name and s.queued <> '{}' and s.paused_at is null and jobtree.open_roots(s.open_root_ids) = '{}'

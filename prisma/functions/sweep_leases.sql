@@ -1,15 +1,16 @@
--- Takes back what workers have fallen silent over: of leases past their deadline, the items whose own deadline is over become
--- failures with the code HEARTBEAT_LOST. Call it again at once while a batch was full.
+-- Takes items back from workers that have fallen silent: in leases past their deadline, the attempts at items whose own deadline is
+-- over fail with the code HEARTBEAT_LOST. Call it again at once as long as a batch was full.
 --
--- p_resumed_at  what note_sweep says: until a full lease time after it, nothing is taken back
--- p_within   to look only at deadlines within so much time, past the dead rows of older leases; null for all, now and then, for what
---            was locked, or committed late. Soon after an outage all are looked at in any case, since they are overdue for long
--- returns    how many items were lost, in how many leases; the trees that changed; the types that got ready items, and how many; and figures as report_results has them, without times
--- locks      leases, skipping those that somebody else has
+-- p_resumed_at   what note_sweep returned: nothing is taken back until a full lease time after it
+-- p_within   looks only at deadlines that passed within this time, past the dead rows of older leases; null for all, which is needed now
+--            and then for leases that were locked or committed late. Soon after an outage all are examined, since they are long overdue
+-- returns    how many items were lost, in how many leases; the trees that changed; the types that got ready items, and how many; and
+--            figures, without times, and failures, as report_results returns them
+-- locks      leases, skipping locked ones
 create or replace function jobtree.sweep_leases(
   p_resumed_at timestamptz default '-infinity', p_limit integer default 1000, p_within interval default null
 )
-returns table (lost integer, leases integer, root_ids uuid[], ready jsonb, figures json[])
+returns table (lost integer, leases integer, root_ids uuid[], ready jsonb, figures json[], failed json[])
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -36,7 +37,7 @@ begin
     for update of l skip locked
   ) k;
   if v_leases is null then
-    return query select 0, 0, null::uuid[], null::jsonb, null::json[];
+    return query select 0, 0, null::uuid[], null::jsonb, null::json[], null::json[];
     return;
   end if;
 
@@ -44,16 +45,16 @@ begin
   from jobtree.lease l
   cross join lateral generate_series(1, l.count) n
   where l.id = any (v_leases) and get_bit(l.open, n - 1) = 1 and coalesce(l.deadlines[n], l.deadline_at) <= v_now;
-  -- Of a lease that still has some, the next one to fall silent.
+  -- The next deadline of leases that still have open items.
   update jobtree.lease l
   set deadline_at = (
     select min(l.deadlines[n]) from generate_series(1, l.count) n where get_bit(l.open, n - 1) = 1 and l.deadlines[n] > v_now
   )
   where l.id = any (v_leases) and l.deadlines is not null;
 
-  -- None are lost if it was the silent items of a lease that were reported.
+  -- No item is lost if the silent ones of a lease have been reported meanwhile.
   return query
-    select coalesce(cardinality(f.accepted), 0), cardinality(v_leases), f.root_ids, f.ready, f.figures
+    select coalesce(cardinality(f.accepted), 0), cardinality(v_leases), f.root_ids, f.ready, f.figures, f.failed
     from (select) o
     left join jobtree.fail_attempts(
       v_lost_leases, v_numbers,

@@ -1,8 +1,8 @@
--- Puts schedules as they are stated, all or none, and deletes others if that is asked for.
+-- Puts all given schedules, or none on an error, and optionally deletes others.
 --
 -- p_schedules  a list of what put_schedule takes, no name twice
--- p_prefix     also delete every other schedule whose name begins so (all others for an empty text); null to leave the others
--- returns      those that are new, those that have changed, and those that were deleted, by name
+-- p_prefix     also deletes every other schedule whose name begins with this (all others for an empty text); null deletes none
+-- returns      the names of the new, the changed and the deleted schedules
 -- locks        the rows of the schedules, exclusively, in the order of their names
 -- errors       those of put_schedule
 create or replace function jobtree.sync_schedules(p_schedules json, p_prefix text default null)

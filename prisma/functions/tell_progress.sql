@@ -1,6 +1,6 @@
--- Notifies who listens on the channel jobtree_progress of new states of jobs: fold_progress says how.
+-- Notifies listeners on the channel jobtree_progress of new states of jobs: fold_progress describes the messages.
 --
--- p_rows     the states, of one or several trees, among them that of each root
+-- p_rows     the states, of one or several trees, including that of each root
 create or replace function jobtree.tell_progress(p_rows jobtree.job_progress[])
 returns void
 language plpgsql volatile
@@ -10,7 +10,7 @@ set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 begin
-  -- Until a job's end is told it counts as open: whoever has read the messages so far knows of no fewer.
+  -- A job counts as open until the message with its completion, so that openJobs matches the messages read so far.
   perform pg_notify('jobtree_progress', jsonb_build_object('root', m.root_id, 'openJobs', m.open_jobs + m.later, 'jobs', m.jobs)::text)
   from (
     select p.root_id, max(p.tree_open_jobs) as open_jobs, jsonb_agg(jsonb_build_object(

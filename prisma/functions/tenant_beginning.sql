@@ -1,4 +1,4 @@
--- The tenant that a name belongs to, as the beginning that all its names have: `acme//` of `acme//mail`. An empty text for a name of no tenant.
+-- The prefix of all names of the tenant that a name belongs to: `acme//` for `acme//mail`. An empty text for a name without a tenant.
 create or replace function jobtree.tenant_beginning(p_name text)
 returns text
 language sql immutable parallel safe

@@ -1,4 +1,4 @@
--- The tenant that a name belongs to; an empty text for a name of no tenant.
+-- The tenant that a name belongs to; an empty text for a name without a tenant.
 create or replace function jobtree.tenant_of(p_name text)
 returns text
 language sql immutable parallel safe

@@ -1,8 +1,8 @@
--- Has items that were fed belong to the traces of the items that fed them.
+-- Assigns fed items to the traces of the items that fed them.
 --
--- p_job_ids, p_positions   the items that fed, as feed_children has them
--- p_child_id, p_child_positions   those that were fed; null where none was added
--- p_by       of each of these, which one fed it, from 1 on
+-- p_job_ids, p_positions   the feeding items, as feed_children has them
+-- p_child_id, p_child_positions   the fed items; null where none was added
+-- p_by       for each of these, the number of the item that fed it, from 1
 create or replace function jobtree.trace_fed(p_job_ids uuid[], p_positions bigint[], p_child_id uuid, p_child_positions bigint[], p_by integer[])
 returns void
 language sql volatile

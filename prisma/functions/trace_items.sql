@@ -1,9 +1,9 @@
--- Notes which trace new items belong to, as whoever added them says.
+-- Stores which traces new items belong to, as their caller says.
 --
--- p_positions  of the items, in the order in which they were given; null where none was added
--- p_traces   JSON array of {traceparent, tracestate?, from?, count?}: a W3C trace context, and the items that belong to it, from the first one
---            (0) on; without that all of them. No item belongs to two
--- errors     JT002 what is no trace context
+-- p_positions  the items, in the order in which they were given; null where none was added
+-- p_traces     JSON array of {traceparent, tracestate?, from?, count?}: a W3C trace context, and the items that belong to it, as the first
+--              one (from 0) and a number; all by default. No item belongs to two
+-- errors       JT002 an invalid trace context
 create or replace function jobtree.trace_items(p_job_id uuid, p_positions bigint[], p_traces json)
 returns void
 language plpgsql volatile
@@ -25,7 +25,7 @@ begin
     select p_positions[k] as position from generate_series(t.skipped + 1, least(t.skipped + t.count, cardinality(p_positions))) k
   ) p
   where p.position is not null
-  -- Within a block of positions the new items of a call stand side by side.
+  -- Within a block of positions, the new items of a call are adjacent.
   group by t.n, t.traceparent, t.tracestate, p.position / 1024;
 end
 $$;

@@ -1,7 +1,7 @@
--- The serialize keys of the items that a new tree starts with, but for those of jobs that wait for others. What is none is for
--- check_job to refuse.
+-- The serialize keys of the items that a new tree starts with, except those of jobs that wait for others. Leaves out invalid keys, which
+-- check_job rejects.
 --
--- p_tree     as create_job has it
+-- p_tree     as create_job takes it
 create or replace function jobtree.tree_keys(p_tree json)
 returns text[]
 language sql immutable

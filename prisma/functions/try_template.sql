@@ -1,8 +1,8 @@
--- Refuses a template of which create_job would make no tree, or the same one time and again. It makes the tree and takes it back, so whatever
--- create_job refuses is refused here, too.
+-- Rejects a template from which create_job can't create a tree, or can create only one. It creates the tree and undoes it, so it rejects
+-- everything that create_job rejects.
 --
 -- p_template what create_job takes
--- errors     JT002, with the field in the error's column, behind template
+-- errors     JT002, with the field, behind "template", in the error's column
 create or replace function jobtree.try_template(p_template json)
 returns void
 language plpgsql volatile
@@ -15,10 +15,10 @@ declare
 begin
   select * into v_tree from jobtree.create_job(p_template);
   if not v_tree.created or exists (select from jobtree.job j where j.root_id = v_tree.job_id and j.dedupe_key is not null) then
-    raise exception 'dedupeKey can''t be set: the second tree would be the first one.' using errcode = 'JT002', column = 'dedupeKey';
+    raise exception 'dedupeKey can''t be set: every occurrence would get the first tree again.' using errcode = 'JT002', column = 'dedupeKey';
   end if;
   if exists (select from jobtree.file_import f join jobtree.job j on j.id = f.job_id where j.root_id = v_tree.job_id) then
-    raise exception 'file can''t be set: the upload would be gone by the second time.' using errcode = 'JT002', column = 'file';
+    raise exception 'file can''t be set: the upload would be gone by the second occurrence.' using errcode = 'JT002', column = 'file';
   end if;
   raise exception 'It can be made.' using errcode = 'JT000';
 exception when others then

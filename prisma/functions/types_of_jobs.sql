@@ -1,6 +1,6 @@
--- The type of each job, for servers that check payloads.
+-- The type of each job, for servers that validate payloads.
 --
--- returns    nothing for a job that there is not
+-- returns    no row for an unknown job
 create or replace function jobtree.types_of_jobs(p_ids uuid[])
 returns table (id uuid, type text)
 language sql stable

@@ -1,6 +1,6 @@
--- The type of the items of each lease, for servers that check results.
+-- The type of the items of each lease, for servers that validate results.
 --
--- returns    nothing for a lease that there is not
+-- returns    no row for an unknown lease
 create or replace function jobtree.types_of_leases(p_ids uuid[])
 returns table (id uuid, type text)
 language sql stable

@@ -1,11 +1,11 @@
--- Finds deltas that nobody folds: they come from a server that died, from SQL, or from a transaction that took long, and then no
--- worker was told of their items.
+-- Finds deltas that no server folds: they come from a server that died, from SQL, or from a long transaction. Workers may not have been
+-- told of their items either.
 --
--- p_from     the delta to read from: a low-water mark that skips the dead rows of those folded before; 0 now and then, for what
+-- p_from     the delta to read from: a low-water mark that skips the dead rows of deltas folded before; 0 now and then, for those that
 --            committed late
--- p_seen     the last delta that the call before saw; null for a first one
--- returns    the trees that have deltas which the call before saw too (for a first one: any); the types of their items, and how
---            many; the first and the last delta that is there now
+-- p_seen     the last delta that the previous call saw; null for the first call
+-- returns    the trees that have deltas which the previous call saw too (in the first call: any); the types of their items, and how many;
+--            the first and the last current delta
 -- locks      none
 create or replace function jobtree.unfolded_trees(p_from bigint default 0, p_seen bigint default null, p_limit integer default 1000)
 returns table (root_ids uuid[], ready jsonb, first_delta bigint, last_delta bigint)

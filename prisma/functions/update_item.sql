@@ -1,12 +1,12 @@
--- Changes an item that waits: when it is due, its priority, its payload. What is not named stays as it is. One that is blocked by its
--- serialize key keeps its place in the line.
+-- Changes an item that waits: when it is due, its priority, its payload; what is not given stays. An item that its serialize key blocks
+-- keeps its place in the line.
 --
--- p_changes  {runAt?, priority?, payload?}, at least one of them; runAt null for now, priority null for that of the job
--- returns    its tree and type; its priority and its place, from which claims find it, null if it is blocked; and whether it was made
---            ready by this
+-- p_changes  {runAt?, priority?, payload?}, at least one of them; runAt null for now, priority null for the job's
+-- returns    its tree and type; its priority and its place, from which claims find it, null if it is blocked; and whether this made it
+--            ready
 -- locks      the queue entry that has the item, or the item itself if it is blocked
--- errors     JT001 no such item; JT002 nothing is to be changed, or something is wrong with it; JT007 it does not wait, with the reason
---            in the error's detail: HELD, SUCCEEDED, FAILED or CANCELLED; of Postgres those of add_items
+-- errors     JT001 no such item; JT002 no or invalid changes; JT007 it does not wait, with the reason in the error's detail: HELD,
+--            SUCCEEDED, FAILED or CANCELLED; Postgres's errors as in add_items
 create or replace function jobtree.update_item(p_job_id uuid, p_position bigint, p_changes json)
 returns table (root_id uuid, type text, priority smallint, place bigint, made_ready boolean)
 language plpgsql volatile
@@ -37,7 +37,7 @@ begin
   if found then
     raise exception '% %.', v_problem.field, v_problem.message using errcode = 'JT002', column = v_problem.field;
   elsif v_changes = '{}' then
-    raise exception 'Nothing is to be changed.' using errcode = 'JT002';
+    raise exception 'There is nothing to change.' using errcode = 'JT002';
   end if;
 
   loop
@@ -52,7 +52,7 @@ begin
     if v_state is null then
       raise exception 'There is no item % of job %.', p_position, p_job_id using errcode = 'JT001', column = 'itemId';
     end if;
-    -- Or it waits: whoever had the entry has split it, or its key has gone on.
+    -- Otherwise it still waits, but another transaction has split its entry or passed it the key: look again.
     if v_state in ('HELD', 'SUCCEEDED', 'FAILED', 'CANCELLED') then
       raise exception 'Item % of job % can''t be changed: it is %.', p_position, p_job_id, lower(v_state)
         using errcode = 'JT007', column = 'itemId', detail = v_state;
@@ -80,7 +80,7 @@ begin
     return;
   end if;
 
-  -- An entry of its own: it waits under other conditions, or is of another size.
+  -- The item gets an entry of its own, since its conditions or its size differ.
   delete from jobtree.queue_entry q where q.job_id = p_job_id and q.position = v_entry.position;
   perform jobtree.put_back_rest(array[v_entry], array[jobtree.bit_at((p_position - v_entry.position)::integer + 1)]);
   v_entry.place := v_entry.place + p_position - v_entry.position;

@@ -1,4 +1,4 @@
--- The host of a URL, without its port: what deliveries are counted by.
+-- The host of a URL, without its port: deliveries are counted by it.
 create or replace function jobtree.url_host(p_url text)
 returns text
 language sql immutable

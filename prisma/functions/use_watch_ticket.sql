@@ -1,7 +1,7 @@
--- Uses up a ticket. Of those who show it at once, one gets it.
+-- Uses up a ticket: of several concurrent calls, one succeeds.
 --
--- p_hash    SHA-256 of what was shown
--- returns   what its token opens; nothing if there is no such ticket, or it was used or is over
+-- p_hash    SHA-256 of the text that the caller sent
+-- returns   what its token opens; no row if there is no such ticket, or it was used or has expired
 -- locks     the ticket
 create or replace function jobtree.use_watch_ticket(p_hash bytea)
 returns table (root_id uuid, tenant text, sees text, secret_id integer, issued_ms double precision, token_expires_ms double precision)

@@ -1,12 +1,12 @@
--- Waits until nobody else has a queue entry, but not beyond an instant. Whoever had it has split it, claimed it whole, or given
--- up: look again.
+-- Waits until no other transaction has locked a queue entry, but not beyond p_until. The other transaction has split it, claimed all of it,
+-- or rolled back: look again.
 --
 -- returns    false if the time was over first
 -- locks      the queue entry
 create or replace function jobtree.wait_for_entry(p_tid tid, p_until timestamptz)
 returns boolean
 language plpgsql volatile
--- Restores what was set before, whatever is set inside.
+-- So that the previous value is restored at the end, whatever is set inside.
 set lock_timeout = 0
 set plan_cache_mode = force_generic_plan
 as $$

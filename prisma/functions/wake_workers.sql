@@ -1,6 +1,6 @@
--- For callers of SQL that add items and would rather not wait for the sweep: wakes idle workers when the transaction
--- commits, on all servers. A hint, and never needed. Postgres lets only one transaction at a time commit that notifies, so
--- leave it out where there are hundreds of them in a second.
+-- Wakes idle workers on all servers when the transaction commits, for callers of SQL that add items and don't want to wait for the sweep. A
+-- hint that is never necessary. Postgres commits notifying transactions one at a time, so don't call this with hundreds of transactions a
+-- second.
 --
 -- p_type     the type of the items
 -- p_items    how many were added: as many workers are woken at first

@@ -1,4 +1,4 @@
--- Types of which anything was done within the last hour, as far as servers have saved it: a probe for each type that has figures.
+-- Types of which anything was done within the last hour, according to the saved figures: one probe for each type that has figures.
 --
 -- p_types    only these; null for all, by name
 -- p_after    only types whose names come after this one

@@ -8,6 +8,8 @@ export interface UsedDatabase {
   readonly description: string;
   /** Whether it is there for as long as this process uses it. */
   readonly stopsWithUs: boolean;
+  /** The folder of an embedded one that did not exist before. */
+  readonly created?: string;
   stop(): Promise<void>;
 }
 
@@ -26,6 +28,7 @@ export async function openDatabase(config: Config, { create = true } = {}): Prom
     url,
     description: `embedded, data in ${dataDirectory}${shared}`,
     stopsWithUs: started !== 'attached',
+    ...(started === 'fresh' && { created: dataDirectory }),
     stop,
   };
 }

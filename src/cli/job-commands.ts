@@ -224,8 +224,10 @@ export function addWatchCommands(program: Command): void {
     .description('List the items of a job, in their order, or show one item.')
     .argument('<id>', 'the job, or the item')
     .addOption(
-      new Option('--status <status>', 'only items with this status').choices([
-        'pending',
+      new Option('--status <status...>', 'only items with these statuses').choices([
+        'waiting',
+        'scheduled',
+        'running',
         'succeeded',
         'failed',
         'cancelled',

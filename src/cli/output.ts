@@ -2,7 +2,10 @@
  * What commands write. Types, names, keys and messages come from anybody, so control characters, of which terminals make
  * colours, titles and cleared screens, are written as JSON writes them, and with them those that turn the direction of text.
  */
+import { visible } from '../client/visible.ts';
 import { fitted } from './width.ts';
+
+export { visible };
 
 /** To standard output. */
 export function print(text: string): void {
@@ -17,13 +20,6 @@ export function printError(text: string): void {
 /** To standard output, what is clean already: cells of tables with their colours. */
 export function write(text: string): void {
   process.stdout.write(text);
-}
-
-/** All but ends of lines and tabs. */
-const hidden = /(?![\n\t])[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
-
-export function visible(text: string): string {
-  return text.replace(hidden, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 /** For a cell, a label, or a line among others. */

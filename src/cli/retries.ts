@@ -57,10 +57,9 @@ export class RetryWatch {
     const types = [this.#types.get(jobId) ?? ''];
     const waiting = await this.#client.pendingItemCount({ jobId, types, states: ['SCHEDULED'] });
     if (waiting === 0) return undefined;
-    const { nodes } = await this.#client.items(jobId, { status: 'PENDING', first: sampleSize });
-    const scheduled = nodes.filter(({ retryAt }) => retryAt != null);
+    const { nodes } = await this.#client.items(jobId, { statuses: ['SCHEDULED'], first: sampleSize });
     const verb = waiting === 1 ? 'waits' : 'wait';
-    const why = scheduled.every(({ failureCount }) => failureCount > 0) ? 'for a retry' : 'to be due';
+    const why = nodes.every(({ failureCount }) => failureCount > 0) ? 'for a retry' : 'to be due';
     return `${counted(waiting, 'item')} ${verb} ${why}`;
   }
 }

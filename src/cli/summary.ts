@@ -52,7 +52,7 @@ async function failureGroups(client: Client, jobId: string): Promise<FailureGrou
   let left = failedItemsRead;
   let after: string | undefined;
   do {
-    const page = await client.items(jobId, { status: 'FAILED', first: left, after });
+    const page = await client.items(jobId, { statuses: ['FAILED'], first: left, after });
     for (const { failures } of page.nodes) {
       const { code, message } = failures.at(-1) ?? { code: '', message: '' };
       const key = `${code}\n${message}`;

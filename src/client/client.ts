@@ -17,7 +17,7 @@ import { type AddItemsResult, type AddOptions, addInBatches } from './add-items.
 import { Callbacks } from './callbacks.ts';
 import { newClaimId } from './claim-id.ts';
 import { Credentials, type Token } from './credentials.ts';
-import { type DefinedType, type TypedItem, toItemSpec } from './define-type.ts';
+import { type DefinedType, defineType, type TypedItem, toItemSpec } from './define-type.ts';
 import { endpoint } from './endpoint.ts';
 import { answerOf, JobtreeError, payloadOf } from './errors.ts';
 import { Http } from './http.ts';
@@ -26,6 +26,7 @@ import { toPage } from './page.ts';
 import { createPost } from './post.ts';
 import { Queues } from './queues.ts';
 import { type ExportOptions, exportResults, type ResultLines, type ResultsEndpoint } from './results.ts';
+import { type RunOptions, resultOf } from './run.ts';
 import { Schedules } from './schedules.ts';
 import { type Operations, Socket } from './socket.ts';
 import { sendTraced } from './tracing.ts';
@@ -167,6 +168,29 @@ export class Client {
     options.signal?.throwIfAborted();
     if (progress?.outcome == null) throw new JobtreeError('UNREACHABLE', 'The client was closed.', {});
     return { id, created, outcome: progress.outcome, progress };
+  }
+
+  /**
+   * Processes one payload: creates a job with a single item, waits until that is done, and returns its result. A worker of the
+   * type must be running. When you abort the wait, the work goes on.
+   *
+   * @param type a defined type, or its name
+   * @param options policies and other options of the job. With a `dedupeKey`, a second call with the same key waits for the same
+   *   item, and can also be made after a crash, for as long as the job is kept
+   * @throws JobtreeError ITEM_FAILED, with the item's last `failure`, if it failed for good; ITEM_CANCELLED; INVALID_INPUT;
+   *   NOT_FOUND if the job was deleted meanwhile
+   */
+  run<Payload, R>(type: DefinedType<Payload, R>, payload: Payload, options?: RunOptions): Promise<R>;
+  run<R = unknown>(type: string, payload: unknown, options?: RunOptions): Promise<R>;
+  async run(
+    type: DefinedType<unknown, unknown> | string,
+    payload: unknown,
+    { signal, serializeKey, ...options }: RunOptions = {},
+  ): Promise<unknown> {
+    const { job, item } = typeof type === 'string' ? defineType(type) : type;
+    const spec = job({ ...options, items: [item(payload, { serializeKey })], sealed: true });
+    const { id } = await this.createJobAndWait(spec, { signal });
+    return resultOf((await this.items(id, { first: 1, signal })).nodes[0], id);
   }
 
   /**
@@ -369,11 +393,19 @@ export class Client {
    */
   async items(
     jobId: string,
-    options: PageOptions & { readonly status?: ItemStatus } = {},
+    options: PageOptions & {
+      /** Only items of these statuses. Default: all. */
+      readonly statuses?: readonly ItemStatus[] | undefined;
+    } = {},
   ): Promise<Page<Item>> {
-    const { first = defaultPageSize, after, status } = options;
+    const { first = defaultPageSize, after, statuses } = options;
     return asManyAsFit(first, async (first) => {
-      const data = await this.#send(operations.Items, { jobId, first, after, status }, options, true);
+      const data = await this.#send(
+        operations.Items,
+        { jobId, first, after, statuses: statuses && [...statuses] },
+        options,
+        true,
+      );
       return toPage(found(data.job, jobId).items);
     });
   }
@@ -407,20 +439,39 @@ export class Client {
       string,
       CallOptions?,
     ];
-    let size = resultsPageSize;
-    let after: string | null | undefined;
-    do {
-      const { nodes, endCursor, hasNextPage } = await asManyAsFit(size, async (first) => {
-        const data = await this.#send(operations.Results, { jobId, first, after }, options, true);
-        return toPage(found(data.job, jobId).results);
-      });
-      // The items that follow may be smaller.
-      size = Math.min(2 * nodes.length, resultsPageSize);
-      for (const { id, payload, result } of nodes) {
-        yield { itemId: id, payload, result };
-      }
-      after = hasNextPage ? endCursor : undefined;
-    } while (after !== undefined);
+    yield* readPages((first, after) =>
+      this.#send(operations.Results, { jobId, first, after }, options, true).then(({ job }) =>
+        toPage(found(job, jobId).results),
+      ),
+    );
+  }
+
+  /**
+   * Reads the successes of one job, whatever its stage, in the order in which its items were added, fetching pages as you read on.
+   * A handler whose job waits for others can read their results in this way.
+   *
+   * @throws JobtreeError NOT_FOUND; FORBIDDEN for a key that has only the role worker
+   */
+  jobResults<Payload = unknown, R = unknown>(
+    jobId: string,
+    options?: CallOptions,
+  ): AsyncGenerator<Result<Payload, R>, void, undefined>;
+  /** The same with the payloads and results of a defined type, which must be the type of the job. */
+  jobResults<Payload, R>(
+    type: DefinedType<Payload, R>,
+    jobId: string,
+    options?: CallOptions,
+  ): AsyncGenerator<Result<Payload, R>, void, undefined>;
+  async *jobResults(...args: readonly unknown[]): AsyncGenerator<Result<unknown, unknown>, void, undefined> {
+    const [jobId, options = {}] = (typeof args[0] === 'string' ? args : args.slice(1)) as [
+      string,
+      CallOptions?,
+    ];
+    yield* readPages((first, after) =>
+      this.#send(operations.JobResults, { jobId, first, after }, options, true).then(({ job }) =>
+        toPage(found(job, jobId).items),
+      ),
+    );
   }
 
   /**
@@ -769,6 +820,24 @@ async function asManyAsFit<T>(first: number, read: (first: number) => Promise<Pa
     if (!(error instanceof JobtreeError && error.code === 'LIMIT_EXCEEDED') || first <= 1) throw error;
     return asManyAsFit(Math.floor(first / 2), read);
   }
+}
+
+/** Reads page after page, each as large as fits into one answer. */
+async function* readPages(
+  read: (
+    first: number,
+    after: string | undefined,
+  ) => Promise<Page<{ id: string; payload?: unknown; result?: unknown }>>,
+): AsyncGenerator<Result<unknown, unknown>, void, undefined> {
+  let size = resultsPageSize;
+  let after: string | undefined;
+  do {
+    const { nodes, endCursor, hasNextPage } = await asManyAsFit(size, (first) => read(first, after));
+    // The items that follow may be smaller.
+    size = Math.min(2 * nodes.length, resultsPageSize);
+    for (const { id, payload, result } of nodes) yield { itemId: id, payload, result };
+    after = hasNextPage ? (endCursor ?? undefined) : undefined;
+  } while (after !== undefined);
 }
 
 function found<T>(value: T | null | undefined, id: string): T {

@@ -121,8 +121,8 @@ export interface HandlerContext {
   readonly type: string;
   /**
    * Notes how far the item is, in place of the previous note: `note('page 3 of 10')`. Up to 500 characters are kept with the
-   * item. The note goes out with the worker's next heartbeat or report, so it costs no request of its own; it is forgotten if the
-   * assignment is lost before that.
+   * item. The worker sends what its handlers have noted at most once a second, so a note can be read about a second later; it is
+   * forgotten if the assignment is lost before that.
    */
   note(text: string): void;
   /** Keeps a line with the item, up to 500 characters, sent in the same way. An item keeps the last 50 lines of all its attempts. */

@@ -1,5 +1,5 @@
 /** The errors that the client throws, and those that a handler throws to say what becomes of its item. */
-import type { ErrorCode, NotClaimableReason } from '../generated/operations.ts';
+import type { ErrorCode, ItemFieldsFragment, NotClaimableReason } from '../generated/operations.ts';
 
 /**
  * Why an operation did not succeed: one of the server's error codes, or
@@ -9,6 +9,8 @@ import type { ErrorCode, NotClaimableReason } from '../generated/operations.ts';
  * - `BAD_RESPONSE`: the answer does not come from jobtree, or the server failed; its log says more.
  * - `DIGEST_MISMATCH`: from `upload`: the file that arrived does not have the given SHA-256. Nothing of it is kept.
  * - `INVALID_SIGNATURE`: from `verifyCallback`: the message is not genuine, or too old.
+ * - `ITEM_FAILED`: from `run`: the item failed for good. `failure` says why.
+ * - `ITEM_CANCELLED`: from `run`: the item was cancelled.
  */
 export type ClientErrorCode =
   | RefusalCode
@@ -16,7 +18,9 @@ export type ClientErrorCode =
   | 'UNREACHABLE'
   | 'BAD_RESPONSE'
   | 'DIGEST_MISMATCH'
-  | 'INVALID_SIGNATURE';
+  | 'INVALID_SIGNATURE'
+  | 'ITEM_FAILED'
+  | 'ITEM_CANCELLED';
 /** The client itself tries again after the excluded codes, and throws UNREACHABLE when it gives up. */
 type RefusalCode = Exclude<ErrorCode, 'UNAVAILABLE' | 'OUTCOME_UNKNOWN'>;
 
@@ -29,24 +33,37 @@ export class JobtreeError extends Error {
   readonly field: string | undefined;
   /** With `ITEM_NOT_CLAIMABLE` and `ITEM_NOT_UPDATABLE`: the state that the item is in instead. */
   readonly reason: NotClaimableReason | undefined;
-  /** What became of the operation: `UNKNOWN` if the server may have carried it out although no answer came. */
-  readonly outcome: 'NOTHING_DONE' | 'UNKNOWN';
+  /** With `ITEM_FAILED`: the item's last failure, with the code and message that its worker reported. */
+  readonly failure: Failure | undefined;
+  /** With `ITEM_FAILED` and `ITEM_CANCELLED`: the id of the item. */
+  readonly itemId: string | undefined;
+  /**
+   * What became of the operation: `UNKNOWN` if the server may have carried it out although no answer came; `DONE` with
+   * `ITEM_FAILED` and `ITEM_CANCELLED`.
+   */
+  readonly outcome: 'NOTHING_DONE' | 'DONE' | 'UNKNOWN';
 
   constructor(code: ClientErrorCode, message: string, details: ErrorDetails = {}) {
     super(message, 'cause' in details ? { cause: details.cause } : undefined);
     this.code = code;
     this.field = details.field ?? undefined;
     this.reason = details.reason;
+    this.failure = details.failure;
+    this.itemId = details.itemId;
     const mayBeDone = code === 'UNREACHABLE' || code === 'BAD_RESPONSE';
     this.outcome = details.outcome ?? (mayBeDone ? 'UNKNOWN' : 'NOTHING_DONE');
   }
 }
 
+type Failure = ItemFieldsFragment['failures'][number];
+
 interface ErrorDetails {
   readonly field?: string | null | undefined;
   readonly reason?: NotClaimableReason | undefined;
+  readonly failure?: Failure | undefined;
+  readonly itemId?: string | undefined;
   /** Default: `UNKNOWN` for `UNREACHABLE` and `BAD_RESPONSE`, else `NOTHING_DONE`. */
-  readonly outcome?: 'NOTHING_DONE' | 'UNKNOWN' | undefined;
+  readonly outcome?: JobtreeError['outcome'] | undefined;
   readonly cause?: unknown;
 }
 

@@ -46,6 +46,7 @@ export {
 export type { CallbackSpec, FeedSpec, FileSpec, ItemSpec, JobPolicies, JobSpec } from './job-spec.ts';
 export type { Queue, QueueFigures, QueueSettings, Queues } from './queues.ts';
 export type { ExportOptions, ResultLines } from './results.ts';
+export type { RunOptions } from './run.ts';
 export type { Schedule, ScheduleSpec, Schedules } from './schedules.ts';
 export type { InputOf, StandardSchema } from './standard-schema.ts';
 export type { TypeSchema, TypeSchemaSpec, TypeSchemas } from './type-schemas.ts';

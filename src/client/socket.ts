@@ -272,13 +272,15 @@ function toError(error: unknown, url: string): JobtreeError {
   if (Array.isArray(error)) return fromGraphqlErrors(error);
   const { code, reason, message } = (error ?? {}) as { code?: unknown; reason?: unknown; message?: unknown };
   if (typeof code === 'number') {
+    // Not the event itself: it has the socket, with all that belongs to it.
+    const cause = { code, reason };
     const why = typeof reason === 'string' && reason !== '' ? `: ${reason.replace(/\.$/, '')}` : '';
     if (finalRefusals.has(error as object))
-      return new JobtreeError('UNAUTHENTICATED', `${url} refuses the caller${why}.`, { cause: error });
-    return new JobtreeError('UNREACHABLE', `The connection to ${url} was closed (${code})${why}.`, {
-      cause: error,
-    });
+      return new JobtreeError('UNAUTHENTICATED', `${url} refuses the caller${why}.`, { cause });
+    return new JobtreeError('UNREACHABLE', `The connection to ${url} was closed (${code})${why}.`, { cause });
   }
   const why = typeof message === 'string' && message !== '' ? message : 'it could not be reached';
-  return new JobtreeError('UNREACHABLE', `No connection to ${url}: ${why}.`, { cause: error });
+  // In Node.js the event has an error.
+  const cause = (error as { error?: unknown } | undefined)?.error ?? error;
+  return new JobtreeError('UNREACHABLE', `No connection to ${url}: ${why}.`, { cause });
 }

@@ -1,6 +1,6 @@
 /**
- * Adds items to a job. Each entry is judged alone: a bad one is INVALID, one whose dedupe key is taken is a DUPLICATE, and
- * neither keeps the others out.
+ * Adds items to a job. Each entry is judged separately: an invalid one is INVALID, one whose dedupe key is taken is a DUPLICATE,
+ * and neither affects the others.
  */
 import { InvalidInputError } from '../errors.ts';
 import { checkBatch } from './checks.ts';
@@ -39,7 +39,7 @@ export async function addItems(
   const room = checkRoom(engine, sizeOf(prepared));
   if (room !== undefined) await room;
 
-  // Also without a single good entry: an unknown or sealed job is to be told. What seals goes alone.
+  // Called even without a valid entry, so that an unknown or sealed job is reported. A call that seals is not merged with others.
   const isKeyed = prepared.some(({ keyed }) => keyed);
   const added =
     options.seal || prepared.length === 0
@@ -52,7 +52,7 @@ export async function addItems(
   });
 }
 
-/** Moves those that meet no schema of their type from the good ones to the invalid. */
+/** Moves entries whose payload violates the schema of their type from `good` to `invalid`. */
 async function judgePayloads(
   { schemas }: Engine,
   jobId: string,
@@ -78,7 +78,7 @@ interface AddRow {
   root_id: string;
   type: string;
   positions: number[];
-  /** Null if all are new. */
+  /** Null if all of them are new. */
   added: boolean[] | null;
   ready: number;
 }
@@ -89,10 +89,10 @@ interface PayloadsRow {
   first_positions: number[];
 }
 
-/** Positions are given in blocks of so many. */
+/** add_payloads assigns positions in blocks of this size. */
 const blockSize = 1_024;
 
-/** The call itself, for one job's entries, which may come from several callers. */
+/** The database call, for the entries of one job, which may come from several callers. */
 export async function insertItems(
   engine: Engine,
   jobId: string,

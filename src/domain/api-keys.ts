@@ -1,4 +1,4 @@
-/** Keys of the API. A key is told once, when it is made; of it only the hash is kept. */
+/** API keys. A key is shown once, when it is created; only its hash is stored. */
 import { createHash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { Queries } from '../db/database.ts';
@@ -10,7 +10,7 @@ import { checkTenant } from './tenants.ts';
 
 export const keyPrefix = 'jobtree_';
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-/** 256 bits, and behind them a checksum of all that stands before it: scanners of secrets need not ask whether it is one. */
+/** 256 bits, followed by a checksum of everything before it, so that secret scanners can recognize a key without asking the server. */
 const randomLength = 43;
 const checksumLength = 6;
 const keyLength = keyPrefix.length + randomLength + checksumLength;
@@ -19,21 +19,21 @@ const dayMs = 86_400_000;
 export interface ApiKey {
   readonly id: string;
   readonly name: string;
-  /** Null for one that belongs to no tenant. */
+  /** Null for a key that belongs to no tenant. */
   readonly tenant: string | null;
   readonly roles: readonly Role[];
-  /** Empty for all. */
+  /** Empty for all types. */
   readonly types: readonly string[];
   readonly rootIds: readonly string[];
   readonly createdAt: Date;
   readonly createdBy: string;
   readonly expiresAt: Date | null;
-  /** Whether that is over. */
+  /** Whether `expiresAt` has passed. */
   readonly isOver: boolean;
   readonly lastUsedAt: Date | null;
   readonly previousUntil: Date | null;
   readonly revokedAt: Date | null;
-  /** Of its own; those that are not there are what the settings say. */
+  /** The limits of this key; for those that are missing, the settings apply. */
   readonly limits: Partial<CallerLimits>;
 }
 
@@ -43,14 +43,14 @@ export interface NewApiKey {
   readonly types?: readonly string[] | null | undefined;
   readonly rootIds?: readonly string[] | null | undefined;
   readonly expiresAt?: Date | null | undefined;
-  /** The tenant that its callers belong to, and that the types are of. None by default. */
+  /** The tenant that callers with this key, and its `types`, belong to. None by default. */
   readonly tenant?: string | null | undefined;
   readonly limits?: { readonly [Name in keyof CallerLimits]?: number | null | undefined } | null | undefined;
 }
 
 type Calls = Pick<Queries, 'call'>;
 
-/** The key is in the answer, and nowhere else. */
+/** The answer is the only place where the key appears. */
 export async function createApiKey(
   database: Calls,
   key: NewApiKey,
@@ -76,7 +76,7 @@ export async function createApiKey(
   return { id: row.create_api_key, key: text };
 }
 
-/** The text before is good for as long as is said. Only a key of the tenant, unless it is null. */
+/** The previous key stays valid for `keepPreviousMs`. Affects only a key of `tenant`, unless that is null. */
 export async function rotateApiKey(
   database: Calls,
   id: string,
@@ -89,7 +89,7 @@ export async function rotateApiKey(
   return { key: text };
 }
 
-/** Gives whether it was not revoked before. Only a key of the tenant, unless it is null. */
+/** Returns false if the key was revoked before. Affects only a key of `tenant`, unless that is null. */
 export async function revokeApiKey(
   database: Calls,
   id: string,
@@ -103,7 +103,7 @@ const columns = `id, name, tenant, roles, types, root_ids as "rootIds", created_
   expires_at as "expiresAt", coalesce(expires_at <= now(), false) as "isOver", last_used_at as "lastUsedAt", revoked_at as "revokedAt", limits,
   case when previous_until > now() then previous_until end as "previousUntil"`;
 
-/** By name, behind the key with this id. Also those that are revoked. Only keys of the tenant, unless it is null. */
+/** Lists keys by name, starting after the key with the id `after`, including revoked ones. Only keys of `tenant`, unless that is null. */
 export async function listApiKeys(
   database: { readonly pool: Pick<Queries['pool'], 'query'> },
   { tenant = null, after, take }: { tenant?: string | null; after: string | null; take: number },
@@ -136,7 +136,7 @@ export function hashOf(key: string): Buffer {
   return createHash('sha256').update(key).digest();
 }
 
-/** Whether a text has the form and the checksum of a key: one that was cut or mistyped is told without asking anybody. */
+/** Whether a text has the form and the checksum of a key. A truncated or mistyped key is recognized without a look-up. */
 export function isKeyText(text: string): boolean {
   if (text.length !== keyLength || !text.startsWith(keyPrefix)) return false;
   const body = text.slice(0, -checksumLength);
@@ -170,7 +170,7 @@ export function checkRoles(names: readonly string[]): Role[] {
 }
 
 const maxLimit = 1_000_000_000;
-/** Of items and bytes stored. */
+/** The highest limit of stored items and bytes. */
 const maxStored = 1_000_000_000_000_000;
 
 function checkLimits(limits: NonNullable<NewApiKey['limits']>): Partial<CallerLimits> {
@@ -189,7 +189,7 @@ export function checkTypePatterns(patterns: readonly string[]): string[] {
   for (const [i, pattern] of patterns.entries()) {
     checkText(pattern, `types[${i}]`, maxNameLength);
     if (pattern.slice(0, -1).includes('*'))
-      throw new InvalidInputError(`types[${i}] has a * that does not stand at its end.`, `types[${i}]`);
+      throw new InvalidInputError(`types[${i}] has a * that is not at its end.`, `types[${i}]`);
   }
   return [...new Set(patterns)];
 }

@@ -3,7 +3,7 @@ import type { Figures } from './figures.ts';
 import { assignmentIdOf, itemIdOf } from './item-state.ts';
 import { JsonText, splitTexts } from './json-text.ts';
 
-/** An assignment as a claim gives it to a worker: all it needs to know. */
+/** An assignment as a worker gets it from a claim, with everything it needs to know. */
 export interface Assignment {
   readonly id: string;
   readonly itemId: string;
@@ -12,21 +12,21 @@ export interface Assignment {
   readonly payload: JsonText;
   /** 1 for the first try; a release does not count. */
   readonly attempt: number;
-  /** Whether the item has failed for good if this attempt fails. */
+  /** Whether the item fails for good if this attempt fails. */
   readonly lastAttempt: boolean;
   readonly worker: string;
   readonly claimedAt: Date;
   readonly heartbeatAt: Date;
   readonly deadlineAt: Date;
   readonly heartbeatIntervalMs: number;
-  /** For how long the worker has it; null once it has ended. */
+  /** How long the worker has had it; null once it has ended. */
   readonly heldMs: number | null;
 }
 
-/** A row of lease_entries: a lease. */
+/** A row of lease_entries, which is a lease. */
 export interface LeaseRow {
   readonly lease_id: string;
-  /** Which of the requests it is for, from 1. */
+  /** The number of the request that it answers, from 1. */
   readonly request: number;
   readonly job_id: string;
   readonly root_id: string;
@@ -40,20 +40,20 @@ export interface LeaseRow {
   readonly priority: number;
   readonly place: number;
   readonly has_rest: boolean;
-  /** Of the items that are there, from 1; null for all. */
+  /** The numbers of the items that are included, from 1; null for all. */
   readonly numbers: readonly number[] | null;
-  /** JSON texts with a separator between them. */
+  /** JSON texts, joined with a separator. */
   readonly payloads: string;
-  /** Since when they had been ready; null for a repeated claim. */
+  /** When the items became ready; null for a repeated claim. */
   readonly ready_at: Date | null;
-  /** Of those that have failed for good if this attempt fails, from 1; null for none. */
+  /** The numbers of the items that fail for good if this attempt fails, from 1; null for none. */
   readonly last_numbers: readonly number[] | null;
 }
 
 /** The assignments of a lease. */
 export function toAssignments(row: LeaseRow): Assignment[] {
   const jobId = row.job_id;
-  // Which is what moves the deadline; a repeated claim has moved it.
+  // Heartbeats move the deadline, so the last one follows from it. A repeated claim has moved it, too.
   const heartbeatAt = new Date(row.deadline_at.getTime() - 3 * row.heartbeat_interval_ms);
   return splitTexts(row.payloads).map((text, i) => {
     const number = row.numbers?.[i] ?? i + 1;
@@ -75,12 +75,12 @@ export function toAssignments(row: LeaseRow): Assignment[] {
   });
 }
 
-/** Counts what was claimed. */
+/** Adds a claim to the figures. */
 export function countClaim(figures: Figures, { type, claimed_at, ready_at }: LeaseRow, items: number): void {
   if (ready_at !== null) figures.claimed(type, claimed_at.getTime() - ready_at.getTime(), items);
 }
 
-/** Payloads may hold what no log should: they are only in it if the settings say so. */
+/** Payloads may hold data that must not be logged, so they are logged only if the settings say so. */
 export function logClaims(
   { logger, logPayloads }: { readonly logger: Logger; readonly logPayloads: boolean },
   assignments: readonly Assignment[],

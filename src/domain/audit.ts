@@ -1,9 +1,9 @@
 /**
- * Who did what that only some may do, or that can't be undone: to what, when, from where, and what came of it. It stands in a table that can
- * only be added to, and in the log.
+ * The audit: who did something that is restricted or irreversible, to what, when, from where, and with which outcome. Entries go
+ * into an append-only table and into the log.
  *
- * What is done and that it was done are one statement, so neither is there without the other. What was refused, or came to nothing, is noted
- * after it. Of one caller who is refused over and over only so much is kept.
+ * An action that succeeds and its entry are written in one statement, so neither exists without the other. A refused action, or
+ * one that changed nothing, is noted afterwards. The number of refusals that are kept per caller is limited.
  */
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -24,7 +24,7 @@ export interface AuditEntry extends AuditRow {
 
 const maxSubjects = 20;
 const maxTextLength = 300;
-/** Of what one caller was refused, kept by one server; the log says how much there was beyond. */
+/** The most refusals of one caller that one server keeps; the log says how many more there were. */
 const refusalsPerMinute = 60;
 const minuteMs = 60_000;
 
@@ -37,8 +37,8 @@ export class Audit {
   }
 
   /**
-   * Does something and notes it. The first function that `use` calls brings the entry along. `refusalOf` tells the code of a result that is a
-   * refusal, where these are not thrown.
+   * Does something and notes it. The first function that `use` calls writes the entry in the same statement. For results that
+   * report a refusal instead of throwing it, `refusalOf` returns the code.
    */
   async run<T>(
     database: Queries,
@@ -123,14 +123,14 @@ function bounded({ actor, tenant, action, subjects, address }: Act): Act {
   };
 }
 
-/** What was sent may be anything, and is read in a terminal, too. */
+/** Text from a caller may contain anything, and entries are also read in terminals. */
 function toText(text: string): string {
   const cut = text.length > maxTextLength ? `${text.slice(0, maxTextLength)}…` : text;
   return cut.toWellFormed().replaceAll(/\p{Cc}/gu, '\ufffd');
 }
 
 export interface AuditFilter {
-  /** In the name of who did it. */
+  /** A part of the actor's name. */
   readonly actor?: string | null | undefined;
   readonly action?: string | null | undefined;
   readonly subject?: string | null | undefined;
@@ -145,7 +145,7 @@ export interface AuditKey {
 const first: AuditKey = { at: new Date(0), id: '00000000-0000-0000-0000-000000000000' };
 const last: AuditKey = { at: new Date(253_402_300_799_000), id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
 
-/** A page of the audit, the newest first; from the end if `backwards`. A tenant's has what its callers did. */
+/** A page of the audit, newest first; from the end if `backwards`. For a tenant, only the actions of its callers. */
 export async function listAudit(
   database: Queries,
   tenant: string | null,
@@ -181,14 +181,14 @@ export async function listAudit(
   return rows;
 }
 
-/** A name stands behind the word that says what it is the name of. */
+/** A subject may be stored as a word for its kind followed by its name, which has the tenant's prefix. */
 function storedSubjects(tenant: string | null, subject: string): string[] {
   return [subject, subject.replace(/^\w+ /, (word) => word + toStored(tenant, ''))];
 }
 
 const pruneBatch = 1_000;
 
-/** Forgets what is older; whether there may be more. */
+/** Deletes a batch of older entries. Returns whether there may be more. */
 export async function pruneAudit(database: Queries, keepSeconds: number): Promise<boolean> {
   const [row] = await database.call<{ prune_audit: number }>('prune_audit', keepSeconds, pruneBatch);
   return row?.prune_audit === pruneBatch;

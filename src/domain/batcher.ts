@@ -1,28 +1,29 @@
 /**
- * Merges calls into batches. A call goes out at once while fewer than `width` batches are under way; calls that arrive
- * meanwhile wait and go out together as soon as a place is free. So a quiet server adds no delay, and a busy one sends
- * few large statements: one item a call costs Postgres about thirty times what an item in a batch of 500 does.
+ * Merges calls into batches. A call goes out at once while fewer than `width` batches are under way; calls that arrive meanwhile
+ * wait and go out together as soon as a place is free. So a quiet server adds no delay, and a busy one sends few large
+ * statements: one item a call costs Postgres about thirty times what an item in a batch of 500 does.
  *
- * Those who wait are taken by turns from each tenant and each of its callers, as much from each. While only one has anything to send it
- * has all ways. Otherwise it has one, and there is one more for those who have nothing under way; and what fills half a batch by itself goes
- * alone, and in parts, since Postgres gives as much time to whatever is under way. So whoever sends a little does not wait for the thousands
- * of another, nor is merged with them.
+ * Waiting calls are taken in turns from each tenant and each of its callers, with equal weight. A caller that is the only one
+ * with anything to send may use all places. Otherwise each may have one batch under way, and there is one extra place for callers
+ * that have none. Calls of a caller that could fill half a batch alone are not merged with others', and go in smaller batches,
+ * since Postgres divides its time evenly among the batches under way. So a caller that sends little neither waits for the
+ * thousands of another, nor is merged with them.
  *
- * What waits is bounded, by calls and by bytes, for all batchers that share a `Backlog`: a call beyond it is refused. A call
+ * The backlog is bounded, by calls and by bytes, for all batchers that share a `Backlog`: a call beyond it is refused. A call
  * whose client has gone is dropped when its turn comes.
  *
- * A batch that Postgres refuses is taken apart, so that what is wrong with one caller's entries never reaches another. One
- * whose answer was lost may have been carried out, so it is not sent again.
+ * If Postgres refuses a batch, its calls are sent again one by one, so that an error in one caller's entries never reaches
+ * another. A batch whose answer was lost may have been carried out, so it is not sent again.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { FairQueue, groupOf, type Owner, pathOf } from '../db/fair-queue.ts';
 import { isRolledBack } from '../db/sqlstate.ts';
 import { ClientGoneError, UnavailableError } from '../errors.ts';
 
-/** One caller, or tenant, may have so much of what may wait. */
+/** The share of the backlog that a single caller or tenant may fill. */
 const partOfOne = 0.9;
 
-/** What waits in merged calls, to be shared by batchers. */
+/** The bounds of the calls that wait to be merged; batchers can share one. */
 export class Backlog {
   readonly #maxCalls: number;
   readonly #maxBytes: number;
@@ -36,7 +37,7 @@ export class Backlog {
     this.#maxBytes = options.maxBytes;
   }
 
-  /** One call alone may have any size. */
+  /** A call of any size may enter while nothing else waits. */
   enter({ tenant, account }: Owner, bytes: number): void {
     const parts = [tenant && this.#tenants.get(tenant), account && this.#accounts.get(account)];
     if (!this.#fits(this.#all, bytes, 1) || parts.some((part) => part && !this.#fits(part, bytes, partOfOne)))
@@ -73,14 +74,14 @@ function changePart(parts: Map<string, Waiting>, key: string, calls: number, byt
   else parts.set(key, part);
 }
 
-/** Of a batch that several fill, each has so much before the next has a turn. */
+/** In a batch that several callers fill, each adds up to this fraction of it before the next one's turn. */
 const turnsOfBatch = 10;
-/** Of callers, in one turn of the event loop. */
+/** How many callers get their answers in one turn of the event loop. */
 const answersAtOnce = 3;
-/** Of a whole batch, for those who have much to send beside others; that there are others is known for so long. */
+/** While a batcher is shared, a caller that sends much gets this share of a batch. It counts as shared for `sharedMs` after callers alternate. */
 const partWhileShared = 0.2;
 const sharedMs = 100;
-/** Beside the width, for those who have nothing under way. */
+/** Places beyond the width, for callers that have nothing under way. */
 const waysForOthers = 1;
 
 export class Batcher<Entry, Answer> {
@@ -94,24 +95,24 @@ export class Batcher<Entry, Answer> {
   readonly #waiting: FairQueue<Call<Entry, Answer>>;
   #underWay = 0;
   #last: string | undefined;
-  /** When somebody other than the one before last sent something. */
+  /** When calls of two different callers last followed each other. */
   #sharedAt = Number.NEGATIVE_INFINITY;
-  /** Who has something under way, in how many batches. */
+  /** How many batches each caller has under way. */
   readonly #groups = new Map<string, number>();
-  /** What each has waiting. */
+  /** The weight of each caller's waiting calls. */
   readonly #weights = new Map<string, number>();
 
-  /** `run` answers its entries in their order. A batch weighs at most `maxWeight`, unless a single call weighs more. */
+  /** `run` returns answers in the order of its entries. A batch weighs at most `maxWeight`, unless a single call weighs more. */
   constructor(options: {
     run: (entries: Entry[]) => Promise<Answer[]>;
     width: number;
     maxWeight: number;
     weigh?: (entry: Entry) => number;
     onIdle?: () => void;
-    /** Without it, whatever comes may wait. */
+    /** Without it, the number of waiting calls is unlimited. */
     backlog?: Backlog;
     bytesOf?: (entry: Entry) => number;
-    /** Of one caller, a call with fewer entries goes before those with more. */
+    /** Among the calls of one caller, those with fewer entries go first. */
     smallFirst?: boolean;
   }) {
     this.#run = options.run;
@@ -128,7 +129,7 @@ export class Batcher<Entry, Answer> {
     });
   }
 
-  /** Those who wait have their turns by owner. With `isGone`, a call that waits is dropped once nobody wants its answer. */
+  /** Waiting owners take turns. With `isGone`, a waiting call is dropped once nobody wants its answer. */
   submit(entries: Entry[], owner: Owner, isGone?: () => boolean): Promise<Answer[]> {
     return new Promise((resolve, reject) => {
       const bytes = entries.reduce((sum, entry) => sum + this.#bytesOf(entry), 0);
@@ -193,7 +194,7 @@ export class Batcher<Entry, Answer> {
     return calls;
   }
 
-  /** With the first of a batch, if there is one. */
+  /** Whether a call may go out now, in a batch with `first` if there is one. */
   #mayGo({ group }: Call<Entry, Answer>, first: Call<Entry, Answer> | undefined): boolean {
     if (first !== undefined && first.group !== group && (this.#hasMuch(first.group) || this.#hasMuch(group)))
       return false;
@@ -207,7 +208,7 @@ export class Batcher<Entry, Answer> {
     return performance.now() - this.#sharedAt < sharedMs;
   }
 
-  /** What fills half a batch is not merged with what others send. */
+  /** A caller with this much is not merged with others. */
   #hasMuch(group: string): boolean {
     return (this.#weights.get(group) ?? 0) >= this.#maxWeight / 2;
   }
@@ -224,7 +225,7 @@ export class Batcher<Entry, Answer> {
       const answers = await this.#run(calls.flatMap((call) => call.entries));
       let from = 0;
       for (const [i, { entries, resolve }] of calls.entries()) {
-        // Each writes its answer then, and others have something under way.
+        // Each caller writes its answer in that pause, and meanwhile others have batches under way.
         if (i > 0 && i % answersAtOnce === 0 && this.#groups.size > 1) await nextTurn();
         resolve(answers.slice(from, from + entries.length));
         from += entries.length;

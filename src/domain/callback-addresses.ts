@@ -1,7 +1,7 @@
 /**
- * Where callbacks may go: to public addresses, and to networks that a setting names. Anyone who may name a URL could otherwise reach what
- * only the server can: databases, the metadata of clouds. A name is looked up once, all that it leads to must be allowed, and
- * the connection goes to just these addresses.
+ * Which addresses callbacks may go to: public ones, and networks that a setting names. Otherwise anyone who may name a URL could
+ * reach what only the server can, such as databases and the metadata services of clouds. A name is looked up once per call, all
+ * of its addresses must be allowed, and the connection uses exactly these addresses.
  */
 import { lookup, Resolver } from 'node:dns/promises';
 import ipaddr from 'ipaddr.js';
@@ -10,14 +10,14 @@ export class ForbiddenAddressError extends Error {
   override readonly name = 'ForbiddenAddressError';
 }
 
-/** The addresses of a name. */
+/** Resolves a name to its addresses. */
 export type LookUp = (hostname: string, signal: AbortSignal) => Promise<readonly string[]>;
 
 export class CallbackAddresses {
   readonly #networks: readonly ReturnType<typeof ipaddr.parseCIDR>[];
   readonly #lookUp: LookUp;
 
-  /** `networks`: what is allowed beside public addresses, `10.0.0.0/8`. */
+  /** `networks`: networks that are allowed besides public addresses, such as `10.0.0.0/8`. */
   constructor({
     networks,
     lookUp = lookUpName,
@@ -26,7 +26,7 @@ export class CallbackAddresses {
     this.#lookUp = lookUp;
   }
 
-  /** All addresses of the host of a URL. @throws ForbiddenAddressError if one is forbidden; what the look-up throws; the signal's reason */
+  /** All addresses of a URL's host. @throws ForbiddenAddressError if one of them is forbidden; errors of the look-up; the signal's reason */
   async of({ hostname }: URL, signal: AbortSignal): Promise<readonly [string, ...string[]]> {
     const host = hostname.replace(/^\[(.*)\]$/, '$1');
     const [first, ...others] = ipaddr.isValid(host)
@@ -36,7 +36,9 @@ export class CallbackAddresses {
     const forbidden = [first, ...others].find((address) => !this.#isAllowed(address));
     if (forbidden === undefined) return [first, ...others];
     const which = forbidden === host ? host : `${host} leads to ${forbidden}, which`;
-    throw new ForbiddenAddressError(`${which} is no public address; JOBTREE_CALLBACK_NETWORKS may allow it.`);
+    throw new ForbiddenAddressError(
+      `${which} is not a public address; JOBTREE_CALLBACK_NETWORKS may allow it.`,
+    );
   }
 
   #isAllowed(text: string): boolean {
@@ -50,7 +52,7 @@ export class CallbackAddresses {
   }
 }
 
-/** The system's look-ups can't be broken off. */
+/** Needed because the system's look-ups can't be cancelled. */
 function unlessEnded<T>(promise: Promise<T>, ended: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     ended.addEventListener('abort', () => reject(ended.reason), { once: true });
@@ -58,15 +60,15 @@ function unlessEnded<T>(promise: Promise<T>, ended: AbortSignal): Promise<T> {
   });
 }
 
-/** Unicast of IPv6 is what was ever given out: the rest leads to IPv4 addresses, or is for times to come. */
+/** 2000::/3 is all of IPv6 unicast that was ever allocated: the rest leads to IPv4 addresses, or is reserved. */
 function isPublic(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
   if (address.range() !== 'unicast') return false;
   return address instanceof ipaddr.IPv4 || address.match(ipaddr.IPv6.parse('2000::'), 3);
 }
 
 /**
- * Asks DNS for whole names, on sockets of its own. The system is asked for short ones alone, `localhost` and those of the own network: its
- * look-ups take threads of which there are few, and a stranger's name server may keep one waiting.
+ * Asks DNS directly for names with a dot, on separate sockets. Only short names, such as `localhost` and those of the local
+ * network, go to the system: its look-ups occupy threads of a small pool, and a stranger's name server could keep them waiting.
  */
 async function lookUpName(hostname: string, signal: AbortSignal): Promise<string[]> {
   if (!hostname.includes('.')) return (await lookup(hostname, { all: true })).map(({ address }) => address);

@@ -1,4 +1,4 @@
-/** Messages to endpoints: the fold and alerts add them, servers send them (`server/callbacks.ts`), and people look at them. */
+/** Messages to endpoints: the fold and alerts add them, servers send them (`server/callbacks.ts`), and people inspect them. */
 import type { Queries } from '../db/database.ts';
 import { checkName } from './checks.ts';
 import type { Engine } from './engine.ts';
@@ -9,7 +9,7 @@ import { beginningOf, namesOf } from './tenants.ts';
 export type CallbackEvent = 'TREE' | 'JOB' | 'DEAD_LETTERS';
 export type DeliveryStatus = 'PENDING' | 'DELIVERED' | 'FAILED';
 
-/** What came of one attempt at a delivery. */
+/** The result of one attempt at a delivery. */
 export interface DeliveryAttempt {
   readonly at: string;
   readonly tookMs?: number;
@@ -32,7 +32,7 @@ export interface CallbackDelivery {
   readonly attempts: readonly DeliveryAttempt[];
 }
 
-/** What a server is to send, and has to itself until the lease is over. */
+/** A delivery that a server is to send, and that no other server takes until the lease ends. */
 export interface LeasedDelivery {
   readonly id: string;
   readonly messageId: string;
@@ -45,11 +45,11 @@ export interface LeasedDelivery {
   readonly sentAt: Date;
 }
 
-/** What came of sending it: it is delivered, or there is an error. */
+/** The result of sending it: delivered, unless there is an error. */
 export interface DeliveryAnswer {
   readonly statusCode?: number;
   readonly error?: string;
-  /** What the receiver asks for. */
+  /** When the receiver asks to be called again. */
   readonly retryAfterMs?: number;
   readonly retryAt?: Date;
 }
@@ -59,7 +59,7 @@ interface LeasedRow extends Omit<LeasedDelivery, 'messageId' | 'sentAt'> {
   readonly sent_at: Date;
 }
 
-/** Leases are longer than attempts can be by so much. */
+/** How much longer a lease is than an attempt can take. */
 const leaseBeyondMs = 15_000;
 
 export async function leaseDeliveries(
@@ -85,14 +85,14 @@ export async function noteDelivery(
   await engine.database.call('note_delivery', id, attempt, JSON.stringify({ at: sentAt, ...answer }));
 }
 
-/** Forgets what was settled long ago; whether there may be more. */
+/** Deletes a batch of deliveries that were settled long ago. Returns whether there may be more. */
 export async function pruneDeliveries(engine: Engine): Promise<boolean> {
   const batch = 1_000;
   const [row] = await engine.database.call<{ prune_deliveries: number }>('prune_deliveries', batch);
   return row?.prune_deliveries === batch;
 }
 
-/** Has it sent at once, and again with the waits of a new one. Only one to an endpoint of the tenant, unless it is null. */
+/** Sends it immediately, and again with the waits of a new delivery. Affects only a delivery to an endpoint of `tenant`, unless that is null. */
 export async function retryDelivery(engine: Engine, id: string, tenant: string | null = null): Promise<void> {
   await engine.database.call('retry_delivery', id, tenant);
 }
@@ -100,7 +100,7 @@ export async function retryDelivery(engine: Engine, id: string, tenant: string |
 const columns = `d.id, d.message_id as "messageId", d.endpoint, d.event, d.root_id as "rootId", d.body, d.created_at as "createdAt",
   d.due_at as "dueAt", d.attempts as "attemptCount", d.delivered_at as "deliveredAt", d.failed_at as "failedAt", d.history as attempts`;
 
-/** The deliveries of these ids, in any order; of a tenant, or all. */
+/** The deliveries with these ids, in any order; only those of `tenant`, unless that is null. */
 export async function readDeliveries(
   database: Queries,
   ids: readonly string[],
@@ -131,7 +131,7 @@ const conditions: Readonly<Record<DeliveryStatus, string>> = {
   FAILED: 'd.failed_at is not null',
 };
 
-/** A page of deliveries, the newest first; from the end if `backwards`. */
+/** A page of deliveries, newest first; from the end if `backwards`. */
 export async function listDeliveries(
   database: Queries,
   { tenant = null, endpoint, rootId, status }: DeliveryFilter,
@@ -139,7 +139,7 @@ export async function listDeliveries(
 ): Promise<CallbackDelivery[]> {
   if (endpoint != null) checkName(endpoint, 'filter.endpoint', maxNameLength);
   const values: unknown[] = [after ?? lastUuid, before ?? firstUuid, take];
-  // The whole key of the index that has this order, so that no other one looks as good.
+  // All columns of the index that has this order, so that the planner finds no other index as good.
   const key =
     rootId != null
       ? ['d.root_id', 'd.id']
@@ -153,7 +153,7 @@ export async function listDeliveries(
   const place = of == null ? '' : `$${values.push(of)}, `;
   const also = [
     ...(rootId != null && endpoint != null ? [`d.endpoint = $${values.push(endpoint)}`] : []),
-    // As the index of these has it.
+    // Written as in the index on this expression.
     ...(rootId != null && ofTenant !== null ? [`${tenantOfDelivery} = $${values.push(ofTenant)}`] : []),
     ...(status == null ? [] : [conditions[status]]),
   ];
@@ -174,7 +174,7 @@ export interface Callback {
   readonly on: 'TREE' | 'JOB';
 }
 
-/** What is called for these trees, by root. */
+/** The callbacks of these trees, by root. */
 export async function readCallbacks(
   database: Queries,
   rootIds: readonly string[],
@@ -190,7 +190,7 @@ export async function readCallbacks(
   return found;
 }
 
-/** Tells endpoints of types of which many items fail for good. */
+/** Sends alerts to endpoints about types of which many items fail for good. */
 export async function raiseAlerts(engine: Engine): Promise<void> {
   const [row] = await engine.database.call<{ raise_alerts: number }>('raise_alerts');
   if ((row?.raise_alerts ?? 0) > 0)

@@ -1,4 +1,4 @@
-/** Where callbacks go: named URLs with secrets, which are told once, when they are made. */
+/** Where callbacks go: named URLs with secrets, which are shown once, when they are created. */
 import { randomBytes } from 'node:crypto';
 import type { Queries } from '../db/database.ts';
 import { InvalidInputError } from '../errors.ts';
@@ -21,7 +21,7 @@ export interface CallbackEndpoint {
 const lookUpMs = 3_000;
 const dayMs = 86_400_000;
 
-/** The secret is told of a new endpoint alone. */
+/** Returns the secret only if the endpoint is new. */
 export async function putEndpoint(
   engine: Engine,
   endpoint: { readonly name: string; readonly url: string },
@@ -38,7 +38,7 @@ export async function putEndpoint(
   return { secret: row?.put_endpoint ? secret : null };
 }
 
-/** The secret of before signs, too, for as long as is said. */
+/** The previous secret is also used for signatures for `keepPreviousMs`. */
 export async function rotateSecret(
   engine: Engine,
   named: string,
@@ -55,7 +55,7 @@ export async function rotateSecret(
   return { secret };
 }
 
-/** Seals what is not sealed, or with a key that was rotated. What can't be opened stays as it is. */
+/** Seals secrets that are not sealed, or that are sealed with an old key. A secret that can't be opened stays as it is. */
 export async function sealSecrets({ database, secrets, logger }: Engine): Promise<void> {
   if (!secrets.seals) return;
   const { rows } = await database.pool.query<{ name: string; stored: string }>({
@@ -75,7 +75,7 @@ export async function sealSecrets({ database, secrets, logger }: Engine): Promis
   }
 }
 
-/** What is still to be sent there fails. */
+/** Deliveries to it that are pending fail. */
 export async function deleteEndpoint(engine: Engine, name: string): Promise<void> {
   await engine.database.call('delete_endpoint', checkName(name, 'name', maxNameLength));
 }
@@ -83,7 +83,7 @@ export async function deleteEndpoint(engine: Engine, name: string): Promise<void
 const columns = `name, url, created_at as "createdAt", gone_at as "goneAt",
   case when previous_secret_until > now() then previous_secret_until end as "previousSecretUntil"`;
 
-/** The endpoints of these names, in any order. */
+/** The endpoints with these names, in any order. */
 export async function readEndpoints(
   database: Queries,
   names: readonly string[],
@@ -96,7 +96,7 @@ export async function readEndpoints(
   return rows;
 }
 
-/** By name, behind one; those of a tenant, or all. */
+/** Lists endpoints by name, starting after `after`; only those of `tenant`, unless that is null. */
 export async function listEndpoints(
   database: Queries,
   { tenant = null, after, take }: { tenant?: string | null; after: string | null; take: number },
@@ -113,10 +113,10 @@ export async function listEndpoints(
 
 const newSecret = () => `whsec_${randomBytes(32).toString('base64')}`;
 
-/** As URLs are written, so that every spelling of an address is the same. */
+/** Returns the normalized URL, so that different spellings of an address are equal. */
 async function checkUrl(engine: Engine, text: string): Promise<string> {
   checkText(text, 'url', maxUrlLength);
-  if (!URL.canParse(text)) throw new InvalidInputError('url is no URL.', 'url');
+  if (!URL.canParse(text)) throw new InvalidInputError('url is not a URL.', 'url');
   const url = new URL(text);
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
     throw new InvalidInputError(
@@ -130,7 +130,7 @@ async function checkUrl(engine: Engine, text: string): Promise<string> {
   try {
     await engine.callbackAddresses.of(url, AbortSignal.timeout(lookUpMs));
   } catch (error) {
-    // A name that leads nowhere yet may do so when it is called.
+    // A name that has no address now may have one when it is called.
     if (error instanceof ForbiddenAddressError)
       throw new InvalidInputError(`url can't be called: ${error.message}`, 'url');
   }

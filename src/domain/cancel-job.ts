@@ -1,6 +1,6 @@
 /**
- * Cancels a job and all below it. The call itself marks the jobs and cancels what it can at once; the rest is left to whoever
- * finishes such things (`finish.ts`), and the job's progress tells how far that is.
+ * Cancels a job and everything below it. The call itself marks the jobs and cancels what it can at once; servers finish the rest
+ * in the background (`finish.ts`), and the job's progress tells how far that is.
  */
 import type { Engine } from './engine.ts';
 

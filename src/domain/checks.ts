@@ -14,17 +14,17 @@ export function isId(value: string): boolean {
 
 export function checkId(value: string, kind: string, field: string): string {
   if (!isId(value)) throw new InvalidInputError(`${field} is not the id of ${kind}: ${quote(value)}.`, field);
-  // As Postgres writes it, so that ids can be compared.
+  // In the form that Postgres uses, so that ids can be compared.
   return value.toLowerCase();
 }
 
-/** Whether the text says how far a job or a tree is, as `revision` writes it. */
+/** Whether the text has the form of a job's or tree's revision, as `revision` writes it. */
 export function isRevision(value: string): boolean {
   return revision.test(value);
 }
 
 export function checkRevision(value: string, field: string): string {
-  if (!isRevision(value)) throw new InvalidInputError(`${field} is no revision: ${quote(value)}.`, field);
+  if (!isRevision(value)) throw new InvalidInputError(`${field} is not a revision: ${quote(value)}.`, field);
   return value;
 }
 
@@ -89,7 +89,7 @@ export function checkBatch(size: number, field: string): void {
 
 /** The JSON text of a value, if Postgres can store it. */
 export function toJsonText(value: unknown, field: string, maxBytes: number): string {
-  // First: what is deeper than the stack ends whoever looks into it.
+  // Checked first, since code that walks a value nested deeper than the stack allows would crash.
   if (isDeeperThan(value, maxJsonDepth)) {
     throw new InvalidInputError(`${field} is nested more than ${maxJsonDepth} levels deep.`, field);
   }
@@ -101,7 +101,7 @@ export function toJsonText(value: unknown, field: string, maxBytes: number): str
       field,
     );
   }
-  // JSON.stringify writes null for a number that is none or beyond all measure: so is 1e400 when it is read.
+  // JSON.stringify writes null for NaN and infinite numbers; 1e400 is read as one.
   if (unstorable.test(text) || text.includes('null')) checkLeaves(value, field);
   return text;
 }

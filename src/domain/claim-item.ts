@@ -6,7 +6,7 @@ import type { ItemKey } from './item-state.ts';
 import { keepReadable } from './keep-readable.ts';
 import { maxNameLength } from './limits.ts';
 
-/** Claims one named item, whatever waits before it; an ItemNotClaimableError says why it can't. */
+/** Claims one given item, regardless of what waits before it. @throws ItemNotClaimableError with the reason if it can't be claimed */
 export async function claimItem(
   engine: Engine,
   { jobId, position }: ItemKey,

@@ -11,15 +11,15 @@ import type { ClaimRequest, Given } from './merged.ts';
 export type { ClaimRequest };
 
 /**
- * What a worker got, and the types of which there may be more when one of its items ends: their queues are paused or at a limit, or the
- * items have serialize keys.
+ * What a worker got, and the types that may have more items for it when one of its items ends: those whose queues are paused or
+ * at a limit, or whose items have serialize keys.
  */
 export interface Claimed {
   readonly assignments: readonly Assignment[];
   readonly limitedTypes: readonly string[];
 }
 
-/** With a `claimId`, a claim that was carried out before gives what it got then, and nothing new. */
+/** If a claim with this `claimId` was carried out before, returns what it got then, and nothing new. */
 export async function claimItems(
   engine: Engine,
   worker: string,
@@ -29,7 +29,7 @@ export async function claimItems(
   return (await claim(engine, worker, requests, claimId)).assignments;
 }
 
-/** The same, with the types that were kept back. */
+/** Like `claimItems`, but also returns the limited types. */
 export async function claim(
   engine: Engine,
   worker: string,
@@ -44,8 +44,8 @@ export async function claim(
 }
 
 /**
- * A claim that got nothing at all asks again for so long, if there may be room at once: another claim that decides about its type is
- * soon over, and a rate goes on item by item. Reports that came with it wait for their answer meanwhile.
+ * A claim that got nothing asks again for this long if there may be room very soon: another claim that is deciding about its type
+ * will soon end, or a rate allows the next item. Reports that came in the same call wait for their answer meanwhile.
  */
 const patienceMs = 40;
 const soonMs = 10;
@@ -67,7 +67,7 @@ export async function askAgain(
     try {
       given = await engine.merged.claims.submit(requests, engine, engine.isGone);
     } catch (error) {
-      // Nothing was claimed: what came before, such as reports, counts all the same.
+      // Nothing was claimed, but whatever the call did before, such as reports, still counts.
       if (error instanceof UnavailableError || error instanceof BusyError) break;
       throw error;
     }
@@ -117,7 +117,7 @@ export function checkRequests(
   return entries;
 }
 
-/** A repeat that comes while the claim is still under way waits for it, and so finds what it got. */
+/** If a claim with the same id is still under way, a repeat waits for it, and so returns what it got. */
 export async function inTurn<T>(
   underWay: Map<string, Promise<unknown>>,
   [request]: readonly ClaimRequest[],
@@ -139,14 +139,19 @@ export async function inTurn<T>(
 
 export interface ClaimedRow extends LeaseRow {
   /**
-   * CUT: there was more, which was too much for one answer. LOCKED: somebody has locked what was left, and the row may have no
-   * lease. REPEATED: what the claim got before. A row for a type without a lease: LIMITED, its queue has no more room; TAKEN,
-   * another claim decides about it just now; KEYED, it gave items with serialize keys.
+   * - CUT: there was more, but too much for one answer.
+   * - LOCKED: another transaction has locked the rest; the row may have no lease.
+   * - REPEATED: what the claim got before.
+   *
+   * For a type, in a row without a lease:
+   * - LIMITED: its queue has no more room.
+   * - TAKEN: another claim is deciding about it at this moment.
+   * - KEYED: it gave items with serialize keys.
    */
   readonly kind: 'NEW' | 'CUT' | 'LOCKED' | 'REPEATED' | 'LIMITED' | 'TAKEN' | 'KEYED';
 }
 
-/** The call itself: the requests of one or several workers. */
+/** The database call, for the requests of one or several workers. */
 export async function claimForRequests(engine: Engine, requests: readonly ClaimRequest[]): Promise<Given[]> {
   const claim = beginClaim(engine, requests);
   const rows = await engine.database.call<ClaimedRow>('claim_items', ...claim.values, engine.durableClaims);
@@ -155,7 +160,7 @@ export async function claimForRequests(engine: Engine, requests: readonly ClaimR
   return answers;
 }
 
-/** What claim_items takes for these requests, and what is to be done with what it gives. */
+/** The arguments of claim_items for these requests, and a function that handles its rows. */
 export function beginClaim(engine: Engine, requests: readonly ClaimRequest[]) {
   const types = requests.map((request) => request.type);
   const startedAt = performance.now();
@@ -172,7 +177,7 @@ export function beginClaim(engine: Engine, requests: readonly ClaimRequest[]) {
     ranges.map((range) => range.place),
   ];
 
-  /** What each request got; the types of which nothing was left that the claim could see; and what tells others of the claim. */
+  /** Returns what each request got, the types of which the claim saw nothing left, and a function that tells others of the claim. */
   function take(rows: readonly ClaimedRow[]) {
     const limits = new Map<string, ClaimedRow>();
     const keyed = new Set<string>();
@@ -199,7 +204,7 @@ export function beginClaim(engine: Engine, requests: readonly ClaimRequest[]) {
         againInMs: row === undefined ? 0 : againInMs(row),
       };
     });
-    // It went alone, so all of it is for one worker, whatever that wants now.
+    // A repeated claim is never merged, so all of it is for one worker, whatever that asks for now.
     if (kind === 'REPEATED') return { answers, emptied: new Set<string>(), tell: () => {} };
 
     for (const row of given) countClaim(engine.figures, row, row.assignments.length);
@@ -223,7 +228,7 @@ interface GivenLease extends LeaseRow {
   readonly assignments: readonly Assignment[];
 }
 
-/** The next claim begins behind what this one took, or at what it left of an entry. */
+/** The next claim starts behind what this one took, or at the rest that it left of an entry. */
 function learn(engine: Engine, leases: readonly GivenLease[], since: number): void {
   const last = new Map<string, GivenLease>();
   for (const row of leases) {
@@ -239,7 +244,7 @@ function learn(engine: Engine, leases: readonly GivenLease[], since: number): vo
 
 interface Sums {
   readonly taken: ReadonlyMap<string, number>;
-  /** How much is missing where it is not for want of room in the queue. */
+  /** How many items are missing, by type, if not for want of room in the queue. */
   readonly unmet: ReadonlyMap<string, number>;
 }
 
@@ -258,7 +263,7 @@ function sumUp(
   return { taken, unmet };
 }
 
-/** Tells, for each type, how much was taken, and whether there was no more. */
+/** Tells, for each type, how many items were taken, and whether there were no more. */
 function tellClaimed(
   engine: Engine,
   { taken, unmet }: Sums,

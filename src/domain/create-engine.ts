@@ -1,4 +1,4 @@
-/** Puts the engine together: its memory of where claims start, and the merging of calls that arrive together. */
+/** Assembles the engine: the memory of where claims start, and the batchers that merge concurrent calls. */
 import type { Database } from '../db/database.ts';
 import { Turns } from '../db/turns.ts';
 import { type AddEntry, insertItems } from './add-items.ts';
@@ -6,6 +6,7 @@ import { Backlog, Batcher } from './batcher.ts';
 import { claimForRequests } from './claim-items.ts';
 import type { Engine } from './engine.ts';
 import { exchangeParts } from './exchange.ts';
+import { FailureLog } from './failure-log.ts';
 import { Figures } from './figures.ts';
 import { keepLeases } from './heartbeat.ts';
 import type { PreparedItem } from './items.ts';
@@ -18,17 +19,17 @@ import { notStored, type StoredLimits, StoredUse } from './stored.ts';
 import { TypeSchemas } from './type-schemas.ts';
 import { Workers } from './workers.ts';
 
-/** Two batches of a kind at a time: one is on its way while Postgres works on the other. */
+/** Two batches of a kind at a time: one travels while Postgres works on the other. */
 const width = 2;
 
-/** Each takes Postgres up to seconds, in which it has other things to do. */
+/** Each may keep Postgres busy for seconds, and it has other work. */
 const largeTreesAtOnce = 2;
 
-/** What waits beyond requests that are under way already are the parts of large ones. */
+/** Requests under way are limited elsewhere, so what waits beyond them are the parts of large ones. */
 const maxWaitingCalls = 20_000;
 const maxWaitingBytes = 100_000_000;
 
-/** An entry of 20 kB counts as one, larger ones by their size: a full batch then has about 20 MB. */
+/** An entry of up to 20 kB counts as one, larger ones by their size, so a full batch has about 20 MB. */
 const weighText = (text: string) => Math.max(1, text.length / 20_000);
 const weighItem = ({ payload, settings }: PreparedItem) => weighText(payload) + settings.length / 20_000;
 const bytesOfItem = ({ payload, settings }: PreparedItem) => payload.length + settings.length;
@@ -43,6 +44,7 @@ type Given = Omit<
   | 'lowWater'
   | 'schemas'
   | 'figures'
+  | 'failureLog'
   | 'slowAfter'
   | 'stored'
   | 'workers'
@@ -59,7 +61,7 @@ export function createEngine({
 }: Given & {
   readonly slowness: Slowness;
   readonly secrets?: SecretBox;
-  /** What a tenant may store. */
+  /** How much a tenant may store. */
   readonly tenantStored?: StoredLimits;
 }): Engine<Database> {
   const backlog = new Backlog({ maxCalls: maxWaitingCalls, maxBytes: maxWaitingBytes });
@@ -70,6 +72,7 @@ export function createEngine({
     lowWater: new LowWater(),
     schemas: new TypeSchemas(parts.database),
     figures: new Figures(),
+    failureLog: new FailureLog(parts.logger),
     slowAfter: new SlowAfter(slowness),
     stored: new StoredUse(parts.database, tenantStored),
     workers: new Workers(),

@@ -1,4 +1,4 @@
-/** Creates a whole tree of jobs. Everything is checked before anything is written, and the first problem is named by its path. */
+/** Creates a whole tree of jobs. Everything is checked before anything is written; the error names the first problem by its path. */
 import { InvalidInputError } from '../errors.ts';
 import { checkInstant, checkInteger, checkName, checkText, toJsonText } from './checks.ts';
 import { checkRoom, type Engine } from './engine.ts';
@@ -56,7 +56,7 @@ export interface NewJob extends RetentionChange {
   readonly toleratedFailureCount?: number | null | undefined;
   /** With more than this share of its items failed, of 100, the job fails; counts once it is sealed. Any share by default. */
   readonly toleratedFailurePercentage?: number | null | undefined;
-  /** What becomes of the serialize key of an item that failed for good: it goes on by default. */
+  /** What happens to the serialize key of an item that failed for good: by default, its next item runs. */
   readonly serializeOnFailure?: 'CONTINUE' | 'BLOCK' | null | undefined;
   /** What other jobs of the tree call it in `after`; its type by default. */
   readonly name?: string | null | undefined;
@@ -74,7 +74,7 @@ export interface NewJob extends RetentionChange {
   readonly children?: readonly NewJob[] | null | undefined;
 }
 
-/** A tree with more jobs, or more text, waits for its turn. */
+/** Larger trees wait for their turn. */
 const mostOfSmall = { jobs: 50, length: 500_000 };
 
 export async function createJob(engine: Engine, job: NewJob): Promise<{ jobId: string; created: boolean }> {
@@ -84,7 +84,7 @@ export async function createJob(engine: Engine, job: NewJob): Promise<{ jobId: s
   const text = toJobText(job, '', walk);
   if (payloads.length > 0 && (await engine.schemas.any('payload')))
     await engine.schemas.require('payload', payloads);
-  // How much is in a file only its import tells.
+  // Only the import learns how much a file holds.
   const size = { items: payloads.length + walk.files, bytes: walk.files };
   for (const { length } of payloads) size.bytes += length;
   const room = checkRoom(engine, size);
@@ -107,7 +107,7 @@ export function toTreeText(job: NewJob, limits: Limits, path: string, payloads: 
   const text = toJobText(job, path, walk);
   if (walk.files > 0) {
     throw new InvalidInputError(
-      `${path}file can't be set: the upload would be gone by the second time.`,
+      `${path}file can't be set: the upload would be gone by the second occurrence.`,
       `${path}file`,
     );
   }
@@ -195,7 +195,7 @@ function toJobText(job: NewJob, path: string, walk: Walk): string {
     ...checkRetention(job, path),
   });
   if (job.file != null) walk.files++;
-  // What waits for other jobs is no work yet.
+  // Items of a job that waits for others are not ready yet.
   if (items.length > 0 && !job.after?.length)
     walk.ready.set(job.type, (walk.ready.get(job.type) ?? 0) + mostReady(items));
   const itemTexts = items.map((item, i) => {
@@ -228,7 +228,7 @@ export function checkBackoff(steps: readonly number[], field: string): readonly 
 }
 
 export function checkShare(value: number, field: string): number {
-  // As Postgres keeps it: smaller than it can hold is 0.
+  // Rounded as Postgres stores it: values below its range become 0.
   return Math.fround(checkNumber(value, field, 0, 1));
 }
 
@@ -239,7 +239,7 @@ function checkNumber(value: number, field: string, lowest: number, highest: numb
   return value;
 }
 
-/** Whether there are such jobs, and no circle, only link_jobs can tell. */
+/** Whether these jobs exist, and form no cycle, is checked by link_jobs. */
 function checkAfter(names: readonly string[], field: string): readonly string[] {
   if (names.length > maxAfter) {
     throw new InvalidInputError(`${field} has ${names.length} names; the limit is ${maxAfter}.`, field);
@@ -247,7 +247,7 @@ function checkAfter(names: readonly string[], field: string): readonly string[] 
   return names.map((name, i) => checkName(name, `${field}[${i}]`, maxNameLength));
 }
 
-/** Whether there are such endpoints, only add_callbacks can tell. */
+/** Whether these endpoints exist is checked by add_callbacks. */
 function checkCallbacks(callbacks: readonly NewCallback[], field: string): readonly NewCallback[] {
   if (callbacks.length > maxCallbacks) {
     throw new InvalidInputError(
@@ -298,7 +298,7 @@ function checkPath(value: unknown, field: string, hasElement: boolean): void {
   }
 }
 
-/** Of those with one serialize key the first at most. */
+/** How many items can be ready at once: at most the first of each serialize key. */
 function mostReady(items: readonly NewItem[]): number {
   const keys = items.flatMap(({ serializeKey }) => serializeKey ?? []);
   return items.length - keys.length + new Set(keys).size;

@@ -1,4 +1,4 @@
-/** What failed for good, in groups of the same type, code and pattern of the message. */
+/** Items that failed for good, grouped by type, code and the pattern of the message. */
 import type { Queries } from '../db/database.ts';
 import { NotFoundError } from '../errors.ts';
 import { checkInstant, checkText } from './checks.ts';
@@ -68,7 +68,7 @@ export interface DigestEntry {
   readonly count: number;
 }
 
-/** How many of each group failed for good since then: the groups with the most of them, those with the most first. */
+/** How many items of each group failed for good since then, for the groups with the most of them, in descending order. */
 export async function readDigest(
   database: Queries,
   { since, types, first }: { since: Date; types: readonly string[] | null; first: number },
@@ -84,7 +84,7 @@ export async function readDigest(
   return rows;
 }
 
-/** The groups of these ids, in any order; of one without dead letters there is none. */
+/** The groups with these ids, in any order. A group without dead letters does not exist. */
 export async function readGroups(database: Queries, ids: readonly string[]): Promise<DeadLetterGroup[]> {
   const { rows } = await database.pool.query<GroupRow>({
     name: 'read_groups',
@@ -95,8 +95,8 @@ export async function readGroups(database: Queries, ids: readonly string[]): Pro
 }
 
 /**
- * Whether there is the group, and the scope covers its type, which all of it has. Of one that it does not cover no more is read than of one that there
- * is not.
+ * Whether the group exists and the scope covers its type, which is the same for the whole group. The query reads no more of a
+ * group outside the scope than of one that does not exist.
  */
 export async function coversGroup(
   { pool }: Pick<Queries, 'pool'>,
@@ -115,8 +115,8 @@ export async function coversGroup(
 }
 
 /**
- * Keeps what somebody knows about a group, for as long as it is not replaced; nothing, or no text, removes it. Of a type that the scope does
- * not cover there is no group.
+ * Stores what somebody knows about a group, until it is replaced; null or an empty text removes it. A group of a type that the
+ * scope does not cover counts as non-existent.
  */
 export async function noteGroup(
   database: Queries,

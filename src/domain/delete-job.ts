@@ -1,12 +1,12 @@
 /**
- * Deletes a whole tree. What still works in it is cancelled first, so that nothing is left that could report to it. A small tree is
- * gone when the call answers; of a large one the rest is left to whoever finishes such things (`finish.ts`).
+ * Deletes a whole tree. Its active jobs are cancelled first, so that no worker can report to it any more. A small tree is gone
+ * when the call answers; servers delete the rest of a large one in the background (`finish.ts`).
  */
 import { BusyError } from '../errors.ts';
 import type { Engine } from './engine.ts';
 import { deleteSome } from './finish.ts';
 
-/** How long the call itself goes on deleting. */
+/** How long the call itself keeps deleting. */
 const atOnceMs = 500;
 
 export async function deleteJob(engine: Engine, jobId: string): Promise<{ deleted: boolean }> {
@@ -25,7 +25,7 @@ export async function deleteJob(engine: Engine, jobId: string): Promise<{ delete
   return { deleted: true };
 }
 
-/** The deletion has begun, whoever holds a row of the tree now. */
+/** A lock on a row of the tree is no error: the deletion has begun and will be continued. */
 async function deleteUnlessBusy(engine: Engine, jobId: string) {
   try {
     return await deleteSome(engine, jobId);

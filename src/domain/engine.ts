@@ -1,12 +1,13 @@
 /**
- * What every operation needs: the database, the limits, and somebody to tell what it did. An operation never waits for
- * those it tells; they are hints, and a lost one costs time, nothing else.
+ * What every operation needs: the database, the limits, and effects, which tell others what it did. An operation never waits for
+ * them: they are hints, and a lost one costs only time.
  */
 import type { Logger } from 'pino';
 import type { Database, Queries } from '../db/database.ts';
 import type { Owner } from '../db/fair-queue.ts';
 import type { Turns } from '../db/turns.ts';
 import type { CallbackAddresses } from './callback-addresses.ts';
+import type { FailureLog } from './failure-log.ts';
 import type { Figures } from './figures.ts';
 import type { Limits } from './limits.ts';
 import type { LowWater } from './low-water.ts';
@@ -19,13 +20,13 @@ import type { TypeSchemas } from './type-schemas.ts';
 import type { Workers } from './workers.ts';
 
 export interface Effects {
-  /** The tree has deltas to fold, with `fromStart` maybe some that committed late. */
+  /** The tree has deltas to fold; with `fromStart`, possibly also some that committed late. */
   touched(rootId: string, fromStart?: boolean): void;
-  /** So many items of each type may have become claimable. */
+  /** Up to this many items of each type may have become claimable. */
   ready(counts: ReadonlyMap<string, number>): void;
-  /** A claim that began at `startedAt` (monotonic) took so many items of the type, and with `dry` left none behind. */
+  /** A claim that began at `startedAt` (monotonic clock) took this many items of the type, and with `dry` left none. */
   claimed(type: string, taken: number, dry: boolean, startedAt: number): void;
-  /** A claim found that the queue of the type has no more room; look again in so many milliseconds. */
+  /** A claim found that the queue of the type has no more room; look again after this many milliseconds. */
   limited(type: string, againInMs: number): void;
   /** A cancellation, a deletion or an operation has more to do than its call did. */
   unfinished(): void;
@@ -33,50 +34,51 @@ export interface Effects {
   importable(): void;
 }
 
-/** What holds for trees that say nothing else; null for never. */
+/** The retention of trees that don't set their own; null for never. */
 export interface RetentionPolicy {
   readonly retentionSeconds: number | null;
-  /** For how long a tree is to be idle until that is shown. */
+  /** How long a tree must be idle before it is shown as idle. */
   readonly idleSeconds: number;
   readonly idleExpirySeconds: number | null;
 }
 
-/** Of a request also whose it is. */
+/** The engine of a request also has its owner. */
 export interface Engine<Source extends Queries = Queries> extends Owner {
   readonly database: Source;
   readonly limits: Limits;
   readonly effects: Effects;
   readonly logger: Logger;
-  /** Whether payloads and results may stand in the log. */
+  /** Whether payloads and results may appear in the log. */
   readonly logPayloads: boolean;
   /** Whether a claim that was answered survives a crash of Postgres. */
   readonly durableClaims: boolean;
   readonly callbackAddresses: CallbackAddresses;
   /** For the secrets of endpoints. */
   readonly secrets: SecretBox;
-  /** Of trees that say nothing else. */
+  /** Of trees that don't set their own. */
   readonly retention: RetentionPolicy;
   readonly lowWater: LowWater;
   readonly schemas: TypeSchemas;
-  /** What this server sees of each type. */
+  /** The figures that this server collects for each type. */
   readonly figures: Figures;
-  /** When an item that a worker has is slow. */
+  readonly failureLog: FailureLog;
+  /** After how long an item that a worker has is slow. */
   readonly slowAfter: SlowAfter;
-  /** What tenants store, and may. */
+  /** What tenants store, and how much they may store. */
   readonly stored: StoredUse;
   readonly workers: Workers;
   readonly merged: Merged;
-  /** Of a request: whether its client has gone, so that nobody waits for the answer. */
+  /** For a request: whether its client has gone, so that nobody waits for the answer. */
   readonly isGone?: () => boolean;
-  /** Of a request: what its caller may have. */
+  /** For a request: the limits of its caller. */
   readonly callerLimits?: CallerLimits | undefined;
-  /** Large trees that are created. */
+  /** Limits how many large trees are created at once. */
   readonly largeTrees: Turns;
-  /** Claims that may be repeated, by their ids, while they are under way. */
+  /** Claims under way that have an id, and so may be repeated. */
   readonly claimsUnderWay: Map<string, Promise<unknown>>;
 }
 
-/** The same for a request: what waits for its turn is not sent any more once the client has gone. */
+/** The engine for one request: calls that still wait for their turn are dropped once the client has gone. */
 export function forRequest(
   engine: Engine<Database>,
   isGone: () => boolean,
@@ -86,12 +88,12 @@ export function forRequest(
   return { ...engine, ...request, callerLimits: limits, database: engine.database.forRequest(request) };
 }
 
-/** @throws StorageLimitError if the caller of a request may not store so much more. */
+/** @throws StorageLimitError if the caller of the request may not store this much more. */
 export function checkRoom({ stored, tenant, callerLimits }: Engine, more: Stored): Promise<void> | undefined {
   return stored.check({ tenant, limits: callerLimits }, more);
 }
 
-/** How often each type is named. */
+/** How often each type occurs. */
 export function countTypes(types: Iterable<string>): Map<string, number> {
   const counts = new Map<string, number>();
   for (const type of types) counts.set(type, (counts.get(type) ?? 0) + 1);

@@ -1,6 +1,6 @@
 /**
- * Takes outcomes and gives new work: in one round trip and one transaction, since that is what a worker does over and over. The
- * exchanges that arrive together go to the database as one.
+ * Takes outcomes and gives new work in one round trip and one transaction, since workers do both over and over. Exchanges that
+ * arrive together go to the database as one.
  */
 import { InvalidInputError, JobtreeError } from '../errors.ts';
 import { checkBatch } from './checks.ts';
@@ -32,11 +32,11 @@ export interface Claim {
 
 export interface Exchange extends Claimed {
   readonly answers: ReportAnswer[];
-  /** Why the claim was refused; the reports count all the same. */
+  /** Why the claim was refused; the reports count nevertheless. */
   readonly claimError: InvalidInputError | undefined;
 }
 
-/** `refused`: as reportOutcomes has it. */
+/** `refused`: as for reportOutcomes. */
 export async function exchange(
   engine: Engine,
   reports: readonly Report[],
@@ -61,7 +61,7 @@ export async function exchange(
   return { answers, ...(await toClaimed(engine, requests, done.claimed)), claimError: undefined };
 }
 
-/** The call itself, for the parts of one or several workers. */
+/** The database call, for the parts of one or several workers. */
 export async function exchangeParts(
   engine: Engine,
   parts: readonly ExchangePart[],
@@ -91,7 +91,7 @@ export async function exchangeParts(
   }));
 }
 
-/** What is wrong with a claim must not keep the reports that came with it from counting. */
+/** Runs reports and claims separately, so that an invalid claim does not keep the reports that came with it from counting. */
 async function apart(engine: Engine, { reports, requests }: ExchangePart): Promise<ExchangePartAnswer> {
   const answers = reports.length === 0 ? [] : await engine.merged.reports.submit([...reports], engine);
   try {

@@ -1,4 +1,4 @@
-/** What a tree results in, as the text that Postgres has: for whoever copies it out, however much it is. */
+/** The results of a tree, as the text that Postgres has, for exports of any size. */
 import type { Queries } from '../db/database.ts';
 import { NotFoundError } from '../errors.ts';
 import type { ItemKey } from './item-state.ts';
@@ -11,7 +11,7 @@ export interface ResultText extends ItemKey {
   readonly result: string;
 }
 
-/** With so many bytes they are enough. */
+/** A part ends once it has this many bytes. */
 const maxPartBytes = 1_000_000;
 const maxPartItems = 1_000;
 
@@ -30,22 +30,22 @@ export async function readTreeOf(
   return rows[0] && { rootId: rows[0].root_id, complete: rows[0].complete };
 }
 
-/** So long a tree is kept from being reaped for who reads it, and so often that is said anew. */
+/** A reader protects a tree from being reaped for this long, and renews that at this interval. */
 const holdSeconds = 120;
 const holdEveryMs = 30_000;
 
-/** @throws NotFoundError it is gone, or somebody deletes it, or its retention was over before */
+/** @throws NotFoundError the tree is gone, is being deleted, or its retention had ended before */
 export async function holdTree(database: Queries, rootId: string): Promise<void> {
   const [row] = await database.call<{ hold_tree: boolean }>('hold_tree', rootId, holdSeconds);
   if (row?.hold_tree !== true) throw new NotFoundError(`There is no job ${rootId}.`, 'id');
 }
 
 /**
- * The successes of the final stages of a tree behind an item, by job and then in the order in which the items were added. Each part
- * is a query of its own, so no snapshot is held while a slow client reads. Whoever reads holds the tree (holdTree), so
- * that it is not reaped meanwhile.
+ * The successes of a tree's final stages that follow an item, by job and then in the order in which the items were added. Each
+ * part is a separate query, so no snapshot is held while a slow client reads. The reader holds the tree (holdTree), so that it is
+ * not reaped meanwhile.
  *
- * @throws NotFoundError somebody has deleted the tree, so there may have been more
+ * @throws NotFoundError the tree was deleted, so there may have been more
  */
 export async function* exportResults(
   database: Queries,
@@ -63,18 +63,18 @@ export async function* exportResults(
     const range = { after: last, take, backwards: false };
     const [keys = []] = await readResultKeys(database, false, [{ rootId, range }]);
     const part = await readTexts(database, keys);
-    // What is deleted or replayed meanwhile is left out.
+    // Items that are deleted or replayed meanwhile are left out.
     if (part.length > 0) yield part;
     const isCut = part.length > 0 && part.length < keys.length;
-    // What was deleted meanwhile would look like the end.
+    // A tree deleted meanwhile would look like the end, so this checks that it still exists.
     if (keys.length < take && !isCut) return hold();
     last = (isCut ? part : keys).at(-1);
-    // What follows is about as large.
+    // The items that follow are probably about as large.
     take = Math.min(2 * Math.max(part.length, 1), maxPartItems);
   }
 }
 
-/** Of the first of these items, as many as a part may have. */
+/** The texts of the first of these items, as many as fit in a part. */
 async function readTexts(database: Queries, keys: readonly ItemKey[]): Promise<ResultText[]> {
   const { rows } = await database.pool.query<{
     job_id: string;

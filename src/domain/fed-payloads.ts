@@ -1,6 +1,7 @@
 /**
- * What mappings would make of results for jobs of types with schemas: a result that makes a payload which breaks one can't be taken, like one
- * from which a mapping can make nothing at all. The mapping is applied by the database, which has the payload that it may take parts of.
+ * Checks what the mappings of fed jobs would make of results, if the fed types have schemas: a result is refused if a payload
+ * made from it violates a schema, just as if a mapping can't be applied to it at all. The database applies the mappings, since
+ * they may use parts of payloads that it stores.
  */
 import { InvalidInputError } from '../errors.ts';
 import type { Engine } from './engine.ts';
@@ -9,16 +10,16 @@ import type { PreparedReport } from './merged.ts';
 import type { Checked } from './type-schemas.ts';
 
 interface FedRow {
-  /** Which of the reports, from 1. */
+  /** The number of the report, from 1. */
   n: number;
   type: string | null;
   payload: string | null;
 }
 
-/** Where a report has what came out. */
+/** The field of a report's success. */
 export const successField = (report: number): string => `reports[${report}].outcome.success`;
 
-/** Of which reports something that they feed meets no schema, and what is wrong with it. */
+/** The reports that would feed a payload that violates its schema, each with the problem. */
 export async function judgeFed(
   engine: Engine,
   reports: ReadonlyMap<number, PreparedReport>,
@@ -75,5 +76,5 @@ async function firstProblem(
 
 function toRefusal({ message }: InvalidInputError, report: number): InvalidInputError {
   const field = `${successField(report)}.result`;
-  return new InvalidInputError(`${field} would feed a new item that can't be: ${message}`, field);
+  return new InvalidInputError(`${field} would feed an invalid item: ${message}`, field);
 }

@@ -1,17 +1,17 @@
 /**
- * What this server sees of each type: how much is claimed and ends, how long it waited and took. Operations add it up in memory, by
- * the lease and not by the item; now and then all of a minute goes to Postgres in one call, a row for each type. What a server that is
- * killed has not saved yet is lost.
+ * What this server observes of each type: how many items are claimed and end, how long they waited and took. Operations add it up
+ * in memory, per lease rather than per item; at intervals all of a minute goes to Postgres in one call, as one row per type. If a
+ * server is killed, its unsaved figures are lost.
  */
 import { randomUUID } from 'node:crypto';
 import type { Queries } from '../db/database.ts';
 import { Histogram } from './histogram.ts';
 
-/** So many types are counted each by itself, of a minute and in all; the rest together, under a name that no type can have. */
+/** This many types are counted individually, both per minute and in total; the rest together, under a name that no type can have. */
 const mostTypes = 1_000;
 export const restOfTypes = '';
 
-/** What counted in a report: as report_results returns it. */
+/** What a report changed, as report_results returns it. */
 export type ReportFigure = readonly [
   type: string,
   tookMs: number | null,
@@ -20,13 +20,13 @@ export type ReportFigure = readonly [
   dead: number,
 ];
 
-/** Of one type. */
+/** The figures of one type. */
 export class Tally {
   claimed = 0;
   succeeded = 0;
   /** Attempts. */
   failed = 0;
-  /** Of the failed ones: those whose worker fell silent. */
+  /** The failed attempts whose worker stopped sending heartbeats. */
   lost = 0;
   /** Items that failed for good. */
   dead = 0;
@@ -38,14 +38,14 @@ export class Tally {
 
 type Tallies = Map<string, Tally>;
 
-/** What was seen of a minute: Postgres says which one when it is saved for the first time. */
+/** What was observed in a minute; Postgres determines which one at the first save. */
 interface Slot {
   readonly id: string;
   readonly tallies: Tallies;
   minute: Date | undefined;
   /** When the minute is over, by the monotonic clock. */
   endsAt: number;
-  /** Whether anything is not saved, and whether it is just being saved. */
+  /** Whether anything is unsaved, and whether it is being saved at this moment. */
   dirty: boolean;
   saving: boolean;
 }
@@ -53,7 +53,7 @@ interface Slot {
 export class Figures {
   /** Since the server started. */
   readonly #totals: Tallies = new Map();
-  /** The last one is that of now; those before it are not saved. */
+  /** The last one is the current one; earlier ones are not completely saved. */
   readonly #slots: Slot[] = [newSlot()];
   #saving: Promise<void> | undefined;
 
@@ -64,7 +64,7 @@ export class Figures {
     }
   }
 
-  /** What a report, or a sweep for lost heartbeats, has ended. */
+  /** Counts what a report, or a sweep for lost heartbeats, has ended. */
   ended(figures: readonly ReportFigure[] | null, lost = false): void {
     for (const [type, tookMs, succeeded, failed, dead] of figures ?? []) {
       for (const tally of this.#talliesOf(type)) {
@@ -77,7 +77,7 @@ export class Figures {
     }
   }
 
-  /** Items that no worker had started in time. */
+  /** Counts items that no worker had started in time. */
   expired(counts: ReadonlyMap<string, number>): void {
     for (const [type, count] of counts) for (const tally of this.#talliesOf(type)) tally.dead += count;
   }
@@ -87,12 +87,12 @@ export class Figures {
     return this.#totals;
   }
 
-  /** What may not be in Postgres yet, or not all of it. A minute that is not known is the one that it is. */
+  /** Slots that may be missing in Postgres, wholly or in part. If its minute is undefined, a slot belongs to the current one. */
   get unsaved(): readonly Readonly<Slot>[] {
     return this.#slots;
   }
 
-  /** Writes what is new to Postgres. What fails is written the next time. */
+  /** Writes new figures to Postgres. If that fails, the next call writes them. */
   async save(database: Queries): Promise<void> {
     while (this.#saving !== undefined) await this.#saving.catch(() => {});
     this.#saving = this.#save(database);
@@ -122,7 +122,7 @@ export class Figures {
     }
   }
 
-  /** Gives the minute of the slot. */
+  /** Returns the slot's minute. */
   async #write(database: Queries, slot: Slot, rows: readonly object[]): Promise<Date> {
     const values = [slot.id, slot.minute ?? null, JSON.stringify(rows)];
     const [row] = await database.call<{ minute: Date; ends_in_ms: number }>('save_figures', ...values);

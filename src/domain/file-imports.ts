@@ -1,4 +1,4 @@
-/** Uploads that become the items of jobs: who is at one, and how far it is. `files/` reads them, `server/importer.ts` has it done. */
+/** Uploads that become the items of jobs: which server imports one, and how far it is. `files/` reads them, `server/importer.ts` runs the imports. */
 import type { Queries } from '../db/database.ts';
 import { InvalidInputError } from '../errors.ts';
 import type { Engine } from './engine.ts';
@@ -13,11 +13,11 @@ export interface FileOptions {
   readonly format: FileFormat;
   /** A name of the Encoding Standard; UTF-8, or UTF-16 with a byte order mark, by default. */
   readonly encoding?: string | null | undefined;
-  /** Of CSV: between cells. A comma by default. */
+  /** CSV only: the character between cells. A comma by default. */
   readonly delimiter?: string | null | undefined;
-  /** Of CSV: around cells. `"` by default. */
+  /** CSV only: the character around cells. `"` by default. */
   readonly quote?: string | null | undefined;
-  /** Of CSV: whether the first row names the columns, as it does by default. */
+  /** CSV only: whether the first row names the columns. True by default. */
   readonly header?: boolean | null | undefined;
 }
 
@@ -71,39 +71,39 @@ export function isEncoding(name: string): boolean {
   }
 }
 
-/** An import that this server is at. */
+/** An import that this server is working on. */
 export interface LeasedImport {
   readonly jobId: string;
   readonly leaseId: string;
   readonly uploadId: string;
   readonly options: FileOptions;
-  /** Of the upload, in bytes. */
+  /** The size of the upload in bytes. */
   readonly size: number;
-  /** How often a server has begun since it last got on; 1 at first. */
+  /** How often a server has started it since it last made progress; 1 at first. */
   readonly attempts: number;
   readonly place: FilePlace;
-  /** That the job belongs to; null for none. */
+  /** The job's tenant; null for none. */
   readonly tenant: string | null;
 }
 
 /** Where the next item begins. */
 export interface FilePlace {
-  /** Its byte in the text, decompressed and in UTF-8. */
+  /** The position of its first byte in the text, decompressed and in UTF-8. */
   readonly position: number;
   readonly line: number;
-  /** Of a CSV file with a header: the names of the columns. */
+  /** For a CSV file with a header: the names of the columns. */
   readonly columns: readonly string[] | null;
 }
 
-/** An item to be, or a line that can't be one. */
+/** A line that becomes an item, or can't become one. */
 export interface Row {
   /** From 1. */
   readonly line: number;
   /** JSON text. */
   readonly payload: string;
-  /** What is wrong with it: then it becomes a failed item. */
+  /** What is wrong with the line, which then becomes a failed item. */
   readonly problem?: string | undefined;
-  /** Of the failure. BAD_LINE by default: the line can't be read. */
+  /** The code of the failure. Without it, BAD_LINE: the line can't be read. */
   readonly code?: 'INVALID_PAYLOAD' | undefined;
 }
 
@@ -120,10 +120,10 @@ interface ImportRow {
   type: string;
 }
 
-/** Longer than a server that works is ever silent, in milliseconds. */
+/** In milliseconds, longer than a working server is ever silent. */
 export const importLeaseMs = 10_000;
 
-/** Of uploads in an object store, or of those in Postgres. */
+/** Leases imports whose uploads are in an object store, or those whose uploads are in Postgres. */
 export async function leaseImports(engine: Engine, limit: number, inStore = false): Promise<LeasedImport[]> {
   const rows = await engine.database.call<ImportRow>('lease_imports', limit, importLeaseMs, inStore);
   return rows.map(({ job_id: jobId, lease_id: leaseId, upload_id: uploadId, ...row }) => ({
@@ -140,14 +140,14 @@ export async function leaseImports(engine: Engine, limit: number, inStore = fals
 
 export interface ImportNote {
   readonly rows: readonly Row[];
-  /** Behind these rows. */
+  /** Where reading continues after these rows. */
   readonly place: FilePlace;
   readonly bytesRead: number;
-  /** KEEP: more comes. GIVE_BACK: another server may go on. DONE: that is the end of the file, and the job is sealed. */
+  /** KEEP: more follows. GIVE_BACK: another server may continue. DONE: the end of the file; the job is sealed. */
   readonly next: 'KEEP' | 'GIVE_BACK' | 'DONE';
 }
 
-/** Adds the rows, and notes how far that is. LOST: another server is at it. SEALED: the job takes no more. */
+/** Adds the rows and notes the progress. LOST: another server has taken over. SEALED: the job takes no more items. */
 export async function noteImport(
   engine: Engine,
   { jobId, leaseId }: LeasedImport,
@@ -208,10 +208,10 @@ export async function failImport(
   engine.effects.unfinished();
 }
 
-/** How long an import waits for the store of its upload until it has failed: restarts, repairs and wrong settings are over by then. */
+/** How long an import waits for the store of its upload before it fails: long enough for restarts, repairs and corrected settings. */
 const storePatienceMs = 3_600_000;
 
-/** Gives it back, to be tried again in a while. False if that has been done for long enough. */
+/** Gives the import back, to be tried again later. Returns false if it has waited for long enough. */
 export async function postponeImport(
   engine: Engine,
   { jobId, leaseId }: LeasedImport,
@@ -242,10 +242,10 @@ export const fileErrorCodes = {
 } as const;
 export type FileErrorCode = keyof typeof fileErrorCodes;
 
-/** The file as a whole can't be read any further. */
+/** The rest of the file can't be read. */
 export class FileError extends Error {
   readonly code: FileErrorCode;
-  /** Where that was found; undefined for what concerns no line. */
+  /** The line where that was found; undefined if it concerns no single line. */
   readonly line: number | undefined;
   readonly reason: string;
 
@@ -280,7 +280,7 @@ export function fileImportStatus({ startedAt, finishedAt, errorCode }: FileImpor
   return errorCode === 'JOB_SEALED' ? 'CANCELLED' : 'FAILED';
 }
 
-/** Of these jobs, those that have any. */
+/** The imports of these jobs; not every job has one. */
 export async function readFileImports(database: Queries, jobIds: readonly string[]): Promise<FileImport[]> {
   const { rows } = await database.pool.query<FileImport>({
     name: 'read_file_imports',
@@ -293,7 +293,7 @@ export async function readFileImports(database: Queries, jobIds: readonly string
   return rows;
 }
 
-/** Whether there are imports that no server is at. */
+/** Whether there are imports that no server is working on. */
 export async function importsWait(database: Queries, inStore: boolean): Promise<boolean> {
   const { rows } = await database.pool.query<{ wait: boolean }>({
     name: 'imports_wait',

@@ -1,14 +1,14 @@
 /**
- * Finishes what calls and folds have begun and left: cancellations of jobs with very many ranges of items, the release of jobs that
- * waited for others, deletions of large trees, and operations on many items. All are rows in Postgres, so any server goes on with
- * them, also after a crash.
+ * Finishes what calls and folds have begun and left: cancellations of jobs with very many ranges of items, the release of jobs
+ * that waited for others, deletions of large trees, and operations on many items. Each is a row in Postgres, so any server can
+ * continue it, even after a crash.
  */
 import { isOutage } from '../db/sqlstate.ts';
 import type { Engine } from './engine.ts';
 import { foldProgress } from './fold-progress.ts';
 import { runSome } from './operations.ts';
 
-/** One step of everything that is unfinished, in turn; resolves to whether there is more to do at once. */
+/** Performs one step of each unfinished action, in turn. Resolves to whether there is more to do immediately. */
 export async function finishSome(engine: Engine, signal: AbortSignal): Promise<boolean> {
   const { rows } = await engine.database.pool.query<{
     id: string;
@@ -31,14 +31,14 @@ export async function finishSome(engine: Engine, signal: AbortSignal): Promise<b
       if (await steps[kind](engine, id, rootId, signal)) more = true;
     } catch (error) {
       if (isOutage(error)) throw error;
-      // Such as of a tree with a row that a stranger's transaction holds: the others do not wait for it.
+      // For example, someone else's transaction holds a row of the tree. The others should not wait for it.
       engine.logger.warn({ err: error, id, kind }, 'finishing a call in the background failed; trying again');
     }
   }
   return more;
 }
 
-/** Each resolves to whether there is more to do at once. */
+/** Each resolves to whether there is more to do immediately. */
 const steps = {
   cancel: cancelSome,
   release: releaseSome,
@@ -46,7 +46,7 @@ const steps = {
   operation: async (engine: Engine, id: string) => (await runSome(engine, id)) === 'MORE',
 };
 
-/** A pass over what is pending in a cancelled job; whether it moved anything and is not done. */
+/** A pass over the pending items of a cancelled job. Returns whether it moved anything and is not done. */
 async function cancelSome(
   engine: Engine,
   jobId: string,
@@ -70,7 +70,7 @@ async function cancelSome(
   return cancelled > 0;
 }
 
-/** A pass over the entries of a job that waits for no other job any more; whether it moved anything and is not done. */
+/** A pass over the entries of a job that no longer waits for others. Returns whether it moved anything and is not done. */
 async function releaseSome(
   engine: Engine,
   jobId: string,
@@ -96,7 +96,7 @@ async function releaseSome(
   return released > 0;
 }
 
-/** One batch of a deletion. WAITING: something of the tree is still being cancelled or counted. */
+/** Deletes one batch. WAITING: something in the tree is still being cancelled or counted. */
 export async function deleteSome(engine: Engine, rootId: string): Promise<'GONE' | 'MORE' | 'WAITING'> {
   const [row] = await engine.database.call<{ delete_tree: boolean | null }>('delete_tree', rootId);
   if (row?.delete_tree === true) return 'GONE';

@@ -1,6 +1,6 @@
 /**
- * Makes the trees of schedules that are due. Any number of servers does this at once: instants are worked out here, and fire_schedule
- * makes trees only if the schedule's next occurrence is still the one that was read.
+ * Creates the trees of due schedules. Any number of servers does this at once: each computes the occurrences itself, and
+ * fire_schedule creates trees only if the schedule's next occurrence is still the one that was read.
  */
 import { StorageLimitError } from '../errors.ts';
 import type { Engine } from './engine.ts';
@@ -9,24 +9,24 @@ import { type DueSchedule, readAgenda, readDueSchedules } from './read-schedules
 import type { Stored } from './stored.ts';
 import { tenantOf } from './tenants.ts';
 
-/** Schedules that are looked at together. */
+/** How many schedules are read at once. */
 const batch = 1_000;
 const atOnce = 4;
-/** Trees that are made in one transaction. */
+/** How many trees are created in one transaction. */
 const treesAtOnce = 50;
 
-/** What another server is at is done by then. */
+/** By then, another server has finished the schedules that it is working on. */
 const settleMs = 50;
 
 type Ready = Record<string, number> | null;
 
-/** How long until there may be something to do again, in milliseconds; `failed` says whether some of it has to be tried again. */
+/** In how many milliseconds there may be something to do again, and whether a part of it failed and has to be tried again. */
 export interface Fired {
   readonly waitMs: number;
   readonly failed: boolean;
 }
 
-/** Each schedule fails alone. */
+/** A schedule that fails does not affect the others. */
 export async function fireSchedules(engine: Engine, signal: AbortSignal): Promise<Fired> {
   const { now, nextAt, queued } = await readAgenda(engine.database, batch);
   let failed = false;
@@ -67,7 +67,8 @@ async function fire(engine: Engine, schedule: DueSchedule): Promise<void> {
     due = dueOccurrences(schedule, schedule.missed, nextAt, now);
     if (due.next === null) throw new Error('It has no occurrence any more.');
   } catch (error) {
-    // Times that can't be worked out: a zone that is no more, or what was written past the API. Paused, it is in nobody's way.
+    // The times can't be computed: the time zone no longer exists, or the row was not written through the API. Paused, the
+    // schedule does not get in the way of others.
     const why = error instanceof Error ? error.message : String(error);
     engine.logger.error(
       { err: error, schedule: name },
@@ -90,7 +91,7 @@ async function fire(engine: Engine, schedule: DueSchedule): Promise<void> {
       null,
       refusal,
     );
-    // Another server was faster, or the schedule is a different one by now.
+    // Another server was faster, or the schedule has been changed meanwhile.
     if (row === undefined) return;
     tellOfTrees(engine, row.root_ids, row.ready);
     if (following === undefined) return;
@@ -98,10 +99,10 @@ async function fire(engine: Engine, schedule: DueSchedule): Promise<void> {
   }
 }
 
-/** How much it makes stands in its template: enough that there is room for anything. */
+/** Only the template knows how much the tree needs, so all that is required is room for anything at all. */
 export const oneItem: Stored = { items: 1, bytes: 1 };
 
-/** Why its tenant may store no more; null if it may. */
+/** Why the schedule's tenant may store no more; null if it may. */
 async function refusalOf({ stored }: Engine, name: string): Promise<string | null> {
   try {
     await stored.check({ tenant: tenantOf(name) }, oneItem);
@@ -112,14 +113,14 @@ async function refusalOf({ stored }: Engine, name: string): Promise<string | nul
   }
 }
 
-/** It stays queued while there is no room for it. */
+/** Starts the queued tree; while there is no room for it, it stays queued. */
 async function startQueued(engine: Engine, name: string): Promise<void> {
   if ((await refusalOf(engine, name)) !== null) return;
   const [row] = await engine.database.call<{ root_id: string; ready: Ready }>('start_queued', name);
   if (row !== undefined) tellOfTrees(engine, [row.root_id], row.ready);
 }
 
-/** Has new trees folded, and their workers woken. */
+/** Tells that there are new trees to fold, and items to claim. */
 export function tellOfTrees(engine: Engine, rootIds: readonly string[], ready: Ready): void {
   for (const rootId of rootIds) engine.effects.touched(rootId);
   if (ready !== null) engine.effects.ready(new Map(Object.entries(ready)));

@@ -3,13 +3,13 @@ import type { Engine } from './engine.ts';
 export interface Fold {
   /** The highest delta that the fold read; 0 for none. */
   readonly lastDelta: number;
-  /** Something is to be done that could not be done yet: fold again. */
+  /** Something could not be done yet: fold again. */
   readonly retry: boolean;
-  /** It left something to be finished: see `finish.ts`. */
+  /** It left something to be finished; see `finish.ts`. */
   readonly unfinished: boolean;
 }
 
-/** Counts a tree's deltas from one on. Undefined where another fold has the tree. */
+/** Folds a tree's deltas from a given one on. Returns undefined if another fold has the tree. */
 export async function foldProgress(
   engine: Pick<Engine, 'database'>,
   rootId: string,
@@ -18,7 +18,7 @@ export async function foldProgress(
   return (await foldTrees(engine, [{ rootId, fromDelta }])).get(rootId);
 }
 
-/** The same for several trees, in one transaction. One that another fold has is not in the answer. */
+/** Folds several trees in one transaction. A tree that another fold has is missing in the answer. */
 export async function foldTrees(
   { database }: Pick<Engine, 'database'>,
   trees: readonly { readonly rootId: string; readonly fromDelta: number }[],

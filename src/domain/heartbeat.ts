@@ -5,7 +5,7 @@ import type { HeartbeatStatus } from './merged.ts';
 
 export type { HeartbeatStatus };
 
-/** Keeps assignments alive, and says which are none any more. */
+/** Keeps assignments alive, and tells which of them are no longer held. */
 export async function heartbeat(
   engine: Engine,
   assignmentIds: readonly string[],
@@ -14,7 +14,7 @@ export async function heartbeat(
   return engine.merged.heartbeats.submit([...assignmentIds], engine);
 }
 
-/** The call itself, for the assignments of one or several workers: one row a lease goes there, and what is not held comes back. */
+/** The database call, for the assignments of one or several workers: it sends one row per lease, and gets only those no longer held. */
 export async function keepLeases(
   engine: Engine,
   assignmentIds: readonly string[],

@@ -1,4 +1,4 @@
-/** What workers have in their hands, the longest held first. */
+/** The items that workers hold, longest held first. */
 import type { ItemKey } from './item-state.ts';
 import { type SlowSource, slowLimits } from './slow-items.ts';
 

@@ -1,7 +1,7 @@
 /**
- * Counts of durations by fixed buckets, so that those of many servers and minutes add up. A bucket is a millisecond wide below 8 ms, and
- * above an eighth of a power of two: what is read from it is at most an eighth too much or too little. Everything from about 24
- * days on counts as that long.
+ * Counts durations in fixed buckets, so that those of many servers and minutes can be added up. Below 8 ms a bucket is a
+ * millisecond wide; above, an eighth of a power of two, so a value read from it is off by at most an eighth. Durations of about
+ * 24 days or more count as that long.
  */
 
 const longestMs = 2 ** 31 - 1;
@@ -29,7 +29,7 @@ export class Histogram {
     this.#sumMs += ms * count;
   }
 
-  /** What another histogram has in a bucket. */
+  /** Adds the count of a bucket of another histogram. */
   addTo(bucket: number, count: number): void {
     this.#counts.set(bucket, (this.#counts.get(bucket) ?? 0) + count);
     this.#count += count;
@@ -39,17 +39,17 @@ export class Histogram {
     return this.#count;
   }
 
-  /** Of all that was given to `add`. */
+  /** The sum of everything given to `add`. */
   get sumMs(): number {
     return this.#sumMs;
   }
 
-  /** The buckets that have anything, from the shortest durations to the longest. */
+  /** The buckets that are not empty, from the shortest durations to the longest. */
   buckets(): [bucket: number, count: number][] {
     return [...this.#counts].sort(([a], [b]) => a - b);
   }
 
-  /** The duration that this share of all (0 to 1) did not exceed, in milliseconds; undefined while there is nothing. */
+  /** The duration in milliseconds that this share of all (0 to 1) did not exceed; undefined if nothing was counted. */
   quantileMs(share: number): number | undefined {
     const rank = Math.max(1, Math.ceil(share * this.#count));
     let before = 0;

@@ -1,4 +1,4 @@
-/** What workers note of items while they have them: a note and a log, kept with the item. */
+/** What workers note about items while they have them: a note and a log, stored with the item. */
 import type { Queries } from '../db/database.ts';
 import { InvalidInputError } from '../errors.ts';
 import { checkBatch, checkId, checkInstant, checkText } from './checks.ts';
@@ -13,9 +13,9 @@ export interface LogLine {
 
 export interface AssignmentNote {
   readonly assignmentId: string;
-  /** Empty for none; nothing for the one that is there. */
+  /** Empty to remove it; null or undefined to keep the present one. */
   readonly note?: string | null | undefined;
-  /** All lines of this attempt; nothing for those that are there. */
+  /** All lines of this attempt; null or undefined to keep the present ones. */
   readonly log?: readonly LogLine[] | null | undefined;
 }
 
@@ -25,9 +25,9 @@ export interface ItemNote {
   readonly log: readonly (LogLine & { readonly attempt: number })[];
 }
 
-/** Gives how many counted: those of assignments that are lost do not. */
+/** Returns how many notes counted: those for lost assignments do not. */
 export async function noteItems(engine: Engine, notes: readonly AssignmentNote[]): Promise<number> {
-  // Of two for one assignment the last one counts.
+  // Of two notes for one assignment, the last one counts.
   const checked = new Map(notes.map((note, i) => check(note, `notes[${i}]`)));
   const all = [...checked.values()];
   const [row] = await engine.database.call<{ note_items: number }>(

@@ -1,15 +1,17 @@
 /**
- * The states of items and jobs, as they follow from the facts that the tables have. No row says its state.
+ * The states of items and jobs, derived from the facts in the tables. No row stores a state.
  *
- * An item is PENDING from the moment it is added: it waits in a queue entry, or a worker has it in a lease. Its outcome makes it
- * SUCCEEDED or FAILED; its own cancellation, or that of its job, makes CANCELLED what has no outcome.
+ * An item is pending from the moment it is added: RUNNING while a worker has it in a lease; SCHEDULED while its queue entry has a
+ * time, which promote_due clears once it has come; and WAITING otherwise, for a worker, for other jobs, or behind the item with
+ * its serialize key. Its outcome makes it SUCCEEDED or FAILED; if it has none, its own cancellation or that of its job makes it
+ * CANCELLED.
  *
- * A job is WAITING until its first item is claimed, then RUNNING; it is COMPLETED when it is sealed and no item is pending, or CANCELLED if
- * that is what came of it.
+ * A job is WAITING until its first item is claimed, then RUNNING. Once it is sealed and no item is pending, it is COMPLETED, or
+ * CANCELLED if that is its outcome.
  */
 import { isId } from './checks.ts';
 
-/** An item: its job, and its place in it. */
+/** The key of an item: its job, and its position in it. */
 export interface ItemKey {
   readonly jobId: string;
   readonly position: number;
@@ -20,7 +22,7 @@ export function itemIdOf({ jobId, position }: ItemKey): string {
   return `${jobId}:${position}`;
 }
 
-/** The item that the text is the id of; undefined for any other text. */
+/** The item with this id; undefined if the text is not the id of an item. */
 export function parseItemId(text: string): ItemKey | undefined {
   const [jobId = '', digits = '', ...rest] = text.split(':', 3);
   const position = parsePosition(digits);
@@ -34,36 +36,47 @@ export function parsePosition(digits: string): number | undefined {
   return Number.isSafeInteger(position) ? position : undefined;
 }
 
-export type ItemStatus = 'PENDING' | 'SUCCEEDED' | 'FAILED' | 'CANCELLED';
+export const pendingStatuses = ['WAITING', 'SCHEDULED', 'RUNNING'] as const;
+export const itemStatuses = [...pendingStatuses, 'SUCCEEDED', 'FAILED', 'CANCELLED'] as const;
+export type ItemStatus = (typeof itemStatuses)[number];
 
 export interface ItemFacts {
-  /** What came of it; null as long as nothing did. */
+  /** Null until there is one. */
   readonly outcome: { readonly failed: boolean; readonly finishedAt: Date } | null;
-  /** When it was cancelled, or else its job. */
+  /** When it was cancelled, either itself or with its job. */
   readonly cancelledAt: Date | null;
+  /** Whether a worker has it. Counts only if there is no outcome. */
+  readonly isHeld: boolean;
+  /** When it is due, according to its queue entry; null if that has no such time. */
+  readonly retryAt: Date | null;
 }
 
-export function itemStatus({ outcome, cancelledAt }: ItemFacts): ItemStatus {
+export function itemStatus({ outcome, cancelledAt, isHeld, retryAt }: ItemFacts): ItemStatus {
   if (outcome !== null) return outcome.failed ? 'FAILED' : 'SUCCEEDED';
-  return cancelledAt === null ? 'PENDING' : 'CANCELLED';
+  if (cancelledAt !== null) return 'CANCELLED';
+  if (isHeld) return 'RUNNING';
+  return retryAt === null ? 'WAITING' : 'SCHEDULED';
 }
 
-/** Since when the item is no longer pending. */
-export function itemFinishedAt({ outcome, cancelledAt }: ItemFacts): Date | null {
+/** When the item stopped being pending. */
+export function itemFinishedAt({
+  outcome,
+  cancelledAt,
+}: Pick<ItemFacts, 'outcome' | 'cancelledAt'>): Date | null {
   return outcome?.finishedAt ?? cancelledAt;
 }
 
 export type JobStatus = 'WAITING' | 'RUNNING' | 'COMPLETED' | 'CANCELLED';
 
 /**
- * What came of a complete job. FAILED: more items failed than it tolerates. CANCELLED: somebody cancelled it, or a job that it waits
- * for did not succeed. SUCCEEDED: neither, whatever the outcomes of its items.
+ * The outcome of a complete job. FAILED: more items failed than it tolerates. CANCELLED: somebody cancelled it, or a job that it
+ * waits for did not succeed. SUCCEEDED: neither, whatever the outcomes of its items.
  */
 export type CancelReason = 'REQUESTED' | 'FAILURES' | 'DEPENDENCY' | 'IDLE';
 
 export type JobOutcome = 'SUCCEEDED' | 'FAILED' | 'CANCELLED';
 
-/** What came of a tree, from the outcomes of its jobs: the worst. */
+/** The outcome of a tree: the worst outcome of its jobs. */
 export function worstOutcome(outcomes: Iterable<JobOutcome | null>): JobOutcome {
   const all = new Set(outcomes);
   if (all.has('FAILED')) return 'FAILED';
@@ -74,7 +87,7 @@ export interface JobFacts {
   /** Milliseconds since 1970, when the first item was claimed. */
   readonly startedAt: number | null;
   readonly completedAt: number | null;
-  /** What came of it; null until it is complete. */
+  /** Null until it is complete. */
   readonly outcome: JobOutcome | null;
 }
 
@@ -83,12 +96,12 @@ export function jobStatus({ startedAt, completedAt, outcome }: JobFacts): JobSta
   return startedAt === null ? 'WAITING' : 'RUNNING';
 }
 
-/** Of the id of an assignment, all but its last byte is that of its lease. */
+/** The id of an assignment equals that of its lease, except for the last byte. */
 const leasePrefixLength = 34;
 const maxLeaseCount = 128;
 const lastBytes = Array.from({ length: 256 }, (_, n) => n.toString(16).padStart(2, '0'));
 
-/** The id of the assignment that the n-th item of a lease is, from 1. */
+/** The id of the assignment of a lease's n-th item, from 1. */
 export function assignmentIdOf(leaseId: string, number: number): string {
   return leaseId.slice(0, leasePrefixLength) + lastBytes[number];
 }
@@ -97,7 +110,10 @@ export function leaseIdOf(assignmentId: string): string {
   return `${assignmentId.slice(0, leasePrefixLength)}00`;
 }
 
-/** Those of many assignments, each once. Neighbours are mostly of one lease, and tens of thousands are reported in a second. */
+/**
+ * The leases of many assignments, each once. Neighbours mostly share a lease, and tens of thousands are reported per second, so a
+ * neighbour is compared first.
+ */
 export function leaseIdsOf(assignmentIds: Iterable<string>): string[] {
   const found = new Set<string>();
   let last: string | undefined;
@@ -111,6 +127,6 @@ export function leaseIdsOf(assignmentIds: Iterable<string>): string[] {
 
 export function splitAssignmentId(id: string): { readonly leaseId: string; readonly number: number } {
   const number = Number.parseInt(id.slice(leasePrefixLength), 16);
-  // No lease has more items.
+  // A lease never has more items.
   return { leaseId: leaseIdOf(id), number: number <= maxLeaseCount ? number : 0 };
 }

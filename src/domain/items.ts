@@ -1,6 +1,6 @@
 /**
- * Items: what a producer may say of a new one, and its check; and how they are read, each part in one query for all that are
- * asked for together.
+ * Items: what a producer may set for a new one, and its checks; and how items are read, each part in one query for all that are
+ * requested together.
  */
 import type { Queries } from '../db/database.ts';
 import { checkInstant, checkInteger, checkName, checkText, toJsonText } from './checks.ts';
@@ -31,7 +31,7 @@ export interface PreparedItem {
   readonly trace?: TraceContext | undefined;
 }
 
-/** What they will take, about: text beyond ASCII has more bytes. */
+/** The size that they will take, approximately: text beyond ASCII has more bytes. */
 export function sizeOf(items: readonly Pick<PreparedItem, 'payload'>[]): Stored {
   let bytes = 0;
   for (const { payload } of items) bytes += payload.length;
@@ -43,7 +43,7 @@ export function toItemText({ payload, settings }: PreparedItem): string {
   return settings === '' ? `{"payload":${payload}}` : `{"payload":${payload},${settings}}`;
 }
 
-/** The payload is turned into text once, and not again. */
+/** Serializes the payload, so that it happens only once. */
 export function prepareItem(
   item: NewItem,
   field: string,
@@ -68,32 +68,36 @@ export function prepareItem(
   return { payload, settings: rest.slice(1, -1), keyed: serializeKey != null };
 }
 
-/** An item without what may be large. */
+/** An item, without the parts that may be large. */
 export interface Item extends ItemKey {
-  /** Its own, or else its job's. */
+  /** The item's own priority, or else its job's. */
   readonly priority: number;
   readonly runAt: Date | null;
   readonly dedupeKey: string | null;
   readonly serializeKey: string | null;
-  /** The item that has its serialize key, while it waits behind that one. */
+  /** For a fed item: the item of the parent job whose success created it. */
+  readonly parent: ItemKey | null;
+  /** While the item waits for its serialize key: the item that has the key. */
   readonly blockedBy: ItemKey | null;
   readonly createdAt: Date;
   readonly status: ItemStatus;
   readonly finishedAt: Date | null;
-  /** When it is due again, while it waits for that. */
+  /** When it is due again, while it waits for a retry. */
   readonly retryAt: Date | null;
-  /** Of the worker that has it, or that succeeded. */
+  /** The assignment of the worker that has it, or that succeeded. */
   readonly assignmentId: string | null;
   readonly failureCount: number;
-  /** What may be large: undefined if it was not read with the item. */
+  /** Parts that may be large: undefined if they were not read with the item. */
   readonly payload: JsonText | null | undefined;
   readonly result: JsonText | null | undefined;
 }
 
-/** What of an item is read only if it is wanted. */
+/** The parts of an item that are read only on request. */
 export interface WantedParts {
-  /** All but its key, its status, its payload and its result. Without them those fields say nothing. */
+  /** Everything but key, payload and result. Without it, those fields have placeholder values. */
   readonly details: boolean;
+  /** The status, if it is requested without the details. Without both, an item without an outcome counts as waiting. */
+  readonly status?: boolean;
   readonly payload: boolean;
   readonly result: boolean;
 }
@@ -107,6 +111,8 @@ interface ItemRow {
   readonly run_at?: Date | null;
   readonly dedupe_key?: string | null;
   readonly serialize_key?: string | null;
+  readonly parent_id?: string | null;
+  readonly parent_position?: number | null;
   readonly head_job_id?: string | null;
   readonly head_position?: number | null;
   readonly created_at?: Date;
@@ -121,10 +127,10 @@ interface ItemRow {
 
 const requested = 'from unnest($1::uuid[], $2::bigint[]) with ordinality as u(job_id, position, n)';
 
-/** Where an item that has no outcome is: entries and leases have at most 128 items. */
+/** Finds the entry or lease that has an item without an outcome: each has at most 128 items. */
 const around = `job_id = i.job_id and position between i.position - 127 and i.position and position + count > i.position`;
 
-/** The range of cancelled items that an item is in: no other one begins between it and the item. */
+/** The range of cancelled items that contains an item: no other range begins between its start and the item. */
 export const cancellation = `left join lateral (
              select case when r.position + r.count > i.position then r.cancelled_at end as cancelled_at
              from jobtree.cancellation r
@@ -137,18 +143,32 @@ function toValues(keys: readonly ItemKey[]): [string[], number[]] {
   return [keys.map(({ jobId }) => jobId), keys.map(({ position }) => position)];
 }
 
-const details = {
-  columns: `coalesce(i.priority, j.priority) as priority, i.run_at, i.dedupe_key, i.serialize_key, b.head_job_id, b.head_position,
-             i.created_at, o.finished_at,
-             q.run_at as retry_at, l.id as lease_id, l.position as lease_position, coalesce(f.count, 0) as failure_count`,
-  joins: `left join lateral (
-             select max(attempt) as count from jobtree.failure where job_id = i.job_id and position = i.position
-           ) f on true
-           left join lateral (
+/** Where a pending item is: its queue entry, with the time when that is due, or the lease that has it. */
+const dueEntry = `left join lateral (
              select nullif(run_at, 'infinity') as run_at from jobtree.queue_entry
              where ${around} and o.job_id is null and j.cancelled_at is null
              limit 1
-           ) q on true
+           ) q on true`;
+const openLease = `select id, position from jobtree.lease
+              where ${around} and o.job_id is null and j.cancelled_at is null
+                -- Not "deadline_at is not null": the index of live leases would be read as a whole.
+                and get_bit(open, (i.position - position)::int) = 1
+              limit 1`;
+const whereabouts = 'q.run_at as retry_at, l.id as lease_id, l.position as lease_position';
+
+const status = {
+  columns: whereabouts,
+  joins: `${dueEntry} left join lateral (${openLease}) l on true`,
+};
+
+const details = {
+  columns: `coalesce(i.priority, j.priority) as priority, i.run_at, i.dedupe_key, i.serialize_key, j.parent_id, i.parent_position,
+             b.head_job_id, b.head_position,
+             i.created_at, o.finished_at, ${whereabouts}, coalesce(f.count, 0) as failure_count`,
+  joins: `left join lateral (
+             select max(attempt) as count from jobtree.failure where job_id = i.job_id and position = i.position
+           ) f on true
+           ${dueEntry}
            left join lateral (
              select k.job_id as head_job_id, k.position as head_position
              from jobtree.blocked_item w
@@ -160,25 +180,22 @@ const details = {
            left join lateral (
              select id, position from jobtree.lease where id = o.lease_id and not o.failed
              union all
-             (select id, position from jobtree.lease
-              where ${around} and o.job_id is null and j.cancelled_at is null
-                -- Not "deadline_at is not null": the index of live leases would be read as a whole.
-                and get_bit(open, (i.position - position)::int) = 1
-              limit 1)
+             (${openLease})
            ) l on true`,
 };
 
 /**
  * The items of these keys, in their order; undefined for a key without an item. Each is looked up by its key: the limits keep the
- * planner from joining all that a job has, which it did where it had no statistics of it.
+ * planner from joining everything that a job has, which it did when it had no statistics about it.
  */
 export async function readItems(
   database: Queries,
   keys: readonly ItemKey[],
   parts: WantedParts = { details: true, payload: false, result: false },
 ): Promise<(Item | undefined)[]> {
+  const standing = parts.details ? details : parts.status ? status : undefined;
   const wanted = [
-    parts.details && details.columns,
+    standing?.columns,
     parts.payload && 'i.payload::text as payload',
     parts.result && 'o.result::text as result',
   ].flatMap((columns) => columns || []);
@@ -189,12 +206,12 @@ export async function readItems(
            cross join lateral (
              select * from jobtree.job_item where job_id = u.job_id and position = u.position limit 1
            ) i
-           cross join lateral (select priority, cancelled_at from jobtree.job where id = u.job_id limit 1) j
+           cross join lateral (select priority, cancelled_at, parent_id from jobtree.job where id = u.job_id limit 1) j
            left join lateral (
              select * from jobtree.outcome where job_id = u.job_id and position = u.position limit 1
            ) o on true
            ${cancellation}
-           ${parts.details ? details.joins : ''}`,
+           ${standing?.joins ?? ''}`,
     values: toValues(keys),
   });
   const items = new Array<Item | undefined>(keys.length).fill(undefined);
@@ -208,10 +225,12 @@ export async function readItems(
 const unread = new Date(0);
 
 function toItem({ jobId, position }: ItemKey, row: ItemRow): Item {
-  const { failed, lease_id: leaseId, head_job_id: headJobId, head_position: headPosition } = row;
+  const { failed, lease_id: leaseId } = row;
   const facts = {
     outcome: failed === null ? null : { failed, finishedAt: row.finished_at ?? unread },
     cancelledAt: row.cancelled_at,
+    isHeld: leaseId != null,
+    retryAt: row.retry_at ?? null,
   };
   return {
     jobId,
@@ -220,12 +239,12 @@ function toItem({ jobId, position }: ItemKey, row: ItemRow): Item {
     runAt: row.run_at ?? null,
     dedupeKey: row.dedupe_key ?? null,
     serializeKey: row.serialize_key ?? null,
-    blockedBy:
-      headJobId == null || headPosition == null ? null : { jobId: headJobId, position: headPosition },
+    parent: toKey(row.parent_id, row.parent_position),
+    blockedBy: toKey(row.head_job_id, row.head_position),
     createdAt: row.created_at ?? unread,
     status: itemStatus(facts),
     finishedAt: itemFinishedAt(facts),
-    retryAt: row.retry_at ?? null,
+    retryAt: facts.retryAt,
     assignmentId: leaseId == null ? null : assignmentIdOf(leaseId, position - (row.lease_position ?? 0) + 1),
     failureCount: row.failure_count ?? 0,
     payload: asJson(row.payload),
@@ -233,7 +252,11 @@ function toItem({ jobId, position }: ItemKey, row: ItemRow): Item {
   };
 }
 
-/** It goes into an answer as it is. */
+function toKey(jobId: string | null | undefined, position: number | null | undefined): ItemKey | null {
+  return jobId == null || position == null ? null : { jobId, position };
+}
+
+/** The text is copied into the answer unparsed. */
 function asJson(text: string | null | undefined): JsonText | null | undefined {
   return text == null ? text : new JsonText(text);
 }
@@ -267,12 +290,12 @@ export interface ItemFailure {
   readonly attempt: number;
   readonly code: string;
   readonly message: string;
-  /** Null if no worker had it. */
+  /** Null if no worker had the item. */
   readonly worker: string | null;
   readonly at: Date;
 }
 
-/** The failures of each item that are kept, the first one first, in the order of the keys. */
+/** The stored failures of each item, oldest first, in the order of the keys. */
 export async function readFailures(
   database: Queries,
   keys: readonly ItemKey[],
@@ -289,19 +312,38 @@ export async function readFailures(
   return lists;
 }
 
-/** What of an item can be large, and how many times it is wanted. */
+/** A failure of an item. */
+export interface FailureKey extends ItemKey {
+  readonly attempt: number;
+}
+
+/** The stack of each of these failures, in the order of the keys; null if the worker sent none. */
+export async function readStacks(database: Queries, keys: readonly FailureKey[]): Promise<(string | null)[]> {
+  const { rows } = await database.pool.query<{ stack: string | null }>({
+    name: 'read_stacks',
+    text: `select f.stack from unnest($1::uuid[], $2::bigint[], $3::int[]) with ordinality as u(job_id, position, attempt, n)
+           left join jobtree.failure f on f.job_id = u.job_id and f.position = u.position and f.attempt = u.attempt
+           order by u.n`,
+    values: [...toValues(keys), keys.map(({ attempt }) => attempt)],
+  });
+  return rows.map(({ stack }) => stack);
+}
+
+/** The parts of an item that may be large, each with how often it is requested. */
 export interface ItemParts {
   readonly payload: number;
   readonly result: number;
+  /** Without their stacks. */
   readonly failures: number;
+  readonly stacks: number;
   readonly log: number;
 }
 
-/** How many bytes these parts of each item have together, in the order of the keys. Reads no part that is not wanted. */
+/** The total size in bytes of these parts of each item, in the order of the keys. Parts that are not requested are not read. */
 export async function readItemSizes(
   database: Queries,
   keys: readonly ItemKey[],
-  { payload, result, failures, log }: ItemParts,
+  { payload, result, failures, stacks, log }: ItemParts,
 ): Promise<number[]> {
   const { rows } = await database.pool.query<{ sizes: number[] | null }>({
     name: 'read_item_sizes',
@@ -314,6 +356,9 @@ export async function readItemSizes(
                    select sum(octet_length(f.code) + octet_length(f.message)) from jobtree.failure f
                    where f.job_id = i.job_id and f.position = i.position), 0) else 0 end
                + case when $6::bigint > 0 then $6 * coalesce((
+                   select sum(octet_length(f.stack)) from jobtree.failure f
+                   where f.job_id = i.job_id and f.position = i.position), 0) else 0 end
+               + case when $7::bigint > 0 then $7 * coalesce((
                    select octet_length(n.log::text) from jobtree.item_note n
                    where n.job_id = i.job_id and n.position = i.position), 0) else 0 end
              order by u.n) as sizes
@@ -321,7 +366,7 @@ export async function readItemSizes(
            cross join lateral (
              select * from jobtree.job_item where job_id = u.job_id and position = u.position limit 1
            ) i`,
-    values: [...toValues(keys), payload, result, failures, log],
+    values: [...toValues(keys), payload, result, failures, stacks, log],
   });
   return rows[0]?.sizes ?? [];
 }

@@ -1,10 +1,11 @@
 /**
- * JSON Schemas of strangers, made checks that can stall nobody. What they may say is a list (no references to elsewhere or in circles, no
- * regular expressions but those that take linear time), and how much work they are at most is known before anything is checked:
+ * Compiles the JSON Schemas of strangers into checks that can't stall the server. Only listed keywords are supported (no
+ * references to other documents or in cycles, only regular expressions that take linear time), and an upper bound of the work is
+ * known before anything is checked:
  *
  *   the bytes of a value × the cost of its schema ≤ `maxSchemaWork`
  *
- * where the cost is how many parts of the schema one byte can meet at most, with references written out.
+ * where the cost is how many parts of the schema one byte can meet at most, with references expanded.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
@@ -12,10 +13,10 @@ import { RE2JS } from 're2js';
 import { isDeeperThan } from './checks.ts';
 import { maxPatternLength, maxSchemaBytes, maxSchemaCost, maxSchemaDepth, maxSchemaParts } from './limits.ts';
 
-/** The elements of a list are written out to be compared. */
+/** High, since the elements of a list are serialized to compare them. */
 const costOfUniqueness = 20;
 
-/** Why something is no schema that can be taken; `path` leads to it. */
+/** Why a schema is not accepted; `path` leads to the part at fault. */
 export class SchemaError extends Error {
   override readonly name = 'SchemaError';
   readonly path: string;
@@ -35,7 +36,7 @@ export interface Problem {
 export interface Validator {
   /** How many parts of the schema one byte of a value can meet at most. */
   readonly cost: number;
-  /** The first thing that is wrong with the value; `field` is what the path begins with. */
+  /** The first problem of the value; its path begins with `field`. */
   check(value: unknown, field: string): Problem | undefined;
 }
 
@@ -47,7 +48,7 @@ const plain = new Set([
   ...['maxLength', 'minLength', 'maxItems', 'minItems', 'maxContains', 'minContains'],
   ...['maxProperties', 'minProperties'],
 ]);
-/** What says something to people and programs, and checks nothing. */
+/** Keywords that inform people and programs, and check nothing. */
 const annotations = new Set([
   ...['$schema', '$id', '$comment', 'title', 'description', 'default', 'examples', 'deprecated'],
   ...['readOnly', 'writeOnly', 'format', 'contentEncoding', 'contentMediaType'],
@@ -61,7 +62,7 @@ const definitions = new Set(['$defs', 'definitions']);
 
 let before: Promise<unknown> = Promise.resolve();
 
-/** One at a time, and everybody else has the event loop afterwards for as long as it took. @throws SchemaError */
+/** Compiles schemas one at a time, and afterwards leaves the event loop to others for as long as it took. @throws SchemaError */
 export function compileInTurn(schema: unknown, field: string): Promise<Validator> {
   let tookMs = 0;
   const compiled = before.then(() => {
@@ -99,7 +100,7 @@ export function compileSchema(schema: unknown, field: string): Validator {
     logger: false,
     code: { regExp: linearRegExp },
   });
-  // Its own compares each element with each other one.
+  // Ajv's own compares each element with every other one.
   ajv.removeKeyword('uniqueItems');
   ajv.addKeyword({ keyword: 'uniqueItems', type: 'array', schemaType: 'boolean', validate: areUnique });
   try {
@@ -109,11 +110,11 @@ export function compileSchema(schema: unknown, field: string): Validator {
       check: (value, at) => (validate(value) ? undefined : toProblem(validate.errors?.[0], at)),
     };
   } catch (error) {
-    throw new SchemaError(field, `is no JSON Schema: ${error instanceof Error ? error.message : error}.`);
+    throw new SchemaError(field, `is not a JSON Schema: ${error instanceof Error ? error.message : error}.`);
   }
 }
 
-/** Goes over a schema as its references are followed. What it pays for each part bounds how long it takes, too. */
+/** Walks a schema, following its references. The limit on the number of parts also limits how long this takes. */
 class Survey {
   readonly #root: unknown;
   readonly #field: string;
@@ -132,14 +133,14 @@ class Survey {
         this.#field,
         `costs ${cost}; the limit is ${maxSchemaCost}. Each schema, each value of an enum, each property that is named and each character of a regular expression costs about 1.`,
       );
-    // What nothing refers to is compiled all the same.
+    // Definitions that nothing refers to are compiled, too, so they must pass.
     for (const name of definitions)
       for (const [key, schema] of Object.entries(asMap(asMap(this.#root)?.[name]) ?? {}))
         this.#visit(schema, `${this.#field}.${name}.${key}`, []);
     return cost;
   }
 
-  /** Without what names it or its dialect: all are read in the one way. */
+  /** The schema without its name and dialect, since all schemas are read in the same one. */
   bare(schema: unknown): unknown {
     const map = asMap(schema);
     if (map === undefined) return schema;
@@ -153,7 +154,7 @@ class Survey {
     const map = asMap(schema);
     if (map === undefined) throw new SchemaError(path, 'must be a schema: an object, or true or false.');
     let cost = 1;
-    // Of these an element or a member meets one alone.
+    // An element or member meets only one of these schemas, so the most expensive one counts.
     let apart = 0;
     for (const [key, value] of Object.entries(map)) {
       const at = `${path}.${key}`;
@@ -180,7 +181,7 @@ class Survey {
     return cost + apart;
   }
 
-  /** What each schema of a list or a map costs. */
+  /** The cost of each schema in a list or a map. */
   #members(key: string, value: unknown, at: string, refs: readonly string[]): number[] {
     if (holdingLists.has(key)) {
       if (!Array.isArray(value)) throw new SchemaError(at, 'must be a list of schemas.');
@@ -197,7 +198,7 @@ class Survey {
     const map = asMap(asMap(this.#root)?.[place]);
     if (map === undefined || !Object.hasOwn(map, name))
       throw new SchemaError(at, 'must be "#/$defs/" and the name of a definition in the same schema.');
-    if (refs.includes(name)) throw new SchemaError(at, "leads in a circle: a schema can't refer to itself.");
+    if (refs.includes(name)) throw new SchemaError(at, "is circular: a schema can't refer to itself.");
     return this.#visit(map[name], `${this.#field}.${place}.${name}`, [...refs, name]);
   }
 
@@ -214,7 +215,7 @@ class Survey {
       const why = error instanceof Error ? error.message : String(error);
       throw new SchemaError(
         at,
-        `is no regular expression in the syntax of RE2, which has no lookaround and no back-references: ${why}.`,
+        `is not a regular expression in RE2 syntax, which has no lookaround and no back-references: ${why}.`,
       );
     }
   }
@@ -248,7 +249,7 @@ function countParts(value: unknown): number {
 const linearRegExp = Object.assign(
   (pattern: string) => {
     const compiled = RE2JS.compile(pattern);
-    // Ajv takes two of the same text for the same.
+    // Ajv treats expressions with equal text as the same.
     return { test: (text: string) => compiled.matcher(text).find(), toString: () => pattern };
   },
   { code: 'linearRegExp' },
@@ -258,7 +259,7 @@ function areUnique(isWanted: boolean, list: readonly unknown[]): boolean {
   return !isWanted || new Set(list.map(canonical)).size === list.length;
 }
 
-/** The same text for values that JSON Schema calls equal. */
+/** Returns the same text for values that JSON Schema considers equal. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_, one) => {
     const map = asMap(one);

@@ -1,6 +1,6 @@
 /**
- * JSON that passes through as the text that Postgres has: nothing in the server looks into a payload, so parsing it and
- * writing it again would be work for nothing.
+ * JSON that passes through as the text that Postgres has: nothing in the server reads payloads, so parsing and serializing them
+ * again would be wasted work.
  */
 import { randomUUID } from 'node:crypto';
 
@@ -22,7 +22,7 @@ export class JsonText {
     return JSON.parse(this.text);
   }
 
-  /** What JSON.stringify makes of it: the value, or within `stringify` a mark in whose place the text is put. */
+  /** For JSON.stringify: returns the value, or within `stringify` a mark that is replaced with the text. */
   toJSON(): unknown {
     if (pending === undefined) return this.value;
     pending.push(this.text);
@@ -30,12 +30,12 @@ export class JsonText {
   }
 }
 
-/** Nobody outside can know it, so no other string of an answer is it. */
+/** Random, so that no other string of an answer equals it. */
 const mark = randomUUID();
 const quotedMark = JSON.stringify(mark);
 let pending: string[] | undefined;
 
-/** As JSON.stringify, with texts of JSON put in as they are. */
+/** Like JSON.stringify, but inserts JSON texts unchanged. */
 export function stringify(value: unknown): string {
   return toText(piecesOf(value));
 }
@@ -44,8 +44,8 @@ export function stringify(value: unknown): string {
 const largeLength = 1_000_000;
 
 /**
- * The same, but what is large comes as bytes, which are what is sent of it. As one text it would be in memory once more: beside its parts,
- * and while it waits to be sent.
+ * Like `stringify`, but returns a large answer as the bytes to be sent. As one text it would be in memory a second time: beside
+ * its parts, and while it waits to be sent.
  */
 export function serialize(value: unknown): string | Buffer {
   const pieces = piecesOf(value);
@@ -54,7 +54,7 @@ export function serialize(value: unknown): string | Buffer {
   return length > largeLength ? toBytes(pieces) : toText(pieces);
 }
 
-/** Every second piece is a text that is put in. */
+/** Every second piece is an inserted text. */
 function piecesOf(value: unknown): string[] {
   const texts: string[] = [];
   let frame: string;
@@ -86,9 +86,9 @@ function toBytes(pieces: readonly string[]): Buffer {
   return bytes;
 }
 
-/** Whether lists and objects in a JSON text are nested more than so deep. */
+/** Whether lists and objects in a JSON text are nested more than `most` levels deep. */
 export function isTextDeeperThan(text: string, most: number): boolean {
-  // So short it has not as many brackets.
+  // Too short for that many brackets.
   if (text.length <= 2 * most) return false;
   let depth = 0;
   for (let i = 0; i < text.length; i++) {
@@ -105,7 +105,7 @@ export function isTextDeeperThan(text: string, most: number): boolean {
   return false;
 }
 
-/** Where the quote stands that ends the string; the end of the text if there is none. */
+/** The position of the quote that ends the string; the end of the text if there is none. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start); end >= 0; end = text.indexOf('"', end + 1)) {
     let escapes = 0;
@@ -115,14 +115,14 @@ function endOfString(text: string, start: number): number {
   return text.length;
 }
 
-/** Stands between JSON texts that go to a stored function or come from one; none can contain it. */
+/** Separates JSON texts that go to a stored function or come from one; none of them can contain it. */
 const separator = '\u001e';
 
 export function joinTexts(texts: readonly string[]): string {
   return texts.join(separator);
 }
 
-/** The texts that a stored function put together. */
+/** The texts that a stored function joined. */
 export function splitTexts(joined: string): string[] {
   return joined.split(separator);
 }

@@ -5,8 +5,9 @@ import { maxShownDepth } from './limits.ts';
 import { reportOutcomes } from './report-outcomes.ts';
 
 /**
- * Without the assignments whose payload no answer can show, since it is older than the limit on how deep JSON may be: those fail for
- * good. Else they would come back to one worker after the other, each of which could only wait until it has lost them.
+ * Returns the assignments without those whose payload is too deep to be shown, since it is older than the limit on the depth of
+ * JSON; their items fail for good. Otherwise each would be given to one worker after another, which could only let its heartbeats
+ * lapse.
  */
 export async function keepReadable(
   engine: Engine,

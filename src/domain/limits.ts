@@ -1,4 +1,4 @@
-/** The bounds of what a caller may send, in one place; the same stand in the descriptions of the API. */
+/** The limits of what callers may send, in one place. The descriptions of the API state the same ones. */
 export interface Limits {
   /** The largest payload or result, in bytes of its JSON text. */
   readonly maxJsonBytes: number;
@@ -8,8 +8,8 @@ export const maxBatch = 1_000;
 /** How many lists and objects deep the JSON of a payload, a result or a feed may be: `[]` is 1 deep. */
 export const maxJsonDepth = 256;
 /**
- * What is stored may be deeper: it is older than that limit. So deep it can be shown, without danger to the stack of who writes
- * the answer.
+ * Stored JSON may be deeper if it is older than that limit. Up to this depth it can be shown without overflowing the stack of the
+ * code that writes the answer.
  */
 export const maxShownDepth = 1_000;
 export const maxNameLength = 200;
@@ -21,23 +21,23 @@ export const maxFailuresLimit = 1_000;
 export const maxToleratedFailures = 2_147_483_647;
 /** How many jobs one may wait for. */
 export const maxAfter = 100;
-/** About what the payloads of a claim have together at most, as claim_items has it. */
+/** The total size of the payloads of one claim, approximately; claim_items has the same limit. */
 export const maxClaimBytes = 32_000_000;
 /** Of a feed's mapping, as JSON text. */
 export const maxFeedBytes = 10_000;
 export const maxBackoffSteps = 100;
 export const maxBackoffMs = 2_147_483_647;
-/** Of a failure that says when to try again. */
+/** When a failure asks to be retried. */
 export const retryAfterMsRange = [0, 2_147_483_647] as const;
-/** An item that is snoozed has a lease for each time: not more often than once a second. */
+/** Not more often than once a second, since each time that an item is snoozed adds a lease. */
 export const snoozeMsRange = [1_000, 2_147_483_647] as const;
 /** Of a note on an item, and of a line of its log, in characters. */
 export const maxNoteLength = 500;
-/** Of an item, over all attempts; note_items knows it too. */
+/** For an item, over all attempts; note_items has the same limit. */
 export const maxLogLines = 50;
 export const heartbeatIntervalMsRange = [1_000, 86_400_000] as const;
 export const priorityRange = [-32_768, 32_767] as const;
-/** Of the concurrency and the rate of a queue. */
+/** For the concurrency and the rate of a queue. */
 export const queueLimitRange = [1, 1_000_000] as const;
 export const rateIntervalMsRange = [1, 86_400_000] as const;
 export const lifetimeMsRange = [1, 2_147_483_647] as const;
@@ -47,33 +47,34 @@ export const maxCronLength = 200;
 export const maxTimeZoneLength = 100;
 /** From a second to a leap year. */
 export const everyMsRange = [1_000, 31_622_400_000] as const;
-/** Of what a schedule makes, as JSON text. */
+/** Of a schedule's template, as JSON text. */
 export const maxTemplateBytes = 1_000_000;
-/** From at once to ten years. */
+/** From immediately to ten years. */
 export const retentionSecondsRange = [0, 315_576_000] as const;
 export const idleExpirySecondsRange = [1, 315_576_000] as const;
 /** Of a tree. */
 export const maxCallbacks = 10;
 export const maxUrlLength = 2_000;
-/** How long the secret before a new one goes on signing: up to 30 days. */
+/** How long the previous secret stays valid beside a new one: up to 30 days. */
 export const keepPreviousMsRange = [0, 2_592_000_000] as const;
-/** Of an alert: so many dead letters in an interval. */
+/** For an alert: this many dead letters in an interval. */
 export const alertCountRange = [1, 10_000] as const;
 export const alertIntervalMsRange = [1_000, 86_400_000] as const;
 export const maxFailureTextLength = 10_000;
-/** Of a schema: bytes of its JSON text, levels, schemas in it with references written out, characters of a regular expression. */
+export const maxStackLength = 4_096;
+/** For a schema: bytes of its JSON text, levels, nested schemas with references expanded, characters of a regular expression. */
 export const maxSchemaBytes = 50_000;
 export const maxSchemaDepth = 32;
 /** Each takes up to half a millisecond to compile. */
 export const maxSchemaParts = 300;
 export const maxPatternLength = 500;
-/** What has less than 10,000 bytes is never too much. */
+/** Low enough that a value of less than 10,000 bytes is never too much. */
 export const maxSchemaCost = 2_000;
-/** A fifth of a second at worst, which takes a schema made for it. */
+/** At worst a fifth of a second, for a schema made to be slow. */
 export const maxSchemaWork = 20_000_000;
 /** Of the versions of a type's schemas. */
 export const maxTypeVersion = 1_000_000;
-/** Of the types and of the trees that rights are narrowed to. */
+/** The most types, and the most trees, that a scope may list. */
 export const maxScopeEntries = 100;
-/** Of a watch token: from ten seconds to a day. */
+/** For a watch token: from ten seconds to a day. */
 export const watchTokenSecondsRange = [10, 86_400] as const;

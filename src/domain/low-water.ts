@@ -1,16 +1,17 @@
 /**
- * Where claims start to look. Claimed entries leave dead rows behind, which Postgres can't remove while anybody holds an
- * old snapshot; a claim that began at the start would walk over all of them, and slow down with every item done. So the
- * server remembers a cursor for each type and priority: the place before which it saw nothing claimable. What it hands to a
- * claim covers every priority, those without a cursor from their start.
+ * Where claims start to read. Claimed entries leave dead rows behind, which Postgres can't remove while any transaction holds an
+ * old snapshot; a claim that read from the beginning would walk over all of them, and get slower with every finished item. So the
+ * server remembers a cursor for each type and priority: the place before which it saw nothing claimable. The ranges that it gives
+ * to a claim cover every priority; those without a cursor start at the beginning.
  *
- * That is a hint: entries can come to stand before a cursor (a transaction that committed late, the rest of an entry that
- * another claim had). So about once a second, beside the claims, somebody looks for such entries (`missed-entries.ts`) and the
- * cursor goes back. A claim that began before that must not move it forward again: it may have looked past them. Nor past
- * the rest of an entry that a claim beside it had: it skipped what was locked, and took from the next entry.
+ * Cursors are hints: entries can appear before one (from a transaction that committed late, or as the rest of an entry that
+ * another claim had). So about once a second, independently of claims, the server looks for such entries (`missed-entries.ts`)
+ * and moves the cursor back. A claim that began before that must not move it forward again, since it may have read past them. Nor
+ * may a claim move it past the rest of an entry that a concurrent claim had: it skipped the locked entry, and took from the next
+ * one.
  */
 
-/** From a place in a priority down to the lowest place of another. */
+/** From a place in the priority `high` down to the end of the priority `low`. */
 export interface ClaimRange {
   readonly type: string;
   readonly high: number;
@@ -26,9 +27,9 @@ export interface PriorityCursor {
 
 interface Cursor {
   place: number;
-  /** When it last went back: what began before does not move it forward. */
+  /** When it last went back: a claim that began before does not move it forward. */
   backAt: number;
-  /** The rest that a claim left of an entry, and when: what began before does not move it past that. */
+  /** The place of the rest that a claim left of an entry, and when: a claim that began before does not move the cursor past it. */
   rest: number;
   restAt: number;
 }
@@ -39,20 +40,20 @@ const maxCursorsPerType = 64;
 const maxTypes = 1_000;
 
 export class LowWater {
-  /** The type of which something was taken last stands last. */
+  /** Ordered by when something was last taken of the type, most recent last. */
   readonly #types = new Map<string, Map<number, Cursor>>();
-  /** Types that were claimed from since `claimed` was last called. */
+  /** Types that were claimed from since the last call of `claimed`. */
   #claimed = new Set<string>();
-  /** Types of which somebody had locked what was left. */
+  /** Types whose remaining entries were locked. */
   #locked = new Set<string>();
   #now = 0;
 
-  /** A moment to give to `learn`: take it before the claim begins. */
+  /** A logical time for `learn`, to be read before the claim begins. */
   now(): number {
     return this.#now;
   }
 
-  /** Where to look for each of these types, in their order, the highest priority first. */
+  /** Where to look for these types, in their order, highest priority first. */
   ranges(types: Iterable<string>): ClaimRange[] {
     const ranges: ClaimRange[] = [];
     for (const type of new Set(types)) {
@@ -70,7 +71,7 @@ export class LowWater {
     return ranges.filter(({ high, low }) => high >= low);
   }
 
-  /** A claim that began at `since` took of this type and priority all that stood before this place. */
+  /** A claim that began at `since` saw everything claimable of this type and priority before this place. */
   learn({ type, priority, place }: PriorityCursor, since: number): void {
     const cursors = this.#types.get(type) ?? new Map<number, Cursor>();
     const known = cursors.get(priority);
@@ -81,25 +82,25 @@ export class LowWater {
       if (known.backAt > since || known.place >= seen) return;
       known.place = seen;
     }
-    // A priority without a cursor is read from its start.
+    // A priority without a cursor is read from its beginning.
     if (cursors.size > maxCursorsPerType) cursors.delete(Math.min(...cursors.keys()));
-    // Of very many types those are remembered that were claimed from last.
+    // If there are very many types, those claimed from most recently are remembered.
     this.#types.delete(type);
     this.#types.set(type, cursors);
     if (this.#types.size > maxTypes) this.#types.delete(this.#types.keys().next().value as string);
   }
 
-  /** A claim left the rest of an entry at this place. Claims beside it may have passed by: those that ended, and those that will. */
+  /** A claim left the rest of an entry at this place. Concurrent claims, ended or not, may have skipped it. */
   left(rest: PriorityCursor): void {
     const known = this.#types.get(rest.type)?.get(rest.priority);
     if (known === undefined) return;
     if (known.place > rest.place) this.goBack(rest);
-    // One that the cursor has not passed may still be there.
+    // A known rest that the cursor has not passed may still be there.
     known.rest = known.rest < known.place ? rest.place : Math.min(known.rest, rest.place);
     known.restAt = ++this.#now;
   }
 
-  /** Something claimable stands at this place now. */
+  /** There is something claimable at this place now. */
   goBack({ type, priority, place }: PriorityCursor): void {
     const known = this.#types.get(type)?.get(priority);
     if (known === undefined) return;
@@ -107,19 +108,19 @@ export class LowWater {
     known.backAt = ++this.#now;
   }
 
-  /** A claim found the rest of this type locked for long: when the lock goes, nobody says so. */
+  /** A claim found the rest of this type locked for long. Nothing announces when the lock is released. */
   locked(type: string): void {
     if (this.#locked.size < maxTypes) this.#locked.add(type);
   }
 
-  /** What was found locked since this was last called. */
+  /** The types found locked since the last call. */
   takeLocked(): ReadonlySet<string> {
     const types = this.#locked;
     this.#locked = new Set();
     return types;
   }
 
-  /** The cursors of all types that were claimed from since this was last called. */
+  /** The cursors of all types that were claimed from since the last call. */
   claimed(): PriorityCursor[] {
     const types = this.#claimed;
     this.#claimed = new Set();
@@ -128,7 +129,7 @@ export class LowWater {
     );
   }
 
-  /** Nobody could look before these cursors: `claimed` names their types again. */
+  /** The check before these cursors failed, so `claimed` will return their types again. */
   notSeen(cursors: readonly PriorityCursor[]): void {
     for (const { type } of cursors) this.#claimed.add(type);
   }

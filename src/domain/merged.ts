@@ -1,4 +1,4 @@
-/** What calls of one kind say and hear that go to the database together. */
+/** The entries and answers of calls that are merged by kind before they go to the database. */
 import type { InvalidInputError, JobtreeError } from '../errors.ts';
 import type { Assignment } from './assignment.ts';
 import type { Batcher } from './batcher.ts';
@@ -8,18 +8,18 @@ export interface ClaimRequest {
   readonly worker: string;
   readonly type: string;
   readonly limit: number;
-  /** The claim that it belongs to, if that may be repeated. */
+  /** The id of the claim it belongs to, if that may be repeated. */
   readonly claimId: string | undefined;
 }
 
 /** What a claim request got. */
 export interface Given {
   readonly assignments: Assignment[];
-  /** Why it may have got less than there is: no room in the queue of the type, or another claim decides about that just now. */
+  /** Why it may have got less than there is: the queue of the type has no room, or another claim is deciding about it at this moment. */
   readonly limit: 'LIMITED' | 'TAKEN' | undefined;
-  /** It got items with serialize keys: the end of one may make the next ready. */
+  /** It got items with serialize keys, so the end of one may make the next ready. */
   readonly isKeyed: boolean;
-  /** With a limit: when there may be room, in milliseconds. */
+  /** With a limit: in how many milliseconds there may be room. */
   readonly againInMs: number;
 }
 
@@ -27,7 +27,7 @@ export type ReportStatus = 'ACCEPTED' | 'DUPLICATE' | 'STALE' | 'INVALID';
 
 export interface ReportAnswer {
   readonly status: ReportStatus;
-  /** When a failed or snoozed item is due again; a duplicate has it from the first report. */
+  /** When a failed or snoozed item is due again; for a duplicate, as the first report set it. */
   readonly retryAt?: Date | undefined;
   readonly error?: InvalidInputError | undefined;
 }
@@ -35,7 +35,7 @@ export interface ReportAnswer {
 /** A report that passed its checks, ready for the database. */
 export interface PreparedReport {
   readonly assignmentId: string;
-  /** What came out, went wrong, or for how long the item waits, as JSON text. */
+  /** As JSON text: the result, the failure, or for how long the item is snoozed. */
   readonly kind: 'result' | 'failure' | 'snoozeMs';
   readonly text: string;
   /** The texts of new items. */
@@ -43,7 +43,7 @@ export interface PreparedReport {
 }
 
 export interface MergedAnswer extends Omit<ReportAnswer, 'status'> {
-  /** BUSY: somebody has locked what the report needs; nothing of it has happened. */
+  /** BUSY: another transaction has locked what the report needs, and nothing of the report was done. */
   readonly status: ReportStatus | 'BUSY';
 }
 
@@ -55,7 +55,7 @@ export interface ExchangePart {
 
 export interface ExchangePartAnswer {
   readonly reports: MergedAnswer[];
-  /** Or why the claim was refused. */
+  /** What the requests got, or why the claim was refused. */
   readonly claimed: Given[] | JobtreeError;
 }
 
@@ -70,12 +70,12 @@ export interface Merged {
   readonly claims: Batcher<ClaimRequest, Given>;
   readonly exchanges: Batcher<ExchangePart, ExchangePartAnswer>;
   readonly reports: Batcher<PreparedReport, MergedAnswer>;
-  /** Reports that met a lock: each call alone, and it waits. */
+  /** Reports that met a lock: each call goes alone, and waits for it. */
   readonly busyReports: Batcher<PreparedReport, MergedAnswer>;
   readonly heartbeats: Batcher<string, HeartbeatStatus>;
   /**
-   * Those with serialize keys may wait for whoever has locked a key: each call alone, and beside those without, or all that add to
-   * the job would wait for a stranger.
+   * Entries with serialize keys may wait for a transaction that has locked a key. So their calls go one by one, apart from those
+   * without keys; otherwise everyone who adds to the job would wait with them.
    */
   adds(jobId: string, keyed: boolean): Batcher<PreparedItem, AddEntry>;
 }

@@ -1,8 +1,8 @@
 import type { Engine } from './engine.ts';
 
 /**
- * Looks for ready entries before the cursors of claims, and moves those back: see `low-water.ts`. Workers that found nothing
- * meanwhile, there or behind a lock, get a hint.
+ * Looks for ready entries before the cursors of claims, and moves the cursors back to them: see `low-water.ts`. Workers whose
+ * claims may have missed such entries, or met a lock, get a hint.
  */
 export async function findMissedEntries(engine: Engine): Promise<void> {
   const locked = engine.lowWater.takeLocked();

@@ -1,6 +1,6 @@
 /**
- * When a schedule is due: by a cron in a time zone, or by an interval. Whoever asks gives the time, which is that of Postgres; no clock is
- * looked at here.
+ * When a schedule is due: by a cron in a time zone, or by an interval. The caller passes the time, which comes from Postgres;
+ * nothing here reads a clock.
  */
 import { Cron } from 'croner';
 import { InvalidInputError } from '../errors.ts';
@@ -12,7 +12,7 @@ export interface Timing {
   readonly cron: string | null;
   readonly timeZone: string | null;
   readonly everyMs: number | null;
-  /** No occurrence is before it. Intervals count from it, else from 1970. */
+  /** No occurrence is earlier. Intervals count from it; without it, from 1970. */
   readonly startAt: Date | null;
 }
 
@@ -20,12 +20,12 @@ export type NewTiming = { readonly [Key in keyof Timing]?: Timing[Key] | undefin
 
 export type MissedPolicy = 'SKIP' | 'RUN_ONCE' | 'RUN_ALL';
 
-/** What is later than this was missed: the server was away, and not merely busy. */
+/** An occurrence later than this was missed: the servers were down, not just busy. */
 export const missedAfterMs = 30_000;
-/** Of what was missed RUN_ALL makes so many, the latest ones. */
+/** The most missed occurrences that RUN_ALL makes up for; it takes the latest ones. */
 export const maxMissed = 1_000;
 
-/** @throws InvalidInputError also for a cron that never comes */
+/** @throws InvalidInputError also for a cron that never occurs */
 export function checkTiming(input: NewTiming, path: string, now: Date): Timing & { readonly nextAt: Date } {
   const { cron = null, timeZone = null, everyMs = null } = input;
   const fields = { cron: `${path}times.cron.expression`, startAt: `${path}startAt` };
@@ -63,7 +63,7 @@ function checkCron(cron: string, field: string): void {
 function checkTimeZone(timeZone: string, field: string): string {
   checkText(timeZone, field, maxTimeZoneLength);
   try {
-    // Offsets, which some versions of Node take, know nothing of daylight saving.
+    // Some versions of Node accept offsets, which ignore daylight saving.
     if (/^[+-]/.test(timeZone)) throw new RangeError();
     new Intl.DateTimeFormat('en', { timeZone });
   } catch {
@@ -93,7 +93,7 @@ export function nextOccurrence({ cron, timeZone, everyMs, startAt }: Timing, aft
   return next !== null && next.getTime() < runAtEnd ? next : null;
 }
 
-/** The same of a schedule that exists. @throws InvalidInputError if it has none, or its times can't be worked out any more */
+/** Like `nextOccurrence`, for an existing schedule. @throws InvalidInputError if there is none, or its times can't be computed any more */
 export function followingOccurrence(name: string, timing: Timing, after: Date): Date {
   let next: Date | null;
   try {
@@ -116,12 +116,12 @@ export function nextOccurrences(timing: Timing, after: Date, count: number): Dat
   return found;
 }
 
-/** The latest occurrences up to an instant, that too, and not before another one; in their order. */
+/** The latest occurrences between two instants, both inclusive, in chronological order. */
 function latestOccurrences(timing: Timing, first: Date, now: Date, count: number): Date[] {
   const { cron, timeZone, everyMs, startAt } = timing;
   const latest: Date[] = [];
   if (cron !== null) {
-    // Those before an instant, and that itself may be one.
+    // previousRuns returns those before an instant, and `now` may itself be one.
     latest.push(...toCron(cron, timeZone ?? 'UTC').previousRuns(count, new Date(now.getTime() + 1)));
   } else {
     const every = everyMs ?? Number.NaN;
@@ -133,8 +133,8 @@ function latestOccurrences(timing: Timing, first: Date, now: Date, count: number
 }
 
 /**
- * What is to be made of a schedule whose next occurrence has come. If that was missed, the policy says what becomes of all that is
- * due by now; else all of it is made.
+ * Which occurrences to make of a schedule that is due. If its next occurrence was missed, the policy decides about everything
+ * that is due by now; otherwise all of it is made.
  */
 export function dueOccurrences(
   timing: Timing,

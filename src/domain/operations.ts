@@ -1,6 +1,6 @@
 /**
- * Operations replay or discard many dead letters at once, or cancel pending items. The call that asks for one does what it can within
- * a moment; the rest is left to whoever finishes such things (`finish.ts`), on any server, and the operation's row tells how far that is.
+ * Operations replay or discard many dead letters at once, or cancel pending items. The call that starts one runs it for a moment;
+ * servers finish the rest in the background (`finish.ts`), and the operation's row shows the progress.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Queries } from '../db/database.ts';
@@ -15,11 +15,11 @@ import { requirePayload } from './update-item.ts';
 
 export type OperationKind = 'REPLAY' | 'DISCARD' | 'CANCEL';
 
-/** Which items: those that meet all that is set, and something must be. */
+/** Selects items that meet all conditions that are set; at least one must be. */
 export interface ItemFilter {
-  /** Only items of this tenant; the operation is its own. */
+  /** Only items of this tenant, which then owns the operation. */
   readonly tenant?: string | undefined;
-  /** With all jobs below it. */
+  /** Includes all jobs below it. */
   readonly jobId?: string | undefined;
   readonly types?: readonly string[] | undefined;
   /** Of the last failure. */
@@ -35,7 +35,7 @@ export interface DeadLetterFilter extends ItemFilter {
   readonly diedUntil?: Date | undefined;
 }
 
-/** Where a pending item stands, as the view item_state has it. */
+/** The state of a pending item, as in the view item_state. */
 export type PendingState = 'WAITING' | 'SCHEDULED' | 'READY' | 'BLOCKED' | 'HELD';
 
 export interface PendingItemFilter extends ItemFilter {
@@ -57,12 +57,12 @@ export interface Operation {
   readonly finishedAt: Date | null;
 }
 
-/** How long the call itself goes on. */
+/** How long the call itself runs it. */
 const atOnceMs = 500;
-/** After each batch of an operation, so much of the time that it took is left to others. */
+/** After each batch of an operation, a pause of this share of the time that it took leaves room for others. */
 const restShare = 0.6;
 
-/** Begins an operation; the id. A payload is what the one replayed item gets. */
+/** Starts an operation and returns its id. `payload` replaces that of the item, if exactly one is replayed. */
 export async function startOperation<Kind extends OperationKind>(
   engine: Engine,
   kind: Kind,
@@ -71,7 +71,7 @@ export async function startOperation<Kind extends OperationKind>(
 ): Promise<string> {
   checkFilter(filter);
   const text = payload === undefined ? null : toJsonText(payload, 'payload', engine.limits.maxJsonBytes);
-  // Of more or less than one item the database says that it must be one.
+  // If the filter does not name exactly one item, the database reports that.
   const [item] = filter.items ?? [];
   if (text !== null && item !== undefined && (await isOf(engine, filter.tenant, item.jobId)))
     await requirePayload(engine, item.jobId, payload, text);
@@ -87,13 +87,13 @@ export async function startOperation<Kind extends OperationKind>(
   return row.operation_id;
 }
 
-/** Whether a job is one of the tenant; every job is one of nobody. */
+/** Whether a job belongs to the tenant; without a tenant, every job does. */
 async function isOf({ database }: Engine, tenant: string | undefined, jobId: string): Promise<boolean> {
   if (tenant === undefined) return true;
   return (await coveredJobs(database, { tenant, types: null, rootIds: null }, [jobId])).size > 0;
 }
 
-/** How many items an operation with this filter would be about. */
+/** How many items an operation with this filter would affect. */
 export async function countMatching<Kind extends OperationKind>(
   engine: Engine,
   kind: Kind,
@@ -109,7 +109,7 @@ export async function countMatching<Kind extends OperationKind>(
   return row.count_matching;
 }
 
-/** The operation has begun, so whatever goes wrong from here on is for those who go on with it. */
+/** The operation exists by now, so after an error the servers' background work continues it. */
 async function runForAMoment(engine: Engine, id: string): Promise<void> {
   const endAt = performance.now() + atOnceMs;
   try {
@@ -123,7 +123,7 @@ async function runForAMoment(engine: Engine, id: string): Promise<void> {
   engine.effects.unfinished();
 }
 
-/** One batch of an operation. WAITING: somebody else is at it, or has locked what is left. */
+/** Runs one batch. WAITING: another server is running it, or the remaining items are locked. */
 export async function runSome(engine: Engine, id: string): Promise<'FINISHED' | 'MORE' | 'WAITING'> {
   const startedAt = performance.now();
   const [row] = await engine.database.call<{
@@ -141,7 +141,7 @@ export async function runSome(engine: Engine, id: string): Promise<'FINISHED' | 
   return 'MORE';
 }
 
-/** What is not done yet stays as it is; of one that is finished, nothing changes. */
+/** Items that were not processed yet stay as they are. Does nothing if the operation has finished. */
 export async function cancelOperation(
   engine: Engine,
   id: string,
@@ -159,7 +159,7 @@ export async function cancelOperation(
 
 const columns = `id, kind, requested_at as "requestedAt", total, done, cancelled_at as "cancelledAt", finished_at as "finishedAt"`;
 
-/** The operations of these ids, in any order; of a tenant, or all. */
+/** The operations with these ids, in any order; only those of `tenant`, unless that is null. */
 export async function readOperations(
   database: Queries,
   ids: readonly string[],
@@ -173,7 +173,7 @@ export async function readOperations(
   return rows;
 }
 
-/** A page of operations, the newest first; from the end if `backwards`. Of a tenant, or all. */
+/** A page of operations, newest first; from the end if `backwards`. Only those of `tenant`, unless that is null. */
 export async function listOperations(
   database: Queries,
   tenant: string | null,

@@ -1,14 +1,23 @@
 /**
- * Pages of lists: the keys that stand between two others, in order, read by an index that has that order. And pages that somebody
- * watches: which rows are on them, and a mark of each that differs whenever what is shown of the row may differ. Reading is
- * cheap, so that it can be repeated; what is shown is read for the rows that differ alone.
+ * Pages of lists: the keys between two others, in order, read by an index that has that order. And pages that are watched: their
+ * rows, each with a mark that differs whenever what is shown of the row may differ. Reading these is cheap, so it can be
+ * repeated; the rest is read only for rows whose marks differ.
  */
 import type { Queries } from '../db/database.ts';
-import { type ItemKey, type ItemStatus, itemIdOf, type JobOutcome, type JobStatus } from './item-state.ts';
+import { InvalidInputError } from '../errors.ts';
+import {
+  type ItemKey,
+  type ItemStatus,
+  itemIdOf,
+  itemStatuses,
+  type JobOutcome,
+  type JobStatus,
+  pendingStatuses,
+} from './item-state.ts';
 import { cancellation } from './items.ts';
 import { latestProgress } from './progress.ts';
 
-/** So many rows between two keys, without these; from the start, or from the end. */
+/** Up to `take` rows between two keys, both exclusive; from the start, or from the end. */
 export interface Range<Key> {
   readonly after?: Key | undefined;
   readonly before?: Key | undefined;
@@ -33,9 +42,10 @@ const requests = `from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::int[])
              with ordinality as u(job_id, after, before, take, n)`;
 
 /**
- * What of a table lies between the keys of a request `u`. Such a comparison looks to the planner like a good part of the table,
- * however little its statistics know of this job. So it reads in the order of the key up to the limit, which it knows, and
- * never sorts all that a job has. $4 is nothing that it knows: the limit of a request stands around this one.
+ * Selects what a table has between the keys of a request `u`. The planner takes such a comparison for a good part of the table,
+ * however little its statistics know about this job. So it reads in the order of the key up to the limit, which it knows, and
+ * never sorts everything that a job has. It does not know the value of $4, the limit of the request, which therefore surrounds
+ * this one.
  */
 function between(select: string, i: string, backwards: boolean, condition = 'true'): string {
   return `select ${select}
@@ -47,7 +57,7 @@ function between(select: string, i: string, backwards: boolean, condition = 'tru
 const limited = (select: string) => `select k.position from (${select} limit ${maxPageRows}) k limit u.take`;
 const jobIs = (fact: string) => `exists (select from jobtree.job where id = u.job_id and ${fact})`;
 
-/** The items of a range that lie between the keys of a request `u`, in their order; of a long one no more than a page. */
+/** The items of a range that lie between the keys of a request `u`, in their order; of a long range no more than a page. */
 function itemsOf(range: string, backwards: boolean): string {
   const first = `greatest(${range}.position, u.after + 1)`;
   const last = `least(${range}.position + ${range}.count, u.before) - 1`;
@@ -56,44 +66,61 @@ function itemsOf(range: string, backwards: boolean): string {
     : `generate_series(${first}, least(${last}, ${first} + ${maxPageRows}))`;
 }
 
+/** The condition for entries with items of these statuses, as the indexes for them have it. */
+function entriesOf(statuses: ReadonlySet<ItemStatus>): string {
+  if (statuses.has('WAITING') && statuses.has('SCHEDULED')) return 'true';
+  return `coalesce(q.run_at, 'infinity') ${statuses.has('WAITING') ? '=' : '<'} 'infinity'`;
+}
+
 /**
- * What waits is in an entry, or blocked, and what a worker has in a lease: so nothing that is finished is read. Entries have at most 128
- * items, and no two have the same ones. All leases that are held at the time are read, which are few.
+ * The pending items of some statuses. A pending item is in a queue entry, blocked, or in a worker's lease, so nothing finished is
+ * read. Entries have at most 128 items and do not overlap. All leases held at the time are read; they are few.
  */
-function selectUnfinished(backwards: boolean): string {
-  return `select p.position from (
-              (select e.position from (
+function selectPending(statuses: ReadonlySet<ItemStatus>, backwards: boolean): string {
+  const parts: string[] = [];
+  if (statuses.has('WAITING') || statuses.has('SCHEDULED')) {
+    parts.push(`(select e.position from (
                 select q.position, q.count from jobtree.queue_entry q
                 where (q.job_id, q.position) > (u.job_id, u.after - 128) and (q.job_id, q.position) < (u.job_id, u.before)
-                  and q.position + q.count - 1 > u.after
+                  and q.position + q.count - 1 > u.after and ${entriesOf(statuses)}
                 order by q.job_id ${direction(backwards)}, q.position ${direction(backwards)}
                 limit ${maxPageRows}
               ) q
               cross join lateral ${itemsOf('q', backwards)} e(position)
-              limit u.take)
-              union all
-              (${limited(between('b.position from jobtree.blocked_item b', 'b', backwards))})
-              union all
-              select h.position + g from held h cross join lateral generate_series(0, h.count - 1) g
+              limit u.take)`);
+  }
+  if (statuses.has('WAITING')) {
+    parts.push(`(${limited(between('b.position from jobtree.blocked_item b', 'b', backwards))})`);
+  }
+  if (statuses.has('RUNNING')) {
+    parts.push(`select h.position + g from held h cross join lateral generate_series(0, h.count - 1) g
               where h.job_id = u.job_id and h.position < u.before and h.position + h.count - 1 > u.after
-                and get_bit(h.open, g) = 1 and h.position + g > u.after and h.position + g < u.before
-            ) p
+                and get_bit(h.open, g) = 1 and h.position + g > u.after and h.position + g < u.before`);
+  }
+  return merged(parts, backwards);
+}
+
+/** Merges the positions of several selections, each of which is in order and no longer than a page. */
+function merged(parts: readonly string[], backwards: boolean): string {
+  return `select p.position from (
+              ${parts.join('\n              union all\n              ')}
+            ) p(position)
             order by p.position ${direction(backwards)}
             limit u.take`;
 }
 
-const selectPending = (backwards: boolean) =>
-  `case when ${jobIs('cancelled_at is not null')} then '{}' else array(${selectUnfinished(backwards)}) end`;
+const arrayOfPending = (statuses: ReadonlySet<ItemStatus>, backwards: boolean) =>
+  `case when ${jobIs('cancelled_at is not null')} then '{}' else array(${selectPending(statuses, backwards)}) end`;
 
-/** What is in ranges of cancelled items, and of a job that is being cancelled what is in none yet. */
+/** The items in ranges of cancelled items, and while a job is being cancelled, also those that are in no range yet. */
 function selectCancelled(backwards: boolean): string {
   const rangeOfAfter = `select r.position from jobtree.cancellation r
                 where (r.job_id, r.position) >= (u.job_id, 0) and (r.job_id, r.position) <= (u.job_id, u.after)
                 order by r.job_id desc, r.position desc
                 limit 1`;
-  return `array(
-            select p.position from (
-              (select e.position from (
+  return `array(${merged(
+    [
+      `(select e.position from (
                 select c.position, c.count from jobtree.cancellation c
                 where (c.job_id, c.position) >= (u.job_id, coalesce((${rangeOfAfter}), u.after))
                   and (c.job_id, c.position) < (u.job_id, u.before) and c.position + c.count - 1 > u.after
@@ -101,47 +128,67 @@ function selectCancelled(backwards: boolean): string {
                 limit ${maxPageRows}
               ) c
               cross join lateral ${itemsOf('c', backwards)} e(position)
-              limit u.take)
-              union all
-              select e.position from unnest(
-                case when ${jobIs('cancelling')} then array(${selectUnfinished(backwards)}) end
-              ) e(position)
-            ) p
-            order by p.position ${direction(backwards)}
-            limit u.take
-          )`;
+              limit u.take)`,
+      `select e.position from unnest(
+                case when ${jobIs('cancelling')} then array(${selectPending(new Set(pendingStatuses), backwards)}) end
+              ) e(position)`,
+    ],
+    backwards,
+  )})`;
 }
 
-const outcomes = (condition: string) => (backwards: boolean) =>
+const outcomes = (condition: string, backwards: boolean) =>
   `array(${limited(between('o.position from jobtree.outcome o', 'o', backwards, condition))})`;
 
-/** The positions of the items of each status that a request `u` asks for, in their order. */
-const positionsByStatus: Readonly<Record<ItemStatus | 'ANY', (backwards: boolean) => string>> = {
-  ANY: (backwards) => `array(${limited(between('i.position from jobtree.job_item i', 'i', backwards))})`,
-  PENDING: selectPending,
-  CANCELLED: selectCancelled,
-  SUCCEEDED: outcomes('not o.failed'),
-  FAILED: outcomes('o.failed'),
-};
+/** An array of the positions of the items of some statuses that a request `u` asks for, in their order. */
+function positionsOf(statuses: ReadonlySet<ItemStatus>, backwards: boolean): string {
+  if (itemStatuses.every((status) => statuses.has(status))) {
+    return `array(${limited(between('i.position from jobtree.job_item i', 'i', backwards))})`;
+  }
+  const parts: string[] = [];
+  if (pendingStatuses.some((status) => statuses.has(status))) parts.push(arrayOfPending(statuses, backwards));
+  if (statuses.has('CANCELLED')) parts.push(selectCancelled(backwards));
+  if (statuses.has('SUCCEEDED') && statuses.has('FAILED')) parts.push(outcomes('true', backwards));
+  else if (statuses.has('SUCCEEDED')) parts.push(outcomes('not o.failed', backwards));
+  else if (statuses.has('FAILED')) parts.push(outcomes('o.failed', backwards));
+  const [only = '', ...others] = parts;
+  if (others.length === 0) return only;
+  const each = parts.map((part) => `select position from unnest(${part}) k(position)`);
+  return `array(${merged(each, backwards)})`;
+}
 const heldLeases = `with held as materialized (
              select l.job_id, l.position, l.count, l.open
              from (select * from jobtree.lease where deadline_at is not null offset 0) l where l.job_id = any ($1)
            )`;
 
 /**
- * Pages of items in the order in which they were added, one for each request, all in one query. From the end if `backwards`,
- * and then the last item is the first.
+ * The given statuses in a fixed order, each once; all for null.
+ *
+ * @throws InvalidInputError if the list is empty
+ */
+export function statusesOf(given: readonly ItemStatus[] | null): readonly ItemStatus[] {
+  if (given?.length === 0)
+    throw new InvalidInputError('statuses is empty: leave it out for all.', 'statuses');
+  return given === null ? itemStatuses : itemStatuses.filter((status) => given.includes(status));
+}
+
+/**
+ * Pages of items of some statuses in the order in which they were added, one for each request, all in one query; if `backwards`,
+ * from the end, last item first. Cheap for any statuses: no part of the query reads much more than a page.
  */
 export async function readItemKeys(
   database: Queries,
-  status: ItemStatus | null,
+  given: readonly ItemStatus[] | null,
   backwards: boolean,
   pages: readonly ItemsRequest[],
 ): Promise<ItemKey[][]> {
+  const statuses = statusesOf(given);
+  const readsLeases = statuses.length < itemStatuses.length && statuses.some((status) => leased.has(status));
   const { rows } = await database.pool.query<{ positions: number[] }>({
-    name: `read_item_keys/${status ?? 'ANY'}/${direction(backwards)}`,
-    text: `${status === 'PENDING' || status === 'CANCELLED' ? heldLeases : ''}
-           select array_to_json(${positionsByStatus[status ?? 'ANY'](backwards)}) as positions
+    // Abbreviated, since Postgres keeps only 63 characters of a name.
+    name: `read_item_keys/${statuses.map((status) => status.slice(0, 2))}/${direction(backwards)}`,
+    text: `${readsLeases ? heldLeases : ''}
+           select array_to_json(${positionsOf(new Set(statuses), backwards)}) as positions
            ${requests}
            order by u.n`,
     values: [
@@ -154,15 +201,18 @@ export async function readItemKeys(
   return pages.map(({ jobId }, i) => (rows[i]?.positions ?? []).map((position) => ({ jobId, position })));
 }
 
-/** A page of what a tree results in. */
+/** Statuses whose items may be in leases: an item that is being cancelled is, until its lease has ended. */
+const leased: ReadonlySet<ItemStatus> = new Set(['RUNNING', 'CANCELLED']);
+
+/** A page of a tree's results. */
 export interface ResultsRequest {
   readonly rootId: string;
   readonly range: Range<ItemKey>;
 }
 
 /**
- * Pages of the successes of final stages, by job and then in the order in which the items were added; one for each request, all in
- * one query, and from the end if `backwards`.
+ * Pages of the successes of final stages, by job and then in the order in which the items were added; one for each request, all
+ * in one query, and from the end if `backwards`.
  */
 export async function readResultKeys(
   database: Queries,
@@ -171,7 +221,7 @@ export async function readResultKeys(
 ): Promise<ItemKey[][]> {
   const { rows } = await database.pool.query<{ job_ids: string[]; positions: number[] }>({
     name: `read_result_keys/${direction(backwards)}`,
-    // A nested loop goes through the stages in their order, and no further than the limit.
+    // A nested loop visits the stages in their order, and stops at the limit.
     text: `select array_to_json(k.job_ids) as job_ids, array_to_json(k.positions) as positions
            from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::uuid[], $5::bigint[], $6::int[])
              with ordinality as r(root_id, after_job, after, before_job, before, take, n)
@@ -204,6 +254,71 @@ export async function readResultKeys(
       pages.map(({ range }) => range.take),
     ],
   });
+  return toKeys(pages, rows);
+}
+
+/** A page of the items that the success of an item created. */
+export interface ChildrenRequest {
+  readonly parent: ItemKey;
+  readonly range: Range<ItemKey>;
+}
+
+/**
+ * Pages of the items of fed jobs that the successes of items created, by job and then in the order in which they were added. Only
+ * jobs of these types, or all for null. One page for each request, all in one query, and from the end if `backwards`.
+ */
+export async function readChildKeys(
+  database: Queries,
+  types: readonly string[] | null,
+  backwards: boolean,
+  pages: readonly ChildrenRequest[],
+): Promise<ItemKey[][]> {
+  const order = `c.id ${direction(backwards)}, i.position ${direction(backwards)}`;
+  const { rows } = await database.pool.query<{ job_ids: string[]; positions: number[] }>({
+    name: `read_child_keys/${direction(backwards)}`,
+    // A success creates few items, so they can be sorted: their index covers only the parents.
+    text: `select array_to_json(k.job_ids) as job_ids, array_to_json(k.positions) as positions
+           from unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::bigint[], $5::uuid[], $6::bigint[], $7::int[])
+             with ordinality as r(job_id, position, after_job, after, before_job, before, take, n)
+           cross join lateral (
+             select array_agg(k.job_id) as job_ids, array_agg(k.position) as positions
+             from (
+               select c.id as job_id, i.position
+               from (
+                 select j.id from jobtree.job j
+                 where j.parent_id = r.job_id and j.feed is not null and ($8::text[] is null or j.type = any ($8))
+                 offset 0
+               ) c
+               cross join lateral (
+                 select i.position from jobtree.job_item i
+                 where i.job_id = c.id and i.parent_position = r.position
+                 offset 0
+               ) i
+               where (c.id, i.position) > (r.after_job, r.after) and (c.id, i.position) < (r.before_job, r.before)
+               order by ${order}
+               limit r.take
+             ) k
+           ) k
+           order by r.n`,
+    values: [
+      pages.map(({ parent }) => parent.jobId),
+      pages.map(({ parent }) => parent.position),
+      pages.map(({ range }) => range.after?.jobId ?? firstUuid),
+      pages.map(({ range }) => range.after?.position ?? -1),
+      pages.map(({ range }) => range.before?.jobId ?? lastUuid),
+      pages.map(({ range }) => range.before?.position ?? afterAllPositions),
+      pages.map(({ range }) => range.take),
+      types,
+    ],
+  });
+  return toKeys(pages, rows);
+}
+
+/** The keys of each page, from separate lists of job ids and positions. */
+function toKeys(
+  pages: readonly unknown[],
+  rows: readonly { readonly job_ids: string[] | null; readonly positions: number[] | null }[],
+): ItemKey[][] {
   return pages.map((_, i) => {
     const { job_ids: jobIds, positions } = rows[i] ?? {};
     return (positions ?? []).map((position, k) => ({ jobId: jobIds?.[k] ?? '', position }));
@@ -212,10 +327,10 @@ export async function readResultKeys(
 
 /** Which jobs a list shows. */
 export interface JobConditions {
-  /** Of this type, or of one of these. */
+  /** Of this type, or of one of these types. */
   readonly type: string | readonly string[] | null;
   readonly status: JobStatus | null;
-  /** What came of the job itself. */
+  /** The outcome of the job itself. */
   readonly outcome?: JobOutcome | null;
   /** The schedule that made them. */
   readonly schedule?: string | null;
@@ -248,14 +363,14 @@ const treeOutcomeCondition = (outcome: JobOutcome) =>
   `p.completed_at is not null and p.open_jobs = 0 and p.tree_outcome = '${outcome}'`;
 
 /**
- * The statement that reads ids of jobs between $1 and $2, at most $3, of the type $4. What waits, runs, or did not succeed is little, so
- * that is where a list of it starts; what is complete, or succeeded, is most of what there is, so of a type the jobs are read and then
- * looked at. So they are of a schedule, whose jobs are roots, and what is idle, which is rare. The type, the schedule and the instant follow
- * as far as they are asked for.
+ * The statement that reads at most $3 ids of jobs between $1 and $2. Jobs that wait, run, or did not succeed are few, so lists of
+ * these start from the progress. Complete or successful jobs are the majority, so if a type is given, its jobs are read and then
+ * filtered; likewise the jobs of a schedule, which are roots. Idle trees are rare, so lists of them start there. From $4 on
+ * follow the type, the schedule and the instant, if they are given.
  */
 function selectJobs(conditions: JobConditions, direction: 'asc' | 'desc'): string {
   if (Array.isArray(conditions.type)) {
-    // What is read of each type is what there would be of it alone.
+    // For each type, reads what a list of that type alone would read.
     const one = selectJobs({ ...conditions, type: '' }, direction).replaceAll('$4', 's.type');
     return `select k.id from unnest($4::text[]) s(type) cross join lateral (${one}) k order by k.id ${direction} limit $3`;
   }
@@ -298,7 +413,7 @@ function selectJobs(conditions: JobConditions, direction: 'asc' | 'desc'): strin
               ${type === null ? '' : 'cross join lateral (select j.type from jobtree.job j where j.id = p.job_id offset 0) j'}
             where ${isRoot ? '' : 'not '}p.is_root${condition} and p.job_id > $1 and p.job_id < $2${ofType}
             ${end})`;
-  // The index of what is complete is one of outcomes.
+  // Complete jobs are indexed by outcome.
   const each =
     outcome === null && status === 'COMPLETED'
       ? outcomesOfCompleted.map((one) => ` and ${outcomeCondition(one)}`)
@@ -415,7 +530,7 @@ export async function readItemPage(
              (select json_agg(json_build_object('position', position, 'mark', mark) order by position) from marked) as rows`,
     values: [page.jobId, page.first],
   });
-  // A job that is gone has no progress, and nothing more to tell.
+  // A deleted job has no progress, and will not change any more.
   return {
     rows: (rows[0]?.rows ?? []).map(({ position, mark }) => ({
       id: itemIdOf({ jobId: page.jobId, position }),

@@ -2,7 +2,7 @@ import { checkName } from './checks.ts';
 import type { Engine } from './engine.ts';
 import { maxNameLength } from './limits.ts';
 
-/** Has a schedule make nothing until it is resumed. Pausing a paused one changes nothing. */
+/** Keeps a schedule from creating trees until it is resumed. Does nothing if it is paused already. */
 export async function pauseSchedule(engine: Engine, name: string): Promise<void> {
   await engine.database.call('pause_schedule', checkName(name, 'name', maxNameLength));
 }

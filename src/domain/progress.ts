@@ -1,6 +1,6 @@
 /**
- * How far a job is: absolute counts, never a change. The same shape comes from the table and from a fold's
- * notification, so that a message can be lost, repeated or overtaken, and the newer of two states still wins.
+ * The progress of a job: absolute counts, never changes. The table and the notifications of folds have the same shape, so a
+ * message can be lost, repeated or overtaken, and the newer of two states still wins.
  */
 import type { Queries } from '../db/database.ts';
 import { type CancelReason, type JobOutcome, jobStatus } from './item-state.ts';
@@ -17,7 +17,7 @@ export interface JobProgress {
   /** Milliseconds since 1970, when the first item was claimed. */
   readonly startedAt: number | null;
   readonly completedAt: number | null;
-  /** What came of it; null until it is complete. */
+  /** Null until it is complete. */
   readonly outcome: JobOutcome | null;
   /** Why it was cancelled; null if it was not. */
   readonly cancelReason: CancelReason | null;
@@ -25,7 +25,7 @@ export interface JobProgress {
   readonly completions: number;
 }
 
-/** How far a tree is: the sums over its jobs. */
+/** The progress of a tree: the sums over its jobs. */
 export interface TreeCounts {
   readonly generations: number;
   readonly steps: number;
@@ -51,13 +51,13 @@ export function itemProgress(progress: Pick<JobProgress, 'succeeded' | 'failed' 
   return progress.succeeded + progress.failed + progress.cancelled;
 }
 
-/** Null while items can still come, since a share of an unknown whole means nothing; 100 only when complete. */
+/** Null while items can still be added, since the share of an unknown whole means nothing; 100 only when complete. */
 export function percent(progress: JobProgress): number | null {
   if (!progress.sealed) return null;
   return progress.completedAt !== null ? 100 : shareDone(progress);
 }
 
-/** The same of a tree: of all its items. Null while any of its jobs can get more; 100 only when all of them are complete. */
+/** The share of all items of a tree. Null while any of its jobs can get more; 100 only when all of them are complete. */
 export function treePercent(counts: TreeCounts): number | null {
   if (counts.openJobs === 0) return 100;
   return counts.unsealedJobs > 0 ? null : shareDone(counts);
@@ -85,16 +85,16 @@ export function progressMessage(progress: JobProgress): string {
 }
 
 /**
- * Grows with every change within a generation, since everything that is told of a job only grows: it is how much of it there
- * is. So it needs no counter that a crash could set back: folds do not wait for the disk, and Postgres may lose the last of
- * them and count the same deltas again, in other portions.
+ * Grows with every change within a generation, since all counts only grow: it is their sum. So it needs no counter that a crash
+ * could set back: folds do not wait for the disk, and Postgres may lose the last ones and count the same deltas again, in
+ * different portions.
  */
 export function stepsOf(progress: JobProgress): number {
   const steps = [progress.sealed, progress.startedAt !== null, progress.completedAt !== null];
   return progress.itemCount + itemProgress(progress) + steps.filter(Boolean).length;
 }
 
-/** Of a job, or with the sums over its jobs, of a tree: of two such texts the greater one is newer. */
+/** The revision of a job or, with the sums over its jobs, of a tree. Of two such texts, the greater one is newer. */
 export function toRevision(generation: number, steps: number): string {
   return `${generation.toString(16).padStart(8, '0')}-${steps.toString(16).padStart(14, '0')}`;
 }
@@ -104,8 +104,8 @@ export function revision(progress: JobProgress): string {
 }
 
 /**
- * Whether `next` says more than `known`: a later generation does, and within one the end does, whatever the counts: a Postgres
- * that was set back, to a backup or a standby that was behind, may count less than before.
+ * Whether `next` supersedes `known`. A later generation does. Within a generation a complete state does, whatever the counts:
+ * Postgres may count less than before if it was restored from a backup, or failed over to a standby that was behind.
  */
 export function isNewer(next: JobProgress, known: JobProgress | undefined): boolean {
   if (known === undefined) return true;
@@ -114,7 +114,7 @@ export function isNewer(next: JobProgress, known: JobProgress | undefined): bool
   return ends === (known.completedAt !== null) ? stepsOf(next) > stepsOf(known) : ends;
 }
 
-/** By their names: a server has prepared these statements, and a column that the next release adds would change what they return. */
+/** Named explicitly: servers keep prepared statements, and a column that the next release adds would change what `*` returns. */
 const columns = `p.job_id, p.generation, p.item_count, p.succeeded, p.failed, p.cancelled, p.open_jobs, p.started_at, p.completed_at, p.outcome,
              p.completions, j.root_id, j.cancel_reason, j.sealed_at is not null as sealed`;
 
@@ -135,7 +135,7 @@ interface ProgressRow {
   completions: number;
 }
 
-/** The counters of each job `j`. The highest version is the one to be seen, so those that are dead are never walked over. */
+/** The counters of each job `j`. Only the highest version is visible, so the dead ones before it are never read. */
 export const latestProgress = `cross join lateral (
              select * from jobtree.job_progress where job_id = j.id order by version desc limit 1
            ) p`;
@@ -157,7 +157,7 @@ function toProgress(row: ProgressRow): JobProgress {
   };
 }
 
-/** The state of whole trees, in one query. A tree that does not exist is not in the answer. */
+/** The state of whole trees, in one query. A tree that does not exist is missing in the answer. */
 export async function readTrees(database: Queries, rootIds: readonly string[]): Promise<TreeProgress[]> {
   const { rows } = await database.pool.query<ProgressRow>({
     name: 'read_trees',
@@ -179,7 +179,7 @@ export async function readTrees(database: Queries, rootIds: readonly string[]): 
   return [...trees.values()];
 }
 
-/** The sums over the jobs of these trees. A tree that does not exist is not in the answer. */
+/** The sums over the jobs of these trees. A tree that does not exist is missing in the answer. */
 export async function readTreeCounts(
   database: Queries,
   rootIds: readonly string[],
@@ -226,7 +226,7 @@ export async function readTreeCounts(
   );
 }
 
-/** What came of each of these trees; null for one that is not complete. A tree that does not exist is not in the answer. */
+/** The outcome of each of these trees; null for one that is not complete. A tree that does not exist is missing in the answer. */
 export async function readTreeOutcomes(
   database: Queries,
   rootIds: readonly string[],
@@ -241,7 +241,7 @@ export async function readTreeOutcomes(
   return new Map(rows.map(({ id, outcome }) => [id, outcome]));
 }
 
-/** The progress of these jobs, in any order. A job that does not exist is not in the answer. */
+/** The progress of these jobs, in any order. A job that does not exist is missing in the answer. */
 export async function readProgress(database: Queries, jobIds: readonly string[]): Promise<JobProgress[]> {
   const { rows } = await database.pool.query<ProgressRow>({
     name: 'read_progress',

@@ -1,6 +1,6 @@
 /**
- * Schedules as they are stated: each is created, or the one of its name becomes what is given. Everything is checked before anything is
- * written, the template as if its tree were made.
+ * Declares schedules: each is created, or replaces the one with its name. Everything is checked before anything is written; the
+ * template is checked as if its tree were created.
  */
 import { InvalidInputError } from '../errors.ts';
 import { checkName } from './checks.ts';
@@ -39,7 +39,7 @@ export async function putSchedule(
   return row;
 }
 
-/** All of them, or none. `prefix`: deletes those others whose names begin so; null leaves the others. */
+/** Writes all of them, or none. `prefix`: deletes all other schedules whose names begin with it; null deletes none. */
 export async function syncSchedules(
   engine: Engine,
   schedules: readonly NewSchedule[],

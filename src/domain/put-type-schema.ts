@@ -1,4 +1,4 @@
-/** Schemas of types as they are registered, removed and read. What they are for: type-schemas.ts. */
+/** Registers, removes and reads the schemas of types. For what they do, see type-schemas.ts. */
 import type { Queries } from '../db/database.ts';
 import { InvalidInputError } from '../errors.ts';
 import { checkInteger, checkName, toJsonText } from './checks.ts';
@@ -9,7 +9,7 @@ import { maxNameLength, maxSchemaBytes, maxTypeVersion } from './limits.ts';
 export interface TypeSchema {
   readonly type: string;
   readonly version: number;
-  /** JSON Schemas; null where anything goes. */
+  /** JSON Schemas; null if anything is allowed. */
   readonly payload: JsonText | null;
   readonly result: JsonText | null;
   readonly createdAt: Date;
@@ -22,7 +22,7 @@ export interface NewTypeSchema {
   readonly result?: unknown;
 }
 
-/** Registers a version, or finds the same there. @throws InvalidInputError */
+/** Registers a version, unless the same one is registered already. @throws InvalidInputError */
 export async function putTypeSchema(engine: Engine, schema: NewTypeSchema): Promise<{ created: boolean }> {
   const type = checkName(schema.type, 'type', maxNameLength);
   const version = checkInteger(schema.version, 'version', 1, maxTypeVersion);
@@ -80,7 +80,7 @@ export async function readTypesWithSchemas(database: Queries, after: string | nu
   return rows.map(({ type }) => type);
 }
 
-/** All versions of a type, the newest first. */
+/** All versions of a type, newest first. */
 export async function readTypeSchemas(database: Queries, type: string): Promise<TypeSchema[]> {
   const { rows } = await database.pool.query<{
     version: number;

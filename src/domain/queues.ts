@@ -1,10 +1,12 @@
 /**
- * Queues: what holds for all items of a type, whoever works on them. A pause and limits say how much of it may run, defaults what
- * new jobs get, and a lifetime how long an item may wait for its first worker. Claims go by them in the database (lock_queues).
+ * Queues: the settings of all items of a type, whichever worker handles them. A pause and limits control how many may run,
+ * defaults apply to new jobs, and a lifetime limits how long an item may wait for its first worker. Claims obey them in the
+ * database (lock_queues).
  */
 import { checkInteger, checkName } from './checks.ts';
 import { checkBackoff, checkShare } from './create-job.ts';
 import type { Engine } from './engine.ts';
+import type { FailedItems } from './failure-log.ts';
 import {
   alertCountRange,
   alertIntervalMsRange,
@@ -23,11 +25,11 @@ export interface Rate {
   readonly intervalMs: number;
 }
 
-/** When people hear of dead letters. */
+/** When people are alerted about dead letters. */
 export interface DeadLetterAlert {
   /** The endpoint that is called. */
   readonly endpoint: string;
-  /** With so many in an interval. */
+  /** The number of dead letters in an interval that raises the alert. */
   readonly count: number;
   readonly intervalMs: number;
 }
@@ -39,7 +41,7 @@ export interface QueueSettings {
   readonly rate: Rate | null;
   readonly lifetimeMs: number | null;
   readonly deadLetterAlert: DeadLetterAlert | null;
-  /** The rest is for new jobs that do not say it themselves. */
+  /** The rest are defaults for new jobs that don't set their own. */
   readonly priority: number | null;
   readonly maxFailuresPerItem: number | null;
   readonly backoffMs: readonly number[] | null;
@@ -47,22 +49,22 @@ export interface QueueSettings {
   readonly heartbeatIntervalMs: number | null;
 }
 
-/** What is undefined stays as it is, and null takes a setting away. */
+/** Undefined keeps a setting, and null removes it. */
 export type QueueChange = { readonly [Name in keyof QueueSettings]?: QueueSettings[Name] | null | undefined };
 
-/** A type with its settings, and how much of it waits and runs. */
+/** A type with its settings, and how many of its items wait and run. */
 export interface Queue extends QueueSettings {
   readonly type: string;
-  /** Since when there are so many dead letters that the alert was raised. */
+  /** When the number of dead letters last rose so high that the alert was raised. */
   readonly alertedAt: Date | null;
   readonly ready: number;
-  /** Of jobs that wait for other jobs of their tree. */
+  /** Items of jobs that wait for other jobs of their tree. */
   readonly waiting: number;
   readonly scheduled: number;
   /** Behind other items with their serialize key. */
   readonly blocked: number;
   readonly running: number;
-  /** For how long the item that has been ready for longest had waited when it was read. */
+  /** How long the item that has been ready for longest had waited at the time of reading. */
   readonly oldestReadyMs: number | null;
 }
 
@@ -94,7 +96,7 @@ export async function setQueue(engine: Engine, type: string, change: QueueChange
   await engine.database.call('set_queue', type, settings);
 }
 
-/** Undefined and null say something. */
+/** Keeps undefined and null apart. */
 function check<T, R>(value: T | null | undefined, check: (value: T) => R): R | null | undefined {
   return value == null ? (value as null | undefined) : check(value);
 }
@@ -105,8 +107,8 @@ interface QueueRow extends Omit<Queue, 'rate'> {
 }
 
 /**
- * By name: the given types, or else those that have settings, of which anything waits or runs, or was done in the last hour, behind
- * a type.
+ * Reads queues by name, starting after `after`: of the given types, or else of those that have settings, waiting or running
+ * items, or work done in the last hour.
  */
 export async function readQueues(
   { database, figures }: Pick<Engine, 'database' | 'figures'>,
@@ -188,7 +190,7 @@ const unset: QueueSettings = {
 
 const expiryBatch = 100;
 
-/** Fails what outlived the lifetime of its type, and forgets what rates no longer count; whether there is more. */
+/** Fails items that exceeded the lifetime of their type, and deletes records that rates no longer count. Returns whether there is more. */
 export async function tendQueues(engine: Engine): Promise<boolean> {
   const [row] = await engine.database.call<{
     expired: number;
@@ -196,13 +198,13 @@ export async function tendQueues(engine: Engine): Promise<boolean> {
     root_ids: string[] | null;
     ready: Record<string, number> | null;
     types: Record<string, number> | null;
+    failed: FailedItems[] | null;
   }>('expire_items', expiryBatch);
   if (row === undefined) throw new Error('expire_items returned no row');
   for (const rootId of row.root_ids ?? []) engine.effects.touched(rootId);
   if (row.ready !== null) engine.effects.ready(new Map(Object.entries(row.ready)));
   if (row.types !== null) engine.figures.expired(new Map(Object.entries(row.types)));
-  if (row.expired > 0)
-    engine.logger.warn({ items: row.expired }, 'items outlived the lifetime of their type');
+  engine.failureLog.note(row.failed);
   if (row.more) return true;
   await engine.database.call('prune_rates');
   return false;

@@ -1,4 +1,4 @@
-/** Assignments as they are read: the n-th item of a lease is one, and its id is the lease's with n as its last byte. */
+/** Reads assignments: each is the n-th item of a lease, and its id is the lease's with n as its last byte. */
 import type { Queries } from '../db/database.ts';
 import type { Assignment } from './assignment.ts';
 import { assignmentIdOf, itemIdOf, splitAssignmentId } from './item-state.ts';
@@ -21,11 +21,11 @@ interface AssignmentRow {
   readonly held_ms: number | null;
 }
 
-/** Assignments by their ids, in one query, in any order. Those of ended leases are among them: leases stay. */
+/** Reads assignments by their ids, in one query, in any order, including those of ended leases, since leases are kept. */
 export async function readAssignments(database: Queries, ids: readonly string[]): Promise<Assignment[]> {
   const { rows } = await database.pool.query<AssignmentRow>({
     name: 'read_assignments',
-    // A heartbeat that named only some items of the lease gave each a deadline of its own.
+    // A heartbeat that named only some items of the lease gave each its own deadline.
     text: `select l.id as lease_id, u.n, i.job_id, i.position, j.type, i.payload::text as payload, l.attempt,
              case when l.attempt > j.max_failures_per_item then
                jobtree.last_attempts(l.job_id, l.position + u.n - 1, 1, l.attempt, j.max_failures_per_item) is not null

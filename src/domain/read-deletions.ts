@@ -1,16 +1,16 @@
 import type { Queries } from '../db/database.ts';
 
-/** A tree that is being deleted, and how far that is. */
+/** The progress of the deletion of a tree. */
 export interface TreeDeletion {
   readonly rootId: string;
   readonly requestedAt: Date;
   readonly itemCount: number;
   readonly deletedItems: number;
-  /** Its retention is over: nobody has asked for it. */
+  /** Its retention has ended: nobody requested the deletion. */
   readonly reaped: boolean;
 }
 
-/** The deletions of these trees, in any order; of a tree that nobody deletes there is none. */
+/** The deletions of these trees, in any order; none for a tree that is not being deleted. */
 export async function readDeletions(database: Queries, rootIds: readonly string[]): Promise<TreeDeletion[]> {
   const { rows } = await database.pool.query<TreeDeletion>({
     name: 'read_deletions',

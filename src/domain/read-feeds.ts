@@ -4,11 +4,11 @@ import { JsonText } from './json-text.ts';
 export interface FeedRow {
   readonly id: string;
   readonly feed: JsonText;
-  /** Of its JSON text. */
+  /** The size of its JSON text. */
   readonly bytes: number;
 }
 
-/** How these jobs are fed, in any order; of one that is not fed, nothing. */
+/** The feeds of these jobs, in any order; none for a job that is not fed. */
 export async function readFeeds(database: Queries, jobIds: readonly string[]): Promise<FeedRow[]> {
   const { rows } = await database.pool.query<{ id: string; feed: string; bytes: number }>({
     name: 'read_feeds',

@@ -1,4 +1,4 @@
-/** Figures as they are read: what all servers have saved, and what this one has not saved yet. */
+/** Reads figures: what all servers have saved, and what this one has not saved yet. */
 import type { Queries } from '../db/database.ts';
 import { type Figures, Tally } from './figures.ts';
 
@@ -7,7 +7,7 @@ export interface FigureSource {
   readonly figures: Figures;
 }
 
-/** What was done of a type in a time. */
+/** The figures of a type in a span of time. */
 export interface FigureSpan {
   readonly from: Date;
   readonly until: Date;
@@ -15,7 +15,7 @@ export interface FigureSpan {
 }
 
 interface Row {
-  /** Null for the row that says what time it is, which is always there. */
+  /** Null for the first row, which has the time bounds and is always present. */
   readonly type: string | null;
   readonly at: Date;
   readonly counts: readonly number[];
@@ -28,8 +28,8 @@ interface Row {
 const minuteMs = 60_000;
 
 /**
- * For each type, in their order: the last so many minutes, in steps of so many, the oldest first. Steps begin at multiples of their length;
- * the last one goes until now. Without a step: all in one, from the whole minute so long ago.
+ * For each type, in their order: the last `lastMinutes`, in steps of `stepMinutes`, oldest first. Steps begin at multiples of
+ * their length; the last one ends now. Without a step, there is one span, which begins with the whole minute that long ago.
  */
 export async function readFigures(
   { database, figures }: FigureSource,

@@ -1,7 +1,7 @@
 import type { Queries } from '../db/database.ts';
 import type { MissedPolicy, Timing } from './occurrences.ts';
 
-/** The time by which schedules are due. */
+/** The clock that decides when schedules are due. */
 export async function readClock(database: Queries): Promise<Date> {
   const { rows } = await database.pool.query<{ now: Date }>({ name: 'read_clock', text: 'select now()' });
   return (rows[0] as { now: Date }).now;
@@ -26,7 +26,7 @@ export interface DueSchedule extends Timing {
 
 const timing = `name, cron, time_zone as "timeZone", every_ms as "everyMs", start_at as "startAt", next_at as "nextAt", now() as now`;
 
-/** When a schedule is due, and what time it is; undefined if there is no such schedule. */
+/** The timing of a schedule, and the current time; undefined if there is no such schedule. */
 export async function readTiming(database: Queries, name: string): Promise<TimingRow | undefined> {
   const { rows } = await database.pool.query<TimingRow>({
     name: 'read_timing',
@@ -36,7 +36,7 @@ export async function readTiming(database: Queries, name: string): Promise<Timin
   return rows[0];
 }
 
-/** Schedules whose next occurrence has come, the longest due first. */
+/** The schedules whose next occurrence has come, longest due first. */
 export async function readDueSchedules(database: Queries, limit: number): Promise<DueSchedule[]> {
   const { rows } = await database.pool.query<DueSchedule>({
     name: 'read_due_schedules',
@@ -54,7 +54,7 @@ export interface Agenda {
   readonly queued: readonly string[];
 }
 
-/** What there is to do, and when: as cheap as can be, since every server asks for it all the time. */
+/** What there is to do, and when. Cheap, since every server asks for it all the time. */
 export async function readAgenda(database: Queries, limit: number): Promise<Agenda> {
   const { rows } = await database.pool.query<Agenda>({
     name: 'read_agenda',
@@ -69,11 +69,11 @@ export async function readAgenda(database: Queries, limit: number): Promise<Agen
 export interface TemplateRow {
   readonly name: string;
   readonly template: unknown;
-  /** Of its JSON text. */
+  /** The size of its JSON text. */
   readonly bytes: number;
 }
 
-/** What these schedules make, in any order. */
+/** The templates of these schedules, in any order. */
 export async function readTemplates(database: Queries, names: readonly string[]): Promise<TemplateRow[]> {
   const { rows } = await database.pool.query<TemplateRow>({
     name: 'read_templates',

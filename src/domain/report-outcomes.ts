@@ -1,10 +1,11 @@
 /**
- * Takes the outcomes of attempts, each with an answer of its own; what can be told without the database (an entry that
- * breaks a rule) is told before it. Reports that arrive together go to the database as one.
+ * Takes the outcomes of attempts and answers each one separately; errors that need no database, such as an entry that breaks a
+ * rule, are found before it is asked. Reports that arrive together go to the database as one.
  */
 import { BusyError, errorCodes, InvalidInputError } from '../errors.ts';
 import { checkBatch, checkId, checkInteger, checkName, checkText, toJsonText } from './checks.ts';
 import type { Engine } from './engine.ts';
+import type { FailedItems } from './failure-log.ts';
 import { judgeFed, successField } from './fed-payloads.ts';
 import type { ReportFigure } from './figures.ts';
 import { splitAssignmentId } from './item-state.ts';
@@ -14,6 +15,7 @@ import {
   maxBatch,
   maxFailureTextLength,
   maxNameLength,
+  maxStackLength,
   retryAfterMsRange,
   snoozeMsRange,
 } from './limits.ts';
@@ -22,11 +24,11 @@ import { type Checked, type Part, toChecked } from './type-schemas.ts';
 
 export type { MergedAnswer, PreparedReport, ReportAnswer, ReportStatus };
 
-/** What came of an attempt: a failure, or else a result (null is one) and what it makes. */
+/** The outcome of an attempt: a failure, or else a result (null is one) and new items. */
 export interface Report {
   readonly assignmentId: string;
   readonly failure?: Failure | null | undefined;
-  /** Neither: to be tried again after so long, at no cost of an attempt. */
+  /** Neither of both: tries the item again after this time, without costing an attempt. */
   readonly snoozeMs?: number | null | undefined;
   readonly result?: unknown;
   readonly newItems?: readonly (NewItem & { readonly type: string })[] | null | undefined;
@@ -35,13 +37,15 @@ export interface Report {
 export interface Failure {
   readonly code: string;
   readonly message: string;
-  /** Not to be tried again. */
+  /** Whether it must not be tried again. */
   readonly permanent?: boolean | null | undefined;
   /** When to try again, instead of the job's backoff. */
   readonly retryAfterMs?: number | null | undefined;
+  /** Where in the worker's code it came from. */
+  readonly stack?: string | null | undefined;
 }
 
-/** `refused`: the answers to reports of which nothing is to be done, by their places. */
+/** `refused`: the answers to reports that must not be carried out, by their positions. */
 export async function reportOutcomes(
   engine: Engine,
   reports: readonly Report[],
@@ -52,7 +56,7 @@ export async function reportOutcomes(
   return answer(prepared.length === 0 ? [] : await engine.merged.reports.submit(prepared, engine));
 }
 
-/** The reports that can go to the database, and what is to be answered to all of them once it has answered to those. */
+/** The reports that can go to the database, and a function that turns its answers to these into answers to all reports. */
 export async function prepareReports(
   engine: Engine,
   reports: readonly Report[],
@@ -98,7 +102,7 @@ export async function prepareReports(
   return { prepared, answer };
 }
 
-/** Which reports have something that meets no schema, and what is wrong with it. */
+/** The reports with a value that violates a schema, each with the problem. */
 async function judge(
   { schemas }: Engine,
   part: Part,
@@ -111,7 +115,7 @@ async function judge(
   });
 }
 
-/** An assignment whose lease is unknown is told so by the database. */
+/** The database reports an assignment whose lease is unknown. */
 async function resultsToCheck(
   { schemas }: Engine,
   reports: readonly Report[],
@@ -130,10 +134,7 @@ async function resultsToCheck(
   });
 }
 
-/**
- * Merged with those of others, no report waits for a row that somebody has locked. Those that met one go once more, each caller's
- * alone, and wait.
- */
+/** Merged reports do not wait for locked rows. Those that met one are sent once more, each caller's separately, and wait. */
 async function settleBusy(
   engine: Engine,
   prepared: readonly PreparedReport[],
@@ -150,22 +151,17 @@ async function settleBusy(
   return answers as ReportAnswer[];
 }
 
-/** Failures are news; the ends of items are many, and for who asked. */
+/** Logged only at debug, since many items end; failures have their own lines in the log. */
 function logReports(
   { logger, logPayloads }: Engine,
   reports: readonly Report[],
   answers: readonly ReportAnswer[],
 ): void {
-  const verbose = logger.isLevelEnabled('debug');
+  if (!logger.isLevelEnabled('debug')) return;
   for (const [i, { assignmentId, failure, result }] of reports.entries()) {
     const { status, retryAt, error } = answers[i] as ReportAnswer;
-    if (failure != null && status === 'ACCEPTED') {
-      const { code, message } = failure;
-      logger.info({ assignmentId, code, message, retryAt, final: retryAt === undefined }, 'item failed');
-    } else if (verbose) {
-      const ended = { assignmentId, status, problem: error?.message };
-      logger.debug(logPayloads ? { ...ended, result } : ended, 'item reported');
-    }
+    const ended = { assignmentId, status, problem: error?.message, failure: failure?.code, retryAt };
+    logger.debug(logPayloads ? { ...ended, result } : ended, 'item reported');
   }
 }
 
@@ -210,6 +206,7 @@ function checkFailure(failure: Failure, field: string): Failure {
       failure.message === '' ? '' : checkText(failure.message, `${field}.message`, maxFailureTextLength),
     permanent: failure.permanent ?? false,
     ...(failure.retryAfterMs != null && { retryAfterMs: checkRetry(failure, field) }),
+    ...(failure.stack && { stack: checkText(failure.stack, `${field}.stack`, maxStackLength) }),
   };
 }
 
@@ -232,13 +229,14 @@ export interface ReportRow {
         message: string | null;
       }[]
     | null;
-  /** Of what counted. */
+  /** The figures of what counted. */
   figures: ReportFigure[] | null;
+  failed: FailedItems[] | null;
 }
 
 const accepted: MergedAnswer = { status: 'ACCEPTED' };
 
-/** The call itself, for reports of one or several callers. */
+/** The database call, for reports of one or several callers. */
 export async function reportPrepared(
   engine: Engine,
   reports: readonly PreparedReport[],
@@ -250,13 +248,13 @@ export async function reportPrepared(
   return report.take(row);
 }
 
-/** What report_results takes for these reports, plain ones in arrays and everything else as JSON; and what is to be done after. */
+/** The arguments of report_results, with plain reports in arrays and everything else as JSON, and a function that handles its row. */
 export function beginReport(engine: Engine, reports: readonly PreparedReport[]) {
   const plain = { result: new Plain(), failure: new Plain() };
   const others: number[] = [];
   const named = new Set<string>();
   for (const [i, report] of reports.entries()) {
-    // A second report of an assignment is judged after the first, whatever either says.
+    // A second report of an assignment is judged after the first, whatever they say.
     if (report.newItems.length > 0 || report.kind === 'snoozeMs' || named.has(report.assignmentId))
       others.push(i);
     else plain[report.kind].add(report, i);
@@ -269,12 +267,13 @@ export function beginReport(engine: Engine, reports: readonly PreparedReport[]) 
     others.length === 0 ? null : `[${others.map((i) => wholeText(reports[i] as PreparedReport)).join(',')}]`,
   ];
 
-  /** Of the types that a claim in the same transaction has `emptied`, nobody needs to hear. */
+  /** Workers need no hint about types that a claim in the same transaction has `emptied`. */
   function take(row: ReportRow, emptied: ReadonlySet<string> = new Set()): MergedAnswer[] {
     for (const rootId of row.root_ids ?? []) engine.effects.touched(rootId);
     const ready = Object.entries(row.ready ?? {}).filter(([type]) => !emptied.has(type));
     if (ready.length > 0) engine.effects.ready(new Map(ready));
     engine.figures.ended(row.figures);
+    engine.failureLog.note(row.failed);
     const all = Array.from(reports, () => accepted);
     for (const { index, status, retryAt, field, message } of row.answers ?? []) {
       all[order[index] as number] = {
@@ -289,9 +288,9 @@ export function beginReport(engine: Engine, reports: readonly PreparedReport[]) 
   return { values, take };
 }
 
-/** Reports that say nothing but a result, or a failure. */
+/** Reports with only a result, or only a failure. */
 class Plain {
-  /** Which of all reports they are. */
+  /** Their positions among all reports. */
   readonly places: number[] = [];
   readonly #leaseIds: string[] = [];
   readonly #numbers: number[] = [];
@@ -305,7 +304,7 @@ class Plain {
     this.#texts.push(text);
   }
 
-  /** The arrays as literals: pg would look for what to escape in each of them. */
+  /** The arrays as literals, since pg would search each element for characters to escape. */
   values(): string[] {
     return [`{${this.#leaseIds.join(',')}}`, `{${this.#numbers.join(',')}}`, `[${this.#texts.join(',')}]`];
   }

@@ -5,7 +5,7 @@ import { maxNameLength } from './limits.ts';
 import { followingOccurrence } from './occurrences.ts';
 import { readTiming } from './read-schedules.ts';
 
-/** Has a paused schedule go on with its next occurrence. Of one that is not paused nothing changes. */
+/** Continues a paused schedule with its next occurrence. Does nothing if it is not paused. */
 export async function resumeSchedule(engine: Engine, name: string): Promise<void> {
   const timing = await readTiming(engine.database, checkName(name, 'name', maxNameLength));
   if (timing === undefined) throw new NotFoundError(`There is no schedule ${name}.`, 'name');

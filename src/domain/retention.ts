@@ -1,6 +1,6 @@
 /**
- * For how long trees are kept. One that is complete is reaped when its retention is over; one that waits for nothing but more items is idle,
- * and is cancelled when its expiry is over. A tree has a retention and an expiry of its own, or those that servers have by default.
+ * How long trees are kept. A complete tree is reaped when its retention ends; a tree that waits for nothing but more items is
+ * idle, and is cancelled when its expiry ends. A tree has its own retention and expiry, or the servers' defaults.
  */
 import type { Queries } from '../db/database.ts';
 import { InvalidInputError } from '../errors.ts';
@@ -9,13 +9,13 @@ import type { Engine, RetentionPolicy } from './engine.ts';
 import { idleExpirySecondsRange, retentionSecondsRange } from './limits.ts';
 import { firstUuid } from './pages.ts';
 
-/** Null is never; what is undefined stays as it is, or is the default of servers. */
+/** Null means never; undefined keeps the value, or means the servers' default. */
 export interface RetentionChange {
   readonly retentionSeconds?: number | null | undefined;
   readonly idleExpirySeconds?: number | null | undefined;
 }
 
-/** Checked, with null kept, which says never. `path`: where it stands in the input. */
+/** Checks the settings, keeping null, which means never. `path`: their position in the input. */
 export function checkRetention(
   { retentionSeconds, idleExpirySeconds }: RetentionChange,
   path = '',
@@ -28,24 +28,24 @@ export function checkRetention(
   };
 }
 
-/** Of a tree that is complete the new retention counts from its completion, so it may be over. */
+/** The new retention of a complete tree counts from its completion, so it may have ended already. */
 export async function setRetention(engine: Engine, jobId: string, change: RetentionChange): Promise<void> {
   const settings = checkRetention(change);
   if (Object.values(settings).every((value) => value === undefined))
-    throw new InvalidInputError('Nothing is to be changed.');
+    throw new InvalidInputError('There is nothing to change.');
   await engine.database.call('set_retention', jobId, JSON.stringify(settings));
 }
 
-/** What is to become of a tree. */
+/** When a tree is reaped, and when it expires. */
 export interface TreeRetention {
   readonly rootId: string;
-  /** Null for ever. */
+  /** Null: it is kept for ever. */
   readonly retentionSeconds: number | null;
-  /** When it is reaped; null while it is not complete, and for ever. */
+  /** When it is reaped; null while it is not complete, and if it is kept for ever. */
   readonly reapAt: Date | null;
   /** Null for never. */
   readonly idleExpirySeconds: number | null;
-  /** Null unless it is idle for as long as is shown. */
+  /** Null unless it has been idle for the time after which that is shown. */
   readonly idleSince: Date | null;
 }
 
@@ -58,7 +58,7 @@ interface RetentionRow {
   idle_since: Date | null;
 }
 
-/** In any order. A tree that does not exist is not in the answer. */
+/** In any order. A tree that does not exist is missing in the answer. */
 export async function readRetentions(
   database: Queries,
   policy: RetentionPolicy,
@@ -85,7 +85,7 @@ export async function readRetentions(
   }));
 }
 
-/** What the tree says, where -1 is never, or else the default. */
+/** The tree's own value, where -1 means never, or else the default. */
 function own(value: number | null, standard: number | null): number | null {
   if (value === null) return standard;
   return value === -1 ? null : value;
@@ -96,14 +96,14 @@ function reapAt({ reap_at: at, default_retention: byDefault }: RetentionRow, sec
   return seconds === null ? null : new Date(at.getTime() + seconds * 1_000);
 }
 
-/** So many trees are on their way at a time. */
+/** The most trees that are being reaped at a time. */
 const mostReaped = 100;
-/** A batch takes Postgres some hundredths of a second, so that nobody waits for it. */
+/** A batch takes Postgres some hundredths of a second, so nobody waits for it long. */
 const batchItems = 2_000;
 
 /**
- * Marks what is due and deletes a batch of what is marked, and resolves to whether there is more to do. `rest` is called after each call
- * of Postgres, with the time that it took.
+ * Marks trees that are due, deletes a batch of what is marked, and resolves to whether there is more to do. `rest` is called
+ * after each call of Postgres, with the time that it took.
  */
 export async function reapSome(engine: Engine, rest: (tookMs: number) => Promise<void>): Promise<boolean> {
   const timed = async <Row extends object>(name: string, ...values: unknown[]): Promise<Row[]> => {
@@ -121,7 +121,7 @@ export async function reapSome(engine: Engine, rest: (tookMs: number) => Promise
 
 const idleBatch = 1_000;
 
-/** Looks at the next open jobs behind one, and cancels what has expired; where to go on from, and undefined at the end. */
+/** Checks the next open jobs after `from`, and cancels trees that have expired. Returns where to continue; undefined at the end. */
 export async function findIdle(engine: Engine, from: string = firstUuid): Promise<string | undefined> {
   const { idleSeconds, idleExpirySeconds } = engine.retention;
   const [row] = await engine.database.call<{ next_from: string | null; expired: string[] | null }>(

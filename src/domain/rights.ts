@@ -1,8 +1,9 @@
 /**
- * Who may do what. A caller may belong to a tenant, and then nothing else exists for it (`tenants.ts`). It has roles, which give it permissions, and perhaps a scope, which narrows them: to types of jobs, or to trees.
- * What it may not see does not exist for it: NOT_FOUND, and lists leave it out.
+ * Who may do what. A caller may belong to a tenant, and then nothing else exists for it (`tenants.ts`). It has roles, which give
+ * it permissions, and perhaps a scope, which narrows them to types of jobs, or to trees. What it may not see does not exist for
+ * it: it gets NOT_FOUND, and lists leave it out.
  *
- * The caller is one value, made when a request, a socket or a stream comes in, and passed down with its operations.
+ * The caller is one value, created when a request, a socket or a stream comes in, and passed down with its operations.
  */
 
 import type { Owner } from '../db/fair-queue.ts';
@@ -20,68 +21,75 @@ export const roleMeanings: Readonly<Record<Role, string>> = {
 };
 
 interface Grant {
-  /** For the page on security. */
+  /** For the documentation of security. */
   readonly meaning: string;
   readonly roles: readonly Role[];
-  /** Which scopes a caller may have all the same: what it gets is then narrowed. With another one it has not the permission. */
+  /** The kinds of scope with which a caller keeps the permission, narrowed to the scope. With any other kind it does not have it. */
   readonly scopes: readonly ('types' | 'roots')[];
 }
 
 const seers: readonly Role[] = ['admin', 'producer', 'watcher'];
 const makers: readonly Role[] = ['admin', 'producer'];
 
-/** What a field of the API may need. Stands beside each of them. */
+/** The permissions that fields of the API require; each field names its own. */
 export const permissions = {
-  call: { meaning: 'what depends on the id that is asked for', roles, scopes: ['types', 'roots'] },
+  call: { meaning: 'objects by their ids', roles, scopes: ['types', 'roots'] },
   read: { meaning: 'one job, with its tree and items', roles: seers, scopes: ['types', 'roots'] },
   list: { meaning: 'lists and figures by type', roles: seers, scopes: ['types'] },
-  survey: { meaning: 'what concerns jobs of all types', roles: seers, scopes: [] },
+  survey: { meaning: 'queries about jobs of all types', roles: seers, scopes: [] },
   create: { meaning: 'new jobs', roles: makers, scopes: ['types'] },
   change: { meaning: 'changes to one job', roles: makers, scopes: ['types', 'roots'] },
-  sweep: { meaning: 'changes to whatever meets a filter', roles: makers, scopes: [] },
+  sweep: { meaning: 'changes to all items that match a filter', roles: makers, scopes: [] },
   work: { meaning: 'claims and reports', roles: ['admin', 'worker'], scopes: ['types'] },
-  administer: { meaning: 'settings, rights, and what people decide', roles: ['admin'], scopes: [] },
+  administer: {
+    meaning: 'settings, keys, schedules, callbacks and dead letters',
+    roles: ['admin'],
+    scopes: [],
+  },
   share: { meaning: 'watch tokens for one tree', roles: seers, scopes: ['types', 'roots'] },
-  stream: { meaning: 'tickets for event streams, by a watch token', roles: [], scopes: ['roots'] },
+  stream: { meaning: 'tickets for event streams, for watch tokens', roles: [], scopes: ['roots'] },
 } as const satisfies Readonly<Record<string, Grant>>;
 export type Permission = keyof typeof permissions;
 
-/** What a caller sees; null where nothing narrows it. */
+/** What a caller sees; null where nothing restricts it. */
 export interface Scope {
-  /** Types of jobs, with the tenant that they belong to: each a name, or the beginning of names with a `*` behind it. */
+  /** Types of jobs, including the tenant's prefix: each a name, or a prefix of names followed by `*`. */
   readonly types: readonly string[] | null;
   /** Trees, by the ids of their roots. */
   readonly rootIds: readonly string[] | null;
 }
 
-/** What a watch token shows of its tree, each with what the one before shows. The fields that each has stand beside them (`seenBy`). */
+/** How much of its tree a watch token shows; each level includes those before it. Fields name the level that they require (`seenBy`). */
 export const seen = ['PROGRESS', 'ITEMS', 'RESULTS'] as const;
 export type Sees = (typeof seen)[number];
 
 export const isSees = (value: unknown): value is Sees => seen.includes(value as Sees);
 
-/** Whether what is for the second is for the first. */
+/** Whether a token with `sees` may see what requires `of`. */
 export const showsAll = (sees: Sees, of: Sees) => seen.indexOf(sees) >= seen.indexOf(of);
 
-/** What a watch token opens, and from when to when, by the clock of Postgres. */
+/** The tree that a watch token opens, and how long it is valid, by the clock of Postgres. */
 export interface WatchedTree {
   readonly rootId: string;
-  /** That of whoever made it: in whose words it is told of the tree. */
+  /** The tenant of whoever created it, which determines how names are shown. */
   readonly tenant: string | null;
   readonly sees: Sees;
-  /** Which secret has signed it. */
+  /** The secret that signed it. */
   readonly secretId: number;
   readonly issuedMs: number;
   readonly expiresMs: number;
 }
 
-/** What a caller may have of the server, where it is not what the settings say; null for what they say. */
+/** Limits of one caller that replace those in the settings; null where the settings apply. */
 export interface CallerLimits {
   readonly requestsPerSecond: number | null;
   readonly costPerSecond: number | null;
   readonly connections: number | null;
   readonly subscriptions: number | null;
-  /** What its tenant, or without one everybody, may have stored for it to store more; beside the limit of the tenant. */
+  /**
+   * How much its tenant, or without a tenant everybody together, may have stored for the caller to store more; applies besides
+   * the limit of the tenant.
+   */
   readonly storedItems: number | null;
   readonly storedBytes: number | null;
 }
@@ -96,29 +104,29 @@ export const noLimits: CallerLimits = Object.freeze({
 });
 
 export interface Caller extends Scope, Owner {
-  /** Who it is, for people: in the log, and in the audit. Never a secret. */
+  /** The name of the caller for people, in the log and in the audit. Never a secret. */
   readonly name: string;
-  /** Null for one that belongs to no tenant, and sees all of them. */
+  /** Null for a caller that belongs to no tenant, and sees all of them. */
   readonly tenant: string | null;
-  /** For whom counts what it takes of the server: the same for all that shows the same key, or is the same user. Null where nobody is asked. */
+  /** The account that usage is counted for: the same for all requests with the same key, or of the same user. Null without authentication. */
   readonly account: string | null;
   readonly limits: CallerLimits;
   readonly roles: readonly Role[];
   readonly permissions: ReadonlySet<Permission>;
-  /** Of a watch token: the token. Null for all others, whose permissions say it all. */
+  /** For a watch token: the token. Null for all others, whose permissions are sufficient. */
   readonly watchToken: WatchedTree | null;
   /** The same text for all callers with the same rights. */
   readonly rights: string;
 }
 
-/** The types are those of its tenant, without its beginning. */
+/** `types` are those of its tenant, without the tenant's prefix. */
 export function createCaller(
   name: string,
   roles: readonly Role[],
   scope: Partial<Scope> & Partial<Pick<Caller, 'tenant' | 'account' | 'limits'>> = {},
 ): Caller {
   const { tenant = null, types = null, rootIds = null, account = null, limits = noLimits } = scope;
-  // A tenant is no scope: it takes no permission away, and narrows what there is.
+  // A tenant is not a scope: it removes no permission, but restricts what exists.
   const permitted = (Object.keys(permissions) as Permission[]).filter((permission) => {
     const grant: Grant = permissions[permission];
     return (
@@ -131,7 +139,7 @@ export function createCaller(
   return Object.freeze({
     name,
     tenant,
-    // Two tenants may have users of one name.
+    // Two tenants may have users with the same name.
     account: account === null || tenant === null ? account : `${tenant}//${account}`,
     limits,
     roles,
@@ -143,15 +151,28 @@ export function createCaller(
   });
 }
 
+/** Why a caller without this permission is refused `what`, and which role would do. */
+export function explainRefusal(caller: Caller, permission: Permission, what: string): string {
+  const { roles, scopes }: Grant = permissions[permission];
+  if (caller.watchToken !== null) return `Your watch token does not allow ${what}.`;
+  if (roles.length === 0) return `${what} needs a watch token.`;
+  if (!caller.roles.some((role) => roles.includes(role)))
+    return `${what} needs the role ${either.format(roles)}; yours: ${caller.roles.join(', ') || 'none'}.`;
+  const narrowedBy = caller.rootIds !== null && !scopes.includes('roots') ? 'trees' : 'types';
+  return `${what} is not allowed with a scope that is limited to ${narrowedBy}.`;
+}
+
+const either = new Intl.ListFormat('en-GB', { type: 'disjunction' });
+
 const ofWatchTokens: ReadonlySet<Permission> = new Set(['read', 'stream']);
 
-/** Whoever shows a watch token. All of one tree that see the same have the same rights, so that they share what they watch. */
+/** The caller with a watch token. All tokens for one tree that see the same have the same rights, so they share subscriptions. */
 export function createTokenCaller(watchToken: WatchedTree): Caller {
   const { rootId, tenant, sees } = watchToken;
   return Object.freeze({
     name: `watch token for ${rootId}`,
     tenant,
-    // Whoever shows it comes from an address of their own.
+    // Whoever has the token is counted by address instead.
     account: null,
     limits: noLimits,
     roles: [],
@@ -163,15 +184,15 @@ export function createTokenCaller(watchToken: WatchedTree): Caller {
   });
 }
 
-/** Where nobody has to say who they are. */
+/** The caller if authentication is off. */
 export const anybody: Caller = createCaller('anybody', ['admin']);
 
-/** Whether there is nothing that the caller may not see of all jobs. */
+/** Whether the caller may see everything of all jobs. */
 export function isUnscoped({ types, rootIds }: Scope): boolean {
   return types === null && rootIds === null;
 }
 
-/** Whether there is nothing that the caller may not see of all jobs of its tenant, if it has one. */
+/** Whether the caller may see everything of all jobs of its tenant, or of all jobs if it has none. */
 export function seesTenant({ tenant, types, rootIds }: Caller): boolean {
   if (rootIds !== null) return false;
   return types === null || (tenant !== null && types.includes(`${beginningOf(tenant)}*`));

@@ -3,7 +3,7 @@ import { checkRoom, type Engine } from './engine.ts';
 import { oneItem, tellOfTrees } from './fire-schedules.ts';
 import { maxNameLength } from './limits.ts';
 
-/** Makes a tree of a schedule now, beside its occurrences; gives the root's id. */
+/** Creates a tree of a schedule now, in addition to its occurrences. Returns the root's id. */
 export async function runSchedule(engine: Engine, name: string): Promise<string> {
   await checkRoom(engine, oneItem);
   const [row] = await engine.database.call<{ root_id: string; ready: Record<string, number> | null }>(

@@ -1,6 +1,6 @@
 /**
- * What of the jobs a scope covers. For callers that have one; the others are asked nothing. Of another tenant's nothing is read, as of what there
- * is not: so no time tells whether there is something.
+ * Which jobs a scope covers; unscoped callers need no look-up. Of another tenant's jobs no more is read than of jobs that do not
+ * exist, so response times do not reveal whether they do.
  */
 import type { Queries } from '../db/database.ts';
 import { maxBatch } from './limits.ts';
@@ -17,7 +17,7 @@ interface JobFacts {
   readonly rootId: string;
 }
 
-/** Those of the jobs that there are, and that the scope covers. */
+/** The given jobs that exist and that the scope covers. */
 export async function coveredJobs(
   database: Queries,
   scope: TenantScope,
@@ -32,7 +32,7 @@ export async function coveredJobs(
   return new Set(rows.filter((job) => coversJob(scope, job)).map(({ id }) => id));
 }
 
-/** Whether there is the tree of a job, and the scope covers all of it. */
+/** Whether the tree of a job exists, and the scope covers all of it. */
 export async function coversTree(database: Queries, scope: TenantScope, jobId: string): Promise<boolean> {
   const { from, until } = namesOf(scope.tenant);
   const { rows } = await database.pool.query<JobFacts>({
@@ -44,7 +44,7 @@ export async function coversTree(database: Queries, scope: TenantScope, jobId: s
   return rows.length > 0 && rows.every((job) => coversJob(scope, job));
 }
 
-/** Those of the trees, by their roots, that there are, and of which the scope covers all. */
+/** The given trees that exist and that the scope covers completely, by their roots. */
 export async function coveredTrees(
   database: Queries,
   scope: Scope,
@@ -63,7 +63,7 @@ export async function coveredTrees(
 const isWithin = (table: string) =>
   `${table}.type is not null and ($2::text is null or ${table}.type > $1 and ${table}.type < $2)`;
 
-/** The types of a table, one after the other; the last one is beyond the end, or null. */
+/** The types in a table, one after the other; the last one is outside the tenant's range, or null. */
 const probes = (table: 'job' | 'figure') => `of_${table}(type) as (
              (select t.type from jobtree.${table} t where t.type > coalesce($1, '') order by t.type limit 1)
              union all
@@ -72,8 +72,8 @@ const probes = (table: 'job' | 'figure') => `of_${table}(type) as (
            )`;
 
 /**
- * The types that a list is about: those that were asked for, or all that there are, as far as the scope covers them. Null for all, where
- * there is no scope. Of more than 1,000 the first.
+ * The types that a list is about: those requested, or all that exist, as far as the scope covers them. Null for all types, if
+ * there is no scope. If there are more than 1,000, the first ones.
  */
 export async function coveredTypes(
   database: Queries,
@@ -87,7 +87,7 @@ export async function coveredTypes(
   const { from, until } = namesOf(scope.tenant);
   const { rows } = await database.pool.query<{ type: string }>({
     name: 'read_known_types',
-    // A probe for each type, by indexes that have them in the order of their bytes.
+    // One probe per type, using indexes that order types by their bytes.
     text: `with recursive ${probes('job')}, ${probes('figure')}
            select k.type from of_job k where ${isWithin('k')}
            union select k.type from of_figure k where ${isWithin('k')}

@@ -1,8 +1,10 @@
 /**
- * Seals secrets that must be read again, such as those that sign callbacks, so that the database alone does not tell them: AES-256-GCM, with a key
- * that only servers have. Of several keys the first one seals, and all of them open, so that keys can be rotated.
+ * Seals secrets that must be readable again, such as those that sign callbacks, so that the database alone does not reveal them:
+ * AES-256-GCM, with a key that only servers have. If there are several keys, the first one seals and all of them open, so that
+ * keys can be rotated.
  *
- * A sealed secret is `enc:`, which key it is, `:`, and base64 of the nonce, the tag and the text. It opens for the name that it was sealed for alone.
+ * A sealed secret is `enc:`, the key's id, `:`, and base64 of the nonce, the tag and the text. It opens only for the name that it
+ * was sealed for.
  */
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 
@@ -15,7 +17,7 @@ export class SecretBox {
   readonly #keys: ReadonlyMap<string, Buffer>;
   readonly #current: string | undefined;
 
-  /** Each of 32 bytes. Without any, secrets stay as they are. */
+  /** Keys of 32 bytes. Without any, secrets are stored unsealed. */
   constructor(keys: readonly Buffer[]) {
     this.#keys = new Map(keys.map((key) => [idOf(key), key]));
     this.#current = keys[0] && idOf(keys[0]);
@@ -56,12 +58,12 @@ export class SecretBox {
     }
   }
 
-  /** Whether it is as `seal` would leave it now. */
+  /** Whether it is sealed with the current key, or nothing is to be sealed. */
   isCurrent(stored: string): boolean {
     return this.#current === undefined || stored.startsWith(`enc:${this.#current}:`);
   }
 
-  /** Which key a stored secret needs; undefined for one that stands there as it is. */
+  /** The id of the key that a stored secret needs; undefined if it is not sealed. */
   static keyOf(stored: string): string | undefined {
     return form.exec(stored)?.[1];
   }

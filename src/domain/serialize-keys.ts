@@ -1,4 +1,4 @@
-/** The serialize keys in use: who has each, and how many wait behind. */
+/** The serialize keys in use: which item has each, and how many wait for it. */
 import type { Queries } from '../db/database.ts';
 import { checkName } from './checks.ts';
 import type { ItemKey } from './item-state.ts';
@@ -9,7 +9,7 @@ export interface SerializeKey {
   readonly key: string;
   /** The item that has it. */
   readonly head: ItemKey;
-  /** That item failed for good, and keeps the key until somebody has settled it. */
+  /** That item failed for good, and keeps the key until somebody settles it. */
   readonly held: boolean;
   readonly blocked: number;
 }
@@ -22,10 +22,7 @@ interface KeyRow {
   readonly blocked: number;
 }
 
-/**
- * Those of `keys`, or those of a tenant, or of all, with most items behind their heads, the longest line first. Without `keys` all that is
- * blocked is counted.
- */
+/** Reads the given keys, or else those of a tenant, or else all, with most blocked items first. Without `keys`, all blocked items are counted. */
 export async function readSerializeKeys(
   database: Queries,
   { keys, tenant = null, take }: { keys: readonly string[] | null; tenant?: string | null; take: number },

@@ -5,12 +5,12 @@ import { maxNameLength } from './limits.ts';
 import { followingOccurrence } from './occurrences.ts';
 import { readTiming } from './read-schedules.ts';
 
-/** Somebody else may move the schedule on between reading and skipping. */
+/** Another call may advance the schedule between reading and skipping. */
 const mostTries = 5;
 
 /**
- * Leaves out the next occurrence of a schedule, or the one that is named, if it is next or queued. Gives which one, or null if
- * the one that is named was neither.
+ * Skips the next occurrence of a schedule, or the given one if it is next or queued. Returns the skipped one, or null if the
+ * given one was neither.
  */
 export async function skipOccurrence(engine: Engine, name: string, at: Date | null): Promise<Date | null> {
   checkName(name, 'name', maxNameLength);

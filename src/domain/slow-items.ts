@@ -1,19 +1,19 @@
 /**
- * Which held items are slow: a worker has had them for far longer than is usual for their type. Looked at when somebody asks, in the
- * leases; nothing is written.
+ * Which held items are slow: a worker has had them for far longer than is usual for their type. Leases are checked when somebody
+ * asks; nothing is written.
  */
 import { LRUCache } from 'lru-cache';
 import { type FigureSource, type FigureSpan, readFigures } from './read-figures.ts';
 
 /** When an item counts as slow. */
 export interface Slowness {
-  /** After so many times the p99 of its type. */
+  /** How many times the p99 of its type. */
   readonly factor: number;
-  /** And not before so many milliseconds. */
+  /** But not before this many milliseconds. */
   readonly afterMs: number;
 }
 
-/** What is usual is what was so in the last day, of so many attempts at least, and looked up so often. */
+/** The p99 is that of the last day, needs at least this many attempts, and is read again at this interval. */
 const usualMinutes = 24 * 60;
 const fewestAttempts = 20;
 const lookUpEveryMs = 60_000;
@@ -56,7 +56,7 @@ export interface SlowSource extends FigureSource {
   readonly slowAfter: SlowAfter;
 }
 
-/** After how many milliseconds items are slow, by type: of the types of which anything may be. */
+/** After how many milliseconds items are slow, by type, for the types that may have slow ones. */
 export async function slowLimits(
   source: SlowSource,
   types: readonly string[] | null,
@@ -82,7 +82,7 @@ export async function slowLimits(
   );
 }
 
-/** How many slow items there are, by type: of these types, or of all of which there are any. */
+/** How many slow items there are, by type: of these types, or of all that have any. */
 export async function countSlow(
   source: SlowSource,
   types: readonly string[] | null,

@@ -1,7 +1,7 @@
 /**
- * How much each tenant stores, and whether it may store more. Folds note what comes, deletions what goes, and every server adds that up about
- * once a second (`fold_stored`) and remembers what it has asked for just as long. So adding pays nothing, adders of a tenant meet at no row, and
- * what comes within some three seconds may go beyond the limit.
+ * How much each tenant stores, and whether it may store more. Folds note what is added, deletions what is removed; about once a
+ * second every server adds that up (`fold_stored`), and it caches what it reads for as long. So adding items costs nothing extra
+ * and never contends for a tenant's row, but what is added within some three seconds may exceed the limit.
  */
 import { LRUCache } from 'lru-cache';
 import type { Queries } from '../db/database.ts';
@@ -15,7 +15,7 @@ export interface Stored {
   readonly bytes: number;
 }
 
-/** What a tenant may store; null for no limit. */
+/** How much a tenant may store; null for no limit. */
 export type StoredLimits = { readonly [Name in keyof Stored]: number | null };
 
 /** Who stores something. */
@@ -23,7 +23,7 @@ export interface Storer extends Owner {
   readonly limits?: CallerLimits | undefined;
 }
 
-/** So long what was read is fresh; it is read again in the background until it is twice as old, and waited for then. */
+/** How long a value is fresh. Up to twice that age it is used while it is read again in the background; an older one is waited for. */
 const freshMs = 1_000;
 const mostRemembered = 10_000;
 
@@ -35,7 +35,7 @@ export class StoredUse {
   readonly #database: Queries;
   readonly #ofTenant: StoredLimits;
   readonly #known = new LRUCache<string, Known>({ max: mostRemembered });
-  /** Whom the next read is to be about; an empty name for all together. */
+  /** The tenants that the next read is to return; an empty name for the sum of all. */
   #wanted = new Set<string>();
   #next: Promise<void> | undefined;
   #reading: Promise<void> = Promise.resolve();
@@ -45,7 +45,7 @@ export class StoredUse {
     this.#ofTenant = ofTenant;
   }
 
-  /** What holds for all that the tenant's callers store. */
+  /** The limit for everything that a tenant's callers store together. */
   get ofTenant(): StoredLimits {
     return this.#ofTenant;
   }
@@ -55,7 +55,7 @@ export class StoredUse {
     return items !== null || bytes !== null;
   }
 
-  /** @throws StorageLimitError if so much more is too much; a promise only where that is not known yet. */
+  /** @throws StorageLimitError if this much more exceeds a limit. Returns a promise only if the present use has to be read. */
   check(storer: Storer, more: Stored): Promise<void> | undefined {
     const limits = this.#limitsOf(storer);
     if (limits.items === null && limits.bytes === null) return undefined;
@@ -64,13 +64,13 @@ export class StoredUse {
     const age = known === undefined ? Number.POSITIVE_INFINITY : performance.now() - known.at;
     if (known === undefined || age > 2 * freshMs)
       return this.#read(name).then(() => refuse(limits, this.#known.get(name) ?? nothing, more));
-    // It is read again when it is asked for next, if that fails.
+    // If that fails, the next check reads it again.
     if (age > freshMs) this.#read(name).catch(() => {});
     refuse(limits, known, more);
     return undefined;
   }
 
-  /** The lower of what a tenant may store and of what a key may let it store; without a tenant a key is about all that is stored. */
+  /** The lower one of the tenant's limit and the key's. Without a tenant, the limit of a key applies to everything that is stored. */
   #limitsOf({ tenant, limits }: Storer): StoredLimits {
     const ofTenant = tenant ? this.#ofTenant : notStored;
     return {
@@ -79,7 +79,7 @@ export class StoredUse {
     };
   }
 
-  /** One query at a time, for all that are waited for. */
+  /** Runs one query at a time, for all names that are waited for. */
   #read(name: string): Promise<void> {
     this.#wanted.add(name);
     this.#next ??= this.#reading
@@ -114,7 +114,7 @@ function refuse(limits: StoredLimits, stored: Stored, more: Stored): void {
   }
 }
 
-/** By tenant; an empty name for all together. */
+/** By tenant; an empty name stands for the sum of all. */
 async function readStored(
   { pool }: Pick<Queries, 'pool'>,
   names: readonly string[],
@@ -130,11 +130,11 @@ async function readStored(
 }
 
 export interface TenantStored extends Stored {
-  /** Null for what belongs to none. */
+  /** Null for everything without a tenant. */
   readonly tenant: string | null;
 }
 
-/** Those that store most first; with a tenant that one alone. */
+/** Those that store most first; if a tenant is given, only that one. */
 export async function listStored(
   { pool }: Pick<Queries, 'pool'>,
   { tenant, take }: { tenant: string | null; take: number },
@@ -149,20 +149,20 @@ export async function listStored(
   return rows.map(({ tenant, ...stored }) => ({ tenant: tenant || null, ...atLeastNothing(stored) }));
 }
 
-/** Of a tenant, or of all together. */
+/** The use of a tenant, or of all together. */
 export async function readStoredBy(database: Pick<Queries, 'pool'>, tenant: string | null): Promise<Stored> {
   const name = tenant ?? '';
   return (await readStored(database, [name])).get(name) ?? nothing;
 }
 
-/** Adds up what was noted; whether there is more. */
+/** Adds up what was noted. Returns whether there is more. */
 export async function foldStored(database: Pick<Queries, 'call'>): Promise<boolean> {
   const [row] = await database.call<{ fold_stored: number }>('fold_stored', foldedAtOnce);
   return row?.fold_stored === foldedAtOnce;
 }
 const foldedAtOnce = 10_000;
 
-/** What goes may be noted before what came. */
+/** A removal may be noted before the addition it belongs to, which makes the sum negative. */
 const atLeastNothing = ({ items, bytes }: Stored): Stored => ({
   items: Math.max(0, items),
   bytes: Math.max(0, bytes),

@@ -1,19 +1,20 @@
-/** What time brings about, and what a dead server left behind: each part a call of its own, so that each fails alone. */
+/** What becomes due with time, and what a dead server left behind: each part is a separate call, so that one can fail without the others. */
 import type { Engine } from './engine.ts';
+import type { FailedItems } from './failure-log.ts';
 import type { ReportFigure } from './figures.ts';
 
 const batch = 1_000;
 
 type Ready = Record<string, number> | null;
 
-/** Since when servers have been looking for lost heartbeats without a gap. */
+/** Since when servers have been checking for lost heartbeats without a gap. */
 export async function noteSweep(engine: Engine, gapMs: number): Promise<Date> {
   const [row] = await engine.database.call<{ note_sweep: Date }>('note_sweep', gapMs);
   if (row === undefined) throw new Error('note_sweep returned no row');
   return row.note_sweep;
 }
 
-/** Takes back what workers have fallen silent over within a time (an ISO 8601 duration); how many items, and whether there is more. */
+/** Takes back the items of workers that fell silent within a period (an ISO 8601 duration). Returns how many, and whether there are more. */
 export async function sweepLeases(
   engine: Engine,
   resumedAt: Date,
@@ -25,15 +26,17 @@ export async function sweepLeases(
     root_ids: string[] | null;
     ready: Ready;
     figures: ReportFigure[] | null;
+    failed: FailedItems[] | null;
   }>('sweep_leases', resumedAt, batch, within);
   if (row === undefined) throw new Error('sweep_leases returned no row');
   for (const rootId of row.root_ids ?? []) engine.effects.touched(rootId);
   announce(engine, row.ready);
   engine.figures.ended(row.figures, true);
+  engine.failureLog.note(row.failed);
   return { lost: row.lost, more: row.leases === batch };
 }
 
-/** Makes entries ready that have come due within a time (an ISO 8601 duration); whether there are more. */
+/** Makes entries ready that became due within a period (an ISO 8601 duration). Returns whether there are more. */
 export async function promoteDue(engine: Engine, within: string | null = null): Promise<boolean> {
   const [row] = await engine.database.call<{ promoted: number; ready: Ready }>('promote_due', batch, within);
   if (row === undefined) throw new Error('promote_due returned no row');
@@ -41,7 +44,7 @@ export async function promoteDue(engine: Engine, within: string | null = null): 
   return row.promoted === batch;
 }
 
-/** Lets serialize keys go on whose heads have ended, and that could not go on at once; whether there are more. */
+/** Passes on serialize keys whose heads have ended, if that was not possible at once. Returns whether there are more. */
 export async function promoteBlocked(engine: Engine): Promise<boolean> {
   const [row] = await engine.database.call<{ promoted: number; ready: Ready }>('promote_blocked', batch);
   if (row === undefined) throw new Error('promote_blocked returned no row');
@@ -49,15 +52,15 @@ export async function promoteBlocked(engine: Engine): Promise<boolean> {
   return row.promoted === batch;
 }
 
-/** Where a look for unfolded deltas goes on from. */
+/** Where the search for unfolded deltas continues. */
 export interface DeltaMarks {
-  /** None is older, as far as it is known. */
+  /** As far as is known, there is no older one. */
   readonly from: number;
-  /** Up to this one they were seen before; null for a first look. */
+  /** The last one that an earlier search saw; null for the first search. */
   readonly seen: number | null;
 }
 
-/** Has those trees folded whose deltas nobody folds. */
+/** Finds trees with deltas that nobody folds, and has them folded. */
 export async function findUnfolded(engine: Engine, { from, seen }: DeltaMarks): Promise<DeltaMarks> {
   const [row] = await engine.database.call<{
     root_ids: string[] | null;

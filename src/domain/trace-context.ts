@@ -1,4 +1,4 @@
-/** The traces that items belong to: as producers name them, and as workers are told. Stored for ranges of items, and only where there is one. */
+/** The traces that items belong to, given by producers and passed to workers. They are stored per range of items, and only if there are any. */
 import type { Queries } from '../db/database.ts';
 import { InvalidInputError } from '../errors.ts';
 import type { ItemKey } from './item-state.ts';
@@ -26,7 +26,7 @@ export function checkTraceContext(context: TraceContext, field: string): TraceCo
   return { traceparent: context.traceparent, tracestate: context.tracestate ?? undefined };
 }
 
-/** What add_items and add_payloads take as p_traces: the runs of items of one call each; null if there are none. */
+/** The argument p_traces of add_items and add_payloads: runs of items that came in one call; null if there are none. */
 export function toTraces(items: readonly { readonly trace?: TraceContext | undefined }[]): string | null {
   const runs: (TraceContext & { from: number; count: number })[] = [];
   let last: TraceContext | undefined;
@@ -44,7 +44,7 @@ interface Row extends TraceContext {
   readonly n: number;
 }
 
-/** Of each item, in the order of the keys; null where there is none. */
+/** The trace of each item, in the order of the keys; null if it has none. */
 export async function readTraceContexts(
   database: Queries,
   keys: readonly ItemKey[],

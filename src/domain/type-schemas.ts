@@ -1,9 +1,10 @@
 /**
- * The schemas of types: what payloads and results of a type look like, in up to ten versions. A payload is good if it meets any of them, so
- * producers and workers of an older version work on while a new one is rolled out; it is checked when it is added, and never again.
+ * The schemas of types: the form of a type's payloads and results, in up to ten versions. A payload is valid if it matches any of
+ * them, so producers and workers of an older version keep working while a new one is rolled out. It is checked when it is added,
+ * and never again.
  *
- * Each server knows which types have schemas as of a second ago, and has the checks of those that were used last. Where no type has any,
- * that is all it costs: one read a second, while there is something to check.
+ * Each server knows which types have schemas, at most a second old, and caches the compiled checks that were used last. If no
+ * type has a schema, this costs one read a second, while there is something to check.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
@@ -14,17 +15,17 @@ import { JsonText } from './json-text.ts';
 import { maxSchemaWork } from './limits.ts';
 import { withoutTenant } from './tenants.ts';
 
-/** What is checked against a schema. */
+/** Which part of an item is checked against a schema. */
 export type Part = 'payload' | 'result';
 
-/** What was read is trusted for so long. */
+/** How long the list of schemas is trusted after it was read. */
 const freshMs = 1_000;
 const maxValidators = 200;
-/** Types of jobs and leases, which never change. */
+/** How many types of jobs and leases are cached; they never change. */
 const maxKnown = 20_000;
-/** After so long others have the event loop for as long. */
+/** After working for this long, checks leave the event loop to others for as long. */
 const turnMs = 5;
-/** Of one call: some seconds at worst, and 25 MB for a schema of usual size. */
+/** The limit of one call: some seconds at worst, and 25 MB for a schema of usual size. */
 const maxWorkOfCall = 50 * maxSchemaWork;
 
 interface Version {
@@ -32,13 +33,13 @@ interface Version {
   readonly version: number;
 }
 
-/** Which schemas there are: of each type and part the versions, the newest first. */
+/** The schemas that exist: by part and type the versions, newest first. */
 interface Known {
   readonly payload: ReadonlyMap<string, readonly Version[]>;
   readonly result: ReadonlyMap<string, readonly Version[]>;
 }
 
-/** A value to check, of which type, what it is called, and how long its JSON text is. */
+/** A value to check: its type, its field for messages, and the length of its JSON text. */
 export interface Checked {
   readonly type: string;
   readonly field: string;
@@ -46,7 +47,7 @@ export interface Checked {
   readonly length: number;
 }
 
-/** The payload of a new item; `field` is the item. */
+/** Prepares the payload of a new item; `field` is the item. */
 export function toChecked(
   type: string,
   field: string,
@@ -66,27 +67,27 @@ export class TypeSchemas {
   readonly #typesOfLeases = new LRUCache<string, string>({ max: maxKnown });
   readonly #fedTypesOfLeases = new LRUCache<string, readonly string[]>({ max: maxKnown });
 
-  /** Where nobody asks, claims need not be remembered. */
+  /** Until somebody asks for types of leases, claims need not be remembered. */
   #isAskedOfLeases = false;
 
   constructor(database: Database) {
     this.#database = database;
   }
 
-  /** Whether any type has a schema for this part, so that there is something to look at. */
+  /** Whether any type has a schema for this part, so that values need to be checked. */
   async any(part: Part): Promise<boolean> {
     if (performance.now() - this.#readAt > freshMs) await this.#read();
     return this.#known[part].size > 0;
   }
 
-  /** Whether this type has one. */
+  /** Whether this type has a schema for this part. */
   has(part: Part, type: string): boolean {
     return this.#known[part].has(type);
   }
 
-  /** Reads which there are, from now on. */
+  /** Reads anew which schemas exist. */
   async refresh(): Promise<void> {
-    // What is being read may be older.
+    // A read that is under way may miss the latest changes.
     await this.#reading?.catch(() => undefined);
     await this.#read();
   }
@@ -116,19 +117,19 @@ export class TypeSchemas {
     this.#readAt = askedAt;
   }
 
-  /** A claim gave a lease of this type. */
+  /** Remembers the type of a lease that a claim gave. */
   noteLease(leaseId: string, type: string): void {
     if (this.#known.result.size > 0 || this.#isAskedOfLeases) this.#typesOfLeases.set(leaseId, type);
   }
 
-  /** The type of each job; those that are unknown are left out. */
+  /** The type of each job; unknown jobs are left out. */
   typesOfJobs(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
     return this.#typesOf('types_of_jobs', this.#typesOfJobs, ids);
   }
 
   /**
-   * The type of each lease; those that are unknown are left out. Those of types that `isShown` leaves out are read each time, as those that there
-   * are not.
+   * The type of each lease; unknown leases are left out. If `isShown` rejects a cached type, its lease is read again each time,
+   * like one that does not exist.
    */
   typesOfLeases(
     ids: readonly string[],
@@ -138,7 +139,7 @@ export class TypeSchemas {
     return this.#typesOf('types_of_leases', this.#typesOfLeases, ids, isShown);
   }
 
-  /** The types of the jobs that successes of each lease feed by mappings; those that are unknown are left out. */
+  /** The types of the jobs that successes of each lease feed by mappings; unknown leases are left out. */
   fedTypesOfLeases(ids: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
     return this.#typesOf('fed_types_of_leases', this.#fedTypesOfLeases, ids);
   }
@@ -164,7 +165,7 @@ export class TypeSchemas {
     return types;
   }
 
-  /** What is wrong with each value; undefined where nothing is. */
+  /** The problem of each value; undefined if it has none. */
   async check(
     part: Part,
     values: readonly Checked[],
@@ -196,7 +197,7 @@ export class TypeSchemas {
     return problems;
   }
 
-  /** @throws InvalidInputError for the first of the values that is wrong */
+  /** @throws InvalidInputError for the first invalid value */
   async require(part: Part, values: readonly Checked[]): Promise<void> {
     for (const problem of await this.check(part, values)) if (problem !== undefined) throw problem;
   }
@@ -212,9 +213,9 @@ export class TypeSchemas {
 
   async #compile(part: Part, id: string): Promise<Validator | undefined> {
     const [row] = await this.#database.call<Record<Part, unknown>>('read_schema', id);
-    // It may just have been deleted.
+    // The schema may just have been deleted.
     if (row == null) return undefined;
-    // What it takes is loaded only where there are schemas.
+    // The module is loaded only if there are schemas.
     const { compileInTurn } = await import('./json-schema.ts');
     const validator = await compileInTurn(row[part], part);
     this.#validators.set(`${part} ${id}`, validator);
@@ -228,7 +229,7 @@ function push(map: Map<string, Version[]>, type: string, version: Version): void
   else versions.push(version);
 }
 
-/** Of what meets no version the newest one says why. */
+/** If a value matches no version, the error is that of the newest one. */
 function judge(
   { type, field, value, length }: Checked,
   validators: readonly { version: number; validator: Validator }[],

@@ -4,16 +4,16 @@ import { checkRoom, type Engine } from './engine.ts';
 import type { ItemKey } from './item-state.ts';
 import { priorityRange } from './limits.ts';
 
-/** What becomes of an item that waits; what is undefined stays as it is. */
+/** Changes to a waiting item; undefined leaves a value as it is. */
 export interface ItemChanges {
-  /** Null for now. */
+  /** Null means now. */
   readonly runAt?: Date | null | undefined;
-  /** Null for that of its job. */
+  /** Null means that of its job. */
   readonly priority?: number | null | undefined;
   readonly payload?: unknown;
 }
 
-/** Changes an item that no worker has, and that is not finished; an ItemNotUpdatableError says why it can't. */
+/** Changes an item that is not finished and that no worker has. @throws ItemNotUpdatableError with the reason if it can't be changed */
 export async function updateItem(
   engine: Engine,
   { jobId, position }: ItemKey,
@@ -29,7 +29,7 @@ export async function updateItem(
     priority: priority && checkInteger(priority, 'priority', ...priorityRange),
     payload: text,
   }).flatMap(([key, text]) => (text === undefined ? [] : `"${key}":${text}`));
-  if (changes.length === 0) throw new InvalidInputError('Nothing is to be changed.');
+  if (changes.length === 0) throw new InvalidInputError('There is nothing to change.');
   const [row] = await engine.database.call<{
     root_id: string;
     type: string;
@@ -44,7 +44,7 @@ export async function updateItem(
   if (row.made_ready) engine.effects.ready(new Map([[row.type, 1]]));
 }
 
-/** Refuses another payload of an item of the job that meets no schema of its type. @throws InvalidInputError */
+/** Checks a new payload of an item of the job against the schemas of its type. @throws InvalidInputError if it matches none */
 export async function requirePayload(
   { schemas }: Engine,
   jobId: string,

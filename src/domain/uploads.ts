@@ -1,9 +1,11 @@
 /**
- * Files that clients send: each is a row of `upload`, and its bytes are rows of `upload_chunk`, or objects in an object store that rows of
- * `upload_object` name. What is stored next is compared with how much there is, so two who send the same part at once do no harm.
+ * Files that clients send: each is a row of `upload`, and its bytes are rows of `upload_chunk`, or objects in an object store
+ * that rows of `upload_object` name. A part is accepted only if it continues what is stored, so two clients that send the same
+ * part at once do no harm.
  *
- * An object is there before the row that names it, under a name of its own for every attempt: so whatever dies between the two, nothing
- * that was acknowledged is lost, and nothing is written over. What no row names goes with its upload, whose objects begin alike.
+ * An object is stored before the row that names it, under a different name for every attempt. So whatever fails between the two,
+ * nothing acknowledged is lost, and nothing is overwritten. Objects that no row names are deleted with their upload, since the
+ * keys of all its objects have the same prefix.
  */
 import { randomUUID } from 'node:crypto';
 import type { Database, Queries } from '../db/database.ts';
@@ -15,58 +17,58 @@ import type { StoredUse, Storer } from './stored.ts';
 
 export interface Upload {
   readonly id: string;
-  /** How large it will be, in bytes; null while nobody has said so. */
+  /** Its final size in bytes; null while it is not known. */
   readonly length: number | null;
-  /** How much of it is stored, in bytes. */
+  /** How many bytes of it are stored. */
   readonly size: number;
   readonly expectedSha256: Buffer | null;
   readonly digestState: Buffer | null;
-  /** Of all of it; null until it is complete. */
+  /** The digest of the whole upload; null until it is complete. */
   readonly sha256: Buffer | null;
   readonly createdAt: Date;
   readonly expiresAt: Date;
-  /** The object store that has it; null for Postgres. */
+  /** The object store that contains it; null for Postgres. */
   readonly store: string | null;
-  /** Of whoever sent it. */
+  /** The tenant of the caller that sent it. */
   readonly tenant: string | null;
 }
 
-/** What is known of an upload before its first byte. */
+/** What is known of an upload before its first byte arrives. */
 export interface NewUpload {
   readonly length: number | undefined;
   readonly sha256: Buffer | undefined;
   readonly tenant: string | null;
-  /** Whose it is. */
+  /** The caller whose storage it counts for. */
   readonly owner: Storer;
 }
 
-/** So much is a part, in bytes: a row, or an object, of which each has its price and its way. */
+/** The size of a part in bytes: of a row, or of an object, each of which has its price and its latency. */
 const chunkBytes = 512 * 1_024;
 const objectBytes = 2 * 1_024 * 1_024;
-/** What an upload takes in memory while it comes, in parts: what is gathered, and what is being stored. */
+/** How many parts of an upload are in memory while it arrives: one is being received, the other stored. */
 const partsInMemory = 2;
 
-/** So many parts are stored at a time, by turns of their callers: rows, each with a connection, and objects. */
+/** How many parts are stored at a time, in turns by caller: rows, each of which needs a connection, and objects. */
 const chunksAtOnce = 3;
 const objectsAtOnce = 16;
 /** How long a part waits for its turn while the object store is slow. */
 const objectTurnMs = 30_000;
 
-/** How much of what nobody needs any more is removed from the store in a turn, and how much of that at once. */
+/** How many objects of removed uploads are deleted from the store in a turn, and how many of these at once. */
 const removedInTurn = 100;
 const removedAtOnce = 8;
-/** Longer than a turn mostly takes; two servers that remove the same do no harm. */
+/** Longer than a turn usually takes; if two servers remove the same upload, that does no harm. */
 const removalLeaseMs = 60_000;
-/** When this has passed nobody is storing a part any more that began before the removal: the store's own limit is a tenth of it. */
+/** After this time, no part that began before the removal is still being stored: the store's own time limit is a tenth of it. */
 const settleMs = 300_000;
 
 export interface UploadsOptions {
   readonly database: Database;
-  /** Where new uploads go; without it, into Postgres. */
+  /** Where new uploads are stored; without it, in Postgres. */
   readonly store?: S3Store | undefined;
   /** How long an upload is kept after its last byte, or its last import. */
   readonly lifetimeMs: number;
-  /** What tenants may store; without it, anything. */
+  /** How much tenants may store; without it, any amount. */
   readonly stored?: StoredUse | undefined;
 }
 
@@ -85,7 +87,7 @@ export class Uploads {
     this.#lifetimeMs = lifetimeMs;
   }
 
-  /** What a request with a part may take in memory. */
+  /** How much memory a request with a part may take, in bytes. */
   get streamedBytes(): number {
     return partsInMemory * (this.#store === undefined ? chunkBytes : objectBytes);
   }
@@ -104,7 +106,7 @@ export class Uploads {
     return (await this.find(row?.create_upload ?? '')) as Upload;
   }
 
-  /** With a tenant only an upload of it. */
+  /** With a tenant, finds only its uploads. */
   async find(id: string, tenant: string | null = null): Promise<Upload | undefined> {
     const { rows } = await this.#database.pool.query<Upload>({
       name: 'read_upload',
@@ -116,13 +118,13 @@ export class Uploads {
     return rows[0];
   }
 
-  /** How much of an upload is stored at a time. */
+  /** The size of the parts in which an upload is stored. */
   partBytes({ store }: Pick<Upload, 'store'>): number {
     return store === null ? chunkBytes : objectBytes;
   }
 
   /**
-   * False if these are not the next bytes, or the upload takes none any more.
+   * Stores the next bytes. Returns false if these are not the next ones, or the upload takes no more.
    * @throws StorageLimitError if there is no room for them
    */
   async append(
@@ -133,7 +135,7 @@ export class Uploads {
     const object = store === null ? null : `${position}-${randomUUID()}`;
     if (object !== null) {
       const isStored = await this.#objectTurns.run(owner, async () => {
-        // Asked just before, so that nothing is stored for an upload that was removed long ago.
+        // Checked immediately before, so that nothing is stored for an upload that was removed long ago.
         const found = await this.find(id);
         if (found?.size !== position || found.sha256 !== null) return false;
         await this.#open(store).put(keyOf(id, object), data);
@@ -155,7 +157,7 @@ export class Uploads {
       ),
     );
     if (row?.append_upload === true) return true;
-    // Nobody has to wait for that: what is left of it goes with the upload.
+    // Nobody waits for that: if it fails, the object is deleted with the upload.
     if (object !== null)
       this.#open(store)
         .delete(keyOf(id, object))
@@ -163,7 +165,7 @@ export class Uploads {
     return false;
   }
 
-  /** Says that these bytes are all. False if there are more or less. */
+  /** Declares the upload complete. Returns false if it has more or fewer bytes. */
   async finish(id: string, size: number, sha256: Buffer): Promise<boolean> {
     const [row] = await this.#database.call<{ finish_upload: boolean }>(
       'finish_upload',
@@ -183,15 +185,15 @@ export class Uploads {
     return row?.remove_upload ?? 'GONE';
   }
 
-  /** Deletes some of what nobody can use any more; whether there may be more. */
+  /** Deletes some uploads that nobody can use any more. Returns whether there may be more. */
   async prune(): Promise<boolean> {
     const [row] = await this.#database.call<{ prune_uploads: boolean }>('prune_uploads');
     return row?.prune_uploads === true;
   }
 
   /**
-   * Deletes some objects of what nobody can use any more; whether there may be more.
-   * @throws StoreError if the store does not do it: then others are removed meanwhile, and these are tried again
+   * Deletes some objects of uploads that nobody can use any more. Returns whether there may be more.
+   * @throws StoreError if the store fails: the next calls continue with other uploads, and try this one again later
    */
   async removeObjects(signal: AbortSignal): Promise<boolean> {
     const store = this.#store;
@@ -211,8 +213,8 @@ export class Uploads {
   }
 
   /**
-   * The bytes of an upload from a position on, a part at a time; the next one is read while the last one is used.
-   * @throws StoreError if the object store that has it does not give it
+   * Reads an upload from a position on, part by part; the next part is read while the last one is used.
+   * @throws StoreError if the object store does not return it
    */
   async *read(id: string, from: number, signal?: AbortSignal): AsyncGenerator<Buffer, void, undefined> {
     const upload = await this.find(id);
@@ -274,7 +276,7 @@ export class Uploads {
     return store.get(keyOf(id, row.name), position - row.position, row.size, signal);
   }
 
-  /** @throws StoreError if this server has another one, or none */
+  /** @throws StoreError if this server uses another store, or none */
   #open(name: string | null): S3Store {
     if (this.#store !== undefined && this.#store.name === name) return this.#store;
     throw new StoreError(
@@ -286,21 +288,21 @@ export class Uploads {
 
 /** The next bytes of an upload. */
 export interface Part {
-  /** Where they begin. */
+  /** The position of the first byte. */
   readonly position: number;
   readonly data: Buffer;
-  /** Of the SHA-256 behind them. */
+  /** The state of the SHA-256 after these bytes. */
   readonly digestState: Uint8Array;
-  /** How large the upload will be; null while that is not known. */
+  /** The final size of the upload; null while it is not known. */
   readonly length: number | null;
-  /** Whose they are. */
+  /** The caller whose storage they count for. */
   readonly owner: Storer;
 }
 
-/** Of an object in the store; without a name, how those of the upload begin. */
+/** The key of an object in the store; with an empty name, the prefix of all objects of the upload. */
 const keyOf = (id: string, name: string) => `${id}/${name}`;
 
-/** A SHA-256 as the fields of RFC 9530 have it: `sha-256=:…base64…:`, beside which there may be others. */
+/** Parses a SHA-256 in the form of RFC 9530: `sha-256=:…base64…:`, possibly among other digests. */
 export function parseDigest(text: string, field: string): Buffer {
   const found = /(?:^|,)\s*sha-256\s*=\s*:([A-Za-z0-9+/=]*):/.exec(text)?.[1];
   const digest = found === undefined ? undefined : Buffer.from(found, 'base64');
@@ -313,7 +315,7 @@ export function parseDigest(text: string, field: string): Buffer {
   return digest;
 }
 
-/** The first of the uploads that is none of the tenant's. */
+/** The first of these uploads that does not belong to the tenant. */
 export async function findStrangeUpload(
   { pool }: Pick<Queries, 'pool'>,
   tenant: string,

@@ -1,9 +1,10 @@
 /**
- * Watch tokens: what an application gives to its own users, so that their browsers follow one tree. A token is a JSON Web Signature in the
- * compact form (RFC 7515: HS256, with a secret of the database), behind a prefix by which scanners of secrets know it, and needs no look-up.
+ * Watch tokens, which an application gives to its own users, so that their browsers can follow one tree. A token is a JSON Web
+ * Signature in compact form (RFC 7515: HS256, with a secret from the database) after a prefix that secret scanners recognize.
+ * Verifying it needs no look-up.
  *
- * Nothing of the header is believed, or even read: it must be, to the letter, the one that a known secret has. So there is no algorithm to
- * choose and no key to lead elsewhere.
+ * The header is never trusted, or even parsed: it must be identical to that of a known secret. So an attacker can't choose an
+ * algorithm, or refer to another key.
  */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Queries } from '../db/database.ts';
@@ -15,7 +16,7 @@ export const watchTokenPrefix = 'jobtree_watch_';
 export const watchTicketPrefix = 'jobtree_ticket_';
 export const standardWatchTokenSeconds = 900;
 export const maxWatchTokenSeconds = watchTokenSecondsRange[1];
-/** More than any has. */
+/** More than any token has. */
 export const maxWatchTokenLength = 500;
 export const watchTicketLifetimeMs = 30_000;
 const ticketLength = watchTicketPrefix.length + 43;
@@ -26,9 +27,9 @@ export interface WatchSecret {
 }
 
 export interface WatchTokenState {
-  /** What time it is. */
+  /** The time of Postgres. */
   readonly nowMs: number;
-  /** For the next call. */
+  /** The argument `since` of the next call. */
   readonly seenTo: bigint;
   readonly secrets: readonly WatchSecret[];
   readonly revocations: readonly { readonly rootId: string; readonly revokedMs: number }[];
@@ -36,7 +37,7 @@ export interface WatchTokenState {
 
 type Calls = Pick<Queries, 'call'>;
 
-/** @throws NotFoundError, and InvalidInputError for a job that is no root */
+/** @throws NotFoundError; InvalidInputError for a job that is not a root */
 export async function createWatchToken(
   database: Calls,
   options: {
@@ -74,7 +75,7 @@ export async function revokeWatchTokens(database: Calls, rootId: string): Promis
   return row.revoke_watch_tokens;
 }
 
-/** For the first server on a database. */
+/** Called by every server; only the first one on a database has an effect. */
 export async function initWatchSecret(database: Calls): Promise<void> {
   await database.call('init_watch_secret', randomBytes(32));
 }
@@ -83,7 +84,7 @@ export async function rotateWatchSecret(database: Calls): Promise<void> {
   await database.call('rotate_watch_secret', randomBytes(32));
 }
 
-/** `since` is what the call before gave as `seenTo`; 0 for all revocations. */
+/** `since` is the `seenTo` of the previous call; 0 for all revocations. */
 export async function readWatchTokens(
   database: Pick<Queries, 'callForLeases'>,
   since: bigint,
@@ -105,7 +106,7 @@ export async function readWatchTokens(
   };
 }
 
-/** The first part of all tokens that a secret signs. */
+/** The first part of all tokens signed with a secret. */
 export function headerOf(secretId: number): string {
   return toBase64(JSON.stringify({ alg: 'HS256', typ: 'jobtree-watch+jwt', kid: String(secretId) }));
 }
@@ -123,26 +124,26 @@ export function signWatchToken({ id, secret }: WatchSecret, claims: WatchedTree)
   return `${watchTokenPrefix}${signed}.${signatureOf(secret, signed).toString('base64url')}`;
 }
 
-/** Which secret a header stands for; undefined for none. */
+/** The id of the secret that a header names; undefined if it names none. */
 export function secretIdIn(header: string): number | undefined {
   const id = Number(/"kid":"(\d{1,9})"/.exec(Buffer.from(header, 'base64url').toString())?.[1]);
   return headerOf(id) === header ? id : undefined;
 }
 
-/** The header of what may be a token; undefined if it is none by its form. */
+/** The header of a text that may be a token; undefined if it does not have the form of one. */
 export function headerIn(token: string): string | undefined {
   if (token.length > maxWatchTokenLength || !token.startsWith(watchTokenPrefix)) return undefined;
   return /^([\w-]+)\.[\w-]+\.[\w-]{43}$/.exec(token.slice(watchTokenPrefix.length))?.[1];
 }
 
-/** What a token opens, if the secret that its header stands for has signed it. Whether it is over, the caller has to see. */
+/** The tree that a token opens, if it is signed with this secret, which its header named. The caller has to check whether it has expired. */
 export function readWatchToken(token: string, { id, secret }: WatchSecret): WatchedTree | undefined {
   const text = token.slice(watchTokenPrefix.length);
   const end = text.lastIndexOf('.');
   const signed = text.slice(0, end);
   const signature = Buffer.from(text.slice(end + 1), 'base64url');
   if (signature.length !== 32 || !timingSafeEqual(signature, signatureOf(secret, signed))) return undefined;
-  // Signed by us, so it is what we have written.
+  // We signed it, so it is what we wrote.
   const {
     sub,
     tenant = null,
@@ -162,7 +163,7 @@ export function readWatchToken(token: string, { id, secret }: WatchSecret): Watc
   };
 }
 
-/** A ticket opens what a token does: once, and within half a minute. */
+/** A ticket opens what its token does: once, and within half a minute. */
 export async function createWatchTicket(database: Calls, claims: WatchedTree): Promise<string> {
   const ticket = `${watchTicketPrefix}${randomBytes(32).toString('base64url')}`;
   const { rootId, tenant, sees, secretId, issuedMs, expiresMs } = claims;
@@ -180,7 +181,7 @@ export async function createWatchTicket(database: Calls, claims: WatchedTree): P
   return ticket;
 }
 
-/** What the token of a ticket opens; undefined if it is none, was used, or is over. */
+/** The tree that the token of a ticket opens; undefined if it is not a ticket, was used, or has expired. */
 export async function useWatchTicket(database: Calls, ticket: string): Promise<WatchedTree | undefined> {
   if (!ticket.startsWith(watchTicketPrefix) || ticket.length !== ticketLength) return undefined;
   const [row] = await database.call<{

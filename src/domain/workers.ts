@@ -1,6 +1,6 @@
 /**
- * The workers that there are: those that servers have connections to, and whoever else holds items. Each server keeps its own in
- * memory, and writes now and then which these are.
+ * Workers: those connected to a server, and all others that hold items. Each server keeps its own connections in memory, and
+ * writes them to Postgres at intervals.
  */
 import { randomUUID } from 'node:crypto';
 import type { Queries } from '../db/database.ts';
@@ -8,12 +8,12 @@ import { checkBatch, checkInteger, checkName, checkText } from './checks.ts';
 import { maxNameLength } from './limits.ts';
 import { beginningOf } from './tenants.ts';
 
-/** What a worker says of itself once it is connected. */
+/** What a worker tells about itself when it connects. */
 export interface WorkerIntroduction {
   readonly name: string;
   readonly version?: string | null | undefined;
   readonly types: readonly string[];
-  /** How many items of each type it runs at once; none if it does not say. */
+  /** How many items of each type it runs at once; empty if it does not say. */
   readonly concurrency: readonly number[];
 }
 
@@ -22,13 +22,13 @@ export interface Worker {
   readonly version: string | null;
   readonly types: readonly string[];
   readonly concurrency: readonly number[];
-  /** Null for one that no server has a connection to. */
+  /** Null if it is connected to no server. */
   readonly connectedAt: Date | null;
   readonly seenAt: Date;
   readonly holds: readonly { readonly type: string; readonly count: number }[];
 }
 
-/** More than these are not listed. */
+/** At most this many are listed. */
 const mostWorkers = 10_000;
 const maxConcurrency = 10_000;
 
@@ -46,7 +46,7 @@ export class Workers {
   readonly #connected = new Map<object, { introduction: WorkerIntroduction; since: number }>();
   #isNoted = false;
 
-  /** A worker is connected, until what this returns is called. */
+  /** Registers a connected worker, until the returned function is called. */
   join(introduction: WorkerIntroduction): () => void {
     const key = {};
     if (this.#connected.size < mostWorkers)
@@ -65,7 +65,7 @@ export class Workers {
     await database.call('note_workers', this.#serverId, JSON.stringify(this.#rows()));
   }
 
-  /** By name, behind a name; those of a tenant, or all. */
+  /** Lists workers by name, starting after `after`; only those of `tenant`, unless that is null. */
   async read(
     database: Queries,
     {
@@ -121,7 +121,7 @@ export class Workers {
     return rows;
   }
 
-  /** Of two connections of one name, the later one. */
+  /** If two connections have the same name, the later one counts. */
   #rows() {
     const rows = new Map<string, object>();
     for (const { introduction, since } of this.#connected.values()) {

@@ -208,7 +208,7 @@ export type CreateWatchTokenInput = {
 export type CronInput = {
   /** Five fields for minute, hour, day of month, month and weekday, or six with seconds first: `30 2 * * *`; also @hourly, @daily, @weekly, @monthly, @yearly. Up to 200 characters. One that never comes is refused. */
   expression: Scalars['String']['input'];
-  /** The time zone, as the IANA names it: `Europe/Berlin`. Default: UTC. */
+  /** The time zone, by its IANA name: `Europe/Berlin`. Default: UTC. */
   timeZone?: Scalars['String']['input'];
 };
 
@@ -319,6 +319,8 @@ export type FailureInput = {
   permanent?: Scalars['Boolean']['input'];
   /** When to try again, in milliseconds from now, instead of after the job's backoff, and without jitter: 0 to 2,147,483,647 (24 days). It still counts as a failure, and no other attempt follows the last one. Not with `permanent`. Default: the backoff. */
   retryAfterMs?: InputMaybe<Scalars['Int']['input']>;
+  /** Where in the worker's code it came from, such as a stack trace: up to 4,096 characters. Default: none. */
+  stack?: InputMaybe<Scalars['String']['input']>;
 };
 
 /** How successes of the parent become items, in the transaction that accepts the report. A path is `payload`, `result` or (with `forEach`) `element`, followed by keys or list positions, separated by dots: `result.lines.0.amount`. A path to nothing gives null. */
@@ -383,27 +385,27 @@ export type FileImportStatus =
   /** No server has started to read it; or its object store is down, as `error` says, and the server tries again. */
   | 'WAITING';
 
-/** A file that becomes the items of a job: servers read it, add its rows in order and seal the job at its end. It may be compressed by gzip, or by zstd where Node.js knows that. */
+/** A file that becomes the items of a job: servers read it, add its rows in order, and seal the job at its end. It may be compressed with gzip, or with zstd if the Node.js of the servers supports that. */
 export type FileInput = {
   /** For CSV: the separator between cells, one ASCII character. Default: a comma. */
   delimiter?: InputMaybe<Scalars['String']['input']>;
-  /** The encoding of its text, as a name of the Encoding Standard, such as `utf-8`, `utf-16le`, `windows-1252`. Default: UTF-8, or UTF-16 if a byte order mark says so. */
+  /** The encoding of its text, by its name in the Encoding Standard, such as `utf-8`, `utf-16le` or `windows-1252`. Default: UTF-8, or UTF-16 if the file starts with a byte order mark for that. */
   encoding?: InputMaybe<Scalars['String']['input']>;
   /** Its format. */
   format: FileFormat;
-  /** Of CSV: whether the first row names the columns. Without, each row becomes a list of texts. Default: true. */
+  /** For CSV: whether the first row names the columns. With false, each row becomes a list of strings. Default: true. */
   header?: InputMaybe<Scalars['Boolean']['input']>;
-  /** For CSV: the quote around cells with delimiters or line breaks, one ASCII character; doubled within them. Default: `"`. */
+  /** For CSV: the character around cells that contain delimiters or line breaks, one ASCII character; within a cell it is doubled. Default: `"`. */
   quote?: InputMaybe<Scalars['String']['input']>;
-  /** Where it is. */
+  /** Where to find it. */
   source: FileSourceInput;
 };
 
-/** Where a file is. */
+/** Where to find a file. */
 export type FileSourceInput =
-  /** A part of the request. It is stored as an upload; if the job is not created nothing is left of it. */
+  /** A part of the request. It is stored as an upload, which is removed again if the job is not created. */
   { file: Scalars['File']['input']; uploadId?: never; }
-  |  /** An upload, which must be complete: `POST /api/uploads`, `createUpload`. NOT_FOUND if there is none. */
+  |  /** The id of an upload, from `POST /api/uploads` or `createUpload`; it must be complete. NOT_FOUND if it does not exist. */
   { file?: never; uploadId: Scalars['ID']['input']; };
 
 /** The assignments that a worker still works on. */
@@ -431,11 +433,11 @@ export type ItemInput = {
   dedupeKey?: InputMaybe<Scalars['String']['input']>;
   /** The work to do: any JSON, up to 1 MB of text (a setting of the server). Default: null. */
   payload?: InputMaybe<Scalars['JSON']['input']>;
-  /** Among items of a type, higher goes first: -32,768 to 32,767. Default: the priority of the job. */
+  /** Items of a type with a higher priority are claimed first: -32,768 to 32,767. Default: the priority of the job. */
   priority?: InputMaybe<Scalars['Int']['input']>;
   /** The item can't be claimed before this time. Default: the `runAt` of the job. */
   runAt?: InputMaybe<Scalars['DateTime']['input']>;
-  /** Items with one key run one at a time, in the order in which they were added, whatever their jobs, trees, types and priorities: 1 to 255 characters. A retry keeps its place, and one that is scheduled holds back those behind it. Items of a job that waits for others take their places when it waits no more. Default: it waits for no other item. */
+  /** Items with the same key run one at a time, in the order in which they were added, across jobs, trees, types and priorities: 1 to 255 characters. An item that is retried keeps its place, and a scheduled one holds back those behind it. Items of a job that waits for other jobs take their places when the wait is over. Default: the item waits for no other item. */
   serializeKey?: InputMaybe<Scalars['String']['input']>;
 };
 
@@ -455,10 +457,14 @@ export type ItemStatus =
   | 'CANCELLED'
   /** It failed for good: permanently, or more often than `maxFailuresPerItem`. */
   | 'FAILED'
-  /** It waits for a worker or for its time, or a worker holds it. */
-  | 'PENDING'
+  /** A worker has it, and has not reported; `assignment` says which one. */
+  | 'RUNNING'
+  /** It waits for its `runAt`, or for the end of its backoff or of a snooze: until `retryAt`, and then for about a second, until a server has noticed that it is due. */
+  | 'SCHEDULED'
   /** It has a result. */
-  | 'SUCCEEDED';
+  | 'SUCCEEDED'
+  /** It waits for a worker, and for no time: a worker can claim it unless its queue is paused or at a limit, it waits for another item with the same serialize key (`blockedBy`), or its job waits for other jobs. */
+  | 'WAITING';
 
 /** Which jobs to list; all conditions must be met. */
 export type JobFilter = {
@@ -482,9 +488,9 @@ export type JobFilter = {
 export type JobInput = {
   /** The names of other jobs of the tree that it waits for, up to 100. Items can be added to it, but no worker gets them before all those jobs are complete with the outcome SUCCEEDED; if one ends otherwise, this job is cancelled. INVALID_INPUT for a name that no job or several jobs of the tree have, for the job itself, and for a circle (a fed job also waits for its parent). Default: none. */
   after?: InputMaybe<Array<Scalars['String']['input']>>;
-  /** Up to this share is added to each backoff, at random: 0 to 1. Default: that of the queue of its type, else 0.1. */
+  /** The largest share of each backoff that is added to it at random: 0 to 1. Default: that of the queue of its type, else 0.1. */
   backoffJitter?: InputMaybe<Scalars['Float']['input']>;
-  /** How long an item waits after its first, second … failure, in milliseconds; the last one repeats, and an empty list means not at all. Up to 100 steps. Default: that of the queue of its type, else 30 s, 5 min, 30 min. */
+  /** How long an item waits after its first, second … failure, in milliseconds; the last wait repeats, and an empty list means no wait. Up to 100 steps. Default: that of the queue of its type, else 30 s, 5 min, 30 min. */
   backoffMs?: InputMaybe<Array<Scalars['Int']['input']>>;
   /** For the root: the endpoints to call when the tree, or each of its jobs, is complete. Up to 10. Default: none. */
   callbacks?: InputMaybe<Array<CallbackInput>>;
@@ -494,7 +500,7 @@ export type JobInput = {
   dedupeKey?: InputMaybe<Scalars['String']['input']>;
   /** How the parent feeds it. A fed job is sealed when its parent is complete. Default: it is not fed. */
   feed?: InputMaybe<FeedInput>;
-  /** An upload that becomes its items, behind those given here; the end of the file seals the job. Not for a fed or sealed job. A line that can not be read, or breaks the schema of the type, becomes a failed item. Default: none. */
+  /** A file that becomes its items, after those given here; the end of the file seals the job. Not for a fed or sealed job. A line that can't be read, or that does not match the schema of the type, becomes a failed item. Default: none. */
   file?: InputMaybe<FileInput>;
   /** Whether its results are among the results of the tree. Default: true for a job without children. */
   finalStage?: InputMaybe<Scalars['Boolean']['input']>;
@@ -696,7 +702,7 @@ export type PendingItemFilter = {
   types?: InputMaybe<Array<Scalars['String']['input']>>;
 };
 
-/** The state of a pending item. */
+/** The state of a pending item, in more detail than its `status`: READY, BLOCKED and WAITING items have the status WAITING, HELD ones RUNNING. */
 export type PendingState =
   /** It waits behind another item with its serialize key. */
   | 'BLOCKED'
@@ -842,7 +848,7 @@ export type RunScheduleInput = {
   name: Scalars['String']['input'];
 };
 
-/** A schedule in full: what is not given is the default, also where the schedule had something else before. */
+/** A schedule in full: omitted fields get their defaults, even if the schedule had other values before. */
 export type ScheduleInput = {
   /** What happens to missed occurrences. Default: RUN_ONCE. */
   missed?: InputMaybe<MissedPolicy>;
@@ -850,19 +856,19 @@ export type ScheduleInput = {
   name: Scalars['String']['input'];
   /** What happens to an occurrence while an earlier tree is not complete. Default: ALLOW. */
   overlap?: InputMaybe<OverlapPolicy>;
-  /** Whether it is paused. Default: as it is; a new one is not. */
+  /** Whether it is paused. Default: unchanged; a new schedule is not paused. */
   paused?: InputMaybe<Scalars['Boolean']['input']>;
-  /** No occurrence is before this; with an interval it is the first one. Default: none, and intervals count from 1970-01-01T00:00:00Z, so that ten minutes are those of the clock. */
+  /** The earliest time of an occurrence; with an interval, the time of the first one. Default: none; intervals then count from 1970-01-01T00:00:00Z, so that with ten minutes occurrences are at :00, :10 and so on. */
   startAt?: InputMaybe<Scalars['DateTime']['input']>;
-  /** What each occurrence makes: what createJob takes, up to 1 MB of JSON. Seal it, or the trees are never complete. No job of it has a `dedupeKey`, since the second tree would be the first one. What createJob would refuse is refused here. */
+  /** What each occurrence creates: the input of createJob, up to 1 MB of JSON. Seal it, or its trees are never complete. Its jobs can't have a `dedupeKey`, since the second tree would be the first one. Whatever createJob would refuse is refused here. */
   template: JobInput;
-  /** When it is due. */
+  /** When its occurrences are due. */
   times: ScheduleTimesInput;
 };
 
 /** When a schedule is due. */
 export type ScheduleTimesInput =
-  /** At times of the clock and the calendar. */
+  /** At times of the clock and the calendar, as a cron expression. */
   { cron: CronInput; everyMs?: never; }
   |  /** At an interval, in milliseconds: 1,000 to 31,622,400,000 (366 days), counted from `startAt`. */
   { cron?: never; everyMs: Scalars['Count']['input']; };
@@ -1070,7 +1076,7 @@ export type UpdateItemMutation = { updateItem?:
     | { code: ErrorCode, message: string, field?: string | null, reason: NotUpdatableReason }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
-    | { item: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, note?: string | null, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string }>, log: Array<{ attempt: number, at: string, text: string }>, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null } }
+    | { item: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, note?: string | null, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string, stack?: string | null }>, log: Array<{ attempt: number, at: string, text: string }>, parentItem?: { id: string } | null, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null } }
    | null };
 
 export type SetRetentionMutationVariables = Exact<{
@@ -1187,7 +1193,7 @@ export type DeadLetterGroupQueryVariables = Exact<{
 
 
 export type DeadLetterGroupQuery = { node?:
-    | { id: string, type: string, code: string, pattern: string, count: number, firstAt: string, lastAt: string, note?: string | null, notedAt?: string | null, items: Array<{ id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, note?: string | null, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, job: { id: string, type: string }, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string }>, log: Array<{ attempt: number, at: string, text: string }>, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null }> }
+    | { id: string, type: string, code: string, pattern: string, count: number, firstAt: string, lastAt: string, note?: string | null, notedAt?: string | null, items: Array<{ id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, note?: string | null, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, job: { id: string, type: string }, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string, stack?: string | null }>, log: Array<{ attempt: number, at: string, text: string }>, parentItem?: { id: string } | null, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null }> }
     | Record<PropertyKey, never>
    | null };
 
@@ -1220,7 +1226,7 @@ export type ProgressFieldsFragment = { jobId: string, status: JobStatus, message
 
 export type JobFieldsFragment = { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, feed?: { source: FeedSource, forEach?: string | null, payload?: unknown | null, serializeKey?: string | null } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } };
 
-export type ItemFieldsFragment = { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, note?: string | null, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string }>, log: Array<{ attempt: number, at: string, text: string }>, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null };
+export type ItemFieldsFragment = { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, note?: string | null, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string, stack?: string | null }>, log: Array<{ attempt: number, at: string, text: string }>, parentItem?: { id: string } | null, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null };
 
 export type TreeFieldsFragment = { revision: string, openJobs: number, complete: boolean, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number };
 
@@ -1264,17 +1270,26 @@ export type ItemQueryVariables = Exact<{
 }>;
 
 
-export type ItemQuery = { item?: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, note?: string | null, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string }>, log: Array<{ attempt: number, at: string, text: string }>, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null } | null };
+export type ItemQuery = { item?: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, note?: string | null, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string, stack?: string | null }>, log: Array<{ attempt: number, at: string, text: string }>, parentItem?: { id: string } | null, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null } | null };
 
 export type ItemsQueryVariables = Exact<{
   jobId: Scalars['ID']['input'];
-  status?: InputMaybe<ItemStatus>;
+  statuses?: InputMaybe<Array<ItemStatus> | ItemStatus>;
   first?: InputMaybe<Scalars['Int']['input']>;
   after?: InputMaybe<Scalars['String']['input']>;
 }>;
 
 
-export type ItemsQuery = { job?: { items: { edges: Array<{ node: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, note?: string | null, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string }>, log: Array<{ attempt: number, at: string, text: string }>, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } } | null };
+export type ItemsQuery = { job?: { items: { edges: Array<{ node: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, note?: string | null, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string, stack?: string | null }>, log: Array<{ attempt: number, at: string, text: string }>, parentItem?: { id: string } | null, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } } | null };
+
+export type JobResultsQueryVariables = Exact<{
+  jobId: Scalars['ID']['input'];
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+}>;
+
+
+export type JobResultsQuery = { job?: { items: { edges: Array<{ node: { id: string, payload?: unknown | null, result?: unknown | null } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } } | null };
 
 export type ResultsQueryVariables = Exact<{
   jobId: Scalars['ID']['input'];
@@ -1619,6 +1634,16 @@ export type HeartbeatMutation = { heartbeat?:
     | { code: ErrorCode, message: string, field?: string | null }
    | null };
 
+export type NoteItemsMutationVariables = Exact<{
+  input: NoteItemsInput;
+}>;
+
+
+export type NoteItemsMutation = { noteItems?:
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { noted: number }
+   | null };
+
 export type HeartbeatWithNotesMutationVariables = Exact<{
   input: HeartbeatInput;
   notes: NoteItemsInput;
@@ -1791,6 +1816,7 @@ export const ItemFields = /*#__PURE__*/ new TypedDocumentString(`
     message
     worker
     at
+    stack
   }
   note
   log {
@@ -1803,6 +1829,9 @@ export const ItemFields = /*#__PURE__*/ new TypedDocumentString(`
   retryAt
   dedupeKey
   serializeKey
+  parentItem {
+    id
+  }
   blockedBy {
     id
   }
@@ -2072,6 +2101,7 @@ export const UpdateItem = /*#__PURE__*/ new TypedDocumentString(`
     message
     worker
     at
+    stack
   }
   note
   log {
@@ -2084,6 +2114,9 @@ export const UpdateItem = /*#__PURE__*/ new TypedDocumentString(`
   retryAt
   dedupeKey
   serializeKey
+  parentItem {
+    id
+  }
   blockedBy {
     id
   }
@@ -2381,6 +2414,7 @@ export const DeadLetterGroup = /*#__PURE__*/ new TypedDocumentString(`
     message
     worker
     at
+    stack
   }
   note
   log {
@@ -2393,6 +2427,9 @@ export const DeadLetterGroup = /*#__PURE__*/ new TypedDocumentString(`
   retryAt
   dedupeKey
   serializeKey
+  parentItem {
+    id
+  }
   blockedBy {
     id
   }
@@ -2810,6 +2847,7 @@ export const Item = /*#__PURE__*/ new TypedDocumentString(`
     message
     worker
     at
+    stack
   }
   note
   log {
@@ -2822,6 +2860,9 @@ export const Item = /*#__PURE__*/ new TypedDocumentString(`
   retryAt
   dedupeKey
   serializeKey
+  parentItem {
+    id
+  }
   blockedBy {
     id
   }
@@ -2837,9 +2878,9 @@ export const Item = /*#__PURE__*/ new TypedDocumentString(`
   }
 }`) as unknown as TypedDocumentString<ItemQuery, ItemQueryVariables>;
 export const Items = /*#__PURE__*/ new TypedDocumentString(`
-    query Items($jobId: ID!, $status: ItemStatus, $first: Int, $after: String) {
+    query Items($jobId: ID!, $statuses: [ItemStatus!], $first: Int, $after: String) {
   job(id: $jobId) {
-    items(status: $status, first: $first, after: $after) {
+    items(statuses: $statuses, first: $first, after: $after) {
       edges {
         node {
           ...ItemFields
@@ -2864,6 +2905,7 @@ export const Items = /*#__PURE__*/ new TypedDocumentString(`
     message
     worker
     at
+    stack
   }
   note
   log {
@@ -2876,6 +2918,9 @@ export const Items = /*#__PURE__*/ new TypedDocumentString(`
   retryAt
   dedupeKey
   serializeKey
+  parentItem {
+    id
+  }
   blockedBy {
     id
   }
@@ -2890,6 +2935,25 @@ export const Items = /*#__PURE__*/ new TypedDocumentString(`
     deadlineAt
   }
 }`) as unknown as TypedDocumentString<ItemsQuery, ItemsQueryVariables>;
+export const JobResults = /*#__PURE__*/ new TypedDocumentString(`
+    query JobResults($jobId: ID!, $first: Int, $after: String) {
+  job(id: $jobId) {
+    items(statuses: [SUCCEEDED], first: $first, after: $after) {
+      edges {
+        node {
+          id
+          payload
+          result
+        }
+      }
+      pageInfo {
+        endCursor
+        hasNextPage
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<JobResultsQuery, JobResultsQueryVariables>;
 export const Results = /*#__PURE__*/ new TypedDocumentString(`
     query Results($jobId: ID!, $first: Int, $after: String) {
   job(id: $jobId) {
@@ -3833,6 +3897,20 @@ export const Heartbeat = /*#__PURE__*/ new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<HeartbeatMutation, HeartbeatMutationVariables>;
+export const NoteItems = /*#__PURE__*/ new TypedDocumentString(`
+    mutation NoteItems($input: NoteItemsInput!) {
+  noteItems(input: $input) {
+    ... on NoteItemsPayload {
+      noted
+    }
+    ... on UserError {
+      code
+      message
+      field
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<NoteItemsMutation, NoteItemsMutationVariables>;
 export const HeartbeatWithNotes = /*#__PURE__*/ new TypedDocumentString(`
     mutation HeartbeatWithNotes($input: HeartbeatInput!, $notes: NoteItemsInput!) {
   heartbeat(input: $input) {

@@ -1,5 +1,5 @@
 /**
- * How large an answer may be. Payloads, results, failures and logs are what makes one large, so those of a page are measured in
+ * Limits the size of an answer. Payloads, results, failures and logs make answers large, so those of a page are measured in
  * Postgres before they are read; all pages of an operation count together.
  */
 import { createContextCache } from '@pothos/core';
@@ -19,21 +19,21 @@ import { maxClaimBytes } from '../domain/limits.ts';
 import { limitExceeded } from './limit-exceeded.ts';
 import type { Services } from './services.ts';
 
-/** What an operation has taken of the limit so far. */
+/** How much of the limit an operation has used so far. */
 const taken = createContextCache((_: Services) => ({
   bytes: 0,
   /** The parts of items that pages have counted, as `payload <id>`. */
   parts: new Set<string>(),
-  /** More was asked for than fits, where no page could say so: the answer as a whole is refused. */
+  /** More was requested than fits, where no page could report it: the whole answer is refused. */
   isOverflown: false,
 }));
 
-/** What was measured of an answer, in bytes. */
+/** How many bytes of an answer were measured. */
 export function measured(context: Services): { readonly bytes: number; readonly isOverflown: boolean } {
   return taken(context);
 }
 
-/** Counts what is about to be read, or shown once more; false if it does not fit, and then it is not to be read. */
+/** Counts data before it is read, or shown again. Returns false if it does not fit, and then it must not be read. */
 export function takes(bytes: number, context: Services): boolean {
   const answer = taken(context);
   answer.bytes += bytes;
@@ -41,7 +41,7 @@ export function takes(bytes: number, context: Services): boolean {
   return !answer.isOverflown;
 }
 
-/** Counts a part of items that may not have been reached by a page; false if it does not fit. */
+/** Counts a part of items, unless a page has counted it already. Returns false if it does not fit. */
 export async function takesPart(
   items: readonly ItemKey[],
   part: keyof ItemParts,
@@ -57,11 +57,11 @@ export async function takesPart(
   );
 }
 
-const none: ItemParts = { payload: 0, result: 0, failures: 0, log: 0 };
+const none: ItemParts = { payload: 0, result: 0, failures: 0, stacks: 0, log: 0 };
 
 /**
- * Refuses what is selected of these items if it is too large for the answer. One item alone is never too large, or there
- * would be no way to see it. Gives how many bytes each has; nothing if nothing of them is large.
+ * Refuses the selected parts of these items if they are too large for the answer. A single item is never too large, since there
+ * would be no way to see it. Returns the size of each item in bytes; nothing if no large parts are selected.
  */
 export async function checkAnswerSize(
   items: readonly ItemKey[],
@@ -72,7 +72,7 @@ export async function checkAnswerSize(
   if (items.length === 0 || Object.values(parts).every((times) => times === 0)) return [];
   const sizes = await readItemSizes(context.engine.database, items, parts);
   const answer = taken(context);
-  for (const part of ['payload', 'result', 'failures', 'log'] as const) {
+  for (const part of ['payload', 'result', 'failures', 'stacks', 'log'] as const) {
     if (parts[part] > 0) for (const item of items) answer.parts.add(`${part} ${itemIdOf(item)}`);
   }
   const before = answer.bytes;
@@ -96,8 +96,8 @@ export async function checkAnswerSize(
 }
 
 /**
- * Refuses a claim whose answer could not be given: beside what the operation has claimed already, or since it wants payloads
- * several times. It must be known before anything is claimed.
+ * Refuses a claim whose answer might be too large, because of what the operation has claimed already, or because it requests
+ * payloads several times. This must be known before anything is claimed.
  */
 export function checkClaim(limit: number, context: Services, info: GraphQLResolveInfo): void {
   const { bytes } = taken(context);
@@ -111,7 +111,7 @@ export function checkClaim(limit: number, context: Services, info: GraphQLResolv
   );
 }
 
-/** Counts the payloads of a claim, for others of the same operation; most operations have one. */
+/** Counts the payloads of a claim for other claims in the same operation; most operations have only one. */
 export function countClaimed(
   assignments: readonly { readonly payload: unknown }[],
   context: Services,
@@ -124,7 +124,7 @@ export function countClaimed(
   );
 }
 
-/** The length of all names and texts in a value; beyond `most` it stops counting. */
+/** The total length of all names and texts in a value; it stops counting beyond `most`. */
 export function textLength(value: unknown, most: number): number {
   let length = 0;
   function visit(part: unknown): void {
@@ -149,15 +149,16 @@ export function textLength(value: unknown, most: number): number {
   return length;
 }
 
-/** Fields that lead to the same items, or to nothing that is large. */
+/** Fields that lead to the same items, or contain nothing large. */
 const ways = new Set(['nodes', 'edges', 'node', 'item', 'assignment', 'assignments']);
 
-/** How many times the answer has each part of an item: under aliases a part can be in it more than once. */
+/** How often the answer contains each part of an item; with aliases, it may be more than once. */
 function selectedParts(info: GraphQLResolveInfo): ItemParts {
   const found = {
     payload: new Set<string>(),
     result: new Set<string>(),
     failures: new Set<string>(),
+    stacks: new Set<string>(),
     log: new Set<string>(),
   };
 
@@ -166,9 +167,10 @@ function selectedParts(info: GraphQLResolveInfo): ItemParts {
     const key = `${path}.${field.alias?.value ?? name}`;
     if (name === 'payload' || name === 'result' || name === 'log') found[name].add(key);
     else if (name === 'failures') found.failures.add(`${key}.message`);
-    // It is what makes failures large.
+    // Apart from stacks, messages make failures large.
     else if (name === 'message') found.failures.add(key);
-    // An assignment is read with the payload.
+    else if (name === 'stack') found.stacks.add(key);
+    // Reading an assignment includes its payload.
     if (name === 'assignment') found.payload.add(`${key}.payload`);
     if (field.selectionSet !== undefined && (ways.has(name) || name === 'failures'))
       visit(field.selectionSet, key);
@@ -199,6 +201,7 @@ function selectedParts(info: GraphQLResolveInfo): ItemParts {
     payload: found.payload.size,
     result: found.result.size,
     failures: found.failures.size,
+    stacks: found.stacks.size,
     log: found.log.size,
   };
 }

@@ -1,7 +1,7 @@
 /**
- * The last look at an answer before it becomes text. Resolvers measure what is known to be large before they read it
- * (`answer-size.ts`); here all text counts, however small each piece is and under however many aliases it stands: so that
- * writing the answer can't take seconds, or more than a text can hold.
+ * The last check of an answer before it is serialized. Resolvers measure data known to be large before they read it
+ * (`answer-size.ts`); here all text counts, however small the pieces and however many aliases repeat them, so that serializing
+ * the answer can't take seconds, or exceed the length of a string.
  */
 import { type ExecutionResult, GraphQLError } from 'graphql';
 import { stringify } from '../domain/json-text.ts';
@@ -9,18 +9,18 @@ import { measured, textLength } from './answer-size.ts';
 import { limitExceeded } from './limit-exceeded.ts';
 import type { Services } from './services.ts';
 
-/** An answer with more text than this is written once to see whether it can be: characters that are escaped take six times their room. */
+/** An answer with more text than this is serialized once as a test, since escaped characters take six times the space. */
 const surelyWritable = 50_000_000;
-/** As many as an operation can have aliases; the same is wrong with what comes after. */
+/** As many as an operation can have aliases; further errors repeat the same problem. */
 const maxErrors = 100;
 
-/** The answer, or in its place the refusal of it, if its text is too long. */
+/** Returns the answer, or a refusal instead if its text is too long. */
 export function boundAnswer(
   answer: ExecutionResult,
   context: Services,
   isMutation: boolean,
 ): ExecutionResult {
-  // What was measured is within its own limit, and one item alone may be beyond it.
+  // Measured data has its own limit, which a single item may exceed.
   const { bytes, isOverflown } = measured(context);
   const most = context.maxAnswerBytes + bytes;
   const length = textLength(answer.data, most);

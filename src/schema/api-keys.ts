@@ -14,7 +14,7 @@ export const Role = builder.enumType('Role', {
   ) as Record<Uppercase<RoleName>, { value: RoleName; description: string }>,
 });
 
-/** What each limit of a key is. */
+/** The meaning of each limit of a key. */
 export const limitMeanings = {
   requestsPerSecond: 'Operations per second, over HTTP and WebSocket',
   costPerSecond: 'The cost of its operations per second, in values that their answers could have',

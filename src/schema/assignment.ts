@@ -8,7 +8,7 @@ import { encodeGlobalId } from './global-id.ts';
 import { createLoader } from './loader.ts';
 import type { Services } from './services.ts';
 
-/** One that was read, and not given to the worker by the operation itself: not everybody who may see it may know its id. */
+/** An assignment that was read, not claimed in this operation: not everyone who may see it may know its id. */
 export interface ReadAssignment extends AssignmentState {
   readonly isRead?: true;
 }

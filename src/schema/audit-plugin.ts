@@ -1,6 +1,6 @@
 /**
- * Notes what is done by fields that say so (`audited`), and what of it was refused. It comes before all other plugins, so that it sees what
- * they refuse; the resolver below gets a database that brings the entry along with what it does.
+ * Notes in the audit what fields with `audited` did, and what they refused. It comes before all other plugins, so that it sees
+ * their refusals; the resolver below it gets a database that writes the entry together with the change.
  */
 import SchemaBuilder, {
   BasePlugin,
@@ -27,7 +27,7 @@ declare global {
       Args extends InputFieldMap,
       ResolveReturnShape,
     > {
-      /** For what stands in the audit: what it is done to, as ids and names; no payload, no secret. */
+      /** The subjects for the audit, as ids and names; no payloads, no secrets. */
       audited?: (args: InputShapeFromFields<Args>) => readonly string[];
     }
   }
@@ -56,7 +56,7 @@ class AuditPlugin<Types extends PothosTypes> extends BasePlugin<Types> {
   }
 }
 
-/** The errors plugin wraps refusals, prototypes and all, so that only the constructor says what they are. */
+/** The errors plugin wraps refusals including their prototypes, so only the constructor identifies them. */
 function refusalOf(result: unknown): ErrorCode | undefined {
   const made = (result as object | null)?.constructor;
   return made?.prototype instanceof JobtreeError ? (result as JobtreeError).code : undefined;

@@ -1,16 +1,16 @@
-/** What the audit says of inputs that are more than an id or a name: no payload, no secret, and nothing that may hold one. */
+/** Audit subjects for inputs that are more than an id or a name: no payloads, no secrets, and nothing that may contain one. */
 
-/** What is set, and to what. */
+/** The settings that are given, with their values. */
 export function toSettings(change: object): string[] {
   return Object.entries(change)
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => `${name} ${JSON.stringify(value)}`);
 }
 
-/** Made of what is in payloads, often. */
+/** Often derived from data in payloads. */
 const hidden = new Set(['dedupeKeys']);
 
-/** What a filter asks for: each of its ids and names, after what bounds it. */
+/** The conditions of a filter, single ones first, then each of its ids and names. */
 export function toConditions(filter: object): string[] {
   const given = Object.entries(filter).filter(([, value]) => value != null);
   const [lists, others] = [
@@ -25,7 +25,7 @@ export function toConditions(filter: object): string[] {
   ];
 }
 
-/** Paths and parameters of URLs may be secret. */
+/** Only the host, since paths and parameters of URLs may be secret. */
 export function toHost(url: string): string[] {
   return URL.canParse(url) ? [`host ${new URL(url).host}`] : [];
 }

@@ -1,4 +1,4 @@
-/** The builder that all graph types are made with, and what their resolvers may use. */
+/** The builder of all graph types, and the services that their resolvers use. */
 import SchemaBuilder from '@pothos/core';
 import ComplexityPlugin from '@pothos/plugin-complexity';
 import DataloaderPlugin from '@pothos/plugin-dataloader';
@@ -7,7 +7,7 @@ import PrismaPlugin from '@pothos/plugin-prisma';
 import RelayPlugin, { resolveNodes } from '@pothos/plugin-relay';
 import ScopeAuthPlugin from '@pothos/plugin-scope-auth';
 import type { GraphQLResolveInfo } from 'graphql';
-import type { Permission } from '../domain/rights.ts';
+import { explainRefusal, type Permission } from '../domain/rights.ts';
 import { ForbiddenError } from '../errors.ts';
 import type PrismaTypes from '../generated/pothos.ts';
 import { getDatamodel } from '../generated/pothos.ts';
@@ -23,7 +23,7 @@ import type { Services } from './services.ts';
 export interface SchemaTypes {
   PrismaTypes: PrismaTypes;
   Context: Services;
-  /** What a field needs: `authScopes: { may: 'read' }`. Every root field says so. */
+  /** The permission that a field requires: `authScopes: { may: 'read' }`. Every root field has one. */
   AuthScopes: { may: Permission };
   DefaultFieldNullability: false;
   Scalars: {
@@ -38,7 +38,7 @@ export interface SchemaTypes {
 const upperFirst = (name: string) => name.charAt(0).toUpperCase() + name.slice(1);
 
 export const builder = new SchemaBuilder<SchemaTypes>({
-  // What may not be done is refused first, and as an error of its own: no field names it among its results.
+  // Missing permissions are refused first, and as errors of the request: no field lists them among its results.
   plugins: [
     auditPlugin,
     nullableRootsPlugin,
@@ -53,11 +53,14 @@ export const builder = new SchemaBuilder<SchemaTypes>({
   scopeAuth: {
     authorizeOnSubscribe: true,
     authScopes: ({ caller }) => ({ may: (permission) => caller.permissions.has(permission) }),
-    unauthorizedError: (_, __, { parentType, fieldName }) =>
-      new ForbiddenError(`Your roles and scopes do not allow ${parentType.name}.${fieldName}.`),
+    unauthorizedError: (_, { caller }, { parentType, fieldName }) => {
+      const options = parentType.getFields()[fieldName]?.extensions.pothosOptions;
+      const { may } = (options as { authScopes: SchemaTypes['AuthScopes'] }).authScopes;
+      return new ForbiddenError(explainRefusal(caller, may, fieldName));
+    },
   },
   errors: {
-    // Nothing becomes part of a result by default: what is not named by a field is a fault, and masked.
+    // No error is part of a result by default: one that a field does not list is a fault, and masked.
     defaultTypes: [],
     directResult: true,
     defaultUnionOptions: {
@@ -67,7 +70,7 @@ export const builder = new SchemaBuilder<SchemaTypes>({
   },
   complexity: {
     limit: ({ maxQueryCost, isAffordable }) => (isAffordable ? {} : { complexity: maxQueryCost }),
-    // Lists that can be long say so themselves.
+    // Lists that can be long set their own multiplier.
     defaultListMultiplier: 1,
     complexityError: (_, { complexity, maxComplexity = 0 }) =>
       limitExceeded(
@@ -134,7 +137,7 @@ export const builder = new SchemaBuilder<SchemaTypes>({
   },
 });
 
-/** What is handed to resolvers of `node` and `nodes` reads all ids; here only those that the caller may see are read. */
+/** The resolvers of `node` and `nodes` read all ids that they get, so they get only those that the caller may see. */
 function findVisible(
   ids: readonly NodeId[],
   context: Services,

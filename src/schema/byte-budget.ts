@@ -1,7 +1,7 @@
-/** What takes next to nothing waits for nobody. */
+/** Requests up to this size never wait. */
 const small = 100_000;
 
-/** So many bytes at a time, in the order in which they were asked for. What is more than all of them goes when nothing else does. */
+/** Lends up to this many bytes at a time, first come, first served. A larger request runs when no other does. */
 export class ByteBudget {
   readonly #most: number;
   #taken = 0;

@@ -1,4 +1,4 @@
-/** Where callbacks go, and what is or was sent there. */
+/** Callback endpoints, and the deliveries to them. */
 import type { FieldRef } from '@pothos/core';
 import {
   type DeliveryAttempt,

@@ -144,7 +144,7 @@ builder.queryField('deadLetterDigest', (t) =>
         entries.map(({ id }) => id),
       );
       const byId = new Map(groups.map((group) => [group.id, group]));
-      // One whose dead letters were settled since is left out.
+      // A group whose dead letters were settled meanwhile is left out.
       return entries.flatMap(({ id, count }) => {
         const group = byId.get(id);
         return group === undefined ? [] : { count, group };
@@ -164,7 +164,7 @@ export const DeadLetterFilter = builder.inputType('DeadLetterFilter', {
   }),
 });
 
-/** The filter as the operations take it. */
+/** The filter in the form that operations take. */
 export async function toFilter(
   { groupIds, diedFrom, diedUntil, ...filter }: typeof DeadLetterFilter.$inferInput,
   context: Services,

@@ -1,4 +1,4 @@
-/** Refusals as graph types: each mutation's result is a union of its payload and the refusals that it can give. */
+/** Refusals as graph types: the result of each mutation is a union of its payload and its possible refusals. */
 import {
   errorCodes,
   InvalidInputError,
@@ -107,7 +107,7 @@ builder.objectType(StorageLimitError, {
   }),
 });
 
-/** What is wrong with one entry of a batch. GraphQL would take the error itself, as a value, for a fault. */
+/** The error of one entry of a batch, in a separate object: GraphQL would treat the error itself as a fault. */
 export const EntryError = builder
   .objectRef<Pick<JobtreeError, 'code' | 'message' | 'field'>>('EntryError')
   .implement({ interfaces: [UserError], description: 'What is wrong with one entry of a batch.' });

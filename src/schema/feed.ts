@@ -1,6 +1,6 @@
 /**
- * The mappings of feeds. They are no part of a job's row, since they may have 10 kB each: a list of many jobs, or one under many
- * aliases, would take gigabytes.
+ * The mappings of feeds. They are not read with a job's row, since each may have 10 kB: for a list of many jobs, or one under
+ * many aliases, that would be gigabytes.
  */
 import { createContextCache } from '@pothos/core';
 import DataLoader from 'dataloader';
@@ -11,7 +11,7 @@ import { builder } from './builder.ts';
 import { FeedSource } from './inputs.ts';
 import type { Services } from './services.ts';
 
-/** Reads each once, since a feed never changes, and one batch after the other, so that what would be too much is not read. */
+/** Each feed is read once, since it never changes, and batches are read one after the other, so that nothing is read beyond the limit. */
 const feeds = createContextCache((context: Services) => {
   let before: Promise<unknown> = Promise.resolve();
   const read = async (jobIds: readonly string[]): Promise<(FeedRow | undefined)[]> => {
@@ -30,7 +30,7 @@ const feeds = createContextCache((context: Services) => {
   );
 });
 
-/** As `createJob` keeps it: what was left out is not in it. */
+/** As `createJob` stores it, without the fields that were omitted. */
 interface StoredFeed {
   readonly source?: 'SUCCESSES' | 'REPORTS';
   readonly forEach?: string;
@@ -38,15 +38,15 @@ interface StoredFeed {
   readonly serializeKey?: string;
 }
 
-/** A feed under one name of an answer. */
+/** A feed under one alias in an answer. */
 interface ShownFeed {
   readonly stored: StoredFeed;
   readonly bytes: number;
-  /** Its fields that the answer has: loading counts each of them once. */
+  /** The fields that the answer has already: loading the feed counts each of them once. */
   readonly shown: Set<string>;
 }
 
-/** A field of a feed; null if it does not fit into the answer once more, which is then refused as a whole. */
+/** A field of a feed. Null if repeating it exceeds the limit of the answer, which is then refused as a whole. */
 function fieldOf<Name extends keyof StoredFeed>(
   { stored, bytes, shown }: ShownFeed,
   name: Name,
@@ -84,7 +84,7 @@ export const Feed = builder.objectRef<ShownFeed>('Feed').implement({
   }),
 });
 
-/** Null if the job is not fed, or if it does not fit into the answer any more, which is then refused as a whole. */
+/** Null if the job is not fed, or if the feed exceeds the limit of the answer, which is then refused as a whole. */
 export async function loadFeed(jobId: string, context: Services): Promise<ShownFeed | null> {
   const row = await feeds(context).load(jobId);
   if (row === undefined || !takes(row.bytes, context)) return null;

@@ -1,4 +1,4 @@
-/** How much of a type is done, how long it waits and takes: fields of a queue. */
+/** How many items of a type are done, and how long they wait and take: fields of a queue. */
 import { checkInteger } from '../domain/checks.ts';
 import type { Histogram } from '../domain/histogram.ts';
 import { type FigureSpan, readFigures } from '../domain/read-figures.ts';
@@ -186,7 +186,7 @@ builder.objectFields(Queue, (t) => ({
   }),
 }));
 
-/** Whether something of a type is slow that has been held for so long; null for what is not held. */
+/** Whether an item of a type is slow after being held for this long; `heldMs` is null if it is not held. */
 export async function isSlow(
   type: string,
   heldMs: number | null,

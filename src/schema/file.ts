@@ -1,4 +1,4 @@
-/** Files as the graph has them: those that come with an operation, and those that are stored. */
+/** Files in the graph: those sent with an operation, and stored ones. */
 import { GraphQLError } from 'graphql';
 import type { Upload as StoredUpload } from '../domain/uploads.ts';
 import { builder } from './builder.ts';

@@ -1,6 +1,6 @@
 /**
- * Ids as clients see them: the type and the key, `Job:019a…`. Readable on purpose: people meet them in logs and on the
- * command line, and a wrong one can be told from a right one.
+ * The ids that clients see: the type and the key, `Job:019a…`. They are readable on purpose: people meet them in logs and on the
+ * command line, and can tell a wrong one from a right one.
  */
 import { checkId, checkName } from '../domain/checks.ts';
 import { type ItemKey, itemIdOf, parseItemId } from '../domain/item-state.ts';
@@ -30,7 +30,7 @@ function split(globalId: string): { typename: string; id: string } {
   return { typename: globalId.slice(0, Math.max(colon, 0)), id: globalId.slice(colon + 1) };
 }
 
-/** An id of any type, for `node`. */
+/** Decodes an id of any type, for `node`. */
 export function decodeGlobalId(globalId: string): { typename: string; id: string } {
   const { typename } = split(globalId);
   if (!Object.hasOwn(kinds, typename)) {
@@ -42,7 +42,7 @@ export function decodeGlobalId(globalId: string): { typename: string; id: string
   return { typename, id: keyOf(typename as NodeType, globalId, 'id') };
 }
 
-/** The key in an id that must be one of this type. */
+/** The key in an id, which must be of this type. */
 export function keyOf(type: NodeType, globalId: string, field: string): string {
   if (type === 'JobItem') return itemIdOf(itemKeyOf(globalId, field));
   if (type === 'Schedule' || type === 'CallbackEndpoint')
@@ -50,12 +50,12 @@ export function keyOf(type: NodeType, globalId: string, field: string): string {
   return checkId(keyText(type, globalId, field), kinds[type], field);
 }
 
-/** The item that an id names, which must be one. */
+/** The key of the item that an id names. */
 export function itemKeyOf(globalId: string, field: string): ItemKey {
   const key = parseItemId(keyText('JobItem', globalId, field));
   if (key === undefined) {
     throw new InvalidInputError(
-      `${field} is not the id of an item: ${JSON.stringify(globalId.slice(0, 80))}. Such an id is JobItem:, the UUID of the job, and behind another colon a number.`,
+      `${field} is not the id of an item: ${JSON.stringify(globalId.slice(0, 80))}. Such an id is JobItem:, the UUID of the job, another colon and a number.`,
       field,
     );
   }
@@ -73,7 +73,7 @@ function keyText(type: NodeType, globalId: string, field: string): string {
   return id;
 }
 
-/** The key in an id of a batch's entry; what is no id of this type stays as it is, for the entry's own check to refuse. */
+/** The key in the id of a batch entry. An id of another type is returned unchanged, so that the check of that entry refuses it. */
 export function keyOrText(type: NodeType, globalId: string): string {
   return globalId.startsWith(`${type}:`) ? globalId.slice(type.length + 1) : globalId;
 }

@@ -1,4 +1,4 @@
-/** The graph, put together from its types. Needs no database until it is executed. */
+/** The graph, assembled from its types. Needs no database until it is executed. */
 import { assertObjectType } from 'graphql';
 import { type ItemKey, itemIdOf } from '../domain/item-state.ts';
 import { ForbiddenError } from '../errors.ts';
@@ -81,7 +81,7 @@ builder.mutationType({
 
 export const schema = builder.toSchema();
 
-// The relay plugin's own resolver is async, which would make a promise of each assignment of a claim, and of each item of a page.
+// The relay plugin's own resolver is async, and would create a promise for each assignment of a claim and each item of a page.
 const ids = {
   Assignment: ({ id, isRead }: ReadAssignment, context: Services) => {
     if (isRead && !mayTellAssignment(context, id))

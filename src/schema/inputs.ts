@@ -1,4 +1,4 @@
-/** What producers give: items and trees of jobs. */
+/** The inputs of producers: items and trees of jobs. */
 import type { NewCallback, NewJob } from '../domain/create-job.ts';
 import type { FileOptions } from '../domain/file-imports.ts';
 import { builder } from './builder.ts';
@@ -17,7 +17,7 @@ export const ItemInput = builder.inputType('ItemInput', {
     }),
     priority: t.int({
       description:
-        'Among items of a type, higher goes first: -32,768 to 32,767. Default: the priority of the job.',
+        'Items of a type with a higher priority are claimed first: -32,768 to 32,767. Default: the priority of the job.',
     }),
     runAt: t.field({
       type: 'DateTime',
@@ -25,7 +25,7 @@ export const ItemInput = builder.inputType('ItemInput', {
     }),
     serializeKey: t.string({
       description:
-        'Items with one key run one at a time, in the order in which they were added, whatever their jobs, trees, types and priorities: 1 to 255 characters. A retry keeps its place, and one that is scheduled holds back those behind it. Items of a job that waits for others take their places when it waits no more. Default: it waits for no other item.',
+        'Items with the same key run one at a time, in the order in which they were added, across jobs, trees, types and priorities: 1 to 255 characters. An item that is retried keeps its place, and a scheduled one holds back those behind it. Items of a job that waits for other jobs take their places when the wait is over. Default: the item waits for no other item.',
     }),
   }),
 });
@@ -119,13 +119,13 @@ export const FileFormat = builder.enumType('FileFormat', {
   } as const,
 });
 
-/** Exactly one of them. */
+/** Exactly one of the fields is set. */
 interface GivenSource {
   readonly uploadId?: string | null | undefined;
   readonly file?: ReceivedFile | null | undefined;
 }
 
-/** A file as clients name it: by the id of an upload, or as a part of the request. */
+/** A file as clients give it: by the id of an upload, or as a part of the request. */
 export interface GivenFile extends FileOptions {
   readonly source: GivenSource;
 }
@@ -137,17 +137,17 @@ export interface GivenJob extends Omit<NewJob, 'file' | 'children'> {
 
 const FileSource = builder.inputRef<GivenSource>('FileSourceInput');
 FileSource.implement({
-  description: 'Where a file is.',
+  description: 'Where to find a file.',
   isOneOf: true,
   fields: (t) => ({
     uploadId: t.id({
       description:
-        'An upload, which must be complete: `POST /api/uploads`, `createUpload`. NOT_FOUND if there is none.',
+        'The id of an upload, from `POST /api/uploads` or `createUpload`; it must be complete. NOT_FOUND if it does not exist.',
     }),
     file: t.field({
       type: 'File',
       description:
-        'A part of the request. It is stored as an upload; if the job is not created nothing is left of it.',
+        'A part of the request. It is stored as an upload, which is removed again if the job is not created.',
     }),
   }),
 });
@@ -155,24 +155,24 @@ FileSource.implement({
 export const FileInput = builder.inputRef<GivenFile>('FileInput');
 FileInput.implement({
   description:
-    'A file that becomes the items of a job: servers read it, add its rows in order and seal the job at its end. It may be compressed by gzip, or by zstd where Node.js knows that.',
+    'A file that becomes the items of a job: servers read it, add its rows in order, and seal the job at its end. It may be compressed with gzip, or with zstd if the Node.js of the servers supports that.',
   fields: (t) => ({
-    source: t.field({ type: FileSource, required: true, description: 'Where it is.' }),
+    source: t.field({ type: FileSource, required: true, description: 'Where to find it.' }),
     format: t.field({ type: FileFormat, required: true, description: 'Its format.' }),
     encoding: t.string({
       description:
-        'The encoding of its text, as a name of the Encoding Standard, such as `utf-8`, `utf-16le`, `windows-1252`. Default: UTF-8, or UTF-16 if a byte order mark says so.',
+        'The encoding of its text, by its name in the Encoding Standard, such as `utf-8`, `utf-16le` or `windows-1252`. Default: UTF-8, or UTF-16 if the file starts with a byte order mark for that.',
     }),
     delimiter: t.string({
       description: 'For CSV: the separator between cells, one ASCII character. Default: a comma.',
     }),
     quote: t.string({
       description:
-        'For CSV: the quote around cells with delimiters or line breaks, one ASCII character; doubled within them. Default: `"`.',
+        'For CSV: the character around cells that contain delimiters or line breaks, one ASCII character; within a cell it is doubled. Default: `"`.',
     }),
     header: t.boolean({
       description:
-        'Of CSV: whether the first row names the columns. Without, each row becomes a list of texts. Default: true.',
+        'For CSV: whether the first row names the columns. With false, each row becomes a list of strings. Default: true.',
     }),
   }),
 });
@@ -218,11 +218,11 @@ JobInput.implement({
     }),
     backoffMs: t.intList({
       description:
-        'How long an item waits after its first, second … failure, in milliseconds; the last one repeats, and an empty list means not at all. Up to 100 steps. Default: that of the queue of its type, else 30 s, 5 min, 30 min.',
+        'How long an item waits after its first, second … failure, in milliseconds; the last wait repeats, and an empty list means no wait. Up to 100 steps. Default: that of the queue of its type, else 30 s, 5 min, 30 min.',
     }),
     backoffJitter: t.float({
       description:
-        'Up to this share is added to each backoff, at random: 0 to 1. Default: that of the queue of its type, else 0.1.',
+        'The largest share of each backoff that is added to it at random: 0 to 1. Default: that of the queue of its type, else 0.1.',
     }),
     heartbeatIntervalMs: t.int({
       description:
@@ -268,7 +268,7 @@ JobInput.implement({
     file: t.field({
       type: FileInput,
       description:
-        'An upload that becomes its items, behind those given here; the end of the file seals the job. Not for a fed or sealed job. A line that can not be read, or breaks the schema of the type, becomes a failed item. Default: none.',
+        "A file that becomes its items, after those given here; the end of the file seals the job. Not for a fed or sealed job. A line that can't be read, or that does not match the schema of the type, becomes a failed item. Default: none.",
     }),
     callbacks: t.field({
       type: [CallbackInput],

@@ -1,4 +1,4 @@
-/** What the filters of all operations have. */
+/** The fields that the filters of all operations share. */
 import type { ItemFilter } from '../domain/operations.ts';
 import { isUnscoped } from '../domain/rights.ts';
 import type { SchemaTypes } from './builder.ts';
@@ -18,7 +18,7 @@ export function itemFilterFields(t: PothosSchemaTypes.InputFieldBuilder<Types, '
   };
 }
 
-/** The same as the operations take it, of the tenant of the caller. @throws NotFoundError for a job that is not */
+/** The filter in the form that operations take, limited to the caller's tenant. @throws NotFoundError for a job that does not exist */
 export async function toItemFilter(
   { jobId, types, codes, dedupeKeys, itemIds }: GivenItemFilter,
   context: Services,

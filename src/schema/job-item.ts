@@ -3,14 +3,17 @@ import { Turns } from '../db/turns.ts';
 import { type ItemNote, readNotes } from '../domain/item-notes.ts';
 import { type ItemKey, itemIdOf, parseItemId } from '../domain/item-state.ts';
 import {
+  type FailureKey,
   type Item,
   type ItemFailure as ItemFailureRow,
   readFailures,
   readItems,
   readPayloads,
   readResults,
+  readStacks,
 } from '../domain/items.ts';
 import { maxBatch } from '../domain/limits.ts';
+import { type ChildrenRequest, readChildKeys } from '../domain/pages.ts';
 import { NotFoundError } from '../errors.ts';
 import { checkAnswerSize, takesPart } from './answer-size.ts';
 import { Assignment } from './assignment.ts';
@@ -18,21 +21,30 @@ import { builder } from './builder.ts';
 import { ByteBudget } from './byte-budget.ts';
 import { encodeGlobalId } from './global-id.ts';
 import { createGroupLoader, createLoader, loaderOptions } from './loader.ts';
-import { sees } from './scope.ts';
+import { type ListOrder, pageSize, readPage } from './pages.ts';
+import { sees, shownTypes } from './scope.ts';
 import { selectedFields } from './selection.ts';
 import type { Services } from './services.ts';
 
 export const ItemStatus = builder.enumType('ItemStatus', {
   description: 'The status of an item.',
   values: {
-    PENDING: { description: 'It waits for a worker or for its time, or a worker holds it.' },
+    WAITING: {
+      description:
+        'It waits for a worker, and for no time: a worker can claim it unless its queue is paused or at a limit, it waits for another item with the same serialize key (`blockedBy`), or its job waits for other jobs.',
+    },
+    SCHEDULED: {
+      description:
+        'It waits for its `runAt`, or for the end of its backoff or of a snooze: until `retryAt`, and then for about a second, until a server has noticed that it is due.',
+    },
+    RUNNING: { description: 'A worker has it, and has not reported; `assignment` says which one.' },
     SUCCEEDED: { description: 'It has a result.' },
     FAILED: { description: 'It failed for good: permanently, or more often than `maxFailuresPerItem`.' },
     CANCELLED: { description: 'It was cancelled before it was finished.' },
   } as const,
 });
 
-const ItemFailure = builder.objectRef<ItemFailureRow>('ItemFailure').implement({
+const ItemFailure = builder.objectRef<ItemFailureRow & FailureKey>('ItemFailure').implement({
   description: 'One failed attempt.',
   fields: (t) => ({
     attempt: t.exposeInt('attempt', { seenBy: 'ITEMS', description: 'Which attempt failed, from 1.' }),
@@ -47,10 +59,16 @@ const ItemFailure = builder.objectRef<ItemFailureRow>('ItemFailure').implement({
       description: 'The worker that held the item; null if none did.',
     }),
     at: t.expose('at', { seenBy: 'ITEMS', type: 'DateTime', description: 'When it was reported.' }),
+    stack: t.string({
+      nullable: true,
+      description:
+        "Where in the worker's code it came from: a stack trace, up to 4,096 characters. Null if the worker sent none.",
+      resolve: (failure, _, context) => stacks(context).load(failure),
+    }),
   }),
 });
 
-// Of items that were read without them. They may be large, so each is read only if it is asked for.
+// For items that were read without these parts. They may be large, so each is read only on request.
 const payloads = createLoader(async (keys: readonly ItemKey[], context) =>
   (await takesPart(keys, 'payload', context))
     ? readPayloads(context.engine.database, keys)
@@ -66,6 +84,13 @@ const failures = createLoader(async (keys: readonly ItemKey[], context) =>
     ? readFailures(context.engine.database, keys)
     : keys.map(() => []),
 );
+
+const stacks = createLoader(async (keys: readonly FailureKey[], context) => {
+  const items = new Map(keys.map((key) => [itemIdOf(key), key]));
+  return (await takesPart([...items.values()], 'stacks', context))
+    ? readStacks(context.engine.database, keys)
+    : keys.map(() => null);
+});
 
 const notes = createLoader((keys: readonly ItemKey[], { engine }) => readNotes(engine.database, keys));
 const logs = createLoader(async (keys: readonly ItemKey[], context) => {
@@ -111,7 +136,7 @@ builder.objectType(JobItem, {
       type: 'Job',
       authScopes: { may: 'read' },
       description: 'The job it belongs to.',
-      // Prisma gathers these: one query for all items of an answer.
+      // Prisma batches these: one query for all items of an answer.
       resolve: async (query, { jobId }, _, { engine }) => {
         const job = await engine.database.prisma.job.findUnique({ ...query, where: { id: jobId } });
         if (job === null) throw new NotFoundError(`There is no job ${jobId}.`);
@@ -141,14 +166,17 @@ builder.objectType(JobItem, {
       type: [ItemFailure],
       description:
         'The failed attempts, up to 40, the first one first: if there are more than 40, the first 20 and the last 20.',
-      resolve: async (item, _, context) =>
-        item.failureCount === 0 ? [] : [...(await failures(context).load(item))],
+      resolve: async (item, _, context) => {
+        const { jobId, position, failureCount } = item;
+        const all = failureCount === 0 ? [] : await failures(context).load(item);
+        return all.map((failure) => ({ jobId, position, ...failure }));
+      },
     }),
     failureCount: t.exposeInt('failureCount', { seenBy: 'ITEMS', description: 'How many attempts failed.' }),
     note: t.string({
       nullable: true,
       description:
-        'The last note of a worker, for example how far it is: up to 500 characters. Null if there is none. Notes are sent with heartbeats, so it can be one heartbeat old.',
+        'The last note of a worker, for example how far it is: up to 500 characters. Null if there is none. The worker library sends notes within about a second.',
       resolve: async (item, _, context) => (await notes(context).load(item)).note,
     }),
     log: t.field({
@@ -168,7 +196,8 @@ builder.objectType(JobItem, {
       seenBy: 'ITEMS',
       type: 'DateTime',
       nullable: true,
-      description: 'When it is due again, while it waits for the end of its backoff or for its `runAt`.',
+      description:
+        'When it is due, while it is SCHEDULED: its `runAt`, or the end of its backoff or of a snooze. Null otherwise.',
     }),
     dedupeKey: t.exposeString('dedupeKey', {
       nullable: true,
@@ -184,9 +213,42 @@ builder.objectType(JobItem, {
       nullable: true,
       description:
         'The item with the same serialize key that it waits for; null if it waits for no other item.',
-      resolve: async ({ blockedBy }, _, context) =>
-        blockedBy !== null && (await sees(context, blockedBy.jobId)) ? itemIdOf(blockedBy) : null,
+      resolve: ({ blockedBy }, _, context, info) => namedItem(blockedBy, context, info),
     }),
+    parentItem: t.field({
+      type: JobItem,
+      authScopes: { may: 'read' },
+      nullable: true,
+      description:
+        'The item of the parent job whose success created it; null for an item that was not fed by its parent job, and if your scope does not include the parent job.',
+      resolve: ({ parent }, _, context, info) => namedItem(parent, context, info),
+    }),
+    childItems: t.connection(
+      {
+        type: JobItem,
+        authScopes: { may: 'read' },
+        complexity: (args) => ({ multiplier: pageSize(args) }),
+        description:
+          'The items of child jobs that its success created, by job and then in the order in which they were added: those of jobs in your scope. Empty unless it SUCCEEDED. If a page of items would exceed 64 MB (a setting of the server), it is refused with LIMIT_EXCEEDED; the message says how many fit.',
+        resolve: async ({ jobId, position, status }, args, context, info) => {
+          const types = await shownTypes(context, null);
+          return readPage(
+            byJobAndPosition,
+            args,
+            async (range) =>
+              status === 'SUCCEEDED'
+                ? childKeys(context).load({ parent: { jobId, position }, types, range })
+                : [],
+            (keys) => loadItems(keys, context, info),
+          );
+        },
+      },
+      {
+        name: 'ChildItemConnection',
+        description: 'A page of the items that the success of an item created.',
+      },
+      { name: 'ChildItemEdge', description: 'An item in a page.' },
+    ),
     createdAt: t.expose('createdAt', {
       seenBy: 'ITEMS',
       type: 'DateTime',
@@ -209,7 +271,29 @@ builder.objectType(JobItem, {
   }),
 });
 
-/** What is shown of an item without its details. */
+/** An item that another one refers to, if the caller may see it. It is read unless only its id is shown. */
+async function namedItem(
+  key: ItemKey | null,
+  context: Services,
+  info: GraphQLResolveInfo,
+): Promise<Item | string | null> {
+  if (key === null || !(await sees(context, key.jobId))) return null;
+  const shown = [...selectedFields(info, [])];
+  return shown.every((field) => field === 'id' || field === '__typename') ? (key as Item) : itemIdOf(key);
+}
+
+const byJobAndPosition: ListOrder<ItemKey, ItemKey> = {
+  name: 'children',
+  keyOf: itemIdOf,
+  parse: parseItemId,
+};
+
+const childKeys = createGroupLoader(
+  ({ range }: ChildrenRequest & { types: readonly string[] | null }) => range.backwards,
+  (pages, { engine }) => readChildKeys(engine.database, pages[0].types, pages[0].range.backwards, pages),
+);
+
+/** The fields that can be shown without reading an item's details. */
 const withoutDetails = new Set([
   '__typename',
   'id',
@@ -217,17 +301,18 @@ const withoutDetails = new Set([
   'status',
   'payload',
   'result',
+  'childItems',
   'cursor',
   'pageInfo',
 ]);
 
 /**
- * What the pages that are being read have together, in all operations of the process. Each takes several times its size until it is
- * an answer, so many at a time would take more memory than a server should.
+ * The bytes of all pages that are being read, in all operations of the process. A page takes several times its size until it is
+ * an answer, so many at a time would take too much memory.
  */
 const pageBytes = new ByteBudget(16_000_000);
 
-/** What is read by one query, which takes three times as much for a moment. */
+/** How many bytes one query reads; for a moment it takes three times as much. */
 const batchBytes = 8_000_000;
 
 function toBatches(keys: readonly ItemKey[], sizes: readonly number[]): ItemKey[][] {
@@ -247,10 +332,10 @@ function toBatches(keys: readonly ItemKey[], sizes: readonly number[]): ItemKey[
   return batches;
 }
 
-/** However many pages are asked for, there are connections for other reads. */
+/** Leaves connections for other reads, however many pages are requested. */
 const pageTurns = new Turns(2);
 
-/** Pages of items that the same fields of an operation show are measured together, and then read together. */
+/** Pages of items for the same fields of an operation are measured together, and then read together. */
 const pages = createGroupLoader(
   ({ info }: { keys: readonly ItemKey[]; info: GraphQLResolveInfo }) => info.fieldNodes,
   async (requests, services) => {
@@ -259,6 +344,7 @@ const pages = createGroupLoader(
     const fields = selectedFields(info, ['nodes', 'edges', 'node']);
     const parts = {
       details: [...fields].some((field) => !withoutDetails.has(field)),
+      status: fields.has('status'),
       payload: fields.has('payload'),
       result: fields.has('result'),
     };
@@ -283,7 +369,7 @@ const pages = createGroupLoader(
   },
 );
 
-/** The items of these keys, in their order; of one that was deleted since, nothing. */
+/** The items of these keys, in their order. Items that were deleted meanwhile are left out. */
 export async function loadItems(
   keys: readonly ItemKey[],
   context: Services,

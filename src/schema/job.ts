@@ -9,6 +9,7 @@ import {
   itemIdOf,
   parseItemId,
   parsePosition,
+  pendingStatuses,
 } from '../domain/item-state.ts';
 import { maxAfter, maxCallbacks, maxNameLength, maxTreeJobs } from '../domain/limits.ts';
 import {
@@ -19,6 +20,7 @@ import {
   readItemKeys,
   readJobIds,
   readResultKeys,
+  statusesOf,
 } from '../domain/pages.ts';
 import {
   itemProgress,
@@ -54,7 +56,7 @@ import { inScope, sees, seesTree, seesWhole, shownTypes } from './scope.ts';
 import { selectedFields } from './selection.ts';
 import type { Services } from './services.ts';
 
-/** The jobs that mutations of this request have changed: their progress is shown once it counts that. */
+/** The jobs that mutations of this request have changed: their progress is shown only once it includes the change. */
 export const changedJobs = createContextCache((_: Services) => new Set<string>());
 
 const progresses = createLoader(async (jobIds: readonly string[], { engine }) => {
@@ -65,14 +67,14 @@ const progresses = createLoader(async (jobIds: readonly string[], { engine }) =>
   );
 });
 
-/** What was read with the jobs of a list. */
+/** Progress that was read together with the jobs of a list. */
 const progressOfListed = new WeakMap<object, JobProgressState>();
 
 function progressOf(job: ReadJob, context: Services): JobProgressState | Promise<JobProgressState> {
   return progressOfListed.get(job) ?? progresses(context).load(job.id);
 }
 
-/** As Prisma reads it, with the jobs beside it that an operation shows. */
+/** A job as Prisma reads it, with the related jobs that an operation shows. */
 interface ReadJob {
   readonly id: string;
   readonly root?: ReadJob | null;
@@ -85,12 +87,13 @@ function withRelatives(job: ReadJob): ReadJob[] {
   return [job, ...[root ?? [], parent ?? [], children].flat().flatMap(withRelatives)];
 }
 
-/** What takes a second read to show, and is there as long as the job is. */
+/** Fields that always exist for a job, but need a second read. */
 const readLater = ['progress', 'items', 'root', 'parent', 'children'];
 
 /**
- * Those jobs of a list that are there still, with their progress if it is shown: a tree that is deleted behind the first read would take the whole
- * list with it. A tree goes as a whole, so the jobs beside these are there, too. `through`: the fields between that of `info` and the jobs.
+ * The jobs of a list that still exist, with their progress if it is shown. Without this, a tree deleted after the first read
+ * would turn the whole list into an error. A tree is deleted as a whole, so related jobs exist, too. `through`: the fields
+ * between that of `info` and the jobs.
  */
 export async function stillThere<Read extends ReadJob>(
   jobs: Read[],
@@ -126,7 +129,7 @@ const treeCounts = createLoader(async (rootIds: readonly string[], { engine }) =
   });
 });
 
-/** The jobs that others wait for, with what the same fields of an operation show of them. */
+/** The jobs that others wait for, read together for the same fields of an operation. */
 const dependencies = createGroupLoader(
   ({ info }: { ids: readonly string[]; query: Prisma.JobFindManyArgs; info: GraphQLResolveInfo }) =>
     info.fieldNodes,
@@ -146,7 +149,7 @@ const deletions = createLoader(async (rootIds: readonly string[], { engine }) =>
   return rootIds.map((id) => byRoot.get(id) ?? null);
 });
 
-/** Of the tree of a job; an error if it has gone since the job was read. */
+/** The retention of a job's tree; an error if the tree was deleted after the job was read. */
 const retentions = createLoader(async (rootIds: readonly string[], { engine }) => {
   const found = await readRetentions(engine.database, engine.retention, rootIds);
   const byRoot = new Map(found.map((retention) => [retention.rootId, retention]));
@@ -161,8 +164,9 @@ const callbacks = createLoader(async (rootIds: readonly string[], { engine }) =>
 });
 
 const itemKeys = createGroupLoader(
-  ({ status, range }: ItemsRequest & { status: ItemStatusName | null }) => `${status}/${range.backwards}`,
-  (pages, { engine }) => readItemKeys(engine.database, pages[0].status, pages[0].range.backwards, pages),
+  ({ statuses, range }: ItemsRequest & { statuses: readonly ItemStatusName[] }) =>
+    `${statuses}/${range.backwards}`,
+  (pages, { engine }) => readItemKeys(engine.database, pages[0].statuses, pages[0].range.backwards, pages),
 );
 
 const resultKeys = createGroupLoader(
@@ -170,7 +174,7 @@ const resultKeys = createGroupLoader(
   (pages, { engine }) => readResultKeys(engine.database, pages[0].range.backwards, pages),
 );
 
-/** The jobs of whole trees, each tree with what the same fields of an operation show of its jobs. */
+/** The jobs of whole trees, read together for the same fields of an operation. */
 const trees = createGroupLoader(
   ({ info }: { rootId: string; query: Prisma.JobFindManyArgs; info: GraphQLResolveInfo }) => info.fieldNodes,
   async (requests, { engine, caller }) => {
@@ -222,7 +226,7 @@ const JobOccurrence = builder.objectRef<{ schedule: string; at: Date }>('JobOccu
 });
 
 export const Job = builder.prismaNode('Job', {
-  // One that does not exist is null for `node` and `nodes`.
+  // `node` and `nodes` return null for one that does not exist.
   nullable: true,
   id: { field: 'id', seenBy: 'PROGRESS', description: 'The id of the job: `Job:` and a UUID.' },
   description:
@@ -239,7 +243,7 @@ export const Job = builder.prismaNode('Job', {
       unauthorizedResolver: (_, { id }) => {
         throw new NotFoundError(`There is no job ${id}.`);
       },
-      // Read after the job, when the tree may have been deleted.
+      // It is read after the job, when the tree may have been deleted.
       onNull: ({ id }) => new NotFoundError(`There is no job ${id}.`),
     }),
     parent: t.relation('parent', {
@@ -251,7 +255,7 @@ export const Job = builder.prismaNode('Job', {
     }),
     children: t.relation('children', {
       seenBy: 'PROGRESS',
-      // Rarely as many as a tree can have, and of all children together no more than that.
+      // A job rarely has as many children as a tree can have jobs, and all children together are no more than that.
       complexity: { multiplier: 300 },
       description:
         'The jobs directly below it, in the order in which they were given: up to 999, as a tree has up to 1,000 jobs.',
@@ -346,7 +350,7 @@ export const Job = builder.prismaNode('Job', {
     feed: t.field({
       type: Feed,
       nullable: true,
-      // With up to 10 kB it is as much as so many values.
+      // With up to 10 kB, a feed weighs as much as this many values.
       complexity: 50,
       description:
         'How successes of the parent become items of this job, as it was given; null if the parent does not feed it.',
@@ -426,7 +430,7 @@ export const Job = builder.prismaNode('Job', {
       seenBy: 'PROGRESS',
       type: TreeProgress,
       nullable: true,
-      // The jobs of the tree are summed up: rarely as many as it can have.
+      // Adds up the jobs of the tree, of which there are rarely as many as possible.
       complexity: 300,
       description:
         'The progress of its whole tree, with one percentage. In the answer of a mutation, it includes what the mutation did. To follow changes, subscribe to `jobTreeProgress`. Null for callers whose scope does not include the whole tree, and of a tree that was deleted meanwhile.',
@@ -476,17 +480,21 @@ export const Job = builder.prismaNode('Job', {
         description:
           'Its items in the order in which they were added. If a page of items would exceed 64 MB (a setting of the server), it is refused with LIMIT_EXCEEDED; the message says how many fit.',
         args: {
-          status: t.arg({ type: ItemStatus, description: 'Only items with this status; all by default.' }),
+          statuses: t.arg({
+            type: [ItemStatus],
+            description:
+              'Only items with these statuses; an empty list is refused with INVALID_INPUT. Default: all.',
+          }),
         },
         resolve: async (job, args, context, info) => {
-          const status = args.status ?? null;
+          const statuses = statusesOf(args.statuses ?? null);
           const page = await readPage(
             byPosition,
             args,
-            (range) => itemKeys(context).load({ jobId: job.id, status, range }),
+            (range) => itemKeys(context).load({ jobId: job.id, statuses, range }),
             (keys) => loadItems(keys, context, info),
           );
-          return { ...page, job, status };
+          return { ...page, job, statuses };
         },
       },
       {
@@ -496,9 +504,11 @@ export const Job = builder.prismaNode('Job', {
           totalCount: t.field({
             seenBy: 'ITEMS',
             type: 'Count',
+            nullable: true,
             description:
-              'How many items with this status the job has, as counted by its progress, which is a moment behind.',
-            resolve: async ({ job, status }, _, context) => countOf(await progressOf(job, context), status),
+              'How many items with these statuses the job has, as counted by its progress, which is a moment behind. WAITING, SCHEDULED and RUNNING are counted together: null if `statuses` has some of them but not all three; `pendingItemCount` counts them separately.',
+            resolve: async ({ job, statuses }, _, context) =>
+              countOf(await progressOf(job, context), statuses),
           }),
         }),
       },
@@ -554,19 +564,17 @@ builder.objectField(CallbackDelivery, 'root', (t) =>
   }),
 );
 
-function countOf(progress: JobProgressState, status: ItemStatusName | null): number {
-  switch (status) {
-    case null:
-      return progress.itemCount;
-    case 'PENDING':
-      return progress.itemCount - itemProgress(progress);
-    case 'SUCCEEDED':
-      return progress.succeeded;
-    case 'FAILED':
-      return progress.failed;
-    case 'CANCELLED':
-      return progress.cancelled;
-  }
+/** How many items have these statuses; null if the counters do not tell some of the pending ones apart. */
+function countOf(progress: JobProgressState, statuses: readonly ItemStatusName[]): number | null {
+  const pending = pendingStatuses.filter((status) => statuses.includes(status)).length;
+  if (pending > 0 && pending < pendingStatuses.length) return null;
+  const of = (status: ItemStatusName, count: number) => (statuses.includes(status) ? count : 0);
+  return (
+    of('WAITING', progress.itemCount - itemProgress(progress)) +
+    of('SUCCEEDED', progress.succeeded) +
+    of('FAILED', progress.failed) +
+    of('CANCELLED', progress.cancelled)
+  );
 }
 
 const byPosition: ListOrder<ItemKey, number> = {
@@ -648,7 +656,7 @@ builder.queryField('jobs', (t) =>
         const newestFirst = args.order !== 'OLDEST_FIRST';
         const { database } = context.engine;
         const read = async (range: Range<string>) => {
-          // The ids are UUIDs of version 7: their order is that of creation.
+          // The ids are UUIDs of version 7, so their order is that of creation.
           const { after, before, backwards, take } = range;
           const inOrder = newestFirst ? { after: before, before: after, backwards: !backwards, take } : range;
           return (await readJobIds(database, conditions, inOrder)).map((id) => ({ id }));
@@ -670,7 +678,7 @@ builder.queryField('jobs', (t) =>
   ),
 );
 
-/** What a filter asks for, as far as the caller may see it; roots without one. */
+/** The conditions of a filter, limited to what the caller may see; roots if there is no filter. */
 export async function toConditions(
   filter: typeof JobFilter.$inferInput | null | undefined,
   context: Services,
@@ -680,7 +688,7 @@ export async function toConditions(
     throw new InvalidInputError('filter.wholeTrees lists roots: omit rootsOnly.', 'filter.wholeTrees');
   const types = await shownTypes(context, type === null ? null : [type]);
   return {
-    // In one of these: null, unless there is a scope.
+    // One of the two is null; `types` is null unless there is a scope.
     type: isUnscoped(context.caller) ? type : types,
     status: filter?.status ?? null,
     outcome: filter?.outcome ?? null,

@@ -1,6 +1,6 @@
 import { GraphQLError } from 'graphql';
 
-/** The refusal of an operation that asks for too much at once. `found` says how much: "There are 500 aliases". */
+/** The refusal of an operation that requests too much. `found` says how much: "There are 500 aliases". */
 export function limitExceeded(
   limit:
     | 'tokens'

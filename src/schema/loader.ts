@@ -1,6 +1,6 @@
 /**
- * What the fields of one answer need, gathered into a query for all of them. Nothing is remembered behind that query: a later
- * mutation of the same operation may change what was read.
+ * Batches what the fields of one answer need into one query. Nothing is cached after that query, since a later mutation of the
+ * same operation may change what was read.
  */
 import { createContextCache } from '@pothos/core';
 import DataLoader from 'dataloader';
@@ -9,7 +9,7 @@ import type { Services } from './services.ts';
 
 export const loaderOptions = { cache: false, maxBatchSize: maxBatch } as const;
 
-/** A loader for each request. `read` gives a value for each key, in their order. */
+/** Creates a loader for each request. `read` returns a value for each key, in their order. */
 export function createLoader<Key, Value>(
   read: (keys: readonly Key[], services: Services) => Promise<readonly (Value | Error)[]>,
 ): (context: Services) => DataLoader<Key, Value> {
@@ -18,9 +18,7 @@ export function createLoader<Key, Value>(
   );
 }
 
-/**
- * The same for what one query can't read: keys of one group are read together. A group that fails leaves the others alone.
- */
+/** Like `createLoader`, for keys that one query can't read: those of one group are read together. If a group fails, the others do not. */
 export function createGroupLoader<Key, Value>(
   groupOf: (key: Key) => unknown,
   read: (keys: readonly [Key, ...Key[]], services: Services) => Promise<readonly Value[]>,

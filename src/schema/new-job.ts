@@ -1,11 +1,11 @@
-/** Jobs as they are given become those that the domain knows: with the uploads of their files, and these by their keys. */
+/** Turns the jobs of an input into those of the domain, with their files stored as uploads and referred to by key. */
 import type { NewJob } from '../domain/create-job.ts';
 import type { NewFile } from '../domain/file-imports.ts';
 import { keyOf } from './global-id.ts';
 import type { GivenFile, GivenJob } from './inputs.ts';
 import type { ReceivedFile } from './received-file.ts';
 
-/** Parts of the request are added to `files`. `path`: where the job stands in the input. */
+/** Adds files sent with the request to `files`. `path`: the position of the job in the input. */
 export function toNewJob(job: GivenJob, path: string, files: ReceivedFile[]): NewJob {
   const { file, children, ...rest } = job;
   return {

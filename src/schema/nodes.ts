@@ -1,4 +1,4 @@
-/** Who may see what by its id alone. What one may not see is answered as what there is not. */
+/** Who may see what by its id alone. What a caller may not see is answered like something that does not exist. */
 import { createContextCache } from '@pothos/core';
 import type { GraphQLResolveInfo } from 'graphql';
 import { coversGroup } from '../domain/dead-letters.ts';
@@ -15,7 +15,7 @@ import type { Services } from './services.ts';
 const needs: Readonly<Record<NodeType, Permission>> = {
   Job: 'read',
   JobItem: 'read',
-  // Whoever knows it has it.
+  // Whoever knows the id of an assignment holds it.
   Assignment: 'work',
   Schedule: 'survey',
   DeadLetterGroup: 'list',
@@ -32,10 +32,10 @@ const assignments = createLoader(async (ids: readonly string[], { engine }) => {
   return ids.map((id) => byId.get(id));
 });
 
-/** The assignments whose ids the caller has shown to know. */
+/** The assignments whose ids the caller has proved to know, by naming them. */
 const namedAssignments = createContextCache((_: Services) => new Set<string>());
 
-/** Whether the id of an assignment may be told: to those that know it, and to admins. Whoever has it can finish the item. */
+/** Whether a caller may see the id of an assignment: if it knows it already, or is an admin. Whoever has the id can finish the item. */
 export function mayTellAssignment(context: Services, id: string): boolean {
   return context.caller.permissions.has('administer') || namedAssignments(context).has(id);
 }
@@ -47,7 +47,7 @@ export interface NodeId {
   readonly id: string;
 }
 
-/** What the ids name, in their order; null where there is nothing that the caller may see. */
+/** The objects that the ids name, in their order; null for those that the caller may not see. */
 export async function findNodes(
   ids: readonly NodeId[],
   context: Services,
@@ -65,7 +65,7 @@ export async function findNodes(
   return ids.map((_, i) => (visible[i] ? found[next++] : null));
 }
 
-/** Whose payloads, results and failures may be asked for: items, and those of assignments. */
+/** The items whose payloads, results and failures may be requested: those given, and those of assignments. */
 async function itemsOf(ids: readonly NodeId[], context: Services): Promise<ItemKey[]> {
   const itemIds = await Promise.all(
     ids.map(async ({ typename, id }) => {
@@ -76,7 +76,7 @@ async function itemsOf(ids: readonly NodeId[], context: Services): Promise<ItemK
   return itemIds.flatMap((id) => (id === undefined ? [] : (parseItemId(id) ?? [])));
 }
 
-/** The loaders say of what there is not that it is not found. */
+/** Loaders return a NotFoundError for what does not exist. */
 async function orNull(node: unknown): Promise<unknown> {
   try {
     const value = await node;
@@ -105,7 +105,7 @@ async function covers(context: Services, typename: string, id: string): Promise<
   }
   if (isUnscoped(caller)) return true;
   if (typename === 'DeadLetterGroup') return coversGroup(context.engine.database, caller, id);
-  // They are read as those of the caller's tenant, or have its beginning.
+  // The others are read only from the caller's tenant, or have its prefix.
   if (typename !== 'JobItem' && typename !== 'Job') return true;
   const jobId = typename === 'JobItem' ? parseItemId(id)?.jobId : id;
   return jobId !== undefined && sees(context, jobId);

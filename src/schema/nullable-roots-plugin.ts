@@ -1,4 +1,4 @@
-/** Every query and mutation can be null, so that the fault of one does not take the answers of the others of an operation with it. */
+/** Makes every query and mutation nullable, so that a fault in one does not remove the answers of the others in an operation. */
 import SchemaBuilder, { BasePlugin, type PothosOutputFieldConfig, type SchemaTypes } from '@pothos/core';
 
 declare global {

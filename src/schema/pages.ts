@@ -1,6 +1,6 @@
 /**
- * Pages by key: a page is what stands behind a key in its list's order, whether or not a row still has the key, or still
- * meets the filter. So nothing is left out while what a list shows changes.
+ * Pages by key: a page is what follows a key in the order of its list, whether or not a row still has the key, or still matches
+ * the filter. So nothing is skipped while the rows of a list change.
  */
 import { queryFromInfo } from '@pothos/plugin-prisma';
 import { parseCursorConnectionArgs } from '@pothos/plugin-relay';
@@ -19,12 +19,12 @@ interface PageArgs {
   readonly before?: string | null | undefined;
 }
 
-/** How a list is ordered: by a key that each of its nodes has alone. */
+/** The order of a list: by a key that is unique for each of its nodes. */
 export interface ListOrder<Node, Key> {
-  /** Stands in the cursors, so that one of another list is known. */
+  /** Part of the cursors, so that a cursor of another list is recognized. */
   readonly name: string;
   readonly keyOf: (node: Node) => string;
-  /** The key in a text of `keyOf`; undefined for any other text. */
+  /** Parses a text of `keyOf`; undefined for any other text. */
   readonly parse: (text: string) => Key | undefined;
 }
 
@@ -39,8 +39,8 @@ interface Page<Node> {
 }
 
 /**
- * `readRows` reads what has its place in the list, one row more than asked for if there is one; `toNodes` makes nodes of
- * those that the page shows, in their order.
+ * `readRows` reads rows in the order of the list, one more than requested if there is one; `toNodes` turns those that the page
+ * shows into nodes, in their order.
  */
 export async function readPage<Row extends object, Node extends Row, Key>(
   order: ListOrder<Row, Key>,
@@ -89,10 +89,10 @@ function parseCursor<Node, Key>(
   return key;
 }
 
-/** Where the nodes of a page are in its selection. */
+/** Where the selection of a page has its nodes. */
 export const nodePaths = [['nodes'], ['edges', 'node']];
 
-/** What the selection of a page needs of each node beside its own columns, for Prisma. */
+/** What the selection of a page needs of each node besides its own columns, for Prisma. */
 export function nodeQuery<Include extends object>(
   typeName: string,
   context: object,
@@ -102,12 +102,12 @@ export function nodeQuery<Include extends object>(
   return include === undefined ? {} : { include: include as Include };
 }
 
-/** For the cost of a page: how many nodes it can have. */
+/** For the cost of a page: the most nodes that it can have. */
 export function pageSize({ first, last }: PageArgs): number {
   return Math.min(Math.max(first ?? last ?? defaultPageSize, 0), maxPageSize);
 }
 
-/** Of a list that has no cursors, since it is read anew: what stands first of it. */
+/** For lists without cursors, which are read anew each time: how many of the first entries to show. */
 export const firstDescription = 'The maximum number: 0 to 1,000. Default: 50.';
 
 interface FirstArgs {
@@ -118,7 +118,7 @@ export function checkFirst({ first }: FirstArgs): number {
   return checkInteger(first, 'first', 0, maxPageSize);
 }
 
-/** What is shown of the entries counts for each of them. */
+/** The cost of what is selected of an entry counts for each entry. */
 export function firstComplexity({ first }: FirstArgs): { multiplier: number } {
   return { multiplier: Math.min(Math.max(first, 0), maxPageSize) };
 }

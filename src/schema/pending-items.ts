@@ -4,7 +4,8 @@ import { itemFilterFields, toItemFilter } from './item-filter.ts';
 import type { Services } from './services.ts';
 
 const PendingState = builder.enumType('PendingState', {
-  description: 'The state of a pending item.',
+  description:
+    'The state of a pending item, in more detail than its `status`: READY, BLOCKED and WAITING items have the status WAITING, HELD ones RUNNING.',
   values: {
     WAITING: { description: 'Its job waits for other jobs of its tree.' },
     SCHEDULED: {
@@ -27,7 +28,7 @@ export const PendingItemFilter = builder.inputType('PendingItemFilter', {
   }),
 });
 
-/** The filter as the operations take it. */
+/** The filter in the form that operations take. */
 export async function toPendingFilter(
   { states, addedFrom, addedUntil, ...filter }: typeof PendingItemFilter.$inferInput,
   context: Services,

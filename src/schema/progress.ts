@@ -158,7 +158,7 @@ export const JobProgress = builder.objectRef<JobProgressState>('JobProgress').im
   }),
 });
 
-/** How far a whole tree is, as it is read or told. */
+/** The progress of a whole tree, read or received as an event. */
 export interface TreeState {
   readonly root: string;
   readonly revision: string;

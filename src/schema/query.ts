@@ -43,7 +43,7 @@ builder.queryType({
           type: checkName(type, 'type', maxNameLength),
           dedupeKey: checkText(dedupeKey, 'dedupeKey', maxDedupeKeyLength),
         };
-        // In one query, so that no time tells of a job that the caller may not see.
+        // In one query, so that response times do not reveal a job that the caller may not see.
         const where = { ...key, ...inScope(context.caller) };
         return context.engine.database.prisma.job.findFirst({ ...query, where });
       },

@@ -1,6 +1,6 @@
 import type { Upload as StoredUpload } from '../domain/uploads.ts';
 
-/** A part of a request: stored before its operation begins, and removed behind it unless the operation keeps it. */
+/** A part of a request: stored before its operation begins, and removed afterwards unless the operation keeps it. */
 export class ReceivedFile {
   readonly upload: StoredUpload;
   isKept = false;

@@ -15,11 +15,11 @@ builder.scalarType('DateTime', {
 
 const iso = /^(?<date>[+-]?\d{4,6}-\d\d-(?<day>\d\d))T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;
 
-/** Text that names no instant, and instants out of range, become an invalid date: the field's own check names them. */
+/** Text that is not an instant, or one out of range, becomes an invalid date, so that the check of the field reports it by name. */
 function parseInstant(value: unknown): Date {
   if (typeof value !== 'string') throw new GraphQLError('A DateTime is a string in ISO 8601.');
   const { date, day } = iso.exec(value)?.groups ?? {};
-  // JavaScript takes 31 February for 3 March.
+  // JavaScript would accept 31 February as 3 March.
   const exists = date !== undefined && new Date(date).getUTCDate() === Number(day);
   return new Date(exists ? value : Number.NaN);
 }
@@ -45,7 +45,7 @@ builder.scalarType('JSON', {
     "Any JSON value, including null. It is returned as it was sent, with its keys in order (but keys that are whole numbers come first, as in JavaScript); of several equal keys the last one counts, and numbers that JavaScript can't represent exactly lose digits. Refused are text with `\\u0000` or half a surrogate pair, numbers beyond 1.8e308, and more than 256 levels of lists and objects.",
   serialize: (value) => {
     if (!isDeeperThan(value, maxShownDepth)) return value;
-    // Of one value alone: the others of the answer are shown.
+    // The error concerns this value only: the rest of the answer is shown.
     throw new GraphQLError(
       `This is nested more than ${maxShownDepth} levels deep, which is too deep to be shown; it is older than the limit of ${maxJsonDepth}.`,
       { extensions: { code: 'TOO_DEEP' } },

@@ -1,4 +1,4 @@
-/** What is said of schedules, and the schedule in the answer. */
+/** The inputs for schedules, and the schedule in payloads. */
 import type { NewSchedule } from '../domain/put-schedule.ts';
 import { NotFoundError } from '../errors.ts';
 import { builder } from './builder.ts';
@@ -18,12 +18,12 @@ const CronInput = builder.inputType('CronInput', {
     timeZone: t.string({
       required: true,
       defaultValue: 'UTC',
-      description: 'The time zone, as the IANA names it: `Europe/Berlin`. Default: UTC.',
+      description: 'The time zone, by its IANA name: `Europe/Berlin`. Default: UTC.',
     }),
   }),
 });
 
-/** Exactly one of them. */
+/** Exactly one of the fields is set. */
 interface GivenTimes {
   readonly cron?: typeof CronInput.$inferInput | null | undefined;
   readonly everyMs?: number | null | undefined;
@@ -34,7 +34,10 @@ Times.implement({
   description: 'When a schedule is due.',
   isOneOf: true,
   fields: (t) => ({
-    cron: t.field({ type: CronInput, description: 'At times of the clock and the calendar.' }),
+    cron: t.field({
+      type: CronInput,
+      description: 'At times of the clock and the calendar, as a cron expression.',
+    }),
     everyMs: t.field({
       type: 'Count',
       description:
@@ -51,14 +54,14 @@ interface GivenSchedule extends Omit<NewSchedule, 'cron' | 'timeZone' | 'everyMs
 export const ScheduleInput = builder.inputRef<GivenSchedule>('ScheduleInput');
 ScheduleInput.implement({
   description:
-    'A schedule in full: what is not given is the default, also where the schedule had something else before.',
+    'A schedule in full: omitted fields get their defaults, even if the schedule had other values before.',
   fields: (t) => ({
     name: t.string({ required: true, description: 'Its name: 1 to 200 characters.' }),
-    times: t.field({ type: Times, required: true, description: 'When it is due.' }),
+    times: t.field({ type: Times, required: true, description: 'When its occurrences are due.' }),
     startAt: t.field({
       type: 'DateTime',
       description:
-        'No occurrence is before this; with an interval it is the first one. Default: none, and intervals count from 1970-01-01T00:00:00Z, so that ten minutes are those of the clock.',
+        'The earliest time of an occurrence; with an interval, the time of the first one. Default: none; intervals then count from 1970-01-01T00:00:00Z, so that with ten minutes occurrences are at :00, :10 and so on.',
     }),
     missed: t.field({
       type: MissedPolicy,
@@ -69,18 +72,18 @@ ScheduleInput.implement({
       description: 'What happens to an occurrence while an earlier tree is not complete. Default: ALLOW.',
     }),
     paused: t.boolean({
-      description: 'Whether it is paused. Default: as it is; a new one is not.',
+      description: 'Whether it is paused. Default: unchanged; a new schedule is not paused.',
     }),
     template: t.field({
       type: JobInput,
       required: true,
       description:
-        'What each occurrence makes: what createJob takes, up to 1 MB of JSON. Seal it, or the trees are never complete. No job of it has a `dedupeKey`, since the second tree would be the first one. What createJob would refuse is refused here.',
+        "What each occurrence creates: the input of createJob, up to 1 MB of JSON. Seal it, or its trees are never complete. Its jobs can't have a `dedupeKey`, since the second tree would be the first one. Whatever createJob would refuse is refused here.",
     }),
   }),
 });
 
-/** `path`: where the schedule stands in the input. */
+/** `path`: the position of the schedule in the input. */
 export function toNewSchedule({ times, template, ...schedule }: GivenSchedule, path: string): NewSchedule {
   const { cron, everyMs } = times;
   return {

@@ -1,4 +1,4 @@
-/** What becomes of occurrences that can't simply be made when they are due. */
+/** What happens to occurrences whose trees can't simply be created when they are due. */
 import { builder } from './builder.ts';
 
 export const MissedPolicy = builder.enumType('MissedPolicy', {

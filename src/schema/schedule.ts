@@ -43,7 +43,7 @@ const ScheduleFailure = builder.objectRef<{ at: Date; message: string }>('Schedu
   }),
 });
 
-/** Null if it does not fit into the answer any more, which is then refused as a whole. */
+/** Null if it exceeds the limit of the answer, which is then refused as a whole. */
 const templates = createLoader(async (names: readonly string[], { engine }) => {
   const found = await readTemplates(engine.database, names);
   const byName = new Map(found.map((row) => [row.name, row]));
@@ -66,7 +66,7 @@ const clock = createLoader(async (keys: readonly 'now'[], { engine }) => {
 const mostOccurrences = 100;
 
 export const Schedule = builder.prismaNode('Schedule', {
-  // One that does not exist is null for `node` and `nodes`.
+  // `node` and `nodes` return null for one that does not exist.
   nullable: true,
   id: { field: 'name', description: 'The id of the schedule: `Schedule:` and its name.' },
   description:
@@ -200,7 +200,7 @@ export const Schedule = builder.prismaNode('Schedule', {
   }),
 });
 
-/** Cursors have names as the tenant has them. */
+/** Cursors contain names without the tenant's prefix. */
 const byName = (tenant: string | null): ListOrder<{ name: string }, string> => ({
   name: 'schedules',
   keyOf: ({ name }) => toShown(tenant, name),
@@ -239,7 +239,7 @@ builder.queryFields((t) => ({
             where: { name: { in: names } },
           });
           const found = new Map(schedules.map((schedule) => [schedule.name, schedule]));
-          // One that was deleted since is left out.
+          // A schedule that was deleted meanwhile is left out.
           return names.flatMap((name) => found.get(name) ?? []);
         });
       },

@@ -1,4 +1,4 @@
-/** What callers with a scope see: nothing else exists for them. For all others each of these is one comparison. */
+/** What callers with a scope see: nothing else exists for them. For all others, each of these functions is a single comparison. */
 import { isId } from '../domain/checks.ts';
 import { type ItemKey, leaseIdOf, leaseIdsOf } from '../domain/item-state.ts';
 import { coversType, isUnscoped, type Scope } from '../domain/rights.ts';
@@ -13,23 +13,23 @@ const covered = createLoader(async (jobIds: readonly string[], { engine, caller 
   return jobIds.map((id) => found.has(id));
 });
 
-/** Whether the caller may see a job: at once, if it has no scope. */
+/** Whether the caller may see a job; synchronous if it has no scope. */
 export function sees(context: Services, jobId: string): boolean | Promise<boolean> {
   return isUnscoped(context.caller) || covered(context).load(jobId);
 }
 
-/** @throws NotFoundError as for a job that there is not */
+/** @throws NotFoundError as for a job that does not exist */
 export async function checkJob(context: Services, jobId: string, field: string): Promise<void> {
   if (!(await sees(context, jobId))) throw new NotFoundError(`There is no job ${jobId}.`, field);
 }
 
-/** @throws NotFoundError as the operation has it for an item that there is not */
+/** @throws NotFoundError as for an item that does not exist */
 export async function checkItem(context: Services, key: ItemKey, field: string): Promise<void> {
   if (!(await sees(context, key.jobId)))
     throw new NotFoundError(`There is no item ${key.position} of job ${key.jobId}.`, field);
 }
 
-/** The assignments whose items are of types that the caller may work on. One that there is not is none of them. */
+/** Whether the items of these assignments are of types that the caller may work on; false for an assignment that does not exist. */
 export async function coveredAssignments(
   { caller, engine }: Services,
   assignmentIds: readonly string[],
@@ -46,11 +46,11 @@ export async function coveredAssignments(
   });
   if (strange.length === 0) return assignmentIds.map(() => true);
   const isStrange = new Set(strange);
-  // What is no id is for the operation to refuse.
+  // The operation itself refuses texts that are not ids.
   return assignmentIds.map((id) => !(isId(id) && isStrange.has(leaseIdOf(id))));
 }
 
-/** For what concerns a whole tree, which may have jobs of other types. */
+/** For actions on a whole tree, which may have jobs of other types. */
 export async function seesTree({ caller, engine }: Services, jobId: string): Promise<boolean> {
   return isUnscoped(caller) || coversTree(engine.database, caller, jobId);
 }
@@ -60,17 +60,17 @@ const whole = createLoader(async (rootIds: readonly string[], { engine, caller }
   return rootIds.map((id) => found.has(id));
 });
 
-/** The same for the trees of a list, by their roots: at once, if the caller has no scope. */
+/** The same for the trees of a list, by their roots; synchronous if the caller has no scope. */
 export function seesWhole(context: Services, rootId: string): boolean | Promise<boolean> {
   return isUnscoped(context.caller) || whole(context).load(rootId);
 }
 
-/** @throws NotFoundError as for a job that there is not */
+/** @throws NotFoundError as for a job that does not exist */
 export async function checkTree(context: Services, jobId: string, field: string): Promise<void> {
   if (!(await seesTree(context, jobId))) throw new NotFoundError(`There is no job ${jobId}.`, field);
 }
 
-/** The types that a list shows, of those that were asked for; null for all. */
+/** The types that a list shows, out of those requested; null for all. */
 export function shownTypes(
   { caller, engine }: Services,
   asked: readonly string[] | null,
@@ -78,7 +78,7 @@ export function shownTypes(
   return isUnscoped(caller) ? asked : coveredTypes(engine.database, caller, asked);
 }
 
-/** Of what a caller makes or works on. That it may not depends on nothing but its own scope, so it is told. */
+/** For what a caller creates or works on. A refusal depends only on its own scope, so it reveals nothing. */
 export function checkTypeScope({ caller }: Services, types: Iterable<string>, field: string): void {
   if (caller.types === null) return;
   for (const type of types) {
@@ -86,12 +86,12 @@ export function checkTypeScope({ caller }: Services, types: Iterable<string>, fi
   }
 }
 
-export const outOfScope = (type: string) => `Your scope does not have the type ${JSON.stringify(type)}.`;
+export const outOfScope = (type: string) => `Your scope does not include the type ${JSON.stringify(type)}.`;
 
-/** Prisma makes a pattern of it, and takes over its special characters: https://github.com/prisma/orm/issues/19506 */
+/** Prisma turns the text into a pattern without escaping special characters: https://github.com/prisma/orm/issues/19506 */
 const asItIs = (beginning: string) => beginning.replaceAll(/[\\%_]/g, '\\$&');
 
-/** The same for what Prisma reads. */
+/** The scope as a condition for Prisma. */
 export function inScope({ types, rootIds }: Scope): Prisma.JobWhereInput {
   const ofType = (pattern: string): Prisma.JobWhereInput =>
     pattern.endsWith('*') ? { type: { startsWith: asItIs(pattern.slice(0, -1)) } } : { type: pattern };

@@ -1,8 +1,9 @@
 /**
- * Which fields a watch token shows: those that say so (`seenBy`), and no others. So a new field is shown to nobody's users until somebody
- * has decided that it should be.
+ * Which fields a watch token shows: only those with `seenBy`. So nobody's users see a new field until somebody has decided that
+ * they should.
  *
- * It is decided once for each document, before anything is executed: with a rule in each resolver, everybody would pay for it with each value.
+ * This is checked once for each document, before execution: with a rule in each resolver, every caller would pay for it with
+ * every value.
  */
 import { type DocumentNode, type GraphQLSchema, TypeInfo, visit, visitWithTypeInfo } from 'graphql';
 import { type Caller, type Sees, showsAll } from '../domain/rights.ts';
@@ -19,14 +20,14 @@ declare global {
 
 interface Place {
   readonly field: string;
-  /** Undefined for none. */
+  /** Undefined if no watch token shows the field. */
   readonly seenBy: Sees | undefined;
 }
 
-/** Those that are kept by the server are looked through once. */
+/** Documents cached by the server are analyzed only once. */
 const known = new WeakMap<DocumentNode, readonly Place[]>();
 
-/** @throws ForbiddenError the caller has a watch token, which does not show all that is asked for */
+/** @throws ForbiddenError if the caller has a watch token that does not show everything requested */
 export function checkSeen(schema: GraphQLSchema, document: DocumentNode, { watchToken }: Caller): void {
   if (watchToken === null) return;
   let places = known.get(document);
@@ -40,12 +41,12 @@ export function checkSeen(schema: GraphQLSchema, document: DocumentNode, { watch
   }
 }
 
-/** Each field of a document, of whatever operation, once. */
+/** Each field of a document, in all of its operations, once. */
 function placesOf(schema: GraphQLSchema, document: DocumentNode): readonly Place[] {
   const places = new Map<string, Place>();
   const types = new TypeInfo(schema);
   const Field = ({ name }: { name: { value: string } }) => {
-    // It tells what is asked for already.
+    // It reveals nothing that the document does not say already.
     if (name.value === '__typename') return;
     const field = `${types.getParentType()?.name}.${name.value}`;
     places.set(field, { field, seenBy: seenByOf(types.getFieldDef()) });
@@ -54,7 +55,7 @@ function placesOf(schema: GraphQLSchema, document: DocumentNode): readonly Place
   return [...places.values()];
 }
 
-/** What stands beside a field. */
+/** The `seenBy` of a field. */
 export function seenByOf(
   field: { readonly extensions: Readonly<Record<string, unknown>> } | null | undefined,
 ): Sees | undefined {

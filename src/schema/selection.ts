@@ -1,8 +1,8 @@
 import { type GraphQLResolveInfo, Kind, type SelectionSetNode } from 'graphql';
 
 /**
- * The names of the fields that an operation may show of what the field of `info` gives, directly or below fields of the names in
- * `through`. Those that a directive leaves out are among them.
+ * The names of the fields that an operation may select from the value of the field of `info`, directly or below fields named in
+ * `through`. Includes those that a directive skips.
  */
 export function selectedFields(info: GraphQLResolveInfo, through: readonly string[]): ReadonlySet<string> {
   const found = new Set<string>();

@@ -12,20 +12,20 @@ export interface Parts {
   readonly hub: Hub;
   readonly hints: WorkHints;
   readonly audit: Audit;
-  /** What a query or mutation may cost: the values that its answer can have, pages taken as full. */
+  /** The highest cost of a query or mutation: the number of values that its answer can have, with all pages full. */
   readonly maxQueryCost: number;
-  /** What an answer may have, in bytes of payloads, results and failures. */
+  /** The largest answer, in bytes of payloads, results and failures. */
   readonly maxAnswerBytes: number;
 }
 
-/** What an operation has: the parts, and what is its own. */
+/** What an operation has access to: the parts of the server, and what belongs to the operation. */
 export interface Services extends Parts {
-  /** Whose it is. */
+  /** Who sent the operation. */
   readonly caller: Caller;
-  /** The address that it comes from, as far as proxies that are trusted know it. */
+  /** The address of the client, as far as trusted proxies report it. */
   readonly peer: () => string;
-  /** Of an operation: whether its cost was counted before, and is within that. */
+  /** Whether the cost of the operation was counted before, and is within the limit. */
   readonly isAffordable?: boolean;
-  /** The answer will have so many bytes of payloads and the like. Throws if that is too much beside what others get now. */
+  /** Announces that the answer will have this many bytes of payloads and the like. Throws if that is too much while others get theirs. */
   readonly announce?: (bytes: number) => void;
 }

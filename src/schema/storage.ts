@@ -1,4 +1,4 @@
-/** How much is stored, by tenants and in all. */
+/** How much is stored, by tenant and in total. */
 import { listStored, readStoredBy, type Stored, type TenantStored } from '../domain/stored.ts';
 import { builder } from './builder.ts';
 import { checkFirst, firstComplexity, firstDescription } from './pages.ts';

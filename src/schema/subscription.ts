@@ -91,7 +91,7 @@ function checkInterval(
 const sinceRevisionDescription =
   'The last revision that you have seen: only newer states are sent, and the final state. Use it to continue after a lost connection, on this server or another.';
 
-/** Those who subscribe to the same share one execution: the event of such a field is a `Live`. */
+/** Subscribers to the same thing share one execution: the event of such a field is a `Live`. */
 const shared = { extensions: { shared: true } };
 
 builder.subscriptionType({
@@ -214,7 +214,7 @@ builder.subscriptionType({
         const everyMs = checkInterval(intervalMs, pageIntervalMs);
         const most = checkFirst({ first });
         await toConditions(filter, services);
-        // There may be more types of a scope by then.
+        // By then, the scope may cover more types.
         const read = async () => {
           const page = { ...(await toConditions(filter, services)), first: most };
           return { rows: await readJobPage(engine.database, page), final: false };
@@ -293,7 +293,7 @@ builder.subscriptionType({
     workAvailable: t.field({
       authScopes: { may: 'work' },
       type: WorkAvailable,
-      // Each is kept for the subscriber, and as many hints may come.
+      // Each type is stored for the subscriber, and may bring as many hints.
       complexity: ({ types }) => ({ field: 10 * types.length }),
       description:
         'Hints for idle workers: one at the start, then when work of these types may have appeared. For a few items only a few subscribers get a hint, in turn, so claim at every hint, or as soon as there is room. Hints can be false or get lost, so also poll slowly.',
@@ -329,7 +329,7 @@ function found<T>(value: T | undefined, jobId: string, field: string): T {
   return value;
 }
 
-/** Time that passes is no change. */
+/** A mark that ignores passing time. */
 function marked(queue: QueueState): QueueState & MarkedRow {
   return { ...queue, id: queue.type, mark: JSON.stringify({ ...queue, oldestReadyMs: null }) };
 }

@@ -1,7 +1,8 @@
 /**
- * Where names come in and go out. A caller of a tenant neither sends nor sees the beginning that its names have in the tables
- * (`domain/tenants.ts`): here it is put on whatever an operation names, and taken off whatever an answer names. Callers without a tenant pay
- * one comparison for each of these fields. A test goes through the schema: each field with text in it is one of these, or is known to be none.
+ * Converts names between callers and tables. A caller of a tenant neither sends nor sees the prefix that its names have in the
+ * tables (`domain/tenants.ts`): it is added here to the names in an operation, and removed from the names in an answer. Without a
+ * tenant, this costs one comparison for each of these fields. A test walks the schema: each field with text is listed here, or
+ * known to contain no names.
  */
 import {
   defaultFieldResolver,
@@ -20,7 +21,7 @@ import { JsonText } from '../domain/json-text.ts';
 import { inWordsOf, toShown, toStored, toStoredClaimId } from '../domain/tenants.ts';
 import type { Services } from './services.ts';
 
-/** What callers give. */
+/** Fields and arguments that callers send. */
 const given = `
   CallbackDeliveryFilter.endpoint CallbackInput.endpoint ClaimItemInput.worker ClaimItemsInput.worker ClaimRequestInput.type
   DeadLetterAlertInput.endpoint DeadLetterFilter.types DeleteCallbackEndpointInput.name DeleteScheduleInput.name DeleteTypeSchemaInput.type
@@ -33,7 +34,7 @@ const given = `
   Query.typeSchemas.type Query.typesWithSchemas.after
   Query.workers.after Query.workers.types Subscription.queues.types Subscription.workAvailable.types`;
 
-/** What answers show. */
+/** Fields in answers. */
 const shown = `
   Assignment.type Assignment.worker CallbackDelivery.endpoint CallbackEndpoint.name ClaimItemsPayload.limitedTypes DeadLetterAlert.endpoint
   DeadLetterGroup.type DeleteCallbackEndpointPayload.name DeleteSchedulePayload.name ExchangePayload.limitedTypes HeldItem.type
@@ -41,16 +42,16 @@ const shown = `
   Queue.type Schedule.name SerializeKey.key SyncSchedulesPayload.changed SyncSchedulesPayload.created SyncSchedulesPayload.deleted
   TypeSchema.type WorkAvailable.types Worker.name WorkerType.type`;
 
-/** Ids that may have a name in them. */
+/** Ids that may contain a name. */
 const ids = 'CallbackEndpoint.id Query.node.id Query.nodes.ids Schedule.id';
 
-/** Sentences for people, with names in them. */
+/** Sentences for people that contain names. */
 const sentences = `
   AuditEntry.subjects EntryError.message FileError.message InvalidInputError.message ItemNotClaimableError.message ItemNotUpdatableError.message
   JobFedByParentError.message JobSealedError.message NotFoundError.message ScheduleFailure.message
   StorageLimitError.message`;
 
-/** A job as JobInput has it. */
+/** A job in the form of JobInput. */
 const templates = 'Schedule.template';
 
 type Tenant = string | null;
@@ -61,7 +62,7 @@ const text =
   (tenant, value) =>
     typeof value === 'string' ? convert(tenant, value) : value;
 
-/** Of an id with a name behind its type; others have no names in them. */
+/** Converts the name in an id that has one after its type; other ids contain no names. */
 const inId = (convert: (tenant: Tenant, text: string) => string) =>
   text((tenant, id) => {
     const [, type, name] = /^((?:Schedule|CallbackEndpoint):)(.*)$/s.exec(id) ?? [];
@@ -93,10 +94,10 @@ export const nameCoordinates: ReadonlySet<string> = new Set([
   templates,
 ]);
 
-/** What becomes of values of a type, of which `convert` says what becomes of names; undefined if there are none in it. */
+/** How values of a type are converted, where `convert` converts names; undefined if a type contains none. */
 type Converters = Map<GraphQLInputType, Convert | undefined>;
 
-/** Of what holds `Type.field` or an argument: itself, or what is in it. */
+/** The conversion of a field or argument: of itself, or of what it contains. */
 function converterOf(
   coordinate: string,
   { type }: GraphQLInputField | GraphQLArgument,
@@ -132,7 +133,7 @@ function within(
       if (converted[name] != null) converted[name] = member(tenant, converted[name]);
     return converted;
   };
-  // An input may hold itself.
+  // Set first, since an input may contain itself.
   known.set(type, convert);
   for (const field of Object.values(type.getFields())) {
     const member = converterOf(`${type.name}.${field.name}`, field, names, known);
@@ -144,7 +145,7 @@ function within(
 
 type Field = GraphQLField<unknown, Services>;
 
-/** Has every field of the schema go by the names of its caller. */
+/** Makes every field of the schema use the names of its caller. */
 export function nameByTenant(schema: GraphQLSchema): void {
   const known: Converters = new Map();
   for (const type of Object.values(schema.getTypeMap())) {
@@ -170,7 +171,7 @@ function takeNames(coordinate: string, field: Field, known: Converters): void {
       if (stored[name] != null) stored[name] = convert(tenant, stored[name]);
     return stored;
   };
-  // The arguments of a subscription are for its beginning; its events come without.
+  // The arguments of a subscription are used when it begins; its events come without them.
   const part = coordinate.startsWith('Subscription.') ? 'subscribe' : 'resolve';
   const run = field[part];
   if (run === undefined) throw new Error(`${coordinate} takes names, and does nothing with them.`);
@@ -191,14 +192,14 @@ function showNames(field: Field, convert: Convert): void {
   };
 }
 
-/** A template was an input once, with the names that inputs have. */
+/** A template was once an input, and has the names that inputs have. */
 function templateConverter(schema: GraphQLSchema): Convert {
   const names = new Map(listed(given, text(toShown)));
   const convert = within(schema.getType('JobInput') as GraphQLInputType, names, new Map()) as Convert;
   return (tenant, template) => convert(tenant, template instanceof JsonText ? template.value : template);
 }
 
-/** The errors of an answer, after they were masked: what they say is for the caller. */
+/** The errors of an answer, after masking, with names as the caller knows them. */
 export function errorsInWordsOf(tenant: Tenant, errors: readonly GraphQLError[]): readonly GraphQLError[] {
   if (tenant === null) return errors;
   return errors.map(({ nodes, source, positions, path, extensions, message }) => {

@@ -106,7 +106,7 @@ builder.queryField('workers', (t) =>
       const { workers, database } = context.engine;
       const { caller } = context;
       const asked = checkTypes(types);
-      // Their names are those of the tenant, and there need not be anything of what they do.
+      // Workers' names are the tenant's own, and workers may handle types that have no jobs.
       const shown = seesTenant(caller) ? asked : await shownTypes(context, asked);
       return workers.read(database, { tenant: caller.tenant, types: shown, after: after ?? null, take });
     },

@@ -24,6 +24,6 @@ export function errorText({ code, message, field }: ErrorAnswer): string {
   return `${JSON.stringify({ errors })}\n`;
 }
 
-export function answerForbidden(response: ServerResponse): void {
-  answerError(response, 403, { code: 'FORBIDDEN', message: 'Your roles and scopes do not allow it.' });
+export function answerForbidden(response: ServerResponse, message: string): void {
+  answerError(response, 403, { code: 'FORBIDDEN', message });
 }

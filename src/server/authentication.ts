@@ -96,7 +96,9 @@ export class Authentication {
     if (token.startsWith(watchTokenPrefix)) return this.#watchTokens.find(token, this.#addressOf(request));
     const ways = token.startsWith(keyPrefix) ? this.#keys : this.#tokens;
     if (ways === undefined)
-      throw new UnauthenticatedError('This server does not accept this kind of key or token.');
+      throw new UnauthenticatedError(
+        'This server does not accept this kind of key or token: see its setting JOBTREE_AUTH.',
+      );
     return ways.find(token, this.#addressOf(request));
   }
 }

@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createSecureServer, Server as SecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { GraphQLError } from 'graphql';
+import { explainRefusal } from '../domain/rights.ts';
 import { answerEarly } from './answer-early.ts';
 import { answerError, answerForbidden } from './answer-error.ts';
 import type { Authentication } from './authentication.ts';
@@ -87,7 +88,7 @@ export class Http {
       // The files are stored before the operation, with its own check, runs.
       if (isMultipart(request) && right !== undefined && !right.caller.permissions.has('create')) {
         response.shouldKeepAlive = false;
-        return answerForbidden(response);
+        return answerForbidden(response, explainRefusal(right.caller, 'create', 'A request with files'));
       }
       const streamed = streamedBytesOf(request, uploadBytes);
       // A refused upload may have any number of bytes left, which nobody should have to read.

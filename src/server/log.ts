@@ -5,8 +5,8 @@
  * number of repeats. Other lines, errors included, are always logged.
  */
 import pino, { type DestinationStream, type Logger } from 'pino';
+import { Repeats } from '../domain/repeats.ts';
 
-const everyMs = 60_000;
 const warn = 40;
 
 /** Where credentials may appear in a log line. */
@@ -21,8 +21,10 @@ export function createLogger(
   level: string,
   destination: DestinationStream = pino.destination({ dest: 2, sync: false }),
 ): Logger {
-  const repeats = new Repeats();
-  const logger = pino(
+  const repeats = new Repeats<Warning>(({ fields, message }, times) =>
+    logger.warn({ ...fields, times }, message),
+  );
+  const logger: Logger = pino(
     {
       name: 'jobtree',
       level,
@@ -31,48 +33,24 @@ export function createLogger(
       redact: secrets,
       hooks: {
         logMethod(args, method, level) {
-          if (level !== warn || !repeats.isRepeat(args)) method.apply(this, args);
+          if (level !== warn || !isRepeat(args, repeats)) method.apply(this, args);
         },
       },
     },
     destination,
   );
-  repeats.tell = (fields, message) => logger.warn(fields, message);
   return logger;
 }
 
-/** Warnings with an error of the last minute, by message. */
-class Repeats {
-  readonly #kinds = new Map<string, { times: number; last: object; readonly message: string }>();
-  tell: (fields: object, message: string) => void = () => {};
+interface Warning {
+  readonly fields: object;
+  readonly message: string;
+}
 
-  /** Counts the warning and returns true if it is in the log already. */
-  isRepeat([fields, message]: readonly unknown[]): boolean {
-    if (typeof message !== 'string' || !isWarning(fields) || 'times' in fields) return false;
-    const key = `${message} ${fields.part ?? ''}`;
-    const kind = this.#kinds.get(key);
-    if (kind !== undefined) {
-      kind.times++;
-      kind.last = fields;
-      return true;
-    }
-    this.#kinds.set(key, { times: 0, last: fields, message });
-    this.#watch(key);
-    return false;
-  }
-
-  #watch(key: string): void {
-    setTimeout(() => {
-      const kind = this.#kinds.get(key);
-      if (kind === undefined || kind.times === 0) {
-        this.#kinds.delete(key);
-        return;
-      }
-      this.tell({ ...kind.last, times: kind.times }, kind.message);
-      kind.times = 0;
-      this.#watch(key);
-    }, everyMs).unref();
-  }
+/** Whether it is a warning with an error whose message is in the log already. */
+function isRepeat([fields, message]: readonly unknown[], repeats: Repeats<Warning>): boolean {
+  if (typeof message !== 'string' || !isWarning(fields) || 'times' in fields) return false;
+  return repeats.isRepeat(`${message} ${fields.part ?? ''}`, { fields, message });
 }
 
 function isWarning(fields: unknown): fields is { err: unknown; part?: string } {

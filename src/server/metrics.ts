@@ -11,7 +11,7 @@ import type { Engine } from '../domain/engine.ts';
 import { type Figures, restOfTypes, type Tally } from '../domain/figures.ts';
 import { type Histogram, lowerBoundMs } from '../domain/histogram.ts';
 import { type Queue, readQueues } from '../domain/queues.ts';
-import type { Caller } from '../domain/rights.ts';
+import { type Caller, explainRefusal } from '../domain/rights.ts';
 import { countSlow } from '../domain/slow-items.ts';
 import { listStored, type TenantStored } from '../domain/stored.ts';
 import { withTimeout } from '../events/with-timeout.ts';
@@ -89,10 +89,17 @@ export function createMetrics(options: {
       response.writeHead(405, { allow: 'GET, HEAD' }).end();
       return true;
     }
-    const { permissions, tenant } = callerOf(request);
+    const caller = callerOf(request);
+    if (!caller.permissions.has('survey')) {
+      answerForbidden(response, explainRefusal(caller, 'survey', '/metrics'));
+      return true;
+    }
     // The metrics cover the whole server and all its users.
-    if (!permissions.has('survey') || tenant !== null) {
-      answerForbidden(response);
+    if (caller.tenant !== null) {
+      answerForbidden(
+        response,
+        '/metrics covers all tenants, so a caller that belongs to one may not read it.',
+      );
       return true;
     }
     serve(response).catch((error: unknown) => {

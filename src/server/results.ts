@@ -11,7 +11,7 @@ import type { Queries } from '../db/database.ts';
 import { asRefusal } from '../db/sqlstate.ts';
 import { exportResults, holdTree, type ResultText, readTreeOf } from '../domain/export-results.ts';
 import { itemIdOf } from '../domain/item-state.ts';
-import { type Caller, isUnscoped, showsAll } from '../domain/rights.ts';
+import { type Caller, explainRefusal, isUnscoped, showsAll } from '../domain/rights.ts';
 import { coversTree } from '../domain/scoped-reads.ts';
 import { type ErrorCode, InvalidInputError, JobtreeError, NotFoundError } from '../errors.ts';
 import { encodeGlobalId, itemKeyOf, keyOf } from '../schema/global-id.ts';
@@ -85,9 +85,10 @@ export function createResults(options: {
       );
       return true;
     }
-    const { permissions, watchToken } = callerOf(request);
+    const caller = callerOf(request);
+    const { permissions, watchToken } = caller;
     if (!permissions.has('read') || (watchToken !== null && !showsAll(watchToken.sees, 'RESULTS'))) {
-      answerForbidden(response);
+      answerForbidden(response, explainRefusal(caller, 'read', 'reading results'));
       return true;
     }
     serve(request, response, decode(id), searchParams).catch((error) => fail(response, error));

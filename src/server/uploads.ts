@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
-import type { Caller } from '../domain/rights.ts';
+import { type Caller, explainRefusal } from '../domain/rights.ts';
 import { parseDigest, type Upload, type Uploads } from '../domain/uploads.ts';
 import { InvalidInputError, NotFoundError } from '../errors.ts';
 import { encodeGlobalId, keyOf } from '../schema/global-id.ts';
@@ -126,8 +126,9 @@ export function createUploads(options: {
         'tus-max-size': String(store.maxBytes),
       });
     }
-    if (!callerOf(request).permissions.has('create'))
-      throw new UploadError(403, 'FORBIDDEN', 'Your roles and scopes do not allow it.');
+    const caller = callerOf(request);
+    if (!caller.permissions.has('create'))
+      throw new UploadError(403, 'FORBIDDEN', explainRefusal(caller, 'create', '/api/uploads'));
     const version = request.headers['tus-resumable'];
     if (version !== undefined && version !== tusVersion) {
       response.setHeader('tus-version', tusVersion);

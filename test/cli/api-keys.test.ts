@@ -3,6 +3,7 @@ import { hostname, tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { makeFolder } from './folder.ts';
 import { run } from './program.ts';
 
 let db: TestDatabase;
@@ -41,7 +42,7 @@ test('keys are made before there is a server, told once, listed, rotated and rev
   const rotated = await apiKeys('rotate', key.id, '--keep', '1h', '--json');
   expect(JSON.parse(rotated.stdout)).toEqual({ id: key.id, key: expect.stringMatching(/^jobtree_/) });
   expect(await apiKeys('revoke', key.id)).toMatchObject({ code: 0, stdout: 'Revoked.\n' });
-  expect(await apiKeys('revoke', key.id)).toMatchObject({ code: 0, stdout: 'It was revoked before.\n' });
+  expect(await apiKeys('revoke', key.id)).toMatchObject({ code: 0, stdout: 'It was already revoked.\n' });
   expect((await list()).revokedAt).not.toBeNull();
   expect(await apiKeys('rotate', key.id)).toMatchObject({ code: 4 });
   const audit = await db.query(
@@ -60,18 +61,29 @@ test('keys are made before there is a server, told once, listed, rotated and rev
   );
 });
 
-test('no database is made for a key in a folder that has none', async () => {
+test('the first key of a folder creates its database, and names it', async () => {
+  const env = { DATABASE_URL: undefined, JOBTREE_DATA_DIR: join(await makeFolder(), 'data') };
+  const first = await run(['api-keys', 'create', 'a', '--role', 'admin'], { env });
+  expect(first).toMatchObject({ code: 0, stdout: expect.stringMatching(/^jobtree_\w{49}\n$/) });
+  expect(first.stderr).toMatch(/^Created an embedded Postgres in .+\. `jobtree start` uses it/);
+  const second = await run(['api-keys', 'create', 'b', '--role', 'worker'], { env });
+  expect(second).toMatchObject({ code: 0, stderr: '' });
+  expect((await run(['api-keys', 'list'], { env })).stdout).toMatch(/ a .*\n.* b /);
+});
+
+test('no other command creates a database in a folder that has none', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'jobtree-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   const env = { DATABASE_URL: undefined, JOBTREE_DATA_DIR: join(folder, 'nothing') };
   for (const args of [
-    ['api-keys', 'create', 'x', '--role', 'admin'],
+    ['api-keys', 'list'],
+    ['api-keys', 'revoke', 'ApiKey:01890000-0000-7000-8000-000000000000'],
     ['roles', '--apply'],
   ])
     expect(await run(args, { env })).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: expect.stringContaining('Run this where `jobtree start` has run'),
+      stderr: expect.stringContaining('Run this in the folder where `jobtree start` ran'),
     });
   expect(await readdir(folder)).toEqual([]);
 });

@@ -75,7 +75,7 @@ test('put again it keeps its secret, and deleted it is gone', async () => {
 });
 
 test.each<[string[], number, string]>([
-  [['callback', 'put', 'x', 'http://127.0.0.1/'], 2, 'is no public address'],
+  [['callback', 'put', 'x', 'http://127.0.0.1/'], 2, 'is not a public address'],
   [['callback', 'put', 'x', 'mailto:a@b'], 2, 'must begin with https: or http:'],
   [['callback', 'rotate', 'nobody'], 4, 'There is no endpoint nobody'],
   [['callback', 'delete', 'nobody'], 4, 'There is no endpoint nobody'],

@@ -17,7 +17,7 @@ test('the tree of the documentation, in YAML, and its items', async () => {
   const items = await run(['items', id], env());
   expect(items.stdout.split('\n')).toEqual([
     expect.stringMatching(/^ID +STATUS +FAILURES {2}DETAIL$/),
-    expect.stringMatching(/^JobItem:\S+ +pending +0 {2}\{"url":"https:\/\/example.com\/a.csv"\}$/),
+    expect.stringMatching(/^JobItem:\S+ +waiting +0 {2}\{"url":"https:\/\/example.com\/a.csv"\}$/),
     expect.stringMatching(/b\.csv/),
     '',
   ]);

@@ -27,7 +27,7 @@ test('letters that nobody wants any more', async () => {
   );
   expect((await client.heartbeat([held?.id ?? ''])).map(({ status }) => status)).toEqual(['CANCELLED']);
 
-  const [last] = (await client.items(id, { status: 'PENDING' })).nodes;
+  const [last] = (await client.items(id, { statuses: ['WAITING'] })).nodes;
   const items = { JobItem: last?.id ?? '' };
   expect(await runCommands(example('pending-items.md', 'update'), items, server.env)).toEqual(
     printed('update'),
@@ -85,7 +85,7 @@ test('what can not be is said at once, with nothing done', async () => {
     [['cancel-items', '--state', 'dead'], 2, 'Allowed choices are waiting, scheduled, ready'],
     [['cancel-items', '--group', 'x'], 2, 'unknown option'],
     [['update-item'], 2, "missing required argument 'id'"],
-    [['update-item', itemId], 2, 'Nothing is to be changed'],
+    [['update-item', itemId], 2, 'There is nothing to change'],
     [['update-item', itemId, '--run-at', 'soon'], 2, 'Give now, a time'],
     [['update-item', itemId, '--payload', '{'], 2, 'Give JSON'],
     [['update-item', itemId, '--priority', '40000'], 2, 'Give a whole number'],

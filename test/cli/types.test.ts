@@ -35,7 +35,7 @@ test('what can not be used is said, with an exit code', async () => {
   const env = { env: server.env };
   expect(await run(['type', 'put', 'x', '--payload', bad], env)).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('payload is no JSON Schema'),
+    stderr: expect.stringContaining('payload is not a JSON Schema'),
   });
   expect(await run(['type', 'delete', 'x', '1'], env)).toMatchObject({ code: 4 });
   expect(await run(['types', '--out', out], env)).toMatchObject({ code: 0, stdout: '' });

@@ -128,7 +128,7 @@ test('SIGTERM lets the command finish and claims no more', async () => {
   );
   await startShell(`touch ${folder}/go`).ended;
   expect(await program.ended).toMatchObject({ code: 0, stderr: expect.stringMatching(/\nStopped: 1 item/) });
-  expect((await items(id)).map((item) => item.status)).toEqual(['SUCCEEDED', 'PENDING']);
+  expect((await items(id)).map((item) => item.status)).toEqual(['SUCCEEDED', 'WAITING']);
 });
 
 test('what does not finish in time is given back, at no cost of an attempt', async () => {
@@ -137,7 +137,7 @@ test('what does not finish in time is given back, at no cost of an attempt', asy
   for await (const { status } of server.client.watchJob(id)) if (status === 'RUNNING') break;
   program.process.kill('SIGINT');
   expect(await program.ended).toMatchObject({ code: 0, stderr: expect.stringContaining('given back') });
-  expect(await items(id)).toMatchObject([{ status: 'PENDING', failures: [], assignment: null }]);
+  expect(await items(id)).toMatchObject([{ status: 'WAITING', failures: [], assignment: null }]);
 });
 
 test('a second signal ends worker and commands at once', async () => {
@@ -164,7 +164,7 @@ test('a command that does not exist is told before anything is claimed', async (
     code: 2,
     stderr: 'jobtree: There is no program no-such-program to run.\n',
   });
-  expect(await items(id)).toMatchObject([{ status: 'PENDING', failures: [] }]);
+  expect(await items(id)).toMatchObject([{ status: 'WAITING', failures: [] }]);
 });
 
 test('a worker whose key the server refuses ends, and so does one whose key is for other types', async () => {
@@ -181,7 +181,7 @@ test('a worker whose key the server refuses ends, and so does one whose key is f
   });
   expect(await refused(key)).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('Your scope does not have the type "resize".'),
+    stderr: expect.stringContaining('Your scope does not include the type "resize".'),
   });
 });
 

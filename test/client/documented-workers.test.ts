@@ -71,7 +71,7 @@ test('the program: pictures that are there, that are not, and too many of them',
   expect(nodes).toMatchObject([
     { status: 'SUCCEEDED', result: { stored: `${nodes[0]?.id} (9 bytes)` } },
     { status: 'FAILED', failures: [{ code: 'NO_PICTURE' }] },
-    { status: 'PENDING', failures: [{ code: 'RETRY_AFTER', message: 'Too many requests.' }] },
+    { status: 'SCHEDULED', failures: [{ code: 'RETRY_AFTER', message: 'Too many requests.' }] },
   ]);
   expect(output.join('')).toContain('picture loaded');
 });

@@ -243,7 +243,7 @@ test('stop() ends in time though the server is gone, and says what was not deliv
   finish.fire();
   await it.stop();
   expect(errors).toEqual(['Error: The worker stopped before the server knew what became of 1 items.']);
-  expect((await client.items(id)).nodes).toMatchObject([{ status: 'PENDING' }]);
+  expect((await client.items(id)).nodes).toMatchObject([{ status: 'RUNNING' }]);
 });
 
 test.each([

@@ -35,7 +35,7 @@ test('cancelling what waits, watched to its end', async () => {
   const [held] = await client.claimItems('w', [{ type: 'sendLetter', limit: 1 }]);
   const operation = (await runExample('cancel-client')) as Operation;
   expect(operation).toMatchObject({ kind: 'CANCEL', status: 'FINISHED', total: 30, done: 30 });
-  const { nodes } = await client.items(id, { status: 'CANCELLED', first: 100 });
+  const { nodes } = await client.items(id, { statuses: ['CANCELLED'], first: 100 });
   expect(nodes.map(({ status, finishedAt }) => [status, typeof finishedAt])).toEqual(
     Array(30).fill(['CANCELLED', 'string']),
   );
@@ -83,7 +83,7 @@ test('changing an item that waits, and no other', async () => {
   const [first, second] = (await client.items(id)).nodes;
   expect(await runExample('update-client', second?.id)).toMatchObject({
     id: second?.id,
-    status: 'PENDING',
+    status: 'SCHEDULED',
     payload: { to: 'Grace' },
     runAt: expect.any(String),
     retryAt: expect.any(String),

@@ -6,8 +6,11 @@ import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
 import { useServer } from '../cli/setup.ts';
+import { createDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
+import { makeKey } from '../support/keys.ts';
 import { startProxy } from '../support/proxy.ts';
+import { startServer } from '../support/server.ts';
 
 const server = useServer();
 const program = fileURLToPath(new URL('../support/running-worker.ts', import.meta.url));
@@ -47,7 +50,7 @@ test('at the first signal it claims no more, and its handler ends as it likes', 
   child.stdin?.end();
   expect(await ended).toEqual([0, null]);
   expect(said).toEqual(['claimed', 'stopped']);
-  expect(await statuses()).toEqual(['SUCCEEDED', 'PENDING', 0]);
+  expect(await statuses()).toEqual(['SUCCEEDED', 'WAITING', 0]);
 });
 
 test('what takes longer than stopTimeoutMs is aborted and given back', async () => {
@@ -56,7 +59,7 @@ test('what takes longer than stopTimeoutMs is aborted and given back', async () 
   child.stdin?.end();
   expect(await ended).toEqual([0, null]);
   expect(said).toEqual(['claimed', 'aborted: STOPPED', 'stopped']);
-  expect(await statuses()).toEqual(['PENDING', 'PENDING', 0]);
+  expect(await statuses()).toEqual(['WAITING', 'WAITING', 0]);
 });
 
 test('a second signal gives back at once, and ends the process whatever its handler does', async () => {
@@ -66,7 +69,7 @@ test('a second signal gives back at once, and ends the process whatever its hand
   child.kill('SIGTERM');
   expect(await ended).toEqual([143, null]);
   expect(said).toEqual(['claimed', 'aborted: STOPPED']);
-  expect(await statuses()).toEqual(['PENDING', 'PENDING', 0]);
+  expect(await statuses()).toEqual(['WAITING', 'WAITING', 0]);
 });
 
 test('a Ctrl-C that arrives twice, as below npm, is one', async () => {
@@ -76,7 +79,7 @@ test('a Ctrl-C that arrives twice, as below npm, is one', async () => {
   child.kill('SIGINT');
   child.stdin?.end();
   expect(await ended).toEqual([0, null]);
-  expect(await statuses()).toEqual(['SUCCEEDED', 'PENDING', 0]);
+  expect(await statuses()).toEqual(['SUCCEEDED', 'WAITING', 0]);
 });
 
 test('a second signal ends it in time while the server does not answer', async () => {
@@ -104,4 +107,41 @@ test('a worker whose last outcome does not reach the server exits with 1', async
     'error: The worker stopped before the server knew what became of 1 items.',
     'stopped',
   ]);
+});
+
+test('a worker that the server refuses at the start exits with 1, and one that is refused later goes on', async () => {
+  const db = await createDatabase();
+  onTestFinished(() => db.drop());
+  const app = await startServer(db.url, { JOBTREE_AUTH: 'keys' });
+  onTestFinished(() => app.close());
+  const begin = (token: string, type: string) => {
+    const env = { ...process.env, JOBTREE_TOKEN: token };
+    const args = ['--import', 'tsx', program, app.url, type, '60000'];
+    const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'], env });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    let said = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      said += text;
+    });
+    return { child, said: () => said, ended: once(child, 'close') };
+  };
+  const { id, key } = await makeKey(db, ['worker'], { types: ['mail'] });
+  for (const [token, type, why] of [
+    ['jobtree_nonsense', 'mail', 'refuses the caller'],
+    [key, 'resize', 'does not have the type "resize"'],
+  ] as const) {
+    const refused = begin(token, type);
+    refused.child.stdin.end();
+    expect(await refused.ended).toEqual([1, null]);
+    expect(refused.said()).toMatch(new RegExp(`^error: .*${why}[^]*stopped\n$`));
+  }
+
+  const client = createClient({ url: app.url, token: (await makeKey(db, ['admin'])).key });
+  onTestFinished(() => client.close());
+  const admitted = begin(key, 'mail');
+  await client.createJob({ type: 'mail', items: [{ payload: 'input' }] });
+  await eventually(() => expect(admitted.said()).toBe('claimed\n'));
+  await db.query('select jobtree.revoke_api_key($1)', [id]);
+  await eventually(() => expect(admitted.said()).toContain('refuses the caller'));
+  expect(admitted.child.exitCode).toBeNull();
 });

@@ -53,7 +53,10 @@ it('without one, or with one that is refused, everything is refused with UNAUTHE
       refused,
     );
     const watch = client.watchJob('Job:00000000-0000-7000-8000-000000000000');
-    await expect(watch.next()).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+    const error = await watch.next().catch((refusal) => refusal);
+    expect(error).toMatchObject({ code: 'UNAUTHENTICATED' });
+    // Those two, and not the event with its socket.
+    expect(error.cause).toStrictEqual({ code: 4403, reason: expect.any(String) });
     await client.close();
   }
 });

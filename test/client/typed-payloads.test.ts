@@ -250,7 +250,7 @@ describe('a result of which a mapping makes a payload that does not match', () =
     expect(answers).toMatchObject([
       {
         status: 'INVALID',
-        error: `reports[0].outcome.success.result would feed a new item that can't be: payload.to must be string (version 1 of ${type}).`,
+        error: `reports[0].outcome.success.result would feed an invalid item: payload.to must be string (version 1 of ${type}).`,
       },
       { status: 'ACCEPTED' },
     ]);
@@ -346,7 +346,8 @@ describe('defineType with schemas', () => {
     const file = join(root, 'node_modules', `.typed-payloads-${process.pid}.mjs`);
     await writeFile(file, code);
     onTestFinished(() => rm(file));
-    const { sendMail, startWorker } = await import(/* @vite-ignore */ file);
+    const { sendMail, deploy, startWorker } = await import(/* @vite-ignore */ file);
+    await deploy(servers[0]?.url);
     const sent: string[] = [];
     const started = await startWorker(servers[0]?.url, async (to: string) => `${sent.push(to)}`);
     const job = await client.createJob(

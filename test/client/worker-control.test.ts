@@ -1,12 +1,13 @@
 /** What a worker is told while it runs, and what it tells: concurrency, pauses, time limits, batches, middleware, events. */
 import { on, once } from 'node:events';
-import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import {
   type Assignment,
   type BatchItem,
   createClient,
   defineType,
   type Handler,
+  JobtreeError,
   type Middleware,
   type ReportedFailure,
   RetryAfterError,
@@ -14,6 +15,8 @@ import {
   Worker,
   type WorkerOptions,
 } from '../../src/client/index.ts';
+import type { NoteItemsMutationVariables } from '../../src/generated/operations.ts';
+import * as operations from '../../src/generated/operations.ts';
 import { useServer } from '../cli/setup.ts';
 import { eventually } from '../support/eventually.ts';
 import { signal } from './signals.ts';
@@ -114,7 +117,7 @@ test('a worker that is paused before it starts claims nothing until resume()', a
   const worker = makeWorker({ types: { [type]: { concurrency: 1, handler: () => null } } });
   await worker.pause();
   await worker.start();
-  expect((await client.items(id)).nodes).toMatchObject([{ status: 'PENDING', assignment: null }]);
+  expect((await client.items(id)).nodes).toMatchObject([{ status: 'WAITING', assignment: null }]);
   worker.resume();
   await once(worker, 'succeeded');
 });
@@ -143,7 +146,7 @@ test('a handler that takes longer than timeoutMs is aborted, and its item has fa
   const message = 'The handler took longer than 50 ms.';
   expect(await failed).toMatchObject([{ attempt: 1 }, { code: 'TIMED_OUT', message }]);
   expect((await client.items(id)).nodes).toMatchObject([
-    { status: 'PENDING', failures: [{ code: 'TIMED_OUT', message }] },
+    { status: 'SCHEDULED', failures: [{ code: 'TIMED_OUT', message }] },
   ]);
 });
 
@@ -489,11 +492,51 @@ describe('notes and logs', () => {
     }
   });
 
+  test('go out by themselves, in one request for all items', async () => {
+    const client = connect();
+    const type = newType();
+    const items = numbered(20);
+    const { id } = await client.createJob({ type, items, sealed: true, heartbeatIntervalMs: 600_000 });
+    const requests = vi.spyOn(client.socket, 'request');
+    const [all, end] = [signal(), signal()];
+    let begun = 0;
+    const handler: Handler = async (payload, { note, log }) => {
+      if (++begun === items.length) all.fire();
+      await all.promise;
+      for (const part of ['begun', 'half of it']) note(`${payload}: ${part}`);
+      log('begun');
+      await end.promise;
+    };
+    const types = { [type]: { concurrency: items.length, handler } };
+    const worker = new Worker({ client, pollIntervalMs: 86_400_000, types });
+    workers.push(worker);
+    await worker.start();
+    await eventually(async () => {
+      expect((await client.items(id)).nodes.map(({ note }) => note)).toEqual(
+        items.map(({ payload }) => `${payload}: half of it`),
+      );
+    });
+    const idle = once(worker, 'idle');
+    end.fire();
+    await idle;
+    const sizes = requests.mock.calls.flatMap(([document, variables]) => {
+      if (document === operations.NoteItems)
+        return (variables as NoteItemsMutationVariables).input.notes.length;
+      return 'notes' in (variables as object) ? 'with something else' : [];
+    });
+    expect(sizes).toEqual([20]);
+  });
+
   test.each([
     ['heartbeats', 1_000, 86_400_000],
     ['polls', 60_000, 100],
-  ])('go out with %s while the handler is at work', async (_, heartbeatIntervalMs, pollIntervalMs) => {
+  ])('go out with %s where they could not by themselves', async (_, heartbeatIntervalMs, pollIntervalMs) => {
     const client = connect();
+    const { request } = client.socket;
+    vi.spyOn(client.socket, 'request').mockImplementation(async (...call) => {
+      if (call[0] === operations.NoteItems) throw new JobtreeError('BUSY', 'It was not done.');
+      return Reflect.apply(request, client.socket, call);
+    });
     const type = newType();
     const policies = { sealed: true, heartbeatIntervalMs };
     const { id } = await client.createJob({ type, items: [{}], ...policies });
@@ -502,11 +545,12 @@ describe('notes and logs', () => {
       note('half of it');
       await end.promise;
     };
-    const worker = makeWorker({ pollIntervalMs, types: { [type]: { concurrency: 2, handler } } });
+    const worker = new Worker({ client, pollIntervalMs, types: { [type]: { concurrency: 2, handler } } });
+    workers.push(worker);
     await worker.start();
     await eventually(async () => {
       expect((await client.items(id)).nodes).toMatchObject([
-        { status: 'PENDING', note: 'half of it', log: [] },
+        { status: 'RUNNING', note: 'half of it', log: [] },
       ]);
     });
     end.fire();

@@ -476,7 +476,7 @@ describe('assignments', () => {
     const items = (await client.items(id)).nodes;
     expect(items.map(({ status, result }) => [status, result])).toEqual([
       ['SUCCEEDED', 'late'],
-      ['PENDING', null],
+      ['WAITING', null],
     ]);
     expect(items[1]?.assignment).toBeNull();
   });

@@ -241,7 +241,7 @@ describe('an endpoint', () => {
 
   const refused: [string, string][] = [
     ['', 'url is empty'],
-    ['example.com', 'url is no URL'],
+    ['example.com', 'url is not a URL'],
     ['ftp://example.com/', 'url begins with ftp:'],
     ['file:///etc/passwd', 'url begins with file:'],
     ['https://user@example.com/', 'url has a user'],
@@ -281,7 +281,7 @@ describe('an endpoint', () => {
       '[ff02::1]',
       '[2001:db8::1]',
       '[4000::1]',
-    ].map((host): [string, string] => [`http://${host}/`, 'is no public address']),
+    ].map((host): [string, string] => [`http://${host}/`, 'is not a public address']),
   ];
   it.each(refused.map(([url, message]) => [url.slice(0, 60), message, url] as const))(
     'at %s is refused: %s',

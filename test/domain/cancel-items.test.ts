@@ -89,7 +89,7 @@ describe('cancelling pending items', () => {
       ].map(([at, count]) => ({ ...before, at, count })),
     );
     const [first = { jobId, position: 0 }] = await t.items(jobId);
-    const pages = await readItemKeys(t.engine.database, 'CANCELLED', false, [
+    const pages = await readItemKeys(t.engine.database, ['CANCELLED'], false, [
       { jobId, range: { take: 10, backwards: false } },
     ]);
     expect(pages[0]?.map(({ position }) => position - first.position)).toEqual([3, 4, 50, 99]);

@@ -85,7 +85,7 @@ describe('waiting', () => {
       { type: b, ready: 0, scheduled: 0, waiting: 2, running: 0 },
     ]);
     expect(await readItems(t.engine.database, [item as never])).toMatchObject([
-      { status: 'PENDING', retryAt: null },
+      { status: 'WAITING', retryAt: null },
     ]);
     const [state] = await t.db.query('select state, due_at from jobtree.item_state where job_id = $1', [
       ids[b],
@@ -363,25 +363,25 @@ describe('bad input', () => {
       'an unknown job',
       child('x', undefined, { children: [child('y', ['x', 'no such'])] }),
       'children[0].after[1]',
-      /^children\[0\]\.after\[1\] names "no such", but no job of this tree is called so\.$/,
+      /^children\[0\]\.after\[1\] names "no such", but no job of this tree has that name\.$/,
     ],
     [
       'a job of another tree, by its id',
       child('x', ['Job:01a1ff75-d8bf-7d7f-a6e4-8874ba000001']),
       'after[0]',
-      /no job of this tree is called so/,
+      /no job of this tree has that name/,
     ],
     [
       'one of several of a name',
       child('x', undefined, { children: [child('y'), child('y'), child('z', ['y'])] }),
       'children[2].after[0]',
-      /several jobs of this tree are called so: give them names/,
+      /several jobs of this tree have that name: give them different names/,
     ],
     [
       'a type whose job has another name',
       child('x', undefined, { children: [child('y', undefined, { name: 'other' }), child('z', ['y'])] }),
       'children[1].after[0]',
-      /no job of this tree is called so/,
+      /no job of this tree has that name/,
     ],
     [
       'a circle',

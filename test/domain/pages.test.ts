@@ -1,19 +1,34 @@
-/** Pages of items by status are what the states of the items say, from any place, in both directions, for many jobs at once. */
+/** Pages of items by statuses are what the states of the items say, from any place, in both directions, for many jobs at once. */
 import { expect, it } from 'vitest';
 import { cancelJob } from '../../src/domain/cancel-job.ts';
 import { claimItems } from '../../src/domain/claim-items.ts';
+import { type ItemStatus, itemStatuses, pendingStatuses } from '../../src/domain/item-state.ts';
+import { readItems } from '../../src/domain/items.ts';
 import { readItemKeys } from '../../src/domain/pages.ts';
 import { releaseAssignments } from '../../src/domain/release-assignments.ts';
 import { reportOutcomes } from '../../src/domain/report-outcomes.ts';
 import { newType, useEngine } from '../support/engine.ts';
 
 const t = useEngine();
-const states = {
-  PENDING: ['READY', 'SCHEDULED', 'HELD'],
+/** What the view item_state calls the items of each status. */
+const states: Readonly<Record<ItemStatus, readonly string[]>> = {
+  WAITING: ['READY', 'BLOCKED', 'WAITING'],
+  SCHEDULED: ['SCHEDULED'],
+  RUNNING: ['HELD'],
   SUCCEEDED: ['SUCCEEDED'],
   FAILED: ['FAILED'],
   CANCELLED: ['CANCELLED'],
-} as const;
+};
+/** Each alone, and some together. */
+const lists: readonly (readonly ItemStatus[])[] = [
+  ...itemStatuses.map((status) => [status]),
+  pendingStatuses,
+  ['RUNNING', 'WAITING'],
+  ['SCHEDULED', 'FAILED'],
+  ['SUCCEEDED', 'FAILED'],
+  ['CANCELLED', 'SCHEDULED', 'SUCCEEDED'],
+  itemStatuses,
+];
 
 /** A job with items in all states, in ranges that lie across each other. */
 async function mixedJob(cancelled: 'NOT' | 'WHOLLY' | 'BEING'): Promise<string> {
@@ -22,6 +37,7 @@ async function mixedJob(cancelled: 'NOT' | 'WHOLLY' | 'BEING'): Promise<string> 
     payload: i,
     priority: i % 100 === 50 ? 1 : null,
     runAt: i >= 300 && i < 340 ? new Date(Date.now() + 3_600_000) : null,
+    serializeKey: i >= 360 && i < 380 && i % 2 === 0 ? type : null,
   }));
   const { [type]: jobId = '' } = await t.create({ type, items, backoffMs: [0], maxFailuresPerItem: 1 });
   const worker = 'w';
@@ -49,9 +65,30 @@ async function mixedJob(cancelled: 'NOT' | 'WHOLLY' | 'BEING'): Promise<string> 
   return jobId;
 }
 
-it('by status', async () => {
-  const jobs = [await mixedJob('NOT'), await mixedJob('WHOLLY'), await mixedJob('BEING')];
-  for (const [status, expected] of Object.entries(states) as [keyof typeof states, readonly string[]][]) {
+/** A job that waits for another one. */
+async function dependentJob(): Promise<string> {
+  const [type, other] = [newType(), newType()];
+  const items = Array.from({ length: 200 }, (_, i) => ({
+    payload: i,
+    runAt: i < 20 ? new Date(Date.now() + 3_600_000) : null,
+    serializeKey: i >= 150 ? type : null,
+  }));
+  const ids = await t.create({
+    type: newType('root'),
+    children: [{ type: other }, { type, items, after: [other] }],
+  });
+  return ids[type] ?? '';
+}
+
+it('by statuses', async () => {
+  const jobs = [
+    await mixedJob('NOT'),
+    await mixedJob('WHOLLY'),
+    await mixedJob('BEING'),
+    await dependentJob(),
+  ];
+  for (const statuses of lists) {
+    const expected = statuses.flatMap((status) => states[status]);
     const all = await Promise.all(
       jobs.map(async (jobId) => {
         const rows = await t.db.query<{ position: number }>(
@@ -61,7 +98,7 @@ it('by status', async () => {
         return rows.map(({ position }) => position);
       }),
     );
-    expect(all.flat().length).toBeGreaterThan(20);
+    expect([statuses, all.flat().length > 20]).toEqual([statuses, true]);
     const [first = 0] = (await t.items(jobs[0] ?? '')).map(({ position }) => position);
     for (const backwards of [false, true]) {
       for (const [after, before, take] of [
@@ -74,7 +111,7 @@ it('by status', async () => {
       ] as const) {
         const pages = await readItemKeys(
           t.engine.database,
-          status,
+          statuses,
           backwards,
           jobs.map((jobId) => ({ jobId, range: { after, before, take, backwards } })),
         );
@@ -82,8 +119,8 @@ it('by status', async () => {
           const found = positions.filter((p) => p > (after ?? -1) && p < (before ?? Infinity));
           return (backwards ? found.toReversed() : found).slice(0, take);
         });
-        expect([status, after, pages.map((page) => page.map(({ position }) => position))]).toEqual([
-          status,
+        expect([statuses, after, pages.map((page) => page.map(({ position }) => position))]).toEqual([
+          statuses,
           after,
           between,
         ]);
@@ -92,10 +129,25 @@ it('by status', async () => {
   }
 });
 
+it('an item says the status by which a page finds it, whether it is read whole or in part', async () => {
+  const jobs = [await mixedJob('NOT'), await mixedJob('BEING'), await dependentJob()];
+  const range = { take: 1_001, backwards: false };
+  const requests = jobs.map((jobId) => ({ jobId, range }));
+  for (const status of itemStatuses) {
+    const keys = (await readItemKeys(t.engine.database, [status], false, requests)).flat();
+    const none = { details: false, payload: false, result: false };
+    for (const parts of [undefined, { ...none, status: true }]) {
+      const items = await readItems(t.engine.database, keys, parts);
+      expect([status, new Set(items.map((item) => item?.status))]).toEqual([status, new Set([status])]);
+      expect(items.every((item) => (item?.retryAt != null) === (status === 'SCHEDULED'))).toBe(true);
+    }
+  }
+});
+
 it('of a job that does not exist there is nothing', async () => {
   const jobId = await mixedJob('NOT');
   const range = { take: 2, backwards: false };
-  const pages = await readItemKeys(t.engine.database, 'PENDING', false, [
+  const pages = await readItemKeys(t.engine.database, pendingStatuses, false, [
     { jobId: '00000000-0000-7000-8000-000000000000', range },
     { jobId, range },
   ]);

@@ -8,7 +8,7 @@ import { claimItem } from '../../src/domain/claim-item.ts';
 import { claim, claimItems } from '../../src/domain/claim-items.ts';
 import { deleteJob } from '../../src/domain/delete-job.ts';
 import { exchange } from '../../src/domain/exchange.ts';
-import type { ItemKey } from '../../src/domain/item-state.ts';
+import { type ItemKey, pendingStatuses } from '../../src/domain/item-state.ts';
 import { type NewItem, readItems } from '../../src/domain/items.ts';
 import { findMissedEntries } from '../../src/domain/missed-entries.ts';
 import { startOperation } from '../../src/domain/operations.ts';
@@ -133,8 +133,8 @@ describe('a key', () => {
     const [[head], [blocked]] = [await t.items(a.jobId), await t.items(b.jobId)];
     const [first, second] = await readItems(t.engine.database, [head as ItemKey, blocked as ItemKey]);
     expect([first, second]).toMatchObject([
-      { serializeKey: key, blockedBy: null, status: 'PENDING' },
-      { serializeKey: key, blockedBy: head, status: 'PENDING' },
+      { serializeKey: key, blockedBy: null, status: 'WAITING' },
+      { serializeKey: key, blockedBy: head, status: 'WAITING' },
     ]);
     await expect(claimItem(t.engine, blocked as ItemKey, 'w')).rejects.toMatchObject({
       reason: 'BLOCKED',
@@ -152,7 +152,7 @@ describe('a key', () => {
     const all = await t.items(jobId);
     for (const backwards of [false, true]) {
       const range = { after: undefined, before: undefined, take: 5, backwards };
-      const [keys] = await readItemKeys(t.engine.database, 'PENDING', backwards, [{ jobId, range }]);
+      const [keys] = await readItemKeys(t.engine.database, pendingStatuses, backwards, [{ jobId, range }]);
       expect(keys).toEqual(backwards ? all.toReversed().slice(0, 5) : all.slice(0, 5));
     }
   });

@@ -151,6 +151,8 @@ describe('report_outcomes', () => {
     ['a failure without a message', { failure: { code: 'E', message: null } }, 'failure'],
     ['a code that is no text', { failure: { ...failure, code: 5 } }, 'failure.code'],
     ['a flag that is a text', { failure: { ...failure, permanent: 'yes' } }, 'failure.permanent'],
+    ['a stack that is no text', { failure: { ...failure, stack: ['at f'] } }, 'failure.stack'],
+    ['a stack that is too long', { failure: { ...failure, stack: 'x'.repeat(4_097) } }, 'failure.stack'],
     ['an unknown key in a failure', { failure: { ...failure, final: true } }, 'failure.final'],
     ['a next try in the past', { failure: { ...failure, retryAfterMs: -1 } }, 'failure.retryAfterMs'],
     [

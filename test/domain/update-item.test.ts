@@ -35,7 +35,7 @@ describe('updateItem', () => {
     expect(await claimedPayloads(type, 9)).toEqual([0, 1, 3, 4]);
     await expect(claimItem(t.engine, at(2), 'w')).rejects.toMatchObject({ reason: 'SCHEDULED' });
     const [item] = await readItems(t.engine.database, [at(2)]);
-    expect(item).toMatchObject({ runAt: item?.retryAt, status: 'PENDING' });
+    expect(item).toMatchObject({ runAt: item?.retryAt, status: 'SCHEDULED' });
     expect(Number(item?.retryAt) - Date.now()).toBeGreaterThan(hour / 2);
     t.ready.length = 0;
     await updateItem(t.engine, at(2), { runAt: null });

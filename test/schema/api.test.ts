@@ -37,7 +37,7 @@ describe('reads', () => {
           type finalStage depth
           tree { type depth finalStage parent { type } root { id } progress { succeeded } }
           children { type }
-          items(status: SUCCEEDED) { nodes { status payload result failures { code } priority job { type } assignment { worker attempt } } }
+          items(statuses: [SUCCEEDED]) { nodes { status payload result failures { code } priority job { type } assignment { worker attempt } } }
           results { nodes { payload result job { type } } }
         }
       }`,
@@ -112,8 +112,8 @@ describe('reads', () => {
     expect([payloads(second), second.pageInfo.hasNextPage]).toEqual([[3, 4, 5, 6], false]);
     const back = await page(`last: 2, before: "${second.pageInfo.startCursor}"`);
     expect(payloads(back)).toEqual([1, 2]);
-    expect(payloads(await page('status: PENDING, first: 3'))).toEqual([2, 3, 4]);
-    expect(payloads(await page('status: SUCCEEDED'))).toEqual([0, 1]);
+    expect(payloads(await page('statuses: [WAITING, SCHEDULED, RUNNING], first: 3'))).toEqual([2, 3, 4]);
+    expect(payloads(await page('statuses: SUCCEEDED'))).toEqual([0, 1]);
   });
 
   it('lists jobs by type, status and order', async () => {
@@ -244,7 +244,7 @@ describe('reads', () => {
     );
     expect(job.items.nodes).toEqual([
       { status: 'SUCCEEDED', result: null },
-      { status: 'PENDING', result: null },
+      { status: 'WAITING', result: null },
     ]);
   });
 

@@ -1,5 +1,6 @@
 /** Pages while what they show changes: nothing is left out, nothing comes twice; and cursors that are none. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { itemStatuses, pendingStatuses } from '../../src/domain/item-state.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { createJob, data, request, work } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
@@ -39,20 +40,33 @@ const payloads = (page: { nodes: { payload: number }[] }) => page.nodes.map(({ p
 const ids = (page: { nodes: { id: string }[] }) => page.nodes.map(({ id }) => id);
 const numbers = (count: number) => Array.from({ length: count }, (_, i) => ({ payload: i }));
 
-it('counts the items of a job, all or those of a status, from its progress', async () => {
+it('refuses an empty list of statuses', async () => {
+  const id = await createJob(app.url, { type: 'none', items: [{}] });
+  const query = 'query ($id: ID!) { job(id: $id) { items(statuses: []) { nodes { id } } } }';
+  const { errors } = await request(app.url, query, { id });
+  expect(errors?.[0]?.extensions).toEqual({ code: 'INVALID_INPUT', field: 'statuses' });
+});
+
+it('counts the items of a job, all or those of some statuses, from its progress', async () => {
   const id = await createJob(app.url, { type: 'counted', sealed: true, items: numbers(7) });
   await work(app.url, 'counted', 3);
   const counts = async () => {
-    const totals = ['PENDING', 'SUCCEEDED', 'FAILED', 'CANCELLED']
-      .map((status) => `${status}: items(first: 0, status: ${status}) { totalCount nodes { id } }`)
+    const totals = [['PENDING', pendingStatuses], ...itemStatuses.map((status) => [status, status])]
+      .map(
+        ([name, statuses]) => `${name}: items(first: 0, statuses: [${statuses}]) { totalCount nodes { id } }`,
+      )
       .join(' ');
     const query = `query ($id: ID!) { job(id: $id) { all: items(first: 2) { totalCount } ${totals} } }`;
     return (await data(app.url, query, { id })).job;
   };
-  const none = (totalCount: number) => ({ totalCount, nodes: [] });
+  const none = (totalCount: number | null) => ({ totalCount, nodes: [] });
   await expect.poll(counts).toEqual({
     all: { totalCount: 7 },
     PENDING: none(4),
+    // Counted together only.
+    WAITING: none(null),
+    SCHEDULED: none(null),
+    RUNNING: none(null),
     SUCCEEDED: none(3),
     FAILED: none(0),
     CANCELLED: none(0),
@@ -65,7 +79,7 @@ describe('a filter that the row of the cursor does not meet any more', () => {
     const seen: number[] = [];
     let after = '';
     for (let more = true; more; ) {
-      const page = await itemsOf(id, `status: PENDING, first: 3${after}`);
+      const page = await itemsOf(id, `statuses: [WAITING], first: 3${after}`);
       seen.push(...payloads(page));
       after = `, after: "${page.pageInfo.endCursor}"`;
       more = page.pageInfo.hasNextPage;
@@ -76,7 +90,7 @@ describe('a filter that the row of the cursor does not meet any more', () => {
 
   it('leaves out no item on the way back', async () => {
     const id = await createJob(app.url, { type: 'walked back', items: numbers(6) });
-    const last = await itemsOf(id, 'status: PENDING, last: 2');
+    const last = await itemsOf(id, 'statuses: [WAITING], last: 2');
     expect([payloads(last), last.pageInfo.hasPreviousPage]).toEqual([[4, 5], true]);
     await work(app.url, 'walked back', 5);
     await db.query(
@@ -90,9 +104,15 @@ describe('a filter that the row of the cursor does not meet any more', () => {
        where job_id = $1 and payload::text in ('1', '2', '3') group by job_id`,
       [id.slice(4)],
     );
-    const previous = await itemsOf(id, `status: PENDING, last: 2, before: "${last.pageInfo.startCursor}"`);
+    const previous = await itemsOf(
+      id,
+      `statuses: [WAITING], last: 2, before: "${last.pageInfo.startCursor}"`,
+    );
     expect([payloads(previous), previous.pageInfo.hasPreviousPage]).toEqual([[2, 3], true]);
-    const first = await itemsOf(id, `status: PENDING, last: 2, before: "${previous.pageInfo.startCursor}"`);
+    const first = await itemsOf(
+      id,
+      `statuses: [WAITING], last: 2, before: "${previous.pageInfo.startCursor}"`,
+    );
     expect([payloads(first), first.pageInfo.hasPreviousPage]).toEqual([[1], false]);
   });
 
@@ -162,7 +182,7 @@ it('a page between two cursors, and an empty one', async () => {
   ]);
   expect(payloads(await itemsOf(id, `first: 2, before: "${endCursor}"`))).toEqual([0, 1]);
   expect(payloads(await itemsOf(id, `last: 2, after: "${startCursor}"`))).toEqual([4, 5]);
-  const empty = await itemsOf(id, 'status: FAILED');
+  const empty = await itemsOf(id, 'statuses: [FAILED]');
   expect(empty).toEqual({
     nodes: [],
     pageInfo: { hasNextPage: false, hasPreviousPage: false, startCursor: null, endCursor: null },

@@ -14,12 +14,12 @@ const others = `
   CreateApiKeyInput.rootIds CreateApiKeyInput.tenant CreateApiKeyInput.types CreateApiKeyPayload.key CreateWatchTicketPayload.ticket CreateWatchTokenInput.jobId CreateWatchTokenPayload.token RevokeWatchTokensInput.jobId DeadLetterFilter.codes
   DeadLetterFilter.dedupeKeys DeadLetterFilter.groupIds DeadLetterFilter.itemIds DeadLetterFilter.jobId DeadLetterGroup.code
   DeadLetterGroup.id DeadLetterGroup.note DeadLetterGroup.pattern DeleteJobInput.jobId DeleteJobPayload.deletedJobId EntryError.field
-  FailureInput.code FailureInput.message FeedInput.forEach FeedInput.payload FeedInput.serializeKey FileImport.uploadId
+  FailureInput.code FailureInput.message FailureInput.stack FeedInput.forEach FeedInput.payload FeedInput.serializeKey FileImport.uploadId
   FileInput.delimiter FileInput.encoding FileInput.quote FileSourceInput.uploadId HeartbeatEntry.assignmentId HeartbeatInput.assignmentIds
-  HeldItem.assignmentId HeldItem.itemId InvalidInputError.field ItemFailure.code ItemFailure.message ItemInput.dedupeKey ItemLogLine.text
+  HeldItem.assignmentId HeldItem.itemId InvalidInputError.field ItemFailure.code ItemFailure.message ItemFailure.stack ItemInput.dedupeKey ItemLogLine.text
   ItemNoteInput.assignmentId ItemNoteInput.note JobItem.note LogLineInput.text
   ItemInput.payload ItemNotClaimableError.field ItemNotUpdatableError.field Job.dedupeKey Feed.forEach Feed.payload Feed.serializeKey Job.id Job.items.after
-  Job.items.before Job.results.after Job.results.before JobEdge.cursor JobFedByParentError.field JobInput.dedupeKey JobItem.dedupeKey
+  Job.items.before ChildItemEdge.cursor JobItem.childItems.after JobItem.childItems.before Job.results.after Job.results.before JobEdge.cursor JobFedByParentError.field JobInput.dedupeKey JobItem.dedupeKey
   JobItem.id JobItem.payload JobItem.result JobItemEdge.cursor JobItemsChange.goneIds JobProgress.jobId JobProgress.message
   JobProgress.revision JobResultsEdge.cursor JobSealedError.field JobTreeProgress.revision JobTreeProgress.rootId JobsChange.goneIds
   NewItemInput.dedupeKey NewItemInput.payload NotFoundError.field NoteDeadLettersInput.groupId NoteDeadLettersInput.note Operation.id OperationEdge.cursor

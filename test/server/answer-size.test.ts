@@ -103,6 +103,21 @@ describe('what would be too large is refused before it is read, and the refusal 
     }
   });
 
+  it('an item that many others show', async () => {
+    const id = await createJob(app.url, {
+      type: 'one',
+      items: [{ payload: 'x'.repeat(100_000) }],
+      children: [{ type: 'many', feed: { forEach: 'result' } }],
+    });
+    expect(await work(app.url, 'one', 1, Array(20).fill(1))).toBe(1);
+    const query = (first: number) =>
+      `query ($id: ID!) { job(id: $id) { items { nodes { payload childItems(first: ${first}) { nodes { parentItem { payload } } } } } } }`;
+    const { data: shown } = await request(app.url, query(9), { id });
+    expect(shown.job.items.nodes[0].childItems.nodes).toHaveLength(9);
+    const { errors } = await request(app.url, query(20), { id });
+    expect(errors).toMatchObject([{ extensions: { code: 'LIMIT_EXCEEDED', limit: 'bytes' } }]);
+  });
+
   it('failures', async () => {
     const id = await createJob(app.url, { type: 'failing', items: [{}, {}] });
     const { claimItems } = await data(
@@ -115,16 +130,30 @@ describe('what would be too large is refused before it is read, and the refusal 
       {
         reports: claimItems.assignments.map((assignment: { id: string }) => ({
           assignmentId: assignment.id,
-          outcome: { failure: { code: 'c', message: 'm'.repeat(10_000), permanent: true } },
+          outcome: {
+            failure: {
+              code: 'c',
+              message: 'm'.repeat(10_000),
+              permanent: true,
+              stack: 's'.repeat(4_096),
+            },
+          },
         })),
       },
     );
     const many = Array.from({ length: 60 }, (_, i) => `m${i}: message`).join(' ');
+    const both = [
+      ...Array.from({ length: 40 }, (_, i) => `m${i}: message`),
+      ...Array.from({ length: 60 }, (_, i) => `s${i}: stack`),
+    ].join(' ');
     expect(
       (await request(app.url, page('items', 'first: 2', 'failures { message }'), { id })).data,
     ).toBeDefined();
     expect(
       (await request(app.url, page('items', 'first: 2', `failures { ${many} }`), { id })).errors,
+    ).toMatchObject([refusal(1)]);
+    expect(
+      (await request(app.url, page('items', 'first: 2', `failures { ${both} }`), { id })).errors,
     ).toMatchObject([refusal(1)]);
   });
 

@@ -313,7 +313,7 @@ describe('an address', () => {
       await other.createJob({ type: 'x', sealed: true, callbacks: [{ endpoint: 'own' }] });
       await eventually(async () => {
         const [delivery] = (await other.callbacks.deliveries()).nodes;
-        expect(delivery?.attempts[0]?.error).toContain('is no public address');
+        expect(delivery?.attempts[0]?.error).toContain('is not a public address');
       });
       expect(receiver.at('/strict')).toEqual([]);
     } finally {

@@ -87,7 +87,7 @@ it('the examples of the documentation run: in GraphQL, in TypeScript and in SQL'
       type: 'sendMail',
       worker: 'mailer 1',
       slow: false,
-      item: { status: 'PENDING', payload: 'long', assignment: { slow: false } },
+      item: { status: 'RUNNING', payload: 'long', assignment: { slow: false } },
     },
   ]);
   expect(await data(app.url, example('figures.md', 'workers'))).toMatchObject({

@@ -53,7 +53,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
   test('a bad line can be replayed with a payload that is right', async () => {
     const { job } = await read('1\nnonsense\n', { format: 'NDJSON' });
     await server.client.replayDeadLetters(
-      { itemIds: [(await server.client.items(job.id, { status: 'FAILED' })).nodes[0]?.id as string] },
+      { itemIds: [(await server.client.items(job.id, { statuses: ['FAILED'] })).nodes[0]?.id as string] },
       { payload: 2 },
     );
     const claimed = await server.client.claimItems('w', [{ type: job.type, limit: 10 }]);
@@ -73,7 +73,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
     const { body } = await postFile(server.url, lines.join('\n'));
     const { id } = await server.client.createJob({ type, file: { uploadId: body.id, format: 'NDJSON' } });
     expect((await imported(server.client, id)).import).toMatchObject({ items: 6, badLines: 3 });
-    const { nodes } = await server.client.items(id, { status: 'FAILED' });
+    const { nodes } = await server.client.items(id, { statuses: ['FAILED'] });
     expect(nodes.map(({ failures, payload }) => [failures[0]?.code, failures[0]?.message, payload])).toEqual([
       [
         'INVALID_PAYLOAD',

@@ -79,7 +79,7 @@ describe('what belongs to another worker', () => {
     }
     const query = 'query ($job: ID!) { job(id: $job) { items { nodes { note status } } } }';
     expect((await ask(admin, query, { job })).data.job.items.nodes).toEqual([
-      { note: null, status: 'PENDING' },
+      { note: null, status: 'RUNNING' },
     ]);
     expect((await ask(worker, noteOn, { id })).data.noteItems).toEqual({ noted: 1 });
   });

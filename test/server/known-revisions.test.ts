@@ -130,10 +130,10 @@ it('who joins others on a page is told the newest page, and all that changes aft
   });
   const first = client.iterate<any>({ query: watchItems, variables: { id } });
   const statuses = (event: any) => told(event).items.map(({ status }: { status: string }) => status);
-  expect(statuses(await first.next())).toEqual(['PENDING', 'PENDING']);
+  expect(statuses(await first.next())).toEqual(['WAITING', 'WAITING']);
   await work(app.url, 'joined', 1);
   const second = client.iterate<any>({ query: watchItems, variables: { id } });
-  expect(statuses(await second.next())).toEqual(['SUCCEEDED', 'PENDING']);
+  expect(statuses(await second.next())).toEqual(['SUCCEEDED', 'WAITING']);
   await work(app.url, 'joined', 1);
   for (const reader of [first, second]) {
     const state = new Map<number, string>();

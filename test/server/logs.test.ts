@@ -59,12 +59,25 @@ describe('the server', () => {
         worker: 'w',
       })),
     );
-    expect(linesOf('item reported')).toMatchObject([{ assignmentId: rawId(good.id), status: 'ACCEPTED' }]);
-    expect(linesOf('item failed')).toMatchObject([
-      { assignmentId: rawId(bad.id), code: 'BAD_ROW', message: 'It is bad.', final: true },
+    expect(linesOf('item reported')).toMatchObject([
+      { assignmentId: rawId(good.id), status: 'ACCEPTED' },
+      { assignmentId: rawId(bad.id), status: 'ACCEPTED', failure: 'BAD_ROW' },
     ]);
-    for (const line of [...linesOf('item started'), ...linesOf('item reported')])
-      expect(JSON.stringify(line)).not.toContain('secret');
+    expect(linesOf('item failed')).toMatchObject([
+      {
+        type: 'logged',
+        jobId: rawId(id),
+        itemId: rawId(bad.itemId),
+        attempt: 1,
+        worker: 'w',
+        code: 'BAD_ROW',
+        message: 'It is bad.',
+        final: true,
+        items: 1,
+      },
+    ]);
+    for (const msg of ['item started', 'item reported', 'item failed'])
+      expect(JSON.stringify(linesOf(msg))).not.toMatch(/secret|bad payload/);
   });
 
   test('with JOBTREE_LOG_PAYLOADS shows payloads and results', async () => {

@@ -2,7 +2,14 @@
 import { readFileSync } from 'node:fs';
 import { type GraphQLObjectType, getNamedType, isObjectType } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Permission, permissions, type Role, roles } from '../../src/domain/rights.ts';
+import {
+  createCaller,
+  explainRefusal,
+  type Permission,
+  permissions,
+  type Role,
+  roles,
+} from '../../src/domain/rights.ts';
 import { schema } from '../../src/schema/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import {
@@ -94,6 +101,8 @@ describe('the rules', () => {
     'Job.results': 'looks at the tree',
     'JobItem.job': 'rule',
     'JobItem.blockedBy': 'rule',
+    'JobItem.parentItem': 'rule',
+    'JobItem.childItems': 'rule',
     'JobItem.assignment': 'rule',
     'Assignment.item': 'its own',
     'Assignment.job': 'rule',
@@ -118,6 +127,7 @@ describe('the rules', () => {
       'Assignment',
       'JobItemConnection',
       'JobResultsConnection',
+      'ChildItemConnection',
       'JobConnection',
     ]);
     const secret = new Set(['assignmentId', 'key', 'token']);
@@ -138,6 +148,27 @@ describe('the rules', () => {
     }
     expect(unknown).toEqual([]);
   });
+});
+
+it('a refusal names the role that would do, or the scope that stands in the way', async () => {
+  const messageOf = async (query: string, role: Role) =>
+    (await (await post(app.url, query, bearer(keys[role]))).json()).errors[0].message;
+  const replay = 'mutation { replayDeadLetters(input: { filter: { types: ["x"] } }) { __typename } }';
+  expect(await messageOf(replay, 'worker')).toBe('replayDeadLetters needs the role admin; yours: worker.');
+  expect(await messageOf('{ jobs { __typename } }', 'worker')).toBe(
+    'jobs needs the role admin, producer or watcher; yours: worker.',
+  );
+  const scoped = createCaller('a', ['producer'], { types: ['a'] });
+  expect(explainRefusal(scoped, 'sweep', 'cancelItems')).toBe(
+    'cancelItems is not allowed with a scope that is limited to types.',
+  );
+  const narrow = createCaller('a', ['producer'], { types: ['a'], rootIds: [nothing.job] });
+  expect(explainRefusal(narrow, 'list', 'jobs')).toBe(
+    'jobs is not allowed with a scope that is limited to trees.',
+  );
+  expect(explainRefusal(scoped, 'stream', 'createWatchTicket')).toBe(
+    'createWatchTicket needs a watch token.',
+  );
 });
 
 /** All but the one that comes with a file, by a way of its own. */

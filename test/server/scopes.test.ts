@@ -348,7 +348,7 @@ describe('a worker of a type', () => {
       {
         status: 'INVALID',
         error: {
-          message: 'Your scope does not have the type "other".',
+          message: 'Your scope does not include the type "other".',
           field: 'reports[0].outcome.success.newItems',
         },
       },
@@ -435,5 +435,62 @@ describe('an assignment', () => {
       { ids: [id] },
     );
     expect(await ask(worker, byId, { id })).toEqual({ data: { node: null } });
+  });
+});
+
+// Last: it adds a tree to those that the others count.
+describe('a scope of types beside a tree that feeds', () => {
+  it('leaves out the items that fed its own, and those that were fed by them', async () => {
+    const type = 'mail.fed';
+    const tree = await create({
+      type,
+      items: [{ payload: 1 }],
+      children: [
+        { type: 'bill', feed: {} },
+        { type: 'mail.send', feed: {} },
+      ],
+    });
+    const claimed = await ask(
+      admin,
+      `mutation { claimItems(input: { worker: "w", requests: [{ type: "${type}", limit: 1 }] }) { ... on ClaimItemsPayload { assignments { id } } } }`,
+    );
+    const [{ id: assignmentId }] = claimed.data.claimItems.assignments;
+    await ask(
+      admin,
+      'mutation ($reports: [ReportInput!]!) { reportOutcomes(input: { reports: $reports }) { __typename } }',
+      { reports: [{ assignmentId, outcome: { success: { result: 'fed' } } }] },
+    );
+    const [parent, child] = [tree.items.nodes[0].id, await itemOf(tree.children[0].id)];
+    const other = await itemOf(tree.children[1].id);
+    const childrenFor = async (key: string) =>
+      (
+        await ask(
+          key,
+          'query ($id: ID!) { item(id: $id) { childItems { edges { cursor } nodes { id payload parentItem { id } } } } }',
+          { id: parent },
+        )
+      ).data.item.childItems.nodes;
+    const parentFor = async (key: string) =>
+      (
+        await ask(
+          key,
+          'query ($id: ID!) { item(id: $id) { parentItem { id payload } childItems { nodes { id } } } }',
+          {
+            id: child,
+          },
+        )
+      ).data.item;
+    const shown = (id: string) => ({ id, payload: 'fed', parentItem: { id: parent } });
+    const ids = [child, other].toSorted();
+    expect(await childrenFor(admin)).toEqual(ids.map(shown));
+    expect(await childrenFor(await keyFor(['watcher'], { types: ['mail.*'] }))).toEqual([shown(other)]);
+    expect(await parentFor(admin)).toEqual({
+      parentItem: { id: parent, payload: 1 },
+      childItems: { nodes: [] },
+    });
+    expect(await parentFor(await keyFor(['watcher'], { types: ['bill'] }))).toEqual({
+      parentItem: null,
+      childItems: { nodes: [] },
+    });
   });
 });

@@ -182,7 +182,7 @@ describe('a tenant at its limit of items', () => {
     const replay = `mutation { replayDeadLetters(input: { filter: { jobId: "${id}" } }) { ... on UserError { code } } }`;
     expect((await ask(replay)).replayDeadLetters).toEqual(tooMuch);
     const [waiting] = (await client.items(id, { first: 60 })).nodes.filter(
-      ({ status }) => status === 'PENDING',
+      ({ status }) => status === 'WAITING',
     );
     const update = `mutation { updateItem(input: { itemId: "${waiting?.id}", payload: 2 }) { ... on UserError { code } } }`;
     expect((await ask(update)).updateItem).toEqual(tooMuch);

@@ -582,10 +582,10 @@ describe('nothing of one tenant blocks the other', () => {
       `mutation { discardDeadLetters(input: { filter: { codes: ["E"] } }) { ... on DiscardDeadLettersPayload { operation { total } } ${problem} } }`,
     );
     expect(await data(globex.key, dead)).toBeGreaterThan(0);
-    // A filter that names nothing is one, though the tenant narrows it.
+    // A filter is empty even if the tenant narrows it.
     await expect(
       data(third, `mutation { cancelItems(input: { filter: {} }) { ${problem} } }`),
-    ).rejects.toThrow('filter names nothing');
+    ).rejects.toThrow('filter is empty');
   });
 
   it('stating all schedules deletes only its own', async () => {
@@ -667,7 +667,7 @@ describe('the names of a tenant', () => {
     expect(
       await ask(narrow.key, `mutation { createJob(input: { type: "bill" }) { ${problem} } }`),
     ).toMatchObject({
-      errors: [{ message: 'Your scope does not have the type "bill".' }],
+      errors: [{ message: 'Your scope does not include the type "bill".' }],
     });
   });
 

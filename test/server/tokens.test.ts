@@ -131,7 +131,7 @@ it('a token may be for a tenant, and sees nothing beside it', async () => {
   const narrow = await sign({ jobtree_roles: ['producer'], jobtree_tenant: 'acme', jobtree_types: ['bill'] });
   expect(await ask(narrow, create)).toMatchObject({
     code: 'FORBIDDEN',
-    message: 'Your scope does not have the type "mail".',
+    message: 'Your scope does not include the type "mail".',
   });
   for (const jobtree_tenant of ['ac*', '', 'a//b', 'Acme', 7, null, ['acme']])
     expect(await ask(await sign({ jobtree_tenant }))).toMatchObject({ status: 401, code: 'UNAUTHENTICATED' });

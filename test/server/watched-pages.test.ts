@@ -33,7 +33,7 @@ it('jobItems: the page, then items as they are added, held and finished, then th
     return !event.done;
   };
   await next();
-  expect([...state.values()].map(({ status }) => status)).toEqual(['PENDING', 'PENDING']);
+  expect([...state.values()].map(({ status }) => status)).toEqual(['WAITING', 'WAITING']);
   await data(app.url, 'mutation ($input: AddItemsInput!) { addItems(input: $input) { __typename } }', {
     input: { jobId: id, items: [{ payload: 2 }, { payload: 3 }] },
   });

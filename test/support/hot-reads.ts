@@ -1,7 +1,15 @@
 /** What the API reads for lists, and by which indexes. */
 import type { Database } from '../../src/db/database.ts';
 import { readNotes } from '../../src/domain/item-notes.ts';
-import { readFailures, readItemSizes, readItems, readPayloads, readResults } from '../../src/domain/items.ts';
+import { pendingStatuses } from '../../src/domain/item-state.ts';
+import {
+  readFailures,
+  readItemSizes,
+  readItems,
+  readPayloads,
+  readResults,
+  readStacks,
+} from '../../src/domain/items.ts';
 import {
   readItemKeys,
   readItemPage,
@@ -14,6 +22,7 @@ import { readAssignments } from '../../src/domain/read-assignments.ts';
 import type { Subject } from './hot-calls.ts';
 
 const around = ['lease by lease_job_id_position_idx', 'queue_entry by queue_entry_pkey'];
+const waiting = ['blocked_item by blocked_item_job_id_position_key', 'job by job_pkey'];
 /** All but the first two of a job alone that is being cancelled. */
 const cancelled = [
   'blocked_item by blocked_item_job_id_position_key',
@@ -27,9 +36,9 @@ const page = { after: undefined, before: undefined, take: 20, backwards: false }
 export const keysOf = ({ root, position }: Subject) =>
   [0, 1, 2].map((n) => ({ jobId: root, position: position - n }));
 const itemKeys =
-  (status: Parameters<typeof readItemKeys>[1], backwards = false) =>
+  (statuses: Parameters<typeof readItemKeys>[1], backwards = false) =>
   (database: Database, { root }: Subject) =>
-    readItemKeys(database, status, backwards, [{ jobId: root, range: page }]);
+    readItemKeys(database, statuses, backwards, [{ jobId: root, range: page }]);
 const jobIds =
   (type: string | null, status: Parameters<typeof readJobIds>[1]['status'], rootsOnly: boolean) =>
   (database: Database) =>
@@ -73,13 +82,21 @@ export const lists: Readonly<
     read: (database, subject) => readFailures(database, keysOf(subject)),
     reads: ['failure by failure_pkey'],
   },
+  stacks: {
+    read: (database, subject) =>
+      readStacks(
+        database,
+        keysOf(subject).map((key) => ({ ...key, attempt: 1 })),
+      ),
+    reads: ['failure by failure_pkey'],
+  },
   notes: {
     read: (database, subject) => readNotes(database, keysOf(subject)),
     reads: ['item_note by item_note_pkey'],
   },
   'sizes of items': {
     read: (database, subject) =>
-      readItemSizes(database, keysOf(subject), { payload: 1, result: 1, failures: 1, log: 1 }),
+      readItemSizes(database, keysOf(subject), { payload: 1, result: 1, failures: 1, stacks: 1, log: 1 }),
     reads: [
       'failure by failure_pkey',
       'item_note by item_note_pkey',
@@ -96,40 +113,54 @@ export const lists: Readonly<
   // Nothing that is finished.
   'the pending items of a job': {
     page: true,
-    read: itemKeys('PENDING'),
-    reads: [
-      'blocked_item by blocked_item_job_id_position_key',
-      'job by job_pkey',
-      'lease by lease_live (all)',
-      'queue_entry by queue_entry_pkey',
-    ],
+    read: itemKeys(pendingStatuses),
+    reads: [...waiting, 'lease by lease_live (all)', 'queue_entry by queue_entry_pkey'],
   },
   'the pending items of a job from the end': {
     page: true,
-    read: itemKeys('PENDING', true),
-    reads: [
-      'blocked_item by blocked_item_job_id_position_key',
-      'job by job_pkey',
-      'lease by lease_live (all)',
-      'queue_entry by queue_entry_pkey',
-    ],
+    read: itemKeys(pendingStatuses, true),
+    reads: [...waiting, 'lease by lease_live (all)', 'queue_entry by queue_entry_pkey'],
+  },
+  'the waiting items of a job': {
+    page: true,
+    read: itemKeys(['WAITING']),
+    reads: [...waiting, 'queue_entry by queue_entry_waiting'],
+  },
+  'the scheduled items of a job from the end': {
+    page: true,
+    read: itemKeys(['SCHEDULED'], true),
+    reads: ['job by job_pkey', 'queue_entry by queue_entry_scheduled_of_job'],
+  },
+  'the running items of a job': {
+    page: true,
+    read: itemKeys(['RUNNING']),
+    reads: ['job by job_pkey', 'lease by lease_live (all)'],
+  },
+  'the running and failed items of a job': {
+    page: true,
+    read: itemKeys(['RUNNING', 'FAILED']),
+    reads: ['job by job_pkey', 'lease by lease_live (all)', 'outcome by outcome_failed'],
   },
   'the cancelled items of a job': {
     page: true,
-    read: itemKeys('CANCELLED'),
+    read: itemKeys(['CANCELLED']),
     reads: cancelled,
   },
   'the cancelled items of a job from the end': {
     page: true,
-    read: itemKeys('CANCELLED', true),
+    read: itemKeys(['CANCELLED'], true),
     reads: cancelled,
   },
   'the succeeded items of a job': {
     page: true,
-    read: itemKeys('SUCCEEDED'),
+    read: itemKeys(['SUCCEEDED']),
     reads: ['outcome by outcome_pkey'],
   },
-  'the failed items of a job': { page: true, read: itemKeys('FAILED'), reads: ['outcome by outcome_failed'] },
+  'the failed items of a job': {
+    page: true,
+    read: itemKeys(['FAILED']),
+    reads: ['outcome by outcome_failed'],
+  },
   'the results of a tree': {
     page: true,
     read: (database, { root }) => readResultKeys(database, false, [{ rootId: root, range: page }]),

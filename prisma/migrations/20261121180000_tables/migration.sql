@@ -57,8 +57,8 @@ create index "job_cancelling" on "jobtree"."job" ("id") where "cancelling";
 create index "job_schedule" on "jobtree"."job" ("schedule_name", "id") where "schedule_name" is not null;
 create index "job_releasing" on "jobtree"."job" ("id") where "releasing";
 
--- The counters of a job. A fold inserts the next version and deletes the one before, and reads the highest version first: so
--- what it costs does not grow with the dead versions that an old snapshot keeps. Anybody sees exactly one version of a job.
+-- The counters of a job. A fold inserts the next version and deletes the previous one, and reads the highest version first, so that
+-- its cost does not grow with dead versions that an old snapshot retains. Every snapshot contains exactly one version of a job.
 create table "jobtree"."job_progress" (
   "job_id" uuid not null,
   "version" bigint not null,
@@ -104,7 +104,7 @@ create table "jobtree"."progress_delta" (
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 create index "progress_delta_root_id_id_idx" on "jobtree"."progress_delta" ("root_id", "id");
 
--- What each tenant stores: items, and bytes of payloads, results and uploads. An empty name is for what belongs to none.
+-- How much each tenant stores: items, and bytes of payloads, results and uploads. The empty name stands for no tenant.
 create table "jobtree"."stored" (
   "tenant" text collate "C" not null,
   "items" bigint not null,
@@ -112,7 +112,7 @@ create table "jobtree"."stored" (
   constraint "stored_pkey" primary key ("tenant")
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 
--- What is not added to that yet.
+-- Changes that are not yet added to stored.
 create table "jobtree"."stored_delta" (
   "id" bigserial not null,
   "tenant" text collate "C" not null,
@@ -124,7 +124,7 @@ create table "jobtree"."stored_delta" (
 -- Numbers blocks of 1,024 positions.
 create sequence "jobtree"."block_seq";
 
--- What is to be done. Written once.
+-- The units of work. Written once.
 create table "jobtree"."job_item" (
   "job_id" uuid not null,
   "position" bigint not null,
@@ -135,14 +135,16 @@ create table "jobtree"."job_item" (
   "dedupe_key" text,
   "payload" json not null,
   "serialize_key" text,
+  "parent_position" bigint,
   constraint "job_item_pkey" primary key ("job_id", "position"),
   constraint "job_item_dedupe_key_check" check (length("dedupe_key") between 1 and 500),
   constraint "job_item_serialize_key_check" check (length("serialize_key") between 1 and 297),
   constraint "job_item_run_at_check" check ("run_at" between '1970-01-01 00:00:00Z' and '9999-12-31 23:59:59.999Z')
 );
+create index "job_item_parent" on "jobtree"."job_item" ("job_id", "parent_position") where "parent_position" is not null;
 create unique index "job_item_dedupe" on "jobtree"."job_item" ("job_id", "dedupe_key") where "dedupe_key" is not null;
 
--- Where the traces come from that items belong to: ranges of items that one call added. Without tracing there are none.
+-- The traces that items belong to, by ranges of items that one call added. Empty without tracing.
 create table "jobtree"."trace_context" (
   "job_id" uuid not null,
   "position" bigint not null,
@@ -152,7 +154,7 @@ create table "jobtree"."trace_context" (
   constraint "trace_context_pkey" primary key ("job_id", "position")
 );
 
--- What workers noted of items while they had them. Only where they did.
+-- Notes and logs that workers stored while they held items. Items without any have no row.
 create table "jobtree"."item_note" (
   "job_id" uuid not null,
   "position" bigint not null,
@@ -162,7 +164,7 @@ create table "jobtree"."item_note" (
   constraint "item_note_pkey" primary key ("job_id", "position")
 );
 
--- Rows live from being added to being claimed, so the table wants vacuum by count and not by share.
+-- Rows live only until they are claimed, so vacuum must depend on the number of dead rows and not on their share.
 create table "jobtree"."queue_entry" (
   "job_id" uuid not null,
   "position" bigint not null,
@@ -177,9 +179,13 @@ create table "jobtree"."queue_entry" (
   "ready_at" timestamptz(3) not null default clock_timestamp(),
   constraint "queue_entry_pkey" primary key ("job_id", "position")
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
--- Ascending throughout, so that one comparison of rows says where a claim goes on, priority by priority.
+-- All columns ascend, so that a single row comparison says where a claim continues, priority by priority.
 create index "queue_entry_ready" on "jobtree"."queue_entry" ("type", (-"priority"::integer), "place") where "run_at" is null;
 create index "queue_entry_scheduled" on "jobtree"."queue_entry" ("run_at") where "run_at" is not null;
+-- For pages of waiting or of scheduled items of a job, however many of the other kind come first. The conditions are written as in no
+-- claim, so that the planner never uses these indexes for claims.
+create index "queue_entry_waiting" on "jobtree"."queue_entry" ("job_id", "position") where coalesce("run_at", 'infinity') = 'infinity';
+create index "queue_entry_scheduled_of_job" on "jobtree"."queue_entry" ("job_id", "position") where coalesce("run_at", 'infinity') < 'infinity';
 
 create table "jobtree"."lease" (
   "id" uuid not null,
@@ -202,7 +208,8 @@ create table "jobtree"."lease" (
 create index "lease_job_id_position_idx" on "jobtree"."lease" ("job_id", "position");
 create index "lease_live" on "jobtree"."lease" ("deadline_at") where "deadline_at" is not null;
 
--- The keys in use, and who has each: the head of its line. No head means that a transaction has locked a key that nobody has yet.
+-- The serialize keys in use, and the item that has each: the head of its line. Without a head, a transaction has locked a key before any
+-- item has it.
 create table "jobtree"."serialize_key" (
   "key" text collate "C" not null,
   "job_id" uuid,
@@ -212,7 +219,7 @@ create table "jobtree"."serialize_key" (
   constraint "serialize_key_key_check" check (length("key") between 1 and 297)
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 
--- The items behind the heads, in the order of their turns, drawn after the key's row was locked. Claims never see them.
+-- The items behind the heads, in the order of their turns, which are drawn after the key's row is locked. Claims never see them.
 create table "jobtree"."blocked_item" (
   "key" text collate "C" not null,
   "turn" bigserial not null,
@@ -226,10 +233,10 @@ create table "jobtree"."blocked_item" (
   constraint "blocked_item_pkey" primary key ("key", "turn")
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 create unique index "blocked_item_job_id_position_key" on "jobtree"."blocked_item" ("job_id", "position");
--- For lifetimes, and to count what is blocked of a type.
+-- To expire blocked items, and to count them by type.
 create index "blocked_item_type_waits_since_idx" on "jobtree"."blocked_item" ("type", "waits_since");
 
--- Heads that have ended while their keys have not gone on yet.
+-- Heads that have ended, but whose keys have not passed to the next items yet.
 create table "jobtree"."ended_head" (
   "job_id" uuid not null,
   "position" bigint not null,
@@ -239,7 +246,7 @@ create table "jobtree"."ended_head" (
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 create index "ended_head_due" on "jobtree"."ended_head" ("key") where not "held";
 
--- What came of an item: at most one row, written once.
+-- The outcomes of items: at most one row for each, written once.
 create table "jobtree"."outcome" (
   "job_id" uuid not null,
   "position" bigint not null,
@@ -251,7 +258,7 @@ create table "jobtree"."outcome" (
 );
 create index "outcome_failed" on "jobtree"."outcome" ("job_id", "position") where "failed";
 
--- Attempts that failed, the first and the last twenty of an item.
+-- Failed attempts: the first and the last twenty of each item.
 create table "jobtree"."failure" (
   "job_id" uuid not null,
   "position" bigint not null,
@@ -263,10 +270,11 @@ create table "jobtree"."failure" (
   "code" text not null,
   "message" text not null,
   "worker" text,
+  "stack" text,
   constraint "failure_pkey" primary key ("job_id", "position", "attempt")
 );
 
--- Trees that are being deleted, and how far that is.
+-- Trees that are being deleted, with the progress of the deletion.
 create table "jobtree"."tree_deletion" (
   "root_id" uuid not null,
   "requested_at" timestamptz(3) not null,
@@ -278,21 +286,21 @@ create table "jobtree"."tree_deletion" (
   constraint "tree_deletion_pkey" primary key ("root_id")
 );
 
--- Trees that somebody reads whole, and that are not reaped before then.
+-- Trees that a caller is reading as a whole, and until when they must not be reaped.
 create table "jobtree"."tree_hold" (
   "root_id" uuid not null,
   "held_until" timestamptz(3) not null,
   constraint "tree_hold_pkey" primary key ("root_id")
 );
 
--- Trees that were seen to wait for nothing but more items, and since when. They may have gone on since: idle_since says whether they have.
+-- Trees that were found to wait only for more items, and since when. The function idle_since says whether they still do.
 create table "jobtree"."idle_tree" (
   "root_id" uuid not null,
   "idle_since" timestamptz(3) not null,
   constraint "idle_tree_pkey" primary key ("root_id")
 );
 
--- One row: when a server last looked for lost heartbeats, and since when they have been looking without a gap.
+-- One row: when a server last looked for lost heartbeats, and since when servers have done so without a gap.
 create table "jobtree"."watch" (
   "id" integer not null,
   "swept_at" timestamptz(3) not null,
@@ -302,7 +310,7 @@ create table "jobtree"."watch" (
 ) with (fillfactor = 10);
 insert into "jobtree"."watch" values (1, now(), now());
 
--- What makes a tree of jobs time and again, and when it does so next: null while it is paused.
+-- Schedules, each of which creates a tree of jobs again and again. next_at is null while a schedule is paused.
 create table "jobtree"."schedule" (
   "name" text collate "C" not null,
   "cron" text,
@@ -337,7 +345,7 @@ create table "jobtree"."schedule" (
 create index "schedule_due" on "jobtree"."schedule" ("next_at") where "next_at" is not null;
 create index "schedule_queued" on "jobtree"."schedule" ("name") where "queued" <> '{}';
 
--- Settings of types, a row for each type that has any. What is null is not set.
+-- Settings of types, a row for each type that has any. Null means not set.
 create table "jobtree"."queue" (
   "type" text collate "C" not null,
   "paused" boolean not null default false,
@@ -364,11 +372,11 @@ create table "jobtree"."queue" (
   constraint "queue_backoff_jitter_check" check ("backoff_jitter" between 0 and 1),
   constraint "queue_heartbeat_interval_ms_check" check ("heartbeat_interval_ms" between 1000 and 86400000)
 );
--- What a claim looks into for the types that it asks for: mostly nothing.
+-- Claims look up their types here and mostly find nothing.
 create index "queue_limited" on "jobtree"."queue" ("type") where "paused" or "concurrency" is not null or "rate_limit" is not null;
 create index "queue_lifetime" on "jobtree"."queue" ("type") where "lifetime_ms" is not null;
 
--- What payloads and results of a type look like, in one of its versions. Never changed, only removed.
+-- Schemas of the payloads and results of types, by version. Never changed, only removed.
 create table "jobtree"."type_schema" (
   "id" uuid not null,
   "type" text collate "C" not null,
@@ -383,7 +391,7 @@ create table "jobtree"."type_schema" (
   constraint "type_schema_check" check ("payload" is not null or "result" is not null)
 );
 
--- The leases of types with a limit of concurrency, of which some item may be open.
+-- Leases of types with a concurrency limit that may have open items.
 create table "jobtree"."queue_lease" (
   "type" text collate "C" not null,
   "id" bigserial not null,
@@ -391,7 +399,7 @@ create table "jobtree"."queue_lease" (
   constraint "queue_lease_pkey" primary key ("type", "id")
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 
--- How many items of types with a rate were claimed lately, by hundredths of the interval.
+-- How many items of types with a rate limit were claimed recently, by hundredths of the interval.
 create table "jobtree"."rate_slice" (
   "type" text collate "C" not null,
   "ends_at" timestamptz not null,
@@ -399,7 +407,7 @@ create table "jobtree"."rate_slice" (
   constraint "rate_slice_pkey" primary key ("type", "ends_at")
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 
--- What failed for good, until somebody replays or discards it: the latest failure of each, and what it has in common with others.
+-- Items that failed for good, until they are replayed or discarded: the code of the latest failure, and what groups it with others.
 create table "jobtree"."dead_letter" (
   "job_id" uuid not null,
   "position" bigint not null,
@@ -414,7 +422,7 @@ create index "dead_letter_group" on "jobtree"."dead_letter" ("type", "fingerprin
 create index "dead_letter_fingerprint" on "jobtree"."dead_letter" ("fingerprint", "died_at");
 create index "dead_letter_type" on "jobtree"."dead_letter" ("type", "died_at");
 
--- Items that were replayed, and the attempts that they had had by then: what comes after counts afresh.
+-- Replayed items, and how many attempts they had had by then: only later failures count.
 create table "jobtree"."replay" (
   "job_id" uuid not null,
   "position" bigint not null,
@@ -422,7 +430,7 @@ create table "jobtree"."replay" (
   constraint "replay_pkey" primary key ("job_id", "position")
 );
 
--- Consecutive items of a job that were cancelled. No two ranges have the same item.
+-- Ranges of consecutive cancelled items of a job. No two ranges overlap.
 create table "jobtree"."cancellation" (
   "job_id" uuid not null,
   "position" bigint not null,
@@ -431,7 +439,7 @@ create table "jobtree"."cancellation" (
   constraint "cancellation_pkey" primary key ("job_id", "position")
 );
 
--- What people know about a group of dead letters.
+-- Notes that people wrote about groups of dead letters.
 create table "jobtree"."dead_letter_note" (
   "fingerprint" uuid not null,
   "note" text not null,
@@ -439,8 +447,8 @@ create table "jobtree"."dead_letter_note" (
   constraint "dead_letter_note_pkey" primary key ("fingerprint")
 );
 
--- Work on many items that somebody has asked for, and how far it is: which dead letters or pending items, as far as any of these names
--- them.
+-- Replays, discards and cancellations of many items, with their progress. The filter columns select dead letters or pending items; null
+-- ones do not restrict.
 create table "jobtree"."operation" (
   "id" uuid not null,
   "kind" text not null,
@@ -473,7 +481,7 @@ create table "jobtree"."operation" (
 create index "operation_running" on "jobtree"."operation" ("id") where "finished_at" is null;
 create index "operation_tenant" on "jobtree"."operation" ("tenant", "id") where "tenant" is not null;
 
--- Where callbacks go, by name, with the secrets that sign what is sent there.
+-- The endpoints of callbacks, by name, with the secrets that sign the messages to them.
 create table "jobtree"."callback_endpoint" (
   "name" text collate "C" not null,
   "url" text not null,
@@ -487,7 +495,7 @@ create table "jobtree"."callback_endpoint" (
   constraint "callback_endpoint_previous_check" check (("previous_secret" is null) = ("previous_secret_until" is null))
 );
 
--- Keys by which programs show who they are. Of the keys themselves there are only the hashes (SHA-256).
+-- API keys, by which programs authenticate. Only the hashes (SHA-256) of their texts are stored.
 create table "jobtree"."api_key" (
   "id" uuid not null,
   "name" text not null,
@@ -514,7 +522,7 @@ create table "jobtree"."api_key" (
 create unique index "api_key_hash_key" on "jobtree"."api_key" ("hash");
 create unique index "api_key_previous_hash_key" on "jobtree"."api_key" ("previous_hash");
 
--- Who did what that only some may do, and what came of it. Rows are added, and pruned when they are old; nothing else.
+-- The audit: who attempted which privileged action, and the outcome. Rows are added, and pruned when they are old, but never changed.
 create table "jobtree"."audit_entry" (
   "id" uuid not null,
   "at" timestamptz(3) not null,
@@ -528,16 +536,16 @@ create table "jobtree"."audit_entry" (
 );
 create index "audit_entry_at_id_idx" on "jobtree"."audit_entry" ("at", "id");
 
--- The functions, which come after the tables, have the one that counts.
+-- A placeholder, which the functions, created after the tables, replace.
 create function jobtree.keep_audit() returns trigger language plpgsql as $$
 begin
-  raise exception 'What is in the audit stays as it is.';
+  raise exception 'Entries of the audit can''t be changed.';
 end
 $$;
 create trigger keep_rows before update or delete on jobtree.audit_entry for each row execute function jobtree.keep_audit();
 create trigger keep_table before truncate on jobtree.audit_entry for each statement execute function jobtree.keep_audit();
 
--- Secrets that sign watch tokens: the newest one does, and the one before is good, too.
+-- Secrets of watch tokens: the newest one signs, and tokens that the previous one signed are still valid.
 create table "jobtree"."watch_secret" (
   "id" integer not null,
   "secret" bytea not null,
@@ -546,7 +554,7 @@ create table "jobtree"."watch_secret" (
   constraint "watch_secret_secret_check" check (length("secret") = 32)
 );
 
--- Trees whose watch tokens were revoked, and up to when. Servers read by the transaction what they have not seen.
+-- Trees whose watch tokens were revoked, and up to when. By the transaction id, servers read what they have not seen yet.
 create table "jobtree"."watch_revocation" (
   "root_id" uuid not null,
   "revoked_at" timestamptz(3) not null,
@@ -556,7 +564,7 @@ create table "jobtree"."watch_revocation" (
 create index "watch_revocation_revoked_at_idx" on "jobtree"."watch_revocation" ("revoked_at");
 create index "watch_revocation_transaction_id_idx" on "jobtree"."watch_revocation" ("transaction_id");
 
--- What opens an event stream once. Of the tickets themselves there are only the hashes (SHA-256).
+-- Tickets, each of which opens one event stream. Only their hashes (SHA-256) are stored.
 create table "jobtree"."watch_ticket" (
   "hash" bytea not null,
   "root_id" uuid not null,
@@ -572,7 +580,7 @@ create table "jobtree"."watch_ticket" (
 );
 create index "watch_ticket_expires_at_idx" on "jobtree"."watch_ticket" ("expires_at");
 
--- What is to be called when a tree is complete, or each job of it.
+-- The endpoints to call when a tree, or each job of it, is complete.
 create table "jobtree"."callback" (
   "root_id" uuid not null,
   "endpoint" text collate "C" not null,
@@ -582,7 +590,7 @@ create table "jobtree"."callback" (
   constraint "callback_event_check" check ("event" in ('TREE', 'JOB'))
 );
 
--- Messages to endpoints: what is to be sent, and what came of it. They need nothing of the tree that they are about.
+-- Messages to endpoints, with their content and outcome. They are independent of the tree that they are about.
 create table "jobtree"."callback_delivery" (
   "id" uuid not null,
   "message_id" text not null,
@@ -609,7 +617,7 @@ create index "callback_delivery_tenant" on "jobtree"."callback_delivery" (substr
 create index "callback_delivery_due" on "jobtree"."callback_delivery" ("endpoint", "due_at") where "due_at" is not null;
 create index "callback_delivery_failed" on "jobtree"."callback_delivery" ("id") where "failed_at" is not null;
 
--- When people want to hear of dead letters of a type, and whether they just have.
+-- From how many dead letters of a type on an alert is raised, and whether one has just been.
 create table "jobtree"."dead_letter_alert" (
   "type" text collate "C" not null,
   "endpoint" text collate "C" not null,
@@ -623,8 +631,8 @@ create table "jobtree"."dead_letter_alert" (
   constraint "dead_letter_alert_interval_ms_check" check ("interval_ms" between 1000 and 86400000)
 ) with (fillfactor = 50);
 
--- What was done of a type in a minute, as one server saw it: how many items waited, and how many attempts took how long, by the buckets
--- of src/domain/histogram.ts. A server writes the rows of its minute anew every few seconds.
+-- Figures of a type in a minute, as seen by one server, with histograms of how long items waited and attempts took, in the buckets of
+-- src/domain/histogram.ts. A server rewrites the rows of its current minute every few seconds.
 create table "jobtree"."figure" (
   "type" text collate "C" not null,
   "minute" timestamptz(3) not null,
@@ -642,7 +650,7 @@ create table "jobtree"."figure" (
 ) with (fillfactor = 70);
 create index "figure_minute_idx" on "jobtree"."figure" ("minute");
 
--- The workers that servers have connections to.
+-- The workers that are connected to servers.
 create table "jobtree"."worker" (
   "server_id" uuid not null,
   "name" text not null,
@@ -656,7 +664,7 @@ create table "jobtree"."worker" (
   constraint "worker_version_check" check (length("version") between 1 and 200)
 ) with (fillfactor = 50);
 
--- A file that somebody has sent, or is sending.
+-- Files that were uploaded, or are being uploaded.
 create table "jobtree"."upload" (
   "id" uuid not null,
   "created_at" timestamptz(3) not null,
@@ -679,7 +687,7 @@ create table "jobtree"."upload_chunk" (
   "data" bytea not null,
   constraint "upload_chunk_pkey" primary key ("upload_id", "position")
 );
--- To compress it would take more time than to store it, and many files are compressed already.
+-- Uncompressed: compression would take more time than storing, and many files are compressed already.
 alter table "jobtree"."upload_chunk" alter column "data" set storage external;
 
 create table "jobtree"."upload_object" (
@@ -690,7 +698,7 @@ create table "jobtree"."upload_object" (
   constraint "upload_object_pkey" primary key ("upload_id", "position")
 );
 
--- An upload that becomes the items of a job, and how far that is.
+-- Uploads that become the items of jobs, with the progress.
 create table "jobtree"."file_import" (
   "job_id" uuid not null,
   "upload_id" uuid not null,
@@ -716,7 +724,7 @@ create table "jobtree"."file_import" (
 create index "file_import_upload_id_idx" on "jobtree"."file_import" ("upload_id");
 create index "file_import_unfinished" on "jobtree"."file_import" ("leased_until" nulls first, "job_id") where "finished_at" is null;
 
--- Where each item stands: the one place in SQL that decides it.
+-- The state of each item: the only place in SQL that decides it.
 create view "jobtree"."item_state" as
 select i.job_id, i.position, j.root_id, j.type,
   case
@@ -763,7 +771,7 @@ left join lateral (
   where o.job_id is null and j.cancelled_at is null and i.serialize_key is not null and b.job_id = i.job_id and b.position = i.position
 ) b on true;
 
--- Who has and had which item, an assignment a row: the items of all leases.
+-- The items of all leases, a row for each assignment: which worker has or had which item.
 create view "jobtree"."assignment" as
 select (left(l.id::text, 34) || lpad(to_hex(n), 2, '0'))::uuid as id, l.id as lease_id, l.job_id, l.position + n - 1 as position,
   l.attempt, l.worker, l.claimed_at, l.heartbeat_at, coalesce(l.deadlines[n], l.deadline_at) as deadline_at,

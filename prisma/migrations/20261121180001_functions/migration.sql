@@ -1,14 +1,16 @@
 set local check_function_bodies = off;
 
--- Takes results, of those reports whose lease and item are open: the hot half of reporting. Most calls report under one lease, and
--- then a few small statements cost less than one large one.
+-- Accepts the results of those reports whose lease and item are open: the fast path of reporting. Most calls report under a single lease,
+-- for which a few small statements cost less than one large one.
 --
 -- p_lease_ids, p_numbers, p_results
---            the assignments, each named once, and a JSON array of their results
--- p_feeding  whether to take those of jobs that feed children, or of the others
--- returns    the trees that changed; the types that got ready items, because the results freed their keys, and how many; which reports counted, from 1 on: null if all did; and the items that they finished, in the order of the reports, if p_feeding; and figures as report_results has them
--- locks      leases in the order of their ids, skipping those that somebody else has: a heartbeat, a sweep, a transaction of SQL.
---            Their reports do not count
+--            the assignments, none of them twice, and a JSON array of their results
+-- p_feeding  true for the results of jobs that feed children, false for all others
+-- returns    the trees that changed; the types that got ready items because results freed their serialize keys, and how many; which reports
+--            counted, from 1, or null if all did; with p_feeding the finished items, in the order of the reports; and figures as
+--            report_results returns them
+-- locks      leases in the order of their ids, skipping those that others have locked (a heartbeat, a sweep, a transaction in SQL), whose
+--            reports don't count
 create or replace function jobtree.accept_results(p_lease_ids uuid[], p_numbers integer[], p_results json, p_feeding boolean)
 returns table (root_ids uuid[], ready jsonb, accepted integer[], job_ids uuid[], positions bigint[], figures json[])
 language plpgsql volatile
@@ -131,7 +133,7 @@ begin
 end
 $$;
 
--- What came of the attempts at a delivery, with one more: the last twenty.
+-- Appends an attempt to the history of a delivery, which keeps the last twenty.
 --
 -- returns    a JSON array
 create or replace function jobtree.add_attempt(p_history jsonb, p_attempt json)
@@ -141,10 +143,10 @@ as $$
   select case when jsonb_array_length(p_history) >= 20 then p_history - 0 else p_history end || jsonb_build_array(jsonb_strip_nulls(p_attempt::jsonb))
 $$;
 
--- Says what is to be called when a tree is complete, or each job of it.
+-- Stores which endpoints are called when a tree, or each job of it, is complete.
 --
--- p_callbacks up to 10 of {endpoint, on?: TREE|JOB}; TREE by default, and the same twice is one
--- errors     JT002, with the field in the error's column, also for an endpoint that there is not
+-- p_callbacks   up to 10 of {endpoint, on?: TREE|JOB}; TREE by default; duplicates count once
+-- errors     JT002, with the field in the error's column, also for an unknown endpoint
 create or replace function jobtree.add_callbacks(p_root_id uuid, p_callbacks jsonb)
 returns void
 language plpgsql volatile
@@ -165,7 +167,7 @@ begin
     union all
     select 'endpoint', 'is missing' where c.value ->> 'endpoint' is null
     union all
-    select 'endpoint', format('is %s, and there is no endpoint of that name', c.value ->> 'endpoint')
+    select 'endpoint', format('is %s, but there is no endpoint of that name', c.value ->> 'endpoint')
     where not exists (select from jobtree.callback_endpoint e where e.name = c.value ->> 'endpoint')
     limit 1
   ) p
@@ -182,11 +184,11 @@ begin
 end
 $$;
 
--- Adds what the callbacks of a tree have to say of jobs that have just been completed, and of the tree if it is complete with them. For the
--- fold, in its transaction: if a crash undoes that, the next fold adds the same messages with the same ids.
+-- Adds the callbacks' deliveries for jobs that have just been completed, and for the tree if these were its last. The fold calls it in its
+-- transaction: if a crash undoes that, the next fold adds the same messages with the same ids.
 --
--- p_job_ids  the completed jobs; their job_progress rows are those of this completion
--- locks      the tree's rows of callback, which nobody waits for but another fold, and there is none
+-- p_job_ids  the completed jobs, whose job_progress rows already show this completion
+-- locks      the tree's rows of callback; only another fold of the tree would wait for them, and there is none
 create or replace function jobtree.add_deliveries(p_root_id uuid, p_job_ids uuid[])
 returns void
 language plpgsql volatile
@@ -247,11 +249,11 @@ begin
 end
 $$;
 
--- Has servers add the lines of an upload to a job that is just being created, and seal it at the end: lease_imports.
+-- Has servers add the lines of an upload to a job that is being created, and seal the job at the end of the file: lease_imports.
 --
--- p_file     {source: {uploadId}, format, encoding?, delimiter?, quote?, header?}; servers check what stands in it
+-- p_file     {source: {uploadId}, format, encoding?, delimiter?, quote?, header?}; servers validate the values
 -- locks      the upload's row, shared
--- errors     JT001 no such upload, JT002 one that is not complete
+-- errors     JT001 no such upload; JT002 the upload is not complete
 create or replace function jobtree.add_file(p_job_id uuid, p_file jsonb)
 returns void
 language plpgsql volatile
@@ -268,7 +270,7 @@ begin
     raise exception 'There is no upload %.', p_file #>> '{source,uploadId}' using errcode = 'JT001', column = 'file.source.uploadId';
   end if;
   if v_upload.sha256 is null then
-    raise exception 'Upload % is not complete: % bytes of it are there.', v_upload.id, v_upload.size using errcode = 'JT002', column = 'file.source.uploadId';
+    raise exception 'Upload % is not complete: % bytes of it are stored.', v_upload.id, v_upload.size using errcode = 'JT002', column = 'file.source.uploadId';
   end if;
   insert into jobtree.file_import (job_id, upload_id, options, size, created_at)
   values (p_job_id, v_upload.id, jsonb_strip_nulls(p_file - 'source'), v_upload.size, clock_timestamp());
@@ -278,11 +280,11 @@ $$;
 -- Adds items to a job that is not sealed, and with p_seal seals it in the same transaction.
 --
 -- p_items    as insert_items has it; may be empty
--- p_traces   which traces they belong to: trace_items. Null for none
+-- p_traces   the traces that the items belong to: trace_items; null for none
 -- returns    the tree's root, the job's type, and what insert_items returns
 -- locks      the job's row (lock_open_job)
--- errors     those of lock_open_job; JT002 items that are none (check_items; trace_items; 22003, 22007, 22008, 22P02 or 23514 for a value out of
---            bounds), JT004 p_seal on a job that its parent seals
+-- errors     those of lock_open_job; JT002 invalid items (check_items, trace_items); 22003, 22007, 22008, 22P02 or 23514 for a value out of
+--            bounds; JT004 p_seal on a job that its parent seals
 create or replace function jobtree.add_items(p_job_id uuid, p_items json, p_seal boolean default false, p_traces json default null)
 returns table (root_id uuid, type text, positions bigint[], added boolean[], ready integer)
 language plpgsql volatile
@@ -323,13 +325,13 @@ begin
 end
 $$;
 
--- What add_items does, for servers and for items that are a payload and nothing else, as nearly all are.
+-- The variant of add_items for servers, for items that consist of a payload only, as nearly all do.
 --
--- p_payloads JSON texts with the record separator U+001E between them, which none of them can contain; at least one
--- p_traces   which traces they belong to: trace_items. Null for none
--- returns    the tree's root, the job's type, and the first position of each 1,024 items, which stand one behind the other
+-- p_payloads at least one JSON text; the separator is the record separator U+001E, which JSON can't contain
+-- p_traces   the traces that the items belong to: trace_items; null for none
+-- returns    the tree's root, the job's type, and the first position of each 1,024 items; the positions of these are consecutive
 -- locks      the job's row (lock_open_job)
--- errors     those of lock_open_job; 22P02 or 22P05 for a text that is no JSON, or that Postgres can't hold
+-- errors     those of lock_open_job; 22P02 or 22P05 for a text that is not JSON, or that Postgres can't store
 create or replace function jobtree.add_payloads(p_job_id uuid, p_payloads text, p_traces json default null)
 returns table (root_id uuid, type text, first_positions bigint[])
 language plpgsql volatile
@@ -352,7 +354,7 @@ begin
 end
 $$;
 
--- Adds counts by name: {"resize": 3} and {"resize": 1, "mail": 2} are {"resize": 4, "mail": 2}. Null counts nothing.
+-- Adds counts by name: {"resize": 3} and {"resize": 1, "mail": 2} make {"resize": 4, "mail": 2}. Null counts as empty.
 --
 -- returns    a JSON object
 create or replace function jobtree.add_up(p_counts jsonb, p_more jsonb) returns jsonb
@@ -372,9 +374,9 @@ as $$
   end
 $$;
 
--- Takes note of the leases of a type that were given before its concurrency was limited, so that they count.
+-- Records the leases of a type that began before its concurrency was limited, so that they count.
 --
--- locks      none; the caller has the type's row of queue
+-- locks      none; the caller has locked the type's row of queue
 create or replace function jobtree.adopt_leases(p_type text)
 returns void
 language sql volatile
@@ -390,17 +392,17 @@ as $$
     and l.id not in (select k.lease_id from jobtree.queue_lease k where k.type = p_type)
 $$;
 
--- Stores the next bytes of an upload, if they are the next ones: of two who send the same part, one does it.
+-- Stores bytes of an upload if they continue what is stored: if two callers send the same part, one of them stores it.
 --
--- p_position how much the caller believes to be stored
--- p_size     how many bytes these are, at least one
--- p_data     the bytes themselves; null for an upload that is in an object store
--- p_object   the object that has them there, which the caller has stored; null otherwise
--- p_digest   the state of the SHA-256 behind them
--- p_length   how large the upload will be, if that is known only now; null leaves what was said before
--- p_lifetime_ms how long it is kept now, in milliseconds
--- returns    whether they were stored; otherwise more or less is stored than the caller believes, or the upload is complete or gone
--- locks      the upload's row
+-- p_position    how many bytes the caller believes to be stored
+-- p_size        how many bytes these are, at least one
+-- p_data        the bytes; null for an upload in an object store
+-- p_object      the object that the caller has stored with the bytes; null for an upload in Postgres
+-- p_digest      the state of the SHA-256 after these bytes
+-- p_length      the size of the whole upload, in bytes, if it becomes known only now; null leaves the known one
+-- p_lifetime_ms how long the upload is kept from now on, in milliseconds
+-- returns       whether the bytes were stored; if not, the stored size differs from p_position, or the upload is complete or removed
+-- locks         the upload's row
 create or replace function jobtree.append_upload(
   p_id uuid, p_position bigint, p_size integer, p_data bytea, p_object text, p_digest bytea, p_length bigint, p_lifetime_ms bigint
 )
@@ -436,15 +438,15 @@ as $$
   select (left(p_lease_id::text, 34) || lpad(to_hex(p_number), 2, '0'))::uuid
 $$;
 
--- Which of its lease an assignment is, from 1; 0 for an id that no assignment can have.
+-- The number of an assignment in its lease, from 1; 0 for an id that no assignment can have.
 create or replace function jobtree.assignment_number(p_assignment_id uuid) returns integer
 language sql immutable parallel safe
 as $$
   select case when n <= 128 then n else 0 end from get_byte(uuid_send(p_assignment_id), 15) n
 $$;
 
--- What has become of an assignment: HELD while its worker has the item, FINISHED once its outcome was reported, CANCELLED, or LOST:
--- unknown, released, or taken back.
+-- The status of an assignment: HELD while its worker has the item, FINISHED once its outcome was reported, CANCELLED, or LOST (unknown,
+-- released or taken back).
 create or replace function jobtree.assignment_status(p_lease_id uuid, p_number integer) returns text
 language sql stable
 as $$
@@ -455,7 +457,7 @@ as $$
       when f.lost is not null or exists (
         select from jobtree.outcome o
         where o.job_id = l.job_id and o.position = l.position + p_number - 1 and o.lease_id = l.id
-        -- Or it might read all outcomes into a hash table.
+        -- Keeps the planner from reading all outcomes into a hash table.
         offset 0
       ) then 'FINISHED'
       when j.cancelled_at is not null or (
@@ -477,21 +479,21 @@ as $$
   ), 'LOST')
 $$;
 
--- The mask with which a lease says that its n-th item is open. Plain SQL, so that the planner inlines it.
+-- The mask in which only the bit of a lease's n-th item is set. Plain SQL, so that the planner inlines it.
 create or replace function jobtree.bit_at(p_number integer) returns bit(128)
 language sql immutable parallel safe
 as $$
   select (B'1'::bit(128) >> (p_number - 1))::bit(128)
 $$;
 
--- The runs of ones in a mask of p_count bits: from which bit on, the first is 0, and how many.
+-- The runs of ones in a mask of p_count bits.
 --
--- returns    a row for each run
+-- returns    a row for each run: its first bit, counted from 0, and its length
 create or replace function jobtree.bit_runs(p_bits bit(128), p_count integer)
 returns table ("from" integer, count integer)
 language sql immutable parallel safe
 as $$
-  -- Mostly there is one.
+  -- The usual case: all bits are ones.
   select 0, p_count where bit_count(p_bits) = p_count
   union all
   (select min(b.n), count(*)::integer
@@ -503,15 +505,15 @@ as $$
   group by b.run)
 $$;
 
--- Lets items fail for good: writes their outcomes and their dead letters, and counts them. Those with keys let the next of their lines
--- go, or keep their keys until somebody has settled them, as their jobs want it.
+-- Fails items for good: writes their outcomes and dead letters, and counts them. An item with a serialize key passes it to the next one in
+-- its line, or keeps it until the dead letter is replayed or discarded, as its job says.
 --
--- p_job_ids, p_positions   the items, each once, which are in no entry and in no open lease any more
--- p_lease_ids  what each was held under; null for what no worker has started
--- p_codes, p_messages      the last failure of each
--- p_keyed    whether any of them may have a key
--- returns    the types that got ready items, and how many
--- locks      those of promote_next
+-- p_job_ids, p_positions   the items, none twice, which are no longer in an entry or an open lease
+-- p_lease_ids    the lease of each; null for an item that no worker has started
+-- p_codes, p_messages   the last failure of each
+-- p_keyed        whether any of them may have a key
+-- returns        the types that got ready items, and how many
+-- locks          those of promote_next
 create or replace function jobtree.bury_items(
   p_job_ids uuid[], p_positions bigint[], p_lease_ids uuid[], p_codes text[], p_messages text[], p_keyed boolean
 )
@@ -554,7 +556,7 @@ begin
     select e.job_id, e.position, i.serialize_key, true
     from ended e
     join jobtree.job_item i on i.job_id = e.job_id and i.position = e.position
-    -- One that expired behind the head has no key to keep.
+    -- An item that expired behind the head doesn't have the key, so it can't keep it.
     cross join lateral (
       select from jobtree.serialize_key k
       where k.key = i.serialize_key collate "C" and k.job_id = e.job_id and k.position = e.position
@@ -567,10 +569,10 @@ begin
 end
 $$;
 
--- The body of a message to an endpoint, as the Standard Webhooks have it.
+-- The body of a message to an endpoint, in the form of Standard Webhooks.
 --
--- p_type     what has happened: job.completed, tree.completed, dead_letters.alert
--- p_data     the rest of it; it is below 20 kB in all
+-- p_type     the event: job.completed, tree.completed, dead_letters.alert
+-- p_data     the event's data; below 20 kB in all
 -- returns    a JSON object
 create or replace function jobtree.callback_body(p_type text, p_at timestamptz, p_data json)
 returns json
@@ -581,14 +583,14 @@ as $$
   )
 $$;
 
--- Cancels what is pending in a cancelled job, up to p_limit ranges of items: what waits leaves the queue, and what is held ends
--- (its workers learn it from the next heartbeat); keys that it had go on, by promote_blocked. What somebody has locked is left for the
--- next pass: repeat until done.
+-- Cancels the pending items of a cancelled job, up to p_limit ranges of them: waiting items leave the queue, and held ones end, which their
+-- workers learn from the next heartbeat. promote_blocked passes on the serialize keys that they had. What is locked is left for the next
+-- pass: repeat until done.
 --
--- p_from     the position to go on from
--- returns    how many items were cancelled, in how many ranges; the position to go on from, 0 for another pass; and whether
---            nothing is pending any more
--- locks      blocked items, queue entries and leases, skipping those that somebody else has
+-- p_from     the position to continue from
+-- returns    how many items were cancelled, in how many ranges; the position to continue from, 0 for another pass; and whether nothing is
+--            pending any more
+-- locks      blocked items, queue entries and leases, skipping locked ones
 create or replace function jobtree.cancel_items(p_job_id uuid, p_from bigint default 0, p_limit integer default 10000)
 returns table (cancelled bigint, ranges integer, next_from bigint, done boolean)
 language plpgsql volatile
@@ -607,7 +609,7 @@ begin
     return;
   end if;
 
-  -- First those behind heads, which would become heads one by one.
+  -- First the items behind heads: otherwise they would become heads one after the other.
   with picked as materialized (
     select b.ctid as tid from jobtree.blocked_item b
     where b.job_id = p_job_id and b.position >= p_from
@@ -668,7 +670,7 @@ begin
   perform jobtree.cancel_ranges(
     v_ended.job_ids, v_ended.positions, v_ended.counts, (select j.cancelled_at from jobtree.job j where j.id = p_job_id)
   );
-  -- One look at all: an item that changes hands is in one of them.
+  -- In a single statement: an item that moves between these tables is in one of them in any snapshot.
   v_done := not exists (
     select from jobtree.queue_entry q where q.job_id = p_job_id
     union all
@@ -690,13 +692,13 @@ begin
 end
 $$;
 
--- Cancels a job and all below it. This marks the jobs: they take no more items, give none away, and what is pending in them is
--- cancelled from now on. What waits leaves the queue and what is held ends right here, up to p_limit ranges of items; of the rest
--- cancel_items takes care, and if nobody calls it to the end, the sweep of any server. Cancelling twice does nothing.
+-- Cancels a job and all jobs below it. Marks the jobs: from this commit on they accept no items and give none to workers, and what is
+-- pending in them counts as cancelled. Up to p_limit ranges of items leave the queue, or their workers, in this call; cancel_items does the
+-- rest, and the sweep of any server calls it if nobody else does. Cancelling twice does nothing.
 --
--- p_reason   what the jobs say of it: REQUESTED, or IDLE from expire_tree
+-- p_reason   the jobs' cancel_reason: REQUESTED, or IDLE from expire_tree
 -- returns    the tree's root, and the jobs of the subtree that have more to cancel
--- locks      the jobs' rows in the order of their ids: waits for who adds or feeds; then those of cancel_items
+-- locks      the jobs' rows in the order of their ids, waiting for transactions that add or feed items; then those of cancel_items
 -- errors     JT001 no such job
 create or replace function jobtree.cancel_job(p_job_id uuid, p_limit integer default 10000, p_reason text default 'REQUESTED')
 returns table (root_id uuid, cancelling uuid[])
@@ -731,7 +733,7 @@ begin
   set cancelled_at = clock_timestamp(), cancel_reason = p_reason, cancelling = true, waits = false, sealed_at = coalesce(j.sealed_at, clock_timestamp())
   where j.id = any (v_jobs) and j.cancelled_at is null
     and (select p.completed_at from jobtree.job_progress p where p.job_id = j.id order by p.version desc limit 1) is null;
-  -- Only for jobs that are still there: this may have waited for delete_tree.
+  -- Only for jobs that still exist: this may have waited for delete_tree.
   insert into jobtree.progress_delta (root_id, job_id)
   select j.root_id, j.id from jobtree.job j where j.id = any (v_jobs);
 
@@ -748,11 +750,11 @@ begin
 end
 $$;
 
--- Does the next batch of a cancelling operation, job by job in the order of their ids, with some ranges of a job at a time.
+-- Does the next batch of a cancelling operation: job by job in the order of their ids, a number of ranges of a job at a time.
 --
--- p_until    when to end at the latest, but for one more step
--- returns    the operation as it is then; whether to go on at once; the trees that changed; and the types that got ready items, since
---            keys have gone on, and how many
+-- p_until    when to stop; the step that is in progress then is completed
+-- returns    the operation's new state; whether to continue at once; the trees that changed; and the types that got ready items because
+--            serialize keys were freed, and how many
 -- locks      those of cancel_pending
 create or replace function jobtree.cancel_matching(p_operation jobtree.operation, p_until timestamptz)
 returns table (operation jobtree.operation, more boolean, root_ids uuid[], ready jsonb)
@@ -765,7 +767,7 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
   c_most constant integer := 1000;
-  -- Nothing of any job stands before it.
+  -- No item that the operation names has a lower position.
   v_first constant bigint := coalesce((select min(u) - 1 from unnest(p_operation.item_positions) u), -1);
   v_named constant uuid[] := jobtree.jobs_of_operation(p_operation);
   v_jobs uuid[];
@@ -777,7 +779,7 @@ begin
     v_jobs := array(select u from unnest(v_named) u where u >= p_operation.next_job_id order by u limit c_most);
   else
     with recursive waiting as (
-      -- The jobs of which something waits in the queue, one probe each.
+      -- The jobs that have entries in the queue, one probe each.
       (select q.job_id from jobtree.queue_entry q where q.job_id >= p_operation.next_job_id order by q.job_id limit 1)
       union all
       select n.job_id from waiting w
@@ -828,15 +830,15 @@ begin
 end
 $$;
 
--- Cancels single items of a job that goes on: of the next ranges of what is pending in it those that an operation is about. What waits
--- leaves the queue or the line of its key, and what is held ends: its worker learns it from the next heartbeat or report. Keys that
--- they had go on.
+-- Cancels single items of a job that is not cancelled itself: among the next ranges of its pending items, those that the operation selects.
+-- Waiting items leave the queue or the line of their key; held ones end, which their workers learn from the next heartbeat or report.
+-- Serialize keys that they had pass to the next items.
 --
--- p_after    the position to go on behind
--- p_limit    how many ranges, about
--- returns    how many items were cancelled; whether somebody had locked some of them, so that they are left; the position to go on behind,
---            null if that was the last of the job; and the types that got ready items, and how many
--- locks      blocked items, queue entries, leases and those of promote_next, skipping those that somebody else has
+-- p_after    the position to continue after
+-- p_limit    how many ranges, approximately
+-- returns    how many items were cancelled; whether some were left because they were locked; the position to continue after, null at the
+--            end of the job; and the types that got ready items, and how many
+-- locks      blocked items, queue entries, leases and those of promote_next, skipping locked ones
 create or replace function jobtree.cancel_pending(p_operation jobtree.operation, p_job_id uuid, p_after bigint, p_limit integer default 200)
 returns table (cancelled bigint, was_busy boolean, next_after bigint, ready jsonb)
 language plpgsql volatile
@@ -853,7 +855,7 @@ declare
   v_held record;
   v_gone record;
 begin
-  -- All items up to the first one of the last range are in these ranges, whatever range they will be in later.
+  -- Every pending item up to the start of the last range is in one of these ranges now, even if it moves to another range later.
   select greatest(r.position, p_after + 1) into next_after
   from (
     (select q.position from jobtree.queue_entry q
@@ -894,7 +896,7 @@ begin
   into v_blocked
   from picked p;
 
-  -- As it was found: whoever changed it has taken something out, or put it back with another attempt.
+  -- Only unchanged entries: any change removes items from an entry, or puts them back with another attempt number.
   select array_agg(w.tid) as tids, array_agg(w.entry) as entries, array_agg(w.position) as positions, array_agg(w.count) as counts,
     array_agg(w.matching) as taken, array_agg(w.keyed) as keyed
   into v_waiting
@@ -937,7 +939,7 @@ begin
   perform jobtree.cancel_ranges(v_gone.job_ids, v_gone.positions, v_gone.counts, clock_timestamp());
   cancelled := v_gone.items;
   was_busy := cancelled < v_found.items;
-  -- If states are named, what goes on now would be in another one than when the operation began: promote_blocked sees to it.
+  -- With a filter by states, an item that became ready now would no longer be in the state in which it was selected: promote_blocked does it later.
   select jobtree.free_keys(array_agg(p_job_id), array_agg(g.position + n), p_operation.states is null) into ready
   from unnest(v_gone.positions, v_gone.counts, v_gone.keyed) g(position, count, keyed)
   cross join lateral generate_series(0, g.count - 1) n
@@ -947,10 +949,10 @@ begin
 end
 $$;
 
--- Keeps that items are cancelled, neighbours in one range, and counts them.
+-- Stores that items are cancelled, neighbours in one range, and counts them.
 --
--- p_job_ids, p_positions, p_counts   ranges of items that are in no entry and in no open lease any more, each once
--- p_at       since when they are cancelled
+-- p_job_ids, p_positions, p_counts   ranges of items, none twice, which are no longer in an entry or an open lease
+-- p_at       when they were cancelled
 -- locks      none
 create or replace function jobtree.cancel_ranges(p_job_ids uuid[], p_positions bigint[], p_counts bigint[], p_at timestamptz)
 returns void
@@ -974,13 +976,14 @@ as $$
   cross join lateral (select j.root_id from jobtree.job j where j.id = k.job_id offset 0) j
 $$;
 
--- Says which hashes of API keys are good, for servers that know some: in one call for all of them. Notes which keys were used, once a
--- minute at most. What is locked is noted later. The commit does not wait for the disk.
+-- Looks up hashes of API keys, many in one call, and stores when keys were last used, at most once a minute for each. Skips locked rows: a
+-- later call stores it. The commit does not wait for the disk.
 --
--- p_hashes   those that a server has been shown
--- p_used     the ids of keys that were used lately
--- returns    the keys of the hashes, without those that are revoked or over; `left_ms` is for how long a hash is good, if that is known
--- locks      rows of keys that were used: skips those that are locked
+-- p_hashes   the hashes of the keys that callers have sent
+-- p_used     the ids of keys that were used recently
+-- returns    the valid keys among these, without revoked and expired ones; `left_ms` is for how long the hash remains valid, null if there
+--            is no limit
+-- locks      rows of used keys, skipping locked ones
 create or replace function jobtree.check_api_keys(p_hashes bytea[], p_used uuid[])
 returns table (hash bytea, id uuid, name text, roles text[], types text[], root_ids uuid[], left_ms bigint, tenant text, limits jsonb)
 language plpgsql volatile
@@ -1012,15 +1015,15 @@ begin
 end
 $$;
 
--- Refuses new items that are not what insert_items takes. Nearly all are a payload and nothing else, {"payload": …} without a
--- space, which two lengths tell: an object with that key and any other is longer than its payload by more than the twelve bytes
--- of the key, the colon and the braces. The others are looked at one by one. What that does not tell, priorities and instants and how long a dedupe
--- key is, is for the casts and the table's checks.
+-- Rejects new items that insert_items can't take. Nearly all items are a payload and nothing else, {"payload": …} without a space, which
+-- comparing two lengths shows: an object with further keys is longer than its payload by more than the twelve bytes of the key, the colon
+-- and the braces. Only the others are checked one by one. Priorities, instants and the length of dedupe keys are left to casts and the
+-- table's constraints.
 --
--- p_items    as insert_items has it
--- p_field    what the list is called in the error: items
--- returns    the texts of the payloads, if the items have nothing else: insert_payloads takes them; null otherwise, and if there are none
--- errors     JT002, with the field in the error's column; 22P05 or 22P02 for a character that Postgres can't hold
+-- p_items    as insert_items takes them
+-- p_field    the name of the list in errors: items
+-- returns    the texts of the payloads, for insert_payloads, if the items have nothing else; null otherwise, and if there are no items
+-- errors     JT002, with the field in the error's column; 22P05 or 22P02 for a character that Postgres can't store
 create or replace function jobtree.check_items(p_items json, p_field text)
 returns text[]
 language plpgsql immutable
@@ -1034,7 +1037,7 @@ begin
   if json_typeof(p_items) is distinct from 'array' then
     raise exception '% must be a list.', p_field using errcode = 'JT002', column = p_field;
   end if;
-  -- To look for the letters costs next to nothing, to read the whole text does.
+  -- Searching for the escape costs next to nothing; parsing the whole text does not.
   if strpos(p_items::text, '\u') > 0 then
     perform jobtree.check_text(p_items);
   end if;
@@ -1043,7 +1046,7 @@ begin
   from (
     select e.value as item, (e.value -> 'payload')::text as payload from json_array_elements(p_items) e(value) offset 0
   ) g;
-  -- Most have fewer lists and objects, all together, than one may be deep.
+  -- Most batches have fewer lists and objects in total than the nesting limit of a single payload.
   if octet_length(p_items::text) - octet_length(replace(replace(p_items::text, '[', ''), '{', '')) > 256 then
     select format('%s[%s].payload', p_field, e.n - 1) into v_deep
     from json_array_elements(p_items) with ordinality e(value, n)
@@ -1077,7 +1080,7 @@ begin
 end
 $$;
 
--- Refuses a job of a tree that is not what create_job takes; its children are checked on their own.
+-- Rejects a job of a tree that create_job can't take; its children are checked separately.
 --
 -- p_job      as create_job has it
 -- p_items    its items, as they were sent; null if it has none
@@ -1132,7 +1135,7 @@ begin
 end
 $$;
 
--- Refuses settings of a type that set_queue does not take.
+-- Rejects settings of a type that set_queue can't take.
 --
 -- returns    the settings
 -- errors     JT002, with the field in the error's column
@@ -1181,7 +1184,7 @@ begin
 end
 $$;
 
--- Refuses a secret of callbacks that is none by the Standard Webhooks: whsec_ and 24 to 64 bytes in base64; or that a server has not sealed
+-- Rejects a callback secret that is not one by Standard Webhooks (whsec_ and 24 to 64 bytes in base64), unless a server has sealed it
 -- (enc:). The error does not quote it.
 --
 -- errors     JT002
@@ -1195,13 +1198,13 @@ begin
   end if;
   if p_secret ~ '^whsec_([A-Za-z0-9+/]{4})+([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$' is not true
     or length(decode(substr(p_secret, 7), 'base64')) not between 24 and 64 then
-    raise exception 'secret must be whsec_ and 24 to 64 bytes in base64.' using errcode = 'JT002', column = 'secret';
+    raise exception 'secret must be whsec_ followed by 24 to 64 bytes in base64.' using errcode = 'JT002', column = 'secret';
   end if;
 end
 $$;
 
--- Refuses JSON with a character that Postgres can't hold: \u0000, or half a surrogate pair. The type json takes them, and only
--- who looks into the value later would fail; the type jsonb refuses them, as this does.
+-- Rejects JSON with a character that Postgres can't store: \u0000, or half a surrogate pair. The type json accepts these, so that only a
+-- later reader of the value would fail; the type jsonb rejects them, as this function does.
 --
 -- errors     22P05 or 22P02
 create or replace function jobtree.check_text(p_json json)
@@ -1215,7 +1218,7 @@ begin
 end
 $$;
 
--- Refuses what is no W3C trace context.
+-- Rejects anything but a W3C trace context.
 --
 -- p_context  {traceparent, tracestate?}
 -- errors     JT002, with the field in the error's column
@@ -1235,7 +1238,7 @@ begin
 end
 $$;
 
--- Refuses what can't have watch tokens: they open whole trees.
+-- Rejects jobs that can't have watch tokens, which open whole trees.
 --
 -- errors  JT001 no such job; JT002 it is not a root
 create or replace function jobtree.check_watched_tree(p_job_id uuid)
@@ -1253,14 +1256,14 @@ begin
 end
 $$;
 
--- Gives one named item to a worker, whatever stands before it. One that is due counts as ready, promoted or not. A pause and the
--- limits of its type hold for it too.
+-- Gives a named item to a worker, regardless of what is ahead of it in the queue. An item that is due counts as ready, whether promoted or
+-- not. A pause and the limits of its type apply.
 --
 -- p_durable  as claim_items has it
--- returns    as lease_entries has it, one row
--- locks      the row of queue, if its type has a limit; the queue entry that has the item
--- errors     JT001 no such item; JT005 it can't be claimed, with the reason in the error's detail: HELD, SCHEDULED,
---            WAITING, BLOCKED, SUCCEEDED, FAILED, CANCELLED, PAUSED or LIMITED
+-- returns    as lease_entries, one row
+-- locks      the row of queue, if the type has a limit; the queue entry that has the item
+-- errors     JT001 no such item; JT005 it can't be claimed, with the reason in the error's detail: HELD, SCHEDULED, WAITING, BLOCKED,
+--            SUCCEEDED, FAILED, CANCELLED, PAUSED or LIMITED
 create or replace function jobtree.claim_item(p_job_id uuid, p_position bigint, p_worker text, p_durable boolean default true)
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
@@ -1316,7 +1319,7 @@ begin
         case when v_queue.paused then 'paused' else 'at its limit' end
         using errcode = 'JT005', column = 'itemId', detail = case when v_queue.paused then 'PAUSED' else 'LIMITED' end;
     end if;
-    -- Ready: whoever had the entry has split it.
+    -- If it is READY, another transaction has split its entry meanwhile: look again.
     if v_state <> 'READY' then
       raise exception 'Item % of job % can''t be claimed: it is %.', p_position, p_job_id, lower(v_state)
         using errcode = 'JT005', column = 'itemId', detail = v_state;
@@ -1325,29 +1328,28 @@ begin
 end
 $$;
 
--- Gives ready items to workers: of each type the highest priority first, then in the order in which they became ready. All
--- payloads together have about 32 MB at most, but there is at least one entry: an answer must fit into memory. A claim that gets
--- less than it asked for has looked at every priority.
+-- Gives ready items to workers: of each type by descending priority, then in the order in which they became ready. The payloads of an
+-- answer have about 32 MB at most, since it must fit into memory, but there is at least one entry. A claim that gets less than it asked for
+-- has looked at every priority.
 --
--- p_workers, p_types, p_limits   who wants how many of which type, an element each; of one type, who stands first gets
---            what goes first
--- p_claim_ids  the claim that each belongs to, a UUID of version 7 and a millisecond within a day of now; null for none. A
---            claim that was carried out before gives what it got then and is not finished, and nothing new.
+-- p_workers, p_types, p_limits   who asks for how many items of which type, an element for each request; of several requests for one type
+--            the first gets the first items
+-- p_claim_ids   the claim id of each request: a UUID of version 7 with a time within a day of now; null for none. A claim that was carried
+--            out before returns those of its items that are not finished, and nothing new
 -- p_range_types, p_range_highs, p_range_lows, p_range_places
---            where to look: for each type, in order, from a priority and a place in it down to another priority. They come from a
---            caller that remembers, for each type and priority, before which place it saw nothing claimable, and looks there now
---            and then for what committed late or came back. Without them each type is read from its start, past every dead row.
--- p_durable  whether a claim that was answered survives a crash of Postgres. If not, the commit does not wait for the disk:
---            what a crash forgets is ready again, and a report under it is STALE. Claims of limited types are durable in any case.
--- returns    as lease_entries has it. kind is NEW; CUT if there was more that the size forbade, and then other claims may have
---            passed by it; LOCKED if somebody had locked what was left, for longer than the moment that a claim waits; REPEATED
---            for what a claim got before. Behind the leases stands a row without one for each type whose queue has no more room
---            (lock_queues): of kind LIMITED, with now in claimed_at and when to look again in deadline_at, or of kind TAKEN
---            where another claim decides about the type just now: try again. And a row of kind KEYED for each type that gave items with
---            serialize keys: the end of one may make the next ready
--- locks      rows of queue, of limited types alone, and then queue entries; both skipped where another claim has them
--- errors     JT002 a limit below 1, a claim id out of time, or the repeated claim was another worker's; JT006 it must be
---            repeated in a call of its own
+--            where to look: for each type, in order, from a priority and a place in it down to another priority. Callers remember, for each
+--            type and priority, the place before which they saw nothing claimable, and look there now and then for entries that committed
+--            late or came back. Without ranges each type is read from its start, past every dead row
+-- p_durable  whether an answered claim survives a crash of Postgres. If not, the commit does not wait for the disk: items whose claim a
+--            crash forgets are ready again, and reports on them are STALE. Claims of limited types are always durable
+-- returns    as lease_entries, and a kind: NEW; CUT if the size limit excluded further items, which other claims may then have skipped;
+--            LOCKED if the remaining entries were locked for longer than a claim waits; REPEATED for the leases of a repeated claim. Rows
+--            without a lease follow: of kind LIMITED for each type whose queue has no more room (lock_queues), with now in claimed_at and
+--            when to ask again in deadline_at; TAKEN for each type that another claim is deciding about: ask again; and KEYED for each type
+--            that gave items with serialize keys, since the end of one may make the next ready
+-- locks      rows of queue, of limited types only, and then queue entries; both skipped where another claim has locked them
+-- errors     JT002 a limit below 1, a claim id whose time is too far away, or a repeated claim of another worker; JT006 a repeated claim
+--            must be sent alone
 create or replace function jobtree.claim_items(
   p_workers text[], p_types text[], p_limits integer[], p_claim_ids uuid[] default '{}',
   p_range_types text[] default '{}', p_range_highs integer[] default '{}', p_range_lows integer[] default '{}',
@@ -1365,7 +1367,7 @@ set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  -- How long it waits for an entry that another claim has, so that the rest of one never looks like nothing.
+  -- How long it waits for an entry that another claim has locked, so that a claim doesn't miss what that one leaves of the entry.
   v_until constant timestamptz := clock_timestamp() + interval '50 milliseconds';
   v_entries cursor (c_type text, c_high integer, c_low integer, c_place bigint, c_taken tid[]) for
     select q.ctid as tid, q.count, q.bytes, q.keyed from jobtree.queue_entry q
@@ -1395,7 +1397,7 @@ declare
   v_froms integer[] := '{}';
   v_counts integer[] := '{}';
   v_requests integer[] := '{}';
-  -- Of limited types: how many items may be claimed, null where another claim decides; and when to look again.
+  -- Of limited types: how many items may be claimed, null if another claim is deciding; and when to look again.
   v_limited text[];
   v_rooms integer[];
   v_again integer[];
@@ -1404,7 +1406,7 @@ declare
   v_keyed text[];
 begin
   if (1 <= all (p_limits)) is not true then
-    raise exception 'limits must be whole numbers from 1 on.' using errcode = 'JT002', column = 'limits';
+    raise exception 'limits must be whole numbers of at least 1.' using errcode = 'JT002', column = 'limits';
   end if;
   if exists (
     select from jobtree.queue q where q.type = any (p_types) and (q.paused or q.concurrency is not null or q.rate_limit is not null)
@@ -1427,7 +1429,7 @@ begin
     from (select w.type, min(w.n) as n from unnest(p_types) with ordinality w(type, n) group by w.type) t;
   end if;
   if cardinality(v_types) > 8 then
-    -- One look for all of them costs less than a cursor for each.
+    -- One query for all types costs less than a cursor for each.
     select coalesce(array_agg(r.type order by r.n), '{}'), array_agg(r.high order by r.n), array_agg(r.low order by r.n),
       array_agg(r.place order by r.n)
     into v_types, v_highs, v_lows, v_places
@@ -1436,7 +1438,7 @@ begin
       select from jobtree.queue_entry q
       where q.type = r.type and q.run_at is null
         and (-q.priority::integer, q.place) >= (-r.high, r.place) and -q.priority::integer <= -r.low
-      -- A probe for each, never a join: the queue may be larger than Postgres knows.
+      -- Forces a probe for each range instead of a join: the queue may be larger than the statistics say.
       offset 0
     );
   end if;
@@ -1551,7 +1553,7 @@ begin
 end
 $$;
 
--- How many items an operation of this kind and filter would be about.
+-- How many items an operation of this kind with this filter would select.
 --
 -- p_kind, p_filter, errors   those of start_operation
 create or replace function jobtree.count_matching(p_kind text, p_filter jsonb)
@@ -1561,7 +1563,7 @@ as $$
   select jobtree.operation_total(o) from jobtree.operation_of(p_kind, p_filter) o
 $$;
 
--- How often each name stands in a list: {name: count}; null for none.
+-- How often each name occurs in a list: {name: count}; null for an empty list.
 --
 -- returns    a JSON object
 create or replace function jobtree.count_names(p_names text[]) returns jsonb
@@ -1570,15 +1572,15 @@ as $$
   select jsonb_object_agg(c.name, c.count) from (select u.name, count(*) as count from unnest(p_names) u(name) group by u.name) c
 $$;
 
--- Creates a key of the API.
+-- Creates an API key.
 --
--- p_hash      SHA-256 of the key, which nobody keeps
--- p_roles     at least one of admin, producer, worker, watcher; admin alone
--- p_types     the types of jobs that it is for, each a name, or the beginning of names with a star behind it; empty for all
--- p_root_ids  the trees that it is for; empty for all
--- p_tenant    the tenant that its callers belong to, and that the types are of; null for callers that see all
--- p_limits    what it may have, where it is not what the settings of servers say: requestsPerSecond, costPerSecond, connections,
---             subscriptions, storedItems, storedBytes; each a whole number from 1 on
+-- p_hash      SHA-256 of the key, which is not stored
+-- p_roles     at least one of admin, producer, worker, watcher; admin can't be combined with p_types or p_root_ids
+-- p_types     the job types that it is valid for: names, or prefixes of names followed by a star; empty for all
+-- p_root_ids  the trees that it is valid for; empty for all
+-- p_tenant    the tenant of its callers and of p_types; null for callers that see all tenants
+-- p_limits    limits that replace the servers' settings: requestsPerSecond, costPerSecond, connections, subscriptions, storedItems,
+--             storedBytes; each a whole number, at least 1
 -- returns     its id
 -- errors      JT002, with the field in the error's column
 create or replace function jobtree.create_api_key(
@@ -1596,13 +1598,13 @@ begin
     raise exception 'name must be a text of 1 to 200 characters.' using errcode = 'JT002', column = 'name';
   end if;
   if (cardinality(p_roles) > 0 and p_roles <@ '{admin,producer,worker,watcher}') is not true then
-    raise exception 'roles must be some of admin, producer, worker and watcher.' using errcode = 'JT002', column = 'roles';
+    raise exception 'roles must be one or more of admin, producer, worker and watcher.' using errcode = 'JT002', column = 'roles';
   end if;
   if 'admin' = any (p_roles) and (cardinality(p_types) > 0 or cardinality(p_root_ids) > 0) then
-    raise exception 'The role admin goes with no scope.' using errcode = 'JT002', column = 'roles';
+    raise exception 'A key with the role admin can''t be limited to types or trees.' using errcode = 'JT002', column = 'roles';
   end if;
   if p_expires_at <= clock_timestamp() then
-    raise exception 'expiresAt is over already.' using errcode = 'JT002', column = 'expiresAt';
+    raise exception 'expiresAt has already passed.' using errcode = 'JT002', column = 'expiresAt';
   end if;
   if p_tenant !~ '^[a-z0-9-]{1,40}$' then
     raise exception 'tenant must be 1 to 40 of the characters a to z, 0 to 9 and -.' using errcode = 'JT002', column = 'tenant';
@@ -1612,7 +1614,7 @@ begin
     where l.key not in ('requestsPerSecond', 'costPerSecond', 'connections', 'subscriptions', 'storedItems', 'storedBytes')
       or (l.value #>> '{}') !~ '^[1-9][0-9]{0,15}$'
   ) then
-    raise exception 'limits must be whole numbers from 1 on, by their names.' using errcode = 'JT002', column = 'limits';
+    raise exception 'limits must be an object of known limits, each a whole number from 1 to 9999999999999999.' using errcode = 'JT002', column = 'limits';
   end if;
   insert into jobtree.api_key (id, name, hash, roles, types, root_ids, created_at, created_by, expires_at, tenant, limits)
   values (v_id, p_name, p_hash, p_roles, p_types, p_root_ids, clock_timestamp(), p_created_by, p_expires_at, p_tenant, p_limits);
@@ -1625,16 +1627,16 @@ $$;
 -- p_tree     JSON of the root: {type, maxFailuresPerItem?, backoffMs?, backoffJitter?, heartbeatIntervalMs?, priority?,
 --            runAt?, finalStage?, toleratedFailureCount?, toleratedFailurePercentage?, serializeOnFailure?, name?, after?, dedupeKey?, sealed?,
 --            feed?, items?, file?, callbacks?, traceContext?, children?, retentionSeconds?, idleExpirySeconds?}; children are the same, and any
---            depth up to 32. after: link_jobs. Of the root only: callbacks, add_callbacks; traceContext, of the items that the tree
---            starts with, check_trace_context; retentionSeconds and idleExpirySeconds, which are what servers have by default if
---            they are not there, and never if they are null. feed (children only) is {source: SUCCESSES|REPORTS, forEach?, payload?, serializeKey?}: feed_payloads,
---            feed_keys. file: add_file, which has a server add the lines of an upload and seal the job.
---            What a job does not say of priority, failures, backoff and heartbeats comes from the queue of its type, if that says it.
---            A job without children is a final stage unless finalStage says otherwise. The ids of the jobs go up in
---            the order of the document, parents before their children.
--- returns    the root's id, and whether it is new: with a dedupeKey that a job of the type has, it is that job's id
--- errors     JT002 a tree too deep or too large, a child's dedupeKey that is in use, a job or items that are none: check_job; an
---            after that can't be: link_jobs; callbacks that can't be: add_callbacks; a file that can't be: add_file
+--            depth up to 32. after: link_jobs. Only for the root: callbacks (add_callbacks); traceContext, for the items that the tree
+--            starts with (check_trace_context); retentionSeconds and idleExpirySeconds, which default to the servers' settings, and are
+--            never if they are null. Only for children: feed, {source: SUCCESSES|REPORTS, forEach?, payload?, serializeKey?}
+--            (feed_payloads, feed_keys). file: add_file, which has a server add the lines of an upload and seal the job.
+--            The defaults of priority, failures, backoff and heartbeats come from the queue of the type, if it has them.
+--            A job without children is a final stage unless finalStage says otherwise. The ids of the jobs ascend in the order of
+--            the document, parents before their children.
+-- returns    the root's id, and whether it is new; if another job of the type has the dedupeKey, that job's id
+-- errors     JT002 a tree that is too deep or too large, a child's dedupeKey that is in use, or an invalid job, items (check_job),
+--            after (link_jobs), callbacks (add_callbacks) or file (add_file)
 create or replace function jobtree.create_job(p_tree json)
 returns table (job_id uuid, created boolean)
 language plpgsql volatile
@@ -1643,7 +1645,7 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_now constant timestamptz := clock_timestamp();
-  -- One random id for the tree; its last 24 bits count the jobs, so that their ids are in order within a millisecond too.
+  -- One random id for the tree, whose last 24 bits count the jobs: so their ids are in order even within a millisecond.
   v_id constant text := left(jobtree.new_id()::text, 30);
   v_root uuid;
   v_existing uuid;
@@ -1655,7 +1657,7 @@ declare
   v_keys text[];
 begin
   if strpos(p_tree::text, '"serializeKey"') > 0 then
-    -- Of all jobs in one order; they meet other trees there.
+    -- The keys of all jobs at once and in order: other trees may lock the same ones.
     v_keys := jobtree.lock_keys(jobtree.tree_keys(p_tree), true);
   end if;
   for v_node in
@@ -1683,8 +1685,7 @@ begin
     v_spec := v_node.spec::jsonb;
     v_payloads := jobtree.check_job(v_spec, v_node.spec -> 'items', v_node.path);
 
-    -- Nodes come parents first, so the ancestors of this one are the jobs of its path, which v_job still is one of, or
-    -- is below one of: walk up from the last job to the parent.
+    -- Nodes come parents first, so v_job, the last one inserted, is this node's parent or a descendant of it: walk up to the parent.
     while v_root is not null and v_job.depth >= cardinality(v_node.path) loop
       select * into v_job from jobtree.job j where j.id = v_job.parent_id;
     end loop;
@@ -1770,14 +1771,14 @@ begin
 end
 $$;
 
--- Begins an upload: append_upload stores its bytes, finish_upload says that these are all.
+-- Begins an upload: append_upload stores its bytes, and finish_upload declares it complete.
 --
--- p_length   how large it will be, in bytes; null if that is not known yet
--- p_sha256   what the SHA-256 of all of it must be; null if nobody has said so
+-- p_length      its size in bytes; null if not known yet
+-- p_sha256      the SHA-256 that the whole file must have; null for any
 -- p_lifetime_ms how long it is kept after its last byte, in milliseconds
--- p_store    the object store that will have its bytes; null for upload_chunk
--- p_tenant   of whoever sends it; null for no tenant
--- returns    its id
+-- p_store       the object store that gets its bytes; null for upload_chunk
+-- p_tenant      the sender's tenant; null for none
+-- returns       its id
 create or replace function jobtree.create_upload(p_length bigint, p_sha256 bytea, p_lifetime_ms bigint, p_store text, p_tenant text default null)
 returns uuid
 language sql volatile
@@ -1789,16 +1790,16 @@ as $$
   returning id
 $$;
 
--- Makes a ticket: it opens what a watch token opens, once, and within a moment. Removes some that are over. The commit does not wait for the
--- disk: whoever has a ticket that a crash forgot asks for another one.
+-- Creates a ticket, which opens what a watch token opens, once and only for a short time. Removes some expired ones. The commit does not
+-- wait for the disk: the holder of a ticket that a crash forgot asks for another.
 --
--- p_hash              SHA-256 of the ticket, which nobody keeps
--- p_tenant            of whoever made the token
--- p_secret_id         which secret has signed the token
--- p_issued_ms         when the token was made, and
--- p_token_expires_ms  when it is over
--- p_lifetime_ms       for how long the ticket is good
--- locks      tickets that are over: skips those that are locked
+-- p_hash              SHA-256 of the ticket, which is not stored
+-- p_tenant            the tenant of the token's creator
+-- p_secret_id         the secret that signed the token
+-- p_issued_ms         when the token was issued
+-- p_token_expires_ms  when the token expires
+-- p_lifetime_ms       for how long the ticket is valid
+-- locks               expired tickets, skipping locked ones
 create or replace function jobtree.create_watch_ticket(
   p_hash bytea, p_root_id uuid, p_tenant text, p_sees text, p_secret_id integer, p_issued_ms double precision, p_token_expires_ms double precision,
   p_lifetime_ms integer
@@ -1820,7 +1821,7 @@ begin
 end
 $$;
 
--- Deletes an endpoint. What was to be sent there fails, and so does what trees still send there: lease_deliveries says so.
+-- Deletes an endpoint. lease_deliveries fails its pending deliveries, and later ones of trees that still call it.
 --
 -- errors     JT001 no such endpoint
 create or replace function jobtree.delete_endpoint(p_name text)
@@ -1835,12 +1836,12 @@ begin
 end
 $$;
 
--- Begins to delete a tree: what is pending in it is cancelled, its dedupe keys are free at once, and delete_tree takes care of the
--- rest, in batches, called by any server. Asking twice does nothing; a tree that is being reaped goes at once from then on.
+-- Begins to delete a tree: cancels what is pending in it and frees its dedupe keys at once. delete_tree, called by any server, then deletes
+-- it in batches. Calling it twice does nothing; a tree that is being reaped is deleted without further delay.
 --
 -- returns    the jobs that have more to cancel: cancel_items
 -- locks      the tree's row in tree_deletion, if it is being reaped; those of cancel_job
--- errors     JT001 no such job, JT002 not a root
+-- errors     JT001 no such job; JT002 not a root
 create or replace function jobtree.delete_job(p_job_id uuid)
 returns uuid[]
 language plpgsql volatile
@@ -1860,7 +1861,7 @@ begin
   if v_root_id <> p_job_id then
     raise exception 'Job % is not a root: only whole trees are deleted.', p_job_id using errcode = 'JT002', column = 'jobId';
   end if;
-  -- Before the jobs' rows, as delete_tree has them.
+  -- Before the jobs' rows: the order in which delete_tree locks them.
   update jobtree.tree_deletion d set reaped = false where d.root_id = p_job_id and d.reaped;
   select c.cancelling into v_cancelling from jobtree.cancel_job(p_job_id) c;
   update jobtree.job j set dedupe_key = null where j.root_id = p_job_id and j.dedupe_key is not null;
@@ -1869,19 +1870,19 @@ begin
   from jobtree.job j
   join jobtree.job_progress p on p.job_id = j.id
   where j.root_id = p_job_id
-  -- This may have waited for the tree's end; and without the second half the conflict would wait for the batch that deletes.
+  -- This may have waited for the end of the deletion. Without the second condition, the conflict would wait for the batch in progress.
   having count(*) > 0 and not exists (select from jobtree.tree_deletion d where d.root_id = p_job_id)
   on conflict (root_id) do nothing;
   return v_cancelling;
 end
 $$;
 
--- Deletes up to p_limit items of trees that reap_trees has marked, as delete_tree does it: a part of a large tree, or up to a hundred small
--- ones. In another order each time, so that several servers rarely meet at one, and none is always behind one that is locked.
+-- Deletes up to p_limit items of trees that reap_trees has marked, using delete_tree: a part of a large tree, or up to a hundred small
+-- ones. The order is random, so that several servers rarely meet at a tree, and a locked tree doesn't always delay the same ones.
 --
 -- returns    whether it has done anything
--- locks      those of delete_tree, one tree after the other: whoever has the tree's row in tree_deletion is passed by, and who has rows of its
---            jobs is waited for for a moment, and then passed by
+-- locks      those of delete_tree, one tree after the other: skips trees whose row in tree_deletion is locked, and waits a moment for
+--            locked rows of jobs before it skips the tree
 create or replace function jobtree.delete_reaped(p_limit integer default 2000)
 returns boolean
 language plpgsql volatile
@@ -1903,7 +1904,7 @@ begin
     end;
     continue when v_gone is null;
     v_done := true;
-    -- A tree costs something even if it is empty.
+    -- Even an empty tree has a cost.
     v_left := v_left - greatest(v_tree.items, p_limit / 100, 1);
     exit when v_left <= 0 or not v_gone;
   end loop;
@@ -1911,7 +1912,7 @@ begin
 end
 $$;
 
--- Deletes a schedule. The trees that it made stay.
+-- Deletes a schedule. The trees that it created remain.
 --
 -- locks      the schedule's row, exclusively
 -- errors     JT001 no such schedule
@@ -1927,11 +1928,11 @@ begin
 end
 $$;
 
--- Deletes up to p_limit items of a tree that delete_job or reap_trees has marked, and whose cancellation is counted, and at the end the tree
--- itself. Each call goes on where the last one ended.
+-- Deletes up to p_limit items of a tree that delete_job or reap_trees has marked and whose cancellation is counted, and finally the tree
+-- itself. Each call continues where the last one stopped.
 --
--- returns    whether the tree is gone; null if it is not complete yet, or somebody else is at it
--- locks      the tree's row in tree_deletion, skipping it if somebody has it; at the end the jobs' rows in the order of their ids
+-- returns    whether the tree is gone; null if it is not complete yet, or another transaction is deleting it
+-- locks      the tree's row in tree_deletion, skipping it if locked; at the end the jobs' rows in the order of their ids
 create or replace function jobtree.delete_tree(p_root_id uuid, p_limit integer default 10000)
 returns boolean
 language plpgsql volatile
@@ -1967,11 +1968,11 @@ begin
     delete from jobtree.outcome o where o.job_id = v_job_id and o.position between v_deletion.next_position and v_last;
     delete from jobtree.failure f where f.job_id = v_job_id and f.position between v_deletion.next_position and v_last;
     delete from jobtree.lease l where l.job_id = v_job_id and l.position between v_deletion.next_position and v_last;
-    -- After the leases, which whoever notes something has locked.
+    -- After the leases, which note_items locks first.
     delete from jobtree.item_note n where n.job_id = v_job_id and n.position between v_deletion.next_position and v_last;
     delete from jobtree.dead_letter d where d.job_id = v_job_id and d.position between v_deletion.next_position and v_last;
     delete from jobtree.cancellation c where c.job_id = v_job_id and c.position between v_deletion.next_position and v_last;
-    -- For promote_blocked, which may come later.
+    -- promote_blocked passes the key on later.
     update jobtree.ended_head e set held = false
     where e.job_id = v_job_id and e.position between v_deletion.next_position and v_last and e.held;
     delete from jobtree.replay r where r.job_id = v_job_id and r.position between v_deletion.next_position and v_last;
@@ -1984,7 +1985,7 @@ begin
       v_deletion.next_position := 0;
       select j.id into v_deletion.next_job_id from jobtree.job j where j.root_id = p_root_id and j.id > v_job_id order by j.id limit 1;
     end if;
-    -- A job costs something even if it is empty.
+    -- Even an empty job has a cost.
     v_left := v_left - greatest(v_count, p_limit / 100, 1);
   end loop;
   if v_deletion.next_job_id is not null then
@@ -1994,9 +1995,9 @@ begin
     return false;
   end if;
 
-  -- Before the jobs, as servers that import have them.
+  -- Before the jobs: the order in which importing servers lock them.
   delete from jobtree.file_import f where f.job_id = any (array(select j.id from jobtree.job j where j.root_id = p_root_id));
-  -- Whoever cancels or deletes the tree once more has these rows, and leaves deltas behind.
+  -- Another call that cancels or deletes the tree has these rows locked, and leaves deltas behind.
   perform 1 from jobtree.job j where j.root_id = p_root_id order by j.id for update;
   with gone as (
     delete from jobtree.job_progress p where p.job_id in (select j.id from jobtree.job j where j.root_id = p_root_id)
@@ -2016,8 +2017,8 @@ begin
 end
 $$;
 
--- Removes a version of a type: what meets no other one is refused from now on, and without any the type takes everything. What was
--- added stays.
+-- Removes a version of a type's schemas. From now on, data that fits no other version is rejected; without any version the type accepts
+-- everything. What was added before stays.
 --
 -- returns    whether there was such a version
 create or replace function jobtree.delete_type_schema(p_type text, p_version integer)
@@ -2028,21 +2029,21 @@ as $$
   select exists (select from deleted);
 $$;
 
--- Finds a circle among jobs that wait for each other, by a search in depth: each job is entered once, and each edge is looked at once.
+-- Finds a circle among jobs that wait for each other, by depth-first search: each job is entered once, and each edge is followed once.
 --
--- p_count    how many jobs there are; they are the numbers from 1 on
--- p_jobs, p_afters   who waits for whom, an element each
+-- p_count    the number of jobs, which are numbered from 1
+-- p_jobs, p_afters   the edges: which job waits for which
 -- returns    the jobs of one circle, each waiting for the next, and the last for the first; null if there is none
 create or replace function jobtree.dependency_circle(p_count integer, p_jobs integer[], p_afters integer[])
 returns integer[]
 language plpgsql immutable
 as $$
 declare
-  -- Whom each job waits for: those of job n from v_next[n] to v_last[n].
+  -- The jobs that each job waits for: those of job n are at v_next[n] to v_last[n].
   v_targets integer[];
   v_next integer[];
   v_last integer[];
-  -- 0 for a job that was not entered yet, its place on the path that leads to it, and -1 once it was left.
+  -- Of each job: 0 before it is entered, then its place on the current path, and -1 once it was left.
   v_place integer[] := array_fill(0, array[p_count]);
   v_path integer[] := array_fill(0, array[p_count]);
   v_depth integer;
@@ -2085,9 +2086,9 @@ begin
 end
 $$;
 
--- Settles dead letters: the items stay failed, and are no dead letters any more. A key that one of them kept goes on: promote_blocked.
+-- Discards dead letters: the items stay failed. promote_blocked passes on the serialize keys that they kept.
 --
--- p_job_ids, p_positions   the items; what is no dead letter is left
+-- p_job_ids, p_positions   the items; those that are not dead letters are ignored
 -- returns    how many were dead letters
 -- locks      the dead letters, in their order
 create or replace function jobtree.discard_items(p_job_ids uuid[], p_positions bigint[])
@@ -2112,7 +2113,7 @@ as $$
   select count(*)::integer from gone
 $$;
 
--- Removes those of some keys, which this transaction has locked, that nobody has.
+-- Removes those of the given keys, which this transaction has locked, that no item has.
 create or replace function jobtree.drop_keys(p_keys text[])
 returns void
 language sql volatile
@@ -2121,14 +2122,15 @@ as $$
   delete from jobtree.serialize_key k where k.key = any (p_keys) and k.job_id is null
 $$;
 
--- Gives items their places in the lines of their keys: who finds a key free is its head and goes into the queue, the others wait
+-- Puts items into the lines of their serialize keys: an item whose key is free becomes its head and enters the queue; the others wait
 -- behind, where no claim sees them.
 --
 -- p_job_ids, p_positions, p_attempts, p_priorities, p_run_at
---            items with keys, in the order in which they are to run; the number of the next attempt; and when each is due, null for now
--- p_last     whether heads go behind all that is ready, or to where they stand
+--            items with keys, in the order in which they are to run; the number of each item's next attempt; and when it is due, null for
+--            now
+-- p_last     whether heads go to the end of what is ready, or to their own place
 -- returns    how many of them are ready
--- locks      the keys' rows in their order: who finishes a head meets who goes behind it there
+-- locks      the keys' rows in order, on which calls that finish a head and calls that queue behind it wait for each other
 create or replace function jobtree.enter_keys(
   p_job_ids uuid[], p_positions bigint[], p_attempts integer[], p_priorities smallint[], p_run_at timestamptz[], p_last boolean
 )
@@ -2154,14 +2156,14 @@ begin
     insert into jobtree.serialize_key as k (key, job_id, position, turn)
     select f.key, f.job_id, f.position, nextval('jobtree.blocked_item_turn_seq')
     from (select distinct on (g.key) g.* from given g order by g.key, g.n) f
-    -- A key that is in use is only locked.
+    -- This only locks a key that is in use.
     on conflict (key) do update set job_id = excluded.job_id, position = excluded.position, turn = excluded.turn
     where k.job_id is null
     returning k.job_id, k.position
   )
   select array_agg(t.job_id) as job_ids, array_agg(t.position) as positions into v_heads from taken t;
 
-  -- Those behind draw their turns in a new statement, when all keys are locked.
+  -- The items behind draw their turns in a new statement, once all keys are locked.
   with given as materialized (
     select u.*, (u.job_id, u.position) not in (select h.* from unnest(v_heads.job_ids, v_heads.positions) h(job_id, position)) as waits
     from unnest(p_job_ids, p_positions, p_attempts, p_priorities, p_run_at) with ordinality u(job_id, position, attempt, priority, run_at, n)
@@ -2170,7 +2172,7 @@ begin
     select i.serialize_key, g.job_id, g.position, j.type, g.priority, g.attempt, g.run_at,
       case when g.attempt = 1 then greatest(i.created_at, i.run_at) end
     from given g
-    -- One by one: joined, all items of the job might be tried with each.
+    -- Looked up one by one: a join might scan all items of the job for each.
     cross join lateral (select i.* from jobtree.job_item i where i.job_id = g.job_id and i.position = g.position offset 0) i
     cross join lateral (select j.type from jobtree.job j where j.id = g.job_id offset 0) j
     where g.waits
@@ -2188,21 +2190,21 @@ begin
 end
 $$;
 
--- How many items a queue entry may have whose largest payload has so many bytes: 128 at most, so that claimers on several servers
--- seldom meet in one, and about 1 MB together, so that the size of an answer is known from its entries.
+-- How many items a queue entry may have whose largest payload has so many bytes: at most 128, so that claims of several servers seldom meet
+-- at one, and about 1 MB in all, so that the size of an answer is known from its entries.
 create or replace function jobtree.entry_size(p_largest integer) returns integer
 language sql immutable parallel safe
 as $$
   select greatest(1, least(128, 1000000 / greatest(p_largest, 1)))
 $$;
 
--- Takes outcomes and gives new work in one transaction: what a worker does over and over, in one round trip, with one wait for the
--- disk. First the reports, as report_results takes them, then the claims, as claim_items does.
+-- Accepts outcomes and gives out new work in one transaction: what a worker does all the time, in one round trip and with one wait
+-- for the disk. First the reports, as in report_results, then the claims, as in claim_items.
 --
--- p_lease_ids … p_others   as report_results has them
--- p_workers … p_range_places   as claim_items has them; the claims are durable, as the reports are
+-- p_lease_ids … p_others   as report_results takes them
+-- p_workers … p_range_places   as claim_items takes them; the claims are durable, like the reports
 -- returns    one row for the reports, of kind REPORTED, with what report_results returns; then those of claim_items
--- locks      those of report_results, skipping what somebody else has, then those of claim_items
+-- locks      those of report_results, skipping locked ones, then those of claim_items
 -- errors     those of claim_items, and then no report counts
 create or replace function jobtree.exchange(
   p_lease_ids uuid[], p_numbers integer[], p_results json,
@@ -2214,7 +2216,7 @@ returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
   has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[], kind text, root_ids uuid[], ready jsonb,
-  answers json, figures json[]
+  answers json, figures json[], failed json[]
 )
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan
@@ -2231,27 +2233,28 @@ begin
   ready := v_reported.ready;
   answers := v_reported.answers;
   figures := v_reported.figures;
+  failed := v_reported.failed;
   return next;
   return query
-    select c.*, null::uuid[], null::jsonb, null::json, null::json[]
+    select c.*, null::uuid[], null::jsonb, null::json, null::json[], null::json[]
     from jobtree.claim_items(
       p_workers, p_types, p_limits, p_claim_ids, p_range_types, p_range_highs, p_range_lows, p_range_places, true
     ) c;
 end
 $$;
 
--- Fails for good what no worker has started within the lifetime of its type, with the code EXPIRED. The time counts from when an
--- item was added, or from its runAt if that is later. An item that was released has not been started; one that has failed has. Call
--- it again at once while a batch was full.
+-- Fails items for good, with the code EXPIRED, that no worker has started within the lifetime of their type. The time counts from when
+-- an item was added, or from its runAt if that is later. A released item counts as not started; one that has failed counts as started.
+-- Call it again at once as long as a batch was full.
 --
--- Looks at the first p_limit entries of each priority only: what stands first is what has waited for longest. What is blocked by its
--- serialize key expires in its line.
+-- Looks only at the first p_limit entries of each priority, which have waited longest. Items that their serialize keys block expire in
+-- their lines.
 --
--- returns    how many items expired; whether a batch was full; the trees that changed; and the types that got ready items, because those
---            that expired freed their keys, and how many; and how many of each type expired
--- locks      job rows, shared, so that cancel_job waits, queue entries, blocked items and those of promote_next; skipping those that somebody else has
+-- returns    how many items expired; whether a batch was full; the trees that changed; the types that got ready items because serialize
+--            keys were freed, and how many; how many of each type expired; and failures, as report_results returns them
+-- locks      job rows, shared, so that cancel_job waits, queue entries, blocked items and those of promote_next; skips locked ones
 create or replace function jobtree.expire_items(p_limit integer default 100)
-returns table (expired integer, more boolean, root_ids uuid[], ready jsonb, types jsonb)
+returns table (expired integer, more boolean, root_ids uuid[], ready jsonb, types jsonb, failed json[])
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -2265,12 +2268,12 @@ declare
   v_ready jsonb;
 begin
   if not exists (select from jobtree.queue q where q.lifetime_ms is not null) then
-    return query select 0, false, null::uuid[], null::jsonb, null::jsonb;
+    return query select 0, false, null::uuid[], null::jsonb, null::jsonb, null::json[];
     return;
   end if;
 
   with recursive place as (
-    -- The priorities that there are, one probe each.
+    -- The priorities in use, one probe each.
     select q.type, q.lifetime_ms * interval '1 millisecond' as lifetime, e.priority
     from jobtree.queue q
     cross join lateral (
@@ -2346,6 +2349,15 @@ begin
   )
   select array_agg(e.job_id) as job_ids, array_agg(e.position) as positions, array_agg(e.message) as messages,
     array_agg(distinct e.root_id) as root_ids, bool_or(e.keyed) as keyed, jobtree.count_names(array_agg(e.type)) as types,
+    (
+      select array_agg(t.failed)
+      from (
+        select distinct on (e.job_id)
+          json_build_array(e.type, e.job_id, e.position, e.attempt, null, 'EXPIRED', e.message, null, count(*) over (partition by e.job_id)) as failed
+        from ended e
+        order by e.job_id, e.position
+      ) t
+    ) as failed,
     greatest((select count(*) from late), (select count(*) from late_blocked)) = p_limit and count(*) > 0 as more
   into v_ended
   from ended e;
@@ -2355,15 +2367,16 @@ begin
       array_fill('EXPIRED'::text, array[cardinality(v_ended.job_ids)]), v_ended.messages, v_ended.keyed
     );
   end if;
-  return query select coalesce(cardinality(v_ended.job_ids), 0), v_ended.more, v_ended.root_ids, v_ready, v_ended.types;
+  return query select coalesce(cardinality(v_ended.job_ids), 0), v_ended.more, v_ended.root_ids, v_ready, v_ended.types, v_ended.failed;
 end
 $$;
 
--- Cancels a tree that has been idle for longer than its expiry, and says so: cancel_reason is IDLE.
+-- Cancels a tree that has been idle for longer than its expiry, with the cancel_reason IDLE.
 --
--- p_expiry_seconds    the expiry of trees that have none of their own; null for never
--- returns    the jobs that have more to cancel: cancel_items; null if it was not due
--- locks      the jobs' rows in the order of their ids: waits a moment for who adds to them; then those of cancel_job
+-- p_expiry_seconds    the expiry of trees without their own; null for never
+-- returns             the jobs that have more to cancel: cancel_items; null if the tree was not due
+-- locks               the jobs' rows in the order of their ids, waiting a moment for transactions that add to them; then those of
+--                     cancel_job
 create or replace function jobtree.expire_tree(p_root_id uuid, p_expiry_seconds integer)
 returns uuid[]
 language plpgsql volatile
@@ -2375,7 +2388,7 @@ declare
   v_cancelling uuid[];
 begin
   perform 1 from jobtree.job j where j.root_id = p_root_id order by j.id for no key update;
-  -- Whatever was added meanwhile is seen from here on.
+  -- From here on, everything that was added meanwhile is visible.
   select c.cancelling into v_cancelling
   from jobtree.job r
   cross join lateral jobtree.cancel_job(r.id, p_reason => 'IDLE') c
@@ -2386,19 +2399,20 @@ begin
 end
 $$;
 
--- Ends attempts that failed: the failure is kept, and the item goes back into the queue, to wait as long as the failure says or its backoff, or has failed
--- once it has failed more than maxFailuresPerItem times, or for good. Both count from when it was added, or replayed. Of the failures
--- of an item the first and the last twenty are kept.
+-- Ends failed attempts: stores the failure, and puts the item back into the queue, to wait for the time given in the failure or for its
+-- backoff; or fails the item for good, if the failure is permanent or the item has failed more than maxFailuresPerItem times. Failures and
+-- the steps of the backoff count from when the item was added or replayed. The first and the last twenty failures of an item are kept.
 --
 -- p_lease_ids, p_numbers   assignments, each once
--- p_failures what went wrong, in the same order: {code, message, permanent?, retryAfterMs?}
--- p_lost     whether it is that the heartbeat stopped
--- returns    the trees; the types that got ready items, tried again or let go by their keys, and how many; which failures counted, from 1 on, and
---            when the item of each of these is due again: null if it is not; and figures as report_results has them
--- locks      leases in the order of their ids, skipping those that somebody else has, whose failures do not count, as those of items
---            that are not open do not; then those of promote_next
+-- p_failures what went wrong, in the same order: {code, message, permanent?, retryAfterMs?, stack?}
+-- p_lost     whether the attempts failed because their heartbeats stopped
+-- returns    the trees; the types that got ready items, by a retry or because a serialize key was freed, and how many; which failures
+--            counted, from 1, and when the item of each of these is due again: null if it is not; and figures and failures, as
+--            report_results returns them
+-- locks      leases in the order of their ids, skipping locked ones, whose failures don't count, nor do those of items that are not open;
+--            then those of promote_next
 create or replace function jobtree.fail_attempts(p_lease_ids uuid[], p_numbers integer[], p_failures json[], p_lost boolean)
-returns table (root_ids uuid[], ready jsonb, accepted integer[], retries timestamptz[], figures json[])
+returns table (root_ids uuid[], ready jsonb, accepted integer[], retries timestamptz[], figures json[], failed json[])
 language plpgsql volatile
 set enable_seqscan = off
 set enable_hashjoin = off
@@ -2418,9 +2432,9 @@ begin
 
   with ended as materialized (
     select u.lease_id, u.number, u.n, l.job_id, l.position + u.number - 1 as position, l.attempt, l.priority, l.worker, l.keyed, l.claimed_at, l.root_id, l.type,
-      u.failure ->> 'code' as code, u.failure ->> 'message' as message,
+      u.failure ->> 'code' as code, u.failure ->> 'message' as message, u.failure ->> 'stack' as stack,
       coalesce((u.failure ->> 'permanent')::boolean, false) or a.tries > l.max_failures_per_item as is_final,
-      -- One draw for a lease, so that its items that fail together wait together.
+      -- The same jitter for all items of a lease, so that items that fail together wait together.
       (v_now + interval '1 millisecond' * coalesce(
         (u.failure ->> 'retryAfterMs')::double precision,
         (1 + l.backoff_jitter * l.draw) * coalesce(l.backoff_ms[least(a.tries, cardinality(l.backoff_ms))], 0)
@@ -2442,7 +2456,7 @@ begin
       where case when u.number > 0 then get_bit(l.open, u.number - 1) = 1 end
     ) u
     cross join lateral (
-      -- The first attempt of an item was never replayed.
+      -- An item on its first attempt was never replayed.
       select l.attempt - case
         when l.attempt > 1 then coalesce((
           select r.attempt from jobtree.replay r where r.job_id = l.job_id and r.position = l.position + u.number - 1
@@ -2457,8 +2471,8 @@ begin
     from (select d.lease_id, bit_or(jobtree.bit_at(d.number)) as bits from ended d group by d.lease_id) e
     where l.id = e.lease_id
   ), kept as (
-    insert into jobtree.failure (job_id, position, attempt, lease_id, at, retry_at, lost, code, message, worker)
-    select e.job_id, e.position, e.attempt, e.lease_id, v_now, case when not e.is_final then e.due_at end, p_lost, e.code, e.message, e.worker
+    insert into jobtree.failure (job_id, position, attempt, lease_id, at, retry_at, lost, code, message, worker, stack)
+    select e.job_id, e.position, e.attempt, e.lease_id, v_now, case when not e.is_final then e.due_at end, p_lost, e.code, e.message, e.worker, e.stack
     from ended e
   )
   select array_agg(distinct e.root_id) as root_ids,
@@ -2479,7 +2493,19 @@ begin
         from ended e
         group by e.type, e.claimed_at
       ) t
-    ) as figures
+    ) as figures,
+    (
+      select array_agg(t.failed)
+      from (
+        select distinct on (e.job_id, e.code, e.is_final)
+          json_build_array(
+            e.type, e.job_id, e.position, e.attempt, e.worker, e.code, left(e.message, 1000), case when not e.is_final then e.due_at end,
+            count(*) over (partition by e.job_id, e.code, e.is_final)
+          ) as failed
+        from ended e
+        order by e.job_id, e.code, e.is_final, e.position
+      ) t
+    ) as failed
   into v_ended
   from ended e;
 
@@ -2503,16 +2529,16 @@ begin
   if v_ended.positions is not null then
     perform jobtree.requeue(v_ended.job_ids, v_ended.positions, v_ended.attempts, v_ended.priorities, v_ended.waits, true);
   end if;
-  return query select v_ended.root_ids, jobtree.add_up(v_ended.ready, v_freed), v_ended.ns, v_ended.due, v_ended.figures;
+  return query select v_ended.root_ids, jobtree.add_up(v_ended.ready, v_freed), v_ended.ns, v_ended.due, v_ended.figures, v_ended.failed;
 end
 $$;
 
--- Ends a file import whose file can't be read to its end, and fails its job: it takes no more items, and what is pending in it is cancelled,
--- which cancel_items does. What is done stays.
+-- Ends a file import whose file can't be read to its end, and fails its job, which accepts no more items. cancel_items cancels what is
+-- pending in it; finished items stay.
 --
--- p_lease_id what lease_imports gave
--- p_code, p_message   why
--- returns    the tree's root; null if somebody else has the import, or its tree is gone
+-- p_lease_id what lease_imports returned
+-- p_code, p_message   the reason
+-- returns    the tree's root; null if another server has the import, or the tree is gone
 -- locks      the import's row, then the job's
 create or replace function jobtree.fail_import(p_job_id uuid, p_lease_id uuid, p_code text, p_message text, p_bytes_read bigint)
 returns uuid
@@ -2539,16 +2565,16 @@ begin
 end
 $$;
 
--- Ends jobs of which more items failed than they tolerate: from this commit on they take no more items, give none away, and what is
--- pending in them is cancelled; cancel_items does that, as it does for cancel_job. A job that somebody has cancelled is left alone.
+-- Ends jobs in which more items failed than they tolerate: from this commit on they accept no items and give none to workers, and what is
+-- pending in them counts as cancelled. cancel_items does the work, as for cancel_job. Jobs that are already cancelled are ignored.
 --
--- p_rows     counters of jobs, as a fold has just added them up
--- p_touched  which of them to look at
--- p_exact    those that were known to be sealed before all their deltas were read: a share of the items counts of these alone,
+-- p_rows     counters of jobs, as a fold has just computed them
+-- p_touched  the jobs to examine
+-- p_exact    the jobs that were known to be sealed before all their deltas were read: only of these a percentage of the items is known,
 --            while a number of failures only grows
--- returns    the jobs that were ended; those that a share may have passed, but whose counters are not known to be exact, and then
---            nothing was ended; and those that somebody is adding to, for a later call. Null for none
--- locks      the jobs' rows in the order of their ids, skipping those that somebody else has
+-- returns    the jobs that were ended; those that may exceed a percentage but whose counters are not known to be exact, in which case none
+--            is ended; and those that a transaction is adding to, for a later call. Null for none
+-- locks      the jobs' rows in the order of their ids, skipping locked ones
 create or replace function jobtree.fail_jobs(p_rows jobtree.job_progress[], p_touched uuid[], p_exact uuid[])
 returns table (ended uuid[], inexact uuid[], held uuid[])
 language plpgsql volatile
@@ -2572,7 +2598,7 @@ begin
     where r.job_id = any (p_touched) and r.failed > 0 and r.completed_at is null and j.cancelled_at is null
       and (
         r.failed > j.tolerated_failure_count
-        -- Not in floating point, in which 57 of 10,000 are more than 0.57 %.
+        -- Not in floating point, where 57 of 10,000 would be more than 0.57 %.
         or j.sealed_at is not null and 100 * r.failed > j.tolerated_failure_percentage::numeric * r.item_count
       )
   ) o;
@@ -2596,13 +2622,15 @@ begin
 end
 $$;
 
--- The payloads that reports of successes would make for fed jobs by their mappings, for servers that check them. Those of one report after
--- the other, until there are about 4 MB: the caller asks again for the rest. What a report may not make at all (feed_problem) is left out.
+-- The payloads that reports of successes would create for fed jobs through their mappings, for servers that validate them. Goes report by
+-- report until there are about 4 MB; the caller asks again for the rest. Leaves out payloads that a report may not create at all
+-- (feed_problem).
 --
--- p_types    of the fed jobs that are looked at
--- p_lease_ids, p_numbers, p_results   as accept_results has them
--- p_from     the first report that is looked at, from 1
--- returns    of each payload which report makes it, the type and the JSON text; and last a row without a type: the last report that was looked at
+-- p_types    the types of the fed jobs to examine
+-- p_lease_ids, p_numbers, p_results   as accept_results takes them
+-- p_from     the first report to examine, from 1
+-- returns    for each payload the number of its report, the type and the JSON text; and a last row without a type, with the number of the
+--            last report examined
 create or replace function jobtree.fed_payloads(p_types text[], p_lease_ids uuid[], p_numbers integer[], p_results json, p_from integer)
 returns table (n integer, type text, payload text)
 language sql stable
@@ -2630,9 +2658,9 @@ as $$
   select coalesce(min(k.n) - 1, cardinality(p_numbers))::integer, null, null from looked k where not k.is_looked;
 $$;
 
--- The types of the jobs that successes under each lease feed by their mappings, for servers that check what those make.
+-- The types of the jobs that successes under each lease feed by mappings, for servers that validate the resulting payloads.
 --
--- returns    nothing for a lease that there is not, and an empty list where nothing is fed
+-- returns    no row for an unknown lease, and an empty list if nothing is fed
 create or replace function jobtree.fed_types_of_leases(p_ids uuid[])
 returns table (id uuid, type text[])
 language sql stable
@@ -2646,13 +2674,13 @@ as $$
   cross join lateral (select * from jobtree.lease l where l.id = u.id limit 1) l;
 $$;
 
--- Makes the items of child jobs from successes of their parents: by each child's mapping, and by the new items that
--- the reports name. A cancelled child gets none.
+-- Creates the items of child jobs from successes of their parents: by each child's mapping, and from the new items that
+-- the reports list. A cancelled child gets none.
 --
--- p_job_ids, p_positions   items that this transaction has just let succeed
--- p_new_items  of each, the JSON array of new items that its report names, if any
+-- p_job_ids, p_positions   items that have just succeeded in this transaction
+-- p_new_items  for each, the JSON array of new items in its report, if any
 -- returns    the types of the children that got ready items, and how many: {type: count}
--- locks      none new: the caller has locked the children's rows, shared, and the serialize keys of what is fed
+-- locks      none new: the caller has locked the children's rows, shared, and the serialize keys of the new items
 create or replace function jobtree.feed_children(p_job_ids uuid[], p_positions bigint[], p_new_items json[] default null)
 returns jsonb
 language plpgsql volatile
@@ -2666,6 +2694,7 @@ declare
   v_child jobtree.job;
   v_payloads json[];
   v_keys text[];
+  v_parents bigint[];
   v_by integer[];
   v_fed bigint[];
   v_items json;
@@ -2682,8 +2711,9 @@ begin
     v_payloads := null;
     v_is_traced := exists (select from jobtree.trace_context t where t.job_id = v_child.parent_id);
     if v_child.feed ->> 'source' = 'SUCCESSES' then
-      select array_agg(p.payload order by u.n), array_agg(p.key order by u.n), array_agg(u.n::integer order by u.n)
-      into v_payloads, v_keys, v_by
+      select array_agg(p.payload order by u.n), array_agg(p.key order by u.n), array_agg(u.n::integer order by u.n),
+        array_agg(u.position order by u.n)
+      into v_payloads, v_keys, v_by, v_parents
       from unnest(p_job_ids, p_positions) with ordinality u(job_id, position, n)
       join jobtree.outcome o on o.job_id = u.job_id and o.position = u.position
       left join jobtree.job_item i on v_child.feed ?| '{forEach,payload,serializeKey}' and i.job_id = u.job_id and i.position = u.position
@@ -2702,9 +2732,9 @@ begin
       if num_nonnulls(variadic v_keys) > 0 then
         select i.positions, i.ready into v_fed, v_count
         from (select json_agg(json_build_object('payload', u.payload, 'serializeKey', u.key)) as items from unnest(v_payloads, v_keys) u(payload, key)) g
-        cross join lateral jobtree.insert_items(v_child, g.items) i;
+        cross join lateral jobtree.insert_items(v_child, g.items, v_parents) i;
       else
-        v_fed := jobtree.insert_payloads(v_child, v_payloads::text[]);
+        v_fed := jobtree.insert_payloads(v_child, v_payloads::text[], v_parents);
         v_count := cardinality(v_payloads);
         if v_is_traced then
           v_fed := jobtree.positions_from(v_fed, v_count);
@@ -2716,15 +2746,16 @@ begin
       v_ready := jobtree.add_up(v_ready, jsonb_build_object(v_child.type, v_count));
     end if;
 
-    select json_agg(e.value order by u.n, e.n), array_agg(u.n::integer order by u.n, e.n) into v_items, v_by
-    from unnest(p_job_ids, p_new_items) with ordinality u(job_id, new_items, n)
+    select json_agg(e.value order by u.n, e.n), array_agg(u.n::integer order by u.n, e.n), array_agg(u.position order by u.n, e.n)
+    into v_items, v_by, v_parents
+    from unnest(p_job_ids, p_positions, p_new_items) with ordinality u(job_id, position, new_items, n)
     cross join lateral json_array_elements(u.new_items) with ordinality e(value, n)
     where p_new_items is not null and u.job_id = v_child.parent_id and e.value ->> 'type' = v_child.type;
     if v_items is not null then
       select array(select case when r.added then r.position end from unnest(i.positions, i.added) with ordinality r(position, added, n) order by r.n),
         i.ready
       into v_fed, v_count
-      from jobtree.insert_items(v_child, v_items) i;
+      from jobtree.insert_items(v_child, v_items, v_parents) i;
       if v_is_traced then
         perform jobtree.trace_fed(p_job_ids, p_positions, v_child.id, v_fed, v_by);
       end if;
@@ -2735,10 +2766,10 @@ begin
 end
 $$;
 
--- The serialize keys of the new items that one success of a parent makes for a child, in the order of their payloads: feed_payloads.
+-- The serialize keys of the new items that one success of a parent creates for a child, in the order of their payloads: feed_payloads.
 --
--- p_feed     with serializeKey, a path. What it leads to is a text or a number, without the tenant that the child's type belongs to and the key
---            with it; null for an item without a key
+-- p_feed     with serializeKey, a path to a text or a number, without the tenant of the child's type, which is part of the stored key; null
+--            for an item without a key
 -- returns    one value for each new item
 create or replace function jobtree.feed_keys(p_feed jsonb, p_payload json, p_result json)
 returns setof json
@@ -2755,12 +2786,12 @@ as $$
   ) c
 $$;
 
--- The payloads of the new items that one success of a parent makes for a child.
+-- The payloads of the new items that one success of a parent creates for a child.
 --
--- p_feed     {forEach?: path to a list, payload?: a path, or an object whose values are paths}. A path is payload,
---            result or (with forEach) element, then keys or list positions behind dots: result.lines.0.amount.
---            Without payload: the element, or the whole result. A path to nothing gives null.
--- returns    one payload, or one for each element of the list; with forEach that leads to no list: no row at all
+-- p_feed     {forEach?: path to a list, payload?: a path, or an object whose values are paths}. A path is payload, result or (with forEach)
+--            element, followed by keys or list positions, separated by dots: result.lines.0.amount. Without payload: the element, or the
+--            whole result. A path that leads nowhere gives null
+-- returns    one payload, or one for each element of the list; no row if forEach does not lead to a list
 create or replace function jobtree.feed_payloads(p_feed jsonb, p_payload json, p_result json)
 returns setof json
 language sql immutable
@@ -2786,9 +2817,9 @@ as $$
   ) c
 $$;
 
--- What is wrong with a success whose job feeds child jobs: a forEach that leads to no list, new items for a type that
--- is not the type of exactly one fed child, more than 1,000 new items, more than 20 MB of them by mappings, or a serialize key that is none: a report
--- of a few kilobytes could name gigabytes. Nor may a payload become too deep that a mapping wraps in an object.
+-- Finds what is wrong with a success whose job feeds child jobs: a forEach that does not lead to a list, new items of a type that is not
+-- the type of exactly one fed child, more than 1,000 new items, more than 20 MB of them by mappings (a report of a few kilobytes could
+-- create gigabytes), an invalid serialize key, or a payload that is nested too deeply once a mapping wraps it in an object.
 --
 -- p_job_id   the job of the item
 -- p_payload  the item's payload
@@ -2816,8 +2847,8 @@ as $$
     where f.children <> 1
     union all
     select 'result',
-      case when m.items + n.items > 1000 then format('The report would make %s new items; the limit is 1000.', m.items + n.items)
-        else format('The report would make about %s MB of new items; the limit is 20 MB.', ceil(m.bytes / 1e6)) end
+      case when m.items + n.items > 1000 then format('The report would create %s new items; the limit is 1000.', m.items + n.items)
+        else format('The report would create about %s MB of new items; the limit is 20 MB.', ceil(m.bytes / 1e6)) end
     from (
       select coalesce(sum(z.items), 0) as items, coalesce(sum(z.bytes), 0) as bytes
       from jobtree.job c
@@ -2829,7 +2860,7 @@ as $$
     ) n
     where m.items + n.items > 1000 or m.bytes > 20e6
     union all
-    select 'result', format('%s is no text of 1 to 255 characters and no number, so it can''t be the serialize key of a new item of type %s.',
+    select 'result', format('%s is neither a text of 1 to 255 characters nor a number, so it can''t be the serialize key of a new item of type %s.',
       c.feed ->> 'serializeKey', c.type)
     from jobtree.job c
     cross join lateral jobtree.feed_keys(c.feed, p_payload, coalesce(p_report -> 'result', 'null')) k(value)
@@ -2841,20 +2872,21 @@ as $$
     from jobtree.job c
     cross join lateral jsonb_each_text(case jsonb_typeof(c.feed -> 'payload') when 'object' then c.feed -> 'payload' else '{}' end) t(key, path)
     where c.parent_id = p_job_id and c.feed ->> 'source' = 'SUCCESSES' and c.cancelled_at is null
-      -- An element is less deep than the list that it comes from.
+      -- An element has fewer levels than the list that it comes from.
       and t.path !~ '^element'
       and jobtree.is_too_deep(jobtree.feed_value(t.path, p_payload, coalesce(p_report -> 'result', 'null'), null)::text, 255)
     limit 1
   ) p
 $$;
 
--- Takes plain results of jobs that feed children by the simplest mappings: one item each, the result or a part of it or of the
--- payload. Those of others are for report_each, which looks at each report for what a mapping could do with it.
+-- Accepts plain results of jobs that feed children by the simplest mappings: one new item each, with the result, the payload, or a part of
+-- either. All others go to report_each, which examines each report for what its mapping could create.
 --
--- p_lease_ids, p_numbers, p_results   as accept_results has them
--- returns    the trees that changed, the types that got ready items and how many, and which reports counted, from 1 on; and figures as report_results has them
--- locks      the fed children's rows, shared, so that cancel_job waits, then those of accept_results. Where a child is locked by
---            somebody else, no report of its parent counts
+-- p_lease_ids, p_numbers, p_results   as accept_results takes them
+-- returns    the trees that changed; the types that got ready items, and how many; which reports counted, from 1; and figures as
+--            report_results returns them
+-- locks      the fed children's rows, shared, so that cancel_job waits, then those of accept_results. If a child is locked by another
+--            transaction, no report of its parent counts
 create or replace function jobtree.feed_results(p_lease_ids uuid[], p_numbers integer[], p_results json)
 returns table (root_ids uuid[], ready jsonb, accepted integer[], figures json[])
 language plpgsql volatile
@@ -2879,7 +2911,7 @@ begin
   select array_agg(l.id) into v_locked
   from (
     select c.id from jobtree.job c
-    -- In two steps: to have them in their order, Postgres before 17 would read the whole index of ids.
+    -- In two steps: for the order, Postgres before 17 would read the whole index of ids.
     where c.id = any (array(select f.id from jobtree.job f where f.parent_id = any (v_parents) and f.feed is not null))
     order by c.id
     for share skip locked
@@ -2899,18 +2931,17 @@ begin
 end
 $$;
 
--- What one success of a parent would make for a child by its mapping, without making it.
+-- What one success of a parent would create for a child by its mapping, without creating it.
 --
--- p_feed     as feed_payloads has it
--- returns    how many items, and about how many bytes their payloads have together: more than they will have where the
---            mapping takes parts of the elements of a list
+-- p_feed     as feed_payloads takes it
+-- returns    how many items, and about how many bytes their payloads have in all: too high if the mapping takes parts of list elements
 create or replace function jobtree.feed_size(p_feed jsonb, p_payload json, p_result json)
 returns table (items bigint, bytes bigint)
 language sql immutable
 as $$
   select min(c.items), coalesce(sum(
     case split_part(t.path, '.', 1)
-      -- No larger than the list, all elements together.
+      -- All elements together are no larger than the list.
       when 'element' then pg_column_size(c.list)
       -- The same value for each item.
       else c.items * pg_column_size(jobtree.feed_value(t.path, p_payload, p_result, null))
@@ -2934,8 +2965,8 @@ as $$
   ) t on true
 $$;
 
--- What a path of a feed leads to: payload, result or element, then keys or list positions behind dots; null if to nothing.
--- Each path is looked up in its own root: one object of all three would be copied for every element of a list.
+-- The value that a path of a feed leads to: payload, result or element, followed by keys or list positions, separated by dots; null if it
+-- leads nowhere. Each path is looked up in its own root: an object of all three would be copied for every element of a list.
 --
 -- returns    any JSON
 create or replace function jobtree.feed_value(p_path text, p_payload json, p_result json, p_element json)
@@ -2949,7 +2980,7 @@ as $$
   )
 $$;
 
--- What a report adds to the figures of a type, as report_results returns it.
+-- What a report adds to the figures of a type, in the form that report_results returns.
 --
 -- returns    a JSON array: type, milliseconds, succeeded, failed, dead letters
 create or replace function jobtree.figure_of(p_type text, p_took interval, p_succeeded bigint, p_failed bigint, p_dead bigint)
@@ -2959,15 +2990,15 @@ as $$
   select json_build_array(p_type, round(extract(epoch from p_took) * 1000), p_succeeded, p_failed, p_dead)
 $$;
 
--- Looks at the next open jobs and notes which trees are idle (idle_tree) and for how long; those that have been noted and have gone on since
--- are forgotten. Every server goes round all open jobs, slowly.
+-- Examines the next open jobs and records which trees are idle (idle_tree), and since when; removes recorded trees that are no longer idle.
+-- Every server slowly goes through all open jobs this way.
 --
--- p_from     the job to go on behind
--- p_limit    how many jobs
--- p_idle_seconds      for how long a tree is to be idle before it is noted; if its expiry is shorter, that
--- p_expiry_seconds    the expiry of trees that have none of their own; null for never
--- returns    the job to go on behind, null when all were looked at; and the trees that have expired: expire_tree
--- locks      rows of idle_tree, for an instant
+-- p_from              the job to continue after
+-- p_limit             how many jobs
+-- p_idle_seconds      how long a tree must be idle to be recorded, or its expiry if that is shorter
+-- p_expiry_seconds    the expiry of trees without their own; null for never
+-- returns             the job to continue after, null at the end; and the trees that have expired: expire_tree
+-- locks               rows of idle_tree, for an instant
 create or replace function jobtree.find_idle(p_from uuid, p_limit integer, p_idle_seconds integer, p_expiry_seconds integer)
 returns table (next_from uuid, expired uuid[])
 language plpgsql volatile
@@ -3039,11 +3070,11 @@ as $$
   select md5(p_type || E'\x1f' || p_code || E'\x1f' || p_pattern)::uuid
 $$;
 
--- Says that all of an upload is stored: it can be imported from now on.
+-- Declares an upload complete: from now on it can be imported.
 --
--- p_size     how much the caller believes to be stored
--- p_sha256   of all of it
--- returns    whether it is complete now; otherwise more or less is stored than the caller believes, or it is gone
+-- p_size     how many bytes the caller believes to be stored
+-- p_sha256   of the whole file
+-- returns    whether it is complete now; if not, the stored size differs from p_size, or the upload is removed
 -- locks      the upload's row
 create or replace function jobtree.finish_upload(p_id uuid, p_size bigint, p_sha256 bytea, p_lifetime_ms bigint)
 returns boolean
@@ -3059,16 +3090,17 @@ begin
 end
 $$;
 
--- Makes the trees of a schedule's due occurrences, and moves it on to its next one, in one transaction: that is what makes each occurrence
--- once, however many servers try. An occurrence while an earlier tree runs is made, left out or queued, as the schedule says.
+-- Creates the trees of a schedule's due occurrences and sets its next occurrence in one transaction, so that each occurrence is created
+-- once, however many servers try. If an earlier tree still runs, the schedule decides whether an occurrence is created, skipped or queued.
 --
--- p_expected     the next occurrence as the caller read it: if it is another one by now, somebody else was here
--- p_occurrences  which to make, in their order; those due before them are missed, and stay out
--- p_next_at      the next occurrence from then on; null if there is none or it can't be worked out, and then the schedule is paused
--- p_error        why it can't be worked out
--- p_refusal      why none of them is made: then they have failed; null to make them
--- returns        the new roots, and how many items of each type are ready; no row if it is not due, or somebody else is at it
--- locks          the schedule's row, skipping it if somebody has it, then those of create_job
+-- p_expected     the next occurrence as the caller read it; if it has changed, another server was faster
+-- p_occurrences  the occurrences to create, in order; earlier due ones are missed and left out
+-- p_next_at      the next occurrence after these; null if there is none or it can't be computed, which pauses the schedule
+-- p_error        why it can't be computed
+-- p_refusal      why none of them is created, in which case they have failed; null to create them
+-- returns        the new roots, and how many items of each type are ready; no row if the schedule is not due, or another server is working
+--                on it
+-- locks          the schedule's row, skipping it if locked, then those of create_job
 create or replace function jobtree.fire_schedule(
   p_name text, p_expected timestamptz, p_occurrences timestamptz[], p_next_at timestamptz, p_error text default null,
   p_refusal text default null
@@ -3076,7 +3108,7 @@ create or replace function jobtree.fire_schedule(
 returns table (root_ids uuid[], ready jsonb)
 language plpgsql volatile
 set enable_seqscan = off
--- For a stranger who has locked a serialize key: other schedules wait for this one.
+-- In case another client has locked a serialize key: other schedules wait for this one.
 set lock_timeout = '100ms'
 set plan_cache_mode = force_generic_plan
 as $$
@@ -3127,15 +3159,15 @@ begin
 end
 $$;
 
--- Folds those of some trees of which nothing but counters changes, as most folds find it, all at once: of each job that has deltas some
--- items are still to be done, or it is not sealed, and no policy looks at its failures.
+-- Folds, all at once, those of the given trees in which only counters change, which is the usual case: each job that has deltas is not
+-- sealed or has items left to do, and has no failures that a policy limits.
 --
--- p_root_ids the trees, each once
--- p_from     the delta of each to read from, in the same order
--- returns    the trees that it folded, and the last delta read of each (0 for none). Of the others nothing was changed
--- locks      the roots' job_progress rows, skipped where taken
+-- p_root_ids the trees, none twice
+-- p_from     for each tree the delta to read from
+-- returns    the trees that it folded, and the last delta read of each (0 for none). It changed nothing of the others
+-- locks      the roots' job_progress rows, skipping locked ones
 -- notifies   as fold_progress does
--- durability as fold_progress has it
+-- durability as fold_progress
 create or replace function jobtree.fold_counters(p_root_ids uuid[], p_from bigint[])
 returns table (root_id uuid, last_delta bigint)
 language plpgsql volatile
@@ -3143,7 +3175,7 @@ set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
--- For a stranger who has locked deltas: other trees wait for these.
+-- In case another client has locked deltas: other trees wait for these.
 set lock_timeout = '50ms'
 set plan_cache_mode = force_generic_plan
 as $$
@@ -3227,7 +3259,7 @@ begin
   into v_roots, v_lasts, v_rows;
 
   if cardinality(v_rows) > 0 then
-    -- Each message says how many jobs of its tree are open, which the root's row knows.
+    -- Each message contains how many jobs of its tree are open, which is in the root's row.
     perform jobtree.tell_progress(v_rows || array(
       select p::jobtree.job_progress
       from unnest(v_roots, v_lasts) t(root_id, last)
@@ -3239,38 +3271,37 @@ begin
 end
 $$;
 
--- Turns the deltas of one tree into counters, completes what is complete, and tells who listens.
+-- Turns the deltas of one tree into counters, completes jobs, and notifies listeners.
 --
--- A job is complete when it is sealed, waits for no other job, and succeeded + failed + cancelled = itemCount. Completion seals
--- the children that the job feeds, and lets jobs go on that wait for it, which may complete them in turn; the tree is complete
--- when openJobs on the root's row is 0, and its retention counts from then on. A job of which more items failed than it tolerates is
--- ended here: fail_jobs.
+-- A job is complete when it is sealed, waits for no other job, and succeeded + failed + cancelled = itemCount. Its completion seals the
+-- children that it feeds and releases jobs that wait for it, which may complete those in turn; the tree is complete when openJobs on the
+-- root's row is 0, and its retention counts from then on. Jobs in which more items failed than they tolerate are ended here: fail_jobs.
 --
--- p_from     the delta to read from: a low-water mark that skips the dead rows of deltas folded before. A delta below
---            it that committed late is found by a fold from 0. Before a job is declared complete its deltas are read
---            from 0, after it was seen to be sealed: it can get no more items, so the sum is exact then.
--- returns    no row if another fold has the tree (try again), else the last delta read (0 for none); whether a job could not be
---            sealed, released or ended yet because somebody is adding to it (try again); and whether it left something to
---            cancel_items or release_items. Deltas of a tree that is gone are deleted
--- locks      the root's job_progress row, and then the rows of jobs to be ended, sealed or released, all skipped where taken
--- notifies   channel jobtree_progress: {root, openJobs, jobs: [{jobId, generation, itemCount, succeeded, failed, cancelled,
---            sealed, startedAt, completedAt, outcome, cancelReason, completions}]}, times in milliseconds; up to 22 jobs a message,
---            below 8,000 bytes. openJobs is 0 only in the last message: jobs whose end is in a later one count as open
--- durability the commit does not wait for the disk, so that Postgres's notification lock is held only for an instant;
---            after a crash the deltas are there again, and are counted again
+-- p_from     the delta to read from: a low-water mark that skips the dead rows of deltas folded before. A fold from 0 finds deltas below it
+--            that committed late. Before a job is declared complete, its deltas are read from 0, after it was seen to be sealed: no more
+--            items can be added then, so the sum is exact
+-- returns    no row if another fold has the tree (try again); otherwise the last delta read (0 for none); whether a job could not be
+--            sealed, released or ended yet because a transaction is adding to it (try again); and whether work is left for cancel_items or
+--            release_items. Deltas of a deleted tree are deleted
+-- locks      the root's job_progress row, and then the rows of jobs to be ended, sealed or released, skipping locked ones
+-- notifies   channel jobtree_progress: {root, openJobs, jobs: [{jobId, generation, itemCount, succeeded, failed, cancelled, sealed,
+--            startedAt, completedAt, outcome, cancelReason, completions}]}, times in milliseconds; up to 22 jobs a message, below 8,000
+--            bytes. openJobs is 0 only in the last message: jobs whose completion is in a later message count as open
+-- durability the commit does not wait for the disk, so that Postgres's notification lock is held only for an instant; after a crash the
+--            deltas are back, and are counted again
 create or replace function jobtree.fold_progress(p_root_id uuid, p_from bigint default 0)
 returns table (last_delta bigint, retry boolean, unfinished boolean)
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
--- For a stranger who has locked deltas: other trees wait for this one.
+-- In case another client has locked deltas: other trees wait for this one.
 set lock_timeout = '50ms'
 set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_now constant timestamptz(3) := clock_timestamp();
   v_root jobtree.job_progress;
-  -- The counters of what is looked at, as they will be written at the end.
+  -- The counters of the jobs under examination, as they will be written at the end.
   v_rows jobtree.job_progress[];
   v_from bigint := p_from;
   v_last bigint := 0;
@@ -3279,34 +3310,34 @@ declare
   v_touched uuid[] := '{}';
   v_changed uuid[] := '{}';
   v_completed uuid[];
-  -- All that this fold has completed.
+  -- All jobs that this fold has completed.
   v_ends uuid[] := '{}';
-  -- Known to be sealed before the deltas were last read from 0: their sums are exact.
+  -- Jobs known to be sealed before the deltas were last read from 0: their sums are exact.
   v_sure uuid[] := '{}';
   v_sealed uuid[] := '{}';
   v_suspect boolean;
-  -- Whether some job has all its items done, and whether some that is complete may have children to seal.
+  -- Whether a job has all its items done, and whether a complete job may have children to seal.
   v_even boolean;
   v_over boolean;
   v_blocked uuid[] := '{}';
-  -- Jobs of which more items failed than they tolerate, ended just now; those of which that is not sure before the next count;
-  -- and those that somebody is adding to.
+  -- Jobs that were just ended because more items failed than they tolerate; those for which only the next count can tell;
+  -- and those that a transaction is adding to.
   v_has_failures boolean;
   v_ended uuid[];
   v_inexact uuid[];
   v_held uuid[];
-  -- Of the completed ones.
+  -- Of the completed jobs.
   v_failed uuid[];
   v_cancelled uuid[];
   v_settled uuid[];
   v_awaited boolean;
-  -- Of the tree, if this fold has completed it.
+  -- The tree's retention, if this fold has completed it.
   v_reap_at timestamptz;
   v_default_retention boolean := false;
-  -- What the deltas add to what the tenant stores.
+  -- What the deltas add to the tenant's storage.
   v_items bigint := 0;
   v_bytes bigint := 0;
-  -- What the next fold is to look at again.
+  -- Jobs that the next fold must examine again.
   v_again uuid[] := '{}';
   v_unfinished boolean := false;
 begin
@@ -3441,7 +3472,7 @@ begin
     end if;
 
     exit when v_completed is null and v_sealed is null;
-    -- What was added to them until now may stand before the mark.
+    -- Items that were added to them so far may have deltas before the mark.
     v_from := 0;
     v_changed := v_changed || v_sealed;
     v_touched := v_sealed;
@@ -3475,7 +3506,7 @@ begin
   end if;
 
   if cardinality(v_blocked) > 0 then
-    -- Somebody is adding to these children: have the next fold look at their parents again.
+    -- Transactions are adding to these children: have the next fold examine their parents again.
     v_again := v_again || array(select c.parent_id from jobtree.job c where c.id = any (v_blocked));
   end if;
   if cardinality(v_again) > 0 then
@@ -3489,12 +3520,12 @@ begin
 end
 $$;
 
--- Adds what folds, uploads and deletions have noted to what each tenant stores. Every server does it about once a second. The commit does not
--- wait for the disk: after a crash what was added up is there again, and is added once more.
+-- Adds what folds, uploads and deletions have recorded to each tenant's total. Every server calls it about once a second. The commit does
+-- not wait for the disk: after a crash the records are back, and are added again.
 --
--- p_limit    how many notes at most
+-- p_limit    the maximum number of records
 -- returns    how many there were
--- locks      notes, skipping those that somebody else has; the rows of tenants in their order
+-- locks      records, skipping locked ones; the rows of tenants in their order
 create or replace function jobtree.fold_stored(p_limit integer default 10000)
 returns integer
 language plpgsql volatile
@@ -3520,13 +3551,13 @@ begin
 end
 $$;
 
--- Folds several trees in one transaction: those of which only counters change all at once, and each of the others as fold_progress
--- does.
+-- Folds several trees in one transaction: those in which only counters change all at once (fold_counters), and each of the others with
+-- fold_progress.
 --
--- p_root_ids the trees, each once
--- p_from     the delta of each to read from, in the same order
--- returns    for each tree what fold_progress says of it; no row for one that another fold has
--- locks      those of fold_progress, until the last tree is folded. What is taken is skipped, so their order does not matter
+-- p_root_ids the trees, none twice
+-- p_from     for each tree the delta to read from
+-- returns    for each tree what fold_progress returns; no row for one that another fold has
+-- locks      those of fold_progress, until the last tree is folded. Locked rows are skipped, so the order does not matter
 create or replace function jobtree.fold_trees(p_root_ids uuid[], p_from bigint[])
 returns table (root_id uuid, last_delta bigint, retry boolean, unfinished boolean)
 language plpgsql volatile
@@ -3546,11 +3577,11 @@ begin
 end
 $$;
 
--- The one way out of the head of a key: items have ended, and the next of each line goes. What can't go on just now is noted for
--- promote_blocked, so that nobody waits for who has locked a key.
+-- The only way on from the head of a key: when items end, the next item in the line of each key becomes its head. Keys that can't go on now
+-- are noted for promote_blocked, so that no caller waits for a locked key.
 --
--- p_job_ids, p_positions   items that have ended; those without a key, or behind the head of theirs, have nothing to pass on
--- p_now      whether to let the next go at once, or to leave it all to promote_blocked
+-- p_job_ids, p_positions   items that have ended; those that are not the head of a key have no effect
+-- p_now      whether the next items proceed at once, or all are left to promote_blocked
 -- returns    the types that got ready items, and how many
 -- locks      those of promote_next
 create or replace function jobtree.free_keys(p_job_ids uuid[], p_positions bigint[], p_now boolean default true)
@@ -3595,8 +3626,8 @@ $$;
 
 -- Keeps assignments alive: the deadline of each moves to three heartbeat intervals from now.
 --
--- returns    per assignment HELD, FINISHED (its outcome was reported), CANCELLED, or LOST (unknown, released, or taken
---            back); for all but HELD the worker stops its work
+-- returns    for each assignment HELD, FINISHED (its outcome was reported), CANCELLED, or LOST (unknown, released or taken back); unless it
+--            is HELD, the worker must stop working on it
 -- locks, durability   those of keep_leases
 create or replace function jobtree.heartbeat(p_ids uuid[])
 returns table (assignment_id uuid, status text)
@@ -3623,12 +3654,12 @@ begin
 end
 $$;
 
--- Keeps a tree from being reaped for a while, for whoever reads it whole; again before that is over to go on. Deleting it by hand is
--- possible all the same.
+-- Keeps a tree from being reaped for a while, for a caller that reads all of it, and that repeats the call before the time is over. The
+-- tree can still be deleted explicitly.
 --
 -- p_seconds  for how long from now
--- returns    whether it is held; not if it is gone, or being deleted
--- locks      the root's job_progress row, shared, for an instant: reap_trees passes it by
+-- returns    whether the tree is held; false if it is gone or being deleted
+-- locks      the root's job_progress row, shared, for an instant: reap_trees skips the tree
 create or replace function jobtree.hold_tree(p_root_id uuid, p_seconds integer)
 returns boolean
 language plpgsql volatile
@@ -3639,7 +3670,7 @@ begin
   loop
     perform 1 from jobtree.job_progress p where p.job_id = p_root_id order by p.version desc limit 1 for share;
     exit when found;
-    -- It waited for a fold, which has written another version.
+    -- This has waited for a fold, which has written a new version.
     if not exists (select from jobtree.job j where j.id = p_root_id) then
       return false;
     end if;
@@ -3653,10 +3684,10 @@ begin
 end
 $$;
 
--- Since when a tree has waited for nothing but more items: a job of it is not sealed, though nothing of the tree is left to do, apart
--- from what waits for that job.
+-- Since when a tree has waited only for more items: one of its jobs is not sealed, and nothing else of the tree is left to do, apart from
+-- jobs that wait for that one.
 --
--- returns    when anything of it was last counted; null if it is not idle
+-- returns    when anything of the tree was last counted; null if it is not idle
 create or replace function jobtree.idle_since(p_root_id uuid)
 returns timestamptz
 language sql stable
@@ -3676,7 +3707,7 @@ as $$
   where j.root_id = p_root_id
 $$;
 
--- Makes the secret that signs watch tokens, where there is none yet. Every server calls it when it starts.
+-- Creates the secret that signs watch tokens, if there is none yet. Every server calls it when it starts.
 --
 -- p_secret  256 random bits
 create or replace function jobtree.init_watch_secret(p_secret bytea)
@@ -3690,12 +3721,12 @@ begin
 end
 $$;
 
--- What is wrong with an object that a caller sent: a key that is not known, or a value that is not what its key wants. A key
--- with null counts as one that is not there.
+-- Finds what is wrong with an object that a caller sent: an unknown key, or an invalid value. A key with null counts as
+-- missing.
 --
 -- p_input    the object: a job, an item, a report, a failure
 -- p_keys     the keys that it may have
--- returns    the first problem: the key, and what is to be said of it ("must be …"); no row if there is none
+-- returns    the first problem: the key, and the rest of a sentence about it ("must be …"); no row if there is none
 create or replace function jobtree.input_problem(p_input jsonb, p_keys text[])
 returns table (field text, message text)
 language plpgsql stable
@@ -3720,6 +3751,7 @@ begin
       when e.key = 'serializeKey' and not (t.length > 0 and jobtree.is_name(e.value #>> '{}', 255)) then 'must be a text of 1 to 255 characters'
       when e.key = 'serializeOnFailure' and e.value not in ('"CONTINUE"', '"BLOCK"') then 'must be CONTINUE or BLOCK'
       when e.key = 'message' and t.length not between 0 and 10000 then 'must be a text of at most 10000 characters'
+      when e.key = 'stack' and t.length not between 0 and 4096 then 'must be a text of at most 4096 characters'
       when e.key = 'runAt' and (t.length < 0 or not jobtree.is_instant(e.value #>> '{}'))
         then 'must be an instant from 1970 to the end of the year 9999'
       when e.key in ('sealed', 'finalStage', 'permanent', 'paused') and jsonb_typeof(e.value) <> 'boolean' then 'must be true or false'
@@ -3780,10 +3812,10 @@ begin
 end
 $$;
 
--- Puts lines that can't be read, or make no payload of its type, into a job: items that no worker sees, with a failure and a dead letter each. A corrected payload can be
--- replayed.
+-- Adds lines to a job that can't be read, or that make no valid payload of its type, as items that no worker sees, each with a failure and
+-- a dead letter. They can be replayed with a corrected payload.
 --
--- p_job      the job's row, which the caller holds locked
+-- p_job      the job's row, which the caller has locked
 -- p_payloads what is known of each line
 -- p_codes, p_problems   what is wrong with each
 -- locks      none
@@ -3814,15 +3846,16 @@ begin
 end
 $$;
 
--- Puts new items into a job, each with what settings it has: the items, their queue entries, and one delta. It checks
--- nothing, that is the callers' part.
+-- Adds new items to a job, each with its own settings: the items, their queue entries, and one delta. It checks nothing:
+-- callers do.
 --
--- p_job      the job's row, which the caller holds locked, or has just inserted
--- p_items    JSON array of {payload, dedupeKey?, priority?, runAt?, serializeKey?}, at least one; what is missing comes from the job
+-- p_job      the job's row, which the caller has locked or just inserted
+-- p_items    JSON array of {payload, dedupeKey?, priority?, runAt?, serializeKey?}, at least one; the job provides missing values
+-- p_parents  for each, the position of the parent job's item that created it; null if none did
 -- returns    for each entry, in order, the item's position, and whether the item is new; if not, an item of the job had the
 --            dedupe key already, and the position is that item's. And how many are ready: neither scheduled nor waiting nor blocked
 -- locks      serialize keys in their order; meeting an uncommitted item with the same dedupe key waits for it
-create or replace function jobtree.insert_items(p_job jobtree.job, p_items json)
+create or replace function jobtree.insert_items(p_job jobtree.job, p_items json, p_parents bigint[] default null)
 returns table (positions bigint[], added boolean[], ready integer)
 language plpgsql volatile
 set enable_seqscan = off
@@ -3835,7 +3868,7 @@ declare
   v_now constant timestamptz(3) := clock_timestamp();
   v_job_id constant uuid := p_job.id;
   v_priority constant smallint := p_job.priority;
-  -- Items with serialize keys take their places in the lines once their job waits no more, in the order of their positions.
+  -- Items with serialize keys enter the lines once their job no longer waits, in the order of their positions.
   v_waits constant boolean := p_job.waits or p_job.releasing;
   v_positions bigint[];
   v_serialize_keys text[];
@@ -3843,7 +3876,7 @@ declare
 begin
   v_positions := jobtree.new_positions(json_array_length(p_items));
   if strpos(p_items::text, '"dedupeKey"') > 0 and strpos(p_items::text, '"serializeKey"') > 0 and not v_waits then
-    -- Before the dedupe keys, as every other call has them.
+    -- Before the dedupe keys: the order in which every other call locks them.
     select array_agg(e.value ->> 'serializeKey') into v_serialize_keys from json_array_elements(p_items) e(value)
     where e.value ->> 'serializeKey' is not null;
     perform jobtree.lock_keys(v_serialize_keys, true);
@@ -3852,18 +3885,18 @@ begin
   with given as materialized (
     select u.position, coalesce(u.value -> 'payload', 'null') as payload, u.value ->> 'dedupeKey' as dedupe_key,
       (u.value ->> 'priority')::smallint as priority, coalesce((u.value ->> 'runAt')::timestamptz, p_job.run_at) as run_at,
-      u.value ->> 'serializeKey' as serialize_key
-    from rows from (unnest(v_positions), json_array_elements(p_items)) u(position, value)
+      u.value ->> 'serializeKey' as serialize_key, u.parent
+    from rows from (unnest(v_positions), json_array_elements(p_items), unnest(p_parents)) u(position, value, parent)
   ), plain as (
-    -- On their own: "on conflict" makes every row pay for a search of each unique index and a speculative insert.
-    insert into jobtree.job_item as i (job_id, position, created_at, payload_bytes, priority, run_at, payload, serialize_key)
-    select v_job_id, g.position, v_now, octet_length(g.payload::text), g.priority, g.run_at, g.payload, g.serialize_key
+    -- Separately: "on conflict" costs every row a search in each unique index and a speculative insert.
+    insert into jobtree.job_item as i (job_id, position, created_at, payload_bytes, priority, run_at, payload, serialize_key, parent_position)
+    select v_job_id, g.position, v_now, octet_length(g.payload::text), g.priority, g.run_at, g.payload, g.serialize_key, g.parent
     from given g
     where g.dedupe_key is null
     returning i.position, i.payload_bytes, i.priority, i.run_at, i.serialize_key
   ), deduped as (
-    insert into jobtree.job_item as i (job_id, position, created_at, payload_bytes, priority, run_at, dedupe_key, payload, serialize_key)
-    select v_job_id, g.position, v_now, octet_length(g.payload::text), g.priority, g.run_at, g.dedupe_key, g.payload, g.serialize_key
+    insert into jobtree.job_item as i (job_id, position, created_at, payload_bytes, priority, run_at, dedupe_key, payload, serialize_key, parent_position)
+    select v_job_id, g.position, v_now, octet_length(g.payload::text), g.priority, g.run_at, g.dedupe_key, g.payload, g.serialize_key, g.parent
     from given g
     where g.dedupe_key is not null
     -- In the order of their keys: two calls with the same keys would deadlock otherwise.
@@ -3877,12 +3910,12 @@ begin
   ), queued as (
     insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed)
     select v_job_id, min(r.position), min(r.position), sum(r.payload_bytes),
-      -- Of a job that waits for others nothing is due until release_items looks at it again.
+      -- While the job waits for others nothing is due, until release_items examines it again.
       case when p_job.waits or r.keyed then 'infinity' else r.due_at end, 1, count(*), r.priority, p_job.type, r.keyed
     from (
-      -- Neighbours that wait under the same conditions have the same run.
+      -- Neighbours that wait under the same conditions are in the same run.
       select i.*, i.position - row_number() over (partition by i.priority, i.due_at, i.keyed order by i.position) as run,
-        -- One by one: release_items may find the key of one locked, and not that of the next.
+        -- Keyed items get entries of their own: release_items may find the key of one locked, but not that of the next.
         case when i.keyed then 1 else jobtree.entry_size(max(i.payload_bytes) over ()) end as size
       from inserted i
       where not i.keyed or v_waits
@@ -3915,7 +3948,7 @@ begin
   if cardinality(v_positions) = v_inserted.added then
     return query select v_positions, array_fill(true, array[v_inserted.added]), v_inserted.ready;
   else
-    -- A new statement: it sees what the conflicting transactions committed.
+    -- A new statement sees what the conflicting transactions committed.
     return query
       select array_agg(coalesce(i.position, u.position) order by u.n), array_agg(coalesce(i.position = u.position, true) order by u.n),
         v_inserted.ready
@@ -3925,15 +3958,16 @@ begin
 end
 $$;
 
--- Puts new items without settings of their own into a job: the items, their queue entries, and one delta. insert_items is
--- for the others.
+-- Adds new items without settings of their own to a job: the items, their queue entries, and one delta. insert_items adds
+-- all others.
 --
--- p_job      the job's row, which the caller holds locked, or has just inserted
--- p_payloads JSON texts, at least one: turned into JSON as they are stored, because each turn between json and text is a copy
--- returns    the first position of each 1,024 items, which stand one behind the other
+-- p_job      the job's row, which the caller has locked or just inserted
+-- p_payloads JSON texts, at least one; converted only when they are stored, because each conversion between json and text is a copy
+-- p_parents  for each, the position of the parent job's item that created it; null if none did
+-- returns    the first position of each 1,024 items; the positions of these are consecutive
 -- locks      none
--- errors     22P02 for a text that is no JSON
-create or replace function jobtree.insert_payloads(p_job jobtree.job, p_payloads text[])
+-- errors     22P02 for a text that is not JSON
+create or replace function jobtree.insert_payloads(p_job jobtree.job, p_payloads text[], p_parents bigint[] default null)
 returns bigint[]
 language plpgsql volatile
 set enable_seqscan = off
@@ -3943,7 +3977,7 @@ declare
   v_now constant timestamptz(3) := clock_timestamp();
   v_job_id constant uuid := p_job.id;
   v_run_at constant timestamptz(3) := p_job.run_at;
-  -- Of a job that waits for others nothing is due until release_items looks at it again.
+  -- While the job waits for others nothing is due, until release_items examines it again.
   v_due_at constant timestamptz(3) := case when p_job.waits then 'infinity' when v_run_at > v_now then v_run_at end;
   v_count constant integer := cardinality(p_payloads);
   v_first bigint;
@@ -3958,9 +3992,9 @@ begin
     v_first := nextval('jobtree.block_seq') * 1024;
     v_firsts := v_firsts || v_first;
     v_some := case when v_count <= 1024 then p_payloads else p_payloads[v_from + 1 : v_from + 1024] end;
-    insert into jobtree.job_item (job_id, position, created_at, payload_bytes, run_at, payload)
-    select v_job_id, v_first + u.n - 1, v_now, octet_length(u.payload), v_run_at, u.payload::json
-    from unnest(v_some) with ordinality u(payload, n);
+    insert into jobtree.job_item (job_id, position, created_at, payload_bytes, run_at, payload, parent_position)
+    select v_job_id, v_first + u.n - 1, v_now, octet_length(u.payload), v_run_at, u.payload::json, u.parent
+    from unnest(v_some, p_parents[v_from + 1 : v_from + 1024]) with ordinality u(payload, parent, n);
     insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type)
     select v_job_id, v_first + g.n, v_first + g.n, g.bytes, v_due_at, 1, g.count, p_job.priority, p_job.type
     from (
@@ -3974,8 +4008,8 @@ begin
 end
 $$;
 
--- Whether a job may be fed so: feed_payloads says what a feed is. A path may begin with element only where there is a
--- forEach, and a feed from REPORTS has no paths.
+-- Whether a feed is valid: feed_payloads explains feeds. A path may begin with element only with forEach, and a feed from REPORTS has no
+-- paths.
 create or replace function jobtree.is_feed(p_feed jsonb)
 returns boolean
 language sql immutable
@@ -4005,7 +4039,7 @@ as $$
   end
 $$;
 
--- Whether Postgres reads a text as an instant that a row may have: from 1970 to the end of the year 9999.
+-- Whether Postgres can read a text as an instant that rows may have: from 1970 to the end of the year 9999.
 create or replace function jobtree.is_instant(p_text text)
 returns boolean
 language plpgsql stable
@@ -4017,8 +4051,8 @@ exception when data_exception then
 end
 $$;
 
--- Whether a tree whose retention is over is not reaped now: it is on its way already, somebody reads it whole, or a replay or a discard
--- that is under way may be about its dead letters.
+-- Whether a tree whose retention is over is not reaped now: because it is being deleted already, a caller reads all of it, or a replay or
+-- discard in progress may select its dead letters.
 create or replace function jobtree.is_kept(p_root_id uuid)
 returns boolean
 language sql stable
@@ -4033,13 +4067,13 @@ as $$
         and (o.job_id is null or p_root_id = (select j.root_id from jobtree.job j where j.id = o.job_id))
         and exists (
           select from jobtree.job j
-          -- One by one: joined, all dead letters might be read.
+          -- Looked up job by job: a join might read all dead letters.
           where j.root_id = p_root_id and (select true from jobtree.dead_letter d where d.job_id = j.id limit 1)
         )
     )
 $$;
 
--- Whether a text is a name of 1 to so many characters. The tenant that it belongs to does not count.
+-- Whether a text is a name of 1 to p_most characters, not counting the prefix of its tenant.
 create or replace function jobtree.is_name(p_text text, p_most integer)
 returns boolean
 language sql immutable parallel safe
@@ -4047,12 +4081,12 @@ as $$
   select length(p_text) - length(jobtree.tenant_beginning(p_text)) between 1 and p_most
 $$;
 
--- Whether a claim was carried out before: its leases begin as its id does, and name it. A repeat that comes while the claim is still
--- under way, on another server, waits for it.
+-- Whether a claim was carried out before: the ids of its leases begin like its id, and the leases name it. A repeat that arrives while the
+-- claim is still in progress on another server waits for it.
 --
--- p_claim_ids  of the requests of a call; null for one that can't be repeated
--- locks      an advisory lock for each id, in their order
--- errors     JT002 an id whose time is more than a day away, JT006 several claims of which one is repeated
+-- p_claim_ids  the claim ids of a call's requests; null for a request that can't be repeated
+-- locks        an advisory lock for each id, in their order
+-- errors       JT002 an id whose time is more than a day away; JT006 several claims, one of which is repeated
 create or replace function jobtree.is_repeated(p_claim_ids uuid[])
 returns boolean
 language plpgsql volatile
@@ -4086,17 +4120,17 @@ begin
     join jobtree.lease l on l.claim_id = c.id
       and l.id between (left(c.id::text, 19) || '0000-000000000000')::uuid and (left(c.id::text, 19) || 'ffff-ffffffffffff')::uuid
   ) then
-    raise exception 'A repeated claim can''t go together with others.' using errcode = 'JT006';
+    raise exception 'A repeated claim must be sent alone.' using errcode = 'JT006';
   end if;
   return false;
 end
 $$;
 
--- Whether lists and objects of a JSON text are nested more than so deep: what has thousands of levels ends the stack of those who
--- write it or look into it. Two counts tell that of nearly all texts, and cost next to nothing.
+-- Whether lists and objects of a JSON text are nested more than p_most levels deep: thousands of levels exhaust the stack of any code that
+-- writes or inspects the value. For nearly all texts two counts are enough to tell, and cost next to nothing.
 --
 -- p_json     JSON that is known to be storable
--- p_most     the levels that it may have; a list of numbers has 1
+-- p_most     the maximum number of levels; a list of numbers has 1
 create or replace function jobtree.is_too_deep(p_json text, p_most integer default 256)
 returns boolean
 language sql immutable
@@ -4108,7 +4142,7 @@ as $$
   end
 $$;
 
--- The jobs that an operation's filter names: a job with all below it, or those of single items. Null if it names none.
+-- The jobs that an operation's filter selects: a job with all jobs below it, or the jobs of single items. Null if it selects by neither.
 create or replace function jobtree.jobs_of_operation(p_operation jobtree.operation)
 returns uuid[]
 language plpgsql stable
@@ -4129,7 +4163,8 @@ begin
 end
 $$;
 
--- Refuses every change to the audit but additions, whoever asks, and what prune_audit removes: never what is younger than a day.
+-- Rejects every change to the audit, whoever makes it, except additions and removals by prune_audit, which never affect entries younger
+-- than a day.
 --
 -- errors     insufficient_privilege
 create or replace function jobtree.keep_audit()
@@ -4142,17 +4177,16 @@ begin
       return old;
     end if;
   end if;
-  raise exception 'What is in the audit stays as it is.' using errcode = 'insufficient_privilege';
+  raise exception 'Entries of the audit can''t be changed.' using errcode = 'insufficient_privilege';
 end
 $$;
 
--- Keeps leases alive: the deadline of each moves to three heartbeat intervals from now. Where only some of its open items are
--- named, those get deadlines of their own, and the others keep theirs.
+-- Keeps leases alive: the deadline of each moves to three heartbeat intervals from now. If only some of a lease's open items are named,
+-- those get deadlines of their own, and the others keep theirs.
 --
--- p_lease_ids, p_named   leases, each once, and which of their items are meant: bit_at of each
--- returns    the named assignments that are not HELD, and what has become of them: assignment_status
--- locks      leases, in the order of their ids, skipping those that somebody else has: they count as held, and nobody can take them
---            back meanwhile
+-- p_lease_ids, p_named   leases, none twice, and a mask of the items that are named in each: bit_at
+-- returns    the named assignments that are not HELD, with their status: assignment_status
+-- locks      leases in the order of their ids, skipping locked ones: these count as held, and nobody can take them back meanwhile
 -- durability the commit does not wait for the disk: losing a heartbeat costs at most the lease
 create or replace function jobtree.keep_leases(p_lease_ids uuid[], p_named bit(128)[])
 returns table (lease_id uuid, number integer, status text)
@@ -4203,7 +4237,7 @@ begin
   ) d on not m.whole
   where l.id = m.id;
 
-  -- Nearly always every item that is named is held.
+  -- Nearly always, every named item is held.
   select array_agg(u.id), array_agg(u.named) into v_ended, v_ended_named
   from unnest(p_lease_ids, p_named) u(id, named)
   left join lateral (select l.open, l.job_id from jobtree.lease l where l.id = u.id offset 0) l on true
@@ -4224,8 +4258,8 @@ begin
 end
 $$;
 
--- Which types have schemas, for servers that check by them: the versions of each, the newest first. Read in the pool of operations, which
--- wait for it: not in that of reads.
+-- Which types have schemas, for servers that validate: the versions of each, the newest first. Read in the connection pool of operations,
+-- which wait for it, not in that of reads.
 --
 -- returns    a row for each version
 create or replace function jobtree.known_schemas()
@@ -4237,12 +4271,12 @@ as $$
   order by t.type, t.version desc;
 $$;
 
--- Of items that are claimed together those that have failed for good if this attempt fails: it is one more than maxFailuresPerItem,
--- counted from when the item was added, or replayed.
+-- Which of the items claimed together fail for good if this attempt fails: its number exceeds maxFailuresPerItem, counted from when the
+-- item was added or replayed.
 --
 -- p_position, p_count   the first item, and how many
--- p_attempt, p_max_failures   the number of the attempt, and maxFailuresPerItem of the job
--- returns    their numbers, the first item has 1; null for none
+-- p_attempt, p_max_failures   the number of the attempt, and the job's maxFailuresPerItem
+-- returns    their numbers, from 1; null for none
 -- locks      none
 create or replace function jobtree.last_attempts(
   p_job_id uuid, p_position bigint, p_count integer, p_attempt integer, p_max_failures integer
@@ -4256,7 +4290,7 @@ set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 begin
-  -- The first attempt of an item was never replayed.
+  -- An item on its first attempt was never replayed.
   if p_attempt = 1 then
     return case when p_max_failures = 0 then array(select generate_series(1, p_count)) end;
   end if;
@@ -4274,16 +4308,16 @@ begin
 end
 $$;
 
--- Gives a server deliveries that are due, to send them: nobody else gets them before the lease is over. What is sent after this commit
--- is sent again, under the same id, if the server dies before note_delivery. The commit waits for the disk, and so for that of the
--- fold that made the delivery. What is due at an endpoint that is gone fails.
+-- Gives a server due deliveries to send; no other server gets them before the lease is over. If the server dies between this commit and
+-- note_delivery, they are sent again under the same ids. The commit waits for the disk, and so for the commit of the fold that created the
+-- delivery. Due deliveries to deleted or gone endpoints fail.
 --
 -- p_lease_ms  longer than an attempt can take, in milliseconds
--- p_limit     how many at most
--- p_host_limit how many at most to one host, with those that the caller is at
--- p_busy      the hosts that the caller is at, one for each delivery
--- returns     what to send where and with which signatures, p_limit at most, fairly among endpoints; sent_at is what the signatures are to say
--- locks       the deliveries, skipping those that somebody else has
+-- p_limit     the maximum number of deliveries
+-- p_host_limit   the maximum number to one host, including those that the caller is sending
+-- p_busy      the hosts that the caller is sending to, one element for each delivery
+-- returns     what to send where and with which secrets, shared fairly among endpoints; sent_at is the time to sign
+-- locks       the deliveries, skipping locked ones
 create or replace function jobtree.lease_deliveries(p_lease_ms integer, p_limit integer, p_host_limit integer, p_busy text[])
 returns table (id uuid, message_id text, endpoint text, url text, host text, secrets text[], body text, attempt integer, sent_at timestamptz)
 language plpgsql volatile
@@ -4299,7 +4333,7 @@ declare
 begin
   return query
   with recursive pending(name) as (
-    -- The endpoints that have any, one probe each.
+    -- The endpoints that have pending deliveries, one probe each.
     (select d.endpoint from jobtree.callback_delivery d where d.due_at is not null order by d.endpoint limit 1)
     union all
     select (
@@ -4351,17 +4385,18 @@ begin
 end
 $$;
 
--- Turns queue entries, or their first parts, into leases: the second half of claim_items, where one entry is not enough.
+-- Turns queue entries, or the first parts of them, into leases: the second half of claim_items, if one entry is not enough.
 --
 -- p_tids, p_froms, p_counts, p_requests
---            the parts, an element each: where the entry is, a row that this transaction has locked; from which of its items on,
---            the first is 0, and no gap between parts of one entry; how many; and for which request. What is left of an entry goes back into the queue, in its place.
--- p_workers, p_claim_ids   of the requests: the worker, and the claim that may be repeated, if any
--- returns    a row for each lease: which of the requests it is for, from 1; whether something stands behind it in its entry, numbers null for all of its items, the
---            payloads in their order: JSON texts with the record separator U+001E between them, which none of them can contain;
---            and the numbers of those that have failed for good if this attempt fails, null for none
--- locks      none new; deletes the entries, inserts leases, and a delta for a job that had not started. Entries of a job that
---            was cancelled are not leased but counted as cancelled
+--            the parts, an element for each: where its entry is, in a row that this transaction has locked; its first item in the entry,
+--            from 0, with no gap between parts of one entry; how many items; and for which request. The rest of an entry goes back to its
+--            place in the queue
+-- p_workers, p_claim_ids   of the requests: the worker, and the claim id, if any
+-- returns    a row for each lease: the number of its request, from 1; whether items remain behind it in its entry; numbers, null for all of
+--            its items; the payloads in order, as JSON texts separated by the record separator U+001E, which JSON can't contain; and the
+--            numbers of the items that fail for good if this attempt fails, null for none
+-- locks      none new. It deletes the entries, inserts leases, and adds a delta for a job that had not started. Entries of a cancelled job
+--            are not leased but counted as cancelled
 create or replace function jobtree.lease_entries(
   p_tids tid[], p_froms integer[], p_counts integer[], p_requests integer[], p_workers text[], p_claim_ids uuid[]
 )
@@ -4380,13 +4415,13 @@ set enable_memoize = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  -- As the columns keep it.
+  -- With the precision of the columns.
   v_now constant timestamptz(3) := clock_timestamp();
   v_claim_id constant uuid := jobtree.new_id();
 begin
   return query
   with taken as (
-    -- Once for each entry, whatever it is divided into: to look for each of many in a list of as many takes the square of that.
+    -- Once for each entry, however many parts it has: searching a list of parts for each of them would take quadratic time.
     select u.tid, array_agg(u."from" order by u.n) as froms, array_agg(u.count order by u.n) as counts,
       array_agg(u.request order by u.n) as requests, array_agg(u.n order by u.n) as ns
     from unnest(p_tids, p_froms, p_counts, p_requests) with ordinality u(tid, "from", count, request, n)
@@ -4441,7 +4476,7 @@ begin
     where w.cancelled_at is not null or w.started_at is null
     group by w.root_id, w.job_id
   ), freed as (
-    -- As free_keys leaves it to promote_blocked.
+    -- Leaves the keys to promote_blocked, as free_keys can.
     insert into jobtree.ended_head (job_id, position, key, held)
     select i.job_id, i.position, i.serialize_key, false
     from wanted w
@@ -4460,13 +4495,13 @@ begin
 end
 $$;
 
--- Turns one queue entry, or a part of it, into a lease. What claim_item does, and claim_items where one entry is enough, as it is
--- for most claims: a few small statements cost less than the large one of lease_entries.
+-- Turns one queue entry, or a part of it, into a lease. For claim_item, and for claim_items if one entry is enough, as for most claims: a
+-- few small statements cost less than the large one of lease_entries.
 --
 -- p_tid      where the entry is: a row that this transaction has locked
--- p_from, p_count   which of its items: from this one on, the first is 0, and how many
--- p_request, p_worker, p_claim_id   whose it will be; no p_claim_id for a claim that can't be repeated
--- returns    as lease_entries has it; no row if the job was cancelled, and then all items of the entry count as cancelled
+-- p_from, p_count   the items: the first one in the entry, from 0, and how many
+-- p_request, p_worker, p_claim_id   whose lease it is; p_claim_id is null for a claim that can't be repeated
+-- returns    as lease_entries; no row if the job was cancelled, in which case all items of the entry count as cancelled
 -- locks      none new
 create or replace function jobtree.lease_entry(
   p_tid tid, p_from integer, p_count integer, p_request integer, p_worker text, p_claim_id uuid
@@ -4488,7 +4523,7 @@ declare
   v_is_shortened boolean;
   v_job record;
 begin
-  -- The first part of a small entry is cut off in place; put_back is for what else is left.
+  -- The first part of a small entry is cut off in place; put_back handles all other rests.
   update jobtree.queue_entry q
   set position = q.position + p_count, place = q.place + p_count, count = q.count - p_count
   where q.ctid = p_tid and p_from = 0 and q.count > p_count and q.bytes <= 100000
@@ -4538,7 +4573,7 @@ begin
   priority := v_entry.priority;
   place := v_entry.place + p_from;
   has_rest := p_from + p_count < v_entry.count;
-  -- One that is due and not promoted is ready since its time.
+  -- An item that is due but not promoted has been ready since its run_at.
   ready_at := coalesce(v_entry.run_at, v_entry.ready_at);
   if attempt > v_job.max_failures_per_item then
     last_numbers := jobtree.last_attempts(job_id, first_position, p_count, attempt, v_job.max_failures_per_item);
@@ -4572,12 +4607,13 @@ as $$
   select (left(p_assignment_id::text, 34) || '00')::uuid
 $$;
 
--- Gives a server file imports that nobody is at: the first that waits longest. Whoever had one before can't note anything any more.
+-- Gives a server file imports that no other server is working on, those that have waited longest first. A server that had one before can no
+-- longer record progress for it.
 --
--- p_lease_ms how long it has them, in milliseconds; note_import begins that anew
--- p_in_store whether of uploads in an object store, or of those in Postgres
--- returns    what to import, and from where on
--- locks      the imports, skipping those that somebody else has
+-- p_lease_ms for how long it has them, in milliseconds; note_import renews that
+-- p_in_store whether to give imports of uploads in an object store, or of those in Postgres
+-- returns    what to import, and from which position
+-- locks      the imports, skipping locked ones
 create or replace function jobtree.lease_imports(p_limit integer, p_lease_ms integer, p_in_store boolean)
 returns table (
   job_id uuid, lease_id uuid, upload_id uuid, options jsonb, size bigint, attempts integer, "position" bigint, line bigint, columns jsonb,
@@ -4611,12 +4647,12 @@ begin
 end
 $$;
 
--- Gives a server an upload whose objects are to be deleted from a store: one that is removed, or whose time is over while no file import reads
--- it. note_removal says how far that is.
+-- Gives a server an upload whose objects must be deleted from a store: one that is removed, or that has expired while no file import reads
+-- it. note_removal records progress.
 --
--- p_lease_ms for how long no other server is given it, in milliseconds
+-- p_lease_ms for how long no other server gets it, in milliseconds
 -- returns    its id; null if there is none
--- locks      the upload's row, skipping those that somebody else has
+-- locks      the upload's row, skipping locked ones
 create or replace function jobtree.lease_removal(p_store text, p_lease_ms integer)
 returns uuid
 language plpgsql volatile
@@ -4630,12 +4666,12 @@ begin
 end
 $$;
 
--- Has the jobs of a new tree wait for those that their "after" names: by their name, which is their type unless they have another.
+-- Makes the jobs of a new tree wait for the jobs in their "after": each is given by its name, which is its type by default.
 --
 -- p_root_id  the tree, whose jobs create_job has just inserted, with ids in the order of the document
--- p_tree     as create_job has it
--- errors     JT002 a name that no job of the tree has, or that several have; a job that would wait for itself, or in a circle: a
---            fed job also waits for its parent, which seals it
+-- p_tree     as create_job takes it
+-- errors     JT002 a name that no job of the tree has, or several have; a job that would wait for itself, or in a circle (a fed job also
+--            waits for its parent, which seals it)
 create or replace function jobtree.link_jobs(p_root_id uuid, p_tree json)
 returns void
 language plpgsql volatile
@@ -4689,9 +4725,9 @@ begin
   if v_tree.wrong is not null then
     v_field := v_tree.field;
     v_message := case v_tree.found
-      when 0 then 'names %s, but no job of this tree is called so'
+      when 0 then 'names %s, but no job of this tree has that name'
       when 1 then 'names %s, which is the job itself'
-      else 'names %s, but several jobs of this tree are called so: give them names'
+      else 'names %s, but several jobs of this tree have that name: give them different names'
     end;
     v_message := format(v_message, to_json(left(v_tree.name, 80)));
   else
@@ -4721,13 +4757,13 @@ begin
 end
 $$;
 
--- Locks the keys of the items that reports will feed to child jobs, and with p_wait those that the reports free, too: all in one
--- order, or a report that frees A and feeds B would wait for one that frees B and feeds A.
+-- Locks the serialize keys of the items that reports will feed to child jobs, and with p_wait also those that the reports free. All are
+-- locked in one order: otherwise a report that frees A and feeds B could deadlock with one that frees B and feeds A.
 --
--- p_lease_ids, p_numbers, p_reports   as report_each has them
+-- p_lease_ids, p_numbers, p_reports   as report_each takes them
 -- p_held     the leases that lock_for_report has locked
--- p_wait     whether to wait for keys that somebody else has locked
--- returns    those of p_held whose reports can have all their keys; and the keys, for drop_keys: null for none
+-- p_wait     whether to wait for locked keys
+-- returns    those of p_held whose reports have all their keys; and the keys, for drop_keys: null for none
 -- locks      those of lock_keys
 create or replace function jobtree.lock_fed_keys(
   p_lease_ids uuid[], p_numbers integer[], p_reports json[], p_held uuid[], p_wait boolean
@@ -4795,8 +4831,8 @@ $$;
 
 -- Locks what reports change: their leases, and the children that the leases' jobs feed.
 --
--- p_wait     whether to wait for what another transaction has locked
--- returns    the leases that are locked, with all that they need; without p_wait some may be missing
+-- p_wait     whether to wait for rows that another transaction has locked
+-- returns    the leases that are locked together with everything they need; without p_wait some may be missing
 -- locks      the leases in the order of their ids, then the children's rows, shared, so that cancel_job waits, in the order of theirs
 create or replace function jobtree.lock_for_report(p_lease_ids uuid[], p_wait boolean)
 returns uuid[]
@@ -4848,11 +4884,11 @@ begin
 end
 $$;
 
--- Locks serialize keys, whether anybody has them or not: a new row has no head, and is for drop_keys if it gets none.
+-- Locks serialize keys, whether an item has them or not: a new row has no head, and drop_keys removes it if it gets none.
 --
--- p_keys     keys; one may be named twice
--- p_wait     whether to wait for keys that somebody else has locked, in their order, or to pass them by. For those that an open
---            transaction has just taken into use it waits a moment in any case
+-- p_keys     keys; duplicates are allowed
+-- p_wait     whether to wait for locked keys, in their order, or to skip them. For keys that an open transaction has just created it waits
+--            a moment in either case
 -- returns    those that are locked
 -- locks      the keys' rows
 create or replace function jobtree.lock_keys(p_keys text[], p_wait boolean)
@@ -4868,7 +4904,7 @@ declare
   v_key text;
 begin
   if p_wait then
-    -- One by one in their order, the new and the old ones.
+    -- In one order, new and existing ones alike.
     insert into jobtree.serialize_key as k (key)
     select distinct u collate "C" from unnest(p_keys) u order by 1
     on conflict (key) do update set key = k.key where false;
@@ -4888,7 +4924,7 @@ begin
   begin
     return v_locked || jobtree.make_keys(v_absent);
   exception when lock_not_available then
-    -- Those that nobody has taken, for a moment.
+    -- Retried one by one below, for a moment, to get those that no other transaction is creating.
   end;
   foreach v_key in array v_absent loop
     exit when clock_timestamp() > v_until;
@@ -4902,13 +4938,13 @@ begin
 end
 $$;
 
--- Locks the job that new items are for, and refuses one that takes none.
+-- Locks the job that items are added to, and rejects one that accepts none.
 --
 -- p_seal     whether it will be sealed in the same transaction
--- locks      the job's row: shared, so that adders run side by side while seal_job and cancel_job wait for them;
---            exclusively where it will be sealed, because two that held it shared would then wait for each other
+-- locks      the job's row: shared, so that several transactions can add while seal_job and cancel_job wait for them; exclusively if it
+--            will be sealed, because two transactions that hold it shared would wait for each other
 -- returns    the job
--- errors     JT001 no such job, JT003 the job is sealed (or cancelled)
+-- errors     JT001 no such job; JT003 the job is sealed (or cancelled)
 create or replace function jobtree.lock_open_job(p_job_id uuid, p_seal boolean)
 returns jobtree.job
 language plpgsql volatile
@@ -4933,13 +4969,13 @@ begin
 end
 $$;
 
--- Gives a claim the right to decide about limited types: until its transaction ends no other claim gives items of them. So no two
--- claims take the same room, and there is no counter that could go wrong: what runs is what the leases say.
+-- Gives a claim the right to decide about limited types: until its transaction ends, no other claim gives out items of them. So no two
+-- claims take the same room, and there is no counter that could go wrong: the leases say what runs.
 --
--- p_types    the types; those that are neither paused nor limited are not in the answer
--- returns    of each how many items may be claimed, and when to look again (queue_rooms). room is null where another claim decides
---            just now, which is over when that one commits
--- locks      the rows of queue that are not paused, skipping those that somebody else has
+-- p_types    the types; the answer leaves out those that are neither paused nor limited
+-- returns    for each how many items may be claimed, and when to look again (queue_rooms). room is null if another claim is deciding, until
+--            that one commits
+-- locks      the rows of queue that are not paused, skipping locked ones
 -- errors     JT002 the transaction would not see what other claims have committed meanwhile
 create or replace function jobtree.lock_queues(p_types text[])
 returns table (type text, room integer, again_in_ms integer)
@@ -4970,7 +5006,7 @@ begin
     v_locked := v_locked || v_queue.type;
     continue when v_queue.concurrency is null;
     if v_queue.limited_at is not null then
-      -- Claims that were under way when the limit was set took no note of their leases; in a minute they are over.
+      -- Claims that were in progress when the limit was set didn't record their leases; a minute later they are over.
       perform jobtree.adopt_leases(v_queue.type);
       update jobtree.queue q set limited_at = null where q.type = v_queue.type and q.limited_at < v_now - interval '1 minute';
     end if;
@@ -4982,13 +5018,13 @@ begin
       delete from jobtree.queue_lease k where k.ctid = any (array(select e.tid from ended e)) returning k.id
     )
     select max(g.id) into v_ended from gone g;
-    -- What stands before the first one is dead rows, which stay while anybody holds an old snapshot.
+    -- Before the first one there are only dead rows, which remain as long as an old snapshot is open.
     select min(k.id) into v_first from jobtree.queue_lease k where k.type = v_queue.type and k.id >= v_queue.first_lease;
     update jobtree.queue q set first_lease = coalesce(v_first, v_ended)
     where q.type = v_queue.type and q.first_lease < coalesce(v_first, v_ended) - 1000;
   end loop;
 
-  -- New statements, which see what the claims before have committed.
+  -- New statements, which see what earlier claims have committed.
   return query
     select r.* from jobtree.queue_rooms(array(
       select q.type from jobtree.queue q where q.type = any (p_types) and (q.paused or q.type = any (v_locked))
@@ -4999,11 +5035,11 @@ begin
 end
 $$;
 
--- Locks the first upload of a store that is removed, or whose time is over while no file import reads it. Nobody can use it from now on.
+-- Locks the first upload of a store that is removed, or that has expired while no file import reads it. Nobody can use it from now on.
 --
--- p_store    an object store; null for what is in Postgres alone
+-- p_store    an object store; null for uploads in Postgres only
 -- returns    its id; null if there is none
--- locks      the upload's row, skipping those that somebody else has
+-- locks      the upload's row, skipping locked ones
 create or replace function jobtree.lock_unneeded_upload(p_store text)
 returns uuid
 language plpgsql volatile
@@ -5016,7 +5052,7 @@ declare
 begin
   loop
     v_id := null;
-    -- In two queries: `is not distinct from` can't be looked up in an index.
+    -- In two queries: `is not distinct from` can't use an index.
     if p_store is null then
       select u.id into v_id from jobtree.upload u
       where u.store is null and u.expires_at <= v_now and u.id <> all (v_passed)
@@ -5031,7 +5067,7 @@ begin
     if v_id is null then
       return null;
     end if;
-    -- In a statement of its own: an import that somebody began before the lock is seen here.
+    -- In a new statement, which sees imports that began before the lock.
     exit when not exists (select from jobtree.file_import f where f.upload_id = v_id and f.finished_at is null);
     v_passed := v_passed || v_id;
   end loop;
@@ -5040,10 +5076,10 @@ begin
 end
 $$;
 
--- Takes keys into use that nobody uses, still without a head: lock_keys.
+-- Creates the rows of keys that are not in use, still without a head: lock_keys.
 --
 -- returns    those that are new
--- errors     55P03 if an open transaction has just taken one of them: whether that one commits, nobody can know
+-- errors     55P03 if an open transaction has just created one of them: nobody can know whether it will commit
 create or replace function jobtree.make_keys(p_keys text[])
 returns text[]
 language plpgsql volatile
@@ -5064,14 +5100,14 @@ begin
 end
 $$;
 
--- Makes the tree of an occurrence, and notes it in the schedule that is given. A template that create_job refuses any more makes none: that
--- is noted instead, and keeps no other occurrence or schedule from its tree.
+-- Creates the tree of an occurrence, and records it in the given schedule. If create_job no longer accepts the template, that is recorded
+-- instead, and affects no other occurrence or schedule.
 --
 -- p_schedule the row, locked by the caller, who writes it back
 -- p_at       the occurrence
--- returns    the row with what came of it: last_root_id, open_root_ids, last_occurrence_at; or failed_at and error
+-- returns    the row with the outcome: last_root_id, open_root_ids, last_occurrence_at; or failed_at and error
 -- locks      those of create_job
--- errors     whatever may be over when it is tried again: a lock, a full disk, an end of the session
+-- errors     whatever may pass when it is tried again: a lock, a full disk, the end of the session
 create or replace function jobtree.make_occurrence(p_schedule jobtree.schedule, p_at timestamptz)
 returns jobtree.schedule
 language plpgsql volatile
@@ -5100,23 +5136,24 @@ begin
 end
 $$;
 
--- The dead letters that an operation is about, in the order of their items: what fails again meanwhile has had its turn.
+-- The dead letters that an operation selects, in the order of their items, each at most once: an item that fails again meanwhile has had
+-- its turn.
 --
--- p_after_job_id, p_after_position   the item behind which to begin
--- p_limit    how many, at most; null for all
--- returns    of each its item, and its tree
+-- p_after_job_id, p_after_position   the item to continue after
+-- p_limit    the maximum number; null for all
+-- returns    for each its item and its tree
 create or replace function jobtree.matching_dead_letters(
   p_operation jobtree.operation, p_after_job_id uuid, p_after_position bigint, p_limit bigint
 )
 returns table (job_id uuid, "position" bigint, root_id uuid)
 language plpgsql stable
--- One walk along the primary key, on which each batch goes on where the last one ended: nothing is sorted anew for each.
+-- Each batch continues along the primary key where the last one stopped, so nothing is sorted again.
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set enable_sort = off
--- Of what the filter does not name, the condition is gone before it is planned.
+-- A custom plan drops the conditions of what the filter does not name.
 set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
@@ -5150,13 +5187,13 @@ begin
 end
 $$;
 
--- The pending items that a cancelling operation is about, by the ranges that they are in: entries, leases that are held, and each that is
--- blocked by its serialize key.
+-- The pending items that a cancelling operation selects, by the ranges that they are in: queue entries, held leases, and single items that
+-- their serialize keys block.
 --
--- p_job_id   only of this job; null for all that the operation names
--- p_after, p_until   only items behind this position, and up to this one; null for no end
--- returns    of each range with such items what it is known by, its lease if it is one, whether it is blocked, and a bit for each of its
---            items that matches
+-- p_job_id   only of this job; null for all that the operation selects
+-- p_after, p_until   only items after this position, and up to this one; null for no end
+-- returns    for each range with such items its key columns, its lease if it is one, whether it is blocked, and a bit for each of its items
+--            that matches
 create or replace function jobtree.matching_pending(
   p_operation jobtree.operation, p_job_id uuid default null, p_after bigint default -1, p_until bigint default null
 )
@@ -5166,7 +5203,7 @@ set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
--- Of what the filter does not name, the condition is gone before it is planned.
+-- A custom plan drops the conditions of what the filter does not name.
 set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
@@ -5178,7 +5215,7 @@ declare
   v_after constant bigint := greatest(p_after, (select min(u) - 1 from unnest(p_operation.item_positions) u));
   v_end constant bigint := least(p_until, p_operation.before_position - 1);
   v_states constant text[] := p_operation.states;
-  -- Whether the items themselves have to be looked at.
+  -- Whether the items themselves must be read.
   v_by_item constant boolean := num_nonnulls(
     p_operation.added_from, p_operation.added_until, p_operation.dedupe_keys, p_operation.item_positions, p_operation.codes
   ) > 0;
@@ -5203,7 +5240,7 @@ begin
       and (v_states is null or 'BLOCKED' = any (v_states))
   ), named as (
     select p.*, (
-        -- Its items between the two positions.
+        -- The range's items between the two positions.
         p.open & (~B'0'::bit(128) << (127 - least(p.count - 1, v_end - p.position)::integer))
         & (~B'0'::bit(128) >> greatest(0, v_after + 1 - p.position)::integer)
       ) as items
@@ -5237,7 +5274,7 @@ begin
 end
 $$;
 
--- What the messages of one kind of failure have in common: without what is quoted, and without words that have a digit, such as
+-- What the messages of one kind of failure have in common: the message without quoted parts and without words that contain a digit, such as
 -- numbers, times, ids and addresses.
 create or replace function jobtree.message_pattern(p_message text) returns text
 language sql immutable parallel safe
@@ -5253,10 +5290,10 @@ as $$
   )
 $$;
 
--- Ready entries that claims do not see, because they stand before where claims start to look: they committed late, or came back.
+-- Ready entries that claims do not see, because they are before the place where claims start to read: they committed late, or came back.
 --
--- p_types, p_priorities, p_places   from where claims look, by type and priority
--- returns    of each that has any, the first place
+-- p_types, p_priorities, p_places   where claims start to read, by type and priority
+-- returns    for each that has such entries, the first place
 create or replace function jobtree.missed_entries(p_types text[], p_priorities integer[], p_places bigint[])
 returns table (type text, priority integer, place bigint)
 language sql stable
@@ -5273,8 +5310,8 @@ as $$
   ) e
 $$;
 
--- A name as those call it who belong to the tenant of another name: `mail` for `acme//mail` beside `acme//hook`. As it is beside a name of no
--- tenant, or of another one.
+-- A name as members of another name's tenant see it: `mail` for `acme//mail` next to `acme//hook`. Unchanged if the other name has another
+-- tenant, or none.
 create or replace function jobtree.name_within(p_name text, p_beside text)
 returns text
 language sql immutable parallel safe
@@ -5304,9 +5341,9 @@ as $$
   )::uuid
 $$;
 
--- An id for a lease of a claim: the first half is the claim's, so that the leases of a claim stand together and go up with
--- time; the rest is random, so that no id ever names two leases, also when a claim runs a second time (its answer was lost,
--- and a crash or a deletion took what it had got); the last byte is free for the number of an assignment.
+-- An id for a lease of a claim. The first half is the claim's, so that the leases of a claim are adjacent and ascend with time. The rest is
+-- random, so that no id ever names two leases, even if a claim runs a second time because its answer was lost and a crash or a deletion
+-- removed what it had got. The last byte is free for the number of an assignment.
 --
 -- p_claim_id a UUID of version 7
 create or replace function jobtree.new_lease_id(p_claim_id uuid) returns uuid
@@ -5315,8 +5352,8 @@ as $$
   select (left(p_claim_id::text, 19) || substr(gen_random_uuid()::text, 20, 15) || '00')::uuid
 $$;
 
--- Positions for new items: a block of 1,024 for each 1,024 of them, so that a batch is contiguous and one number is drawn
--- for it. Positions go up in the order in which blocks are drawn, across all jobs; gaps mean nothing.
+-- Positions for new items: a block of 1,024 for each 1,024 items, so that a batch is contiguous and needs only one number from the
+-- sequence. Positions ascend in the order in which blocks are drawn, across all jobs; gaps mean nothing.
 create or replace function jobtree.new_positions(p_count integer) returns bigint[]
 language sql volatile
 as $$
@@ -5328,7 +5365,7 @@ as $$
   cross join lateral generate_series(0, b.size - 1) n
 $$;
 
--- Gives what a watch token for a tree is made of: the secret that signs it, and what time it is. Writes nothing.
+-- Returns what a watch token for a tree is made of: the secret that signs it, and the time. Writes nothing.
 --
 -- p_job_id  the root of the tree
 -- returns   the newest secret with its number, and the time in milliseconds
@@ -5345,9 +5382,9 @@ begin
 end
 $$;
 
--- Takes note of what was claimed of limited types, so that the next claim counts it.
+-- Records what was claimed of limited types, so that the next claim counts it.
 --
--- p_lease_ids, p_types   new leases of this transaction, and their types: of each the row of queue is locked by it
+-- p_lease_ids, p_types   new leases of this transaction, and their types, whose rows of queue it has locked
 -- returns    how many leases these were
 create or replace function jobtree.note_claims(p_lease_ids uuid[], p_types text[])
 returns integer
@@ -5364,7 +5401,7 @@ begin
   cross join lateral (select q.concurrency from jobtree.queue q where q.type = u.type offset 0) q
   where q.concurrency is not null;
 
-  -- A slice counts until an interval after its end, so a claim counts for as long as it must, and a hundredth longer at most. The
+  -- A slice counts until an interval after its end, so a claim counts for the full interval, and at most a hundredth longer. The
   -- leases are older than this statement, but their times are rounded.
   insert into jobtree.rate_slice (type, ends_at, claims)
   select s.type, s.ends_at, s.claims
@@ -5384,13 +5421,13 @@ begin
 end
 $$;
 
--- Says what came of an attempt at a delivery: it is settled, or due again. The waits are 5 s, 1, 5 and 30 min, 1, 2, 4, 8 and 8 h with up to a
--- fifth more, about a day in all, and at least what the receiver asks for, up to a day; after ten attempts it has failed.
+-- Records the outcome of an attempt at a delivery: it is settled, or due again. The waits are 5 s, 1, 5 and 30 min, 1, 2, 4, 8 and 8 h with
+-- up to a fifth more, about a day in all, and at least what the receiver asks for, up to a day; after ten attempts the delivery has failed.
 --
--- p_attempt  the attempt, as lease_deliveries gave it: once its lease was over and another one was begun, only success is noted
--- p_answer   {at, tookMs, statusCode?, error?, retryAfterMs?, retryAt?}: without an error it is delivered; with the status code 410 the
---            endpoint is not called any more
--- locks      the delivery's row, and with 410 then the endpoint's
+-- p_attempt  the attempt, as lease_deliveries returned it; once its lease is over and another attempt has begun, only success is recorded
+-- p_answer   {at, tookMs, statusCode?, error?, retryAfterMs?, retryAt?}: without an error the message is delivered; after the status code
+--            410 the endpoint is no longer called
+-- locks      the delivery's row, and after 410 the endpoint's
 create or replace function jobtree.note_delivery(p_id uuid, p_attempt integer, p_answer json)
 returns void
 language plpgsql volatile
@@ -5431,20 +5468,20 @@ begin
 end
 $$;
 
--- Adds the next items of a file import, and notes how far it is, in one transaction: so no crash loses a line or adds one twice. Lines
--- that can't be read, or make no payload of the job's type, become items that have failed for good.
+-- Adds the next items of a file import and records its progress in one transaction, so that no crash loses a line or adds one twice. Lines
+-- that can't be read, or that make no valid payload of the job's type, become items that have failed for good.
 --
--- p_lease_id what lease_imports gave; with another one, somebody else has taken over
--- p_payloads as add_payloads has it; null for no items, which keeps the lease
--- p_bad      which of the items are bad lines, from 1, in their order
+-- p_lease_id what lease_imports returned; if it has changed, another server has taken over
+-- p_payloads as add_payloads takes them; null for no items, which only keeps the lease
+-- p_bad      which of the items are bad lines, from 1, in ascending order
 -- p_codes, p_problems   what is wrong with each of those
--- p_position, p_line, p_columns, p_bytes_read   how far it is behind these items
--- p_done     whether that is the end of the file: then the job is sealed
--- p_lease_ms how long the caller has it from now on, in milliseconds; null gives it back
--- returns    NOTED, LOST if somebody else has it or its tree is gone, or SEALED if the job takes no more items, which ends the import; and the
---            tree's root and the job's type
+-- p_position, p_line, p_columns, p_bytes_read   the progress after these items
+-- p_done     whether this is the end of the file, which seals the job
+-- p_lease_ms for how long the caller has the import from now on, in milliseconds; null gives it back
+-- returns    NOTED, LOST if another server has the import or its tree is gone, or SEALED if the job accepts no more items, which ends the
+--            import; and the tree's root and the job's type
 -- locks      the import's row, then the job's (lock_open_job), and those of bury_items
--- errors     22P05 for a text that Postgres can't hold
+-- errors     22P05 for a text that Postgres can't store
 create or replace function jobtree.note_import(
   p_job_id uuid, p_lease_id uuid, p_payloads text, p_bad integer[], p_codes text[], p_problems text[], p_position bigint, p_line bigint, p_columns jsonb,
   p_bytes_read bigint, p_done boolean, p_lease_ms integer
@@ -5471,7 +5508,7 @@ begin
     return query select 'LOST', null::uuid, null::text;
     return;
   end if;
-  -- Exclusively where it is sealed: lock_open_job says why.
+  -- Exclusively if this seals the job: lock_open_job says why.
   if p_done then
     select * into v_job from jobtree.job j where j.id = p_job_id for no key update;
   else
@@ -5489,7 +5526,7 @@ begin
   if v_count > 0 and p_bad = '{}' then
     perform jobtree.insert_payloads(v_job, v_payloads);
   else
-    -- Runs of good and of bad lines.
+    -- Alternating runs of good and of bad lines.
     for v_run in
       select min(n) as first, max(n) as last, is_bad
       from (
@@ -5520,7 +5557,7 @@ begin
     error_code = case when not v_is_further then f.error_code end,
     error_message = case when not v_is_further then f.error_message end,
     lease_id = case when not p_done and p_lease_ms is not null then p_lease_id end,
-    -- Given back, it stands behind those that waited before it.
+    -- An import that is given back queues behind those that are waiting.
     leased_until = case when not p_done then v_now + coalesce(p_lease_ms, 0) * interval '1 millisecond' end,
     finished_at = case when p_done then v_now end
   where f.job_id = p_job_id;
@@ -5531,14 +5568,14 @@ begin
 end
 $$;
 
--- Keeps what workers note of items that they have: a note, in place of an earlier one, and a log, of which the last fifty lines of all
--- attempts are kept. Repeating it changes nothing. The commit does not wait for the disk.
+-- Stores what workers note about items that they hold: a note, which replaces an earlier one, and a log, of which the last fifty lines of
+-- all attempts are kept. Repeating a call changes nothing. The commit does not wait for the disk.
 --
--- p_lease_ids, p_numbers   assignments, each once; those that are not open, or whose job is cancelled, do not count
--- p_notes    the notes: null for that which is there, an empty one for none
--- p_logs     JSON arrays of {at, text}, all lines of this attempt; null for those that are there
+-- p_lease_ids, p_numbers   assignments, none twice; those that are not open, or whose job is cancelled, don't count
+-- p_notes    the notes: null keeps the current one, an empty text removes it
+-- p_logs     JSON arrays of {at, text}, with all lines of this attempt; null keeps the current ones
 -- returns    how many assignments counted
--- locks      the leases in the order of their ids, for key share: waits for who reports on them or deletes the tree; then item_note
+-- locks      the leases in the order of their ids, for key share, waiting for reports on them and deletions of the tree; then item_note
 --            rows in the order of their keys
 create or replace function jobtree.note_items(p_lease_ids uuid[], p_numbers integer[], p_notes text[], p_logs jsonb[])
 returns integer
@@ -5588,11 +5625,12 @@ begin
 end
 $$;
 
--- Notes how far the objects of a removed upload are deleted. A part that somebody was storing meanwhile may come after that, and where its server
--- died no row names it: so the store counts as empty once it is so when p_settle_ms have passed. Then prune_uploads deletes the rows.
+-- Records how far the objects of a removed upload are deleted. A part that a server was storing at that time may arrive later, and if its
+-- server died no row names it. So the store counts as empty only if it is found empty after p_settle_ms. prune_uploads then deletes the
+-- rows.
 --
--- p_is_empty the store has no object of it at the moment
--- p_settle_ms how long after its removal a part may still come, in milliseconds
+-- p_is_empty whether the store has no object of the upload at the moment
+-- p_settle_ms   for how long after the removal a part may still arrive, in milliseconds
 -- locks      the upload's row
 create or replace function jobtree.note_removal(p_id uuid, p_is_empty boolean, p_settle_ms integer)
 returns void
@@ -5610,12 +5648,12 @@ begin
 end
 $$;
 
--- Notes that a server looks for lost heartbeats. After a gap in which none did (all were down, or Postgres was away) no heartbeat can
--- have arrived either: from its end on every lease has one full lease time before it may be taken back.
+-- Records that a server is looking for lost heartbeats. After a gap in which none did (all were down, or Postgres was away) no heartbeat
+-- can have arrived either: from its end on, every lease has a full lease time before it may be taken back.
 --
--- p_gap_ms   how long nobody may have looked, in milliseconds, for it not to be a gap
--- returns    since when they have been looking
--- locks      the one row of watch, skipping it if somebody has it
+-- p_gap_ms   the longest time without a look that does not count as a gap, in milliseconds
+-- returns    since when servers have been looking without a gap
+-- locks      the one row of watch, skipping it if locked
 create or replace function jobtree.note_sweep(p_gap_ms integer)
 returns timestamptz
 language plpgsql volatile
@@ -5632,12 +5670,12 @@ begin
 end
 $$;
 
--- Says which workers a server has connections to, in place of what it said before, and forgets those of servers that have said nothing
--- for a minute.
+-- Replaces the list of workers that a server has connections to, and removes those of servers that have sent none for a minute. The commit
+-- does not wait for the disk.
 --
--- p_workers  JSON array of {name, version, types, concurrency, connectedMs}, each name once; the last is for how long it has been connected
--- The commit does not wait for the disk.
--- locks      the rows of the server; of others, those that are over: skips those that are locked
+-- p_workers  JSON array of {name, version, types, concurrency, connectedMs}, each name once; connectedMs is for how long it has been
+--            connected
+-- locks      the rows of the server; outdated rows of others, skipping locked ones
 create or replace function jobtree.note_workers(p_server_id uuid, p_workers json)
 returns void
 language plpgsql volatile
@@ -5659,13 +5697,13 @@ begin
 end
 $$;
 
--- Those of some reports whose lease is locked and whose item is open, each assignment once, with the first thing that is wrong
--- with what it says.
+-- Selects the reports whose lease is locked and whose item is open, one for each assignment, together with the first problem of their
+-- content.
 --
--- p_ns, p_lease_ids, p_numbers, p_reports   as report_each has them
--- p_held     the leases that this transaction has locked for it
--- returns    of each its index, assignment, report, kind (RESULT, FAILURE, SNOOZE) and whether its job feeds children; message is null
---            if nothing is wrong
+-- p_ns, p_lease_ids, p_numbers, p_reports   as report_each takes them
+-- p_held     the leases that this transaction has locked for them
+-- returns    for each its index, assignment, report, kind (RESULT, FAILURE, SNOOZE), and whether its job feeds children; message is null if
+--            nothing is wrong
 create or replace function jobtree.open_reports(
   p_ns integer[], p_lease_ids uuid[], p_numbers integer[], p_reports json[], p_held uuid[]
 )
@@ -5708,7 +5746,7 @@ begin
 end
 $$;
 
--- Those of these trees that are not complete, the last hundred at most: who allows trees to overlap does not ask for the others.
+-- Those of the given trees that are not complete, the last hundred at most: schedules that allow trees to overlap don't need the others.
 create or replace function jobtree.open_roots(p_root_ids uuid[])
 returns uuid[]
 language sql stable
@@ -5723,9 +5761,9 @@ as $$
   ) o
 $$;
 
--- The operation that a filter describes, as it begins.
+-- The initial state of the operation that a filter describes.
 --
--- p_kind, p_filter, p_payload   as start_operation has them
+-- p_kind, p_filter, p_payload   as start_operation takes them
 -- returns    a row that is not in the table yet
 -- errors     those of start_operation
 create or replace function jobtree.operation_of(p_kind text, p_filter jsonb, p_payload json default null)
@@ -5745,15 +5783,15 @@ declare
   v_operation jobtree.operation;
 begin
   if v_filter - 'tenant' = '{}' then
-    raise exception 'filter names nothing: it would be everything.' using errcode = 'JT002', column = 'filter';
+    raise exception 'filter is empty, and would match everything: set at least one of its fields.' using errcode = 'JT002', column = 'filter';
   elsif v_unknown is not null then
-    raise exception 'filter has no %.', v_unknown using errcode = 'JT002', column = 'filter.' || v_unknown;
+    raise exception 'filter has an unknown key: %.', v_unknown using errcode = 'JT002', column = 'filter.' || v_unknown;
   elsif p_kind is null or p_kind not in ('REPLAY', 'DISCARD', 'CANCEL') then
     raise exception 'kind must be REPLAY, DISCARD or CANCEL.' using errcode = 'JT002', column = 'kind';
   elsif jsonb_path_exists(v_filter, '$.states[*] ? (!(@ == "WAITING" || @ == "SCHEDULED" || @ == "READY" || @ == "BLOCKED" || @ == "HELD"))') then
     raise exception 'filter.states must be WAITING, SCHEDULED, READY, BLOCKED or HELD.' using errcode = 'JT002', column = 'filter.states';
   elsif p_payload is not null and (p_kind <> 'REPLAY' or jsonb_array_length(coalesce(v_filter -> 'items', '[]')) <> 1) then
-    raise exception 'payload is for one item that is replayed.' using errcode = 'JT002', column = 'payload';
+    raise exception 'payload is for one item only: replay it with a filter that names it.' using errcode = 'JT002', column = 'payload';
   elsif v_filter ? 'jobId' and not exists (select from jobtree.job j where j.id = (v_filter ->> 'jobId')::uuid) then
     raise exception 'There is no job %.', v_filter ->> 'jobId' using errcode = 'JT001', column = 'filter.jobId';
   end if;
@@ -5773,7 +5811,7 @@ begin
 end
 $$;
 
--- How many items an operation is about, before it has begun.
+-- How many items an operation selects before it begins.
 create or replace function jobtree.operation_total(p_operation jobtree.operation)
 returns bigint
 language plpgsql stable
@@ -5788,8 +5826,8 @@ begin
 end
 $$;
 
--- Pauses a schedule: it makes nothing until it is resumed, and has no next occurrence. What it has queued stays queued. Pausing a paused one
--- does nothing.
+-- Pauses a schedule: it creates nothing until it is resumed, and has no next occurrence. Queued occurrences stay queued. Pausing a paused
+-- schedule does nothing.
 --
 -- locks      the schedule's row, exclusively
 -- errors     JT001 no such schedule
@@ -5807,10 +5845,10 @@ begin
 end
 $$;
 
--- The positions of items that insert_payloads has put into a job, in their order.
+-- The positions of items that insert_payloads has added to a job, in their order.
 --
--- p_firsts   what it returned
--- p_count    how many they are
+-- p_firsts   what insert_payloads returned
+-- p_count    the number of items
 create or replace function jobtree.positions_from(p_firsts bigint[], p_count integer)
 returns bigint[]
 language sql immutable
@@ -5820,14 +5858,14 @@ as $$
   cross join lateral generate_series(0, least(1024, p_count - 1024 * (f.block - 1)) - 1) n
 $$;
 
--- Gives a file import back whose upload can't be read, since its object store is away: it is due again after as long as that has lasted, at
--- least a second and at most a minute. note_import forgets it when the import has got on.
+-- Gives back a file import whose upload can't be read because its object store is away. It is due again after as long as the store has been
+-- away, at least a second and at most a minute. note_import resets this once the import makes progress.
 --
--- p_lease_id what lease_imports gave
--- p_code, p_message   what is wrong
--- p_patience_ms how long it is tried again, in milliseconds
--- returns    false if that is over: fail_import has to end it. True also if somebody else has the import
--- locks      the import's row
+-- p_lease_id    what lease_imports returned
+-- p_code, p_message   the reason
+-- p_patience_ms for how long to keep trying, in milliseconds
+-- returns       false if that time is over, and fail_import has to end the import; true also if another server has it
+-- locks         the import's row
 create or replace function jobtree.postpone_import(p_job_id uuid, p_lease_id uuid, p_code text, p_message text, p_patience_ms integer)
 returns boolean
 language plpgsql volatile
@@ -5854,11 +5892,11 @@ begin
 end
 $$;
 
--- Lets keys go on whose heads have ended while somebody had locked them, or in a call that left it for later. Call it again at once
--- while a batch was full.
+-- Passes on serialize keys whose heads have ended but whose next item could not follow at once, because of a lock or because the call left
+-- it for later. Call it again at once as long as a batch was full.
 --
--- returns    how many heads, and the types that got ready items, and how many
--- locks      ended heads and keys, skipping those that somebody else has, and those of promote_next
+-- returns    how many heads; and the types that got ready items, and how many
+-- locks      ended heads and keys, skipping locked ones, and those of promote_next
 create or replace function jobtree.promote_blocked(p_limit integer default 1000)
 returns table (promoted integer, ready jsonb)
 language plpgsql volatile
@@ -5872,7 +5910,7 @@ declare
   v_ended record;
   v_promoted record;
 begin
-  -- Of items that were behind the head, or whose key has gone on since.
+  -- Rows of items that were not the head, or whose key has passed to the next item since.
   delete from jobtree.ended_head e
   where e.ctid = any (array(
     select o.ctid from jobtree.ended_head o
@@ -5901,12 +5939,12 @@ begin
 end
 $$;
 
--- Makes entries ready that have come due. Call it again at once while a batch was full.
+-- Makes entries ready that have come due. Call it again at once as long as a batch was full.
 --
--- p_within   to look only at what came due within so much time, past the dead rows of what was promoted before; null for all, now and
---            then, for what was locked, or committed late
--- returns    how many entries, and the types that got ready items, and how many
--- locks      entries, skipping those that somebody else has
+-- p_within   looks only at what came due within this time, past the dead rows of what was promoted before; null for all, which is needed
+--            now and then for entries that were locked or committed late
+-- returns    how many entries; and the types that got ready items, and how many
+-- locks      entries, skipping locked ones
 create or replace function jobtree.promote_due(p_limit integer default 1000, p_within interval default null)
 returns table (promoted integer, ready jsonb)
 language plpgsql volatile
@@ -5914,7 +5952,7 @@ set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  -- A constant: an index can't be read up to clock_timestamp(), which is another instant for each row.
+  -- A constant: an index scan can't be bounded by clock_timestamp(), which is volatile.
   v_now constant timestamptz(3) := clock_timestamp();
   v_from constant timestamptz := case when p_within is null then '-infinity' else v_now - p_within end;
 begin
@@ -5926,7 +5964,7 @@ begin
     limit p_limit
     for update skip locked
   ), placed as materialized (
-    -- A new place: among equals the one that became due first goes first.
+    -- A new place: within a priority, what came due first goes first.
     select d.tid, nextval('jobtree.block_seq') * 1024 as place
     from (select * from due order by run_at, position) d
   ), promoted as (
@@ -5939,13 +5977,13 @@ begin
 end
 $$;
 
--- Lets keys go on whose heads have ended: the next of each line is the head, and goes into the queue. A key in whose line nobody
--- waits is in use no more.
+-- Passes on serialize keys whose heads have ended: the next item of each line becomes the head and enters the queue. A key without a next
+-- item is removed.
 --
--- p_keys, p_job_ids, p_positions   keys, each once, and their heads; what is not the head of its key has nothing to pass on
--- returns    which keys have not gone on, from 1, because somebody has locked them or their next item; null for none. And the types
+-- p_keys, p_job_ids, p_positions   keys, none twice, and their heads; an item that is not the head of its key is ignored
+-- returns    the keys that have not moved on, by number from 1, because they or their next items are locked; null for none. And the types
 --            that got ready items, and how many
--- locks      the keys' rows in their order, and the next items, skipping those that somebody else has
+-- locks      the keys' rows in their order, and the next items, skipping locked ones
 create or replace function jobtree.promote_next(p_keys text[], p_job_ids uuid[], p_positions bigint[])
 returns table (unpassed integer[], ready jsonb)
 language plpgsql volatile
@@ -5961,7 +5999,7 @@ declare
   v_locked record;
   v_next record;
 begin
-  -- A snapshot of before the lock would miss who went behind the head meanwhile.
+  -- A snapshot from before the lock would miss items that queued behind the head meanwhile.
   if current_setting('transaction_isolation') in ('read committed', 'read uncommitted') then
     select array_agg(l.key) as keys, array_agg(l.turn) as turns into v_locked
     from (
@@ -5978,7 +6016,7 @@ begin
     select u.key, b.tid
     from unnest(v_locked.keys, v_locked.turns) u(key, turn)
     left join lateral (
-      -- From the head's turn on, past the dead rows of those before it.
+      -- Starts at the head's turn, to skip the dead rows of earlier items.
       select b.ctid as tid from jobtree.blocked_item b where b.key = u.key collate "C" and b.turn > u.turn order by b.turn limit 1
     ) b on true
   ), free as materialized (
@@ -6008,17 +6046,16 @@ begin
   return query
     select array_agg(u.n::integer), v_next.ready
     from unnest(p_keys, p_job_ids, p_positions) with ordinality u(key, job_id, position, n)
-    -- The head may have been replayed, and be the next one behind itself.
+    -- A replayed head may have queued behind itself, and be the next one.
     where u.key <> all (v_next.keys)
       and exists (select from jobtree.serialize_key k where k.key = u.key collate "C" and k.job_id = u.job_id and k.position = u.position);
 end
 $$;
 
--- Removes entries of the audit that are older than so many seconds, at least a day, up to p_limit rows. Skips those
--- that another server is just removing.
+-- Removes audit entries that are older than p_keep_seconds, at least a day, up to p_limit rows.
 --
 -- returns    how many
--- locks      old entries: skips those that are locked
+-- locks      old entries, skipping locked ones, which another server is removing
 create or replace function jobtree.prune_audit(p_keep_seconds bigint, p_limit integer default 1000)
 returns integer
 language plpgsql volatile
@@ -6028,7 +6065,7 @@ as $$
 declare
   v_count integer;
 begin
-  -- Not as a setting of the function, which only superusers may give one that Postgres does not know.
+  -- Not as a setting of the function: for a parameter that Postgres doesn't know, only superusers may do that.
   perform set_config('jobtree.prunes_audit', 'on', true);
   delete from jobtree.audit_entry e
   where e.id = any (array(
@@ -6044,10 +6081,10 @@ begin
 end
 $$;
 
--- Removes deliveries that are settled and older than 30 days, up to p_limit.
+-- Removes settled deliveries that are older than 30 days, up to p_limit.
 --
 -- returns    how many
--- locks      old deliveries: skips those that are locked
+-- locks      old deliveries, skipping locked ones
 create or replace function jobtree.prune_deliveries(p_limit integer default 1000)
 returns integer
 language sql volatile
@@ -6055,7 +6092,7 @@ set enable_seqscan = off
 as $$
   with old as (
     select d.id from jobtree.callback_delivery d
-    -- Their ids begin with the time.
+    -- Their ids begin with the time of their creation.
     where d.id < (lpad(to_hex((extract(epoch from now() - interval '30 days') * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid
       and d.due_at is null
     order by d.id
@@ -6070,7 +6107,7 @@ $$;
 -- Removes figures that are older than two days, up to p_limit rows.
 --
 -- returns    how many
--- locks      old figures: skips those that are locked
+-- locks      old figures, skipping locked ones
 create or replace function jobtree.prune_figures(p_limit integer default 5000)
 returns integer
 language plpgsql volatile
@@ -6092,7 +6129,7 @@ begin
 end
 $$;
 
--- Removes what rates no longer count.
+-- Removes slices that no longer count towards a rate.
 --
 -- locks      none that a claim waits for
 create or replace function jobtree.prune_rates()
@@ -6107,18 +6144,18 @@ as $$
   where q.rate_limit is not null and s.type = q.type and s.ends_at < now() - q.rate_interval_ms * interval '1 millisecond' - interval '1 second'
 $$;
 
--- Deletes the rows of an upload that is removed, or whose time is over while no file import reads it: up to p_limit chunks, and with the
--- last one the upload. Call it again at once while it says so. What is in an object store has to be deleted before: lease_removal.
+-- Deletes the rows of an upload that is removed, or that has expired while no file import reads it: up to p_limit chunks, and after the
+-- last one the upload. Call it again at once as long as it returns true. Objects in an object store must be deleted before: lease_removal.
 --
 -- returns    whether it did anything
--- locks      the upload's row, skipping those that somebody else has
+-- locks      the upload's row, skipping locked ones
 create or replace function jobtree.prune_uploads(p_limit integer default 32)
 returns boolean
 language plpgsql volatile
 set enable_seqscan = off
 as $$
 declare
-  -- The row of an object has none of its bytes.
+  -- Rows of objects are small: they contain no data.
   v_object_limit constant integer := p_limit * 32;
   v_id uuid;
   v_chunks integer;
@@ -6147,11 +6184,11 @@ begin
 end
 $$;
 
--- Puts back into the queue what is left of an entry when a part of it is leased: what stands before the part, and behind it, each
--- in its place. How large the payloads of a small entry's rest are does not matter: it gets the size of the whole.
+-- Puts the rest of an entry back into the queue when a part of it is leased: the items before the part, and those after it, each in their
+-- old place. The rest of a small entry gets the size of the whole, so that nobody has to measure payloads.
 --
--- p_job_id … p_ready_at   of the entry, which is deleted
--- p_from, p_taken   the part: from which item on, the first is 0, and how many
+-- p_job_id … p_ready_at   the columns of the entry, which is deleted
+-- p_from, p_taken   the part: its first item, from 0, and how many
 create or replace function jobtree.put_back(
   p_job_id uuid, p_position bigint, p_place bigint, p_bytes bigint, p_attempt integer, p_count integer, p_priority smallint, p_type text,
   p_keyed boolean, p_ready_at timestamptz, p_from integer, p_taken integer
@@ -6182,8 +6219,8 @@ begin
 end
 $$;
 
--- Puts back into the queue what is left of entries of which some items are taken out, each in its place and as it waited. What is left
--- of a small entry gets the size of the whole, as put_back has it.
+-- Puts the rest of entries back into the queue when some of their items are taken out, each in its old place and under the same conditions.
+-- The rest of a small entry gets the size of the whole, as in put_back.
 --
 -- p_entries, p_taken   the entries, which are deleted, and a bit for each item that is taken
 create or replace function jobtree.put_back_rest(p_entries jobtree.queue_entry[], p_taken bit(128)[])
@@ -6204,9 +6241,9 @@ as $$
   cross join lateral jobtree.bit_runs(~p_taken[n] & (~B'0'::bit(128) << (128 - e.count)), e.count) r
 $$;
 
--- Creates an endpoint of callbacks, or has the one of its name lead to another URL. One that had answered 410 is called again.
+-- Creates a callback endpoint, or changes the URL of an existing one. An endpoint that had answered 410 is called again.
 --
--- p_secret   signs what is sent there: whsec_ and 24 to 64 bytes in base64. Of an endpoint that exists it is left as it is
+-- p_secret   signs the messages: whsec_ and 24 to 64 bytes in base64. An existing endpoint keeps its secret
 -- returns    whether it is new
 -- errors     JT002, with the field in the error's column
 create or replace function jobtree.put_endpoint(p_name text, p_url text, p_secret text)
@@ -6232,14 +6269,14 @@ begin
 end
 $$;
 
--- Creates a schedule, or changes the one of its name to what is given. Its next occurrence stays what it is unless its times change, so that
--- a deploy may state the same again; whether it is paused stays as it is unless that is said.
+-- Creates a schedule, or changes an existing one of that name. Its next occurrence stays unless its times change, so that a deploy may
+-- repeat the same definition; whether it is paused stays unless the input says so.
 --
 -- p_schedule {name, cron | everyMs, timeZone?, startAt?, missed?, overlap?, paused?, template, nextAt}: template is what create_job takes,
---            nextAt the next occurrence by these times, which servers work out
+--            nextAt the next occurrence by these times, which servers compute
 -- returns    whether it is new, and whether anything has changed
 -- locks      the schedule's row, exclusively
--- errors     JT002, also for a template that create_job refuses
+-- errors     JT002, also for a template that create_job rejects
 create or replace function jobtree.put_schedule(p_schedule json)
 returns table (created boolean, changed boolean)
 language plpgsql volatile
@@ -6311,13 +6348,13 @@ begin
 end
 $$;
 
--- Registers what payloads and results of a type look like in a version of it. A version never changes: with other schemas it is
--- another version. Whether they are schemas, and what they cost, is for the servers that call this.
+-- Registers the schemas of payloads and results for a version of a type. A version never changes: other schemas make another version. The
+-- servers that call this check whether they are valid schemas, and what they cost.
 --
--- p_payload, p_result   JSON Schemas; null where anything goes, but not both
--- returns    whether the version is new; false if it is there with these schemas
--- errors     JT002 the version is there with others, the type has ten versions, or there are a thousand in all, of a tenant a hundred,
---            which calls at the same time may pass by a few; 23514 a type, a version or schemas out of bounds
+-- p_payload, p_result   JSON Schemas; null to accept anything, but not both
+-- returns    whether the version is new; false if it exists with these schemas
+-- errors     JT002 the version exists with other schemas, the type has ten versions, or there are a thousand in all, or a hundred of a
+--            tenant, which concurrent calls may exceed by a few; 23514 a type, a version or schemas out of bounds
 create or replace function jobtree.put_type_schema(p_type text, p_version integer, p_payload json, p_result json)
 returns boolean
 language plpgsql volatile
@@ -6329,14 +6366,14 @@ begin
   select * into v_old from jobtree.type_schema t where t.type = p_type and t.version = p_version;
   if v_old.id is null then
     if (select count(*) from jobtree.type_schema t where t.type = p_type) >= 10 then
-      raise exception 'type % has ten versions: remove one that nobody sends any more.', p_type using errcode = 'JT002', column = 'version';
+      raise exception 'type % has ten versions: remove one that is no longer used.', p_type using errcode = 'JT002', column = 'version';
     end if;
-    -- Every server reads what there is, again and again. What a tenant registers takes nobody else's room.
+    -- Limited, since every server reads all of them regularly. Each tenant has a limit of its own, so none uses up another's.
     v_most := case jobtree.tenant_beginning(p_type) when '' then 1000 else 100 end;
     if v_most <= (
       select count(*) from jobtree.type_schema t where jobtree.tenant_beginning(t.type) = jobtree.tenant_beginning(p_type)
     ) then
-      raise exception 'There are % versions of types: remove some that nobody sends any more.', v_most
+      raise exception 'There are % versions of types: remove some that are no longer used.', v_most
         using errcode = 'JT002', column = 'version';
     end if;
     insert into jobtree.type_schema (id, type, version, payload, result, created_at)
@@ -6345,7 +6382,7 @@ begin
     if found then
       return true;
     end if;
-    -- Somebody else has just registered it.
+    -- Another call has just registered it.
     select * into v_old from jobtree.type_schema t where t.type = p_type and t.version = p_version;
   end if;
   if v_old.payload::jsonb is distinct from p_payload::jsonb or v_old.result::jsonb is distinct from p_result::jsonb then
@@ -6356,13 +6393,13 @@ begin
 end
 $$;
 
--- How much of each type waits and runs, by name: those of which anything does. A sum over ranges of items and open leases: it costs the same
--- however many items are finished.
+-- How many items of each type wait and run, by name, for types that have any. Sums up ranges of items and open leases, so the cost does not
+-- depend on how many items are finished.
 --
 -- p_types    only these; null for all
 -- p_after    only types whose names come after this one
--- returns    ready, scheduled, waiting for other jobs, blocked behind their serialize keys, and held by workers; and for how long the
---            item that has been ready for longest has waited, in milliseconds: null if none is ready
+-- returns    the items that are ready, scheduled, waiting for other jobs, blocked behind their serialize keys, and held by workers; and for
+--            how long the oldest ready item has been ready, in milliseconds: null if none is ready
 create or replace function jobtree.queue_depths(p_types text[] default null, p_after text default null)
 returns table (
   type text, ready bigint, scheduled bigint, waiting bigint, blocked bigint, running bigint, oldest_ready_ms bigint
@@ -6399,12 +6436,12 @@ as $$
   order by type
 $$;
 
--- How many more items of limited types may be claimed now. Never fewer than there are by the rules; a claim that must not exceed
--- them has locked the rows (lock_queues).
+-- How many more items of limited types may be claimed now. Never fewer than the limits allow; a claim that must not exceed them has locked
+-- the rows (lock_queues).
 --
--- p_types    the types; those that are neither paused nor limited are not in the answer
--- returns    the room of each, 0 if it is paused or at a limit; and in how many milliseconds to look again once the room is used up: for
---            a rate when the oldest claims no longer count, otherwise soon, since nobody can foresee when an item ends
+-- p_types    the types; the answer leaves out those that are neither paused nor limited
+-- returns    the room of each, 0 if it is paused or at a limit; and in how many milliseconds to look again once the room is used up: for a
+--            rate when its oldest claims stop counting, otherwise soon, since nobody can foresee when an item ends
 -- locks      none
 create or replace function jobtree.queue_rooms(p_types text[])
 returns table (type text, room integer, again_in_ms integer)
@@ -6444,8 +6481,8 @@ begin
 end
 $$;
 
--- Tells the endpoint of a type once when so many of its items have become dead letters within the interval: once per spell, which is over when
--- there have been fewer for a whole interval.
+-- Notifies the endpoint of a type when the configured number of its items have become dead letters within the interval: once per spell,
+-- which ends when there have been fewer for a whole interval.
 --
 -- returns    how many alerts it has raised
 -- locks      the rows of dead_letter_alert that change, in the order of their types
@@ -6465,7 +6502,7 @@ declare
 begin
   for v_alert in
     select a.*, a.interval_ms * interval '1 millisecond' as period, a.count = (
-      -- No more than tell.
+      -- Stops counting at the threshold.
       select count(*) from (
         select from jobtree.dead_letter d
         where d.type = a.type and d.died_at > v_now - a.interval_ms * interval '1 millisecond'
@@ -6477,7 +6514,7 @@ begin
   loop
     if v_alert.is_over and v_alert.spell_at is null then
       update jobtree.dead_letter_alert a set spell_at = v_now, seen_at = v_now where a.type = v_alert.type and a.spell_at is null;
-      -- Unless another server was faster.
+      -- Another server was faster.
       continue when not found;
       v_raised := v_raised + 1;
       insert into jobtree.callback_delivery (id, message_id, endpoint, event, body, created_at, due_at)
@@ -6507,9 +6544,9 @@ begin
 end
 $$;
 
--- The schemas of a version of a type, for servers that check by them.
+-- The schemas of a version of a type, for servers that validate.
 --
--- returns    a row, or none if it was deleted
+-- returns    a row, or none if the version was deleted
 create or replace function jobtree.read_schema(p_id uuid)
 returns table (payload json, result json)
 language sql stable
@@ -6517,14 +6554,15 @@ as $$
   select t.payload, t.result from jobtree.type_schema t where t.id = p_id;
 $$;
 
--- Says what servers must know to judge watch tokens, in one call for all of them: the secrets, and the revocations that were not to be seen
--- by an earlier call.
+-- Returns what servers need to verify watch tokens, in one call for all of them: the secrets, and the revocations that an earlier call
+-- could not see.
 --
--- A revocation is stamped before it commits, so no stamp says what is new. Its transaction does: whatever an earlier snapshot did not see has
--- a number that was not below that snapshot's lowest.
+-- A revocation gets its time before it commits, so the time can't tell whether it is new. Its transaction id can: whatever an earlier
+-- snapshot did not see has an id that is not below that snapshot's xmin.
 --
--- p_since   what the earlier call gave as `seen_to`; 0 for all
--- returns   the time in milliseconds, the secrets with their numbers, and the revoked trees with the time up to which their tokens are revoked
+-- p_since   the `seen_to` of the earlier call; 0 for all
+-- returns   the time in milliseconds, the secrets with their numbers, and the revoked trees with the time up to which their tokens are
+--           revoked
 create or replace function jobtree.read_watch_tokens(p_since bigint)
 returns table (
   now_ms double precision, seen_to text, secret_ids integer[], secrets bytea[], root_ids uuid[], revoked_ms double precision[]
@@ -6556,21 +6594,21 @@ as $$
   from (
     select q.type, sum(q.count) as items
     from jobtree.job j
-    -- By the key of the job alone: the index of what is ready looks small, and may be full of dead entries.
+    -- Only by job: the index of ready entries looks small to the planner, but may be full of dead entries.
     cross join lateral (select e.type, e.count, e.run_at from jobtree.queue_entry e where e.job_id = j.id offset 0) q
     where j.root_id = any (p_root_ids) and q.run_at is null
     group by q.type
   ) t
 $$;
 
--- Has trees deleted whose retention is over: delete_tree does it, in batches, called by any server. From here on nothing of them can be
--- replayed, and their dedupe keys are free. Complete trees alone are due. Those that is_kept names come later.
+-- Marks complete trees whose retention is over for deletion: delete_tree, called by any server, deletes them in batches. From here on
+-- nothing of them can be replayed, and their dedupe keys are free. Trees that is_kept holds back come later.
 --
--- p_default_seconds   the retention of trees that have none of their own; null for ever
--- p_limit    how many trees may be on their way at a time: it marks as many as are missing
--- returns    how many it has marked
--- locks      the roots' job_progress rows and then the rows of jobs with dedupe keys, skipping trees of which somebody else has one: a fold,
---            a replay, a change of the retention
+-- p_default_seconds   the retention of trees without their own; null for ever
+-- p_limit             how many trees may be marked at a time: it fills up to this number
+-- returns             how many it has marked
+-- locks               the roots' job_progress rows, and then the rows of jobs with dedupe keys; skips trees of which a fold, a replay or a
+--                     change of the retention has locked one
 create or replace function jobtree.reap_trees(p_default_seconds integer, p_limit integer default 100)
 returns integer
 language plpgsql volatile
@@ -6607,7 +6645,7 @@ begin
     return 0;
   end if;
 
-  -- In a statement of its own: what was begun before the locks is seen.
+  -- In a new statement, which sees what began before the locks.
   v_roots := array(select r from unnest(v_roots) r where not jobtree.is_kept(r));
   with keyed as materialized (
     select j.id, j.root_id from jobtree.job j where j.root_id = any (v_roots) and j.dedupe_key is not null
@@ -6629,9 +6667,9 @@ begin
 end
 $$;
 
--- Gives items back unfinished, for somebody else to claim at once, in their old place. Costs no attempt: a deploy is no failure.
+-- Gives items back unfinished, to their old place, where they can be claimed at once. Costs no attempt: a deploy is no failure.
 --
--- returns    per assignment RELEASED, or STALE where it holds no item (any more), with the type and the place of what came back
+-- returns    for each assignment RELEASED, or STALE if it holds no item (any more), with the type and the place of what came back
 -- locks      the leases, in the order of their ids
 create or replace function jobtree.release_assignments(p_ids uuid[])
 returns table (assignment_id uuid, status text, type text, priority smallint, place bigint)
@@ -6678,13 +6716,13 @@ begin
 end
 $$;
 
--- Lets the items of a job that waits for no other job any more be claimed, up to p_limit entries: they are ready, behind all that is
--- ready already, or wait for their run_at if that is ahead. Repeat until done.
+-- Makes the items of a job that no longer waits for other jobs available, up to p_limit entries: they become ready, behind everything that
+-- is ready already, or scheduled if their run_at is ahead. Repeat until done.
 --
--- p_from     the position to go on from
--- returns    the job's type; how many entries; how many items are ready; the position to go on from, 0 for another pass; and
---            whether nothing is left to release
--- locks      queue entries, those of release_keyed, and at the end the job's row, skipping what somebody else has
+-- p_from     the position to continue from
+-- returns    the job's type; how many entries; how many items are ready; the position to continue from, 0 for another pass; and whether
+--            nothing is left to release
+-- locks      queue entries, those of release_keyed, and at the end the job's row, skipping locked ones
 create or replace function jobtree.release_items(p_job_id uuid, p_from bigint default 0, p_limit integer default 2000)
 returns table (type text, entries integer, ready bigint, next_from bigint, done boolean)
 language plpgsql volatile
@@ -6703,13 +6741,13 @@ begin
   with picked as materialized (
     select q.ctid as tid, q.position from jobtree.queue_entry q
     where q.job_id = p_job_id and q.position >= p_from and v_job.is_due
-      -- In a form that the index of scheduled entries, of all jobs, is of no use for.
+      -- Written so that the planner can't use the index of scheduled entries, which has those of all jobs.
       and coalesce(q.run_at = 'infinity', false) and not q.keyed
     order by q.position
     limit p_limit
     for update skip locked
   ), placed as materialized (
-    -- All items of an entry had the same run_at ahead of them when they were added, or none.
+    -- The items of an entry all had the same future run_at when they were added, or none.
     select p.tid, nextval('jobtree.block_seq') * 1024 as place,
       (select i.run_at from jobtree.job_item i where i.job_id = p_job_id and i.position = p.position) as run_at
     from (select * from picked order by position) p
@@ -6731,7 +6769,7 @@ begin
     entries := entries + v_keyed.entered;
     ready := ready + v_keyed.ready;
   end if;
-  -- Who adds to the job has its row: then there is one more call.
+  -- A transaction that is adding to the job has its row locked: then another call is needed.
   perform 1 from jobtree.job j where j.id = p_job_id for no key update skip locked;
   done := v_job.type is null or found and entries < p_limit and not (v_job.is_due and exists (
     select from jobtree.queue_entry q where q.job_id = p_job_id and coalesce(q.run_at = 'infinity', false)
@@ -6743,12 +6781,11 @@ begin
 end
 $$;
 
--- Lets the items of a job that waits for no other any more take their places in the lines of their keys, up to p_limit of them from the
--- first on: what release_items does with the others. Those whose keys somebody has locked are left for the next call, and so are all
--- behind them with the same key.
+-- Puts the items of a job that no longer waits into the lines of their serialize keys, up to p_limit of them from the first on: what
+-- release_items does with all others. Items whose keys are locked are left for the next call, together with all later ones of the same key.
 --
 -- returns    how many, and how many of them are ready
--- locks      queue entries and keys, skipping what somebody else has
+-- locks      queue entries and keys, skipping locked ones
 create or replace function jobtree.release_keyed(p_job_id uuid, p_limit integer)
 returns table (entered integer, ready integer)
 language plpgsql volatile
@@ -6774,7 +6811,7 @@ begin
       limit p_limit
       for update skip locked
     ) q
-    -- One by one: joined, all items of the job might be tried with each.
+    -- Looked up one by one: a join might scan all items of the job for each.
     cross join lateral (
       select i.serialize_key as key from jobtree.job_item i where i.job_id = p_job_id and i.position = q.position offset 0
     ) i
@@ -6809,7 +6846,7 @@ begin
 end
 $$;
 
--- Removes an upload: nobody can use it any more, and what is stored of it is deleted, by prune_uploads and lease_removal.
+-- Removes an upload: nobody can use it any more, and prune_uploads and lease_removal delete its data.
 --
 -- returns    REMOVED, GONE if there is no such upload, or USED while a file import reads it
 -- locks      the upload's row, exclusively: waits for add_file
@@ -6831,12 +6868,12 @@ begin
 end
 $$;
 
--- Opens jobs again whose failed items are replayed, and all that they feed and that was sealed: it is unsealed, since its parent is not
--- complete. Each begins a new generation. The tree is not reaped before it is complete again.
+-- Reopens jobs whose failed items are replayed, and unseals the sealed jobs that they feed, since their parents are no longer complete.
+-- Each begins a new generation. The tree is not reaped before it is complete again.
 --
 -- p_job_ids  the job of each replayed item
 -- returns    the new states of these jobs, and that of the root
--- locks      the rows of the jobs that it unseals, in the order of their ids. The caller has the root's job_progress row
+-- locks      the rows of the jobs that it unseals, in the order of their ids. The caller has locked the root's job_progress row
 create or replace function jobtree.reopen_jobs(p_root_id uuid, p_job_ids uuid[])
 returns jobtree.job_progress[]
 language plpgsql volatile
@@ -6859,7 +6896,7 @@ begin
     where c.feed is not null and c.sealed_at is not null and c.cancelled_at is null
   )
   select array_agg(f.id) into v_fed from fed f;
-  -- Somebody may be about to cancel one of them: that one stays sealed.
+  -- Another transaction may be cancelling one of them: that one stays sealed.
   perform 1 from jobtree.job j where j.id = any (v_fed) order by j.id for no key update;
   v_fed := array(select j.id from jobtree.job j where j.id = any (v_fed) and j.cancelled_at is null);
   update jobtree.job j set sealed_at = null where j.id = any (v_fed);
@@ -6887,7 +6924,7 @@ begin
       k.open_jobs + case when k.is_root then (select count(*) from known c where c.opened and c.completed_at is not null) else 0 end,
       k.started_at, case when not k.opened then k.completed_at end, case when not k.opened then k.outcome end,
       case when k.is_root then (
-        -- The worst of what is complete still.
+        -- The worst outcome of the jobs that are still complete.
         select case when bool_or(p.outcome = 'FAILED') then 'FAILED' when bool_or(p.outcome = 'CANCELLED') then 'CANCELLED' else max(p.outcome) end
         from jobtree.job j
         cross join lateral (select p.outcome from jobtree.job_progress p where p.job_id = j.id order by p.version desc limit 1) p
@@ -6903,10 +6940,10 @@ begin
 end
 $$;
 
--- Gives the leases again that a claim got, for a caller that never saw the answer: what of them is not finished. Counts as a
--- heartbeat, since the worker is there.
+-- Returns the leases of an earlier claim again, to a caller that never received the answer: those of their items that are not finished.
+-- Counts as a heartbeat, since the worker is alive.
 --
--- returns    as lease_entries has it, in the order of their ids, each with the numbers of its items that are open
+-- returns    as lease_entries, in the order of their ids, each with the numbers of its open items
 -- locks      the claim's leases, in the order of their ids
 -- errors     JT002 the claim was another worker's
 create or replace function jobtree.repeat_claim(p_claim_id uuid, p_worker text)
@@ -6923,7 +6960,7 @@ set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  -- As the columns keep it.
+  -- With the precision of the columns.
   v_now constant timestamptz(3) := clock_timestamp();
   v_ids uuid[];
 begin
@@ -6971,15 +7008,17 @@ begin
 end
 $$;
 
--- Tries items again that failed for good: they go to the end of the queue, or of the lines of their serialize keys, and may fail as
--- often as a new item. One that has kept its key is the head of its line still. Their jobs are open
--- again, and so are the jobs that those feed, if they were sealed; each of them begins a new generation, which is told.
+-- Retries items that failed for good: they go to the end of the queue, or of the lines of their serialize keys, and may fail as often as a
+-- new item. An item that has kept its key is still the head of its line. Their jobs are reopened, as are the jobs that those feed, if they
+-- were sealed; each of them begins a new generation, which listeners are told.
 --
--- p_job_ids, p_positions   the items: of one tree, and each once. What is no dead letter, or belongs to a job that was cancelled, is left
--- p_payload  what they get as their payload from now on; null to leave it
--- returns    the items that are replayed, and their types that have ready items now, and how many: {type: count}
--- locks      the root's job_progress row, so no fold is under way; the dead letters; the rows of the items' jobs, shared, in the order
---            of their ids, so that who cancels or deletes them waits; the rows of the jobs that are unsealed, in the same order; and serialize keys
+-- p_job_ids, p_positions   the items, all of one tree and none twice. Those that are not dead letters, or whose job was cancelled, are
+--            ignored
+-- p_payload  the new payload of the items; null to keep theirs
+-- returns    the replayed items; and the types that have ready items now, and how many: {type: count}
+-- locks      the root's job_progress row, so no fold is in progress; the dead letters; the rows of the items' jobs, shared, in the order of
+--            their ids, so that calls that cancel or delete them wait; the rows of the jobs that are unsealed, in the same order; and
+--            serialize keys
 -- notifies   as fold_progress does
 -- errors     JT001 the tree is gone, or is being deleted
 create or replace function jobtree.replay_items(p_root_id uuid, p_job_ids uuid[], p_positions bigint[], p_payload json default null)
@@ -7001,7 +7040,7 @@ begin
   loop
     perform 1 from jobtree.job_progress p where p.job_id = p_root_id order by p.version desc limit 1 for no key update;
     exit when found;
-    -- It waited for a fold, which has written another version.
+    -- This has waited for a fold, which has written a new version.
     if not exists (select from jobtree.job j where j.id = p_root_id and j.root_id = j.id) then
       raise exception 'There is no job %.', p_root_id using errcode = 'JT001', column = 'jobId';
     end if;
@@ -7013,7 +7052,7 @@ begin
     order by d.job_id, d.position
     for update of d
   ) k;
-  -- All failures of these are in the counters from here on, so they can be taken off.
+  -- From here on the counters include all failures of these items, so they can be subtracted.
   perform jobtree.fold_progress(p_root_id, 0);
   perform set_config('synchronous_commit', v_durability, true);
   perform 1 from jobtree.job j where j.id = any (v_dead.job_ids) order by j.id for share;
@@ -7026,7 +7065,7 @@ begin
     using (
       select u.job_id, u.position, j.priority
       from unnest(v_dead.job_ids, v_dead.positions) u(job_id, position)
-      -- One by one: joined, all jobs of the tree might be tried with each item.
+      -- Looked up one by one: a join might scan all jobs of the tree for each item.
       cross join lateral (
         select j.priority from jobtree.job j
         where j.id = u.job_id and j.root_id = p_root_id and j.cancelled_at is null
@@ -7095,14 +7134,14 @@ begin
 end
 $$;
 
--- What report_each answers, after all that counts has been done.
+-- The answers of report_each, after everything that counts has been done.
 --
--- p_ns … p_reports   as report_each has them
--- p_held     the leases that were locked for it
+-- p_ns … p_reports   as report_each takes them
+-- p_held     the leases that were locked for them
 -- p_counted  the indexes of the reports that counted
 -- p_retries  when the items of counted failures and snoozes are due again: {index: instant, or null}
--- p_problem_ns, p_fields, p_messages   what is wrong with reports
--- returns    as report_outcomes has it
+-- p_problem_ns, p_fields, p_messages   what is wrong with invalid reports
+-- returns    as report_outcomes
 create or replace function jobtree.report_answers(
   p_ns integer[], p_lease_ids uuid[], p_numbers integer[], p_reports json[], p_held uuid[], p_counted integer[], p_retries jsonb,
   p_problem_ns integer[], p_fields text[], p_messages text[]
@@ -7131,7 +7170,7 @@ begin
           when f.lease_id is not null then 'DUPLICATE'
           else 'STALE'
         end,
-        -- What the report was answered the first time, kept with the failure.
+        -- The retryAt of the first answer, which is stored with the failure.
         to_jsonb(f.retry_at), p.field, p.message
       from unnest(p_ns, p_lease_ids, p_numbers, p_reports) u(n, lease_id, number, report)
       left join unnest(p_problem_ns, p_fields, p_messages) p(n, field, message) on p.n = u.n
@@ -7151,19 +7190,19 @@ begin
 end
 $$;
 
--- Takes outcomes of attempts one by one, whatever they are: the slow half of reporting.
+-- Accepts outcomes of attempts of any kind, one by one: the slow path of reporting.
 --
 -- p_ns, p_lease_ids, p_numbers, p_reports
---            an index for the answer, the assignment, and {result, newItems?}, {failure: {code, message, permanent?, retryAfterMs?}} or {snoozeMs}; of two for
---            one assignment the first is judged first
--- p_wait     whether to wait for what another transaction has locked, or to answer BUSY; then nothing of that report has happened
--- returns    as report_outcomes has it, with figures as report_results has them
+--            an index for the answer, the assignment, and {result, newItems?}, {failure: {code, message, permanent?, retryAfterMs?, stack?}}
+--            or {snoozeMs}; of two for one assignment the first is judged first
+-- p_wait     whether to wait for rows that another transaction has locked, or to answer BUSY, which means that nothing was done
+-- returns    as report_outcomes, with figures and failures as report_results returns them
 -- locks      leases in the order of their ids, then the rows of fed children, shared and in the order of their ids, then the keys of
 --            what is fed
 create or replace function jobtree.report_each(
   p_ns integer[], p_lease_ids uuid[], p_numbers integer[], p_reports json[], p_wait boolean
 )
-returns table (root_ids uuid[], ready jsonb, answers json, figures json[])
+returns table (root_ids uuid[], ready jsonb, answers json, figures json[], failed json[])
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -7178,6 +7217,7 @@ declare
   v_roots uuid[];
   v_ready jsonb;
   v_figures json[];
+  v_failed json[];
   v_retries jsonb;
   v_left integer[];
   v_due_ns integer[];
@@ -7187,7 +7227,7 @@ begin
   select k.held, k.keys into v_held, v_keys
   from jobtree.lock_fed_keys(p_lease_ids, p_numbers, p_reports, jobtree.lock_for_report(p_lease_ids, p_wait), p_wait) k;
 
-  -- What can count: the item is open, and nothing is wrong with what the report says.
+  -- The reports that can count: their item is open, and nothing is wrong with their content.
   select
     array_agg(o.n) filter (where o.message is null) as ns,
     array_agg(o.n) filter (where o.message is not null) as problem_ns,
@@ -7224,6 +7264,7 @@ begin
     select * into v_done from jobtree.fail_attempts(v_open.failed_leases, v_open.failed_numbers, v_open.failures, false);
     v_roots := v_roots || v_done.root_ids;
     v_figures := v_figures || v_done.figures;
+    v_failed := v_done.failed;
     v_ready := jobtree.add_up(v_ready, v_done.ready);
     select jsonb_object_agg(v_open.failed_ns[r.n], r.retry_at) into v_retries from unnest(v_done.accepted, v_done.retries) r(n, retry_at);
   end if;
@@ -7232,7 +7273,7 @@ begin
     from jobtree.snooze_attempts(v_open.snoozed_leases, v_open.snoozed_numbers, v_open.delays) c
     cross join lateral unnest(c.accepted, c.due_at) s(n, due_at);
   end if;
-  -- The job of the others was cancelled just now.
+  -- The jobs of all others were cancelled just now.
   v_due_ns := v_open.failed_ns || v_open.snoozed_ns;
   if v_due_ns is not null then
     v_open.ns := array(select n from unnest(v_open.ns) n where n <> all (v_due_ns) or v_retries ? n::text);
@@ -7245,28 +7286,27 @@ begin
     (select array_agg(distinct r) from unnest(v_roots) r), v_ready,
     jobtree.report_answers(
       p_ns, p_lease_ids, p_numbers, p_reports, v_held, v_open.ns, v_retries, v_open.problem_ns, v_open.fields, v_open.messages
-    ), v_figures;
+    ), v_figures, v_failed;
 end
 $$;
 
--- Takes the outcomes of attempts: a result, a failure, or a snooze, which gives the item back until later at no cost of an attempt.
--- Each is judged alone:
+-- Accepts the outcomes of attempts: a result, a failure, or a snooze, which gives the item back until later and costs no attempt.
+-- Each is judged on its own:
 --   ACCEPTED   it counts, and is durable once this commits
 --   DUPLICATE  this assignment has reported the same before: a retried call, nothing changes
 --   STALE      the assignment is lost, released or cancelled, or ended otherwise: nothing changes
---   INVALID    what it says can't be taken (report_problem, feed_problem): nothing changes, and the assignment is kept
--- A snooze leaves nothing that would tell a repeated one: that is STALE.
--- An assignment past its deadline that nobody took back still counts: expiry permits taking back, it does not revoke.
+--   INVALID    its content is invalid (report_problem, feed_problem): nothing changes, and the worker keeps the assignment
+-- A snooze leaves no trace by which to recognize a repeated one, which is therefore STALE.
+-- A report on an assignment past its deadline still counts until a sweep takes the item back.
 --
--- p_reports  JSON array of {assignmentId, result}, {assignmentId, failure: {code, message, permanent?, retryAfterMs?}} or
+-- p_reports  JSON array of {assignmentId, result}, {assignmentId, failure: {code, message, permanent?, retryAfterMs?, stack?}} or
 --            {assignmentId, snoozeMs}, and with a result newItems?: [{type, payload, dedupeKey?, priority?, runAt?, serializeKey?}] for fed children. Of two reports for
 --            one assignment the first is judged first.
--- returns    one row: the roots of the trees that changed, the types that may have got ready items and how many, and the answers, a
+-- returns    one row: the roots of the trees that changed; the types that may have got ready items, and how many; and the answers, a
 --            list of {index, status, retryAt, field, message}: index counts from 0, retryAt is when a failed or snoozed item is due again,
---            and the same for a DUPLICATE of the failure. A report that is not in it is ACCEPTED, with nothing more to say; null if
---            that holds for all.
--- errors     JT002 not a list, an entry without assignmentId; 22P02 an assignmentId that is no id
--- locks      leases in the order of their ids, then fed children's job rows, shared: waits for whoever has them
+--            also for a DUPLICATE of the failure. Reports that are not in the list are simply ACCEPTED; null if that holds for all.
+-- errors     JT002 not a list, an entry without assignmentId; 22P02 an assignmentId that is not an id
+-- locks      leases in the order of their ids, then fed children's job rows, shared; waits for locked ones
 create or replace function jobtree.report_outcomes(p_reports json)
 returns table (root_ids uuid[], ready jsonb, answers json)
 language plpgsql volatile
@@ -7294,8 +7334,8 @@ begin
 end
 $$;
 
--- What is wrong with a report, whatever its job: a key that is not known, a failure without its code or message, a time out of bounds, new items
--- that are none.
+-- Finds what is wrong with a report, regardless of its job: an unknown key, a failure without a code or message, a time out of bounds, or
+-- invalid new items.
 --
 -- p_report   as report_outcomes has it
 -- returns    the first problem: the field, and a sentence about it; no row if there is none
@@ -7310,18 +7350,18 @@ as $$
     union all
     select 'result', 'is nested more than 256 levels deep' where jobtree.is_too_deep((p_report -> 'result')::text)
     union all
-    select 'failure', 'must stand alone: a report has a result (null is one), a failure or snoozeMs'
+    select 'failure', 'must be alone: a report has either a result (which may be null), a failure or snoozeMs'
     where (p_report ->> 'failure' is not null)::integer + (p_report ->> 'snoozeMs' is not null)::integer + (p_report ? 'result')::integer <> 1
       or not p_report ? 'result' and p_report ->> 'newItems' is not null
     union all
     select 'failure' || coalesce('.' || nullif(i.field, ''), ''), i.message
-    from jobtree.input_problem(p_report -> 'failure', '{code,message,permanent,retryAfterMs}') i
+    from jobtree.input_problem(p_report -> 'failure', '{code,message,permanent,retryAfterMs,stack}') i
     where p_report ->> 'failure' is not null
     union all
     select 'failure', 'must have a code and a message'
     where p_report ->> 'failure' is not null and (p_report #>> '{failure,code}' is null or p_report #>> '{failure,message}' is null)
     union all
-    select 'failure.retryAfterMs', 'must not stand beside permanent: the item is not tried again'
+    select 'failure.retryAfterMs', 'can''t be combined with permanent: the item is not tried again'
     where (p_report #> '{failure,permanent}') = 'true' and p_report #>> '{failure,retryAfterMs}' is not null
     union all
     select format('newItems[%s]', e.n - 1) || coalesce('.' || nullif(i.field, ''), ''), i.message
@@ -7334,38 +7374,42 @@ as $$
     ) i
     limit 1
   ) p
-  -- Most are a result, or a failure, as they should be: that takes a glance.
+  -- A quick check first: most reports are a valid result or a valid failure.
   where (case
     when p_report ? 'result' then p_report - '{assignmentId,result}'::text[] = '{}'
       and (pg_column_size(p_report) <= 512 or not jobtree.is_too_deep((p_report -> 'result')::text))
     else p_report - '{assignmentId,failure}'::text[] = '{}' and jsonb_typeof(p_report -> 'failure') = 'object'
-      and (p_report -> 'failure') - '{code,message,permanent}'::text[] = '{}'
+      and (p_report -> 'failure') - '{code,message,permanent,stack}'::text[] = '{}'
       and jsonb_typeof(p_report #> '{failure,code}') = 'string' and length(p_report #>> '{failure,code}') between 1 and 200
       and jsonb_typeof(p_report #> '{failure,message}') = 'string' and length(p_report #>> '{failure,message}') <= 10000
       and coalesce(jsonb_typeof(p_report #> '{failure,permanent}'), 'boolean') = 'boolean'
+      and coalesce(jsonb_typeof(p_report #> '{failure,stack}'), 'string') = 'string'
+      and coalesce(length(p_report #>> '{failure,stack}'), 0) <= 4096
   end) is not true
 $$;
 
--- Takes outcomes of attempts for servers, which sort them: plain results and failures go first and fast, and only what is left is
--- looked at one by one.
+-- Accepts outcomes of attempts from servers, which sort them: plain results and failures take the fast path, and only the rest is
+-- handled one by one.
 --
 -- p_lease_ids, p_numbers, p_results
 --            assignments that succeeded, and a JSON array of their results
 -- p_failed_lease_ids, p_failed_numbers, p_failures
---            assignments that failed, and a JSON array of their failures: {code, message, permanent, retryAfterMs?}. No assignment is named twice in
---            these two lists
--- p_others   a JSON array of all other reports, as report_outcomes has it
--- p_wait     whether to wait for what another transaction has locked, or to answer BUSY; then nothing of that report has happened
--- returns    as report_outcomes has it; an index counts the results first, then the failures, then the others. And figures, of what
---            counted: a list of [type, how long it took in milliseconds, succeeded, failed attempts, of them for good], an entry for
---            all that was claimed at the same time
+--            assignments that failed, and a JSON array of their failures: {code, message, permanent, retryAfterMs?, stack?}. No assignment
+--            is named twice in these two lists
+-- p_others   a JSON array of all other reports, as report_outcomes takes them
+-- p_wait     whether to wait for rows that another transaction has locked, or to answer BUSY, which means that nothing was done
+-- returns    as report_outcomes, with indexes that count the results first, then the failures, then the others; figures of the reports
+--            that counted: a list of [type, milliseconds since the claim, succeeded, failed attempts, of these for good], one entry for
+--            everything that was claimed at the same time; and failures: a list of [type, job id, position, attempt, worker, code, message,
+--            when it is due again or null if it failed for good, how many], one entry for the items of a job with the same code, which
+--            describes the first of them
 -- locks      as report_each has it
 create or replace function jobtree.report_results(
   p_lease_ids uuid[], p_numbers integer[], p_results json,
   p_failed_lease_ids uuid[] default '{}', p_failed_numbers integer[] default '{}', p_failures json default '[]',
   p_others json default null, p_wait boolean default true
 )
-returns table (root_ids uuid[], ready jsonb, answers json, figures json[])
+returns table (root_ids uuid[], ready jsonb, answers json, figures json[], failed json[])
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan
 as $$
@@ -7374,8 +7418,9 @@ declare
   v_roots uuid[];
   v_ready jsonb;
   v_figures json[];
+  v_failed json[];
   v_answers jsonb;
-  -- Of the results and failures, which counted, from 1 on; null for all of them.
+  -- Which results and failures counted, from 1; null for all.
   v_accepted integer[];
   v_done record;
   v_ns integer[];
@@ -7383,7 +7428,7 @@ declare
   v_numbers integer[];
   v_reports json[];
 begin
-  -- What takes what is free, and then waits, could be waited for: who waits takes all in order.
+  -- A call that locks free rows first and then waits could deadlock: with p_wait all rows are locked in order, in report_each.
   if p_wait then
     v_accepted := '{}';
   elsif v_count > 0 then
@@ -7402,6 +7447,7 @@ begin
     from jobtree.fail_attempts(p_failed_lease_ids, p_failed_numbers, array(select f from json_array_elements(p_failures) f), false);
     v_roots := v_roots || v_done.root_ids;
     v_figures := v_figures || v_done.figures;
+    v_failed := v_done.failed;
     v_ready := jobtree.add_up(v_ready, v_done.ready);
     select jsonb_agg(jsonb_build_object('index', v_count + u.n - 1, 'status', 'ACCEPTED', 'retryAt', u.retry_at)) into v_answers
     from unnest(v_done.accepted, v_done.retries) u(n, retry_at)
@@ -7411,7 +7457,7 @@ begin
     end if;
   end if;
   if p_others is null and (v_accepted is null or cardinality(v_accepted) = v_count + cardinality(p_failed_numbers)) then
-    return query select v_roots, v_ready, v_answers::json, v_figures;
+    return query select v_roots, v_ready, v_answers::json, v_figures, v_failed;
     return;
   end if;
 
@@ -7434,15 +7480,16 @@ begin
   select * into v_done from jobtree.report_each(v_ns, v_lease_ids, v_numbers, v_reports, p_wait);
   return query select
     (select array_agg(distinct r) from unnest(v_roots || v_done.root_ids) r), jobtree.add_up(v_ready, v_done.ready),
-    (coalesce(v_answers, '[]') || coalesce(v_done.answers::jsonb, '[]'))::json, v_figures || v_done.figures;
+    (coalesce(v_answers, '[]') || coalesce(v_done.answers::jsonb, '[]'))::json, v_figures || v_done.figures, v_failed || v_done.failed;
 end
 $$;
 
--- Puts items back into the queue: neighbours that wait under the same conditions share an entry.
+-- Puts items back into the queue; neighbours that wait under the same conditions share an entry.
 --
 -- p_job_ids, p_positions, p_attempts, p_priorities, p_run_at
---            the items, which are in no entry; those with keys are the heads of theirs; the number of the next attempt; and when each is due, null for now
--- p_last     whether they go behind all that is ready, or back to where they stood
+--            the items, which are in no entry, and of which those with serialize keys are heads; the number of each item's next attempt;
+--            and when it is due, null for now
+-- p_last     whether they go to the end of what is ready, or back to their old place
 -- locks      none
 create or replace function jobtree.requeue(
   p_job_ids uuid[], p_positions bigint[], p_attempts integer[], p_priorities smallint[], p_run_at timestamptz[], p_last boolean
@@ -7468,7 +7515,7 @@ begin
         join jobtree.job_item i on i.job_id = u.job_id and i.position = u.position
       ) u
     ) u
-    -- An entry has 128 items at most, however many leases end here.
+    -- Keeps entries at 128 items at most, however many leases end here.
     group by u.job_id, u.attempt, u.priority, u.run_at, u.keyed, u.run, u.position / 128
   ) r
   join jobtree.job j on j.id = r.job_id
@@ -7476,9 +7523,9 @@ begin
 end
 $$;
 
--- Has a paused schedule go on; what fell into the pause is not made up for. Of one that is not paused nothing changes.
+-- Resumes a paused schedule; occurrences that it missed during the pause are not made up for. Does nothing if it is not paused.
 --
--- p_next_at  its next occurrence, which servers work out
+-- p_next_at  its next occurrence, which servers compute
 -- locks      the schedule's row, exclusively
 -- errors     JT001 no such schedule
 create or replace function jobtree.resume_schedule(p_name text, p_next_at timestamptz)
@@ -7495,10 +7542,9 @@ begin
 end
 $$;
 
--- Has a delivery sent at once, whatever came of it, and if need be again with all the waits of a new one. An endpoint that had answered 410
--- is called again.
+-- Makes a delivery due at once, whatever its state; if it fails, the waits begin anew. An endpoint that had answered 410 is called again.
 --
--- p_tenant   only one to an endpoint of this tenant; null for any
+-- p_tenant   only a delivery to an endpoint of this tenant; null for any
 -- locks      the delivery's row, then the endpoint's
 -- errors     JT001 no such delivery
 create or replace function jobtree.retry_delivery(p_id uuid, p_tenant text default null)
@@ -7520,7 +7566,7 @@ begin
 end
 $$;
 
--- Revokes an API key, for good. Servers notice it within seconds (`check_api_keys`). Revoking it twice changes nothing.
+-- Revokes an API key permanently. Servers notice within seconds (`check_api_keys`). Revoking it twice changes nothing.
 --
 -- p_tenant   only a key of this tenant; null for any
 -- returns    whether it was not revoked before
@@ -7541,12 +7587,12 @@ begin
 end
 $$;
 
--- Revokes the watch tokens of a tree that were made until now. Servers notice it within seconds (`read_watch_tokens`). Removes some rows that
--- are older than any token can be.
+-- Revokes all existing watch tokens of a tree. Servers notice within seconds (`read_watch_tokens`). Removes some rows that are older than
+-- any token can be.
 --
 -- p_job_id  the root of the tree
 -- returns   the time up to which tokens are revoked
--- locks     the row of the tree; old rows: skips those that are locked
+-- locks     the row of the tree; old rows, skipping locked ones
 -- errors    JT001 no such job; JT002 it is not a root
 create or replace function jobtree.revoke_watch_tokens(p_job_id uuid)
 returns timestamptz
@@ -7559,7 +7605,7 @@ begin
   perform jobtree.check_watched_tree(p_job_id);
   insert into jobtree.watch_revocation as r (root_id, revoked_at, transaction_id)
   values (p_job_id, clock_timestamp(), pg_current_xact_id()::text::bigint)
-  -- A clock that was set back makes no token good again.
+  -- A clock that was set back must not make tokens valid again.
   on conflict (root_id) do update
   set revoked_at = greatest(r.revoked_at, excluded.revoked_at), transaction_id = excluded.transaction_id
   returning r.revoked_at into v_revoked_at;
@@ -7574,8 +7620,7 @@ begin
 end
 $$;
 
--- Gives an API key of another text to whoever has one. The text before is good beside it for so many milliseconds; an older one is not
--- any more.
+-- Replaces the text of an API key. The previous text remains valid for p_keep_previous_ms; older ones are invalid.
 --
 -- p_hash     SHA-256 of the new text
 -- p_tenant   only a key of this tenant; null for any
@@ -7594,9 +7639,9 @@ begin
 end
 $$;
 
--- Gives an endpoint a new secret. The one that it had signs beside it for so many milliseconds; an older one does not sign any more.
+-- Replaces the secret of an endpoint. The previous one also signs for p_keep_previous_ms; older ones no longer do.
 --
--- errors     JT001 no such endpoint, JT002
+-- errors     JT001 no such endpoint; JT002 an invalid secret
 create or replace function jobtree.rotate_secret(p_name text, p_secret text, p_keep_previous_ms bigint default 86400000)
 returns void
 language plpgsql volatile
@@ -7614,12 +7659,12 @@ begin
 end
 $$;
 
--- Gives a new secret that signs watch tokens from now on. Tokens that the one before has signed stay good; those of older ones are not any
--- more. So two rotations end all tokens.
+-- Stores a new secret that signs watch tokens from now on. Tokens that the previous secret has signed remain valid; those of older ones do
+-- not. So two rotations invalidate all tokens.
 --
 -- p_secret  256 random bits
 -- returns   the number of the new secret
--- locks     the table: rotations follow one another
+-- locks     the table: rotations run one after the other
 create or replace function jobtree.rotate_watch_secret(p_secret bytea)
 returns integer
 language plpgsql volatile
@@ -7635,18 +7680,18 @@ begin
 end
 $$;
 
--- Does the next batch of an operation: call it until it is finished. Each call goes on where the last one ended. What somebody has
--- locked for longer than a moment is passed by, and gets another turn at the end.
+-- Does the next batch of an operation: call it until it is finished. Each call continues where the last one stopped. Rows that stay locked
+-- for longer than a moment are skipped, and tried again at the end.
 --
--- p_limit    how many dead letters, at most; it ends earlier after a moment, as it does for pending items
--- returns    whether it is finished; whether to go on at once, or after a pause, since what is left is locked; the trees that changed,
---            and the types that have ready items, and how many; no row if somebody else is at it, or there is none
--- locks      the operation's row, skipping it if somebody has it; then, job by job in the order of their ids, those of replay_items or
---            of discard_items, for each of which it waits a moment, or those of cancel_pending
+-- p_limit    the maximum number of dead letters; it also stops after a moment, as it does for pending items
+-- returns    whether it is finished; whether to continue at once, or after a pause because the rest is locked; the trees that changed; and
+--            the types that have ready items, and how many. No row if another transaction is working on it, or there is no such operation
+-- locks      the operation's row, skipping it if locked; then, job by job in the order of their ids, those of replay_items or
+--            discard_items, waiting a moment for each, or those of cancel_pending
 create or replace function jobtree.run_operation(p_id uuid, p_limit bigint default 1000)
 returns table (finished boolean, more boolean, root_ids uuid[], ready jsonb)
 language plpgsql volatile
--- Other trees wait for this one's turn.
+-- Other trees wait until this one is done.
 set lock_timeout = '100ms'
 set plan_cache_mode = force_generic_plan
 as $$
@@ -7703,7 +7748,7 @@ begin
       end if;
     exception
       when lock_not_available then v_operation.was_busy := true;
-      -- It is deleted meanwhile.
+      -- The tree has been deleted meanwhile.
       when sqlstate 'JT001' then null;
     end;
     more := clock_timestamp() > v_until;
@@ -7725,11 +7770,11 @@ begin
 end
 $$;
 
--- Makes a tree of a schedule now, whatever else of it runs, is queued or paused. Its next occurrence stays what it is.
+-- Creates a tree of a schedule now, whatever else of it runs, is queued or paused. Its next occurrence does not change.
 --
 -- returns    the root, and how many items of each type are ready
 -- locks      the schedule's row, exclusively, then those of create_job
--- errors     JT001 no such schedule, JT002 create_job refuses the template
+-- errors     JT001 no such schedule; JT002 create_job rejects the template
 create or replace function jobtree.run_schedule(p_name text)
 returns table (root_id uuid, ready jsonb)
 language plpgsql volatile
@@ -7756,14 +7801,14 @@ begin
 end
 $$;
 
--- Writes what a server has seen of a minute, in place of what it wrote of it before: repeat it at will. A row for each type.
+-- Stores a server's figures of a minute, a row for each type, replacing what it stored before: calls can be repeated. The commit does not
+-- wait for the disk: a crash of Postgres may lose the latest ones.
 --
 -- p_slot_id  the server and its minute
--- p_minute   the minute, as an earlier call for this slot returned it; null for the first one, which writes nothing: so a call that is
---            repeated never writes to another minute
+-- p_minute   the minute, as an earlier call for this slot returned it; null for the first call, which writes nothing, so that a repeated
+--            call never writes to another minute
 -- p_figures  JSON array of the columns of figure, without minute and slot_id
 -- returns    the minute, and in how many milliseconds it ends: 0 once it is over
--- The commit does not wait for the disk: a crash of Postgres may forget the last of it.
 create or replace function jobtree.save_figures(p_slot_id uuid, p_minute timestamptz, p_figures json)
 returns table (minute timestamptz, ends_in_ms integer)
 language plpgsql volatile
@@ -7797,11 +7842,11 @@ begin
 end
 $$;
 
--- What is wrong with a schedule: a key that put_schedule does not know, or a value that is not what its key wants. A key with null counts as
--- one that is not there. Whether a cron can be read, and when it is due, is for whoever gives nextAt.
+-- Finds what is wrong with a schedule: a key that put_schedule does not know, or an invalid value. A key with null counts as missing.
+-- Whether a cron expression can be parsed, and when it is due, is checked by the caller that computes nextAt.
 --
--- p_schedule  as put_schedule has it
--- returns     the first problem: the key, and what is to be said of it ("must be …"); no row if there is none
+-- p_schedule  as put_schedule takes it
+-- returns     the first problem: the key, and the rest of a sentence about it ("must be …"); no row if there is none
 create or replace function jobtree.schedule_problem(p_schedule jsonb)
 returns table (field text, message text)
 language sql stable
@@ -7822,7 +7867,7 @@ as $$
     union all
     select 'cron', 'or everyMs must be given, and not both' where (s.spec ? 'cron') = (s.spec ? 'everyMs')
     union all
-    select 'timeZone', 'is for a cron; an interval has none' where s.spec ? 'timeZone' and s.spec ? 'everyMs'
+    select 'timeZone', 'can only be set with cron, not with everyMs' where s.spec ? 'timeZone' and s.spec ? 'everyMs'
     union all
     select 'everyMs', 'must be a whole number from 1000 to 31622400000'
     where not s.spec -> 'everyMs' @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 1000 && @ <= 31622400000)'
@@ -7845,11 +7890,11 @@ as $$
   limit 1
 $$;
 
--- Says that a job gets no more items. Sealing a sealed job does nothing.
+-- Declares that a job gets no more items. Sealing a sealed job does nothing.
 --
--- locks      the job's row, exclusively: waits for add_items in flight
+-- locks      the job's row, exclusively: waits for add_items in progress
 -- returns    the root of the job's tree
--- errors     JT001 no such job, JT004 the job is fed by its parent, whose completion seals it
+-- errors     JT001 no such job; JT004 the job is fed by its parent, whose completion seals it
 create or replace function jobtree.seal_job(p_job_id uuid)
 returns uuid
 language plpgsql volatile
@@ -7869,15 +7914,15 @@ begin
   end if;
   if v_job.sealed_at is null then
     update jobtree.job set sealed_at = clock_timestamp() where id = p_job_id;
-    -- A delta of nothing: it has the fold look at the job.
+    -- An empty delta, which makes the fold examine the job.
     insert into jobtree.progress_delta (root_id, job_id) values (v_job.root_id, v_job.id);
   end if;
   return v_job.root_id;
 end
 $$;
 
--- Puts another text in the place of a secret of an endpoint, or of the one before it: the same secret, sealed with another key. Whoever has changed
--- it meanwhile has won.
+-- Replaces the stored text of an endpoint's current or previous secret with the same secret, sealed with another key. Does nothing if the
+-- secret has changed meanwhile.
 --
 -- errors     JT002
 create or replace function jobtree.seal_secret(p_name text, p_from text, p_to text)
@@ -7893,9 +7938,9 @@ begin
 end
 $$;
 
--- Says when people hear of dead letters of a type; of what stays as it is, so does the spell.
+-- Sets the dead letter alert of a type. An unchanged alert keeps its current spell.
 --
--- p_alert    {endpoint, count, intervalMs}, as check_queue has seen it; null for no alert
+-- p_alert    {endpoint, count, intervalMs}, as check_queue has checked it; null for no alert
 -- errors     JT002 no such endpoint
 create or replace function jobtree.set_alert(p_type text, p_alert jsonb)
 returns void
@@ -7908,7 +7953,7 @@ begin
     return;
   end if;
   if not exists (select from jobtree.callback_endpoint e where e.name = p_alert ->> 'endpoint') then
-    raise exception 'deadLetterAlert.endpoint is %, and there is no endpoint of that name.', p_alert ->> 'endpoint'
+    raise exception 'deadLetterAlert.endpoint is %, but there is no endpoint of that name.', p_alert ->> 'endpoint'
       using errcode = 'JT002', column = 'deadLetterAlert.endpoint';
   end if;
   insert into jobtree.dead_letter_alert as a (type, endpoint, count, interval_ms)
@@ -7919,13 +7964,13 @@ begin
 end
 $$;
 
--- Changes the settings of a type, for all servers at once: claims that begin after the commit go by them. A type without settings
--- has no row, and its claims pay nothing.
+-- Changes the settings of a type for all servers at once: they apply to claims that begin after the commit. A type without settings has no
+-- row and costs its claims nothing.
 --
 -- p_settings JSON {paused?, concurrency?, rate?: {limit, intervalMs}, lifetimeMs?, priority?, maxFailuresPerItem?, backoffMs?,
---            backoffJitter?, heartbeatIntervalMs?, deadLetterAlert?: {endpoint, count, intervalMs}}: what is missing stays as it is, and null
---            takes a setting away. priority to heartbeatIntervalMs are for new jobs that do not say it themselves; the alert: raise_alerts
--- locks      the type's row of queue: waits for the claim of the type that is under way
+--            backoffJitter?, heartbeatIntervalMs?, deadLetterAlert?: {endpoint, count, intervalMs}}: missing settings stay as they are, and
+--            null removes one. priority to heartbeatIntervalMs are defaults of new jobs; the alert: raise_alerts
+-- locks      the type's row of queue: waits for a claim of the type in progress
 -- notifies   channel jobtree_work: there may be work of the type again
 -- errors     JT002, with the field in the error's column
 create or replace function jobtree.set_queue(p_type text, p_settings json)
@@ -7944,7 +7989,7 @@ begin
   loop
     insert into jobtree.queue (type) values (p_type) on conflict (type) do nothing;
     select * into v_old from jobtree.queue q where q.type = p_type for update;
-    -- Unless somebody has just taken the last setting away.
+    -- The row is missing if another call has just removed the last setting.
     exit when found;
   end loop;
 
@@ -7987,13 +8032,13 @@ begin
 end
 $$;
 
--- Changes for how long a tree is kept once it is complete, and after how long it is cancelled for being idle. Of a tree that is complete the
--- new retention counts from its completion, so it may be over.
+-- Changes for how long a tree is kept once it is complete, and after how long it is cancelled for being idle. For a complete tree the new
+-- retention counts from its completion, so it may be over at once.
 --
 -- p_settings {retentionSeconds?, idleExpirySeconds?}: whole numbers up to 315,576,000 (ten years), from 0 and from 1, or null for never;
---            what is not there stays as it is
--- locks      the root's job_progress row, so no fold, replay or reaping is under way; the job's row
--- errors     JT001 no such job, or it is being deleted; JT002 not a root, or settings that are none
+--            missing ones stay as they are
+-- locks      the root's job_progress row, so no fold, replay or reaping is in progress; the job's row
+-- errors     JT001 no such job, or it is being deleted; JT002 not a root, or invalid settings
 create or replace function jobtree.set_retention(p_job_id uuid, p_settings jsonb)
 returns void
 language plpgsql volatile
@@ -8010,7 +8055,7 @@ declare
 begin
   select * into v_problem from jobtree.input_problem(p_settings, array['retentionSeconds', 'idleExpirySeconds']) p;
   if v_problem.field is not null then
-    raise exception '% %.', coalesce(nullif(v_problem.field, ''), 'What is given'), v_problem.message
+    raise exception '% %.', coalesce(nullif(v_problem.field, ''), 'The settings'), v_problem.message
       using errcode = 'JT002', column = v_problem.field;
   end if;
   loop
@@ -8023,7 +8068,7 @@ begin
     select * into v_progress from jobtree.job_progress p
     where p.job_id = p_job_id order by p.version desc limit 1 for no key update;
     exit when found;
-    -- It waited for a fold, which has written another version.
+    -- This has waited for a fold, which has written a new version.
   end loop;
   if exists (select from jobtree.tree_deletion d where d.root_id = p_job_id) then
     raise exception 'The tree of job % is being deleted.', p_job_id using errcode = 'JT001', column = 'jobId';
@@ -8046,15 +8091,14 @@ begin
 end
 $$;
 
--- Lets jobs go on that waited for others, and cancels those that wait in vain: a job goes on when all that it waits for ended
--- SUCCEEDED, and is cancelled as soon as one of them ended FAILED or CANCELLED. This only marks them: release_items and
--- cancel_items do the rest.
+-- Releases or cancels jobs that waited for others: a job is released when all jobs that it waits for ended SUCCEEDED, and cancelled as soon
+-- as one of them ended FAILED or CANCELLED. This only marks them: release_items and cancel_items do the rest.
 --
 -- p_rows     counters of jobs, as a fold is about to write them
--- p_touched  which of them have changed
--- returns    the jobs that went on or were cancelled, null for none; and complete jobs for which others wait that somebody is
---            adding to, for a later call
--- locks      the jobs' rows in the order of their ids, skipping those that somebody else has
+-- p_touched  the jobs that have changed
+-- returns    the jobs that were released or cancelled, null for none; and the complete jobs whose dependents could not be locked because
+--            transactions are adding to them, for a later call
+-- locks      the jobs' rows in the order of their ids, skipping locked ones
 create or replace function jobtree.settle_dependents(p_root_id uuid, p_rows jobtree.job_progress[], p_touched uuid[])
 returns table (settled uuid[], again uuid[])
 language plpgsql volatile
@@ -8118,11 +8162,11 @@ begin
 end
 $$;
 
--- Leaves out an occurrence of a schedule: the next one, or one that is queued. One that is neither any more stays what it is.
+-- Skips an occurrence of a schedule: the next one, or a queued one. Does nothing if it is no longer either.
 --
 -- p_at       the occurrence
--- p_next_at  the one after it, which servers work out; it counts if p_at is the next one
--- returns    whether it was left out
+-- p_next_at  the one after it, which servers compute; used if p_at is the next one
+-- returns    whether it was skipped
 -- locks      the schedule's row, exclusively
 -- errors     JT001 no such schedule
 create or replace function jobtree.skip_occurrence(p_name text, p_at timestamptz, p_next_at timestamptz)
@@ -8142,12 +8186,12 @@ begin
 end
 $$;
 
--- Gives items back that are to be tried later: each is scheduled, and its next attempt has the number of this one. It is no failure,
--- and nothing is kept of it but the lease.
+-- Gives items back to be tried later: each is scheduled, and its next attempt has the number of this one. It is not a failure, and nothing
+-- remains of it but the lease.
 --
--- p_lease_ids, p_numbers   assignments whose leases this transaction has locked, each once
+-- p_lease_ids, p_numbers   assignments whose leases this transaction has locked, none twice
 -- p_delays   how long each waits, in milliseconds
--- returns    which of them counted, from 1 on, and when each of these is due; those that are not open, or whose job is cancelled, do not count
+-- returns    which of them counted, from 1, and when each of these is due; those that are not open, or whose job is cancelled, don't count
 -- locks      none new
 create or replace function jobtree.snooze_attempts(p_lease_ids uuid[], p_numbers integer[], p_delays bigint[])
 returns table (accepted integer[], due_at timestamptz[])
@@ -8189,19 +8233,18 @@ begin
 end
 $$;
 
--- Begins to replay or discard dead letters, or to cancel pending items: those that meet all that the filter says. run_operation does
--- it, in batches, called by any server until it is finished. What is added, or fails, later is left.
+-- Begins to replay or discard dead letters, or to cancel pending items: those that meet every condition of the filter. run_operation,
+-- called by any server until it is finished, does the work in batches. Items that are added, or fail, later are not affected.
 --
 -- p_kind     REPLAY, DISCARD or CANCEL
--- p_filter   {jobId?, types?, codes?, dedupeKeys?, items?: [{jobId, position}]}, for dead letters also {groupIds?, diedFrom?,
---            diedUntil?}, for pending items {states?, addedFrom?, addedUntil?}; at least one of them. A job stands for all below it,
---            codes are of the last failure, and states are WAITING, SCHEDULED, READY, BLOCKED and HELD. Beside them {tenant?}: only items
---            of types of this tenant, whose operation it is
--- p_payload  what a replayed item gets as its payload; for a filter of one item only
--- returns    the operation, and how many items there are for it
+-- p_filter   {jobId?, types?, codes?, dedupeKeys?, items?: [{jobId, position}]}, for dead letters also {groupIds?, diedFrom?, diedUntil?},
+--            for pending items {states?, addedFrom?, addedUntil?}; at least one of them. A job includes all jobs below it, codes are those
+--            of the last failure, and states are WAITING, SCHEDULED, READY, BLOCKED and HELD. In addition {tenant?}: only items of types of
+--            this tenant, which owns the operation
+-- p_payload  the new payload of a replayed item; only with a filter for a single item
+-- returns    the operation, and how many items it selects
 -- locks      none
--- errors     JT001 no such job; JT002 the filter names nothing, or something is wrong with it; 22P02, 22007 or 22008 for a value that
---            is none
+-- errors     JT001 no such job; JT002 an empty filter, or another problem with it; 22P02, 22007 or 22008 for a malformed value
 create or replace function jobtree.start_operation(p_kind text, p_filter jsonb, p_payload json default null)
 returns table (operation_id uuid, total bigint)
 language plpgsql volatile
@@ -8215,10 +8258,11 @@ begin
 end
 $$;
 
--- Makes the tree of the first occurrence that a schedule has queued, once all that it made before is complete.
+-- Creates the tree of the first occurrence that a schedule has queued, once all trees that it created before are complete.
 --
--- returns    the new root, and how many items of each type are ready; no row if there is nothing to make yet, or somebody else is at it
--- locks      the schedule's row, once there is something to make, skipping it if somebody has it; then those of create_job
+-- returns    the new root, and how many items of each type are ready; no row if there is nothing to create yet, or another server is
+--            working on it
+-- locks      the schedule's row, once there is something to create, skipping it if locked; then those of create_job
 create or replace function jobtree.start_queued(p_name text)
 returns table (root_id uuid, ready jsonb)
 language plpgsql volatile
@@ -8231,7 +8275,7 @@ declare
   v_schedule jobtree.schedule;
   v_at timestamptz(3);
 begin
-  -- It may be asked for many times until there is, and a lock is a write.
+  -- Checked without a lock first: servers ask many times before there is something to create, and a lock is a write.
   if not exists (
     select from jobtree.schedule s
     where s.name = p_name and s.queued <> '{}' and s.paused_at is null and jobtree.open_roots(s.open_root_ids) = '{}'
@@ -8258,18 +8302,19 @@ begin
 end
 $$;
 
--- Takes back what workers have fallen silent over: of leases past their deadline, the items whose own deadline is over become
--- failures with the code HEARTBEAT_LOST. Call it again at once while a batch was full.
+-- Takes items back from workers that have fallen silent: in leases past their deadline, the attempts at items whose own deadline is
+-- over fail with the code HEARTBEAT_LOST. Call it again at once as long as a batch was full.
 --
--- p_resumed_at  what note_sweep says: until a full lease time after it, nothing is taken back
--- p_within   to look only at deadlines within so much time, past the dead rows of older leases; null for all, now and then, for what
---            was locked, or committed late. Soon after an outage all are looked at in any case, since they are overdue for long
--- returns    how many items were lost, in how many leases; the trees that changed; the types that got ready items, and how many; and figures as report_results has them, without times
--- locks      leases, skipping those that somebody else has
+-- p_resumed_at   what note_sweep returned: nothing is taken back until a full lease time after it
+-- p_within   looks only at deadlines that passed within this time, past the dead rows of older leases; null for all, which is needed now
+--            and then for leases that were locked or committed late. Soon after an outage all are examined, since they are long overdue
+-- returns    how many items were lost, in how many leases; the trees that changed; the types that got ready items, and how many; and
+--            figures, without times, and failures, as report_results returns them
+-- locks      leases, skipping locked ones
 create or replace function jobtree.sweep_leases(
   p_resumed_at timestamptz default '-infinity', p_limit integer default 1000, p_within interval default null
 )
-returns table (lost integer, leases integer, root_ids uuid[], ready jsonb, figures json[])
+returns table (lost integer, leases integer, root_ids uuid[], ready jsonb, figures json[], failed json[])
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -8296,7 +8341,7 @@ begin
     for update of l skip locked
   ) k;
   if v_leases is null then
-    return query select 0, 0, null::uuid[], null::jsonb, null::json[];
+    return query select 0, 0, null::uuid[], null::jsonb, null::json[], null::json[];
     return;
   end if;
 
@@ -8304,16 +8349,16 @@ begin
   from jobtree.lease l
   cross join lateral generate_series(1, l.count) n
   where l.id = any (v_leases) and get_bit(l.open, n - 1) = 1 and coalesce(l.deadlines[n], l.deadline_at) <= v_now;
-  -- Of a lease that still has some, the next one to fall silent.
+  -- The next deadline of leases that still have open items.
   update jobtree.lease l
   set deadline_at = (
     select min(l.deadlines[n]) from generate_series(1, l.count) n where get_bit(l.open, n - 1) = 1 and l.deadlines[n] > v_now
   )
   where l.id = any (v_leases) and l.deadlines is not null;
 
-  -- None are lost if it was the silent items of a lease that were reported.
+  -- No item is lost if the silent ones of a lease have been reported meanwhile.
   return query
-    select coalesce(cardinality(f.accepted), 0), cardinality(v_leases), f.root_ids, f.ready, f.figures
+    select coalesce(cardinality(f.accepted), 0), cardinality(v_leases), f.root_ids, f.ready, f.figures, f.failed
     from (select) o
     left join jobtree.fail_attempts(
       v_lost_leases, v_numbers,
@@ -8323,11 +8368,11 @@ begin
 end
 $$;
 
--- Puts schedules as they are stated, all or none, and deletes others if that is asked for.
+-- Puts all given schedules, or none on an error, and optionally deletes others.
 --
 -- p_schedules  a list of what put_schedule takes, no name twice
--- p_prefix     also delete every other schedule whose name begins so (all others for an empty text); null to leave the others
--- returns      those that are new, those that have changed, and those that were deleted, by name
+-- p_prefix     also deletes every other schedule whose name begins with this (all others for an empty text); null deletes none
+-- returns      the names of the new, the changed and the deleted schedules
 -- locks        the rows of the schedules, exclusively, in the order of their names
 -- errors       those of put_schedule
 create or replace function jobtree.sync_schedules(p_schedules json, p_prefix text default null)
@@ -8389,9 +8434,9 @@ begin
 end
 $$;
 
--- Notifies who listens on the channel jobtree_progress of new states of jobs: fold_progress says how.
+-- Notifies listeners on the channel jobtree_progress of new states of jobs: fold_progress describes the messages.
 --
--- p_rows     the states, of one or several trees, among them that of each root
+-- p_rows     the states, of one or several trees, including that of each root
 create or replace function jobtree.tell_progress(p_rows jobtree.job_progress[])
 returns void
 language plpgsql volatile
@@ -8401,7 +8446,7 @@ set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 begin
-  -- Until a job's end is told it counts as open: whoever has read the messages so far knows of no fewer.
+  -- A job counts as open until the message with its completion, so that openJobs matches the messages read so far.
   perform pg_notify('jobtree_progress', jsonb_build_object('root', m.root_id, 'openJobs', m.open_jobs + m.later, 'jobs', m.jobs)::text)
   from (
     select p.root_id, max(p.tree_open_jobs) as open_jobs, jsonb_agg(jsonb_build_object(
@@ -8424,7 +8469,7 @@ begin
 end
 $$;
 
--- The tenant that a name belongs to, as the beginning that all its names have: `acme//` of `acme//mail`. An empty text for a name of no tenant.
+-- The prefix of all names of the tenant that a name belongs to: `acme//` for `acme//mail`. An empty text for a name without a tenant.
 create or replace function jobtree.tenant_beginning(p_name text)
 returns text
 language sql immutable parallel safe
@@ -8432,7 +8477,7 @@ as $$
   select case when strpos(p_name, '//') between 2 and 41 then coalesce(substring(p_name from '^[a-z0-9-]{1,40}//'), '') else '' end
 $$;
 
--- The tenant that a name belongs to; an empty text for a name of no tenant.
+-- The tenant that a name belongs to; an empty text for a name without a tenant.
 create or replace function jobtree.tenant_of(p_name text)
 returns text
 language sql immutable parallel safe
@@ -8440,11 +8485,11 @@ as $$
   select rtrim(jobtree.tenant_beginning(p_name), '/')
 $$;
 
--- Has items that were fed belong to the traces of the items that fed them.
+-- Assigns fed items to the traces of the items that fed them.
 --
--- p_job_ids, p_positions   the items that fed, as feed_children has them
--- p_child_id, p_child_positions   those that were fed; null where none was added
--- p_by       of each of these, which one fed it, from 1 on
+-- p_job_ids, p_positions   the feeding items, as feed_children has them
+-- p_child_id, p_child_positions   the fed items; null where none was added
+-- p_by       for each of these, the number of the item that fed it, from 1
 create or replace function jobtree.trace_fed(p_job_ids uuid[], p_positions bigint[], p_child_id uuid, p_child_positions bigint[], p_by integer[])
 returns void
 language sql volatile
@@ -8465,12 +8510,12 @@ as $$
   where c.position is not null and t.position + t.count > p_positions[c.by]
 $$;
 
--- Notes which trace new items belong to, as whoever added them says.
+-- Stores which traces new items belong to, as their caller says.
 --
--- p_positions  of the items, in the order in which they were given; null where none was added
--- p_traces   JSON array of {traceparent, tracestate?, from?, count?}: a W3C trace context, and the items that belong to it, from the first one
---            (0) on; without that all of them. No item belongs to two
--- errors     JT002 what is no trace context
+-- p_positions  the items, in the order in which they were given; null where none was added
+-- p_traces     JSON array of {traceparent, tracestate?, from?, count?}: a W3C trace context, and the items that belong to it, as the first
+--              one (from 0) and a number; all by default. No item belongs to two
+-- errors       JT002 an invalid trace context
 create or replace function jobtree.trace_items(p_job_id uuid, p_positions bigint[], p_traces json)
 returns void
 language plpgsql volatile
@@ -8492,15 +8537,15 @@ begin
     select p_positions[k] as position from generate_series(t.skipped + 1, least(t.skipped + t.count, cardinality(p_positions))) k
   ) p
   where p.position is not null
-  -- Within a block of positions the new items of a call stand side by side.
+  -- Within a block of positions, the new items of a call are adjacent.
   group by t.n, t.traceparent, t.tracestate, p.position / 1024;
 end
 $$;
 
--- The serialize keys of the items that a new tree starts with, but for those of jobs that wait for others. What is none is for
--- check_job to refuse.
+-- The serialize keys of the items that a new tree starts with, except those of jobs that wait for others. Leaves out invalid keys, which
+-- check_job rejects.
 --
--- p_tree     as create_job has it
+-- p_tree     as create_job takes it
 create or replace function jobtree.tree_keys(p_tree json)
 returns text[]
 language sql immutable
@@ -8522,11 +8567,11 @@ as $$
     and jobtree.is_name(i.value ->> 'serializeKey', 255)
 $$;
 
--- Refuses a template of which create_job would make no tree, or the same one time and again. It makes the tree and takes it back, so whatever
--- create_job refuses is refused here, too.
+-- Rejects a template from which create_job can't create a tree, or can create only one. It creates the tree and undoes it, so it rejects
+-- everything that create_job rejects.
 --
 -- p_template what create_job takes
--- errors     JT002, with the field in the error's column, behind template
+-- errors     JT002, with the field, behind "template", in the error's column
 create or replace function jobtree.try_template(p_template json)
 returns void
 language plpgsql volatile
@@ -8539,10 +8584,10 @@ declare
 begin
   select * into v_tree from jobtree.create_job(p_template);
   if not v_tree.created or exists (select from jobtree.job j where j.root_id = v_tree.job_id and j.dedupe_key is not null) then
-    raise exception 'dedupeKey can''t be set: the second tree would be the first one.' using errcode = 'JT002', column = 'dedupeKey';
+    raise exception 'dedupeKey can''t be set: every occurrence would get the first tree again.' using errcode = 'JT002', column = 'dedupeKey';
   end if;
   if exists (select from jobtree.file_import f join jobtree.job j on j.id = f.job_id where j.root_id = v_tree.job_id) then
-    raise exception 'file can''t be set: the upload would be gone by the second time.' using errcode = 'JT002', column = 'file';
+    raise exception 'file can''t be set: the upload would be gone by the second occurrence.' using errcode = 'JT002', column = 'file';
   end if;
   raise exception 'It can be made.' using errcode = 'JT000';
 exception when others then
@@ -8556,9 +8601,9 @@ exception when others then
 end
 $$;
 
--- The type of each job, for servers that check payloads.
+-- The type of each job, for servers that validate payloads.
 --
--- returns    nothing for a job that there is not
+-- returns    no row for an unknown job
 create or replace function jobtree.types_of_jobs(p_ids uuid[])
 returns table (id uuid, type text)
 language sql stable
@@ -8567,9 +8612,9 @@ as $$
   select j.id, j.type from jobtree.job j where j.id = any (p_ids);
 $$;
 
--- The type of the items of each lease, for servers that check results.
+-- The type of the items of each lease, for servers that validate results.
 --
--- returns    nothing for a lease that there is not
+-- returns    no row for an unknown lease
 create or replace function jobtree.types_of_leases(p_ids uuid[])
 returns table (id uuid, type text)
 language sql stable
@@ -8581,14 +8626,14 @@ as $$
   cross join lateral (select * from jobtree.job j where j.id = l.job_id limit 1) j;
 $$;
 
--- Finds deltas that nobody folds: they come from a server that died, from SQL, or from a transaction that took long, and then no
--- worker was told of their items.
+-- Finds deltas that no server folds: they come from a server that died, from SQL, or from a long transaction. Workers may not have been
+-- told of their items either.
 --
--- p_from     the delta to read from: a low-water mark that skips the dead rows of those folded before; 0 now and then, for what
+-- p_from     the delta to read from: a low-water mark that skips the dead rows of deltas folded before; 0 now and then, for those that
 --            committed late
--- p_seen     the last delta that the call before saw; null for a first one
--- returns    the trees that have deltas which the call before saw too (for a first one: any); the types of their items, and how
---            many; the first and the last delta that is there now
+-- p_seen     the last delta that the previous call saw; null for the first call
+-- returns    the trees that have deltas which the previous call saw too (in the first call: any); the types of their items, and how many;
+--            the first and the last current delta
 -- locks      none
 create or replace function jobtree.unfolded_trees(p_from bigint default 0, p_seen bigint default null, p_limit integer default 1000)
 returns table (root_ids uuid[], ready jsonb, first_delta bigint, last_delta bigint)
@@ -8608,15 +8653,15 @@ as $$
     (select min(f.id) from found f), (select max(f.id) from found f)
 $$;
 
--- Changes an item that waits: when it is due, its priority, its payload. What is not named stays as it is. One that is blocked by its
--- serialize key keeps its place in the line.
+-- Changes an item that waits: when it is due, its priority, its payload; what is not given stays. An item that its serialize key blocks
+-- keeps its place in the line.
 --
--- p_changes  {runAt?, priority?, payload?}, at least one of them; runAt null for now, priority null for that of the job
--- returns    its tree and type; its priority and its place, from which claims find it, null if it is blocked; and whether it was made
---            ready by this
+-- p_changes  {runAt?, priority?, payload?}, at least one of them; runAt null for now, priority null for the job's
+-- returns    its tree and type; its priority and its place, from which claims find it, null if it is blocked; and whether this made it
+--            ready
 -- locks      the queue entry that has the item, or the item itself if it is blocked
--- errors     JT001 no such item; JT002 nothing is to be changed, or something is wrong with it; JT007 it does not wait, with the reason
---            in the error's detail: HELD, SUCCEEDED, FAILED or CANCELLED; of Postgres those of add_items
+-- errors     JT001 no such item; JT002 no or invalid changes; JT007 it does not wait, with the reason in the error's detail: HELD,
+--            SUCCEEDED, FAILED or CANCELLED; Postgres's errors as in add_items
 create or replace function jobtree.update_item(p_job_id uuid, p_position bigint, p_changes json)
 returns table (root_id uuid, type text, priority smallint, place bigint, made_ready boolean)
 language plpgsql volatile
@@ -8647,7 +8692,7 @@ begin
   if found then
     raise exception '% %.', v_problem.field, v_problem.message using errcode = 'JT002', column = v_problem.field;
   elsif v_changes = '{}' then
-    raise exception 'Nothing is to be changed.' using errcode = 'JT002';
+    raise exception 'There is nothing to change.' using errcode = 'JT002';
   end if;
 
   loop
@@ -8662,7 +8707,7 @@ begin
     if v_state is null then
       raise exception 'There is no item % of job %.', p_position, p_job_id using errcode = 'JT001', column = 'itemId';
     end if;
-    -- Or it waits: whoever had the entry has split it, or its key has gone on.
+    -- Otherwise it still waits, but another transaction has split its entry or passed it the key: look again.
     if v_state in ('HELD', 'SUCCEEDED', 'FAILED', 'CANCELLED') then
       raise exception 'Item % of job % can''t be changed: it is %.', p_position, p_job_id, lower(v_state)
         using errcode = 'JT007', column = 'itemId', detail = v_state;
@@ -8690,7 +8735,7 @@ begin
     return;
   end if;
 
-  -- An entry of its own: it waits under other conditions, or is of another size.
+  -- The item gets an entry of its own, since its conditions or its size differ.
   delete from jobtree.queue_entry q where q.job_id = p_job_id and q.position = v_entry.position;
   perform jobtree.put_back_rest(array[v_entry], array[jobtree.bit_at((p_position - v_entry.position)::integer + 1)]);
   v_entry.place := v_entry.place + p_position - v_entry.position;
@@ -8709,7 +8754,7 @@ begin
 end
 $$;
 
--- The host of a URL, without its port: what deliveries are counted by.
+-- The host of a URL, without its port: deliveries are counted by it.
 create or replace function jobtree.url_host(p_url text)
 returns text
 language sql immutable
@@ -8717,10 +8762,10 @@ as $$
   select lower(substring(p_url from '^[^:]+://(\[[^\]]*\]|[^/?#:]*)'))
 $$;
 
--- Uses up a ticket. Of those who show it at once, one gets it.
+-- Uses up a ticket: of several concurrent calls, one succeeds.
 --
--- p_hash    SHA-256 of what was shown
--- returns   what its token opens; nothing if there is no such ticket, or it was used or is over
+-- p_hash    SHA-256 of the text that the caller sent
+-- returns   what its token opens; no row if there is no such ticket, or it was used or has expired
 -- locks     the ticket
 create or replace function jobtree.use_watch_ticket(p_hash bytea)
 returns table (root_id uuid, tenant text, sees text, secret_id integer, issued_ms double precision, token_expires_ms double precision)
@@ -8736,15 +8781,15 @@ begin
 end
 $$;
 
--- Waits until nobody else has a queue entry, but not beyond an instant. Whoever had it has split it, claimed it whole, or given
--- up: look again.
+-- Waits until no other transaction has locked a queue entry, but not beyond p_until. The other transaction has split it, claimed all of it,
+-- or rolled back: look again.
 --
 -- returns    false if the time was over first
 -- locks      the queue entry
 create or replace function jobtree.wait_for_entry(p_tid tid, p_until timestamptz)
 returns boolean
 language plpgsql volatile
--- Restores what was set before, whatever is set inside.
+-- So that the previous value is restored at the end, whatever is set inside.
 set lock_timeout = 0
 set plan_cache_mode = force_generic_plan
 as $$
@@ -8762,9 +8807,9 @@ exception when lock_not_available then
 end
 $$;
 
--- For callers of SQL that add items and would rather not wait for the sweep: wakes idle workers when the transaction
--- commits, on all servers. A hint, and never needed. Postgres lets only one transaction at a time commit that notifies, so
--- leave it out where there are hundreds of them in a second.
+-- Wakes idle workers on all servers when the transaction commits, for callers of SQL that add items and don't want to wait for the sweep. A
+-- hint that is never necessary. Postgres commits notifying transactions one at a time, so don't call this with hundreds of transactions a
+-- second.
 --
 -- p_type     the type of the items
 -- p_items    how many were added: as many workers are woken at first
@@ -8775,7 +8820,7 @@ as $$
   select pg_notify('jobtree_work', json_build_object('types', json_build_array(json_build_array(p_type, p_items)))::text);
 $$;
 
--- Types of which anything was done within the last hour, as far as servers have saved it: a probe for each type that has figures.
+-- Types of which anything was done within the last hour, according to the saved figures: one probe for each type that has figures.
 --
 -- p_types    only these; null for all, by name
 -- p_after    only types whose names come after this one

@@ -11,6 +11,7 @@ import { auditCommand } from '../audit.ts';
 import { CommandError } from '../command-error.ts';
 import { openDatabase } from '../database.ts';
 import { exitCodes } from '../exit-codes.ts';
+import { printError } from '../output.ts';
 import { withQueries } from '../queries.ts';
 import { Table } from '../table.ts';
 
@@ -41,34 +42,40 @@ export async function createKey(name: string, options: CreateOptions): Promise<n
     ...(options.type ?? []).map((type) => `type ${type}`),
     ...(options.tree ?? []),
   ];
-  const { id, key } = await withAudit({ action: 'createApiKey', subjects }, (database) =>
-    createApiKey(
-      database,
-      {
-        name,
-        roles: options.role,
-        tenant: options.tenant,
-        types: options.type,
-        rootIds: options.tree?.map((tree) => keyOf('Job', tree, '--tree')),
-        expiresAt: options.expires,
-        limits: options,
-      },
-      maker,
-    ),
+  const { id, key } = await withAudit(
+    { action: 'createApiKey', subjects },
+    (database) =>
+      createApiKey(
+        database,
+        {
+          name,
+          roles: options.role,
+          tenant: options.tenant,
+          types: options.type,
+          rootIds: options.tree?.map((tree) => keyOf('Job', tree, '--tree')),
+          expiresAt: options.expires,
+          limits: options,
+        },
+        maker,
+      ),
+    { create: true },
   );
   return print(options, { id: encodeGlobalId('ApiKey', id), key }, key);
 }
 
 export async function listApiKeys(options: Options): Promise<number> {
-  const keys = await withDatabase(async (database) => {
-    const all = [];
-    for (let after: string | null = null; ; ) {
-      const page: Awaited<ReturnType<typeof list>> = await list(database, { after, take: 1_000 });
-      all.push(...page);
-      if (page.length < 1_000) return all;
-      after = page.at(-1)?.id ?? null;
-    }
-  });
+  const keys = await withDatabase(
+    async (database) => {
+      const all = [];
+      for (let after: string | null = null; ; ) {
+        const page: Awaited<ReturnType<typeof list>> = await list(database, { after, take: 1_000 });
+        all.push(...page);
+        if (page.length < 1_000) return all;
+        after = page.at(-1)?.id ?? null;
+      }
+    },
+    { create: false },
+  );
   const shown = keys.map((key) => ({
     ...key,
     id: encodeGlobalId('ApiKey', key.id),
@@ -129,15 +136,23 @@ function print({ json }: Options, outcome: object, text: string): number {
 function withAudit<T>(
   act: Pick<Act, 'action' | 'subjects'>,
   use: (database: Queries) => Promise<T>,
+  { create = false } = {},
 ): Promise<T> {
-  return withDatabase((database) => auditCommand(database, act, use));
+  return withDatabase((database) => auditCommand(database, act, use), { create });
 }
 
 /** The database of the settings, brought up to this version if it is not. */
-async function withDatabase<T>(use: (database: Queries) => Promise<T>): Promise<T> {
+async function withDatabase<T>(
+  use: (database: Queries) => Promise<T>,
+  options: { readonly create: boolean },
+): Promise<T> {
   const config = readConfig(process.env);
-  // In a wrong folder it would make a database, and a key that no server knows.
-  const used = await openDatabase(config, { create: false });
+  const used = await openDatabase(config, options);
+  // In a wrong folder, no server would know the key.
+  if (used.created !== undefined)
+    printError(
+      `Created an embedded Postgres in ${used.created}. \`jobtree start\` uses it if you run it in this folder.\n`,
+    );
   try {
     await migrate({ url: config.directDatabaseUrl ?? used.url, onApply: () => {} });
     return await withQueries(config, used.url, use);

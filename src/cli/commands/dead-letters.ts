@@ -66,6 +66,7 @@ function describe(group: DeadLetterGroupWithItems): string {
       ...(itemNote == null ? [] : [`  note: ${oneLine(itemNote)}`]),
       ...log.map(({ at, text }) => `  log: ${toMinute(at)} ${oneLine(text)}`),
       `  ${counted(failureCount, 'failure')}, the last${whereOf(failures.at(-1))}: ${failures.at(-1)?.message ?? ''}`,
+      ...(failures.at(-1)?.stack ?? '').split('\n').flatMap((line) => (line === '' ? [] : `    ${line}`)),
     ]),
   ];
   return `${lines.join('\n')}\n`;

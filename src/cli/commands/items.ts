@@ -8,7 +8,7 @@ import { oneLine, print } from '../output.ts';
 import { type Cell, Table } from '../table.ts';
 
 export interface ItemsOptions extends ApiOptions {
-  readonly status?: Lowercase<ItemStatus>;
+  readonly status?: readonly Lowercase<ItemStatus>[];
   readonly limit: number;
 }
 
@@ -16,7 +16,7 @@ const pageSize = 1_000;
 
 export async function listItems(jobId: string, options: ItemsOptions): Promise<number> {
   if (jobId.startsWith('JobItem:')) return showItem(jobId, options);
-  const status = options.status?.toUpperCase() as ItemStatus | undefined;
+  const statuses = options.status?.map((status) => status.toUpperCase() as ItemStatus);
   const table = new Table(columns, 'There are no such items.');
   await withClient(options, async (client) => {
     let left = options.limit;
@@ -25,7 +25,7 @@ export async function listItems(jobId: string, options: ItemsOptions): Promise<n
       const page = await client.items(jobId, {
         first: Math.min(left, pageSize),
         after,
-        ...(status && { status }),
+        statuses,
       });
       if (options.json) for (const item of page.nodes) print(`${JSON.stringify(item)}\n`);
       else table.print(page.nodes.map(toCells));
@@ -63,7 +63,11 @@ function textOf({ status, failures, note, payload, finishedAt, retryAt }: Item):
 async function showItem(id: string, options: ItemsOptions): Promise<number> {
   const item = await withClient(options, (client) => client.item(id));
   if (options.json) print(`${JSON.stringify(item)}\n`);
-  else for (const [name, text] of fieldsOf(item)) printField(name, text);
+  else {
+    for (const [name, text] of fieldsOf(item)) printField(name, text);
+    const stack = item.failures.at(-1)?.stack;
+    if (stack) print(`stack\n${stack.replaceAll(/^/gm, '  ')}\n`);
+  }
   return exitCodes.success;
 }
 

@@ -25,6 +25,7 @@ export interface Command {
   readonly url: string;
 }
 
+/** Without a stack: that would lead to this program, and not to what went wrong. */
 export class CommandFailure extends Error {
   /** `EXIT_1`, `SIGKILL`, `NOT_STARTED` or `OUTPUT_TOO_LONG`. */
   readonly code: string;
@@ -32,6 +33,7 @@ export class CommandFailure extends Error {
   constructor(code: string, message: string) {
     super(message);
     this.code = code;
+    this.stack = '';
   }
 }
 
@@ -100,7 +102,11 @@ function resultOf(child: ReturnType<typeof spawn>, program: string, payload: unk
       } else if (code === 0) {
         resolve(toResult(Buffer.concat(output).toString()));
       } else if (code === permanentExitCode) {
-        reject(new PermanentError(message || `${program} exited with ${code}.`, { code: `EXIT_${code}` }));
+        const failure = new PermanentError(message || `${program} exited with ${code}.`, {
+          code: `EXIT_${code}`,
+        });
+        failure.stack = '';
+        reject(failure);
       } else if (signal !== null) {
         reject(new CommandFailure(signal, message || `${program} was ended by ${signal}.`));
       } else {

@@ -8,6 +8,8 @@ export interface ReportedFailure {
   readonly message: string;
   /** When the item is due again, as text in ISO 8601; null if it failed for good. */
   readonly retryAt: string | null;
+  /** What the handler threw, with its stack and cause; undefined if it threw nothing: it took too long, or its result was refused. */
+  readonly error: unknown;
 }
 
 /** The arguments of each event. */

@@ -75,11 +75,13 @@ export class HeldAssignment implements BatchItem {
   #controller: AbortController | undefined;
   #logger: Logger | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly #onNoted: () => void;
 
-  constructor(assignment: Assignment, slots: Slots, heardAt: number) {
+  constructor(assignment: Assignment, slots: Slots, heardAt: number, onNoted: () => void) {
     this.assignment = assignment;
     this.slots = slots;
     this.heardAt = heardAt;
+    this.#onNoted = onNoted;
   }
 
   get payload(): unknown {
@@ -130,6 +132,7 @@ export class HeldAssignment implements BatchItem {
 
   #noted(): ItemNotes {
     this.notes ??= new ItemNotes();
+    this.#onNoted();
     return this.notes;
   }
 

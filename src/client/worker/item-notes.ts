@@ -1,4 +1,4 @@
-/** What a handler notes and logs about its item, until it goes out with the next heartbeat or report. */
+/** What a handler notes and logs about its item, until it is sent. */
 import type { ItemNoteInput } from '../../generated/operations.ts';
 
 /** The server's limits: characters of a text, lines of an item. */

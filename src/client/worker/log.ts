@@ -16,8 +16,9 @@ export function logEvents(worker: Worker, logger: Logger): void {
   worker.on('disconnected', (error) => logger.warn({ worker: name, err: error }, 'worker lost the server'));
   worker.on('claimed', (assignment) => logger.debug(fields(assignment), 'item started'));
   worker.on('succeeded', (assignment) => logger.debug(fields(assignment), 'item succeeded'));
-  worker.on('failed', (assignment, { code, message, retryAt }) => {
-    logger.warn({ ...fields(assignment), code, reason: message, retryAt }, 'item failed');
+  worker.on('failed', (assignment, { code, message, retryAt, error }) => {
+    const failure = { code, reason: message, retryAt, ...(error !== undefined && { err: error }) };
+    logger.warn({ ...fields(assignment), ...failure }, 'item failed');
   });
   worker.on('snoozed', (assignment, dueAt) => logger.debug({ ...fields(assignment), dueAt }, 'item snoozed'));
   worker.on('aborted', (assignment, code) => logger.warn({ ...fields(assignment), code }, 'item aborted'));

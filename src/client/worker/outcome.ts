@@ -3,16 +3,18 @@ import type { FailureInput, ReportInput } from '../../generated/operations.ts';
 import { PermanentError, RetryAfterError, SnoozeError } from '../errors.ts';
 import { checkJson, jsonBytes } from '../json.ts';
 import type { NewItems } from './new-items.ts';
+import { chainOf, stackOf } from './stack.ts';
 
 /** A report, and its rough size in units of JSON text. */
 export interface Outcome {
   readonly report: ReportInput;
   readonly size: number;
+  /** What the handler threw. */
+  readonly error?: unknown;
 }
 
 const maxCodeLength = 200;
 const maxMessageLength = 10_000;
-const maxCauses = 5;
 /** A unit of text takes at most six bytes when it is escaped. */
 const bytesPerUnit = 6;
 
@@ -58,21 +60,28 @@ export function failed(assignmentId: string, error: unknown): Outcome {
   const word = [code, name].find((value) => typeof value === 'string' && value !== '') as string | undefined;
   const thrown =
     typeof error === 'object' ? 'The handler threw something that is not an error.' : String(error);
-  return failure(assignmentId, {
+  const stack = stackOf(error);
+  const said = failure(assignmentId, {
     code: word ?? 'Error',
     message: typeof message === 'string' ? withCauses(message, error) : thrown,
     permanent: error instanceof PermanentError,
     ...(error instanceof RetryAfterError && { retryAfterMs: error.retryAfterMs }),
+    ...(stack !== undefined && { stack }),
   });
+  return { ...said, error };
+}
+
+/** A failure of a handler that threw nothing: it has taken too long. */
+export function timedOut(assignmentId: string, timeoutMs: number | undefined): Outcome {
+  const message = `The handler took longer than ${timeoutMs} ms.`;
+  return failure(assignmentId, { code: 'TIMED_OUT', message, permanent: false });
 }
 
 /** The message, with the messages of its causes unless it contains them already: "fetch failed" alone does not say why. */
 function withCauses(message: string, error: unknown): string {
   let text = message;
-  let { cause } = error as { cause?: unknown };
-  // Bounded, since a cause may refer to itself.
-  for (let depth = 0; depth < maxCauses && cause instanceof Error; depth++, cause = cause.cause) {
-    const why = cause.message || (cause as { code?: unknown }).code;
+  for (const cause of chainOf(error).slice(1) as (Error & { code?: unknown })[]) {
+    const why = cause.message || cause.code;
     if (typeof why === 'string' && !text.includes(why)) text += `: ${why}`;
   }
   return text;
@@ -93,6 +102,6 @@ function failure(assignmentId: string, { code, message, ...more }: FailureInput)
   };
   return {
     report: { assignmentId, outcome: { failure: fitting } },
-    size: fitting.message.length + fitting.code.length,
+    size: fitting.message.length + fitting.code.length + (fitting.stack?.length ?? 0),
   };
 }

@@ -1,11 +1,13 @@
 /** Writes to the console what a worker has to report if nobody listens. */
 import type { Assignment } from '../types.ts';
+import { visible } from '../visible.ts';
 import type { ReportedFailure } from './events.ts';
 import { Problems } from './problems.ts';
+import { stackOf } from './stack.ts';
 
 export class Unheard {
   readonly #worker: string;
-  readonly #failures = new Problems<string>((text, again) => this.warn(text, again));
+  readonly #failures = new Problems<() => string>((text, again) => this.warn(text(), again));
 
   constructor(worker: string) {
     this.#worker = worker;
@@ -16,16 +18,18 @@ export class Unheard {
   }
 
   warn(text: string, again = 0): void {
-    console.warn(`${this.#prefix(again)}: ${text}`);
+    console.warn(visible(`${this.#prefix(again)}: ${text}`));
   }
 
   /** Logs the first failure of each type and code, then one a minute. */
-  failed({ itemId, type, attempt }: Assignment, { code, message, retryAt }: ReportedFailure): void {
-    const next = retryAt === null ? 'for good' : `and is tried again at ${retryAt}`;
-    this.#failures.add(
-      `${itemId} of ${type} failed at attempt ${attempt}, ${next}: ${code}: ${message}`,
-      `${type} ${code}`,
-    );
+  failed({ itemId, type, attempt }: Assignment, { code, message, retryAt, error }: ReportedFailure): void {
+    const tell = () => {
+      const next = retryAt === null ? 'for good' : `and is tried again at ${retryAt}`;
+      const text = `${itemId} of ${type} failed at attempt ${attempt}, ${next}: ${code}: ${message}`;
+      const stack = stackOf(error);
+      return stack === undefined ? text : `${text}\n${stack}`;
+    };
+    this.#failures.add(tell, `${type} ${code}`);
   }
 
   #prefix(again: number): string {

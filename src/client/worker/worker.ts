@@ -20,8 +20,9 @@ import { HeldAssignment, type Slots } from './held-assignments.ts';
 import { Hints } from './hints.ts';
 import { ItemTrace } from './item-trace.ts';
 import { logEvents } from './log.ts';
+import { NoteSender } from './note-sender.ts';
 import { checkConcurrency, readOptions, type Settings, type WorkerOptions } from './options.ts';
-import { failed, type Outcome, permanent, succeeded } from './outcome.ts';
+import { failed, type Outcome, permanent, succeeded, timedOut } from './outcome.ts';
 import { Problems } from './problems.ts';
 import { onSignals } from './signals.ts';
 import { Unheard } from './unheard.ts';
@@ -51,6 +52,7 @@ export class Worker extends Emitter {
   readonly #held = new Set<HeldAssignment>();
   readonly #exchanges: Exchanges;
   readonly #heartbeats: Heartbeats;
+  readonly #notes: NoteSender;
   readonly #hints: Hints;
   readonly #problems = new Problems((error, again) => this.#announce(error, again));
   readonly #unheard: Unheard;
@@ -70,6 +72,10 @@ export class Worker extends Emitter {
   #stopped: Promise<void> | undefined;
   /** Does not wait for handlers when it stops. */
   #isHasty = false;
+  /** `run()` was called: whoever is refused at the start gives up. */
+  #isProgram = false;
+  #wasConnected = false;
+  #wasRefused = false;
 
   /** @throws JobtreeError INVALID_INPUT, naming the option */
   constructor(options: WorkerOptions) {
@@ -109,6 +115,15 @@ export class Worker extends Emitter {
       onSilence: (held) => this.#silent(held),
       onError: (error) => this.#problem(error),
     });
+    this.#notes = new NoteSender({
+      held: this.#held,
+      send: async (notes, timeoutMs) => {
+        const data = await client.socket.request(operations.NoteItems, { input: { notes } }, timeoutMs);
+        this.#reached();
+        payloadOf(data.noteItems);
+      },
+      onError: (error) => this.#problem(error),
+    });
     this.#hints = new Hints({
       socket: client.socket,
       slots: this.#slots,
@@ -133,12 +148,13 @@ export class Worker extends Emitter {
 
   /**
    * Runs as a program does: until SIGINT, SIGTERM or `stop()`. The first signal stops it as `stop()` does; the second one aborts and gives back at once what handlers
-   * have, and ends the process. Sets the process's exit code: 0; 1 if the worker stopped before the server knew what became of an item; after a second
-   * signal 130 (SIGINT) or 143 (SIGTERM). Resolves when the worker has stopped. A handler that ignores its signal may keep the process alive until the second.
+   * have, and ends the process. A worker that the server refuses at the start, for its key or the rights of that, stops. Sets the process's exit code: 0; 1 if the worker was
+   * refused, or stopped before the server knew what became of an item; after a second signal 130 (SIGINT) or 143 (SIGTERM). Resolves when the worker has stopped. A handler that ignores its signal may keep the process alive until the second.
    *
    * @throws Error if the worker was started before
    */
   async run(): Promise<void> {
+    this.#isProgram = true;
     const stopped = new Promise<void>((resolve) => {
       this.prependOnceListener('stopped', resolve);
     });
@@ -156,7 +172,7 @@ export class Worker extends Emitter {
     } finally {
       ignoreSignals();
     }
-    process.exitCode ??= this.#held.size > 0 ? 1 : 0;
+    process.exitCode ??= this.#wasRefused || this.#held.size > 0 ? 1 : 0;
   }
 
   /**
@@ -265,6 +281,7 @@ export class Worker extends Emitter {
     }
     this.#over = true;
     this.#heartbeats.stop();
+    this.#notes.stop();
     this.#exchanges.close();
     if (this.#settings.ownsClient) await this.#settings.client.close();
     this.tell('stopped');
@@ -278,7 +295,7 @@ export class Worker extends Emitter {
     const slots = this.#slots.get(assignment.type);
     if (slots === undefined)
       throw new Error(`The server gave an item of the type ${assignment.type}, unasked.`);
-    const held = new HeldAssignment(assignment, slots, sentAt);
+    const held = new HeldAssignment(assignment, slots, sentAt, () => this.#notes.wake());
     held.trace = ItemTrace.begin(assignment, this.name, sentAt);
     this.#held.add(held);
     this.#heartbeats.add(held);
@@ -322,8 +339,7 @@ export class Worker extends Emitter {
 
   #timeOut(held: HeldAssignment): void {
     if (held.state !== 'running') return;
-    const error = new Error(`The handler took longer than ${held.slots.timeoutMs} ms.`);
-    this.#report(held, failed(held.assignmentId, Object.assign(error, { code: 'TIMED_OUT' })));
+    this.#report(held, timedOut(held.assignmentId, held.slots.timeoutMs));
     this.#abort(held, 'TIMED_OUT');
   }
 
@@ -374,12 +390,14 @@ export class Worker extends Emitter {
     held.end('finished');
     held.outcome = outcome;
     held.trace?.settle(failureOf(held));
+    this.#notes.ending(held);
     this.#exchanges.report(held);
   }
 
   #release(held: HeldAssignment): void {
     held.end('released');
     held.trace?.drop(held.abortedFor ?? 'RELEASED');
+    this.#notes.ending(held);
     this.#exchanges.release(held);
   }
 
@@ -400,7 +418,10 @@ export class Worker extends Emitter {
     else if (held.outcome?.report.outcome.snoozeMs != null)
       this.tell('snoozed', held.assignment, retryAt ?? '');
     else if (failure === undefined) this.tell('succeeded', held.assignment);
-    else this.#failed(held.assignment, { code: failure.code, message: failure.message, retryAt });
+    else {
+      const { code, message } = failure;
+      this.#failed(held.assignment, { code, message, retryAt, error: held.outcome?.error });
+    }
   }
 
   #failed(assignment: Assignment, failure: ReportedFailure): void {
@@ -448,6 +469,7 @@ export class Worker extends Emitter {
   #reached(): void {
     if (this.#connected === true || this.#over) return;
     this.#connected = true;
+    this.#wasConnected = true;
     this.tell('connected');
     this.#exchanges.wakeNow();
   }
@@ -458,10 +480,18 @@ export class Worker extends Emitter {
     if (error instanceof JobtreeError && error.code === 'BUSY') return;
     if (!(error instanceof JobtreeError) || error.code !== 'UNREACHABLE') {
       this.#problems.add(error);
+      if (this.#isProgram && !this.#wasConnected) this.#giveUpIfRefused(error);
     } else if (this.#connected !== false) {
       this.#connected = false;
       if (!this.tell('disconnected', error)) this.#unheard.warn(error.message);
     }
+  }
+
+  /** Later a key may be replaced, or rights be given; at the start there never were any, and whoever has deployed it is to know. */
+  #giveUpIfRefused(error: unknown): void {
+    if (!(error instanceof JobtreeError) || !['UNAUTHENTICATED', 'FORBIDDEN'].includes(error.code)) return;
+    this.#wasRefused = true;
+    void this.stop();
   }
 
   #announce(error: unknown, again = 0): void {

@@ -43,42 +43,42 @@ export { Prisma }
 
 /**
  * Model Job
- * A node of a tree: what kind of work, and the policies of its items. Written when created, sealed and cancelled.
+ * A node of a tree: the type of its work, and the policies of its items. Written when it is created, sealed or cancelled.
  */
 export type Job = Prisma.JobModel
 /**
  * Model JobProgress
- * The counters of one job: the fold inserts the next version and deletes the one before, so there is exactly one to be seen.
+ * The counters of one job. The fold inserts the next version and deletes the previous one, so exactly one is visible.
  */
 export type JobProgress = Prisma.JobProgressModel
 /**
  * Model ProgressDelta
- * Facts that the fold has not counted yet; append-only, deleted when folded.
+ * Changes that the fold has not counted yet; append-only, deleted when folded.
  */
 export type ProgressDelta = Prisma.ProgressDeltaModel
 /**
  * Model Stored
- * How much a tenant stores; an empty name for what belongs to none.
+ * How much a tenant stores; the empty name stands for no tenant.
  */
 export type Stored = Prisma.StoredModel
 /**
  * Model StoredDelta
- * What is not added to that yet; append-only, deleted when folded.
+ * Changes that are not yet added to Stored; append-only, deleted when folded.
  */
 export type StoredDelta = Prisma.StoredDeltaModel
 /**
  * Model JobItem
- * What is to be done. Written once; its job and its position are its id.
+ * A unit of work. Written once; its job and its position identify it.
  */
 export type JobItem = Prisma.JobItemModel
 /**
  * Model TraceContext
- * The trace that consecutive items belong to, as their producer named it. Written once, and only where there is one.
+ * The trace that consecutive items belong to, as their producer sent it. Written once; there is no row without a trace.
  */
 export type TraceContext = Prisma.TraceContextModel
 /**
  * Model ItemNote
- * What workers noted of an item while they had it. Only where they did.
+ * What workers noted about an item while they held it. There is no row without a note or a log.
  */
 export type ItemNote = Prisma.ItemNoteModel
 /**
@@ -89,7 +89,7 @@ export type QueueEntry = Prisma.QueueEntryModel
 /**
  * Model Lease
  * A claim's hold on consecutive items of a job. The n-th of them is an assignment, whose id is this id with n as its last byte.
- * Stays when it has ended, as the history of who did what.
+ * It remains after it has ended, as the history of who did what.
  */
 export type Lease = Prisma.LeaseModel
 /**
@@ -104,27 +104,27 @@ export type SerializeKey = Prisma.SerializeKeyModel
 export type BlockedItem = Prisma.BlockedItemModel
 /**
  * Model EndedHead
- * A head that has ended while its key has not gone on.
+ * A head that has ended, but whose key has not passed to the next item yet.
  */
 export type EndedHead = Prisma.EndedHeadModel
 /**
  * Model Outcome
- * What came of an item: its result, or that it failed for good. Written once.
+ * The outcome of an item: its result, or that it failed for good. Written once.
  */
 export type Outcome = Prisma.OutcomeModel
 /**
  * Model Failure
- * Attempts that failed: the first and the last twenty of an item.
+ * A failed attempt: the first and the last twenty of an item are kept.
  */
 export type Failure = Prisma.FailureModel
 /**
  * Model DeadLetter
- * What failed for good, until somebody replays or discards it.
+ * An item that failed for good, until it is replayed or discarded.
  */
 export type DeadLetter = Prisma.DeadLetterModel
 /**
  * Model Replay
- * An item that was replayed, and the attempts that it had had by then.
+ * A replayed item, and how many attempts it had had by then.
  */
 export type Replay = Prisma.ReplayModel
 /**
@@ -134,117 +134,117 @@ export type Replay = Prisma.ReplayModel
 export type Cancellation = Prisma.CancellationModel
 /**
  * Model DeadLetterNote
- * What people know about a group of dead letters.
+ * A note that people wrote about a group of dead letters.
  */
 export type DeadLetterNote = Prisma.DeadLetterNoteModel
 /**
  * Model Operation
- * Work on many items that somebody has asked for, and how far it is.
+ * A replay, discard or cancellation of many items, with its progress.
  */
 export type Operation = Prisma.OperationModel
 /**
  * Model TreeDeletion
- * A tree that is being deleted, and how far that is.
+ * A tree that is being deleted, with the progress of the deletion.
  */
 export type TreeDeletion = Prisma.TreeDeletionModel
 /**
  * Model TreeHold
- * A tree that somebody reads whole, and that is not reaped before then.
+ * A tree that a caller is reading as a whole, and until when it must not be reaped.
  */
 export type TreeHold = Prisma.TreeHoldModel
 /**
  * Model IdleTree
- * A tree that was seen to wait for nothing but more items, and since when. It may have gone on since: idle_since says whether it has.
+ * A tree that was found to wait only for more items, and since when. The function idle_since says whether it still does.
  */
 export type IdleTree = Prisma.IdleTreeModel
 /**
  * Model Watch
- * One row: when a server last looked for lost heartbeats, and since when they have been looking without a gap.
+ * One row: when a server last looked for lost heartbeats, and since when servers have done so without a gap.
  */
 export type Watch = Prisma.WatchModel
 /**
  * Model Schedule
- * What makes a tree of jobs time and again, and when it does so next.
+ * A schedule, which creates a tree of jobs again and again.
  */
 export type Schedule = Prisma.ScheduleModel
 /**
  * Model Queue
- * The settings of a type; a type without any has no row. What is null is not set.
+ * The settings of a type; a type without any has no row. Null means not set.
  */
 export type Queue = Prisma.QueueModel
 /**
  * Model TypeSchema
- * What payloads and results of a type look like, in one of its versions. Never changed, only removed.
+ * The schemas of a type's payloads and results in one version. Never changed, only removed.
  */
 export type TypeSchema = Prisma.TypeSchemaModel
 /**
  * Model QueueLease
- * A lease of a type with a limit of concurrency, of which some item may be open.
+ * A lease of a type with a concurrency limit that may have open items.
  */
 export type QueueLease = Prisma.QueueLeaseModel
 /**
  * Model RateSlice
- * How many items of a type with a rate were claimed within a hundredth of its interval.
+ * How many items of a type with a rate limit were claimed within a hundredth of its interval.
  */
 export type RateSlice = Prisma.RateSliceModel
 /**
  * Model CallbackEndpoint
- * Where callbacks go, by name: a URL, and the secrets that sign what is sent there.
+ * An endpoint of callbacks: a URL, and the secrets that sign the messages to it.
  */
 export type CallbackEndpoint = Prisma.CallbackEndpointModel
 /**
  * Model ApiKey
- * A key by which a program shows who it is. Of the key itself there is only the hash.
+ * An API key, by which a program authenticates. Only the hash of its text is stored.
  */
 export type ApiKey = Prisma.ApiKeyModel
 /**
  * Model AuditEntry
- * Who did what that only some may do, and what came of it. Rows are added, and pruned when they are old; nothing else (`keep_audit`).
+ * Who attempted which privileged action, and the outcome. Rows are added, and pruned when they are old, but never changed (`keep_audit`).
  */
 export type AuditEntry = Prisma.AuditEntryModel
 /**
  * Model WatchSecret
- * A secret that signs watch tokens, the newest one; the one before is good, too.
+ * A secret of watch tokens: the newest one signs, and tokens that the previous one signed are still valid.
  */
 export type WatchSecret = Prisma.WatchSecretModel
 /**
  * Model WatchRevocation
- * A tree whose watch tokens were revoked, up to when. Goes with the tree, and once no token can be that old.
+ * A tree whose watch tokens were revoked, and up to when. Removed with the tree, or once no token can be that old.
  */
 export type WatchRevocation = Prisma.WatchRevocationModel
 /**
  * Model WatchTicket
- * What opens an event stream once, for whoever has a watch token. Of the ticket itself there is only the hash.
+ * A ticket, which opens one event stream for the holder of a watch token. Only its hash is stored.
  */
 export type WatchTicket = Prisma.WatchTicketModel
 /**
  * Model Callback
- * What is to be called when a tree is complete, or each job of it.
+ * An endpoint to call when a tree, or each job of it, is complete.
  */
 export type Callback = Prisma.CallbackModel
 /**
  * Model CallbackDelivery
- * A message to an endpoint. Needs nothing of the tree that it is about, which may be gone.
+ * A message to an endpoint. Independent of the tree that it is about, which may be gone.
  */
 export type CallbackDelivery = Prisma.CallbackDeliveryModel
 /**
  * Model DeadLetterAlert
- * When people want to hear of dead letters of a type, and whether they just have.
+ * From how many dead letters of a type on an alert is raised, and whether one has just been.
  */
 export type DeadLetterAlert = Prisma.DeadLetterAlertModel
 /**
  * Model Figure
- * What was done of a type in a minute, as one server saw it. Removed after two days.
+ * Figures of a type in a minute, as seen by one server. Removed after two days.
  */
 export type Figure = Prisma.FigureModel
 /**
  * Model Worker
- * A worker that a server has a connection to. Removed when it is gone, or when its server has said nothing for a minute.
+ * A worker that is connected to a server. Removed when it disconnects, or when its server has sent nothing for a minute.
  */
 export type Worker = Prisma.WorkerModel
 /**
  * Model Upload
- * A file that somebody has sent, or is sending.
+ * A file that was uploaded, or is being uploaded.
  */
 export type Upload = Prisma.UploadModel
 /**
@@ -259,6 +259,6 @@ export type UploadChunk = Prisma.UploadChunkModel
 export type UploadObject = Prisma.UploadObjectModel
 /**
  * Model FileImport
- * An upload that becomes the items of a job, and how far that is.
+ * An upload that becomes the items of a job, with the progress.
  */
 export type FileImport = Prisma.FileImportModel

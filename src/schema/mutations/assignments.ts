@@ -6,7 +6,7 @@ import { EntryError, toEntryError } from '../errors.ts';
 import { keyOf } from '../global-id.ts';
 import { coveredAssignments } from '../scope.ts';
 
-/** The status of an entry that was refused alone. */
+/** The status of an entry that is invalid by itself. */
 export const invalidStatus = {
   INVALID: { description: 'It is not the id of an assignment; `error` says more. Nothing changed.' },
 } as const;
@@ -17,20 +17,20 @@ interface Answer<Status extends string> {
   readonly error: InvalidInputError | null;
 }
 
-/** A mutation that takes a list of assignments and says of each what became of it. */
+/** Defines a mutation that takes a list of assignments and returns a status for each. */
 export function assignmentsMutation<Status extends string>(options: {
-  /** The mutation; the names of its types begin with it. */
+  /** The name of the mutation, with which the names of its types begin. */
   name: string;
   entryName: string;
   description: string;
-  /** What the input is: 'The assignments that a worker gives back.' */
+  /** The description of the input: 'The assignments that a worker gives back.' */
   input: string;
-  /** What the mutation does to them: "The assignments to give back". */
+  /** The description of the list: "The assignments to give back". */
   assignments: string;
-  /** Of an assignment that there is not, or that is none of the caller's. */
+  /** The status of an assignment that does not exist, or is not one of the caller's. */
   unknown: Status;
   status: PothosSchemaTypes.EnumRef<typeof builder.$inferSchemaTypes, Status | 'INVALID'>;
-  /** Gets ids that are well formed, and at least one. */
+  /** Gets at least one id; all are well-formed. */
   run: (engine: Engine, assignmentIds: string[]) => Promise<Status[]>;
 }): void {
   const { name, entryName, description, input, assignments, unknown, status, run } = options;
@@ -97,7 +97,7 @@ export function assignmentsMutation<Status extends string>(options: {
   );
 }
 
-/** One that is malformed must not keep the others of a worker from the server. */
+/** A malformed id must not keep the worker's other assignments from being processed. */
 function keyOrRefusal(globalId: string, i: number): string | InvalidInputError {
   try {
     return keyOf('Assignment', globalId, `assignmentIds[${i}]`);

@@ -53,7 +53,7 @@ export const ClaimItemsInput = builder.inputType('ClaimItemsInput', {
   }),
 });
 
-/** For the cost of a claim: how many assignments it can give. */
+/** For the cost of a claim: the most assignments that it can return. */
 export function mostAssignments({ requests }: typeof ClaimItemsInput.$inferInput): number {
   const asked = requests.reduce((sum, { limit }) => sum + Math.max(limit, 0), 0);
   return Math.min(asked, maxBatch);

@@ -40,13 +40,13 @@ builder.mutationField('createJob', (t) =>
   }),
 );
 
-/** Of all jobs of the tree. */
+/** The types of all jobs of the tree. */
 function* typesOf({ type, children }: GivenJob): Iterable<string> {
   yield type;
   for (const child of children ?? []) yield* typesOf(child);
 }
 
-/** Which tenant an upload belongs to never changes. @throws NotFoundError as for one that there is not */
+/** Checks that the uploads belong to the caller's tenant, which never changes. @throws NotFoundError as for an upload that does not exist */
 async function checkUploads({ caller, engine }: Services, tree: NewJob): Promise<void> {
   if (caller.tenant === null) return;
   const strange = await findStrangeUpload(engine.database, caller.tenant, [...uploadsOf(tree)]);

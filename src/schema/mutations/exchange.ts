@@ -74,7 +74,7 @@ builder.mutationField('exchange', (t) =>
       const refused = await refusedByScope(context, given);
       const type = typesOf(claim).find((type) => !coversType(context.caller, type));
       if (type !== undefined) {
-        // Nothing of this keeps the reports from counting.
+        // The refused claim does not keep the reports from counting.
         const claimError = new InvalidInputError(outOfScope(type), 'claim.requests');
         const answers = await reportOutcomes(context.engine, given, refused);
         return { entries: toEntries(reports, answers), assignments: [], limitedTypes: [], claimError };

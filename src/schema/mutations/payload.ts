@@ -4,7 +4,7 @@ import { changedJobs, Job } from '../job.ts';
 
 type Types = typeof builder.$inferSchemaTypes;
 
-/** The `job` field of a payload. Its progress counts what the mutation did. */
+/** The `job` field of a payload. Its progress includes what the mutation did. */
 export function jobField(t: PothosSchemaTypes.ObjectFieldBuilder<Types, { jobId: string }>) {
   return t.prismaField({
     type: Job,

@@ -100,6 +100,10 @@ const Failure = builder.inputType('FailureInput', {
       description:
         "When to try again, in milliseconds from now, instead of after the job's backoff, and without jitter: 0 to 2,147,483,647 (24 days). It still counts as a failure, and no other attempt follows the last one. Not with `permanent`. Default: the backoff.",
     }),
+    stack: t.string({
+      description:
+        "Where in the worker's code it came from, such as a stack trace: up to 4,096 characters. Default: none.",
+    }),
   }),
 });
 
@@ -179,8 +183,8 @@ builder.mutationField('reportOutcomes', (t) =>
 );
 
 /**
- * The answers to reports that the caller may not make, by their places: what is none of its assignments is unknown to it, and new items are of
- * types that it may work on.
+ * The answers to reports that the caller may not make, by their positions: assignments of other callers count as unknown, and new
+ * items must be of types that it may work on.
  */
 export async function refusedByScope(
   context: Services,
@@ -201,7 +205,7 @@ export async function refusedByScope(
   return refused;
 }
 
-/** A report as it came, with the id that it names. */
+/** A report as it was sent, with its id decoded. */
 export function toReport({ assignmentId, outcome }: typeof Report.$inferInput): GivenReport {
   const { success, failure, snoozeMs } = outcome;
   return {

@@ -17,7 +17,7 @@ builder.mutationField('rotateWatchSecret', (t) =>
     description:
       'Creates a new secret, which signs watch tokens from now on. Tokens signed with the previous secret remain valid, older ones do not: rotate twice to end all existing watch tokens, within five seconds. Not for admins of a tenant.',
     resolve: async (_, __, { engine, caller }) => {
-      // It is that of all tenants.
+      // The secret is shared by all tenants.
       if (caller.tenant !== null)
         throw new ForbiddenError('The secret of watch tokens belongs to no tenant.');
       await rotateWatchSecret(engine.database);

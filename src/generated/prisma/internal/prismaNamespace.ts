@@ -3860,7 +3860,8 @@ export const JobItemScalarFieldEnum = {
   runAt: 'runAt',
   dedupeKey: 'dedupeKey',
   payload: 'payload',
-  serializeKey: 'serializeKey'
+  serializeKey: 'serializeKey',
+  parentPosition: 'parentPosition'
 } as const
 
 export type JobItemScalarFieldEnum = (typeof JobItemScalarFieldEnum)[keyof typeof JobItemScalarFieldEnum]
@@ -3982,7 +3983,8 @@ export const FailureScalarFieldEnum = {
   lost: 'lost',
   code: 'code',
   message: 'message',
-  worker: 'worker'
+  worker: 'worker',
+  stack: 'stack'
 } as const
 
 export type FailureScalarFieldEnum = (typeof FailureScalarFieldEnum)[keyof typeof FailureScalarFieldEnum]

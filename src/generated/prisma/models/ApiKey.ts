@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model ApiKey
- * A key by which a program shows who it is. Of the key itself there is only the hash.
+ * An API key, by which a program authenticates. Only the hash of its text is stored.
  */
 export type ApiKeyModel = runtime.Types.Result.DefaultSelection<Prisma.$ApiKeyPayload>
 
@@ -623,17 +623,17 @@ export type $ApiKeyPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
      */
     hash: runtime.Bytes
     /**
-     * Of the key before it, which is one too until then.
+     * The hash of the previous text, which is valid until previousUntil.
      */
     previousHash: runtime.Bytes | null
     previousUntil: Date | null
     roles: string[]
     /**
-     * Types of jobs, each a name, or the beginning of names with a star; empty for all.
+     * The job types that it is valid for: names, or prefixes of names followed by a star; empty for all.
      */
     types: string[]
     /**
-     * The only trees; empty for all.
+     * The trees that it is valid for; empty for all.
      */
     rootIds: string[]
     createdAt: Date
@@ -645,11 +645,11 @@ export type $ApiKeyPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
     lastUsedAt: Date | null
     revokedAt: Date | null
     /**
-     * The tenant that its callers belong to, and that the types are of; null for callers that see all.
+     * The tenant of its callers and of the types; null for callers that see all tenants.
      */
     tenant: string | null
     /**
-     * What it may have of servers, where it is not what their settings say.
+     * Limits that replace the servers' settings.
      */
     limits: runtime.JsonValue
   }, ExtArgs["result"]["apiKey"]>

@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model AuditEntry
- * Who did what that only some may do, and what came of it. Rows are added, and pruned when they are old; nothing else (`keep_audit`).
+ * Who attempted which privileged action, and the outcome. Rows are added, and pruned when they are old, but never changed (`keep_audit`).
  */
 export type AuditEntryModel = runtime.Types.Result.DefaultSelection<Prisma.$AuditEntryPayload>
 
@@ -427,13 +427,13 @@ export type $AuditEntryPayload<ExtArgs extends runtime.Types.Extensions.Internal
   objects: {}
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     /**
-     * Of the attempt: the line in the log has it too.
+     * The id of the attempt, which its log line has too.
      */
     id: string
     at: Date
     actor: string
     /**
-     * That of the actor; null for none.
+     * The actor's tenant; null for none.
      */
     tenant: string | null
     action: string

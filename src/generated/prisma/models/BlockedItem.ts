@@ -533,12 +533,12 @@ export type $BlockedItemPayload<ExtArgs extends runtime.Types.Extensions.Interna
     type: string
     priority: number
     /**
-     * The number that the next attempt gets.
+     * The number of the next attempt.
      */
     attempt: number
     runAt: Date | null
     /**
-     * When the lifetime of its type began; null once a worker has had it.
+     * Since when the lifetime of its type counts; null once a worker has had it.
      */
     waitsSince: Date | null
   }, ExtArgs["result"]["blockedItem"]>

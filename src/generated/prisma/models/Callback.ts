@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model Callback
- * What is to be called when a tree is complete, or each job of it.
+ * An endpoint to call when a tree, or each job of it, is complete.
  */
 export type CallbackModel = runtime.Types.Result.DefaultSelection<Prisma.$CallbackPayload>
 
@@ -374,7 +374,7 @@ export type $CallbackPayload<ExtArgs extends runtime.Types.Extensions.InternalAr
     endpoint: string
     event: string
     /**
-     * How often the tree has been complete; of a callback for each job always 0.
+     * How often the tree has been completed; always 0 for a callback for each job.
      */
     completions: number
   }, ExtArgs["result"]["callback"]>

@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model CallbackDelivery
- * A message to an endpoint. Needs nothing of the tree that it is about, which may be gone.
+ * A message to an endpoint. Independent of the tree that it is about, which may be gone.
  */
 export type CallbackDeliveryModel = runtime.Types.Result.DefaultSelection<Prisma.$CallbackDeliveryPayload>
 
@@ -605,7 +605,7 @@ export type $CallbackDeliveryPayload<ExtArgs extends runtime.Types.Extensions.In
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
     /**
-     * What receivers know it by: the same whoever sends it, and however often.
+     * The id that receivers see: the same for every attempt and every server.
      */
     messageId: string
     endpoint: string
@@ -614,21 +614,21 @@ export type $CallbackDeliveryPayload<ExtArgs extends runtime.Types.Extensions.In
     body: string
     createdAt: Date
     /**
-     * When it is sent (again); while a server is at it, when another one may. Null once it is settled.
+     * When it is sent (again); while a server is sending it, when another one may. Null once it is settled.
      */
     dueAt: Date | null
     /**
-     * How often somebody began to send it.
+     * How many attempts were begun.
      */
     attempts: number
     /**
-     * How many of these there were when a person last retried it: the waits begin anew.
+     * How many of them were made before a person last retried it, since when the waits begin anew.
      */
     attemptsBefore: number
     deliveredAt: Date | null
     failedAt: Date | null
     /**
-     * What came of the last twenty attempts: {attempt, at, tookMs, statusCode, error}.
+     * The last twenty attempts: {attempt, at, tookMs, statusCode, error}.
      */
     history: runtime.JsonValue
   }, ExtArgs["result"]["callbackDelivery"]>

@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model CallbackEndpoint
- * Where callbacks go, by name: a URL, and the secrets that sign what is sent there.
+ * An endpoint of callbacks: a URL, and the secrets that sign the messages to it.
  */
 export type CallbackEndpointModel = runtime.Types.Result.DefaultSelection<Prisma.$CallbackEndpointPayload>
 
@@ -401,13 +401,13 @@ export type $CallbackEndpointPayload<ExtArgs extends runtime.Types.Extensions.In
     url: string
     secret: string
     /**
-     * The one before, which signs too until then.
+     * The secret before it, which also signs until previousSecretUntil.
      */
     previousSecret: string | null
     previousSecretUntil: Date | null
     createdAt: Date
     /**
-     * Since when it wants nothing any more: it answered 410.
+     * When it answered 410, after which it is no longer called.
      */
     goneAt: Date | null
   }, ExtArgs["result"]["callbackEndpoint"]>

@@ -377,7 +377,7 @@ export type $CancellationPayload<ExtArgs extends runtime.Types.Extensions.Intern
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     jobId: string
     /**
-     * Of the first item. No two ranges have the same item.
+     * The position of the first item. No two ranges overlap.
      */
     position: bigint
     count: bigint

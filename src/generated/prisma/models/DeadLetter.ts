@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model DeadLetter
- * What failed for good, until somebody replays or discards it.
+ * An item that failed for good, until it is replayed or discarded.
  */
 export type DeadLetterModel = runtime.Types.Result.DefaultSelection<Prisma.$DeadLetterPayload>
 
@@ -452,15 +452,15 @@ export type $DeadLetterPayload<ExtArgs extends runtime.Types.Extensions.Internal
     type: string
     diedAt: Date
     /**
-     * Of the last failure.
+     * The code of the last failure.
      */
     code: string
     /**
-     * Its message without what differs from item to item.
+     * The message of the last failure, without what differs from item to item.
      */
     pattern: string
     /**
-     * Of type, code and pattern: the group.
+     * A hash of type, code and pattern, which identifies the group.
      */
     fingerprint: string
   }, ExtArgs["result"]["deadLetter"]>

@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model DeadLetterAlert
- * When people want to hear of dead letters of a type, and whether they just have.
+ * From how many dead letters of a type on an alert is raised, and whether one has just been.
  */
 export type DeadLetterAlertModel = runtime.Types.Result.DefaultSelection<Prisma.$DeadLetterAlertPayload>
 
@@ -424,16 +424,16 @@ export type $DeadLetterAlertPayload<ExtArgs extends runtime.Types.Extensions.Int
     type: string
     endpoint: string
     /**
-     * With so many of the interval that is just over.
+     * The threshold: how many within the last interval.
      */
     count: number
     intervalMs: number
     /**
-     * Since when there are so many; null while there are not.
+     * Since when the threshold has been reached; null while it is not.
      */
     spellAt: Date | null
     /**
-     * When a server last saw so many.
+     * When a server last saw the threshold reached.
      */
     seenAt: Date | null
   }, ExtArgs["result"]["deadLetterAlert"]>

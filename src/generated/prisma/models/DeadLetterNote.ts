@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model DeadLetterNote
- * What people know about a group of dead letters.
+ * A note that people wrote about a group of dead letters.
  */
 export type DeadLetterNoteModel = runtime.Types.Result.DefaultSelection<Prisma.$DeadLetterNotePayload>
 

@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model EndedHead
- * A head that has ended while its key has not gone on.
+ * A head that has ended, but whose key has not passed to the next item yet.
  */
 export type EndedHeadModel = runtime.Types.Result.DefaultSelection<Prisma.$EndedHeadPayload>
 
@@ -373,7 +373,7 @@ export type $EndedHeadPayload<ExtArgs extends runtime.Types.Extensions.InternalA
     position: bigint
     key: string
     /**
-     * It failed for good, and keeps its key until somebody has settled it.
+     * It failed for good, and keeps its key until it is replayed or discarded.
      */
     held: boolean
   }, ExtArgs["result"]["endedHead"]>

@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model Failure
- * Attempts that failed: the first and the last twenty of an item.
+ * A failed attempt: the first and the last twenty of an item are kept.
  */
 export type FailureModel = runtime.Types.Result.DefaultSelection<Prisma.$FailurePayload>
 
@@ -47,6 +47,7 @@ export type FailureMinAggregateOutputType = {
   code: string | null
   message: string | null
   worker: string | null
+  stack: string | null
 }
 
 export type FailureMaxAggregateOutputType = {
@@ -60,6 +61,7 @@ export type FailureMaxAggregateOutputType = {
   code: string | null
   message: string | null
   worker: string | null
+  stack: string | null
 }
 
 export type FailureCountAggregateOutputType = {
@@ -73,6 +75,7 @@ export type FailureCountAggregateOutputType = {
   code: number
   message: number
   worker: number
+  stack: number
   _all: number
 }
 
@@ -98,6 +101,7 @@ export type FailureMinAggregateInputType = {
   code?: true
   message?: true
   worker?: true
+  stack?: true
 }
 
 export type FailureMaxAggregateInputType = {
@@ -111,6 +115,7 @@ export type FailureMaxAggregateInputType = {
   code?: true
   message?: true
   worker?: true
+  stack?: true
 }
 
 export type FailureCountAggregateInputType = {
@@ -124,6 +129,7 @@ export type FailureCountAggregateInputType = {
   code?: true
   message?: true
   worker?: true
+  stack?: true
   _all?: true
 }
 
@@ -224,6 +230,7 @@ export type FailureGroupByOutputType = {
   code: string
   message: string
   worker: string | null
+  stack: string | null
   _count: FailureCountAggregateOutputType | null
   _avg: FailureAvgAggregateOutputType | null
   _sum: FailureSumAggregateOutputType | null
@@ -260,6 +267,7 @@ export type FailureWhereInput = {
   code?: Prisma.StringFilter<"Failure"> | string
   message?: Prisma.StringFilter<"Failure"> | string
   worker?: Prisma.StringNullableFilter<"Failure"> | string | null
+  stack?: Prisma.StringNullableFilter<"Failure"> | string | null
 }
 
 export type FailureOrderByWithRelationInput = {
@@ -273,6 +281,7 @@ export type FailureOrderByWithRelationInput = {
   code?: Prisma.SortOrder
   message?: Prisma.SortOrder
   worker?: Prisma.SortOrderInput | Prisma.SortOrder
+  stack?: Prisma.SortOrderInput | Prisma.SortOrder
 }
 
 export type FailureWhereUniqueInput = Prisma.AtLeast<{
@@ -290,6 +299,7 @@ export type FailureWhereUniqueInput = Prisma.AtLeast<{
   code?: Prisma.StringFilter<"Failure"> | string
   message?: Prisma.StringFilter<"Failure"> | string
   worker?: Prisma.StringNullableFilter<"Failure"> | string | null
+  stack?: Prisma.StringNullableFilter<"Failure"> | string | null
 }, "jobId_position_attempt">
 
 export type FailureOrderByWithAggregationInput = {
@@ -303,6 +313,7 @@ export type FailureOrderByWithAggregationInput = {
   code?: Prisma.SortOrder
   message?: Prisma.SortOrder
   worker?: Prisma.SortOrderInput | Prisma.SortOrder
+  stack?: Prisma.SortOrderInput | Prisma.SortOrder
   _count?: Prisma.FailureCountOrderByAggregateInput
   _avg?: Prisma.FailureAvgOrderByAggregateInput
   _max?: Prisma.FailureMaxOrderByAggregateInput
@@ -324,6 +335,7 @@ export type FailureScalarWhereWithAggregatesInput = {
   code?: Prisma.StringWithAggregatesFilter<"Failure"> | string
   message?: Prisma.StringWithAggregatesFilter<"Failure"> | string
   worker?: Prisma.StringNullableWithAggregatesFilter<"Failure"> | string | null
+  stack?: Prisma.StringNullableWithAggregatesFilter<"Failure"> | string | null
 }
 
 export type FailureCreateInput = {
@@ -337,6 +349,7 @@ export type FailureCreateInput = {
   code: string
   message: string
   worker?: string | null
+  stack?: string | null
 }
 
 export type FailureUncheckedCreateInput = {
@@ -350,6 +363,7 @@ export type FailureUncheckedCreateInput = {
   code: string
   message: string
   worker?: string | null
+  stack?: string | null
 }
 
 export type FailureUpdateInput = {
@@ -363,6 +377,7 @@ export type FailureUpdateInput = {
   code?: Prisma.StringFieldUpdateOperationsInput | string
   message?: Prisma.StringFieldUpdateOperationsInput | string
   worker?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  stack?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type FailureUncheckedUpdateInput = {
@@ -376,6 +391,7 @@ export type FailureUncheckedUpdateInput = {
   code?: Prisma.StringFieldUpdateOperationsInput | string
   message?: Prisma.StringFieldUpdateOperationsInput | string
   worker?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  stack?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type FailureCreateManyInput = {
@@ -389,6 +405,7 @@ export type FailureCreateManyInput = {
   code: string
   message: string
   worker?: string | null
+  stack?: string | null
 }
 
 export type FailureUpdateManyMutationInput = {
@@ -402,6 +419,7 @@ export type FailureUpdateManyMutationInput = {
   code?: Prisma.StringFieldUpdateOperationsInput | string
   message?: Prisma.StringFieldUpdateOperationsInput | string
   worker?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  stack?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type FailureUncheckedUpdateManyInput = {
@@ -415,6 +433,7 @@ export type FailureUncheckedUpdateManyInput = {
   code?: Prisma.StringFieldUpdateOperationsInput | string
   message?: Prisma.StringFieldUpdateOperationsInput | string
   worker?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  stack?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type FailureJobIdPositionAttemptCompoundUniqueInput = {
@@ -434,6 +453,7 @@ export type FailureCountOrderByAggregateInput = {
   code?: Prisma.SortOrder
   message?: Prisma.SortOrder
   worker?: Prisma.SortOrder
+  stack?: Prisma.SortOrder
 }
 
 export type FailureAvgOrderByAggregateInput = {
@@ -452,6 +472,7 @@ export type FailureMaxOrderByAggregateInput = {
   code?: Prisma.SortOrder
   message?: Prisma.SortOrder
   worker?: Prisma.SortOrder
+  stack?: Prisma.SortOrder
 }
 
 export type FailureMinOrderByAggregateInput = {
@@ -465,6 +486,7 @@ export type FailureMinOrderByAggregateInput = {
   code?: Prisma.SortOrder
   message?: Prisma.SortOrder
   worker?: Prisma.SortOrder
+  stack?: Prisma.SortOrder
 }
 
 export type FailureSumOrderByAggregateInput = {
@@ -485,6 +507,7 @@ export type FailureSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs 
   code?: boolean
   message?: boolean
   worker?: boolean
+  stack?: boolean
 }, ExtArgs["result"]["failure"]>
 
 export type FailureSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -498,6 +521,7 @@ export type FailureSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Exten
   code?: boolean
   message?: boolean
   worker?: boolean
+  stack?: boolean
 }, ExtArgs["result"]["failure"]>
 
 export type FailureSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -511,6 +535,7 @@ export type FailureSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Exten
   code?: boolean
   message?: boolean
   worker?: boolean
+  stack?: boolean
 }, ExtArgs["result"]["failure"]>
 
 export type FailureSelectScalar = {
@@ -524,9 +549,10 @@ export type FailureSelectScalar = {
   code?: boolean
   message?: boolean
   worker?: boolean
+  stack?: boolean
 }
 
-export type FailureOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"jobId" | "position" | "attempt" | "leaseId" | "at" | "retryAt" | "lost" | "code" | "message" | "worker", ExtArgs["result"]["failure"]>
+export type FailureOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"jobId" | "position" | "attempt" | "leaseId" | "at" | "retryAt" | "lost" | "code" | "message" | "worker" | "stack", ExtArgs["result"]["failure"]>
 
 export type $FailurePayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "Failure"
@@ -535,11 +561,11 @@ export type $FailurePayload<ExtArgs extends runtime.Types.Extensions.InternalArg
     jobId: string
     position: bigint
     /**
-     * The first failure of an item has 1, so the last one's says how many there were.
+     * From 1, so that the last failure's number says how many there were.
      */
     attempt: number
     /**
-     * Null, as the worker is, for an item that no worker had.
+     * Null, like the worker, for an item that no worker had.
      */
     leaseId: string | null
     at: Date
@@ -548,12 +574,16 @@ export type $FailurePayload<ExtArgs extends runtime.Types.Extensions.InternalArg
      */
     retryAt: Date | null
     /**
-     * Nobody reported it: the heartbeat stopped.
+     * The heartbeat stopped, and nobody reported a failure.
      */
     lost: boolean
     code: string
     message: string
     worker: string | null
+    /**
+     * The stack trace in the worker; null if the report has none.
+     */
+    stack: string | null
   }, ExtArgs["result"]["failure"]>
   composites: {}
 }
@@ -987,6 +1017,7 @@ export interface FailureFieldRefs {
   readonly code: Prisma.FieldRef<"Failure", 'String'>
   readonly message: Prisma.FieldRef<"Failure", 'String'>
   readonly worker: Prisma.FieldRef<"Failure", 'String'>
+  readonly stack: Prisma.FieldRef<"Failure", 'String'>
 }
     
 

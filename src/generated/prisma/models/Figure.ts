@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model Figure
- * What was done of a type in a minute, as one server saw it. Removed after two days.
+ * Figures of a type in a minute, as seen by one server. Removed after two days.
  */
 export type FigureModel = runtime.Types.Result.DefaultSelection<Prisma.$FigurePayload>
 
@@ -641,19 +641,19 @@ export type $FigurePayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
     type: string
     minute: Date
     /**
-     * Of the server, a new one for each minute.
+     * A random id, new for each server and minute.
      */
     slotId: string
     claimed: number
     succeeded: number
     /**
-     * Attempts, of which some were lost, and after some the item had failed for good.
+     * Failed attempts. Of these, lost counts lost heartbeats, and dead those after which the item had failed for good.
      */
     failed: number
     lost: number
     dead: number
     /**
-     * How many items waited, and how many attempts took how long, by the buckets of src/domain/histogram.ts.
+     * Histograms of how long items waited and attempts took, in the buckets of src/domain/histogram.ts.
      */
     waitBuckets: number[]
     waitCounts: number[]

@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model FileImport
- * An upload that becomes the items of a job, and how far that is.
+ * An upload that becomes the items of a job, with the progress.
  */
 export type FileImportModel = runtime.Types.Result.DefaultSelection<Prisma.$FileImportPayload>
 
@@ -780,50 +780,50 @@ export type $FileImportPayload<ExtArgs extends runtime.Types.Extensions.Internal
     jobId: string
     uploadId: string
     /**
-     * How it is to be read: {format, encoding, delimiter, quote, header}.
+     * How to read it: {format, encoding, delimiter, quote, header}.
      */
     options: runtime.JsonValue
     /**
-     * Of the upload, in bytes.
+     * The size of the upload, in bytes.
      */
     size: bigint
     /**
-     * How much of it is read, in bytes.
+     * How much of it has been read, in bytes.
      */
     bytesRead: bigint
     /**
-     * Where the next item begins: its byte in the text, decompressed and in UTF-8, and its line.
+     * Where the next item begins: its byte position in the decompressed text in UTF-8, and its line.
      */
     position: bigint
     line: bigint
     /**
-     * Of a CSV file with a header, once that is read: the names of the columns.
+     * The column names of a CSV file with a header, once that has been read.
      */
     columns: runtime.JsonValue | null
     items: bigint
     /**
-     * How many of them failed, since their lines can't be read.
+     * How many of them failed because their lines are invalid.
      */
     badLines: bigint
     createdAt: Date
     startedAt: Date | null
     finishedAt: Date | null
     /**
-     * Why it ended before the end of the file, or, while it is not over, why it waits: null if neither is so.
+     * Why it ended before the end of the file, or why an unfinished one waits; null if neither applies.
      */
     errorCode: string | null
     errorMessage: string | null
     /**
-     * The server that is at it, until then.
+     * The lease of the server that is reading it, until leasedUntil.
      */
     leaseId: string | null
     leasedUntil: Date | null
     /**
-     * How often a server has begun since it last got on.
+     * How often a server has begun since the last progress.
      */
     attempts: number
     /**
-     * Since when the store of the upload can't be read.
+     * Since when the upload's object store has been unavailable.
      */
     storeAwayAt: Date | null
   }, ExtArgs["result"]["fileImport"]>

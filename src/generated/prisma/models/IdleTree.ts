@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model IdleTree
- * A tree that was seen to wait for nothing but more items, and since when. It may have gone on since: idle_since says whether it has.
+ * A tree that was found to wait only for more items, and since when. The function idle_since says whether it still does.
  */
 export type IdleTreeModel = runtime.Types.Result.DefaultSelection<Prisma.$IdleTreePayload>
 

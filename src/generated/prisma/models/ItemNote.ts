@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model ItemNote
- * What workers noted of an item while they had it. Only where they did.
+ * What workers noted about an item while they held it. There is no row without a note or a log.
  */
 export type ItemNoteModel = runtime.Types.Result.DefaultSelection<Prisma.$ItemNotePayload>
 
@@ -394,7 +394,7 @@ export type $ItemNotePayload<ExtArgs extends runtime.Types.Extensions.InternalAr
     notedAt: Date
     note: string | null
     /**
-     * A list of {attempt, at, text}, the last fifty.
+     * A list of {attempt, at, text}: the last fifty lines.
      */
     log: runtime.JsonValue
   }, ExtArgs["result"]["itemNote"]>

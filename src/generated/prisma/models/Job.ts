@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model Job
- * A node of a tree: what kind of work, and the policies of its items. Written when created, sealed and cancelled.
+ * A node of a tree: the type of its work, and the policies of its items. Written when it is created, sealed or cancelled.
  */
 export type JobModel = runtime.Types.Result.DefaultSelection<Prisma.$JobPayload>
 
@@ -2499,35 +2499,35 @@ export type $JobPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
     heartbeatIntervalMs: number
     finalStage: boolean
     /**
-     * How successes of the parent become items: null for a job that its parent does not feed.
+     * How successes of the parent become items; null for a job that its parent does not feed.
      */
     feed: runtime.JsonValue | null
     /**
-     * Whether any child is fed, so that a report need not look for children otherwise.
+     * Whether any child is fed. If not, reports need not look for children.
      */
     feedsChildren: boolean
     createdAt: Date
     sealedAt: Date | null
     cancelledAt: Date | null
     /**
-     * Cancelled, and not known to be complete: the sweep sees to it, should the server die that cancels the items.
+     * It is cancelled, but maybe not all of its items are yet: the sweep continues if the server that cancels them dies.
      */
     cancelling: boolean
     /**
-     * Of a root that a schedule made: which one, and for which of its occurrences.
+     * For a root that a schedule created: the schedule, and its occurrence.
      */
     scheduleName: string | null
     occurrenceAt: Date | null
     /**
-     * With more failed items than this it fails as a whole; null for any number.
+     * The job fails if more items than this have failed; null for no limit.
      */
     toleratedFailureCount: number | null
     /**
-     * With more than this share of its items failed, of 100; counts once it is sealed. Null for any share.
+     * The job fails if more than this percentage of its items has failed, once it is sealed; null for no limit.
      */
     toleratedFailurePercentage: number | null
     /**
-     * Since when more items have failed than it tolerates.
+     * When it failed because more items had failed than it tolerates.
      */
     failedAt: Date | null
     /**
@@ -2535,7 +2535,7 @@ export type $JobPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
      */
     afterIds: string[]
     /**
-     * Whether any job waits for it, so that its completion need not look for them otherwise.
+     * Whether any job waits for it. If not, its completion need not look for such jobs.
      */
     awaited: boolean
     /**
@@ -2543,11 +2543,11 @@ export type $JobPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
      */
     waits: boolean
     /**
-     * It waits no longer, and not all of its entries are known to be released: the sweep sees to it.
+     * It no longer waits, but maybe not all of its entries are released yet: the sweep continues.
      */
     releasing: boolean
     /**
-     * Whether an item that failed for good keeps its serialize key until somebody has settled it.
+     * Whether an item that failed for good keeps its serialize key until it is replayed or discarded.
      */
     blocksOnFailure: boolean
     /**
@@ -2555,11 +2555,11 @@ export type $JobPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
      */
     cancelReason: string | null
     /**
-     * Of a root: for how long its tree is kept once it is complete. -1 is for ever; null is what servers do by default.
+     * For a root: how long its tree is kept once it is complete. -1 means for ever, null the servers' default.
      */
     retentionSeconds: number | null
     /**
-     * Of a root: after how long its tree is cancelled for being idle. -1 is never; null is what servers do by default.
+     * For a root: after how long its tree is cancelled for being idle. -1 means never, null the servers' default.
      */
     idleExpirySeconds: number | null
   }, ExtArgs["result"]["job"]>

@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model JobItem
- * What is to be done. Written once; its job and its position are its id.
+ * A unit of work. Written once; its job and its position identify it.
  */
 export type JobItemModel = runtime.Types.Result.DefaultSelection<Prisma.$JobItemPayload>
 
@@ -30,12 +30,14 @@ export type JobItemAvgAggregateOutputType = {
   position: number | null
   payloadBytes: number | null
   priority: number | null
+  parentPosition: number | null
 }
 
 export type JobItemSumAggregateOutputType = {
   position: bigint | null
   payloadBytes: number | null
   priority: number | null
+  parentPosition: bigint | null
 }
 
 export type JobItemMinAggregateOutputType = {
@@ -47,6 +49,7 @@ export type JobItemMinAggregateOutputType = {
   runAt: Date | null
   dedupeKey: string | null
   serializeKey: string | null
+  parentPosition: bigint | null
 }
 
 export type JobItemMaxAggregateOutputType = {
@@ -58,6 +61,7 @@ export type JobItemMaxAggregateOutputType = {
   runAt: Date | null
   dedupeKey: string | null
   serializeKey: string | null
+  parentPosition: bigint | null
 }
 
 export type JobItemCountAggregateOutputType = {
@@ -70,6 +74,7 @@ export type JobItemCountAggregateOutputType = {
   dedupeKey: number
   payload: number
   serializeKey: number
+  parentPosition: number
   _all: number
 }
 
@@ -78,12 +83,14 @@ export type JobItemAvgAggregateInputType = {
   position?: true
   payloadBytes?: true
   priority?: true
+  parentPosition?: true
 }
 
 export type JobItemSumAggregateInputType = {
   position?: true
   payloadBytes?: true
   priority?: true
+  parentPosition?: true
 }
 
 export type JobItemMinAggregateInputType = {
@@ -95,6 +102,7 @@ export type JobItemMinAggregateInputType = {
   runAt?: true
   dedupeKey?: true
   serializeKey?: true
+  parentPosition?: true
 }
 
 export type JobItemMaxAggregateInputType = {
@@ -106,6 +114,7 @@ export type JobItemMaxAggregateInputType = {
   runAt?: true
   dedupeKey?: true
   serializeKey?: true
+  parentPosition?: true
 }
 
 export type JobItemCountAggregateInputType = {
@@ -118,6 +127,7 @@ export type JobItemCountAggregateInputType = {
   dedupeKey?: true
   payload?: true
   serializeKey?: true
+  parentPosition?: true
   _all?: true
 }
 
@@ -217,6 +227,7 @@ export type JobItemGroupByOutputType = {
   dedupeKey: string | null
   payload: runtime.JsonValue
   serializeKey: string | null
+  parentPosition: bigint | null
   _count: JobItemCountAggregateOutputType | null
   _avg: JobItemAvgAggregateOutputType | null
   _sum: JobItemSumAggregateOutputType | null
@@ -252,6 +263,7 @@ export type JobItemWhereInput = {
   dedupeKey?: Prisma.StringNullableFilter<"JobItem"> | string | null
   payload?: Prisma.JsonFilter<"JobItem">
   serializeKey?: Prisma.StringNullableFilter<"JobItem"> | string | null
+  parentPosition?: Prisma.BigIntNullableFilter<"JobItem"> | bigint | number | null
 }
 
 export type JobItemOrderByWithRelationInput = {
@@ -264,6 +276,7 @@ export type JobItemOrderByWithRelationInput = {
   dedupeKey?: Prisma.SortOrderInput | Prisma.SortOrder
   payload?: Prisma.SortOrder
   serializeKey?: Prisma.SortOrderInput | Prisma.SortOrder
+  parentPosition?: Prisma.SortOrderInput | Prisma.SortOrder
 }
 
 export type JobItemWhereUniqueInput = Prisma.AtLeast<{
@@ -280,6 +293,7 @@ export type JobItemWhereUniqueInput = Prisma.AtLeast<{
   dedupeKey?: Prisma.StringNullableFilter<"JobItem"> | string | null
   payload?: Prisma.JsonFilter<"JobItem">
   serializeKey?: Prisma.StringNullableFilter<"JobItem"> | string | null
+  parentPosition?: Prisma.BigIntNullableFilter<"JobItem"> | bigint | number | null
 }, "jobId_position">
 
 export type JobItemOrderByWithAggregationInput = {
@@ -292,6 +306,7 @@ export type JobItemOrderByWithAggregationInput = {
   dedupeKey?: Prisma.SortOrderInput | Prisma.SortOrder
   payload?: Prisma.SortOrder
   serializeKey?: Prisma.SortOrderInput | Prisma.SortOrder
+  parentPosition?: Prisma.SortOrderInput | Prisma.SortOrder
   _count?: Prisma.JobItemCountOrderByAggregateInput
   _avg?: Prisma.JobItemAvgOrderByAggregateInput
   _max?: Prisma.JobItemMaxOrderByAggregateInput
@@ -312,6 +327,7 @@ export type JobItemScalarWhereWithAggregatesInput = {
   dedupeKey?: Prisma.StringNullableWithAggregatesFilter<"JobItem"> | string | null
   payload?: Prisma.JsonWithAggregatesFilter<"JobItem">
   serializeKey?: Prisma.StringNullableWithAggregatesFilter<"JobItem"> | string | null
+  parentPosition?: Prisma.BigIntNullableWithAggregatesFilter<"JobItem"> | bigint | number | null
 }
 
 export type JobItemCreateInput = {
@@ -324,6 +340,7 @@ export type JobItemCreateInput = {
   dedupeKey?: string | null
   payload: Prisma.JsonNullValueInput | runtime.InputJsonValue
   serializeKey?: string | null
+  parentPosition?: bigint | number | null
 }
 
 export type JobItemUncheckedCreateInput = {
@@ -336,6 +353,7 @@ export type JobItemUncheckedCreateInput = {
   dedupeKey?: string | null
   payload: Prisma.JsonNullValueInput | runtime.InputJsonValue
   serializeKey?: string | null
+  parentPosition?: bigint | number | null
 }
 
 export type JobItemUpdateInput = {
@@ -348,6 +366,7 @@ export type JobItemUpdateInput = {
   dedupeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   payload?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   serializeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  parentPosition?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
 }
 
 export type JobItemUncheckedUpdateInput = {
@@ -360,6 +379,7 @@ export type JobItemUncheckedUpdateInput = {
   dedupeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   payload?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   serializeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  parentPosition?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
 }
 
 export type JobItemCreateManyInput = {
@@ -372,6 +392,7 @@ export type JobItemCreateManyInput = {
   dedupeKey?: string | null
   payload: Prisma.JsonNullValueInput | runtime.InputJsonValue
   serializeKey?: string | null
+  parentPosition?: bigint | number | null
 }
 
 export type JobItemUpdateManyMutationInput = {
@@ -384,6 +405,7 @@ export type JobItemUpdateManyMutationInput = {
   dedupeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   payload?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   serializeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  parentPosition?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
 }
 
 export type JobItemUncheckedUpdateManyInput = {
@@ -396,6 +418,7 @@ export type JobItemUncheckedUpdateManyInput = {
   dedupeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   payload?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   serializeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  parentPosition?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
 }
 
 export type JobItemJobIdPositionCompoundUniqueInput = {
@@ -413,12 +436,14 @@ export type JobItemCountOrderByAggregateInput = {
   dedupeKey?: Prisma.SortOrder
   payload?: Prisma.SortOrder
   serializeKey?: Prisma.SortOrder
+  parentPosition?: Prisma.SortOrder
 }
 
 export type JobItemAvgOrderByAggregateInput = {
   position?: Prisma.SortOrder
   payloadBytes?: Prisma.SortOrder
   priority?: Prisma.SortOrder
+  parentPosition?: Prisma.SortOrder
 }
 
 export type JobItemMaxOrderByAggregateInput = {
@@ -430,6 +455,7 @@ export type JobItemMaxOrderByAggregateInput = {
   runAt?: Prisma.SortOrder
   dedupeKey?: Prisma.SortOrder
   serializeKey?: Prisma.SortOrder
+  parentPosition?: Prisma.SortOrder
 }
 
 export type JobItemMinOrderByAggregateInput = {
@@ -441,12 +467,22 @@ export type JobItemMinOrderByAggregateInput = {
   runAt?: Prisma.SortOrder
   dedupeKey?: Prisma.SortOrder
   serializeKey?: Prisma.SortOrder
+  parentPosition?: Prisma.SortOrder
 }
 
 export type JobItemSumOrderByAggregateInput = {
   position?: Prisma.SortOrder
   payloadBytes?: Prisma.SortOrder
   priority?: Prisma.SortOrder
+  parentPosition?: Prisma.SortOrder
+}
+
+export type NullableBigIntFieldUpdateOperationsInput = {
+  set?: bigint | number | null
+  increment?: bigint | number
+  decrement?: bigint | number
+  multiply?: bigint | number
+  divide?: bigint | number
 }
 
 
@@ -461,6 +497,7 @@ export type JobItemSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs 
   dedupeKey?: boolean
   payload?: boolean
   serializeKey?: boolean
+  parentPosition?: boolean
 }, ExtArgs["result"]["jobItem"]>
 
 export type JobItemSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -473,6 +510,7 @@ export type JobItemSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Exten
   dedupeKey?: boolean
   payload?: boolean
   serializeKey?: boolean
+  parentPosition?: boolean
 }, ExtArgs["result"]["jobItem"]>
 
 export type JobItemSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -485,6 +523,7 @@ export type JobItemSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Exten
   dedupeKey?: boolean
   payload?: boolean
   serializeKey?: boolean
+  parentPosition?: boolean
 }, ExtArgs["result"]["jobItem"]>
 
 export type JobItemSelectScalar = {
@@ -497,9 +536,10 @@ export type JobItemSelectScalar = {
   dedupeKey?: boolean
   payload?: boolean
   serializeKey?: boolean
+  parentPosition?: boolean
 }
 
-export type JobItemOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"jobId" | "position" | "createdAt" | "payloadBytes" | "priority" | "runAt" | "dedupeKey" | "payload" | "serializeKey", ExtArgs["result"]["jobItem"]>
+export type JobItemOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"jobId" | "position" | "createdAt" | "payloadBytes" | "priority" | "runAt" | "dedupeKey" | "payload" | "serializeKey" | "parentPosition", ExtArgs["result"]["jobItem"]>
 
 export type $JobItemPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "JobItem"
@@ -507,7 +547,7 @@ export type $JobItemPayload<ExtArgs extends runtime.Types.Extensions.InternalArg
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     jobId: string
     /**
-     * Order of insertion, across all jobs, in blocks of 1,024: gaps mean nothing.
+     * The order of insertion across all jobs, in blocks of 1,024; gaps mean nothing.
      */
     position: bigint
     createdAt: Date
@@ -516,16 +556,20 @@ export type $JobItemPayload<ExtArgs extends runtime.Types.Extensions.InternalArg
      */
     payloadBytes: number
     /**
-     * Null for that of the job.
+     * Null for the job's priority.
      */
     priority: number | null
     runAt: Date | null
     dedupeKey: string | null
     payload: runtime.JsonValue
     /**
-     * Items with one key run one at a time; null for an item that waits for no other.
+     * Items with the same key run one at a time; null for an item that waits for no other.
      */
     serializeKey: string | null
+    /**
+     * For a fed item: the position of the parent job's item whose success created it.
+     */
+    parentPosition: bigint | null
   }, ExtArgs["result"]["jobItem"]>
   composites: {}
 }
@@ -958,6 +1002,7 @@ export interface JobItemFieldRefs {
   readonly dedupeKey: Prisma.FieldRef<"JobItem", 'String'>
   readonly payload: Prisma.FieldRef<"JobItem", 'Json'>
   readonly serializeKey: Prisma.FieldRef<"JobItem", 'String'>
+  readonly parentPosition: Prisma.FieldRef<"JobItem", 'BigInt'>
 }
     
 

@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model JobProgress
- * The counters of one job: the fold inserts the next version and deletes the one before, so there is exactly one to be seen.
+ * The counters of one job. The fold inserts the next version and deletes the previous one, so exactly one is visible.
  */
 export type JobProgressModel = runtime.Types.Result.DefaultSelection<Prisma.$JobProgressPayload>
 
@@ -1045,7 +1045,7 @@ export type $JobProgressPayload<ExtArgs extends runtime.Types.Extensions.Interna
     startedAt: Date | null
     completedAt: Date | null
     /**
-     * What came of the job: SUCCEEDED, FAILED or CANCELLED once it is complete.
+     * SUCCEEDED, FAILED or CANCELLED once the job is complete.
      */
     outcome: string | null
     /**
@@ -1053,7 +1053,7 @@ export type $JobProgressPayload<ExtArgs extends runtime.Types.Extensions.Interna
      */
     treeOutcome: string | null
     /**
-     * How often the job has been complete.
+     * How often the job has been completed.
      */
     completions: number
     /**
@@ -1061,13 +1061,13 @@ export type $JobProgressPayload<ExtArgs extends runtime.Types.Extensions.Interna
      */
     changedAt: Date
     /**
-     * On the root's row, while the tree is complete: when it is reaped. With defaultRetention that is as long after this as servers keep
-     * trees by default.
+     * On the root's row, while the tree is complete: when it is reaped; with defaultRetention, servers add their default retention to
+     * this time.
      */
     reapAt: Date | null
     defaultRetention: boolean
     /**
-     * Of the payloads and results of the job, as JSON text.
+     * The size of the job's payloads and results, as JSON text.
      */
     bytes: bigint
   }, ExtArgs["result"]["jobProgress"]>

@@ -15,7 +15,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 /**
  * Model Lease
  * A claim's hold on consecutive items of a job. The n-th of them is an assignment, whose id is this id with n as its last byte.
- * Stays when it has ended, as the history of who did what.
+ * It remains after it has ended, as the history of who did what.
  */
 export type LeaseModel = runtime.Types.Result.DefaultSelection<Prisma.$LeasePayload>
 
@@ -656,17 +656,17 @@ export type $LeasePayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
     id: string
     jobId: string
     /**
-     * The claim, if it can be repeated.
+     * The claim id, if the claim can be repeated.
      */
     claimId: string | null
     /**
-     * Of the first item.
+     * The position of the first item.
      */
     position: bigint
     claimedAt: Date
     heartbeatAt: Date
     /**
-     * Silence until here counts as a failure of the first item that falls silent. Null once no item is open.
+     * The earliest deadline of its open items: without a heartbeat until then, the item fails. Null once no item is open.
      */
     deadlineAt: Date | null
     attempt: number
@@ -678,7 +678,7 @@ export type $LeasePayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
     open: string
     worker: string
     /**
-     * Of each item, where a heartbeat has named only some of them; null normally.
+     * The deadline of each item, if a heartbeat has named only some of them; normally null.
      */
     deadlines: Date[]
     /**

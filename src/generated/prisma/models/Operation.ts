@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model Operation
- * Work on many items that somebody has asked for, and how far it is.
+ * A replay, discard or cancellation of many items, with its progress.
  */
 export type OperationModel = runtime.Types.Result.DefaultSelection<Prisma.$OperationPayload>
 
@@ -960,7 +960,7 @@ export type $OperationPayload<ExtArgs extends runtime.Types.Extensions.InternalA
     kind: string
     requestedAt: Date
     /**
-     * Which dead letters, or pending items: those that meet all that is set. A job stands for all below it.
+     * The filter: it selects dead letters or pending items that meet every condition that is set. A job includes all jobs below it.
      */
     jobId: string | null
     types: string[]
@@ -975,11 +975,11 @@ export type $OperationPayload<ExtArgs extends runtime.Types.Extensions.InternalA
     addedFrom: Date | null
     addedUntil: Date | null
     /**
-     * What it is about stands before this position.
+     * It selects only items before this position.
      */
     beforePosition: bigint
     /**
-     * What they get as their payload.
+     * The new payload of the replayed item.
      */
     payload: runtime.JsonValue | null
     total: bigint
@@ -987,13 +987,13 @@ export type $OperationPayload<ExtArgs extends runtime.Types.Extensions.InternalA
     nextJobId: string
     nextPosition: bigint
     /**
-     * Somebody had locked what it would have done: it goes over them once more.
+     * It skipped items because they were locked, and will go over them once more.
      */
     wasBusy: boolean
     cancelledAt: Date | null
     finishedAt: Date | null
     /**
-     * Whose it is, and the only one whose items it is about; null for one of all.
+     * The tenant that owns it, and whose items alone it selects; null for items of any tenant.
      */
     tenant: string | null
   }, ExtArgs["result"]["operation"]>

@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model Outcome
- * What came of an item: its result, or that it failed for good. Written once.
+ * The outcome of an item: its result, or that it failed for good. Written once.
  */
 export type OutcomeModel = runtime.Types.Result.DefaultSelection<Prisma.$OutcomePayload>
 

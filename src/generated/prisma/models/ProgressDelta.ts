@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model ProgressDelta
- * Facts that the fold has not counted yet; append-only, deleted when folded.
+ * Changes that the fold has not counted yet; append-only, deleted when folded.
  */
 export type ProgressDeltaModel = runtime.Types.Result.DefaultSelection<Prisma.$ProgressDeltaPayload>
 
@@ -535,7 +535,7 @@ export type $ProgressDeltaPayload<ExtArgs extends runtime.Types.Extensions.Inter
      */
     started: boolean
     /**
-     * Of payloads and results.
+     * The size of payloads and results.
      */
     bytes: bigint
   }, ExtArgs["result"]["progressDelta"]>

@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model Queue
- * The settings of a type; a type without any has no row. What is null is not set.
+ * The settings of a type; a type without any has no row. Null means not set.
  */
 export type QueueModel = runtime.Types.Result.DefaultSelection<Prisma.$QueuePayload>
 
@@ -656,7 +656,7 @@ export type $QueuePayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     type: string
     /**
-     * No item is given to a worker.
+     * Workers get none of its items.
      */
     paused: boolean
     /**
@@ -673,22 +673,22 @@ export type $QueuePayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
      */
     lifetimeMs: number | null
     /**
-     * Of new jobs that say nothing else, as are the four below.
+     * The default of new jobs, as are the four below.
      */
     priority: number | null
     maxFailuresPerItem: number | null
     /**
-     * Empty for no wait; null is not set, which Prisma can't tell apart.
+     * Empty for no wait; null for not set, which Prisma can't distinguish.
      */
     backoffMs: number[]
     backoffJitter: number | null
     heartbeatIntervalMs: number | null
     /**
-     * When the concurrency was limited, until the leases of before are known to be in queue_lease.
+     * When the concurrency was limited; null again once all earlier leases are known to be in queue_lease.
      */
     limitedAt: Date | null
     /**
-     * No lease of queue_lease before this one is open.
+     * No lease in queue_lease with a lower id is open.
      */
     firstLease: bigint
   }, ExtArgs["result"]["queue"]>

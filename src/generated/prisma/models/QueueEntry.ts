@@ -583,7 +583,7 @@ export type $QueueEntryPayload<ExtArgs extends runtime.Types.Extensions.Internal
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     jobId: string
     /**
-     * Of the first item.
+     * The position of the first item.
      */
     position: bigint
     /**
@@ -591,7 +591,7 @@ export type $QueueEntryPayload<ExtArgs extends runtime.Types.Extensions.Internal
      */
     place: bigint
     /**
-     * Of all payloads.
+     * The size of all payloads together.
      */
     bytes: bigint
     /**
@@ -599,7 +599,7 @@ export type $QueueEntryPayload<ExtArgs extends runtime.Types.Extensions.Internal
      */
     runAt: Date | null
     /**
-     * The number that the next attempt gets.
+     * The number of the next attempt.
      */
     attempt: number
     count: number
@@ -610,7 +610,7 @@ export type $QueueEntryPayload<ExtArgs extends runtime.Types.Extensions.Internal
      */
     keyed: boolean
     /**
-     * Since when it has been claimable; means nothing before.
+     * Since when it has been claimable; meaningless before.
      */
     readyAt: Date
   }, ExtArgs["result"]["queueEntry"]>

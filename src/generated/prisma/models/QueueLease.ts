@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model QueueLease
- * A lease of a type with a limit of concurrency, of which some item may be open.
+ * A lease of a type with a concurrency limit that may have open items.
  */
 export type QueueLeaseModel = runtime.Types.Result.DefaultSelection<Prisma.$QueueLeasePayload>
 

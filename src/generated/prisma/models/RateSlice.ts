@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model RateSlice
- * How many items of a type with a rate were claimed within a hundredth of its interval.
+ * How many items of a type with a rate limit were claimed within a hundredth of its interval.
  */
 export type RateSliceModel = runtime.Types.Result.DefaultSelection<Prisma.$RateSlicePayload>
 

@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model Replay
- * An item that was replayed, and the attempts that it had had by then.
+ * A replayed item, and how many attempts it had had by then.
  */
 export type ReplayModel = runtime.Types.Result.DefaultSelection<Prisma.$ReplayPayload>
 

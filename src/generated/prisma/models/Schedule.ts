@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model Schedule
- * What makes a tree of jobs time and again, and when it does so next.
+ * A schedule, which creates a tree of jobs again and again.
  */
 export type ScheduleModel = runtime.Types.Result.DefaultSelection<Prisma.$SchedulePayload>
 
@@ -781,7 +781,7 @@ export type $SchedulePayload<ExtArgs extends runtime.Types.Extensions.InternalAr
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     name: string
     /**
-     * Either this and the zone that it is read in, or an interval.
+     * Either this and the time zone that applies to it, or an interval.
      */
     cron: string | null
     timeZone: string | null
@@ -790,18 +790,18 @@ export type $SchedulePayload<ExtArgs extends runtime.Types.Extensions.InternalAr
     missed: string
     overlap: string
     /**
-     * What create_job takes. The largest column, and the last one to be asked for.
+     * What create_job takes. The largest column, so queries select it only if they need it.
      */
     template: runtime.JsonValue
     createdAt: Date
     changedAt: Date
     pausedAt: Date | null
     /**
-     * Null while it is paused, and only then.
+     * The next occurrence; null if and only if it is paused.
      */
     nextAt: Date | null
     /**
-     * Occurrences that wait until what was made before them is complete.
+     * Occurrences that wait until the trees of earlier ones are complete.
      */
     queued: Date[]
     /**
@@ -811,7 +811,7 @@ export type $SchedulePayload<ExtArgs extends runtime.Types.Extensions.InternalAr
     lastRootId: string | null
     lastOccurrenceAt: Date | null
     /**
-     * The last occurrence that made no tree, and why.
+     * The last occurrence that was skipped, and why.
      */
     skippedAt: Date | null
     skipReason: string | null

@@ -333,14 +333,6 @@ export type SerializeKeySumOrderByAggregateInput = {
   turn?: Prisma.SortOrder
 }
 
-export type NullableBigIntFieldUpdateOperationsInput = {
-  set?: bigint | number | null
-  increment?: bigint | number
-  decrement?: bigint | number
-  multiply?: bigint | number
-  divide?: bigint | number
-}
-
 
 
 export type SerializeKeySelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -381,7 +373,7 @@ export type $SerializeKeyPayload<ExtArgs extends runtime.Types.Extensions.Intern
     jobId: string | null
     position: bigint | null
     /**
-     * Of the head: who waits has a higher one.
+     * The turn of the head; items that wait have higher ones.
      */
     turn: bigint
   }, ExtArgs["result"]["serializeKey"]>

@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model Stored
- * How much a tenant stores; an empty name for what belongs to none.
+ * How much a tenant stores; the empty name stands for no tenant.
  */
 export type StoredModel = runtime.Types.Result.DefaultSelection<Prisma.$StoredPayload>
 
@@ -346,7 +346,7 @@ export type $StoredPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
     tenant: string
     items: bigint
     /**
-     * Of payloads and results as JSON text, and of uploads.
+     * The size of payloads and results as JSON text, and of uploads.
      */
     bytes: bigint
   }, ExtArgs["result"]["stored"]>

@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model StoredDelta
- * What is not added to that yet; append-only, deleted when folded.
+ * Changes that are not yet added to Stored; append-only, deleted when folded.
  */
 export type StoredDeltaModel = runtime.Types.Result.DefaultSelection<Prisma.$StoredDeltaPayload>
 

@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model TraceContext
- * The trace that consecutive items belong to, as their producer named it. Written once, and only where there is one.
+ * The trace that consecutive items belong to, as their producer sent it. Written once; there is no row without a trace.
  */
 export type TraceContextModel = runtime.Types.Result.DefaultSelection<Prisma.$TraceContextPayload>
 
@@ -403,7 +403,7 @@ export type $TraceContextPayload<ExtArgs extends runtime.Types.Extensions.Intern
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     jobId: string
     /**
-     * Of the first item. No two ranges have the same item.
+     * The position of the first item. No two ranges overlap.
      */
     position: bigint
     count: number

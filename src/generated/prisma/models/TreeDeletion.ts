@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model TreeDeletion
- * A tree that is being deleted, and how far that is.
+ * A tree that is being deleted, with the progress of the deletion.
  */
 export type TreeDeletionModel = runtime.Types.Result.DefaultSelection<Prisma.$TreeDeletionPayload>
 
@@ -456,7 +456,7 @@ export type $TreeDeletionPayload<ExtArgs extends runtime.Types.Extensions.Intern
     rootId: string
     requestedAt: Date
     /**
-     * Its retention is over, and nobody waits: it goes at the pace of reaping.
+     * It is deleted because its retention is over. Nobody waits for that, so it happens at the pace of reaping.
      */
     reaped: boolean
     itemCount: bigint

@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model TreeHold
- * A tree that somebody reads whole, and that is not reaped before then.
+ * A tree that a caller is reading as a whole, and until when it must not be reaped.
  */
 export type TreeHoldModel = runtime.Types.Result.DefaultSelection<Prisma.$TreeHoldPayload>
 

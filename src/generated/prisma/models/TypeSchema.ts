@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model TypeSchema
- * What payloads and results of a type look like, in one of its versions. Never changed, only removed.
+ * The schemas of a type's payloads and results in one version. Never changed, only removed.
  */
 export type TypeSchemaModel = runtime.Types.Result.DefaultSelection<Prisma.$TypeSchemaPayload>
 
@@ -410,7 +410,7 @@ export type $TypeSchemaPayload<ExtArgs extends runtime.Types.Extensions.Internal
   objects: {}
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     /**
-     * Known by this to the caches of servers.
+     * The key of the servers' caches.
      */
     id: string
     type: string

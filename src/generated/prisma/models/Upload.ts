@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model Upload
- * A file that somebody has sent, or is sending.
+ * A file that was uploaded, or is being uploaded.
  */
 export type UploadModel = runtime.Types.Result.DefaultSelection<Prisma.$UploadPayload>
 
@@ -554,11 +554,11 @@ export type $UploadPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
     id: string
     createdAt: Date
     /**
-     * When it is removed, unless something is stored or imported from it before.
+     * When it is removed, unless more of it is stored, or it is imported, before.
      */
     expiresAt: Date
     /**
-     * How large it will be, in bytes; null while nobody has said so.
+     * Its size when complete, in bytes; null if not known yet.
      */
     length: bigint | null
     /**
@@ -566,27 +566,27 @@ export type $UploadPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
      */
     size: bigint
     /**
-     * What the SHA-256 of all of it must be; null if nobody has said so.
+     * The SHA-256 that the whole file must have; null for any.
      */
     expectedSha256: runtime.Bytes | null
     /**
-     * The state of a SHA-256 over what is stored, while there may be more.
+     * The state of the SHA-256 of the stored bytes; null once it is complete.
      */
     digestState: runtime.Bytes | null
     /**
-     * Of all of it: null until it is complete.
+     * The SHA-256 of the whole file; null until it is complete.
      */
     sha256: runtime.Bytes | null
     /**
-     * Since when nobody can use it any more: what is stored of it is being deleted.
+     * Since when nobody can use it, and its data is being deleted.
      */
     removedAt: Date | null
     /**
-     * The object store that has its bytes, as servers name it; null if they are in upload_chunk, or nothing is left there.
+     * The servers' name of the object store that has its bytes; null if they are in upload_chunk, or the store has nothing left of it.
      */
     store: string | null
     /**
-     * Of whoever sent it; null for no tenant.
+     * The sender's tenant; null for none.
      */
     tenant: string | null
   }, ExtArgs["result"]["upload"]>

@@ -345,7 +345,7 @@ export type $UploadChunkPayload<ExtArgs extends runtime.Types.Extensions.Interna
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     uploadId: string
     /**
-     * Of its first byte in the file.
+     * The position of its first byte in the file.
      */
     position: bigint
     data: runtime.Bytes

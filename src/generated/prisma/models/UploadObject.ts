@@ -377,7 +377,7 @@ export type $UploadObjectPayload<ExtArgs extends runtime.Types.Extensions.Intern
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     uploadId: string
     /**
-     * Of its first byte in the file.
+     * The position of its first byte in the file.
      */
     position: bigint
     /**
@@ -385,7 +385,7 @@ export type $UploadObjectPayload<ExtArgs extends runtime.Types.Extensions.Intern
      */
     size: number
     /**
-     * The object, among those of the upload. Every attempt to store a part has another one.
+     * The name of the object among those of the upload. Every attempt to store a part uses a new one.
      */
     name: string
   }, ExtArgs["result"]["uploadObject"]>

@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model Watch
- * One row: when a server last looked for lost heartbeats, and since when they have been looking without a gap.
+ * One row: when a server last looked for lost heartbeats, and since when servers have done so without a gap.
  */
 export type WatchModel = runtime.Types.Result.DefaultSelection<Prisma.$WatchPayload>
 

@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model WatchRevocation
- * A tree whose watch tokens were revoked, up to when. Goes with the tree, and once no token can be that old.
+ * A tree whose watch tokens were revoked, and up to when. Removed with the tree, or once no token can be that old.
  */
 export type WatchRevocationModel = runtime.Types.Result.DefaultSelection<Prisma.$WatchRevocationPayload>
 
@@ -340,7 +340,7 @@ export type $WatchRevocationPayload<ExtArgs extends runtime.Types.Extensions.Int
     rootId: string
     revokedAt: Date
     /**
-     * That wrote it: by it servers know what they have not seen.
+     * The transaction that wrote the row, by which servers know what they have not seen yet.
      */
     transactionId: bigint
   }, ExtArgs["result"]["watchRevocation"]>

@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model WatchSecret
- * A secret that signs watch tokens, the newest one; the one before is good, too.
+ * A secret of watch tokens: the newest one signs, and tokens that the previous one signed are still valid.
  */
 export type WatchSecretModel = runtime.Types.Result.DefaultSelection<Prisma.$WatchSecretPayload>
 

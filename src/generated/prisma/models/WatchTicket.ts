@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model WatchTicket
- * What opens an event stream once, for whoever has a watch token. Of the ticket itself there is only the hash.
+ * A ticket, which opens one event stream for the holder of a watch token. Only its hash is stored.
  */
 export type WatchTicketModel = runtime.Types.Result.DefaultSelection<Prisma.$WatchTicketPayload>
 
@@ -487,11 +487,11 @@ export type $WatchTicketPayload<ExtArgs extends runtime.Types.Extensions.Interna
     tenant: string | null
     sees: string
     /**
-     * That has signed the token.
+     * The secret that signed the token.
      */
     secretId: number
     /**
-     * Of the token, in milliseconds.
+     * When the token was issued, and when it expires, in milliseconds.
      */
     issuedMs: number
     tokenExpiresMs: number

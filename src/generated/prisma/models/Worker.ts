@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model Worker
- * A worker that a server has a connection to. Removed when it is gone, or when its server has said nothing for a minute.
+ * A worker that is connected to a server. Removed when it disconnects, or when its server has sent nothing for a minute.
  */
 export type WorkerModel = runtime.Types.Result.DefaultSelection<Prisma.$WorkerPayload>
 

@@ -1,0 +1,44 @@
+/** Where an error came from, as a report says it. */
+
+/** In UTF-8. The server takes as many characters, which are never more. */
+const maxBytes = 4_096;
+/** Of a message in a stack: the failure has all of it, and a long one would leave no room for the lines that follow. */
+const maxMessageLength = 200;
+const maxCauses = 5;
+
+/** The stack of what was thrown, and of its causes, cut at the end of a line; undefined if there is none. */
+export function stackOf(error: unknown): string | undefined {
+  const text = chainOf(error).map(ownStack).filter(Boolean).join('\nCaused by: ');
+  return text === '' ? undefined : fit(text);
+}
+
+/** The error and its causes, each once: a cause may be its own. */
+export function chainOf(error: unknown): readonly object[] {
+  if (typeof error !== 'object' || error === null) return [];
+  const chain = new Set([error]);
+  let { cause } = error as { cause?: unknown };
+  while (cause instanceof Error && !chain.has(cause) && chain.size <= maxCauses) {
+    chain.add(cause);
+    cause = cause.cause;
+  }
+  return [...chain];
+}
+
+function ownStack(error: object): string {
+  const { stack, message } = error as { stack?: unknown; message?: unknown };
+  if (typeof stack !== 'string') return '';
+  if (typeof message !== 'string' || message.length <= maxMessageLength) return stack;
+  return stack.replace(message, () => `${message.slice(0, maxMessageLength)}…`);
+}
+
+function fit(text: string): string {
+  const whole = text
+    .slice(0, maxBytes + 1)
+    .replaceAll('\0', '\uFFFD')
+    .toWellFormed();
+  const { read } = new TextEncoder().encodeInto(whole, new Uint8Array(maxBytes));
+  if (read === whole.length) return whole;
+  const cut = whole.slice(0, read);
+  const end = cut.lastIndexOf('\n');
+  return end > 0 ? cut.slice(0, end) : cut;
+}

@@ -1,0 +1,149 @@
+/** `client.run`: one payload, and its result or failure. */
+import { once } from 'node:events';
+import { afterEach, expect, expectTypeOf, onTestFinished, test } from 'vitest';
+import {
+  createClient,
+  defineType,
+  type Handler,
+  JobtreeError,
+  PermanentError,
+  Worker,
+} from '../../src/client/index.ts';
+import { useServer } from '../cli/setup.ts';
+import { signal } from './signals.ts';
+
+const server = useServer();
+const workers: Worker[] = [];
+afterEach(async () => {
+  await Promise.all(workers.splice(0).map((worker) => worker.stop()));
+});
+
+let counter = 0;
+const newType = () => `one-${++counter}`;
+
+function connect() {
+  const client = createClient({ url: server.url });
+  onTestFinished(() => client.close());
+  return client;
+}
+
+async function work(type: string, handler: Handler) {
+  const worker = new Worker({ url: server.url, types: { [type]: { concurrency: 2, handler } } });
+  workers.push(worker);
+  await worker.start();
+}
+
+test('returns the result, with the type of a defined type', async () => {
+  const client = connect();
+  const double = defineType<number, { twice: number }>(newType());
+  await work(double.type, (n) => ({ twice: 2 * (n as number) }));
+  const result = await client.run(double, 21);
+  expectTypeOf(result).toEqualTypeOf<{ twice: number }>();
+  expect(result).toEqual({ twice: 42 });
+  expect(await client.run(double.type, 4)).toEqual({ twice: 8 });
+  // @ts-expect-error: not a number
+  await expect(client.run(double, 'one', { runAt: 'never' })).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+    field: 'runAt',
+  });
+});
+
+test('passes on the options of the job and of its item', async () => {
+  const client = connect();
+  const type = newType();
+  await work(type, (payload) => payload);
+  const options = { dedupeKey: 'a', serializeKey: type, retentionSeconds: 60 };
+  expect(await client.run(type, 'first', options)).toBe('first');
+  expect(await client.run(type, 'second', options)).toBe('first');
+  const job = await client.jobByDedupeKey(type, 'a');
+  expect(job).toMatchObject({ retentionSeconds: 60 });
+  expect((await client.items(job?.id ?? '')).nodes).toMatchObject([{ serializeKey: type }]);
+});
+
+test('throws what the worker reported, once the item has failed for good', async () => {
+  const client = connect();
+  const type = newType();
+  const errors = [
+    new Error('not yet'),
+    new PermanentError('There is no such picture.', { code: 'NO_PICTURE' }),
+  ];
+  await work(type, () => {
+    throw errors.shift();
+  });
+  const error = await client.run(type, null, { backoffMs: [] }).catch((error) => error);
+  expect(error).toBeInstanceOf(JobtreeError);
+  expect(error).toMatchObject({
+    code: 'ITEM_FAILED',
+    message: 'There is no such picture.',
+    failure: { attempt: 2, code: 'NO_PICTURE', message: 'There is no such picture.' },
+    outcome: 'DONE',
+  });
+  const jobs = await client.jobs({ filter: { type } });
+  const [item] = (await client.items(jobs.nodes[0]?.id ?? '')).nodes;
+  expect((error as JobtreeError).itemId).toBe(item?.id);
+});
+
+test.each([
+  ['ITEM_CANCELLED', 'cancelled', 'cancelJob'],
+  ['NOT_FOUND', 'deleted', 'deleteJob'],
+] as const)('throws %s if the work is %s', async (code, _, act) => {
+  const client = connect();
+  const type = newType();
+  const started = signal<string>();
+  await work(type, (_, { jobId, signal }) => {
+    started.fire(jobId);
+    return once(signal, 'abort');
+  });
+  const rejected = expect(client.run(type, null, { heartbeatIntervalMs: 1_000 })).rejects.toMatchObject({
+    code,
+  });
+  await client[act](await started.promise);
+  await rejected;
+});
+
+test('ends with the reason of an aborted signal, while the work goes on', async () => {
+  const client = connect();
+  const type = newType();
+  const started = signal();
+  const end = signal();
+  await work(type, async () => {
+    started.fire();
+    await end.promise;
+    return 'done';
+  });
+  const controller = new AbortController();
+  const waiting = client.run(type, null, { dedupeKey: 'a', signal: controller.signal });
+  const rejected = expect(waiting).rejects.toThrow('enough');
+  await started.promise;
+  controller.abort(new Error('enough'));
+  await rejected;
+  end.fire();
+  expect(await client.run(type, null, { dedupeKey: 'a' })).toBe('done');
+});
+
+test('jobResults reads one job of a tree, of several pages, and only what succeeded', async () => {
+  const client = connect();
+  const type = newType();
+  const rows = Array.from({ length: 1_001 }, (_, payload) => ({ payload }));
+  const { id } = await client.createJob({
+    type,
+    sealed: true,
+    items: [{ payload: 'root' }],
+    children: [{ type }],
+  });
+  const [child] = (await client.job(id)).children;
+  await client.addItems(child?.id ?? '', rows, { seal: true });
+  await work(type, (payload) => {
+    if (payload === 500) throw new PermanentError('no');
+    return payload;
+  });
+  for await (const _ of client.watchTree(id));
+  const read = async (jobId: string) => {
+    const results: unknown[] = [];
+    for await (const { result } of client.jobResults(jobId)) results.push(result);
+    return results;
+  };
+  expect(await read(id)).toEqual(['root']);
+  expect(await read(child?.id ?? '')).toEqual(rows.map(({ payload }) => payload).filter((n) => n !== 500));
+  await expect(read('Job:01890000-0000-7000-8000-000000000000')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+});

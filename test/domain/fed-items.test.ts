@@ -1,0 +1,123 @@
+/** Items know the items that fed them, and those the items that they fed. */
+import { describe, expect, it } from 'vitest';
+import { claimItems } from '../../src/domain/claim-items.ts';
+import type { NewJob } from '../../src/domain/create-job.ts';
+import { type ItemKey, itemIdOf } from '../../src/domain/item-state.ts';
+import { readItems } from '../../src/domain/items.ts';
+import { readChildKeys } from '../../src/domain/pages.ts';
+import { reportOutcomes } from '../../src/domain/report-outcomes.ts';
+import { newType, useEngine } from '../support/engine.ts';
+
+const t = useEngine();
+const parts = { details: true, payload: true, result: false };
+const count = 7;
+
+/** The children of a job, and what each makes of `n`, which is the payload of an item of their parent. */
+const fed: Readonly<
+  Record<string, (type: string) => { feed: NewJob['feed']; made: (n: number) => unknown[] }>
+> = {
+  'by the simplest mapping': () => ({ feed: { payload: 'payload' }, made: (n) => [n] }),
+  'by a mapping': () => ({ feed: { payload: { n: 'payload' } }, made: (n) => [{ n }] }),
+  'by a list': () => ({
+    feed: { forEach: 'result.list' },
+    made: (n) => Array.from({ length: n % 3 }, () => n),
+  }),
+  'with serialize keys': () => ({
+    feed: { payload: 'payload', serializeKey: 'result.key' },
+    made: (n) => [n],
+  }),
+  'by reports': () => ({ feed: { source: 'REPORTS' }, made: (n) => [n, n] }),
+};
+
+/** A tree whose items have fed children in each of these ways: all in one report, or in several and out of order. */
+async function feed(ways: readonly string[]) {
+  const parent = newType('parent');
+  const children = ways.map((way) => {
+    const type = newType(way);
+    return { type, ...(fed[way] as (typeof fed)[string])(type) };
+  });
+  const ids = await t.create({
+    type: parent,
+    items: Array.from({ length: count }, (_, n) => ({ payload: n })),
+    children: children.map(({ type, feed }) => ({ type, feed })),
+  });
+  const held = await claimItems(t.engine, 'w', [{ type: parent, limit: count }]);
+  const reports = held.map(({ id: assignmentId, payload }) => {
+    const n = payload.value as number;
+    const newItems = children.flatMap(({ type, feed }) =>
+      feed?.source !== 'REPORTS'
+        ? []
+        : // The second one has the key that each of them names.
+          [
+            { type, payload: n },
+            { type, payload: n, dedupeKey: `${n}` },
+            { type, payload: n, dedupeKey: 'all' },
+          ],
+    );
+    const result = { list: Array(n % 3).fill(n), key: `${parent} ${n % 2}` };
+    return { assignmentId, result, ...(newItems.length > 0 && { newItems }) };
+  });
+  for (const some of [reports.slice(4), reports.slice(0, 3).toReversed(), reports.slice(3, 4)]) {
+    const answers = await reportOutcomes(t.engine, some);
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set(['ACCEPTED']));
+  }
+  const parents = await t.items(ids[parent] ?? '');
+  return { parents, children: children.map((child) => ({ ...child, id: ids[child.type] ?? '' })) };
+}
+
+const numberIn = (payload: unknown) => (typeof payload === 'number' ? payload : (payload as { n: number }).n);
+
+describe.each([[['by the simplest mapping']], [Object.keys(fed)]])('fed %s', (ways) => {
+  it('an item names the item that fed it, and is among the children of that one alone', async () => {
+    const { parents, children } = await feed(ways);
+    const expected = new Map<string, ItemKey[]>(parents.map((parent) => [itemIdOf(parent), []]));
+    for (const { id, made } of children.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
+      const items = await readItems(t.engine.database, await t.items(id), parts);
+      for (const item of items) {
+        const n = numberIn(item?.payload?.value);
+        expect(item?.parent).toEqual(parents[n]);
+        expected.get(itemIdOf(parents[n] as ItemKey))?.push({ jobId: id, position: item?.position ?? 0 });
+      }
+      const each = parents.map((_, n) => items.filter((item) => numberIn(item?.payload?.value) === n).length);
+      const isNamed = made(1).length === 2;
+      // Of those with one key the first that was reported made it.
+      expect(each).toEqual(parents.map((_, n) => made(n).length + (isNamed && n === 4 ? 1 : 0)));
+    }
+    for (const [i, parent] of parents.entries()) {
+      const all = expected.get(itemIdOf(parent)) ?? [];
+      for (const backwards of [false, true]) {
+        const inOrder = backwards ? all.toReversed() : all;
+        for (const [after, before, take] of [
+          [undefined, undefined, 1_001],
+          [undefined, undefined, 1],
+          [all[0], undefined, 2],
+          [undefined, all.at(-1), 2],
+        ] as const) {
+          const between = inOrder.filter(
+            (key) =>
+              (after === undefined || all.indexOf(key) > 0) &&
+              (before === undefined || all.indexOf(key) < all.length - 1),
+          );
+          const other = parents[(i + 1) % count] as ItemKey;
+          const pages = await readChildKeys(t.engine.database, null, backwards, [
+            { parent, range: { after, before, take, backwards } },
+            { parent: other, range: { take: 1_001, backwards } },
+          ]);
+          expect(pages[0]).toEqual(between.slice(0, take));
+          expect(pages[1]?.length).toBe(expected.get(itemIdOf(other))?.length);
+        }
+      }
+    }
+    const [none] = await readItems(t.engine.database, parents);
+    expect(none?.parent).toBeNull();
+  });
+
+  it('has of children only those of the types that are asked for', async () => {
+    const { parents, children } = await feed(ways);
+    const [child] = children;
+    const request = { parent: parents[1] as ItemKey, range: { take: 9, backwards: false } };
+    const read = (types: string[]) => readChildKeys(t.engine.database, types, false, [request]);
+    expect(await read([])).toEqual([[]]);
+    expect((await read([child?.type ?? '']))[0]?.map(({ jobId }) => jobId)).toEqual([child?.id]);
+  });
+});
