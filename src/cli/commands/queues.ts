@@ -43,7 +43,9 @@ export async function queue(type: string, options: QueueOptions): Promise<number
   const isChange = Object.values(settings).some((value) => value !== undefined);
   const [found, isKnown] = await withClient(options, async (client) => {
     const queue = await (isChange ? client.queues.set(type, settings) : client.queues.get(type));
-    return [queue, await isInUse(client, queue)] as const;
+    // Limits and defaults are often set before the first job. Nobody pauses what there is not.
+    const isDoubtful = !isChange || options.pause === true || options.resume === true;
+    return [queue, !isDoubtful || (await isInUse(client, queue))] as const;
   });
   print(options.json ? `${JSON.stringify(found)}\n` : describe(found));
   if (!isKnown)
@@ -51,7 +53,6 @@ export async function queue(type: string, options: QueueOptions): Promise<number
   return exitCodes.success;
 }
 
-/** Settings can come before the first job. They can also be meant for another type. */
 async function isInUse(client: Client, queue: Queue): Promise<boolean> {
   const { type } = queue;
   if (states.some((state) => queue[state] > 0)) return true;
