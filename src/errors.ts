@@ -58,8 +58,22 @@ function cut(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most)}…` : text;
 }
 
+const prefixes: Readonly<Record<string, string>> = { job: 'Job', upload: 'Upload', operation: 'Operation' };
+
+/** The functions of the database know keys, and callers ids, which they copy from messages: `job Job:019a…`. */
+function withPrefixes(message: string): string {
+  return message.replace(
+    /(?<= )(job|upload|operation) (?=[0-9a-f]{8}-[0-9a-f]{4}-)/g,
+    (_, noun: string) => `${noun} ${prefixes[noun]}:`,
+  );
+}
+
 export class NotFoundError extends JobtreeError {
   readonly code = 'NOT_FOUND' as const;
+
+  constructor(message: string, field?: string, options?: ErrorOptions) {
+    super(withPrefixes(message), field, options);
+  }
 }
 
 export class InvalidInputError extends JobtreeError {

@@ -15,6 +15,7 @@ const colours: Readonly<Record<string, Colour>> = {
   failing: 'red',
   cancelled: 'yellow',
   paused: 'yellow',
+  skipping: 'yellow',
   revoked: 'yellow',
 };
 

@@ -1,6 +1,6 @@
 /** What the commands that create, do, follow and change work are called and take. */
 import { availableParallelism } from 'node:os';
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { jsonOption, urlOption } from './api-options.ts';
 import {
   parseDuration,
@@ -12,6 +12,14 @@ import {
 } from './figures.ts';
 import { helpEnd } from './help-text.ts';
 import { run } from './run.ts';
+
+const jobStatuses = ['waiting', 'running', 'completed', 'cancelled'];
+
+function parseJobStatus(text: string): string {
+  if (jobStatuses.includes(text)) return text;
+  const hint = ['failed', 'succeeded'].includes(text) ? ` For what came of them: --outcome ${text}.` : '';
+  throw new InvalidArgumentError(`Allowed choices are ${jobStatuses.join(', ')}.${hint}`);
+}
 
 export function addProducerCommands(program: Command): void {
   program
@@ -144,6 +152,24 @@ export function addWork(program: Command): void {
       ),
     )
     .action(run('end', async (options) => (await import('./commands/workers.ts')).listWorkers(options)));
+
+  program
+    .command('held')
+    .description('List the items that workers hold, the longest held first.')
+    .option('--type <type...>', 'only items of these types')
+    .option('--worker <name...>', 'only items that these workers hold')
+    .option('--slow', 'only items that have taken far longer than usual')
+    .option('--limit <n>', 'how many to list', parseWholeNumber(1, 1_000), 50)
+    .addOption(urlOption())
+    .addOption(jsonOption('one object per line'))
+    .addHelpText(
+      'after',
+      helpEnd(
+        ['success', 'failure', 'usage', 'unreachable'],
+        'HELD is how long ago the item was claimed, and yellow if it is slow. HEARD is how long ago its worker sent a heartbeat for it.',
+      ),
+    )
+    .action(run('end', async (options) => (await import('./commands/held.ts')).listHeldItems(options)));
 }
 
 export function addWatchCommands(program: Command): void {
@@ -151,7 +177,8 @@ export function addWatchCommands(program: Command): void {
     .command('watch')
     .description('Show the progress of a job until it is complete.')
     .argument('<id>', 'the job')
-    .option('--tree', 'show all jobs of its tree')
+    .option('--tree', 'show all jobs of its tree: the default for a root with jobs below it')
+    .option('--no-tree', 'show only this job')
     .addOption(urlOption())
     .addOption(jsonOption('one object per line'))
     .addHelpText('after', helpEnd(['success', 'failure', 'usage', 'itemsFailed', 'notFound', 'unreachable']))
@@ -159,18 +186,15 @@ export function addWatchCommands(program: Command): void {
 
   program
     .command('jobs')
-    .description('List jobs, newest first.')
+    .description('List trees of jobs, each by its root, newest first; with --all, each job.')
     .option('--type <type>', 'only jobs of this type')
     .addOption(
-      new Option('--status <status>', 'only jobs with this status').choices([
-        'waiting',
-        'running',
-        'completed',
-        'cancelled',
-      ]),
+      new Option('--status <status>', 'only trees with this status, or with --all jobs')
+        .choices(jobStatuses)
+        .argParser(parseJobStatus),
     )
     .addOption(
-      new Option('--outcome <outcome>', 'only complete jobs with this outcome').choices([
+      new Option('--outcome <outcome>', 'only complete trees with this outcome, or with --all jobs').choices([
         'succeeded',
         'failed',
         'cancelled',
@@ -183,16 +207,22 @@ export function addWatchCommands(program: Command): void {
       'only trees that have been idle since this time, or for this long (2d)',
       parseInstant,
     )
-    .option('--all', 'also jobs below the roots of their trees')
+    .option('--all', 'list each job, not whole trees')
     .addOption(urlOption())
     .addOption(jsonOption('one object per line'))
-    .addHelpText('after', helpEnd(['success', 'failure', 'usage', 'unreachable']))
+    .addHelpText(
+      'after',
+      helpEnd(
+        ['success', 'failure', 'usage', 'unreachable'],
+        'STATUS and ITEMS are those of whole trees: a tree runs until all its jobs are complete. With --all they are those of the job itself.',
+      ),
+    )
     .action(run('end', async (options) => (await import('./commands/jobs.ts')).listJobs(options)));
 
   program
     .command('items')
-    .description('List the items of a job, in their order.')
-    .argument('<id>', 'the job')
+    .description('List the items of a job, in their order, or show one item.')
+    .argument('<id>', 'the job, or the item')
     .addOption(
       new Option('--status <status...>', 'only items with these statuses').choices([
         'waiting',

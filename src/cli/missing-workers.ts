@@ -1,10 +1,28 @@
-/** A job that stands still may have nobody to work on it: that is said once for each type. */
+/** Types with work that nobody does. A job that stands still may have nobody to work on it: that is said once for each type. */
 import type { Client, JobProgress } from '../client/index.ts';
 
 const quietMs = 2_000;
 const againMs = 5_000;
 /** A tree with more types than this has other things to show. */
 const mostTypes = 10;
+
+/** One request tells of no more. */
+const mostAsked = 1_000;
+
+/** Those of these types that no worker handles or holds items of; none for those who may not list workers. */
+export async function typesWithoutWorker(
+  client: Pick<Client, 'workers'>,
+  types: readonly string[],
+  signal?: AbortSignal,
+): Promise<ReadonlySet<string>> {
+  if (types.length === 0 || types.length > mostAsked) return new Set();
+  const workers = await client
+    .workers({ types: [...types], first: mostAsked, signal })
+    .catch(() => undefined);
+  if (workers === undefined || workers.length === mostAsked) return new Set();
+  const handled = new Set(workers.flatMap((worker) => worker.types.map(({ type }) => type)));
+  return new Set(types.filter((type) => !handled.has(type)));
+}
 
 export class MissingWorkers {
   readonly #client: Client;
@@ -54,7 +72,6 @@ export class MissingWorkers {
 
   /** Not for those who may not list workers. */
   async #isMissing(type: string): Promise<boolean> {
-    const workers = await this.#client.workers({ types: [type], first: 1 }).catch(() => undefined);
-    return workers?.length === 0;
+    return (await typesWithoutWorker(this.#client, [type])).has(type);
   }
 }

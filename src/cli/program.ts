@@ -4,6 +4,7 @@ import { Command } from 'commander';
 import { addApiKeyCommands } from './api-key-commands.ts';
 import { addCallbackCommands } from './callback-commands.ts';
 import { paint } from './colours.ts';
+import { withHint } from './guessed-commands.ts';
 import { addHelpCommands, shortHelp } from './help-commands.ts';
 import { commandUsage, formatItem, helpWidth } from './help-text.ts';
 import { addDeadLetterCommands, addPendingItemCommands } from './item-commands.ts';
@@ -43,7 +44,9 @@ export function createProgram(): Command {
       writeErr: printError,
       outputError: (text) => {
         const name = paint('red', 'jobtree:', process.stderr);
-        process.stderr.write(`${name} ${fitted(visible(text.replace(/^error: /, '')), process.stderr)}`);
+        process.stderr.write(
+          `${name} ${fitted(visible(withHint(text).replace(/^error: /, '')), process.stderr)}`,
+        );
       },
     })
     .configureHelp({ helpWidth: helpWidth(), formatItem, commandUsage })

@@ -33,7 +33,7 @@ export function addQueueCommands(program: Command): void {
       'after',
       helpEnd(
         ['success', 'failure', 'usage', 'unreachable'],
-        'READY is in brackets while the type is paused. OLDEST is how long the first ready item has waited. SLOW counts running items that have taken far longer than usual.',
+        'READY is in brackets while the type is paused, and has a ! if no worker for the type is connected. OLDEST is how long the first ready item has waited. SLOW counts running items that have taken far longer than usual.',
       ),
     )
     .action(run('end', async (options) => (await import('./commands/top.ts')).top(options)));
@@ -45,7 +45,13 @@ export function addQueueCommands(program: Command): void {
     )
     .addOption(urlOption())
     .addOption(jsonOption('one object per line'))
-    .addHelpText('after', helpEnd(['success', 'failure', 'usage', 'unreachable']))
+    .addHelpText(
+      'after',
+      helpEnd(
+        ['success', 'failure', 'usage', 'unreachable'],
+        'REMARKS has the limits of a type, and no worker if items are ready and no worker for the type is connected.',
+      ),
+    )
     .action(run('end', async (options) => (await import('./commands/queues.ts')).listQueues(options)));
 
   program

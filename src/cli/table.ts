@@ -25,13 +25,20 @@ const least = { middle: 8, end: 16 } as const;
 /** Prints a table, perhaps page by page: the first page decides how wide the columns are. */
 export class Table {
   readonly #columns: readonly Column[];
+  readonly #empty: string;
   #layout: Layout | undefined;
 
-  constructor(columns: readonly Column[]) {
+  /** `empty`: what a terminal shows instead of a header with nothing below it. */
+  constructor(columns: readonly Column[], empty: string) {
     this.#columns = columns;
+    this.#empty = empty;
   }
 
   print(rows: readonly (readonly Cell[])[]): void {
+    if (rows.length === 0 && this.#layout === undefined && process.stdout.isTTY) {
+      write(`${this.#empty}\n`);
+      return;
+    }
     const clean = cleaned(rows);
     if (this.#layout === undefined) {
       this.#layout = layOut(this.#columns, clean, terminalWidth());

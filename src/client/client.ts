@@ -57,6 +57,7 @@ import type {
   ReportAnswer,
   Result,
   SerializeKey,
+  Tree,
   TreeRetention,
   WatchOptions,
 } from './types.ts';
@@ -368,6 +369,22 @@ export class Client {
   }
 
   /**
+   * Lists the roots of trees as `jobs` does, each with the progress of its whole tree: null for callers whose scope does not include
+   * all of it. `status` and `outcome` of the filter are those of whole trees, unless it says otherwise.
+   */
+  async trees(
+    options: PageOptions & {
+      readonly filter?: Omit<JobFilter, 'rootsOnly'>;
+      readonly order?: JobOrder;
+    } = {},
+  ): Promise<Page<Tree>> {
+    const { first, after, order } = options;
+    const filter = { wholeTrees: true, ...options.filter };
+    const data = await this.#send(operations.JobsWithTrees, { first, after, filter, order }, options, true);
+    return toPage(answerOf(data.jobs));
+  }
+
+  /**
    * Lists the items of a job in the order in which they were added.
    *
    * @param options `status`: only items of this status
@@ -391,6 +408,15 @@ export class Client {
       );
       return toPage(found(data.job, jobId).items);
     });
+  }
+
+  /**
+   * One item.
+   *
+   * @throws JobtreeError NOT_FOUND
+   */
+  async item(id: string, options: CallOptions = {}): Promise<Item> {
+    return found((await this.#send(operations.Item, { id }, options, true)).item, id);
   }
 
   /**

@@ -91,7 +91,7 @@ export class Http {
       const unreachable = status === badGateway || status === gatewayTimeout;
       throw new JobtreeError(
         unreachable ? 'UNREACHABLE' : 'BAD_RESPONSE',
-        `${url} answered ${status} without a GraphQL response.`,
+        `${url} answered ${status} without a GraphQL response.${hintFor(url)}`,
       );
     }
     return dataOf(
@@ -99,6 +99,13 @@ export class Http {
       answer.errors?.filter((error) => !isOfOneValue(error)),
     ) as R;
   }
+}
+
+/** The API is at /graphql, unless a proxy says otherwise. */
+function hintFor(url: string): string {
+  return /\/graphql([?#]|$)/.test(url)
+    ? ''
+    : ' The API of a server is usually at /graphql: does the URL lack it?';
 }
 
 function parse(text: string): { data?: unknown; errors?: unknown[] } | undefined {

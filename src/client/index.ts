@@ -76,6 +76,7 @@ export type {
   ReportAnswer,
   Result,
   SerializeKey,
+  Tree,
   TreeRetention,
   WatchOptions,
 } from './types.ts';

@@ -17,6 +17,7 @@ import type {
   ReplayDeadLettersMutationVariables,
   ReportStatus,
   SerializeKeysQuery,
+  TreeFieldsFragment,
   WorkersQuery,
 } from '../generated/operations.ts';
 import type { Token } from './credentials.ts';
@@ -73,6 +74,8 @@ export type Report = { readonly assignmentId: string } & (
 
 /** A job with its policies and its progress. Times are text in ISO 8601. */
 export type Job = JobFieldsFragment;
+/** The root of a tree, with the progress of the tree. */
+export type Tree = Job & { readonly treeProgress?: TreeFieldsFragment | null };
 /**
  * A job, the ids of its child jobs and of the jobs that it waits for, the callbacks of its tree, how far the import of its file
  * is, if it has one, and how far the deletion of its tree is, if it is being deleted.

@@ -337,6 +337,8 @@ export interface JobConditions {
   /** Only roots of trees that have been idle since then, or longer. */
   readonly idleSince?: Date | null;
   readonly rootsOnly: boolean;
+  /** Whether the status and the outcome are those of whole trees. Says nothing unless they are asked for, of roots only. */
+  readonly wholeTrees?: boolean;
 }
 
 const statusConditions: Readonly<Record<JobStatus, string>> = {
@@ -345,8 +347,20 @@ const statusConditions: Readonly<Record<JobStatus, string>> = {
   COMPLETED: "p.completed_at is not null and p.outcome <> 'CANCELLED'",
   CANCELLED: "p.outcome = 'CANCELLED'",
 };
+/** A tree whose root is complete, but that is not itself, or has another outcome: few, with an index of their own. */
+const rootDiffers =
+  '(p.is_root and p.completed_at is not null and (p.open_jobs > 0 or p.tree_outcome <> p.outcome))';
+const treeStatusConditions: Readonly<Record<JobStatus, string>> = {
+  WAITING: statusConditions.WAITING,
+  RUNNING:
+    '(p.started_at is not null or p.completed_at is not null) and (p.completed_at is null or p.open_jobs > 0)',
+  COMPLETED: "p.completed_at is not null and p.open_jobs = 0 and p.tree_outcome <> 'CANCELLED'",
+  CANCELLED: "p.completed_at is not null and p.open_jobs = 0 and p.tree_outcome = 'CANCELLED'",
+};
 const outcomesOfCompleted = ['SUCCEEDED', 'FAILED'] as const satisfies readonly JobOutcome[];
 const outcomeCondition = (outcome: JobOutcome) => `p.outcome = '${outcome}'`;
+const treeOutcomeCondition = (outcome: JobOutcome) =>
+  `p.completed_at is not null and p.open_jobs = 0 and p.tree_outcome = '${outcome}'`;
 
 /**
  * The statement that reads at most $3 ids of jobs between $1 and $2. Jobs that wait, run, or did not succeed are few, so lists of
@@ -361,11 +375,13 @@ function selectJobs(conditions: JobConditions, direction: 'asc' | 'desc'): strin
     return `select k.id from unnest($4::text[]) s(type) cross join lateral (${one}) k order by k.id ${direction} limit $3`;
   }
   const { type, status, outcome = null, schedule = null, idleSince = null, rootsOnly } = conditions;
-  const found = [status && statusConditions[status], outcome && outcomeCondition(outcome)].flatMap(
-    (condition) => condition ?? [],
-  );
+  const ofTrees = rootsOnly && conditions.wholeTrees === true;
+  const own = conditionsOf(status && statusConditions[status], outcome && outcomeCondition(outcome));
+  const found = ofTrees
+    ? conditionsOf(status && treeStatusConditions[status], outcome && treeOutcomeCondition(outcome))
+    : own;
   const looksAt = found.length === 0 ? '' : latestProgress;
-  const isFound = found.map((condition) => ` and ${condition}`).join('');
+  const isFound = allOf(found);
   const end = `order by id ${direction} limit $3`;
   const ofType = type === null ? '' : ' and j.type = $4';
   if (idleSince !== null) {
@@ -401,11 +417,25 @@ function selectJobs(conditions: JobConditions, direction: 'asc' | 'desc'): strin
   const each =
     outcome === null && status === 'COMPLETED'
       ? outcomesOfCompleted.map((one) => ` and ${outcomeCondition(one)}`)
-      : [isFound];
-  const parts = (rootsOnly ? [true] : [true, false]).flatMap((isRoot) =>
-    each.map((condition) => part(isRoot, condition)),
-  );
+      : [allOf(own)];
+  // Most roots say what their trees do. The others are read on their own.
+  const parts = ofTrees
+    ? [
+        ...each.map((condition) => part(true, `${condition} and not ${rootDiffers}`)),
+        part(true, `${isFound} and ${rootDiffers}`),
+      ]
+    : (rootsOnly ? [true] : [true, false]).flatMap((isRoot) =>
+        each.map((condition) => part(isRoot, condition)),
+      );
   return parts.length === 1 ? parts.join('') : `${parts.join(' union all ')} ${end}`;
+}
+
+function conditionsOf(...conditions: readonly (string | null)[]): string[] {
+  return conditions.flatMap((condition) => condition ?? []);
+}
+
+function allOf(conditions: readonly string[]): string {
+  return conditions.map((condition) => ` and ${condition}`).join('');
 }
 
 function jobValues(
@@ -417,7 +447,8 @@ function jobValues(
 
 function variantOf(conditions: JobConditions): string {
   const { type, status, outcome, schedule = null, idleSince = null, rootsOnly } = conditions;
-  const whose = schedule === null ? (rootsOnly ? 'roots' : 'all') : 'schedule';
+  const roots = conditions.wholeTrees === true ? 'trees' : 'roots';
+  const whose = schedule === null ? (rootsOnly ? roots : 'all') : `schedule/${roots}`;
   const part = idleSince === null ? whose : `${whose}/idle`;
   return `${status ?? 'ANY'}/${outcome ?? 'ANY'}/${kindOf(type)}/${part}`;
 }

@@ -470,7 +470,7 @@ export type ItemStatus =
 export type JobFilter = {
   /** Only roots of trees that have been idle since this time or longer: see `idleSince` of a job. Give the present time for all trees that are shown as idle. */
   idleSince?: InputMaybe<Scalars['DateTime']['input']>;
-  /** Only complete jobs with this outcome, whatever the outcomes of the jobs below them. */
+  /** Only complete jobs with this outcome; with `wholeTrees`, only complete trees with this outcome. */
   outcome?: InputMaybe<JobOutcome>;
   /** Only roots of trees. Default: true. */
   rootsOnly?: Scalars['Boolean']['input'];
@@ -480,6 +480,8 @@ export type JobFilter = {
   status?: InputMaybe<JobStatus>;
   /** Only jobs of this type: 1 to 200 characters. */
   type?: InputMaybe<Scalars['String']['input']>;
+  /** Whether `status` and `outcome` are those of whole trees, given their roots: a tree is RUNNING from when its root is until all its jobs are complete, and its outcome is the worst outcome of its jobs. INVALID_INPUT without `rootsOnly`. Default: false. */
+  wholeTrees?: Scalars['Boolean']['input'];
 };
 
 /** A new job, with all jobs below it. A tree has up to 1,000 jobs, and up to 32 levels below its root. */
@@ -1226,6 +1228,8 @@ export type JobFieldsFragment = { id: string, type: string, depth: number, dedup
 
 export type ItemFieldsFragment = { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, note?: string | null, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string, stack?: string | null }>, log: Array<{ attempt: number, at: string, text: string }>, parentItem?: { id: string } | null, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null };
 
+export type TreeFieldsFragment = { revision: string, openJobs: number, complete: boolean, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number };
+
 export type JobQueryVariables = Exact<{
   id: Scalars['ID']['input'];
 }>;
@@ -1241,6 +1245,16 @@ export type JobByDedupeKeyQueryVariables = Exact<{
 
 export type JobByDedupeKeyQuery = { jobByDedupeKey?: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, feed?: { source: FeedSource, forEach?: string | null, payload?: unknown | null, serializeKey?: string | null } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } } | null };
 
+export type JobsWithTreesQueryVariables = Exact<{
+  filter?: InputMaybe<JobFilter>;
+  order?: InputMaybe<JobOrder>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+}>;
+
+
+export type JobsWithTreesQuery = { jobs?: { edges: Array<{ node: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, treeProgress?: { revision: string, openJobs: number, complete: boolean, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number } | null, root: { id: string }, parent?: { id: string } | null, feed?: { source: FeedSource, forEach?: string | null, payload?: unknown | null, serializeKey?: string | null } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
+
 export type JobsQueryVariables = Exact<{
   filter?: InputMaybe<JobFilter>;
   order?: InputMaybe<JobOrder>;
@@ -1250,6 +1264,13 @@ export type JobsQueryVariables = Exact<{
 
 
 export type JobsQuery = { jobs?: { edges: Array<{ node: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, feed?: { source: FeedSource, forEach?: string | null, payload?: unknown | null, serializeKey?: string | null } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
+
+export type ItemQueryVariables = Exact<{
+  id: Scalars['ID']['input'];
+}>;
+
+
+export type ItemQuery = { item?: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, note?: string | null, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string, stack?: string | null }>, log: Array<{ attempt: number, at: string, text: string }>, parentItem?: { id: string } | null, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null } | null };
 
 export type ItemsQueryVariables = Exact<{
   jobId: Scalars['ID']['input'];
@@ -1826,6 +1847,20 @@ export const ItemFields = /*#__PURE__*/ new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"ItemFields"}) as unknown as TypedDocumentString<ItemFieldsFragment, unknown>;
+export const TreeFields = /*#__PURE__*/ new TypedDocumentString(`
+    fragment TreeFields on TreeProgress {
+  revision
+  openJobs
+  complete
+  outcome
+  percent
+  itemCount
+  itemProgress
+  succeeded
+  failed
+  cancelled
+}
+    `, {"fragmentName":"TreeFields"}) as unknown as TypedDocumentString<TreeFieldsFragment, unknown>;
 export const ScheduleFields = /*#__PURE__*/ new TypedDocumentString(`
     fragment ScheduleFields on Schedule {
   name
@@ -2442,16 +2477,7 @@ export const Job = /*#__PURE__*/ new TypedDocumentString(`
   job(id: $id) {
     ...JobFields
     treeProgress {
-      revision
-      openJobs
-      complete
-      outcome
-      percent
-      itemCount
-      itemProgress
-      succeeded
-      failed
-      cancelled
+      ...TreeFields
     }
     children {
       id
@@ -2549,6 +2575,18 @@ fragment JobFields on Job {
   progress {
     ...ProgressFields
   }
+}
+fragment TreeFields on TreeProgress {
+  revision
+  openJobs
+  complete
+  outcome
+  percent
+  itemCount
+  itemProgress
+  succeeded
+  failed
+  cancelled
 }`) as unknown as TypedDocumentString<JobQuery, JobQueryVariables>;
 export const JobByDedupeKey = /*#__PURE__*/ new TypedDocumentString(`
     query JobByDedupeKey($type: String!, $dedupeKey: String!) {
@@ -2620,6 +2658,99 @@ fragment JobFields on Job {
     ...ProgressFields
   }
 }`) as unknown as TypedDocumentString<JobByDedupeKeyQuery, JobByDedupeKeyQueryVariables>;
+export const JobsWithTrees = /*#__PURE__*/ new TypedDocumentString(`
+    query JobsWithTrees($filter: JobFilter, $order: JobOrder, $first: Int, $after: String) {
+  jobs(filter: $filter, order: $order, first: $first, after: $after) {
+    edges {
+      node {
+        ...JobFields
+        treeProgress {
+          ...TreeFields
+        }
+      }
+    }
+    pageInfo {
+      endCursor
+      hasNextPage
+    }
+  }
+}
+    fragment ProgressFields on JobProgress {
+  jobId
+  status
+  message
+  itemCount
+  itemProgress
+  succeeded
+  failed
+  cancelled
+  percent
+  sealed
+  revision
+  startedAt
+  completedAt
+  outcome
+  cancelReason
+  completions
+}
+fragment JobFields on Job {
+  id
+  type
+  root {
+    id
+  }
+  parent {
+    id
+  }
+  depth
+  dedupeKey
+  priority
+  runAt
+  maxFailuresPerItem
+  backoffMs
+  backoffJitter
+  heartbeatIntervalMs
+  toleratedFailureCount
+  toleratedFailurePercentage
+  serializeOnFailure
+  finalStage
+  feed {
+    source
+    forEach
+    payload
+    serializeKey
+  }
+  waitsForJobs
+  createdAt
+  sealedAt
+  failedAt
+  cancelledAt
+  cancelReason
+  retentionSeconds
+  reapAt
+  idleExpirySeconds
+  idleSince
+  occurrence {
+    schedule
+    at
+  }
+  treeOutcome
+  progress {
+    ...ProgressFields
+  }
+}
+fragment TreeFields on TreeProgress {
+  revision
+  openJobs
+  complete
+  outcome
+  percent
+  itemCount
+  itemProgress
+  succeeded
+  failed
+  cancelled
+}`) as unknown as TypedDocumentString<JobsWithTreesQuery, JobsWithTreesQueryVariables>;
 export const Jobs = /*#__PURE__*/ new TypedDocumentString(`
     query Jobs($filter: JobFilter, $order: JobOrder, $first: Int, $after: String) {
   jobs(filter: $filter, order: $order, first: $first, after: $after) {
@@ -2698,6 +2829,54 @@ fragment JobFields on Job {
     ...ProgressFields
   }
 }`) as unknown as TypedDocumentString<JobsQuery, JobsQueryVariables>;
+export const Item = /*#__PURE__*/ new TypedDocumentString(`
+    query Item($id: ID!) {
+  item(id: $id) {
+    ...ItemFields
+  }
+}
+    fragment ItemFields on JobItem {
+  id
+  status
+  payload
+  result
+  failureCount
+  failures {
+    attempt
+    code
+    message
+    worker
+    at
+    stack
+  }
+  note
+  log {
+    attempt
+    at
+    text
+  }
+  priority
+  runAt
+  retryAt
+  dedupeKey
+  serializeKey
+  parentItem {
+    id
+  }
+  blockedBy {
+    id
+  }
+  createdAt
+  finishedAt
+  assignment {
+    id
+    worker
+    attempt
+    claimedAt
+    heartbeatAt
+    deadlineAt
+  }
+}`) as unknown as TypedDocumentString<ItemQuery, ItemQueryVariables>;
 export const Items = /*#__PURE__*/ new TypedDocumentString(`
     query Items($jobId: ID!, $statuses: [ItemStatus!], $first: Int, $after: String) {
   job(id: $jobId) {

@@ -82,7 +82,7 @@ export async function checkAnswerSize(
     if (answer.bytes <= context.maxAnswerBytes) fits++;
   }
   if (before === 0) fits = Math.max(fits, 1);
-  if (fits === sizes.length) {
+  if (fits >= sizes.length) {
     context.announce?.(answer.bytes - before);
     return sizes;
   }

@@ -33,7 +33,7 @@ import {
 import { readDeletions, type TreeDeletion } from '../domain/read-deletions.ts';
 import { readRetentions, type TreeRetention } from '../domain/retention.ts';
 import { isUnscoped } from '../domain/rights.ts';
-import { NotFoundError } from '../errors.ts';
+import { InvalidInputError, NotFoundError } from '../errors.ts';
 import type { Prisma } from '../generated/prisma/client.ts';
 import { Assignment } from './assignment.ts';
 import { builder } from './builder.ts';
@@ -120,9 +120,10 @@ const treeOutcomes = createLoader(async (rootIds: readonly string[], { engine })
 
 const treeCounts = createLoader(async (rootIds: readonly string[], { engine }) => {
   const found = await readTreeCounts(engine.database, rootIds);
-  return rootIds.map((root): TreeState | Error => {
+  return rootIds.map((root): TreeState | null => {
     const tree = found.get(root);
-    if (tree === undefined) return new NotFoundError(`There is no job ${root}.`);
+    // Deleted meanwhile.
+    if (tree === undefined) return null;
     const { outcome, ...counts } = tree;
     return { root, outcome, counts, revision: toRevision(counts.generations, counts.steps) };
   });
@@ -432,7 +433,7 @@ export const Job = builder.prismaNode('Job', {
       // Adds up the jobs of the tree, of which there are rarely as many as possible.
       complexity: 300,
       description:
-        'The progress of its whole tree, with one percentage. In the answer of a mutation, it includes what the mutation did. To follow changes, subscribe to `jobTreeProgress`. Null for callers whose scope does not include the whole tree.',
+        'The progress of its whole tree, with one percentage. In the answer of a mutation, it includes what the mutation did. To follow changes, subscribe to `jobTreeProgress`. Null for callers whose scope does not include the whole tree, and of a tree that was deleted meanwhile.',
       select: { rootId: true },
       resolve: async ({ id, rootId }, _, context) => {
         if (!(await seesWhole(context, rootId))) return null;
@@ -601,7 +602,8 @@ export const JobFilter = builder.inputType('JobFilter', {
     status: t.field({ type: JobStatus, description: 'Only jobs with this status.' }),
     outcome: t.field({
       type: JobOutcome,
-      description: 'Only complete jobs with this outcome, whatever the outcomes of the jobs below them.',
+      description:
+        'Only complete jobs with this outcome; with `wholeTrees`, only complete trees with this outcome.',
     }),
     schedule: t.string({
       description: 'Only trees that the schedule with this name created: 1 to 200 characters.',
@@ -610,6 +612,12 @@ export const JobFilter = builder.inputType('JobFilter', {
       type: 'DateTime',
       description:
         'Only roots of trees that have been idle since this time or longer: see `idleSince` of a job. Give the present time for all trees that are shown as idle.',
+    }),
+    wholeTrees: t.boolean({
+      required: true,
+      defaultValue: false,
+      description:
+        'Whether `status` and `outcome` are those of whole trees, given their roots: a tree is RUNNING from when its root is until all its jobs are complete, and its outcome is the worst outcome of its jobs. INVALID_INPUT without `rootsOnly`. Default: false.',
     }),
     rootsOnly: t.boolean({
       required: true,
@@ -676,6 +684,8 @@ export async function toConditions(
   context: Services,
 ): Promise<JobConditions> {
   const type = filter?.type == null ? null : checkName(filter.type, 'filter.type', maxNameLength);
+  if (filter?.wholeTrees === true && filter.rootsOnly === false)
+    throw new InvalidInputError('filter.wholeTrees lists roots: omit rootsOnly.', 'filter.wholeTrees');
   const types = await shownTypes(context, type === null ? null : [type]);
   return {
     // One of the two is null; `types` is null unless there is a scope.
@@ -685,5 +695,6 @@ export async function toConditions(
     schedule: filter?.schedule == null ? null : checkName(filter.schedule, 'filter.schedule', maxNameLength),
     idleSince: filter?.idleSince ?? null,
     rootsOnly: filter?.rootsOnly !== false,
+    wholeTrees: filter?.wholeTrees === true,
   };
 }

@@ -16,11 +16,30 @@ test('the tree of the documentation, in YAML, and its items', async () => {
   expect(job).toMatchObject({ type: 'fetch', children: [{ id: expect.stringMatching(/^Job:/) }] });
   const items = await run(['items', id], env());
   expect(items.stdout.split('\n')).toEqual([
-    expect.stringMatching(/^ID +STATUS +FAILURES {2}PAYLOAD$/),
+    expect.stringMatching(/^ID +STATUS +FAILURES {2}DETAIL$/),
     expect.stringMatching(/^JobItem:\S+ +waiting +0 {2}\{"url":"https:\/\/example.com\/a.csv"\}$/),
     expect.stringMatching(/b\.csv/),
     '',
   ]);
+});
+
+test('an item that failed before says so, and shows all that is known of it', async () => {
+  const job = { type: 'again', items: [{ payload: { to: 'Ada' } }], backoffMs: [0] };
+  const { id } = await server.client.createJob(job);
+  const [assignment] = await server.client.claimItems('w1', [{ type: 'again', limit: 1 }]);
+  const failure = { code: 'TIMEOUT', message: 'no answer' };
+  await server.client.reportOutcomes([{ assignmentId: assignment?.id ?? '', failure }]);
+  const { stdout } = await run(['items', id], env());
+  expect(stdout).toMatch(/ after TIMEOUT: no answer · \{"to":"Ada"\}\n$/);
+  const one = await run(['items', assignment?.itemId ?? ''], env());
+  expect(one).toMatchObject({ code: 0, stderr: '' });
+  expect(one.stdout).toMatch(/^item +JobItem:\S+\nstatus /);
+  expect(one.stdout).toMatch(/^payload +\{"to":"Ada"\}\nfailures +1\n {2}1 +\S+Z w1: TIMEOUT: no answer$/m);
+  const json = await run(['items', assignment?.itemId ?? '', '--json'], env());
+  expect(JSON.parse(json.stdout)).toMatchObject({ id: assignment?.itemId, failureCount: 1 });
+  const unknown = await run(['items', `JobItem:${unknownJob.slice(4)}:7`], env());
+  expect([unknown.code, unknown.stderr]).toEqual([4, expect.stringContaining('There is no ')]);
+  expect((await run(['items', unknownJob], env())).stderr).toBe(`jobtree: There is no job ${unknownJob}.\n`);
 });
 
 test('JSON, once for a dedupe key', async () => {

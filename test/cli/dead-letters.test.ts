@@ -48,7 +48,7 @@ test('the story of a bad deploy', async () => {
   const [shown = ''] = await runExample('example', ids);
   expect(shown).toMatch(/^12 items of type parse failed for good: EXIT_100: Row … of … is bad\.\n/);
   expect(shown).toContain('payload: "name ');
-  expect(shown).toContain('1 failure, the last: Row ');
+  expect(shown).toMatch(/1 failure, the last at \S+ \(attempt 1, .{16}\): Row /);
   ids.JobItem = /JobItem:\S+/.exec(shown)?.[0] ?? '';
 
   expect(await runExample('note', ids)).toEqual(['Noted.\n']);

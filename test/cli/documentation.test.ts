@@ -78,3 +78,16 @@ test('help explains commands, settings and exit codes, and says what it does not
     expect(stderr).toContain('nothing');
   }
 });
+
+test.each([
+  ['pause', 'jobtree queue TYPE --pause'],
+  ['failed', 'jobtree dead-letters'],
+  ['logs', 'jobtree items JobItem:ID'],
+  ['status', 'jobtree watch ID'],
+  ['retry', 'jobtree replay'],
+])('what other queues call %s is told by its name here', async (guess, command) => {
+  const { code, stdout, stderr } = await run([guess]);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toContain(`unknown command '${guess}'. `);
+  expect(stderr).toContain(command);
+});

@@ -63,6 +63,17 @@ test('on a terminal, what is about more than a few items is asked back', async (
   expect((await sure.ended).stdout).toContain('Cancelled 12 items.');
 });
 
+test('replay says what waits for a retry, where nothing has failed for good', async () => {
+  const { id } = await server.client.createJob({ type: 'later', items: [{}, {}], backoffMs: [3_600_000] });
+  const held = await server.client.claimItems('w', [{ type: 'later', limit: 2 }]);
+  const failure = { code: 'EXIT_7', message: 'no' };
+  await server.client.reportOutcomes(held.map((one) => ({ assignmentId: one.id, failure })));
+  const { code, stdout, stderr } = await run(['replay', '--code', 'EXIT_7'], env());
+  expect([code, stdout]).toEqual([0, 'Replayed 0 items.\n']);
+  expect(stderr).toMatch(/^Nothing that matches has failed for good\. 2 items .*--run-at now/);
+  expect((await run(['discard', '--job', id], env())).stderr).toBe('');
+});
+
 test('what can not be is said at once, with nothing done', async () => {
   const { id } = await server.client.createJob({ type: 'refused', items: [{ payload: 1 }] });
   const [item] = (await server.client.items(id)).nodes;

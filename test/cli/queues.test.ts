@@ -29,8 +29,8 @@ test('queue sets what options name, and shows it; queues lists it', async () => 
   expect(await run(args, env())).toEqual({ code: 0, stdout: lines.join('\n'), stderr: '' });
   const listed = (await run(['queues'], env())).stdout;
   expect(listed).toBe(
-    'TYPE     READY  SCHEDULED  WAITING  BLOCKED  RUNNING  LIMITS\n' +
-      'letters  1,000          0        0        0        0  paused, 5 at once, 100 in 10s, expires after 90m\n',
+    'TYPE     READY  SCHEDULED  WAITING  BLOCKED  RUNNING  REMARKS\n' +
+      'letters  1,000          0        0        0        0  no worker, paused, 5 at once, 100 in 10s, expires after 90m\n',
   );
 
   const none = [
@@ -120,4 +120,11 @@ test('the examples of the documentation do what they say', async () => {
   expect(await settings()).toMatchObject({ ...limited, paused: true });
   await server.db.query(resume);
   expect(await settings()).toMatchObject({ ...limited, rate: null });
+});
+
+test('queue says when nothing is known of a type, which may be misspelt', async () => {
+  const remark = 'No job and no worker of the type mial is known. Is it spelled right?\n';
+  expect(await run(['queue', 'mial', '--pause'], env())).toMatchObject({ code: 0, stderr: remark });
+  await server.client.createJob({ type: 'mial' });
+  expect((await run(['queue', 'mial', '--resume'], env())).stderr).toBe('');
 });

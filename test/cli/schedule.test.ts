@@ -43,6 +43,12 @@ test('put says whether anything changed, and keeps a pause unless it is told', a
   });
 });
 
+test('the list says that a schedule does nothing but skip, and since when', async () => {
+  await schedule('put', 'stuck', '--every', '1s', '--overlap', 'skip', '--type', 'stuck');
+  const list = async () => (await run(['schedules'], env())).stdout;
+  await expect.poll(list, { timeout: 10_000 }).toMatch(/^stuck .* skipping since \d{4}-\S+Z$/m);
+});
+
 test('sync puts the schedules of a file, all or none, and deletes others on demand', async () => {
   const spec = (name: string, everyMs = 60_000) => ({ name, everyMs, template: { type: 'x' } });
   const file = await makeFile('schedules.json', JSON.stringify([spec('app/a'), spec('app/b')]));

@@ -18,9 +18,9 @@ test('top --once shows types with what is done of them, those that do most first
   const lines = stdout.trimEnd().split('\n');
   expect(lines[0]).toBe('rates, times and failures of the last minute');
   expect(lines[1]).toMatch(/^TYPE +READY +OLDEST +RUN +SLOW +RATE\/S +WAIT p95 +TIME p95 +FAILED +DEAD$/);
-  expect(lines[2]).toMatch(/^letters +8 +\d+(\.\d)?m?s +0 +0 +[\d.]+ +\d+(\.\d)?m?s +\d+(\.\d)?m?s +0 +0$/);
+  expect(lines[2]).toMatch(/^letters +8! +\d+(\.\d)?m?s +0 +0 +[\d.]+ +\d+(\.\d)?m?s +\d+(\.\d)?m?s +0 +0$/);
   expect(lines[3]?.startsWith(`${longName}  `)).toBe(true);
-  expect(lines[3]).toMatch(/ \(2\) /);
+  expect(lines[3]).toMatch(/ \(2\)! /);
   expect(lines[4]?.startsWith('bad\\u001b[31m ')).toBe(true);
   expect(stdout).not.toContain('\u001b');
 

@@ -112,7 +112,7 @@ test('a job that failed as a whole: the message says so, and the summary', async
     expect(stdout).toMatch(/\n3 items: 0 succeeded, [123] failed.*: more than the job tolerates\n/);
   });
   const { stdout } = await run(['jobs', '--type', 'strict'], { env: server.env });
-  expect(stdout).toMatch(/ strict +failed +3\/3, [123] failed +\d+s\n/);
+  expect(stdout).toMatch(/ strict +failed +3\/3, [123] failed(, [12] cancelled)? +\d+s\n/);
 });
 
 test('--json prints an object a line, the summary last', async () => {
@@ -272,6 +272,26 @@ test('what it can not do is said at once', async () => {
   }
 });
 
+test('a root with jobs below it is watched as its whole tree, unless only the job is asked for', async () => {
+  const tree = { type: 'above', sealed: true, children: [{ type: 'later', items: [{}], sealed: true }] };
+  const { id } = await server.client.createJob(tree);
+  const program = start(['watch', id], server.env);
+  await program.printed('later: Waiting for job to start…\n');
+  const alone = await run(['watch', id, '--no-tree'], { env: server.env });
+  expect([alone.code, alone.stdout]).toEqual([0, expect.stringMatching(/^Job complete\n0 items/)]);
+  await withWorker(
+    'later',
+    () => null,
+    async () => {
+      const { code, stdout } = await program.ended;
+      expect([code, stdout]).toEqual([0, expect.stringContaining('later: 1 item: 1 succeeded')]);
+    },
+  );
+  const type = ['--type', 'above'];
+  const list = await run(['jobs', ...type, '--outcome', 'succeeded'], { env: server.env });
+  expect(list.stdout).toMatch(/ above +completed +1\/1 /);
+});
+
 test('jobs lists the newest first, by type and status, and ends quietly when nobody reads on', async () => {
   for (let i = 0; i < 3; i++) await server.client.createJob({ type: 'listed', items: [{}], sealed: i === 0 });
   const { id } = await server.client.createJob({
@@ -283,14 +303,16 @@ test('jobs lists the newest first, by type and status, and ends quietly when nob
   expect(list.code).toBe(0);
   expect(list.stdout.split('\n')).toEqual([
     expect.stringMatching(/^ID +TYPE +STATUS +ITEMS +AGE$/),
-    expect.stringMatching(new RegExp(`^${id}  listed +completed  0/0 +\\d+s$`)),
+    expect.stringMatching(new RegExp(`^${id}  listed +running +0/0 +\\d+s$`)),
     ...Array(3).fill(expect.stringMatching(/^Job:\S+ {2}listed +waiting +0\/1 +\d+s$/)),
     '',
   ]);
-  const completed = await run(['jobs', '--type', 'listed', '--status', 'completed', '--json'], {
-    env: server.env,
-  });
-  expect(JSON.parse(completed.stdout)).toMatchObject({ id, progress: { status: 'COMPLETED' } });
+  const byStatus = (status: string) => run(['jobs', '--status', status, '--json'], { env: server.env });
+  const [running] = (await byStatus('running')).stdout.split('\n');
+  expect(JSON.parse(running ?? '')).toMatchObject({ id, treeProgress: { openJobs: 1 } });
+  expect((await byStatus('completed')).stdout).not.toContain(id);
+  const failed = await byStatus('failed');
+  expect([failed.code, failed.stderr]).toEqual([2, expect.stringContaining('--outcome failed')]);
   const all = await run(['jobs', '--type', 'below', '--all'], { env: server.env });
   expect(all.stdout).toContain('below');
   const limited = await run(['jobs', '--type', 'listed', '--limit', '2'], { env: server.env });

@@ -41,6 +41,22 @@ test('says what each does and holds, how long ago it was seen, and its version',
   expect(JSON.parse(first)).toMatchObject({ name: 'a', version: '1.4.0', types: [{ type: 'fax' }, {}] });
 });
 
+test('held lists the items that workers hold, by type and worker', async () => {
+  await hold('h1', 'kept', 2);
+  await hold('h2', 'other', 1);
+  const held = async (...args: string[]) => (await run(['held', ...args], { env: server.env })).stdout;
+  expect((await held('--type', 'kept')).split('\n')).toEqual([
+    expect.stringMatching(/^ITEM +TYPE +WORKER +ATTEMPT +HELD +HEARD$/),
+    ...Array(2).fill(expect.stringMatching(/^JobItem:\S+ +kept +h1 +1 +\d+s +\d+s$/)),
+    '',
+  ]);
+  const [line = ''] = (await held('--worker', 'h2', '--json')).split('\n');
+  expect(JSON.parse(line)).toMatchObject({ type: 'other', worker: 'h2', slow: false });
+  expect(await held('--slow')).toMatch(/^ITEM .*\n$/);
+  const onTerminal = startOnTerminal(['held', '--slow'], { ...server.env, NO_COLOR: '1' });
+  expect((await onTerminal.ended).stdout).toBe('No worker holds such items.\r\n');
+});
+
 test('names and versions do nothing to the terminal of whoever looks', async () => {
   const hostile = '\u001b]0;x\u0007\u001b[2J';
   await connect(hostile, { [hostile]: 1 }, hostile);

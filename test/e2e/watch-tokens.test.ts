@@ -174,7 +174,7 @@ describe.skipIf(withoutBrowser)('a hook', () => {
     const other = await begin('refused', 1);
     giveToken = () => shortLived(other, 60_000);
     const strange = await open(hook(bar), id);
-    await strange.shows(`There is no job ${rootOf(id)}.`);
+    await strange.shows(`There is no job Job:${rootOf(id)}.`);
   });
 
   it('shares one connection and one subscription for all that show a tree', async () => {

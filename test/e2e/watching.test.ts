@@ -130,7 +130,7 @@ describe.skipIf(withoutBrowser)('in a browser', () => {
     await page.close();
 
     const unknown = await open(code, 'Job:00000000-0000-7000-8000-000000000000');
-    await unknown.shows('There is no job 00000000-0000-7000-8000-000000000000.');
+    await unknown.shows('There is no job Job:00000000-0000-7000-8000-000000000000.');
     await unknown.page.close();
   });
 

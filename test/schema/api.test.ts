@@ -134,6 +134,45 @@ describe('reads', () => {
     expect(await list('rootsOnly: false')).toHaveLength(3);
   });
 
+  it('lists trees by what all of their jobs do', async () => {
+    const type = 'whole trees';
+    const open = await createJob(app.url, { type, sealed: true, children: [{ type: 'open below' }] });
+    const done = await createJob(app.url, { type, sealed: true });
+    const waiting = await createJob(app.url, { type, items: [{}] });
+    const cancelled = await createJob(app.url, { type, sealed: true, children: [{ type: 'cancelled' }] });
+    const { job } = await data(app.url, 'query ($id: ID!) { job(id: $id) { children { id } } }', {
+      id: cancelled,
+    });
+    await data(
+      app.url,
+      'mutation ($id: ID!) { cancelJob(input: { jobId: $id }) { ... on CancelJobPayload { job { id progress { outcome } } } } }',
+      { id: job.children[0].id },
+    );
+    const list = async (filter: string, ofType = `type: "${type}", `) =>
+      (
+        await data(app.url, `{ jobs(filter: { ${ofType}wholeTrees: true, ${filter} }) { nodes { id } } }`)
+      ).jobs.nodes.map(({ id }: { id: string }) => id);
+    await expect.poll(() => list('status: CANCELLED')).toEqual([cancelled]);
+    for (const ofType of [undefined, '']) {
+      expect(await list('status: RUNNING', ofType)).toContain(open);
+      expect(await list('status: COMPLETED', ofType)).not.toContain(open);
+      expect(await list('outcome: SUCCEEDED', ofType)).toContain(done);
+      expect(await list('outcome: SUCCEEDED', ofType)).not.toContain(cancelled);
+      expect(await list('outcome: CANCELLED', ofType)).toContain(cancelled);
+      expect(await list('status: WAITING', ofType)).toContain(waiting);
+    }
+    expect(await list('status: RUNNING')).toEqual([open]);
+    expect(await list('status: COMPLETED')).toEqual([done]);
+    const answer = await request(
+      app.url,
+      '{ jobs(filter: { wholeTrees: true, rootsOnly: false }) { nodes { id } } }',
+    );
+    expect(answer.errors?.[0]?.extensions).toMatchObject({
+      code: 'INVALID_INPUT',
+      field: 'filter.wholeTrees',
+    });
+  });
+
   it('finds any node by its id', async () => {
     const id = await createJob(app.url, { type: 'nodes', items: [{}] });
     const { job } = await data(app.url, `query ($id: ID!) { job(id: $id) { items { nodes { id } } } }`, {

@@ -195,7 +195,7 @@ describe('a token', () => {
       });
       expect(await askForToken(app.url, key, { jobId: tree.id, sees: 'PROGRESS' })).toEqual({
         ...(await askForToken(app.url, key, { jobId: nowhere, sees: 'PROGRESS' })),
-        message: `There is no job ${tree.id.slice(4)}.`,
+        message: `There is no job ${tree.id}.`,
       });
     }
     const { key: worker } = await makeKey(db, ['worker']);

@@ -171,6 +171,20 @@ export const lists: Readonly<
   'jobs of a type': { read: jobIds('rare', null, false), reads: ['job by job_type_id_idx'] },
   'waiting jobs': { read: jobIds(null, 'WAITING', false), reads: ['job_progress by job_progress_waiting'] },
   'running roots': { read: jobIds(null, 'RUNNING', true), reads: ['job_progress by job_progress_running'] },
+  'running trees': {
+    read: (database) =>
+      readJobIds(database, { type: null, status: 'RUNNING', rootsOnly: true, wholeTrees: true }, page),
+    reads: ['job_progress by job_progress_root_differs', 'job_progress by job_progress_running'],
+  },
+  'trees that failed': {
+    read: (database) =>
+      readJobIds(
+        database,
+        { type: null, status: null, outcome: 'FAILED', rootsOnly: true, wholeTrees: true },
+        page,
+      ),
+    reads: ['job_progress by job_progress_outcome', 'job_progress by job_progress_root_differs'],
+  },
   'running jobs of a type': {
     read: jobIds('filled-7', 'RUNNING', false),
     reads: ['job by job_pkey', 'job_progress by job_progress_running'],

@@ -86,6 +86,8 @@ create table "jobtree"."job_progress" (
 create index "job_progress_waiting" on "jobtree"."job_progress" ("is_root", "job_id") where "started_at" is null and "completed_at" is null;
 create index "job_progress_running" on "jobtree"."job_progress" ("is_root", "job_id") where "started_at" is not null and "completed_at" is null;
 create index "job_progress_outcome" on "jobtree"."job_progress" ("outcome", "is_root", "job_id") where "outcome" is not null;
+-- Roots that do not say what their trees do: no tree of one job is here.
+create index "job_progress_root_differs" on "jobtree"."job_progress" ("job_id") where "is_root" and "completed_at" is not null and ("open_jobs" > 0 or "tree_outcome" <> "outcome");
 create index "job_progress_reap" on "jobtree"."job_progress" ("default_retention", "reap_at") where "reap_at" is not null;
 
 create table "jobtree"."progress_delta" (

@@ -101,7 +101,10 @@ export async function listApiKeys(options: Options): Promise<number> {
     ],
   );
   const titles = ['KEY', 'NAME', 'TENANT', 'ROLES', 'SCOPE', 'LAST USED', 'STATE'];
-  new Table(titles.map((title) => ({ title }))).print(rows);
+  new Table(
+    titles.map((title) => ({ title })),
+    'There are no API keys.',
+  ).print(rows);
   return exitCodes.success;
 }
 

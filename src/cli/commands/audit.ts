@@ -39,7 +39,7 @@ export async function listAudit(options: AuditOptions): Promise<number> {
     }
   });
   if (json) for (const entry of entries) print(`${JSON.stringify(entry)}\n`);
-  else new Table(columns).print(entries.map(toCells));
+  else new Table(columns, 'There are no such entries.').print(entries.map(toCells));
   return exitCodes.success;
 }
 

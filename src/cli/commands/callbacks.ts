@@ -21,7 +21,7 @@ export async function listDeliveries(options: DeliveriesOptions): Promise<number
     rootId,
     status: status?.toUpperCase() as CallbackDelivery['status'] | undefined,
   };
-  const table = new Table(columns);
+  const table = new Table(columns, 'There are no such deliveries.');
   await withClient(options, async ({ callbacks }) => {
     let left = options.limit;
     let after: string | undefined;
@@ -58,7 +58,7 @@ export async function listEndpoints(options: ApiOptions): Promise<number> {
   const endpoints = await withClient(options, ({ callbacks }) => callbacks.endpoints());
   if (options.json) for (const endpoint of endpoints) print(`${JSON.stringify(endpoint)}\n`);
   else
-    new Table([{ title: 'NAME' }, { title: 'STATE' }, { title: 'URL' }]).print(
+    new Table([{ title: 'NAME' }, { title: 'STATE' }, { title: 'URL' }], 'There are no endpoints.').print(
       endpoints.map(({ name, url, goneAt }) => [name, goneAt == null ? 'ok' : 'gone', url]),
     );
   return exitCodes.success;

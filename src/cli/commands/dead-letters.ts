@@ -26,7 +26,7 @@ export async function listDeadLetters(
     }
     const groups = await readGroups(client, options);
     if (options.json) for (const group of groups) print(`${JSON.stringify(group)}\n`);
-    else new Table(columns).print(groups.map(toCells));
+    else new Table(columns, 'Nothing has failed for good.').print(groups.map(toCells));
   });
   return exitCodes.success;
 }
@@ -59,15 +59,24 @@ function describe(group: DeadLetterGroupWithItems): string {
     `${counted(size, 'item')} of type ${oneLine(type)} failed for good: ${code}: ${oneLine(pattern)}`,
     `From ${toMinute(firstAt)} to ${toMinute(lastAt)}`,
     ...(note == null ? [] : [`Note: ${note}`]),
-    ...items.flatMap(({ id, job, payload, failureCount, failures }) => [
+    ...items.flatMap(({ id, job, payload, failureCount, failures, note: itemNote, log }) => [
       '',
       `${id} of ${job.id}`,
       `  payload: ${JSON.stringify(payload)}`,
-      `  ${counted(failureCount, 'failure')}, the last: ${failures.at(-1)?.message ?? ''}`,
+      ...(itemNote == null ? [] : [`  note: ${oneLine(itemNote)}`]),
+      ...log.map(({ at, text }) => `  log: ${toMinute(at)} ${oneLine(text)}`),
+      `  ${counted(failureCount, 'failure')}, the last${whereOf(failures.at(-1))}: ${failures.at(-1)?.message ?? ''}`,
       ...(failures.at(-1)?.stack ?? '').split('\n').flatMap((line) => (line === '' ? [] : `    ${line}`)),
     ]),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+/** ` at host1:4312 (attempt 3, 2026-11-21 10:00)`; without a worker if nobody knows it. */
+function whereOf(failure: DeadLetterGroupWithItems['items'][number]['failures'][number] | undefined): string {
+  if (failure === undefined) return '';
+  const { worker, attempt, at } = failure;
+  return `${worker == null ? '' : ` at ${oneLine(worker)}`} (attempt ${attempt}, ${toMinute(at)})`;
 }
 
 const toMinute = (time: string) => time.slice(0, 16).replace('T', ' ');

@@ -1,5 +1,6 @@
 /** `jobtree doctor`: what is wrong with an installation, since when, and what to do. Changes nothing. */
 import { readConfig } from '../../config.ts';
+import { CommandError } from '../command-error.ts';
 import { openDatabase } from '../database.ts';
 import { examine } from '../doctor/examine.ts';
 import type { Finding } from '../doctor/finding.ts';
@@ -19,7 +20,13 @@ const standardUrl = 'http://127.0.0.1:4000/graphql';
 
 export async function doctor(options: DoctorOptions): Promise<number> {
   const config = readConfig(process.env);
-  const database = await openDatabase(config, { create: false });
+  const database = await openDatabase(config, { create: false }).catch((error: Error) => {
+    if (options.url === undefined || error.name !== 'EmbeddedPostgresError') throw error;
+    throw new CommandError(
+      exitCodes.failure,
+      `doctor reads the database itself; --url only says which server to ask as well. ${error.message}`,
+    );
+  });
   const counts = { ok: 0, warning: 0, sick: 0 };
   try {
     const { isReachable } = await examine(

@@ -1,9 +1,10 @@
-/** `jobtree items`: the items of a job, in their order. */
+/** `jobtree items`: the items of a job, in their order; or one item. */
 import type { Item, ItemStatus } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { colourOf } from '../colours.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { print } from '../output.ts';
+import { printField } from '../fields.ts';
+import { oneLine, print } from '../output.ts';
 import { type Cell, Table } from '../table.ts';
 
 export interface ItemsOptions extends ApiOptions {
@@ -12,9 +13,11 @@ export interface ItemsOptions extends ApiOptions {
 }
 
 const pageSize = 1_000;
+
 export async function listItems(jobId: string, options: ItemsOptions): Promise<number> {
+  if (jobId.startsWith('JobItem:')) return showItem(jobId, options);
   const statuses = options.status?.map((status) => status.toUpperCase() as ItemStatus);
-  const table = new Table(columns);
+  const table = new Table(columns, 'There are no such items.');
   await withClient(options, async (client) => {
     let left = options.limit;
     let after: string | undefined;
@@ -38,7 +41,7 @@ const columns = [
   { title: 'ID' },
   { title: 'STATUS' },
   { title: 'FAILURES', align: 'right' },
-  { title: 'PAYLOAD', cut: 'end' },
+  { title: 'DETAIL', cut: 'end' },
 ] as const;
 
 function toCells(item: Item): Cell[] {
@@ -53,6 +56,47 @@ function textOf({ status, failures, note, payload, finishedAt, retryAt }: Item):
   if (status === 'FAILED' && reason !== undefined) return reason;
   const shown = JSON.stringify(payload);
   if (finishedAt !== null) return shown;
-  const again = reason !== undefined && retryAt !== null ? `again at ${retryAt} after ${reason}` : undefined;
-  return [note ?? again, shown].filter((text) => text !== undefined).join(' · ');
+  const after = reason && `${retryAt == null ? '' : `again at ${retryAt} `}after ${reason}`;
+  return [note ?? after, shown].filter((text) => text !== undefined).join(' · ');
+}
+
+async function showItem(id: string, options: ItemsOptions): Promise<number> {
+  const item = await withClient(options, (client) => client.item(id));
+  if (options.json) print(`${JSON.stringify(item)}\n`);
+  else {
+    for (const [name, text] of fieldsOf(item)) printField(name, text);
+    const stack = item.failures.at(-1)?.stack;
+    if (stack) print(`stack\n${stack.replaceAll(/^/gm, '  ')}\n`);
+  }
+  return exitCodes.success;
+}
+
+/** Those that say something. */
+function fieldsOf(item: Item): (readonly [name: string, text: string])[] {
+  const { assignment, blockedBy, retryAt, runAt, result, failureCount, failures } = item;
+  const fields = [
+    ['item', item.id],
+    ['status', item.status.toLowerCase()],
+    ['added', item.createdAt],
+    ['finished', item.finishedAt],
+    ['due', retryAt ?? runAt],
+    [
+      'held by',
+      assignment && `${assignment.worker}, attempt ${assignment.attempt}, since ${assignment.claimedAt}`,
+    ],
+    ['behind', blockedBy?.id],
+    ['key', item.serializeKey],
+    ['dedupe', item.dedupeKey],
+    ['note', item.note],
+    ['payload', JSON.stringify(item.payload)],
+    ['result', item.status === 'SUCCEEDED' ? JSON.stringify(result) : null],
+    ['failures', failureCount === 0 ? null : String(failureCount)],
+    ...failures.map(({ attempt, at, worker, code, message }) => [
+      `  ${attempt}`,
+      `${at}${worker == null ? '' : ` ${worker}`}: ${code}: ${message}`,
+    ]),
+    ['log', item.log.length === 0 ? null : String(item.log.length)],
+    ...item.log.map(({ attempt, at, text }) => [`  ${attempt}`, `${at} ${text}`]),
+  ] as const;
+  return fields.flatMap(([name = '', text]) => (text == null ? [] : [[name, oneLine(text)] as const]));
 }

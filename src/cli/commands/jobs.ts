@@ -1,5 +1,5 @@
-/** `jobtree jobs`: a list of jobs, the newest first. */
-import type { Job, JobOutcome, JobStatus } from '../../client/index.ts';
+/** `jobtree jobs`: a list of trees, or of all jobs, the newest first. */
+import type { Job, JobOutcome, JobStatus, Tree } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { colourOf } from '../colours.ts';
 import { exitCodes } from '../exit-codes.ts';
@@ -17,6 +17,9 @@ export interface JobsOptions extends ApiOptions {
   readonly all?: true;
 }
 
+/** A page of more costs more than some servers allow. */
+const mostTrees = 100;
+
 export async function listJobs(options: JobsOptions): Promise<number> {
   const { type, status, outcome, schedule, limit, idleSince, all } = options;
   const filter = {
@@ -25,14 +28,15 @@ export async function listJobs(options: JobsOptions): Promise<number> {
     outcome: outcome?.toUpperCase() as JobOutcome | undefined,
     schedule,
     idleSince: idleSince?.toISOString(),
-    rootsOnly: all !== true,
   };
-  const table = new Table(columns);
+  const table = new Table(columns, 'There are no such jobs.');
   await withClient(options, async (client) => {
     let left = limit;
     let after: string | undefined;
     do {
-      const page = await client.jobs({ filter, first: Math.min(left, 1_000), after });
+      const page = await (all === true
+        ? client.jobs({ filter: { ...filter, rootsOnly: false }, first: Math.min(left, 1_000), after })
+        : client.trees({ filter, first: Math.min(left, mostTrees), after }));
       if (options.json) for (const job of page.nodes) print(`${JSON.stringify(job)}\n`);
       else table.print(page.nodes.map(toCells));
       left -= page.nodes.length;
@@ -51,18 +55,30 @@ const columns = [
   { title: 'AGE', align: 'right', spare: true },
 ] as const;
 
-function toCells({ id, type, failedAt, cancelledAt, createdAt, progress }: Job): Cell[] {
-  const { status, itemProgress, itemCount, failed } = progress;
-  const done = `${count(itemProgress)}/${count(itemCount)}`;
-  // What is ended is so before what was pending in it is counted.
-  const ended = failedAt != null ? 'FAILED' : cancelledAt != null ? 'CANCELLED' : undefined;
-  const outcome = progress.outcome ?? ended;
-  const word = (outcome == null || outcome === 'SUCCEEDED' ? status : outcome).toLowerCase();
+/** The root of a tree stands for all of it, unless the caller may not see all of it. */
+function toCells(job: Job | Tree): Cell[] {
+  const { id, type, createdAt, progress } = job;
+  const tree = 'treeProgress' in job ? job.treeProgress : undefined;
+  const { itemProgress, itemCount, failed, cancelled } = tree ?? progress;
+  const word = wordFor(job, tree);
   return [
     id,
     type,
     { text: word, colour: colourOf(word) },
-    failed > 0 ? `${done}, ${count(failed)} failed` : done,
+    [
+      `${count(itemProgress)}/${count(itemCount)}`,
+      ...(failed > 0 ? [`${count(failed)} failed`] : []),
+      ...(cancelled > 0 ? [`${count(cancelled)} cancelled`] : []),
+    ].join(', '),
     age(createdAt),
   ];
+}
+
+function wordFor({ failedAt, cancelledAt, progress }: Job, tree: Tree['treeProgress']): string {
+  // What is ended is so before what was pending in it is counted.
+  const ended = failedAt != null ? 'FAILED' : cancelledAt != null ? 'CANCELLED' : undefined;
+  const outcome = (tree?.complete === false ? undefined : (tree ?? progress).outcome) ?? ended;
+  const isOpenBelow = tree?.complete === false && progress.completedAt != null;
+  const status = isOpenBelow ? 'RUNNING' : progress.status;
+  return (outcome == null || outcome === 'SUCCEEDED' ? status : outcome).toLowerCase();
 }

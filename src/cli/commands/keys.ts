@@ -23,7 +23,7 @@ export async function listKeys(names: readonly string[], options: KeysOptions): 
     client.serializeKeys({ first: options.limit, keys: names.length === 0 ? undefined : names }),
   );
   if (options.json) for (const key of keys) print(`${JSON.stringify(key)}\n`);
-  else new Table(columns).print(keys.map(toCells));
+  else new Table(columns, 'No item is blocked by a key.').print(keys.map(toCells));
   return exitCodes.success;
 }
 

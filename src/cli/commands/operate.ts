@@ -15,7 +15,7 @@ import { CommandError } from '../command-error.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { count, counted } from '../figures.ts';
 import { catchInterruption } from '../interruption.ts';
-import { print } from '../output.ts';
+import { print, printError } from '../output.ts';
 import { createProgressDisplay } from '../progress-display.ts';
 
 export interface OperateOptions extends ApiOptions {
@@ -54,7 +54,9 @@ export async function operate(kind: Kind, options: OperateOptions): Promise<numb
           return;
       }
       const begun = await begin(client, kind, options);
-      return follow(client, kind, begun, signal);
+      const ended = await follow(client, kind, begun, signal);
+      if (kind === 'REPLAY' && ended.total === 0) await sayWhatWaits(client, options, signal);
+      return ended;
     });
     return operation === undefined ? exitCodes.failure : answer(kind, operation, options);
   } catch (error) {
@@ -122,6 +124,20 @@ function begin(client: Client, kind: Kind, options: OperateOptions): Promise<Ope
   return kind === 'DISCARD'
     ? client.discardDeadLetters(filter)
     : client.replayDeadLetters(filter, { payload: options.payload });
+}
+
+/** Whoever replays what has not failed for good finds nothing, and may look for what still waits for a retry. */
+async function sayWhatWaits(client: Client, options: OperateOptions, signal: AbortSignal): Promise<void> {
+  const filter = toFilter(options);
+  if (Object.values(filter).every((value) => value === undefined)) return;
+  const waiting = await client
+    .pendingItemCount({ ...filter, states: ['SCHEDULED'] }, { signal })
+    .catch(() => 0);
+  if (waiting === 0) return;
+  const [verb, them] = waiting === 1 ? ['waits', 'it'] : ['wait', 'them'];
+  printError(
+    `Nothing that matches has failed for good. ${counted(waiting, 'item')} that could match ${verb} for a retry or a time, and will be tried then: \`jobtree items JOB\` lists ${them}, and \`jobtree update-item ID --run-at now\` tries one now.\n`,
+  );
 }
 
 async function isConfirmed(question: string, signal: AbortSignal): Promise<boolean> {

@@ -1,17 +1,28 @@
 /** `jobtree queues`: all types that have settings, or of which anything waits or runs. `jobtree queue`: shows one, and sets it. */
-import type { Queue, QueueSettings } from '../../client/index.ts';
+import type { Client, Queue, QueueSettings } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { count, counted, duration } from '../figures.ts';
-import { oneLine, print } from '../output.ts';
-import { Table } from '../table.ts';
+import { typesWithoutWorker } from '../missing-workers.ts';
+import { oneLine, print, printError } from '../output.ts';
+import { type Cell, Table } from '../table.ts';
 
 export async function listQueues(options: ApiOptions): Promise<number> {
-  const queues = await withClient(options, (client) => client.queues.list());
-  if (options.json) for (const queue of queues) print(`${JSON.stringify(queue)}\n`);
-  else new Table(columns).print(queues.map(toCells));
+  await withClient(options, async (client) => {
+    const queues = await client.queues.list();
+    if (options.json) {
+      for (const queue of queues) print(`${JSON.stringify(queue)}\n`);
+      return;
+    }
+    const waiting = queues.filter(({ ready }) => ready > 0).map(({ type }) => type);
+    const withoutWorker = await typesWithoutWorker(client, waiting);
+    const rows = queues.map((queue) => toCells(queue, withoutWorker.has(queue.type)));
+    new Table(columns, 'There are no types with settings, items or recent work.').print(rows);
+  });
   return exitCodes.success;
 }
+
+const states = ['ready', 'scheduled', 'waiting', 'blocked', 'running'] as const;
 
 export interface QueueOptions extends ApiOptions {
   readonly pause?: true;
@@ -30,11 +41,25 @@ export interface QueueOptions extends ApiOptions {
 export async function queue(type: string, options: QueueOptions): Promise<number> {
   const settings = toSettings(options);
   const isChange = Object.values(settings).some((value) => value !== undefined);
-  const found = await withClient(options, ({ queues }) =>
-    isChange ? queues.set(type, settings) : queues.get(type),
-  );
+  const [found, isKnown] = await withClient(options, async (client) => {
+    const queue = await (isChange ? client.queues.set(type, settings) : client.queues.get(type));
+    // Limits and defaults are often set before the first job. Nobody pauses what there is not.
+    const isDoubtful = !isChange || options.pause === true || options.resume === true;
+    return [queue, !isDoubtful || (await isInUse(client, queue))] as const;
+  });
   print(options.json ? `${JSON.stringify(found)}\n` : describe(found));
+  if (!isKnown)
+    printError(`No job and no worker of the type ${oneLine(type)} is known. Is it spelled right?\n`);
   return exitCodes.success;
+}
+
+async function isInUse(client: Client, queue: Queue): Promise<boolean> {
+  const { type } = queue;
+  if (states.some((state) => queue[state] > 0)) return true;
+  const filter = { type, rootsOnly: false };
+  const jobs = await client.jobs({ filter, first: 1 }).catch(() => undefined);
+  if (jobs === undefined || jobs.nodes.length > 0) return true;
+  return !(await typesWithoutWorker(client, [type])).has(type);
 }
 
 function toSettings(options: QueueOptions): QueueSettings {
@@ -61,12 +86,14 @@ const columns = [
   { title: 'WAITING', align: 'right', spare: true },
   { title: 'BLOCKED', align: 'right', spare: true },
   { title: 'RUNNING', align: 'right' },
-  { title: 'LIMITS' },
+  { title: 'REMARKS' },
 ] as const;
 
-function toCells(queue: Queue): string[] {
+function toCells(queue: Queue, isWithoutWorker: boolean): Cell[] {
   const figures = [queue.ready, queue.scheduled, queue.waiting, queue.blocked, queue.running].map(count);
-  return [queue.type, ...figures, limits(queue).join(', ')];
+  const remarks = [...(isWithoutWorker ? ['no worker'] : []), ...limits(queue)];
+  const colour = isWithoutWorker ? ('yellow' as const) : undefined;
+  return [queue.type, ...figures, { text: remarks.join(', '), colour }];
 }
 
 function limits({ paused, concurrency, rate, lifetimeMs }: Queue): string[] {
@@ -80,7 +107,6 @@ function limits({ paused, concurrency, rate, lifetimeMs }: Queue): string[] {
 
 function describe(queue: Queue): string {
   const { type, deadLetterAlert: alert, alertedAt } = queue;
-  const states = ['ready', 'scheduled', 'waiting', 'blocked', 'running'] as const;
   const defaults = [
     ['priority', queue.priority],
     ['failures per item', queue.maxFailuresPerItem],

@@ -129,11 +129,12 @@ async function writeLines(lines: Lines, { out, after }: ResultsOptions): Promise
 }
 
 async function showTable(lines: Lines): Promise<void> {
-  const table = new Table([
+  const columns = [
     { title: 'ITEM' },
     { title: 'PAYLOAD', cut: 'end' },
     { title: 'RESULT', cut: 'end' },
-  ]);
+  ] as const;
+  const table = new Table(columns, 'There are no results yet.');
   let page: string[][] = [];
   let count = 0;
   for await (const line of lines) {

@@ -12,7 +12,10 @@ export interface SchedulesOptions extends ApiOptions {
 }
 
 export async function listSchedules(options: SchedulesOptions): Promise<number> {
-  const table = new Table([{ title: 'NAME' }, { title: 'WHEN' }, { title: 'NEXT' }, { title: 'STATE' }]);
+  const table = new Table(
+    [{ title: 'NAME' }, { title: 'WHEN' }, { title: 'NEXT' }, { title: 'STATE' }],
+    'There are no schedules.',
+  );
   await withClient(options, async (client) => {
     let left = options.limit;
     let after: string | undefined;
@@ -30,13 +33,24 @@ export async function listSchedules(options: SchedulesOptions): Promise<number> 
 function toCells(schedule: Schedule): Cell[] {
   const { name, nextAt, queued } = schedule;
   const state = stateOf(schedule);
-  const words = [state];
+  const words = [state === 'skipping' ? `skipping since ${schedule.lastOccurrenceAt}` : state];
   if (queued.length > 0) words.push(`${queued.length} queued`);
   return [name, describeTimes(schedule), nextAt ?? '-', { text: words.join(', '), colour: colourOf(state) }];
 }
 
-function stateOf({ pausedAt, lastFailure, behindMs }: Schedule): string {
+/** Nothing but skips since its last tree, which is not complete. */
+function isSkipping({ lastSkip, lastOccurrenceAt }: Schedule): boolean {
+  return (
+    lastSkip?.reason === 'OVERLAP' &&
+    lastOccurrenceAt != null &&
+    Date.parse(lastSkip.at) > Date.parse(lastOccurrenceAt)
+  );
+}
+
+function stateOf(schedule: Schedule): string {
+  const { pausedAt, lastFailure, behindMs } = schedule;
   if (lastFailure != null) return pausedAt == null ? 'failing' : 'paused, failed';
   if (pausedAt != null) return 'paused';
-  return behindMs > 10_000 ? 'behind' : 'ok';
+  if (behindMs > 10_000) return 'behind';
+  return isSkipping(schedule) ? 'skipping' : 'ok';
 }

@@ -5,6 +5,7 @@ import { type ApiOptions, withClient } from '../api-options.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { count, duration } from '../figures.ts';
 import { catchInterruption, type Interruption } from '../interruption.ts';
+import { typesWithoutWorker } from '../missing-workers.ts';
 import { type Cell, type Column, terminalWidth, toLines } from '../table.ts';
 import { shorten } from '../width.ts';
 
@@ -29,13 +30,17 @@ export async function top(
   const out = process.stdout;
   const isScreen = out.isTTY === true && !options.once && !options.json;
   try {
-    return await withClient(options, async ({ queues }) => {
+    return await withClient(options, async (client) => {
       for (let isFirst = true; ; isFirst = false) {
-        const figures = await queues.figures({ lastMinutes: options.minutes, signal });
+        const figures = await client.queues.figures({ lastMinutes: options.minutes, signal });
+        const waiting = options.json ? [] : figures.filter(({ ready }) => ready > 0).map(({ type }) => type);
+        const withoutWorker = await typesWithoutWorker(client, waiting, signal);
+        signal.throwIfAborted();
         if (isFirst && isScreen) out.write(ownScreen[0]);
         if (options.json) for (const queue of figures) out.write(`${JSON.stringify(queue)}\n`);
-        else if (isScreen) out.write(toScreen(describe(figures, options), out.rows || usualRows));
-        else out.write(`${describe(figures, options).join('\n')}\n`);
+        else if (isScreen)
+          out.write(toScreen(describe(figures, withoutWorker, options), out.rows || usualRows));
+        else out.write(`${describe(figures, withoutWorker, options).join('\n')}\n`);
         if (options.once) return exitCodes.success;
         await delay(options.interval, undefined, { signal });
         if (!isScreen && !options.json) out.write('\n');
@@ -68,21 +73,27 @@ const columns: readonly Column[] = [
   { title: 'DEAD', align: 'right', spare: true },
 ];
 
-function describe(queues: readonly QueueFigures[], { minutes }: TopOptions): string[] {
+function describe(
+  queues: readonly QueueFigures[],
+  withoutWorker: ReadonlySet<string>,
+  { minutes }: TopOptions,
+): string[] {
   // What has most to do comes first.
   const sorted = [...queues].sort(
     (a, b) => b.figures.perSecond - a.figures.perSecond || b.ready - a.ready || a.type.localeCompare(b.type),
   );
   const since = minutes === 1 ? 'minute' : `${minutes} minutes`;
+  const rows = sorted.map((queue) => toCells(queue, withoutWorker.has(queue.type)));
   const title = shorten(`rates, times and failures of the last ${since}`, terminalWidth(), 'end');
-  return [title, ...toLines(columns, sorted.map(toCells)).flatMap((row) => row.split('\n'))];
+  return [title, ...toLines(columns, rows).flatMap((row) => row.split('\n'))];
 }
 
-function toCells(queue: QueueFigures): Cell[] {
+function toCells(queue: QueueFigures, isWithoutWorker: boolean): Cell[] {
   const { type, ready, oldestReadyMs, running, slow, paused, figures } = queue;
+  const waiting = paused ? `(${short(ready)})` : short(ready);
   return [
     type,
-    paused ? `(${short(ready)})` : short(ready),
+    isWithoutWorker ? { text: `${waiting}!`, colour: 'yellow' } : waiting,
     time(oldestReadyMs),
     short(running),
     short(slow),

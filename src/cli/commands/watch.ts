@@ -11,7 +11,8 @@ import { RetryWatch } from '../retries.ts';
 import { printSummary, summarise } from '../summary.ts';
 
 export interface WatchCommandOptions extends ApiOptions {
-  readonly tree?: true;
+  /** Whether to show all jobs of the tree; by default those of a root. */
+  readonly tree?: boolean;
 }
 
 export async function watch(
@@ -36,16 +37,17 @@ async function follow(
 ): Promise<number> {
   // Asked first, since a subscription would wait for a server that is not there.
   const job = await client.job(id, { signal });
-  const types = options.tree ? await typesOfTree(client, job.root.id, signal) : new Map([[job.id, job.type]]);
+  const isRoot = job.id === job.root.id && job.children.length > 0;
+  // Whoever may not see all of a tree has no progress of it.
+  const ofTree = options.tree ?? (isRoot && job.treeProgress != null);
+  const types = ofTree ? await typesOfTree(client, job.root.id, signal) : new Map([[job.id, job.type]]);
   const view = options.json ? new JsonView(types) : new DrawnView(client, types);
   const watching = {
     signal,
     onDisconnected: (error: Error) => view.disconnected(error),
     onConnected: () => view.connected(),
   };
-  const states = options.tree
-    ? treeStates(client, job.root.id, watching)
-    : jobStates(client, job.id, watching);
+  const states = ofTree ? treeStates(client, job.root.id, watching) : jobStates(client, job.id, watching);
   let final: readonly JobProgress[] = [];
   try {
     for await (final of states) view.show(final);

@@ -14,7 +14,7 @@ export interface WorkersOptions extends ApiOptions {
 const pageSize = 1_000;
 
 export async function listWorkers({ type: types, limit, ...options }: WorkersOptions): Promise<number> {
-  const table = new Table(columns);
+  const table = new Table(columns, 'No worker is connected.');
   await withClient(options, async (client) => {
     let left = limit;
     let after: string | undefined;
