@@ -49,7 +49,7 @@ test('failures that nobody listens to are on the console, the first of each code
     expect.stringMatching(
       /^jobtree worker w: JobItem:\S+ of flaky failed at attempt 1, for good: LIKE_ALL: Error: no 0\n +at .*problems\.test\.ts/,
     ),
-    expect.stringMatching(/^jobtree worker w: .* LAST: no 19\n/),
+    expect.stringMatching(/^jobtree worker w: .* LAST: Error: no 19\n/),
   ]);
   // Whoever listens is told of each, and the console is not.
   const told: string[] = [];
