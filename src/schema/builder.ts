@@ -55,8 +55,10 @@ export const builder = new SchemaBuilder<SchemaTypes>({
     authScopes: ({ caller }) => ({ may: (permission) => caller.permissions.has(permission) }),
     unauthorizedError: (_, { caller }, { parentType, fieldName }) => {
       const options = parentType.getFields()[fieldName]?.extensions.pothosOptions;
-      const { may } = (options as { authScopes: SchemaTypes['AuthScopes'] }).authScopes;
-      return new ForbiddenError(explainRefusal(caller, may, fieldName));
+      const { authScopes } = options as { authScopes: SchemaTypes['AuthScopes'] | (() => unknown) };
+      // A field that decides by its parent has an `unauthorizedResolver`, which answers instead.
+      if (typeof authScopes === 'function') return new ForbiddenError(`${fieldName} is not allowed.`);
+      return new ForbiddenError(explainRefusal(caller, authScopes.may, fieldName));
     },
   },
   errors: {

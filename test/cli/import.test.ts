@@ -152,11 +152,9 @@ test('a file that turns bad on the way into a job of somebody else leaves that j
   const { code, stderr } = await importFile(file, '--job', id);
   expect(code).toBe(6);
   expect(stderr).toContain(`1,000 items had been added to ${id}, which is as open as it was.`);
-  expect(await server.client.job(id)).toMatchObject({
-    sealedAt: null,
-    cancelledAt: null,
-    progress: { itemCount: 1_000 },
-  });
+  await expect
+    .poll(() => server.client.job(id))
+    .toMatchObject({ sealedAt: null, cancelledAt: null, progress: { itemCount: 1_000 } });
 });
 
 test('with a dedupe key an import goes on where it was broken off, and is not done twice', async () => {

@@ -576,7 +576,7 @@ describe('a fed job', () => {
     const { parent, childId } = await fed({ serializeKey: 'result.key' }, [{ payload: 0 }]);
     const held = await t.claimOne(parent);
     expect(await report(success(held, { key }))).toMatchObject([
-      { status: 'INVALID', error: { message: expect.stringContaining('result.key is no text') } },
+      { status: 'INVALID', error: { message: expect.stringContaining('result.key is neither a text') } },
     ]);
     expect(await t.items(childId)).toEqual([]);
     expect(await report(success(held, { key: 'good' }))).toMatchObject([{ status: 'ACCEPTED' }]);
