@@ -128,7 +128,7 @@ test('a worker that the server refuses at the start exits with 1, and one that i
   const { id, key } = await makeKey(db, ['worker'], { types: ['mail'] });
   for (const [token, type, why] of [
     ['jobtree_nonsense', 'mail', 'refuses the caller'],
-    [key, 'resize', 'does not have the type "resize"'],
+    [key, 'resize', 'does not include the type "resize"'],
   ] as const) {
     const refused = begin(token, type);
     refused.child.stdin.end();
