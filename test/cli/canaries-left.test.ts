@@ -111,7 +111,7 @@ describe('a server that crashes', () => {
       expect(environmentVariables === undefined).toBe(isExcluded);
       texts[report] = JSON.stringify(rest);
     } else {
-      expect(said).toContain('a fault that nothing has caught');
+      expect(said).toContain('uncaught fault');
     }
     const secrets = {
       'the password of Postgres': password,
@@ -166,7 +166,7 @@ describe.skipIf(withoutOpenssl)('a server with TLS that gets files', () => {
     const { id: uploadId } = JSON.parse(await ask('/api/uploads', rows, bytes));
     const wrongDigest = { ...bytes, 'repr-digest': `sha-256=:${randomBytes(32).toString('base64')}:` };
     expect(await ask('/api/uploads', rows, wrongDigest)).toContain('DIGEST_MISMATCH');
-    const file = `file: { uploadId: "${uploadId}", format: NDJSON }`;
+    const file = `file: { source: { uploadId: "${uploadId}" }, format: NDJSON }`;
     const { createJob } = await operate(
       `mutation { createJob(input: { type: "filed", ${file} }) { ... on CreateJobPayload { job { id } } } }`,
     );
@@ -185,7 +185,7 @@ describe.skipIf(withoutOpenssl)('a server with TLS that gets files', () => {
       writeFileSync(files.keyFile, one);
       await expect
         .poll(() => server.output().slice(before), { timeout: 20_000 })
-        .toContain('the certificate stays the one before');
+        .toContain('the previous certificate stays in use');
       await ask('/readyz');
     }
     expect(await server.end()).toBe(0);

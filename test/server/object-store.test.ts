@@ -434,7 +434,7 @@ describe.skipIf(withoutSwift)('uploads in an object store', () => {
     const [fine, ...others] = await findings(swift.settings());
     expect(fine).toMatchObject({
       status: 'ok',
-      message: expect.stringContaining(`${name} stores, gives, lists`),
+      message: expect.stringContaining(`${name} stores, returns, lists`),
     });
     expect(await swift.keys('files/doctor-')).toEqual([]);
     expect(others).toContainEqual(
