@@ -205,7 +205,9 @@ test('this one can be started on what the next one has made of the database, and
   await app.close();
   const [major, minor] = version.split('.');
   await migrateOn(`breaks_${major}_${minor}`, 'drop table jobtree.next;');
-  await expect(start()).rejects.toThrow(`migrated by a newer jobtree, and jobtree ${version} can no longer use it`);
+  await expect(start()).rejects.toThrow(
+    `migrated by a newer jobtree, and jobtree ${version} can no longer use it`,
+  );
 });
 
 test('no function that servers call returns rows of a table: they have prepared what it returns', async () => {
