@@ -1,12 +1,15 @@
--- The pending items that a cancelling operation selects, by the ranges that they are in: queue entries, held leases, and single items that
--- their serialize keys block.
+-- The pending items that an operation selects, by the ranges that they are in: queue entries, and for a cancelling one also held leases, and
+-- single items that their serialize keys block. One that promotes selects only what was scheduled before it was requested, so an item that
+-- fails again meanwhile waits as usual.
 --
--- p_job_id   only of this job; null for all that the operation selects
--- p_after, p_until   only items after this position, and up to this one; null for no end
+-- p_job_id   to cancel: only of this job; null for all that the operation selects
+-- p_after, p_until   to cancel: only items after this position, and up to this one; null for no end
+-- p_last_job_id, p_last_position   to promote, which goes on where the operation stopped: up to the entry at this position; null for no end
 -- returns    for each range with such items its key columns, its lease if it is one, whether it is blocked, and a bit for each of its items
 --            that matches
 create or replace function jobtree.matching_pending(
-  p_operation jobtree.operation, p_job_id uuid default null, p_after bigint default -1, p_until bigint default null
+  p_operation jobtree.operation, p_job_id uuid default null, p_after bigint default -1, p_until bigint default null,
+  p_last_job_id uuid default null, p_last_position bigint default null
 )
 returns table (job_id uuid, "position" bigint, count integer, attempt integer, lease_id uuid, blocked boolean, matching bit(128))
 language plpgsql stable
@@ -35,19 +38,32 @@ begin
   with pending as (
     select q.job_id, q.position, q.count::integer as count, q.attempt, null::uuid as lease_id, false as blocked, ~B'0'::bit(128) as open
     from jobtree.queue_entry q
-    where (v_jobs is null or q.job_id = any (v_jobs)) and q.position > v_after - 128 and q.position <= v_end
+    where p_operation.kind = 'CANCEL'
+      and (v_jobs is null or q.job_id = any (v_jobs)) and q.position > v_after - 128 and q.position <= v_end
       and (v_states is null or case
-        when q.run_at = 'infinity' then 'WAITING' when q.run_at > v_now then 'SCHEDULED' else 'READY'
+        when q.run_at = 'infinity' then 'WAITING' when q.run_at <= v_now or q.run_at is null then 'READY'
+        when q.attempt > 1 then 'RETRYING' else 'SCHEDULED'
       end = any (v_states))
+    union all
+    select q.job_id, q.position, q.count, q.attempt, null, false, ~B'0'::bit(128)
+    from jobtree.queue_entry q
+    where p_operation.kind = 'PROMOTE'
+      -- Written as in the index of the scheduled entries of each job.
+      and coalesce(q.run_at, 'infinity') < 'infinity'
+      and (q.job_id, q.position) > (p_operation.next_job_id, p_operation.next_position)
+      and (p_last_job_id is null or (q.job_id, q.position) <= (p_last_job_id, p_last_position))
+      and (v_jobs is null or q.job_id = any (v_jobs)) and q.position <= v_end
+      and q.ready_at <= p_operation.requested_at
+      and case when q.run_at <= v_now then 'READY' when q.attempt > 1 then 'RETRYING' else 'SCHEDULED' end = any (v_states)
     union all
     select l.job_id, l.position, l.count, l.attempt, l.id, false, l.open
     from (select * from jobtree.lease l where l.deadline_at is not null offset 0) l
-    where (v_jobs is null or l.job_id = any (v_jobs)) and l.position > v_after - 128 and l.position <= v_end
+    where p_operation.kind = 'CANCEL' and (v_jobs is null or l.job_id = any (v_jobs)) and l.position > v_after - 128 and l.position <= v_end
       and (v_states is null or 'HELD' = any (v_states))
     union all
     select b.job_id, b.position, 1, b.attempt, null, true, ~B'0'::bit(128)
     from jobtree.blocked_item b
-    where (v_jobs is null or b.job_id = any (v_jobs)) and b.position > v_after and b.position <= v_end
+    where p_operation.kind = 'CANCEL' and (v_jobs is null or b.job_id = any (v_jobs)) and b.position > v_after and b.position <= v_end
       and (v_states is null or 'BLOCKED' = any (v_states))
   ), named as (
     select p.*, (

@@ -4,7 +4,7 @@ returns bigint
 language plpgsql stable
 as $$
 begin
-  if p_operation.kind = 'CANCEL' then
+  if p_operation.kind in ('CANCEL', 'PROMOTE') then
     return (select coalesce(sum(bit_count(m.matching)), 0) from jobtree.matching_pending(p_operation) m);
   end if;
   return (

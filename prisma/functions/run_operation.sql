@@ -5,7 +5,7 @@
 -- returns    whether it is finished; whether to continue at once, or after a pause because the rest is locked; the trees that changed; and
 --            the types that have ready items, and how many. No row if another transaction is working on it, or there is no such operation
 -- locks      the operation's row, skipping it if locked; then, job by job in the order of their ids, those of replay_items or
---            discard_items, waiting a moment for each, or those of cancel_pending
+--            discard_items, waiting a moment for each, or those of cancel_pending or promote_matching
 create or replace function jobtree.run_operation(p_id uuid, p_limit bigint default 1000)
 returns table (finished boolean, more boolean, root_ids uuid[], ready jsonb)
 language plpgsql volatile
@@ -19,7 +19,7 @@ declare
   v_found bigint := 0;
   v_part record;
   v_replayed record;
-  v_cancelled record;
+  v_pending record;
 begin
   select * into v_operation from jobtree.operation o where o.id = p_id for update skip locked;
   if not found then
@@ -33,16 +33,20 @@ begin
   end if;
 
   if v_operation.kind = 'CANCEL' then
-    select * into v_cancelled from jobtree.cancel_matching(v_operation, v_until);
-    v_operation := v_cancelled.operation;
-    more := v_cancelled.more;
-    root_ids := v_cancelled.root_ids;
-    ready := v_cancelled.ready;
+    select * into v_pending from jobtree.cancel_matching(v_operation, v_until);
+    root_ids := v_pending.root_ids;
+  elsif v_operation.kind = 'PROMOTE' then
+    select * into v_pending from jobtree.promote_matching(v_operation, v_until);
+  end if;
+  if v_operation.kind in ('CANCEL', 'PROMOTE') then
+    v_operation := v_pending.operation;
+    more := v_pending.more;
+    ready := v_pending.ready;
   end if;
   for v_part in
     select m.job_id, m.root_id, array_agg(m.position order by m.position) as positions
     from jobtree.matching_dead_letters(v_operation, v_operation.next_job_id, v_operation.next_position, p_limit) m
-    where v_operation.kind <> 'CANCEL'
+    where v_operation.kind in ('REPLAY', 'DISCARD')
     group by m.job_id, m.root_id
     order by m.job_id
   loop

@@ -1,11 +1,13 @@
--- Begins to replay or discard dead letters, or to cancel pending items: those that meet every condition of the filter. run_operation,
--- called by any server until it is finished, does the work in batches. Items that are added, or fail, later are not affected.
+-- Begins to replay or discard dead letters, to cancel pending items, or to make scheduled ones ready before their time: those that meet every
+-- condition of the filter. run_operation, called by any server until it is finished, does the work in batches. Items that are added, or fail,
+-- later are not affected.
 --
--- p_kind     REPLAY, DISCARD or CANCEL
+-- p_kind     REPLAY, DISCARD, CANCEL or PROMOTE
 -- p_filter   {jobId?, types?, codes?, dedupeKeys?, items?: [{jobId, position}]}, for dead letters also {groupIds?, diedFrom?, diedUntil?},
---            for pending items {states?, addedFrom?, addedUntil?}; at least one of them. A job includes all jobs below it, codes are those
---            of the last failure, and states are WAITING, SCHEDULED, READY, BLOCKED and HELD. In addition {tenant?}: only items of types of
---            this tenant, which owns the operation
+--            for pending items {states?, addedFrom?, addedUntil?}; at least one of them. A job includes all jobs below it, and codes are
+--            those of the last failure. States are WAITING, SCHEDULED, RETRYING (scheduled after a failure), READY, BLOCKED and HELD;
+--            PROMOTE takes only RETRYING, the default, and SCHEDULED. In addition {tenant?}: only items of types of this tenant, which
+--            owns the operation
 -- p_payload  the new payload of a replayed item; only with a filter for a single item
 -- returns    the operation, and how many items it selects
 -- locks      none

@@ -1,7 +1,7 @@
 /** What the commands about single items and dead letters are called and take. */
 import { type Command, Option } from 'commander';
 import { jsonOption, urlOption } from './api-options.ts';
-import type { OperateOptions } from './commands/operate.ts';
+import type { OperateOptions, OperationKind } from './commands/operate.ts';
 import { orNone, parseInstant, parseJson, parseRunAt, parseWholeNumber } from './figures.ts';
 import { helpEnd } from './help-text.ts';
 import { run } from './run.ts';
@@ -54,12 +54,23 @@ export function addPendingItemCommands(program: Command): void {
       new Option('--state <state...>', 'in these states').choices([
         'waiting',
         'scheduled',
+        'retrying',
         'ready',
         'blocked',
         'held',
       ]),
     )
     .action(run('end', (options) => operate('CANCEL', options)));
+
+  whichItems(program.command('promote-items'), 'added')
+    .description('Try items now that wait for their next attempt: those that match all options.')
+    .addOption(
+      new Option(
+        '--state <state...>',
+        'in these states: retrying after a failure (the default), scheduled for their first attempt',
+      ).choices(['retrying', 'scheduled']),
+    )
+    .action(run('end', (options) => operate('PROMOTE', options)));
 
   program
     .command('update-item')
@@ -80,7 +91,7 @@ export function addPendingItemCommands(program: Command): void {
     );
 }
 
-async function operate(kind: 'REPLAY' | 'DISCARD' | 'CANCEL', options: OperateOptions): Promise<number> {
+async function operate(kind: OperationKind, options: OperateOptions): Promise<number> {
   return (await import('./commands/operate.ts')).operate(kind, options);
 }
 

@@ -258,7 +258,8 @@ export class Client {
   }
 
   /**
-   * Counts the pending items that `cancelItems` would cancel with this filter.
+   * Counts the pending items that match a filter: those that `cancelItems` would cancel or, in the states RETRYING and SCHEDULED,
+   * `promoteItems` would make ready.
    *
    * @throws JobtreeError NOT_FOUND, INVALID_INPUT
    */
@@ -277,6 +278,18 @@ export class Client {
   async cancelItems(filter: PendingItemFilter, options: CallOptions = {}): Promise<Operation> {
     const data = await this.#send(operations.CancelItems, { input: { filter } }, options, false);
     return payloadOf(data.cancelItems).operation;
+  }
+
+  /**
+   * Makes items ready now that would be due later: by default those that wait for their next attempt after a failure; with the state
+   * SCHEDULED in the filter also, or only, those whose first attempt is due later. Whatever takes longer than about half a second
+   * continues in the background: `operation` says how far it is.
+   *
+   * @throws JobtreeError NOT_FOUND, INVALID_INPUT
+   */
+  async promoteItems(filter: PendingItemFilter, options: CallOptions = {}): Promise<Operation> {
+    const data = await this.#send(operations.PromoteItems, { input: { filter } }, options, false);
+    return payloadOf(data.promoteItems).operation;
   }
 
   /**

@@ -1,6 +1,6 @@
 /**
- * Operations replay or discard many dead letters at once, or cancel pending items. The call that starts one runs it for a moment;
- * servers finish the rest in the background (`finish.ts`), and the operation's row shows the progress.
+ * Operations replay or discard many dead letters at once, cancel pending items, or make scheduled ones ready. The call that starts one
+ * runs it for a moment; servers finish the rest in the background (`finish.ts`), and the operation's row shows the progress.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Queries } from '../db/database.ts';
@@ -13,7 +13,7 @@ import { firstUuid, lastUuid, type Range } from './pages.ts';
 import { coveredJobs } from './scoped-reads.ts';
 import { requirePayload } from './update-item.ts';
 
-export type OperationKind = 'REPLAY' | 'DISCARD' | 'CANCEL';
+export type OperationKind = 'REPLAY' | 'DISCARD' | 'CANCEL' | 'PROMOTE';
 
 /** Selects items that meet all conditions that are set; at least one must be. */
 export interface ItemFilter {
@@ -35,17 +35,20 @@ export interface DeadLetterFilter extends ItemFilter {
   readonly diedUntil?: Date | undefined;
 }
 
-/** The state of a pending item, as in the view item_state. */
-export type PendingState = 'WAITING' | 'SCHEDULED' | 'READY' | 'BLOCKED' | 'HELD';
+/** The state of a pending item, as in the view item_state, but SCHEDULED only until it has failed, and RETRYING from then on. */
+export type PendingState = 'WAITING' | 'SCHEDULED' | 'RETRYING' | 'READY' | 'BLOCKED' | 'HELD';
 
 export interface PendingItemFilter extends ItemFilter {
+  /** To promote items, only RETRYING, which is the default, and SCHEDULED. */
   readonly states?: readonly PendingState[] | undefined;
   readonly addedFrom?: Date | undefined;
   /** Exclusive. */
   readonly addedUntil?: Date | undefined;
 }
 
-type Filter<Kind extends OperationKind> = Kind extends 'CANCEL' ? PendingItemFilter : DeadLetterFilter;
+type Filter<Kind extends OperationKind> = Kind extends 'CANCEL' | 'PROMOTE'
+  ? PendingItemFilter
+  : DeadLetterFilter;
 
 export interface Operation {
   readonly id: string;

@@ -646,6 +646,8 @@ export type OperationKind =
   | 'CANCEL'
   /** Settles dead letters: the items remain failed, and are no longer dead letters. */
   | 'DISCARD'
+  /** Makes scheduled items ready before their time. */
+  | 'PROMOTE'
   /** Tries dead letters again, as if they were new. */
   | 'REPLAY';
 
@@ -710,10 +712,18 @@ export type PendingState =
   | 'HELD'
   /** It is due, and no worker holds it. */
   | 'READY'
-  /** It is due later: its `runAt`, or the end of its backoff, is in the future. */
+  /** It has failed, and its next attempt is due later. */
+  | 'RETRYING'
+  /** It has not failed yet, and is due later: its `runAt` is in the future. */
   | 'SCHEDULED'
   /** Its job waits for other jobs of its tree. */
   | 'WAITING';
+
+/** What to make ready. */
+export type PromoteItemsInput = {
+  /** Which items. Its `states` may be RETRYING, the default, for items that wait for their next attempt, and SCHEDULED, for items whose first attempt is due later. */
+  filter: PendingItemFilter;
+};
 
 /** An endpoint of callbacks. */
 export type PutCallbackEndpointInput = {
@@ -1064,6 +1074,17 @@ export type CancelItemsMutation = { cancelItems?:
     | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, finishedAt?: string | null } }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
+   | null };
+
+export type PromoteItemsMutationVariables = Exact<{
+  input: PromoteItemsInput;
+}>;
+
+
+export type PromoteItemsMutation = { promoteItems?:
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, finishedAt?: string | null } }
    | null };
 
 export type UpdateItemMutationVariables = Exact<{
@@ -2071,6 +2092,30 @@ export const CancelItems = /*#__PURE__*/ new TypedDocumentString(`
   requestedAt
   finishedAt
 }`) as unknown as TypedDocumentString<CancelItemsMutation, CancelItemsMutationVariables>;
+export const PromoteItems = /*#__PURE__*/ new TypedDocumentString(`
+    mutation PromoteItems($input: PromoteItemsInput!) {
+  promoteItems(input: $input) {
+    ... on PromoteItemsPayload {
+      operation {
+        ...OperationFields
+      }
+    }
+    ... on UserError {
+      code
+      message
+      field
+    }
+  }
+}
+    fragment OperationFields on Operation {
+  id
+  kind
+  status
+  total
+  done
+  requestedAt
+  finishedAt
+}`) as unknown as TypedDocumentString<PromoteItemsMutation, PromoteItemsMutationVariables>;
 export const UpdateItem = /*#__PURE__*/ new TypedDocumentString(`
     mutation UpdateItem($input: UpdateItemInput!) {
   updateItem(input: $input) {

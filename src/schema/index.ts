@@ -50,6 +50,7 @@ import './mutations/put-schedule.ts';
 import './mutations/sync-schedules.ts';
 import './mutations/note-items.ts';
 import './mutations/pause-schedule.ts';
+import './mutations/promote-items.ts';
 import './mutations/resume-schedule.ts';
 import './mutations/run-schedule.ts';
 import './mutations/skip-occurrence.ts';

@@ -15,6 +15,7 @@ const OperationKind = builder.enumType('OperationKind', {
       description: 'Settles dead letters: the items remain failed, and are no longer dead letters.',
     },
     CANCEL: { description: 'Cancels pending items of jobs that continue.' },
+    PROMOTE: { description: 'Makes scheduled items ready before their time.' },
   } as const,
 });
 

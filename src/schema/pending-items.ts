@@ -8,9 +8,8 @@ const PendingState = builder.enumType('PendingState', {
     'The state of a pending item, in more detail than its `status`: READY, BLOCKED and WAITING items have the status WAITING, HELD ones RUNNING.',
   values: {
     WAITING: { description: 'Its job waits for other jobs of its tree.' },
-    SCHEDULED: {
-      description: 'It is due later: its `runAt`, or the end of its backoff, is in the future.',
-    },
+    SCHEDULED: { description: 'It has not failed yet, and is due later: its `runAt` is in the future.' },
+    RETRYING: { description: 'It has failed, and its next attempt is due later.' },
     READY: { description: 'It is due, and no worker holds it.' },
     BLOCKED: { description: 'It waits behind another item with its serialize key.' },
     HELD: { description: 'A worker holds it.' },
@@ -46,7 +45,7 @@ builder.queryField('pendingItemCount', (t) =>
     authScopes: { may: 'survey' },
     type: 'Count',
     description:
-      'How many pending items an operation with this filter would affect. NOT_FOUND and INVALID_INPUT as for `cancelItems`.',
+      'How many pending items match this filter: those that `cancelItems` would cancel or, in the states RETRYING and SCHEDULED, `promoteItems` would make ready. NOT_FOUND and INVALID_INPUT as for `cancelItems`.',
     args: { filter: t.arg({ type: PendingItemFilter, required: true, description: 'Which items.' }) },
     resolve: async (_, { filter }, context) =>
       countMatching(context.engine, 'CANCEL', await toPendingFilter(filter, context)),

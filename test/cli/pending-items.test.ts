@@ -52,6 +52,26 @@ test('letters that nobody wants any more', async () => {
   expect((await run(['jobs', '--outcome', 'cancelled'], env())).stdout).not.toContain(id);
 });
 
+test('letters that failed while the post office was closed are tried now', async () => {
+  const { client } = server;
+  const type = 'sendLetter';
+  const { id } = await client.createJob({
+    type,
+    backoffMs: [3_600_000],
+    items: [{ payload: 1 }, { payload: 2 }, { payload: 3, runAt: new Date(Date.now() + 3_600_000) }],
+  });
+  const failure = { code: 'SMTP_DOWN', message: 'no' };
+  for (const { id: assignmentId } of await client.claimItems('w', [{ type, limit: 9 }]))
+    await client.reportOutcomes([{ assignmentId, failure }]);
+  expect(await runCommands(example('pending-items.md', 'promote'), {}, server.env)).toEqual(
+    printed('promote'),
+  );
+  expect((await client.claimItems('w', [{ type, limit: 9 }])).map(({ payload }) => payload)).toEqual([1, 2]);
+  const { stdout } = await run(['promote-items', '--job', id, '--state', 'scheduled', '--json'], env());
+  expect(JSON.parse(stdout)).toMatchObject({ kind: 'PROMOTE', total: 1, done: 1 });
+  expect((await client.claimItems('w', [{ type, limit: 9 }])).map(({ payload }) => payload)).toEqual([3]);
+});
+
 test('on a terminal, what is about more than a few items is asked back', async () => {
   const { id } = await server.client.createJob({ type: 'asked', items: Array(12).fill({}) });
   const refused = startOnTerminal(['cancel-items', '--job', id], server.env);
@@ -61,6 +81,15 @@ test('on a terminal, what is about more than a few items is asked back', async (
   expect(await server.client.pendingItemCount({ jobId: id })).toBe(12);
   const sure = startOnTerminal(['cancel-items', '--job', id, '--yes'], server.env);
   expect((await sure.ended).stdout).toContain('Cancelled 12 items.');
+  const later = { type: 'asked', items: Array(12).fill({ runAt: new Date(Date.now() + 3_600_000) }) };
+  const { id: scheduled } = await server.client.createJob(later);
+  const promoted = startOnTerminal(
+    ['promote-items', '--job', scheduled, '--state', 'scheduled'],
+    server.env,
+  );
+  await promoted.printed('Promote 12 items? [y/N]');
+  promoted.process.stdin.write('y\n');
+  expect((await promoted.ended).stdout).toContain('Promoted 12 items.');
 });
 
 test('replay says what waits for a retry, where nothing has failed for good', async () => {
@@ -70,7 +99,9 @@ test('replay says what waits for a retry, where nothing has failed for good', as
   await server.client.reportOutcomes(held.map((one) => ({ assignmentId: one.id, failure })));
   const { code, stdout, stderr } = await run(['replay', '--code', 'EXIT_7'], env());
   expect([code, stdout]).toEqual([0, 'Replayed 0 items.\n']);
-  expect(stderr).toMatch(/^Nothing that matches has failed for good\. 2 items .*--run-at now/);
+  expect(stderr).toBe(
+    'Nothing that matches has failed for good. 2 items that could match wait for a retry: `jobtree promote-items` with the same --code tries them now.\n',
+  );
   expect((await run(['discard', '--job', id], env())).stderr).toBe('');
 });
 
@@ -80,9 +111,12 @@ test('what can not be is said at once, with nothing done', async () => {
   const itemId = item?.id ?? '';
   const cases: [string[], number, string][] = [
     [['cancel-items'], 2, 'Say what to cancel'],
-    [['cancel-items', '--yes'], 2, 'at least one of --job, --type, --code, --state'],
+    [['cancel-items', '--yes'], 2, 'at least one of --job, --type, --code, --item, --dedupe-key, --state'],
     [['cancel-items', '--job', unknownJob], 4, 'There is no job'],
-    [['cancel-items', '--state', 'dead'], 2, 'Allowed choices are waiting, scheduled, ready'],
+    [['cancel-items', '--state', 'dead'], 2, 'Allowed choices are waiting, scheduled, retrying, ready'],
+    [['promote-items'], 2, 'Say what to promote'],
+    [['promote-items', '--job', unknownJob], 4, 'There is no job'],
+    [['promote-items', '--state', 'ready'], 2, 'Allowed choices are retrying, scheduled'],
     [['cancel-items', '--group', 'x'], 2, 'unknown option'],
     [['update-item'], 2, "missing required argument 'id'"],
     [['update-item', itemId], 2, 'There is nothing to change'],

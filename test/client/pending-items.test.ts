@@ -50,6 +50,21 @@ test('cancelling what waits, watched to its end', async () => {
   expect((await client.jobs({ filter: running })).nodes).toEqual([]);
 });
 
+test('promoting what waits for a retry, watched to its end', async () => {
+  const type = 'sendLetter';
+  const { id } = await client.createJob({ type, backoffMs: [3_600_000], items: Array(3).fill({}) });
+  for (const code of ['SMTP_DOWN', 'OTHER']) {
+    const [held] = await client.claimItems('w', [{ type, limit: 1 }]);
+    await client.reportOutcomes([{ assignmentId: held?.id ?? '', failure: { code, message: 'no' } }]);
+  }
+  expect(await client.pendingItemCount({ jobId: id, states: ['RETRYING'] })).toBe(2);
+  const operation = (await runExample('promote-client')) as Operation;
+  expect(operation).toMatchObject({ kind: 'PROMOTE', status: 'FINISHED', total: 1, done: 1 });
+  expect(await client.promoteItems({ jobId: id })).toMatchObject({ total: 1, done: 1 });
+  expect(await client.promoteItems({ jobId: id })).toMatchObject({ status: 'FINISHED', total: 0 });
+  expect((await client.claimItems('w', [{ type, limit: 9 }])).map(({ attempt }) => attempt)).toEqual([1, 2, 2]);
+});
+
 test('very many items: the server goes on, another one after a crash, and it can be ended', async () => {
   const type = newType();
   const { id } = await client.createJob({ type });
@@ -121,6 +136,11 @@ test('a filter that names nothing, or nothing that there is, is refused', async 
   ];
   for (const [filter, code] of cases) {
     await expect(client.cancelItems(filter)).rejects.toMatchObject({ code });
+    await expect(client.promoteItems(filter)).rejects.toMatchObject({ code });
     await expect(client.pendingItemCount(filter)).rejects.toMatchObject({ code });
   }
+  await expect(client.promoteItems({ states: ['RETRYING', 'READY'] })).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+    field: 'filter.states',
+  });
 });

@@ -99,7 +99,8 @@ describe('cancelling pending items', () => {
   });
 
   it.each<[string, PendingItemFilter, number]>([
-    ['state', { states: ['SCHEDULED'] }, 3],
+    ['state', { states: ['SCHEDULED'] }, 2],
+    ['state after a failure', { states: ['RETRYING'] }, 1],
     ['states', { states: ['READY', 'HELD'] }, 7],
     ['state of what is held', { states: ['HELD'] }, 2],
     ['dedupe key', { dedupeKeys: ['a', 'nobody'] }, 1],

@@ -7,7 +7,12 @@ import { claimItems } from '../../src/domain/claim-items.ts';
 import { deleteJob } from '../../src/domain/delete-job.ts';
 import { heartbeat } from '../../src/domain/heartbeat.ts';
 import { type ItemKey, itemIdOf } from '../../src/domain/item-state.ts';
-import { type OperationKind, readOperations, startOperation } from '../../src/domain/operations.ts';
+import {
+  type OperationKind,
+  type PendingItemFilter,
+  readOperations,
+  startOperation,
+} from '../../src/domain/operations.ts';
 import { releaseAssignments } from '../../src/domain/release-assignments.ts';
 import { type Report, reportOutcomes } from '../../src/domain/report-outcomes.ts';
 import { type ItemChanges, updateItem } from '../../src/domain/update-item.ts';
@@ -190,8 +195,8 @@ const twice = async (given: Report) => {
 };
 
 /** How many items the operation did. */
-const operate = async (kind: OperationKind, { item }: Subject) => {
-  const id = await startOperation(t.engine, kind, { items: [item] });
+const operate = async (kind: OperationKind, { item }: Subject, more: PendingItemFilter = {}) => {
+  const id = await startOperation(t.engine, kind, { items: [item], ...more });
   const [operation] = await readOperations(t.engine.database, [id]);
   expect(operation?.finishedAt).toBeInstanceOf(Date);
   return operation?.done;
@@ -230,6 +235,8 @@ const operations: Record<string, (subject: Subject) => Promise<unknown>> = {
   replay: (subject) => operate('REPLAY', subject),
   discard: (subject) => operate('DISCARD', subject),
   cancelItems: (subject) => operate('CANCEL', subject),
+  promoteItems: (subject) => operate('PROMOTE', subject),
+  promoteScheduled: (subject) => operate('PROMOTE', subject, { states: ['SCHEDULED'] }),
   correct: ({ item }) => update(item, { payload: 'corrected' }),
   makeDue: ({ item }) => update(item, { runAt: null }),
   sweep: () => t.sweep(),
@@ -496,6 +503,40 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     LOST: [1, 'cancelled'],
     REPLAYED: [1, 'cancelled'],
     BLOCKED: [1, 'cancelled'],
+  },
+  promoteItems: {
+    READY: [0, 'ready'],
+    SCHEDULED: [0, 'scheduled'],
+    RETRYING: [1, 'ready'],
+    HELD: [0, 'held'],
+    EXPIRED: [0, 'held'],
+    SUCCEEDED: [0, 'succeeded'],
+    FAILED: [0, 'failed'],
+    CANCELLED: [0, 'cancelled'],
+    CANCELLED_HELD: [0, 'cancelled'],
+    CANCELLED_ALONE: [0, 'cancelled'],
+    CANCELLED_ALONE_HELD: [0, 'cancelled'],
+    RELEASED: [0, 'ready'],
+    LOST: [0, 'ready'],
+    REPLAYED: [0, 'ready'],
+    BLOCKED: [0, 'blocked'],
+  },
+  promoteScheduled: {
+    READY: [0, 'ready'],
+    SCHEDULED: [1, 'ready'],
+    RETRYING: [0, 'scheduled'],
+    HELD: [0, 'held'],
+    EXPIRED: [0, 'held'],
+    SUCCEEDED: [0, 'succeeded'],
+    FAILED: [0, 'failed'],
+    CANCELLED: [0, 'cancelled'],
+    CANCELLED_HELD: [0, 'cancelled'],
+    CANCELLED_ALONE: [0, 'cancelled'],
+    CANCELLED_ALONE_HELD: [0, 'cancelled'],
+    RELEASED: [0, 'ready'],
+    LOST: [0, 'ready'],
+    REPLAYED: [0, 'ready'],
+    BLOCKED: [0, 'blocked'],
   },
   correct: {
     READY: ['UPDATED', 'ready'],

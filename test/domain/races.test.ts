@@ -18,6 +18,7 @@ import { cancelOperation, readOperations, runSome, startOperation } from '../../
 import { releaseAssignments } from '../../src/domain/release-assignments.ts';
 import { reportOutcomes } from '../../src/domain/report-outcomes.ts';
 import { sealJob } from '../../src/domain/seal-job.ts';
+import { updateItem } from '../../src/domain/update-item.ts';
 import { BusyError, JobSealedError, NotFoundError } from '../../src/errors.ts';
 import { itemOf, newClaimId, newType, useEngine } from '../support/engine.ts';
 import { anyRow, lockWaiters } from '../support/locks.ts';
@@ -1162,5 +1163,159 @@ describe('replay', () => {
     await t.finish();
     expect(await operationOf(id)).toMatchObject({ done: 2, cancelledAt: expect.any(Date) });
     expect(await deadLetters(jobId)).toHaveLength(2);
+  });
+});
+
+describe('promoting items against others', () => {
+  const later = () => new Date(Date.now() + 3_600_000);
+  const operationOf = async (id: string) => (await readOperations(t.engine.database, [id]))[0];
+
+  /** A job of so many items that have failed and wait, in entries of their own. */
+  async function retrying(count: number): Promise<{ type: string; jobId: string; keys: ItemKey[] }> {
+    const items = Array.from({ length: count }, (_, payload) => ({ payload, priority: payload % 2 }));
+    const { type, jobId, held } = await lease(count, { backoffMs: [3_600_000], items });
+    await reportOutcomes(
+      t.engine,
+      held.map(({ id }) => ({ assignmentId: id, failure })),
+    );
+    return { type, jobId, keys: await t.items(jobId) };
+  }
+
+  const promote = (jobId: string) => startOperation(t.engine, 'PROMOTE', { jobId });
+
+  it('an item is made ready by itself and claimed meanwhile: the operation passes by, and leaves it to its worker', async () => {
+    const { type, jobId, keys } = await retrying(3);
+    await otherCalls('update_item', jobId, keys[1]?.position, '{"runAt": null}');
+    const id = await promote(jobId);
+    expect(await operationOf(id)).toMatchObject({ total: 3, done: 2, finishedAt: null });
+    await other.query('commit');
+    const held = await claimItem(t.engine, keys[1] as ItemKey, 'w');
+    await t.finish();
+    expect(await operationOf(id)).toMatchObject({ done: 2, finishedAt: expect.any(Date) });
+    expect(await statesOf(jobId)).toEqual(['READY', 'HELD', 'READY']);
+    expect((await reportOutcomes(t.engine, reportsOf([held])))[0]?.status).toBe('ACCEPTED');
+    expect(payloadsOf(await claimItems(t.engine, 'w', [{ type, limit: 9 }]))).toEqual([0, 2]);
+  });
+
+  it('a claim meets an operation that is not committed: nothing is due yet, and neither waits', async () => {
+    const { type, jobId, keys } = await retrying(2);
+    await otherCalls('start_operation', 'PROMOTE', JSON.stringify({ jobId }));
+    await other.query('select jobtree.run_operation(id) from jobtree.operation where job_id = $1', [jobId]);
+    expect(await claimItems(t.engine, 'w', [{ type, limit: 9 }])).toEqual([]);
+    await expect(claimItem(t.engine, keys[0] as ItemKey, 'w')).rejects.toMatchObject({ reason: 'SCHEDULED' });
+    await other.query('commit');
+    expect((await claimItem(t.engine, keys[0] as ItemKey, 'w')).attempt).toBe(2);
+    expect(payloadsOf(await claimItems(t.engine, 'w', [{ type, limit: 9 }]))).toEqual([1]);
+  });
+
+  it('an item is cancelled meanwhile: it stays cancelled', async () => {
+    const { jobId, keys } = await retrying(3);
+    await otherCalls(
+      'start_operation',
+      'CANCEL',
+      JSON.stringify({ items: [{ jobId, position: keys[1]?.position }] }),
+    );
+    await other.query('select jobtree.run_operation(id) from jobtree.operation where $1 = any (item_job_ids)', [
+      jobId,
+    ]);
+    const id = await promote(jobId);
+    expect(await operationOf(id)).toMatchObject({ total: 3, done: 2, finishedAt: null });
+    await other.query('commit');
+    await t.finish();
+    expect(await operationOf(id)).toMatchObject({ done: 2, finishedAt: expect.any(Date) });
+    expect(await statesOf(jobId)).toEqual(['READY', 'CANCELLED', 'READY']);
+  });
+
+  it.each<[string, boolean]>([
+    ['cancelled', false],
+    ['deleted', true],
+  ])('the job is %s while items of it are being made ready: none of them remains in the queue', async (_, deletes) => {
+    const { type, jobId } = await retrying(3);
+    await otherCalls('start_operation', 'PROMOTE', JSON.stringify({ jobId }));
+    await other.query('select jobtree.run_operation(id) from jobtree.operation where job_id = $1', [jobId]);
+    if (deletes) expect(await deleteJob(t.engine, jobId)).toEqual({ deleted: false });
+    else await cancelJob(t.engine, jobId);
+    await other.query('commit');
+    await t.finish();
+    expect(await claimItems(t.engine, 'w', [{ type, limit: 9 }])).toEqual([]);
+    expect(await t.db.query('select from jobtree.queue_entry where job_id = $1', [jobId])).toEqual([]);
+    expect(await statesOf(jobId)).toEqual(deletes ? [] : Array(3).fill('CANCELLED'));
+  });
+
+  it('the tree is deleted between two batches: the operation does the others, and ends', async () => {
+    const [gone, kept] = [await retrying(2), await retrying(2)];
+    await otherCalls('delete_job', gone.jobId);
+    const id = await startOperation(t.engine, 'PROMOTE', { types: [gone.type, kept.type] });
+    expect(await operationOf(id)).toMatchObject({ total: 4, done: 2, finishedAt: null });
+    await other.query('commit');
+    await t.finish();
+    expect(await operationOf(id)).toMatchObject({ done: 2, finishedAt: expect.any(Date) });
+    expect(await statesOf(gone.jobId)).toEqual([]);
+    expect(await statesOf(kept.jobId)).toEqual(['READY', 'READY']);
+  });
+
+  it('the time of an item comes meanwhile: it is in the queue once, where its time has put it', async () => {
+    const { type, jobId, keys } = await retrying(3);
+    await other.query(
+      `update jobtree.queue_entry set run_at = clock_timestamp() - interval '1 s' where job_id = $1 and position = $2`,
+      [jobId, keys[2]?.position],
+    );
+    await otherCalls('promote_due');
+    const id = await promote(jobId);
+    expect(await operationOf(id)).toMatchObject({ total: 3, done: 2, finishedAt: null });
+    await other.query('commit');
+    await t.finish();
+    expect(await operationOf(id)).toMatchObject({ done: 2, finishedAt: expect.any(Date) });
+    expect(payloadsOf(await claimItems(t.engine, 'w', [{ type, limit: 9 }]))).toEqual([1, 2, 0]);
+  });
+
+  it('promote_due passes by what an operation is making ready', async () => {
+    const { type, jobId } = await retrying(2);
+    await otherCalls('start_operation', 'PROMOTE', JSON.stringify({ jobId }));
+    await other.query('select jobtree.run_operation(id) from jobtree.operation where job_id = $1', [jobId]);
+    await t.db.query('select * from jobtree.promote_due()');
+    await other.query('commit');
+    await t.sweep();
+    expect(payloadsOf(await claimItems(t.engine, 'w', [{ type, limit: 9 }]))).toEqual([1, 0]);
+  });
+
+  it('an item gets another time while it is being made ready: the later change counts', async () => {
+    const { jobId, keys } = await retrying(1);
+    await otherCalls('start_operation', 'PROMOTE', JSON.stringify({ jobId }));
+    await other.query('select jobtree.run_operation(id) from jobtree.operation where job_id = $1', [jobId]);
+    const changed = updateItem(t.engine, keys[0] as ItemKey, { runAt: later() });
+    await lockWaiters(t.db, 1);
+    await other.query('commit');
+    await changed;
+    await t.finish();
+    expect(await statesOf(jobId)).toEqual(['SCHEDULED']);
+  });
+
+  it('two operations for the same items: each item is made ready once, and neither waits for the other', async () => {
+    const { type, jobId } = await retrying(4);
+    await otherCalls('start_operation', 'PROMOTE', JSON.stringify({ jobId }));
+    await other.query('select jobtree.run_operation(id) from jobtree.operation where job_id = $1', [jobId]);
+    const second = await promote(jobId);
+    expect(await operationOf(second)).toMatchObject({ total: 4, done: 0, finishedAt: null });
+    await other.query('commit');
+    await t.finish();
+    expect(await operationOf(second)).toMatchObject({ done: 0, finishedAt: expect.any(Date) });
+    expect(payloadsOf(await claimItems(t.engine, 'w', [{ type, limit: 9 }]))).toEqual([1, 3, 0, 2]);
+  });
+
+  it('a server dies in the middle of a batch: another one goes on where it was', async () => {
+    const { type, jobId } = await retrying(5);
+    const [row] = await t.db.query<{ id: string }>(
+      `select operation_id as id from jobtree.start_operation('PROMOTE', $1)`,
+      [JSON.stringify({ jobId })],
+    );
+    const id = row?.id ?? '';
+    await otherCalls('run_operation', id);
+    expect(await runSome(t.otherEngine, id)).toBe('WAITING');
+    await other.query('rollback');
+    expect(await operationOf(id)).toMatchObject({ total: 5, done: 0, finishedAt: null });
+    await t.finish();
+    expect(await operationOf(id)).toMatchObject({ done: 5, finishedAt: expect.any(Date) });
+    expect(await claimItems(t.engine, 'w', [{ type, limit: 9 }])).toHaveLength(5);
   });
 });

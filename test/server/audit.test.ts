@@ -61,7 +61,7 @@ const pause = (type: string) =>
   `mutation { setQueue(input: { type: "${type}", paused: true }) { ... on SetQueuePayload { queue { paused } } ... on UserError { code } } }`;
 
 /** Mutations without the permission `administer` that can't be undone, or are about many. */
-const grave = ['cancelJob', 'deleteJob', 'setRetention', 'cancelItems', 'revokeWatchTokens'];
+const grave = ['cancelJob', 'deleteJob', 'setRetention', 'cancelItems', 'promoteItems', 'revokeWatchTokens'];
 
 describe('every mutation', () => {
   const fields = Object.values(schema.getMutationType()?.getFields() ?? {}).map(({ name, extensions }) => ({

@@ -222,6 +222,7 @@ describe('of two tenants with the same names', () => {
     ['job', `mutation { addItems(input: { jobId: $id, items: [{ payload: {} }] }) { ${problem} } }`],
     ['job', `mutation { setRetention(input: { jobId: $id, retentionSeconds: 1 }) { ${problem} } }`],
     ['job', `mutation { cancelItems(input: { filter: { jobId: $id } }) { ${problem} } }`],
+    ['job', `mutation { promoteItems(input: { filter: { jobId: $id } }) { ${problem} } }`],
     ['job', `mutation { replayDeadLetters(input: { filter: { jobId: $id } }) { ${problem} } }`],
     ['job', `mutation { discardDeadLetters(input: { filter: { jobId: $id } }) { ${problem} } }`],
     ['job', '{ deadLetterCount(filter: { jobId: $id }) }'],
@@ -586,6 +587,19 @@ describe('nothing of one tenant blocks the other', () => {
     await expect(
       data(third, `mutation { cancelItems(input: { filter: {} }) { ${problem} } }`),
     ).rejects.toThrow('filter is empty');
+  });
+
+  it('promoting without a type makes only its own items ready', async () => {
+    const third = (await makeKey(db, ['admin'], { tenant: 'umbrella' })).key;
+    const runAt = '2100-01-01T00:00:00Z';
+    for (const each of [globex.key, third]) await create(each, { type: 'later', items: [{ runAt }] });
+    const promoted = await data(
+      third,
+      `mutation { promoteItems(input: { filter: { states: [SCHEDULED] } }) { ... on PromoteItemsPayload { operation { total done status } } ${problem} } }`,
+    );
+    expect(promoted.operation).toEqual({ total: 1, done: 1, status: 'FINISHED' });
+    expect(await claim(third, 'later')).toMatchObject({ assignments: [{}] });
+    expect(await claim(globex.key, 'later')).toMatchObject({ assignments: [] });
   });
 
   it('stating all schedules deletes only its own', async () => {

@@ -463,6 +463,28 @@ export const calls: Readonly<Record<string, Call>> = {
       'queue_entry by queue_entry_pkey',
     ],
   },
+  'promoting items': {
+    text: [
+      withoutScans,
+      `update jobtree.queue_entry set run_at = now() + interval '1 hour' where job_id = $1`,
+      `select jobtree.start_operation('PROMOTE', jsonb_build_object('jobId', $1::uuid, 'addedUntil', now(), 'codes', '["E"]'::jsonb))`,
+      `select jobtree.start_operation('PROMOTE', '{"types": ["subject"], "states": ["RETRYING", "SCHEDULED"]}') where $1::uuid is not null`,
+      'select jobtree.run_operation(o.id) from jobtree.operation o where $1::uuid is not null order by o.id',
+    ],
+    values: ({ root }) => [root],
+    reads: [
+      'block_seq by Seq Scan',
+      'failure by failure_pkey',
+      'job by job_parent_id_idx',
+      'job by job_pkey',
+      'job_item by job_item_pkey',
+      'operation by operation_pkey',
+      'operation by operation_pkey (all)',
+      'queue_entry by Tid Scan',
+      'queue_entry by queue_entry_pkey',
+      'queue_entry by queue_entry_scheduled_of_job',
+    ],
+  },
   'changing an item': {
     text: 'select * from jobtree.update_item($1, $2, $3)',
     values: ({ root, position }) => [root, position - 5, '{"priority": 3, "payload": 1}'],

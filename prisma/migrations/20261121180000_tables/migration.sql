@@ -447,7 +447,7 @@ create table "jobtree"."dead_letter_note" (
   constraint "dead_letter_note_pkey" primary key ("fingerprint")
 );
 
--- Replays, discards and cancellations of many items, with their progress. The filter columns select dead letters or pending items; null
+-- Replays, discards, cancellations and promotions of many items, with their progress. The filter columns select dead letters or pending items; null
 -- ones do not restrict.
 create table "jobtree"."operation" (
   "id" uuid not null,
@@ -476,7 +476,7 @@ create table "jobtree"."operation" (
   "finished_at" timestamptz(3),
   "tenant" text,
   constraint "operation_pkey" primary key ("id"),
-  constraint "operation_kind_check" check ("kind" in ('REPLAY', 'DISCARD', 'CANCEL'))
+  constraint "operation_kind_check" check ("kind" in ('REPLAY', 'DISCARD', 'CANCEL', 'PROMOTE'))
 );
 create index "operation_running" on "jobtree"."operation" ("id") where "finished_at" is null;
 create index "operation_tenant" on "jobtree"."operation" ("tenant", "id") where "tenant" is not null;

@@ -5141,15 +5141,18 @@ begin
 end
 $$;
 
--- The pending items that a cancelling operation selects, by the ranges that they are in: queue entries, held leases, and single items that
--- their serialize keys block.
+-- The pending items that an operation selects, by the ranges that they are in: queue entries, and for a cancelling one also held leases, and
+-- single items that their serialize keys block. One that promotes selects only what was scheduled before it was requested, so an item that
+-- fails again meanwhile waits as usual.
 --
--- p_job_id   only of this job; null for all that the operation selects
--- p_after, p_until   only items after this position, and up to this one; null for no end
+-- p_job_id   to cancel: only of this job; null for all that the operation selects
+-- p_after, p_until   to cancel: only items after this position, and up to this one; null for no end
+-- p_last_job_id, p_last_position   to promote, which goes on where the operation stopped: up to the entry at this position; null for no end
 -- returns    for each range with such items its key columns, its lease if it is one, whether it is blocked, and a bit for each of its items
 --            that matches
 create or replace function jobtree.matching_pending(
-  p_operation jobtree.operation, p_job_id uuid default null, p_after bigint default -1, p_until bigint default null
+  p_operation jobtree.operation, p_job_id uuid default null, p_after bigint default -1, p_until bigint default null,
+  p_last_job_id uuid default null, p_last_position bigint default null
 )
 returns table (job_id uuid, "position" bigint, count integer, attempt integer, lease_id uuid, blocked boolean, matching bit(128))
 language plpgsql stable
@@ -5178,19 +5181,32 @@ begin
   with pending as (
     select q.job_id, q.position, q.count::integer as count, q.attempt, null::uuid as lease_id, false as blocked, ~B'0'::bit(128) as open
     from jobtree.queue_entry q
-    where (v_jobs is null or q.job_id = any (v_jobs)) and q.position > v_after - 128 and q.position <= v_end
+    where p_operation.kind = 'CANCEL'
+      and (v_jobs is null or q.job_id = any (v_jobs)) and q.position > v_after - 128 and q.position <= v_end
       and (v_states is null or case
-        when q.run_at = 'infinity' then 'WAITING' when q.run_at > v_now then 'SCHEDULED' else 'READY'
+        when q.run_at = 'infinity' then 'WAITING' when q.run_at <= v_now or q.run_at is null then 'READY'
+        when q.attempt > 1 then 'RETRYING' else 'SCHEDULED'
       end = any (v_states))
+    union all
+    select q.job_id, q.position, q.count, q.attempt, null, false, ~B'0'::bit(128)
+    from jobtree.queue_entry q
+    where p_operation.kind = 'PROMOTE'
+      -- Written as in the index of the scheduled entries of each job.
+      and coalesce(q.run_at, 'infinity') < 'infinity'
+      and (q.job_id, q.position) > (p_operation.next_job_id, p_operation.next_position)
+      and (p_last_job_id is null or (q.job_id, q.position) <= (p_last_job_id, p_last_position))
+      and (v_jobs is null or q.job_id = any (v_jobs)) and q.position <= v_end
+      and q.ready_at <= p_operation.requested_at
+      and case when q.run_at <= v_now then 'READY' when q.attempt > 1 then 'RETRYING' else 'SCHEDULED' end = any (v_states)
     union all
     select l.job_id, l.position, l.count, l.attempt, l.id, false, l.open
     from (select * from jobtree.lease l where l.deadline_at is not null offset 0) l
-    where (v_jobs is null or l.job_id = any (v_jobs)) and l.position > v_after - 128 and l.position <= v_end
+    where p_operation.kind = 'CANCEL' and (v_jobs is null or l.job_id = any (v_jobs)) and l.position > v_after - 128 and l.position <= v_end
       and (v_states is null or 'HELD' = any (v_states))
     union all
     select b.job_id, b.position, 1, b.attempt, null, true, ~B'0'::bit(128)
     from jobtree.blocked_item b
-    where (v_jobs is null or b.job_id = any (v_jobs)) and b.position > v_after and b.position <= v_end
+    where p_operation.kind = 'CANCEL' and (v_jobs is null or b.job_id = any (v_jobs)) and b.position > v_after and b.position <= v_end
       and (v_states is null or 'BLOCKED' = any (v_states))
   ), named as (
     select p.*, (
@@ -5730,7 +5746,7 @@ declare
   v_unknown constant text := (
     select min(k) from jsonb_object_keys(v_filter) k
     where k <> all (array['tenant', 'jobId', 'types', 'codes', 'dedupeKeys', 'items'] || case
-      when p_kind = 'CANCEL' then array['states', 'addedFrom', 'addedUntil']
+      when p_kind in ('CANCEL', 'PROMOTE') then array['states', 'addedFrom', 'addedUntil']
       else array['groupIds', 'diedFrom', 'diedUntil']
     end)
   );
@@ -5740,17 +5756,24 @@ begin
     raise exception 'filter is empty, and would match everything: set at least one of its fields.' using errcode = 'JT002', column = 'filter';
   elsif v_unknown is not null then
     raise exception 'filter has an unknown key: %.', v_unknown using errcode = 'JT002', column = 'filter.' || v_unknown;
-  elsif p_kind is null or p_kind not in ('REPLAY', 'DISCARD', 'CANCEL') then
-    raise exception 'kind must be REPLAY, DISCARD or CANCEL.' using errcode = 'JT002', column = 'kind';
-  elsif jsonb_path_exists(v_filter, '$.states[*] ? (!(@ == "WAITING" || @ == "SCHEDULED" || @ == "READY" || @ == "BLOCKED" || @ == "HELD"))') then
-    raise exception 'filter.states must be WAITING, SCHEDULED, READY, BLOCKED or HELD.' using errcode = 'JT002', column = 'filter.states';
+  elsif p_kind is null or p_kind not in ('REPLAY', 'DISCARD', 'CANCEL', 'PROMOTE') then
+    raise exception 'kind must be REPLAY, DISCARD, CANCEL or PROMOTE.' using errcode = 'JT002', column = 'kind';
+  elsif jsonb_path_exists(
+    v_filter, '$.states[*] ? (!(@ == "WAITING" || @ == "SCHEDULED" || @ == "RETRYING" || @ == "READY" || @ == "BLOCKED" || @ == "HELD"))'
+  ) then
+    raise exception 'filter.states must be WAITING, SCHEDULED, RETRYING, READY, BLOCKED or HELD.'
+      using errcode = 'JT002', column = 'filter.states';
+  elsif p_kind = 'PROMOTE' and jsonb_path_exists(v_filter, '$.states[*] ? (!(@ == "SCHEDULED" || @ == "RETRYING"))') then
+    raise exception 'filter.states must be RETRYING or SCHEDULED: other items do not wait for a time.'
+      using errcode = 'JT002', column = 'filter.states';
   elsif p_payload is not null and (p_kind <> 'REPLAY' or jsonb_array_length(coalesce(v_filter -> 'items', '[]')) <> 1) then
     raise exception 'payload is for one item only: replay it with a filter that names it.' using errcode = 'JT002', column = 'payload';
   elsif v_filter ? 'jobId' and not exists (select from jobtree.job j where j.id = (v_filter ->> 'jobId')::uuid) then
     raise exception 'There is no job %.', v_filter ->> 'jobId' using errcode = 'JT001', column = 'filter.jobId';
   end if;
   select jobtree.new_id(), p_kind, clock_timestamp(), f."jobId", f.types, f.codes, f."groupIds", f."diedFrom", f."diedUntil",
-    f."dedupeKeys", i.job_ids, i.positions, f.states, f."addedFrom", f."addedUntil", least(1024 * (s.last_value + 1), (select max(u) + 1 from unnest(i.positions) u)), p_payload, 0, 0, '00000000-0000-0000-0000-000000000000', -1, false, null, null, f.tenant
+    f."dedupeKeys", i.job_ids, i.positions, case when p_kind = 'PROMOTE' then coalesce(f.states, '{RETRYING}') else f.states end,
+    f."addedFrom", f."addedUntil", least(1024 * (s.last_value + 1), (select max(u) + 1 from unnest(i.positions) u)), p_payload, 0, 0, '00000000-0000-0000-0000-000000000000', -1, false, null, null, f.tenant
   into v_operation
   from jsonb_to_record(v_filter) f(
     "jobId" uuid, types text[], codes text[], "groupIds" uuid[], "diedFrom" timestamptz, "diedUntil" timestamptz, "dedupeKeys" text[],
@@ -5771,7 +5794,7 @@ returns bigint
 language plpgsql stable
 as $$
 begin
-  if p_operation.kind = 'CANCEL' then
+  if p_operation.kind in ('CANCEL', 'PROMOTE') then
     return (select coalesce(sum(bit_count(m.matching)), 0) from jobtree.matching_pending(p_operation) m);
   end if;
   return (
@@ -5928,6 +5951,118 @@ begin
   )
   select coalesce(sum(t.entries), 0)::integer, jsonb_object_agg(t.type, t.items)
   from (select p.type, count(*) as entries, sum(p.count) as items from promoted p group by p.type) t;
+end
+$$;
+
+-- Does the next batch of an operation that makes scheduled items ready before their time: a number of entries at a time, in the order of their
+-- jobs and positions. The items go behind what is ready, in this order, and keep their priorities, attempt numbers and failures. An item with
+-- a serialize key is the head of its line already.
+--
+-- p_until    when to stop; the step that is in progress then is completed
+-- p_limit    at how many entries a step looks at most
+-- returns    the operation's new state; whether to continue at once; and the types that got ready items, and how many
+-- locks      queue entries, skipping locked ones
+create or replace function jobtree.promote_matching(
+  p_operation jobtree.operation, p_until timestamptz, p_limit integer default 1000
+)
+returns table (operation jobtree.operation, more boolean, ready jsonb)
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  c_last_job constant uuid := 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+  c_last_position constant bigint := 9223372036854775807;
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_named constant uuid[] := jobtree.jobs_of_operation(p_operation);
+  v_until_job uuid;
+  v_last record;
+  v_found record;
+  v_taken record;
+begin
+  operation := p_operation;
+  loop
+    if v_named is null then
+      v_until_job := case when operation.next_job_id < c_last_job then c_last_job end;
+    else
+      -- A step ends with its job, to pass by the jobs in between.
+      v_until_job := (
+        select u from unnest(v_named) u where (u, c_last_position) > (operation.next_job_id, operation.next_position) order by u limit 1
+      );
+      if v_until_job > operation.next_job_id then
+        operation.next_job_id := v_until_job;
+        operation.next_position := -1;
+      end if;
+    end if;
+    more := v_until_job is not null;
+    exit when not more;
+    select q.job_id, q.position into v_last from jobtree.queue_entry q
+    where (q.job_id, q.position) > (operation.next_job_id, operation.next_position) and q.job_id <= v_until_job
+      and coalesce(q.run_at, 'infinity') < 'infinity'
+    order by q.job_id, q.position
+    offset p_limit - 1 limit 1;
+    if not found then
+      select v_until_job as job_id, c_last_position as position into v_last;
+    end if;
+
+    select coalesce(sum(bit_count(m.matching)), 0) as items, array_agg(m.job_id) as job_ids, array_agg(m.position) as positions,
+      array_agg(m.count) as counts, array_agg(m.attempt) as attempts, array_agg(m.matching) as matching
+    into v_found
+    from jobtree.matching_pending(operation, null, -1, null, v_last.job_id, v_last.position) m;
+
+    -- Only unchanged entries that are still scheduled. Any change removes items from an entry, or puts them back with another attempt number
+    -- or at another time.
+    select array_agg(w.tid) as tids, array_agg(w.entry) as entries, array_agg(w.matching) as matching,
+      coalesce(sum(bit_count(w.matching)), 0) as items
+    into v_taken
+    from (
+      select q.ctid as tid, q as entry, f.matching
+      from unnest(v_found.job_ids, v_found.positions, v_found.counts, v_found.attempts, v_found.matching)
+        f(job_id, position, count, attempt, matching)
+      join jobtree.queue_entry q on q.job_id = f.job_id and q.position = f.position
+      where q.count = f.count and q.attempt = f.attempt and q.ready_at <= p_operation.requested_at
+        and coalesce(q.run_at, 'infinity') < 'infinity'
+      order by q.job_id, q.position
+      for update of q skip locked
+    ) w;
+    if v_taken.items > 0 then
+      delete from jobtree.queue_entry q where q.ctid = any (v_taken.tids);
+      perform jobtree.put_back_rest(v_taken.entries, v_taken.matching);
+      perform jobtree.put_back_rest(
+        array(
+          select row(
+            e.job_id, e.position, nextval('jobtree.block_seq') * 1024, e.bytes, null, e.attempt, e.count, e.priority, e.type, e.keyed, v_now
+          )::jobtree.queue_entry
+          from unnest(v_taken.entries) e
+        ),
+        array(select ~u from unnest(v_taken.matching) u)
+      );
+      -- From now on these are due; a lifetime counts from this time.
+      update jobtree.job_item i set run_at = v_now
+      from unnest(v_taken.entries, v_taken.matching)
+        e(job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed, ready_at, matching)
+      where i.job_id = e.job_id and i.position >= e.position and i.position < e.position + e.count
+        and get_bit(e.matching, (i.position - e.position)::integer) = 1 and i.run_at > v_now;
+      ready := jobtree.add_up(ready, (
+        select jsonb_object_agg(t.type, t.items)
+        from (
+          select e.type, sum(bit_count(e.matching)) as items
+          from unnest(v_taken.entries, v_taken.matching)
+            e(job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed, ready_at, matching)
+          group by e.type
+        ) t
+      ));
+    end if;
+    operation.done := operation.done + v_taken.items;
+    operation.was_busy := operation.was_busy or v_taken.items < v_found.items;
+    operation.next_job_id := v_last.job_id;
+    operation.next_position := v_last.position;
+    exit when clock_timestamp() > p_until;
+  end loop;
+  return next;
 end
 $$;
 
@@ -7641,7 +7776,7 @@ $$;
 -- returns    whether it is finished; whether to continue at once, or after a pause because the rest is locked; the trees that changed; and
 --            the types that have ready items, and how many. No row if another transaction is working on it, or there is no such operation
 -- locks      the operation's row, skipping it if locked; then, job by job in the order of their ids, those of replay_items or
---            discard_items, waiting a moment for each, or those of cancel_pending
+--            discard_items, waiting a moment for each, or those of cancel_pending or promote_matching
 create or replace function jobtree.run_operation(p_id uuid, p_limit bigint default 1000)
 returns table (finished boolean, more boolean, root_ids uuid[], ready jsonb)
 language plpgsql volatile
@@ -7655,7 +7790,7 @@ declare
   v_found bigint := 0;
   v_part record;
   v_replayed record;
-  v_cancelled record;
+  v_pending record;
 begin
   select * into v_operation from jobtree.operation o where o.id = p_id for update skip locked;
   if not found then
@@ -7669,16 +7804,20 @@ begin
   end if;
 
   if v_operation.kind = 'CANCEL' then
-    select * into v_cancelled from jobtree.cancel_matching(v_operation, v_until);
-    v_operation := v_cancelled.operation;
-    more := v_cancelled.more;
-    root_ids := v_cancelled.root_ids;
-    ready := v_cancelled.ready;
+    select * into v_pending from jobtree.cancel_matching(v_operation, v_until);
+    root_ids := v_pending.root_ids;
+  elsif v_operation.kind = 'PROMOTE' then
+    select * into v_pending from jobtree.promote_matching(v_operation, v_until);
+  end if;
+  if v_operation.kind in ('CANCEL', 'PROMOTE') then
+    v_operation := v_pending.operation;
+    more := v_pending.more;
+    ready := v_pending.ready;
   end if;
   for v_part in
     select m.job_id, m.root_id, array_agg(m.position order by m.position) as positions
     from jobtree.matching_dead_letters(v_operation, v_operation.next_job_id, v_operation.next_position, p_limit) m
-    where v_operation.kind <> 'CANCEL'
+    where v_operation.kind in ('REPLAY', 'DISCARD')
     group by m.job_id, m.root_id
     order by m.job_id
   loop
@@ -8189,14 +8328,16 @@ begin
 end
 $$;
 
--- Begins to replay or discard dead letters, or to cancel pending items: those that meet every condition of the filter. run_operation,
--- called by any server until it is finished, does the work in batches. Items that are added, or fail, later are not affected.
+-- Begins to replay or discard dead letters, to cancel pending items, or to make scheduled ones ready before their time: those that meet every
+-- condition of the filter. run_operation, called by any server until it is finished, does the work in batches. Items that are added, or fail,
+-- later are not affected.
 --
--- p_kind     REPLAY, DISCARD or CANCEL
+-- p_kind     REPLAY, DISCARD, CANCEL or PROMOTE
 -- p_filter   {jobId?, types?, codes?, dedupeKeys?, items?: [{jobId, position}]}, for dead letters also {groupIds?, diedFrom?, diedUntil?},
---            for pending items {states?, addedFrom?, addedUntil?}; at least one of them. A job includes all jobs below it, codes are those
---            of the last failure, and states are WAITING, SCHEDULED, READY, BLOCKED and HELD. In addition {tenant?}: only items of types of
---            this tenant, which owns the operation
+--            for pending items {states?, addedFrom?, addedUntil?}; at least one of them. A job includes all jobs below it, and codes are
+--            those of the last failure. States are WAITING, SCHEDULED, RETRYING (scheduled after a failure), READY, BLOCKED and HELD;
+--            PROMOTE takes only RETRYING, the default, and SCHEDULED. In addition {tenant?}: only items of types of this tenant, which
+--            owns the operation
 -- p_payload  the new payload of a replayed item; only with a filter for a single item
 -- returns    the operation, and how many items it selects
 -- locks      none

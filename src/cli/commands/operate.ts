@@ -1,6 +1,6 @@
 /**
  * `jobtree replay` and `jobtree discard`: dead letters are tried again, or settled. `jobtree cancel-items`: pending items are cancelled.
- * The server goes on if this is broken off.
+ * `jobtree promote-items`: items that wait for their next attempt are tried now. The server goes on if this is broken off.
  */
 import { createInterface } from 'node:readline/promises';
 import type {
@@ -36,13 +36,15 @@ export interface OperateOptions extends ApiOptions {
 const few = 10;
 
 const words = {
-  REPLAY: { verb: 'Replay', doing: 'Replaying', done: 'Replayed', left: 'settled' },
-  DISCARD: { verb: 'Discard', doing: 'Discarding', done: 'Discarded', left: 'settled' },
-  CANCEL: { verb: 'Cancel', doing: 'Cancelling', done: 'Cancelled', left: 'finished' },
+  REPLAY: { verb: 'Replay', doing: 'Replaying', done: 'Replayed', left: 'settled otherwise' },
+  DISCARD: { verb: 'Discard', doing: 'Discarding', done: 'Discarded', left: 'settled otherwise' },
+  CANCEL: { verb: 'Cancel', doing: 'Cancelling', done: 'Cancelled', left: 'finished otherwise' },
+  PROMOTE: { verb: 'Promote', doing: 'Promoting', done: 'Promoted', left: 'due by themselves' },
 } as const;
-type Kind = keyof typeof words;
+export type OperationKind = keyof typeof words;
+const isPending = (kind: OperationKind) => kind === 'CANCEL' || kind === 'PROMOTE';
 
-export async function operate(kind: Kind, options: OperateOptions): Promise<number> {
+export async function operate(kind: OperationKind, options: OperateOptions): Promise<number> {
   refuseEverything(kind, options);
   const interruption = catchInterruption();
   const { signal } = interruption;
@@ -65,20 +67,15 @@ export async function operate(kind: Kind, options: OperateOptions): Promise<numb
   }
 }
 
+/** These mean the same for dead letters and pending items. */
+const sharedSelectors = ['job', 'type', 'code', 'item', 'dedupeKey'] as const;
+const toOption = (name: string) => `--${name.replace('dedupeKey', 'dedupe-key')}`;
+
 /** What must be said, lest it be about everything. */
-function refuseEverything(kind: Kind, options: OperateOptions): void {
-  const selectors = [
-    'job',
-    'type',
-    'code',
-    kind === 'CANCEL' ? 'state' : 'group',
-    'item',
-    'dedupeKey',
-    'since',
-    'until',
-  ] as const;
+function refuseEverything(kind: OperationKind, options: OperateOptions): void {
+  const selectors = [...sharedSelectors, isPending(kind) ? 'state' : 'group', 'since', 'until'] as const;
   if (selectors.some((name) => options[name] !== undefined)) return;
-  const names = selectors.map((name) => `--${name.replace('dedupeKey', 'dedupe-key')}`);
+  const names = selectors.map(toOption);
   throw new CommandError(
     exitCodes.usage,
     `Say what to ${words[kind].verb.toLowerCase()}: give at least one of ${names.join(', ')}.`,
@@ -109,17 +106,21 @@ const toPendingFilter = (options: OperateOptions): PendingItemFilter => ({
 
 function countItems(
   client: Client,
-  kind: Kind,
+  kind: OperationKind,
   options: OperateOptions,
   signal: AbortSignal,
 ): Promise<number> {
-  return kind === 'CANCEL'
-    ? client.pendingItemCount(toPendingFilter(options), { signal })
-    : client.deadLetterCount(toDeadLetterFilter(options), { signal });
+  if (!isPending(kind)) return client.deadLetterCount(toDeadLetterFilter(options), { signal });
+  const filter = toPendingFilter(options);
+  return client.pendingItemCount(
+    kind === 'PROMOTE' ? { ...filter, states: filter.states ?? ['RETRYING'] } : filter,
+    { signal },
+  );
 }
 
-function begin(client: Client, kind: Kind, options: OperateOptions): Promise<Operation> {
+function begin(client: Client, kind: OperationKind, options: OperateOptions): Promise<Operation> {
   if (kind === 'CANCEL') return client.cancelItems(toPendingFilter(options));
+  if (kind === 'PROMOTE') return client.promoteItems(toPendingFilter(options));
   const filter = toDeadLetterFilter(options);
   return kind === 'DISCARD'
     ? client.discardDeadLetters(filter)
@@ -128,15 +129,15 @@ function begin(client: Client, kind: Kind, options: OperateOptions): Promise<Ope
 
 /** Whoever replays what has not failed for good finds nothing, and may look for what still waits for a retry. */
 async function sayWhatWaits(client: Client, options: OperateOptions, signal: AbortSignal): Promise<void> {
-  const filter = toFilter(options);
-  if (Object.values(filter).every((value) => value === undefined)) return;
+  const names = sharedSelectors.filter((name) => options[name] !== undefined).map(toOption);
+  if (names.length === 0) return;
   const waiting = await client
-    .pendingItemCount({ ...filter, states: ['SCHEDULED'] }, { signal })
+    .pendingItemCount({ ...toFilter(options), states: ['RETRYING'] }, { signal })
     .catch(() => 0);
   if (waiting === 0) return;
   const [verb, them] = waiting === 1 ? ['waits', 'it'] : ['wait', 'them'];
   printError(
-    `Nothing that matches has failed for good. ${counted(waiting, 'item')} that could match ${verb} for a retry or a time, and will be tried then: \`jobtree items JOB\` lists ${them}, and \`jobtree update-item ID --run-at now\` tries one now.\n`,
+    `Nothing that matches has failed for good. ${counted(waiting, 'item')} that could match ${verb} for a retry: \`jobtree promote-items\` with the same ${names.join(', ')} tries ${them} now.\n`,
   );
 }
 
@@ -151,7 +152,12 @@ async function isConfirmed(question: string, signal: AbortSignal): Promise<boole
   }
 }
 
-async function follow(client: Client, kind: Kind, begun: Operation, signal: AbortSignal): Promise<Operation> {
+async function follow(
+  client: Client,
+  kind: OperationKind,
+  begun: Operation,
+  signal: AbortSignal,
+): Promise<Operation> {
   const display = createProgressDisplay(process.stderr, 1_000);
   let operation = begun;
   try {
@@ -171,10 +177,9 @@ async function follow(client: Client, kind: Kind, begun: Operation, signal: Abor
   return operation;
 }
 
-function answer(kind: Kind, operation: Operation, { json }: OperateOptions): number {
+function answer(kind: OperationKind, operation: Operation, { json }: OperateOptions): number {
   const { done, total, status } = operation;
-  const left =
-    total > done ? `; ${count(total - done)} could not be, or were ${words[kind].left} otherwise` : '';
+  const left = total > done ? `; ${count(total - done)} could not be, or were ${words[kind].left}` : '';
   const cancelled = status === 'CANCELLED' ? ' before it was cancelled' : '';
   const text = `${words[kind].done} ${counted(done, 'item')}${cancelled}${left}.`;
   print(`${json ? JSON.stringify(operation) : text}\n`);

@@ -139,7 +139,7 @@ export type Cancellation = Prisma.CancellationModel
 export type DeadLetterNote = Prisma.DeadLetterNoteModel
 /**
  * Model Operation
- * A replay, discard or cancellation of many items, with its progress.
+ * A replay, discard, cancellation or promotion of many items, with its progress.
  */
 export type Operation = Prisma.OperationModel
 /**

@@ -44,6 +44,7 @@ import {
   comeDue,
   foldSome,
   lose,
+  promoteSome,
   refused,
   remove,
   repeat,
@@ -262,10 +263,16 @@ export function commandsOf(counter: Counter): fc.Arbitrary<fc.AsyncCommand<Model
   );
   const choice = fc.constantFrom('ITEMS', 'JOB', 'TYPE') as fc.Arbitrary<Choice>;
   const states = fc.option(
-    fc.subarray(['WAITING', 'SCHEDULED', 'READY', 'BLOCKED', 'HELD'] as PendingState[], { minLength: 1 }),
+    fc.subarray(['WAITING', 'SCHEDULED', 'RETRYING', 'READY', 'BLOCKED', 'HELD'] as PendingState[], {
+      minLength: 1,
+    }),
   );
   const cancelItems = step('cancelItems', { server, n, choice, states }, (model, system, args) =>
     cancelSome(model, system, args.server, args.n, args.choice, args.states),
+  );
+  const times = fc.option(fc.subarray(['SCHEDULED', 'RETRYING'] as PendingState[], { minLength: 1 }));
+  const promoteItems = step('promoteItems', { server, n, choice, states: times }, (model, system, args) =>
+    promoteSome(model, system, args.server, args.n, args.choice, args.states),
   );
   const kind = fc.constantFrom('REPLAY', 'REPLAY', 'DISCARD') as fc.Arbitrary<'REPLAY' | 'DISCARD'>;
   const settleDead = step('settle', { server, n, choice, kind }, (model, system, args) =>
@@ -351,6 +358,7 @@ export function commandsOf(counter: Counter): fc.Arbitrary<fc.AsyncCommand<Model
     ...often(3, fold),
     cancelStep,
     ...often(3, cancelItems),
+    ...often(3, promoteItems),
     ...often(3, settleDead),
     ...often(4, update),
     removeStep,

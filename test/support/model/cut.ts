@@ -24,6 +24,7 @@ export const cutKind = fc.constantFrom(
   'CREATE',
   'PROMOTE_BLOCKED',
   'CANCEL_ITEMS',
+  'PROMOTE_ITEMS',
   'REPLAY',
 );
 export type CutKind =
@@ -42,6 +43,7 @@ export type CutKind =
   | 'CREATE'
   | 'PROMOTE_BLOCKED'
   | 'CANCEL_ITEMS'
+  | 'PROMOTE_ITEMS'
   | 'REPLAY';
 
 /** A call of a stored function that is never committed. */
@@ -92,10 +94,11 @@ export function toStatement(model: Model, kind: CutKind, from: number): Statemen
     case 'PROMOTE_BLOCKED':
       return ['select * from jobtree.promote_blocked()'];
     case 'CANCEL_ITEMS':
+    case 'PROMOTE_ITEMS':
     case 'REPLAY':
       return [
         'select r.* from jobtree.start_operation($1, $2) s cross join lateral jobtree.run_operation(s.operation_id) r',
-        kind === 'REPLAY' ? 'REPLAY' : 'CANCEL',
+        kind.replace('_ITEMS', ''),
         JSON.stringify({ types: [pick(types, from)] }),
       ];
   }

@@ -14,6 +14,7 @@
  * What is pending in a cancelled job counts as cancelled, whatever its state here.
  */
 import type { Feed, NewJob } from '../../../src/domain/create-job.ts';
+import type { PendingState } from '../../../src/domain/operations.ts';
 import { ModelLines } from './lines.ts';
 
 export type State =
@@ -402,6 +403,13 @@ export function shownState(item: ModelItem): string {
   if (isFinished(item)) return item.state;
   if (item.job.cancelled) return 'CANCELLED';
   return item.state === 'DUE' ? 'READY' : item.state;
+}
+
+/** As filters of operations say it; undefined if it is not pending. */
+export function pendingState(item: ModelItem): PendingState | undefined {
+  const state = shownState(item);
+  if (state === 'CANCELLED' || isFinished(item)) return undefined;
+  return state === 'SCHEDULED' && item.attempt > 1 ? 'RETRYING' : (state as PendingState);
 }
 
 function isSame(known: ModelReport | undefined, { failure, result }: ModelReport): boolean {

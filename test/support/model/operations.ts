@@ -23,7 +23,7 @@ import {
   NotFoundError,
 } from '../../../src/errors.ts';
 import { type Batch, jobOf, pick, toItems, treeOf } from './inputs.ts';
-import { isFinished, isOpen, type Model, type ModelItem, shownState, subtree } from './model.ts';
+import { isFinished, isOpen, type Model, type ModelItem, pendingState, shownState, subtree } from './model.ts';
 import type { System } from './system.ts';
 
 /** What the operation throws, if the model says so. */
@@ -235,9 +235,8 @@ export async function cancelSome(
   if (chosen === undefined) return;
   const items = new Set(
     chosen.items.filter((item) => {
-      const state = shownState(item);
-      const isPending = state !== 'CANCELLED' && !isFinished(item);
-      return isPending && (states === null || states.includes(state as PendingState));
+      const state = pendingState(item);
+      return state !== undefined && (states === null || states.includes(state));
     }),
   );
   const filter = { ...chosen.filter, ...(states && { states }) };
@@ -245,6 +244,25 @@ export async function cancelSome(
   for (const item of items) model.cancel(item);
   // An operation that names states leaves it for later, or what it lets go would be in one of them.
   if (states === null) await system.learnKeys(model, true);
+}
+
+/** Makes scheduled items ready; without states, those that have failed. */
+export async function promoteSome(
+  model: Model,
+  system: System,
+  at: number,
+  from: number,
+  choice: Choice,
+  states: readonly PendingState[] | null,
+): Promise<void> {
+  const chosen = choose(model, from, choice);
+  if (chosen === undefined) return;
+  const items = new Set(
+    chosen.items.filter((item) => (states ?? ['RETRYING']).includes(pendingState(item) as PendingState)),
+  );
+  const filter = { ...chosen.filter, ...(states && { states }) };
+  await operate(system, at, 'PROMOTE', filter, { total: items.size, done: items.size });
+  for (const item of items) item.state = 'READY';
 }
 
 /** Replays or discards dead letters. */

@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model Operation
- * A replay, discard or cancellation of many items, with its progress.
+ * A replay, discard, cancellation or promotion of many items, with its progress.
  */
 export type OperationModel = runtime.Types.Result.DefaultSelection<Prisma.$OperationPayload>
 

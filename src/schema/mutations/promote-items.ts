@@ -1,0 +1,37 @@
+import { startOperation } from '../../domain/operations.ts';
+import { InvalidInputError, NotFoundError } from '../../errors.ts';
+import { toConditions } from '../audit-subjects.ts';
+import { builder } from '../builder.ts';
+import { operationField } from '../operation.ts';
+import { PendingItemFilter, toPendingFilter } from '../pending-items.ts';
+
+const Payload = builder.objectRef<string>('PromoteItemsPayload').implement({
+  description: 'The items are being made ready.',
+  fields: (t) => ({ operation: operationField(t) }),
+});
+
+const Input = builder.inputType('PromoteItemsInput', {
+  description: 'What to make ready.',
+  fields: (t) => ({
+    filter: t.field({
+      type: PendingItemFilter,
+      required: true,
+      description:
+        'Which items. Its `states` may be RETRYING, the default, for items that wait for their next attempt, and SCHEDULED, for items whose first attempt is due later.',
+    }),
+  }),
+});
+
+builder.mutationField('promoteItems', (t) =>
+  t.field({
+    authScopes: { may: 'sweep' },
+    audited: ({ input }) => toConditions(input.filter),
+    type: Payload,
+    description:
+      'Makes items ready now that would be due later: by default those that wait for their next attempt after a failure. They go behind what is ready, and keep their priorities, failures and attempts. Pauses and limits of their types apply. Items that fail again, or are changed, during the operation wait as usual.',
+    args: { input: t.arg({ type: Input, required: true, description: 'What to make ready.' }) },
+    errors: { types: [NotFoundError, InvalidInputError] },
+    resolve: async (_, { input }, context) =>
+      startOperation(context.engine, 'PROMOTE', await toPendingFilter(input.filter, context)),
+  }),
+);
