@@ -68,7 +68,8 @@ begin
         f(job_id, position, count, attempt, matching)
       join jobtree.queue_entry q on q.job_id = f.job_id and q.position = f.position
       where q.count = f.count and q.attempt = f.attempt and q.ready_at <= p_operation.requested_at
-        and coalesce(q.run_at, 'infinity') < 'infinity'
+        -- Written as in no partial index: only the primary key finds a row with one probe.
+        and coalesce(q.run_at < 'infinity', false)
       order by q.job_id, q.position
       for update of q skip locked
     ) w;

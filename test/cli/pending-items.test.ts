@@ -83,10 +83,7 @@ test('on a terminal, what is about more than a few items is asked back', async (
   expect((await sure.ended).stdout).toContain('Cancelled 12 items.');
   const later = { type: 'asked', items: Array(12).fill({ runAt: new Date(Date.now() + 3_600_000) }) };
   const { id: scheduled } = await server.client.createJob(later);
-  const promoted = startOnTerminal(
-    ['promote-items', '--job', scheduled, '--state', 'scheduled'],
-    server.env,
-  );
+  const promoted = startOnTerminal(['promote-items', '--job', scheduled, '--state', 'scheduled'], server.env);
   await promoted.printed('Promote 12 items? [y/N]');
   promoted.process.stdin.write('y\n');
   expect((await promoted.ended).stdout).toContain('Promoted 12 items.');

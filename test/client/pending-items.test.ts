@@ -62,7 +62,9 @@ test('promoting what waits for a retry, watched to its end', async () => {
   expect(operation).toMatchObject({ kind: 'PROMOTE', status: 'FINISHED', total: 1, done: 1 });
   expect(await client.promoteItems({ jobId: id })).toMatchObject({ total: 1, done: 1 });
   expect(await client.promoteItems({ jobId: id })).toMatchObject({ status: 'FINISHED', total: 0 });
-  expect((await client.claimItems('w', [{ type, limit: 9 }])).map(({ attempt }) => attempt)).toEqual([1, 2, 2]);
+  expect((await client.claimItems('w', [{ type, limit: 9 }])).map(({ attempt }) => attempt)).toEqual([
+    1, 2, 2,
+  ]);
 });
 
 test('very many items: the server goes on, another one after a crash, and it can be ended', async () => {

@@ -195,7 +195,10 @@ describe('promoting items', () => {
     const [last] = (await t.items(others[type] ?? '')).slice(-1);
     const named = [item, item, last].flatMap((each) => each ?? []);
     expect(await promote({ items: named, states: scheduled })).toMatchObject({ total: 2, done: 2 });
-    expect(await promote({ jobId: jobs[type] ?? '', states: scheduled })).toMatchObject({ total: 5, done: 5 });
+    expect(await promote({ jobId: jobs[type] ?? '', states: scheduled })).toMatchObject({
+      total: 5,
+      done: 5,
+    });
     expect(await claim(between)).toEqual([]);
     await t.db.query('select jobtree.cancel_job($1)', [others[type]]);
     expect(await promote({ types: [type, below], states: scheduled })).toMatchObject({ total: 0 });

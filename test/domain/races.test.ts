@@ -1215,9 +1215,10 @@ describe('promoting items against others', () => {
       'CANCEL',
       JSON.stringify({ items: [{ jobId, position: keys[1]?.position }] }),
     );
-    await other.query('select jobtree.run_operation(id) from jobtree.operation where $1 = any (item_job_ids)', [
-      jobId,
-    ]);
+    await other.query(
+      'select jobtree.run_operation(id) from jobtree.operation where $1 = any (item_job_ids)',
+      [jobId],
+    );
     const id = await promote(jobId);
     expect(await operationOf(id)).toMatchObject({ total: 3, done: 2, finishedAt: null });
     await other.query('commit');
@@ -1229,18 +1230,21 @@ describe('promoting items against others', () => {
   it.each<[string, boolean]>([
     ['cancelled', false],
     ['deleted', true],
-  ])('the job is %s while items of it are being made ready: none of them remains in the queue', async (_, deletes) => {
-    const { type, jobId } = await retrying(3);
-    await otherCalls('start_operation', 'PROMOTE', JSON.stringify({ jobId }));
-    await other.query('select jobtree.run_operation(id) from jobtree.operation where job_id = $1', [jobId]);
-    if (deletes) expect(await deleteJob(t.engine, jobId)).toEqual({ deleted: false });
-    else await cancelJob(t.engine, jobId);
-    await other.query('commit');
-    await t.finish();
-    expect(await claimItems(t.engine, 'w', [{ type, limit: 9 }])).toEqual([]);
-    expect(await t.db.query('select from jobtree.queue_entry where job_id = $1', [jobId])).toEqual([]);
-    expect(await statesOf(jobId)).toEqual(deletes ? [] : Array(3).fill('CANCELLED'));
-  });
+  ])(
+    'the job is %s while items of it are being made ready: none of them remains in the queue',
+    async (_, deletes) => {
+      const { type, jobId } = await retrying(3);
+      await otherCalls('start_operation', 'PROMOTE', JSON.stringify({ jobId }));
+      await other.query('select jobtree.run_operation(id) from jobtree.operation where job_id = $1', [jobId]);
+      if (deletes) expect(await deleteJob(t.engine, jobId)).toEqual({ deleted: false });
+      else await cancelJob(t.engine, jobId);
+      await other.query('commit');
+      await t.finish();
+      expect(await claimItems(t.engine, 'w', [{ type, limit: 9 }])).toEqual([]);
+      expect(await t.db.query('select from jobtree.queue_entry where job_id = $1', [jobId])).toEqual([]);
+      expect(await statesOf(jobId)).toEqual(deletes ? [] : Array(3).fill('CANCELLED'));
+    },
+  );
 
   it('the tree is deleted between two batches: the operation does the others, and ends', async () => {
     const [gone, kept] = [await retrying(2), await retrying(2)];

@@ -23,7 +23,15 @@ import {
   NotFoundError,
 } from '../../../src/errors.ts';
 import { type Batch, jobOf, pick, toItems, treeOf } from './inputs.ts';
-import { isFinished, isOpen, type Model, type ModelItem, pendingState, shownState, subtree } from './model.ts';
+import {
+  isFinished,
+  isOpen,
+  type Model,
+  type ModelItem,
+  pendingState,
+  shownState,
+  subtree,
+} from './model.ts';
 import type { System } from './system.ts';
 
 /** What the operation throws, if the model says so. */
