@@ -6326,9 +6326,9 @@ as $$
       where i.job_id = e.job_id and i.position >= e.position + r."from" and i.position < e.position + r."from" + r.count
     ) else e.bytes end,
     e.run_at, e.attempt, r.count, e.priority, e.type, e.keyed, e.ready_at
-  from generate_subscripts(p_entries, 1) n
-  cross join lateral (select (p_entries[n]).*) e
-  cross join lateral jobtree.bit_runs(~p_taken[n] & (~B'0'::bit(128) << (128 - e.count)), e.count) r
+  -- Subscripts would read the arrays from their start for each column.
+  from unnest(p_entries, p_taken) e(job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed, ready_at, taken)
+  cross join lateral jobtree.bit_runs(~e.taken & (~B'0'::bit(128) << (128 - e.count)), e.count) r
 $$;
 
 -- Creates a callback endpoint, or changes the URL of an existing one. An endpoint that had answered 410 is called again.
