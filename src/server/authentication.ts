@@ -21,13 +21,16 @@ const anybodysRight = new Right({ caller: anybody });
 /** The caller of requests that are answered without authentication. */
 export const nobody = createCaller('nobody', []);
 
+/** Where a request carries its right: a WeakMap of requests costs the garbage collector several microseconds for each. */
+const admitted = Symbol('right');
+type Admitted = object & { [admitted]?: Right };
+
 export class Authentication {
   readonly #keys: KnownKeys | undefined;
   readonly #tokens: KnownTokens | undefined;
   readonly #proxy: TrustedProxy | undefined;
   readonly #watchTokens: KnownWatchTokens;
   readonly #addressOf: AddressOf;
-  readonly #rights = new WeakMap<object, Right>();
 
   /** If no way to authenticate is configured, nobody has to. */
   constructor(options: {
@@ -52,9 +55,7 @@ export class Authentication {
   admit(request: IncomingMessage): Right | Promise<Right> {
     if (this.isOpen) return anybodysRight;
     const right = this.#judge(request.headers.authorization, request);
-    if (!(right instanceof Promise)) this.#rights.set(request, right);
-    else return right.then((late) => this.#note(request, late));
-    return right;
+    return right instanceof Promise ? right.then((late) => note(request, late)) : note(request, right);
   }
 
   /** The same for a socket: from its first message, or else from the headers of the request that opened it. */
@@ -68,13 +69,8 @@ export class Authentication {
   }
 
   /** The right of a request that was admitted. */
-  rightOf(request: object | undefined): Right | undefined {
-    return this.isOpen ? anybodysRight : request && this.#rights.get(request);
-  }
-
-  #note(request: IncomingMessage, right: Right): Right {
-    this.#rights.set(request, right);
-    return right;
+  rightOf(request: Admitted | undefined): Right | undefined {
+    return this.isOpen ? anybodysRight : request?.[admitted];
   }
 
   #judge(shown: unknown, request: IncomingMessage): Right | Promise<Right> {
@@ -101,6 +97,11 @@ export class Authentication {
       );
     return ways.find(token, this.#addressOf(request));
   }
+}
+
+function note(request: Admitted, right: Right): Right {
+  request[admitted] = right;
+  return right;
 }
 
 /** The ticket of an EventSource, which can send no headers: good for one use. Nothing else in a URL authenticates anybody. */
