@@ -18,7 +18,7 @@ export default [
   rulesFor('schema.graphql', {
     ...configs['flat/schema-recommended'].rules,
     ...configs['flat/schema-relay'].rules,
-    // What can be asked for again by its id is a Node; all other types are parts of one, or of an answer.
+    // What `node` reads by its id is a Node. Keys, uploads and entries of the audit have ids for other calls; all other types are parts.
     '@graphql-eslint/strict-id-in-types': 'off',
     // Lists with a bound, which a test demands, need no cursors.
     '@graphql-eslint/relay-edge-types': [

@@ -19,19 +19,16 @@ const headerName = (standard: string) =>
 const milliseconds = (lowest: number, highest: number, standard: number) =>
   z.coerce.number().int().min(lowest).max(highest).default(standard);
 
+/** The rule stands with each check, as a union reports the check that a number fails in its own words. */
+const wholeNumberOr = <Word extends string>(word: Word, lowest: number, highest: number) => {
+  const rule = `must be a whole number from ${lowest} to ${highest}, or ${word}`;
+  const number = z.coerce.number(rule).int(rule).min(lowest, rule).max(highest, rule);
+  return z.union([z.literal(word), number], { error: rule });
+};
 const seconds = (lowest: number, highest: number, standard: number | 'never') =>
-  z
-    .union([z.literal('never'), z.coerce.number().int().min(lowest).max(highest)], {
-      error: `must be a whole number from ${lowest} to ${highest}, or never`,
-    })
-    .default(standard);
+  wholeNumberOr('never', lowest, highest).default(standard);
 /** A limit for a caller or a tenant. */
-const limit = (most = 1_000_000_000) =>
-  z
-    .union([z.literal('none'), z.coerce.number().int().min(1).max(most)], {
-      error: `must be a whole number from 1 to ${most}, or none`,
-    })
-    .default('none');
+const limit = (most = 1_000_000_000) => wholeNumberOr('none', 1, most).default('none');
 const numberOf = (value: number | 'none') => (value === 'none' ? null : value);
 const orNull = (value: number | 'never') => (value === 'never' ? null : value);
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ConfigError, readConfig, refuseOpen } from '../src/config.ts';
+import { ConfigError, readConfig, refuseOpen, settingDescriptions } from '../src/config.ts';
 
 describe('configuration', () => {
   it('has a default for everything, and is frozen', () => {
@@ -33,6 +33,18 @@ describe('configuration', () => {
     ];
     for (const name of names) expect(read).toThrow(name);
     expect(read).not.toThrow('PATH');
+  });
+
+  it.each(['x', '-1', '0', '1.5', '1e30', ' '])('says the rule that %j breaks, of each setting', (value) => {
+    for (const { name } of settingDescriptions) {
+      let message = '';
+      try {
+        readConfig({ [name]: value });
+      } catch (error) {
+        message = (error as Error).message;
+      }
+      expect(message, name).not.toMatch(/expected|received|invalid/i);
+    }
   });
 
   it('takes an empty value for not set', () => {

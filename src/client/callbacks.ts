@@ -51,7 +51,7 @@ export class Callbacks {
     name: string,
     { keepPreviousMs, signal }: CallOptions & { readonly keepPreviousMs?: number | undefined } = {},
   ): Promise<{ endpoint: CallbackEndpoint; secret: string }> {
-    const input = { name, keepPreviousMs };
+    const input = { name, ...(keepPreviousMs !== undefined && { keepPreviousMs }) };
     const request = { repeatable: false, signal };
     const data = await this.#http.request(operations.RotateCallbackSecret, { input }, request);
     return payloadOf(data.rotateCallbackSecret);

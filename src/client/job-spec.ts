@@ -150,10 +150,12 @@ export function toJobInput(job: JobSpec, path = '', above: readonly JobSpec[] = 
     throw invalid(`${path}children`, `is more than ${maxDepth} levels below the root.`);
   }
   const line = [...above, job];
-  const { feed, runAt, items, file, backoffMs, after, callbacks, ...rest } = job;
+  const { feed, runAt, items, file, backoffMs, after, callbacks, sealed, serializeOnFailure, ...rest } = job;
   if (feed?.payload !== undefined) check(feed.payload, `${path}feed.payload`);
   return {
     ...rest,
+    ...(sealed !== undefined && { sealed }),
+    ...(serializeOnFailure !== undefined && { serializeOnFailure }),
     backoffMs: backoffMs && [...backoffMs],
     after: after && [...after],
     callbacks: callbacks?.map(({ endpoint, on }) => ({ endpoint, ...(on !== undefined && { on }) })),

@@ -170,9 +170,11 @@ export class Schedules {
 type Times = Pick<ScheduleSpec, 'cron' | 'timeZone' | 'everyMs'>;
 
 function toScheduleInput(schedule: ScheduleSpec, path: string): ScheduleInput {
-  const { cron, timeZone, everyMs, template, startAt, ...rest } = schedule;
+  const { cron, timeZone, everyMs, template, startAt, missed, overlap, ...rest } = schedule;
   return {
     ...rest,
+    ...(missed !== undefined && { missed }),
+    ...(overlap !== undefined && { overlap }),
     times: toTimesInput({ cron, timeZone, everyMs }, path),
     startAt: toInstant(startAt, `${path}startAt`),
     template: toJobInput(template, `${path}template.`),

@@ -44,7 +44,7 @@ export type AddStatus =
   /** It breaks a rule; nothing was added. */
   | 'INVALID';
 
-/** The limits of a key on each server: whole numbers from 1 to 1,000,000,000, for what is stored to 10^15. */
+/** The limits of a key on each server: whole numbers from 1 to 1,000,000,000, for what is stored to 10^15. Those that are omitted are the settings of the servers. */
 export type ApiKeyLimitsInput = {
   /** Simultaneous WebSockets and event streams. */
   connections?: InputMaybe<Scalars['Int']['input']>;
@@ -52,7 +52,7 @@ export type ApiKeyLimitsInput = {
   costPerSecond?: InputMaybe<Scalars['Int']['input']>;
   /** Operations per second, over HTTP and WebSocket. */
   requestsPerSecond?: InputMaybe<Scalars['Int']['input']>;
-  /** The same for bytes of payloads, results and uploads. */
+  /** How many bytes of payloads, results and uploads its tenant (or, without a tenant, everyone together) may have stored for the key to add more; the limit of the tenant applies, too. */
   storedBytes?: InputMaybe<Scalars['Count']['input']>;
   /** How many items its tenant (or, without a tenant, everyone together) may have stored for the key to add more; the limit of the tenant applies, too. */
   storedItems?: InputMaybe<Scalars['Count']['input']>;
@@ -274,7 +274,7 @@ export type DiscardDeadLettersInput = {
   filter: DeadLetterFilter;
 };
 
-/** The codes of refusals that are types of the schema or have their own class. `extensions.code` of an error has one of these, or a code for the request as a whole: docs/errors.md lists all. */
+/** Why something was refused. Errors outside of results have one of these in `extensions.code`, or a code that concerns a request as a whole; docs/errors.md lists all codes. */
 export type ErrorCode =
   /** Another transaction has locked rows that the operation needs. Nothing has changed: try again. */
   | 'BUSY'
@@ -331,7 +331,7 @@ export type FeedInput = {
   payload?: InputMaybe<Scalars['JSON']['input']>;
   /** The path to the `serializeKey` of the new item: a string of 1 to 255 characters, or a number; null for none. A report in which it leads to anything else is INVALID. Default: no key. */
   serializeKey?: InputMaybe<Scalars['String']['input']>;
-  /** Default: SUCCESSES. */
+  /** Where the items come from. Default: SUCCESSES. */
   source?: FeedSource;
 };
 
@@ -429,7 +429,7 @@ export type HeartbeatStatus =
 
 /** A new item. */
 export type ItemInput = {
-  /** Unique among the items of the job, 1 to 500 characters: if the key already exists, no item is added. */
+  /** Unique among the items of the job, 1 to 500 characters: if the key already exists, no item is added. Default: none. */
   dedupeKey?: InputMaybe<Scalars['String']['input']>;
   /** The work to do: any JSON, up to 1 MB of text (a setting of the server). Default: null. */
   payload?: InputMaybe<Scalars['JSON']['input']>;
@@ -496,7 +496,7 @@ export type JobInput = {
   callbacks?: InputMaybe<Array<CallbackInput>>;
   /** The jobs directly below it. Default: none. */
   children?: InputMaybe<Array<JobInput>>;
-  /** Unique among the jobs of its type, 1 to 500 characters. At the root, an existing key returns the existing tree, and nothing is created; below the root it is refused. */
+  /** Unique among the jobs of its type, 1 to 500 characters. At the root, an existing key returns the existing tree, and nothing is created; below the root it is refused. Default: none. */
   dedupeKey?: InputMaybe<Scalars['String']['input']>;
   /** How the parent feeds it. A fed job is sealed when its parent is complete. Default: it is not fed. */
   feed?: InputMaybe<FeedInput>;
@@ -521,9 +521,9 @@ export type JobInput = {
   /** The `runAt` of items without their own. Default: at once. */
   runAt?: InputMaybe<Scalars['DateTime']['input']>;
   /** Whether no items will be added later. A job that is sealed while empty is complete at once. Default: false. */
-  sealed?: InputMaybe<Scalars['Boolean']['input']>;
+  sealed?: Scalars['Boolean']['input'];
   /** What happens to the serialize key of an item that failed for good. Default: CONTINUE. */
-  serializeOnFailure?: InputMaybe<SerializeOnFailure>;
+  serializeOnFailure?: SerializeOnFailure;
   /** The job fails if more items than this fail for good: 0 to 2,147,483,647. Its pending items are then cancelled, and its outcome is FAILED. Reports that arrive at the same time can exceed the number slightly. With `toleratedFailurePercentage`, the job fails when either limit is exceeded. Default: any number is tolerated. */
   toleratedFailureCount?: InputMaybe<Scalars['Int']['input']>;
   /** The job fails if more than this percentage of its items fail for good, as with `toleratedFailureCount`: 0 to 100. It applies once the job is sealed, since the total is unknown before that. Default: any share is tolerated. */
@@ -580,15 +580,15 @@ export type MissedPolicy =
 
 /** A new item for a child job that the job feeds. */
 export type NewItemInput = {
-  /** As for ItemInput. */
+  /** Unique among the items of the child, 1 to 500 characters: if the key already exists, no item is added. Default: none. */
   dedupeKey?: InputMaybe<Scalars['String']['input']>;
-  /** As for ItemInput. */
+  /** The work to do: any JSON, up to 1 MB of text (a setting of the server). Default: null. */
   payload?: InputMaybe<Scalars['JSON']['input']>;
-  /** As for ItemInput. */
+  /** Items of a type with a higher priority are claimed first: -32,768 to 32,767. Default: the priority of the child. */
   priority?: InputMaybe<Scalars['Int']['input']>;
-  /** As for ItemInput. */
+  /** The item can't be claimed before this time. Default: the `runAt` of the child. */
   runAt?: InputMaybe<Scalars['DateTime']['input']>;
-  /** As for ItemInput. */
+  /** Items with the same key run one at a time, as with `serializeKey` of ItemInput: 1 to 255 characters. Default: none. */
   serializeKey?: InputMaybe<Scalars['String']['input']>;
   /** The type of the child; exactly one fed child must have it. */
   type: Scalars['String']['input'];
@@ -737,7 +737,7 @@ export type PutCallbackEndpointInput = {
 export type PutTypeSchemaInput = {
   /** The JSON Schema (draft 2020-12) for payloads, up to 50,000 bytes and 32 levels: an object, or true or false. References lead to its own `$defs` and not in circles, regular expressions have the syntax of RE2, and `format` checks nothing. Default: any payload is accepted. */
   payload?: InputMaybe<Scalars['JSON']['input']>;
-  /** The same for results. Default: any result is accepted. */
+  /** The JSON Schema for results, with the limits of that for payloads. Default: any result is accepted. */
   result?: InputMaybe<Scalars['JSON']['input']>;
   /** The type: 1 to 200 characters. */
   type: Scalars['String']['input'];
@@ -841,13 +841,13 @@ export type RotateApiKeyInput = {
   /** The id of the key. */
   id: Scalars['ID']['input'];
   /** How long the previous text remains valid, in milliseconds: 0 to 2,592,000,000 (30 days). Default: 86,400,000 (a day). */
-  keepPreviousMs?: InputMaybe<Scalars['Count']['input']>;
+  keepPreviousMs?: Scalars['Count']['input'];
 };
 
 /** Which endpoint gets a new secret. */
 export type RotateCallbackSecretInput = {
   /** How long the previous secret also signs, in milliseconds: 0 to 2,592,000,000 (30 days). Default: 86,400,000 (a day). */
-  keepPreviousMs?: InputMaybe<Scalars['Count']['input']>;
+  keepPreviousMs?: Scalars['Count']['input'];
   /** The name of the endpoint. */
   name: Scalars['String']['input'];
 };
@@ -861,11 +861,11 @@ export type RunScheduleInput = {
 /** A schedule in full: omitted fields get their defaults, even if the schedule had other values before. */
 export type ScheduleInput = {
   /** What happens to missed occurrences. Default: RUN_ONCE. */
-  missed?: InputMaybe<MissedPolicy>;
+  missed?: MissedPolicy;
   /** Its name: 1 to 200 characters. */
   name: Scalars['String']['input'];
   /** What happens to an occurrence while an earlier tree is not complete. Default: ALLOW. */
-  overlap?: InputMaybe<OverlapPolicy>;
+  overlap?: OverlapPolicy;
   /** Whether it is paused. Default: unchanged; a new schedule is not paused. */
   paused?: InputMaybe<Scalars['Boolean']['input']>;
   /** The earliest time of an occurrence; with an interval, the time of the first one. Default: none; intervals then count from 1970-01-01T00:00:00Z, so that with ten minutes occurrences are at :00, :10 and so on. */
@@ -1543,7 +1543,7 @@ export type HeldItemsQueryVariables = Exact<{
 }>;
 
 
-export type HeldItemsQuery = { heldItems?: Array<{ assignmentId: string, itemId: string, type: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, heldMs: number, slow: boolean }> | null };
+export type HeldItemsQuery = { heldItems?: Array<{ assignmentId?: string | null, itemId: string, type: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, heldMs: number, slow: boolean }> | null };
 
 export type WorkersQueryVariables = Exact<{
   types?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;

@@ -22,7 +22,8 @@ export const limitMeanings = {
   subscriptions: 'Simultaneous subscriptions',
   storedItems:
     'How many items its tenant (or, without a tenant, everyone together) may have stored for the key to add more; the limit of the tenant applies, too',
-  storedBytes: 'The same for bytes of payloads, results and uploads',
+  storedBytes:
+    'How many bytes of payloads, results and uploads its tenant (or, without a tenant, everyone together) may have stored for the key to add more; the limit of the tenant applies, too',
 } as const;
 
 const ApiKeyLimits = builder.objectRef<Partial<CallerLimits>>('ApiKeyLimits').implement({

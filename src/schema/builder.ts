@@ -12,6 +12,7 @@ import { ForbiddenError } from '../errors.ts';
 import type PrismaTypes from '../generated/pothos.ts';
 import { getDatamodel } from '../generated/pothos.ts';
 import { auditPlugin } from './audit-plugin.ts';
+import { earlyRefusalsPlugin } from './early-refusals-plugin.ts';
 import { decodeGlobalId, encodeGlobalId } from './global-id.ts';
 import { limitExceeded } from './limit-exceeded.ts';
 import { findNodes, type NodeId } from './nodes.ts';
@@ -43,6 +44,7 @@ export const builder = new SchemaBuilder<SchemaTypes>({
     auditPlugin,
     nullableRootsPlugin,
     ScopeAuthPlugin,
+    earlyRefusalsPlugin,
     ComplexityPlugin,
     ErrorsPlugin,
     RelayPlugin,
@@ -87,21 +89,29 @@ export const builder = new SchemaBuilder<SchemaTypes>({
   },
   relay: {
     encodeGlobalID: (typename, id) => encodeGlobalId(typename, String(id)),
-    decodeGlobalID: (globalId) => decodeGlobalId(globalId),
+    // `node` and `nodes` decode them, as they know where an id stands.
+    decodeGlobalID: (id) => ({ typename: '', id }),
     idFieldOptions: { description: 'The id, unique among all types.' },
     nodeQueryOptions: {
       description:
         'Any job, item, assignment, schedule, group of dead letters, operation, endpoint or delivery by its id. Null if it does not exist, or no longer exists.',
       args: { id: { description: 'The id. INVALID_INPUT if it is malformed.' } },
       authScopes: { may: 'call' },
-      resolve: async (_, { id }, context, info) => (await findVisible([id], context, info))[0],
+      resolve: async (_, { id }, context, info) =>
+        (await findVisible([decodeGlobalId(id.id, 'id')], context, info))[0],
     },
     nodesQueryOptions: {
-      description: 'The same for up to 100 ids, in the same order, with null for each that does not exist.',
+      description:
+        'Up to 100 objects by their ids, in the same order, with null for each that does not exist.',
       args: { ids: { description: 'The ids: up to 100. INVALID_INPUT if one of them is malformed.' } },
       authScopes: { may: 'call' },
       complexity: ({ ids }) => ({ multiplier: ids.length }),
-      resolve: (_, { ids }, context, info) => findVisible(ids, context, info),
+      resolve: (_, { ids }, context, info) =>
+        findVisible(
+          ids.map(({ id }, i) => decodeGlobalId(id, `ids[${i}]`)),
+          context,
+          info,
+        ),
     },
     nodeTypeOptions: { description: 'Something with an id that is unique among all types.' },
     nodesOnConnection: { seenBy: 'ITEMS', description: 'The nodes of this page, without their cursors.' },

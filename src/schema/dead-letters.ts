@@ -50,9 +50,12 @@ builder.objectType(DeadLetterGroup, {
     count: t.expose('count', { type: 'Count', description: 'How many items it has.' }),
     firstAt: t.expose('firstAt', {
       type: 'DateTime',
-      description: 'When the oldest of them failed for good.',
+      description: 'When the first of its items failed for good.',
     }),
-    lastAt: t.expose('lastAt', { type: 'DateTime', description: 'When the newest did.' }),
+    lastAt: t.expose('lastAt', {
+      type: 'DateTime',
+      description: 'When the last of its items failed for good.',
+    }),
     example: t.field({
       type: JobItem,
       nullable: true,

@@ -16,7 +16,7 @@ import { builder } from './builder.ts';
 
 const ErrorCode = builder.enumType('ErrorCode', {
   description:
-    'The codes of refusals that are types of the schema or have their own class. `extensions.code` of an error has one of these, or a code for the request as a whole: docs/errors.md lists all.',
+    'Why something was refused. Errors outside of results have one of these in `extensions.code`, or a code that concerns a request as a whole; docs/errors.md lists all codes.',
   values: described(errorCodes),
 });
 

@@ -143,7 +143,7 @@ builder.objectFields(Queue, (t) => ({
   history: t.field({
     type: [QueueFigures],
     description:
-      'The same in steps, up to 1,440, the oldest first: for graphs. A step without data has zeros.',
+      'What was done for the type recently, in steps, up to 1,440, the oldest first: for graphs. A step without data has zeros.',
     args: {
       lastMinutes: t.arg.int({
         required: true,

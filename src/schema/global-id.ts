@@ -21,6 +21,9 @@ const kinds = {
 } as const;
 export type NodeType = keyof typeof kinds;
 
+/** Their ids are used for other purposes than to read them. */
+const hasNoNode: ReadonlySet<string> = new Set<NodeType>(['Upload', 'ApiKey']);
+
 export function encodeGlobalId(typename: string, id: string): string {
   return `${typename}:${id}`;
 }
@@ -30,16 +33,16 @@ function split(globalId: string): { typename: string; id: string } {
   return { typename: globalId.slice(0, Math.max(colon, 0)), id: globalId.slice(colon + 1) };
 }
 
-/** Decodes an id of any type, for `node`. */
-export function decodeGlobalId(globalId: string): { typename: string; id: string } {
+/** Decodes an id of any type, for `node` and `nodes`. */
+export function decodeGlobalId(globalId: string, field: string): { typename: NodeType; id: string } {
   const { typename } = split(globalId);
-  if (!Object.hasOwn(kinds, typename)) {
+  if (!Object.hasOwn(kinds, typename) || hasNoNode.has(typename)) {
     throw new InvalidInputError(
-      `There is no type with such ids: ${JSON.stringify(globalId.slice(0, 80))}.`,
-      'id',
+      `${field} is not the id of a node: ${JSON.stringify(globalId.slice(0, 80))}.`,
+      field,
     );
   }
-  return { typename, id: keyOf(typename as NodeType, globalId, 'id') };
+  return { typename: typename as NodeType, id: keyOf(typename as NodeType, globalId, field) };
 }
 
 /** The key in an id, which must be of this type. */

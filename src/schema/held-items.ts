@@ -16,7 +16,9 @@ const HeldItem = builder.objectRef<HeldItemState>('HeldItem').implement({
   fields: (t) => ({
     assignmentId: t.id({
       authScopes: { may: 'administer' },
-      description: 'The id of the assignment, by which its item can be finished. For admins.',
+      unauthorizedResolver: () => null,
+      nullable: true,
+      description: 'The id of the assignment, by which its item can be finished. Null for all but admins.',
       resolve: ({ assignmentId }) => encodeGlobalId('Assignment', assignmentId),
     }),
     itemId: t.id({

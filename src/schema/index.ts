@@ -77,7 +77,7 @@ import './mutations/create-watch-ticket.ts';
 
 builder.mutationType({
   description:
-    'Operations that change something. Each takes one input; its result is a payload, or a refusal that the caller can expect. Batches have an answer for each entry. A mutation that fails otherwise is null, with an error that says why; the others of its operation are not affected.',
+    'Operations that change something. Each takes at most one input; its result is a payload, or a refusal that the caller can expect. Batches have an answer for each entry. A mutation that fails otherwise is null, with an error that says why; the others of its operation are not affected. If the `path` of that error leads below the mutation, the mutation was carried out, and only its answer failed.',
 });
 
 export const schema = builder.toSchema();

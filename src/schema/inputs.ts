@@ -13,7 +13,7 @@ export const ItemInput = builder.inputType('ItemInput', {
     }),
     dedupeKey: t.string({
       description:
-        'Unique among the items of the job, 1 to 500 characters: if the key already exists, no item is added.',
+        'Unique among the items of the job, 1 to 500 characters: if the key already exists, no item is added. Default: none.',
     }),
     priority: t.int({
       description:
@@ -62,7 +62,7 @@ const FeedInput = builder.inputType('FeedInput', {
       type: FeedSource,
       required: true,
       defaultValue: 'SUCCESSES',
-      description: 'Default: SUCCESSES.',
+      description: 'Where the items come from. Default: SUCCESSES.',
     }),
     forEach: t.string({
       description:
@@ -202,7 +202,7 @@ JobInput.implement({
     }),
     dedupeKey: t.string({
       description:
-        'Unique among the jobs of its type, 1 to 500 characters. At the root, an existing key returns the existing tree, and nothing is created; below the root it is refused.',
+        'Unique among the jobs of its type, 1 to 500 characters. At the root, an existing key returns the existing tree, and nothing is created; below the root it is refused. Default: none.',
     }),
     priority: t.int({
       description:
@@ -238,6 +238,8 @@ JobInput.implement({
     }),
     serializeOnFailure: t.field({
       type: SerializeOnFailure,
+      required: true,
+      defaultValue: 'CONTINUE',
       description: 'What happens to the serialize key of an item that failed for good. Default: CONTINUE.',
     }),
     name: t.string({
@@ -253,6 +255,8 @@ JobInput.implement({
         'Whether its results are among the results of the tree. Default: true for a job without children.',
     }),
     sealed: t.boolean({
+      required: true,
+      defaultValue: false,
       description:
         'Whether no items will be added later. A job that is sealed while empty is complete at once. Default: false.',
     }),

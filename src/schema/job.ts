@@ -199,7 +199,10 @@ const JobDeletion = builder.objectRef<TreeDeletion>('JobDeletion').implement({
       description: 'Whether it is deleted because its retention is over. That is slower than deleteJob.',
     }),
     itemCount: t.expose('itemCount', { type: 'Count', description: 'How many items the tree had.' }),
-    deletedItems: t.expose('deletedItems', { type: 'Count', description: 'How many of them are deleted.' }),
+    deletedItems: t.expose('deletedItems', {
+      type: 'Count',
+      description: 'How many items of the tree are deleted so far.',
+    }),
   }),
 });
 

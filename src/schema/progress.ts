@@ -218,12 +218,12 @@ function treeFields(t: PothosSchemaTypes.ObjectFieldBuilder<Types, TreeState>) {
     itemProgress: t.field({
       seenBy: 'PROGRESS',
       type: 'Count',
-      description: 'How many of them are finished: succeeded, failed and cancelled ones.',
+      description: 'How many items of the tree are finished: succeeded, failed and cancelled ones.',
       resolve: ({ counts }) => itemProgress(counts),
     }),
-    succeeded: sum('succeeded', 'How many of them have a result.'),
-    failed: sum('failed', 'How many of them failed for good, and were not replayed.'),
-    cancelled: sum('cancelled', 'How many of them were cancelled.'),
+    succeeded: sum('succeeded', 'How many items of the tree have a result.'),
+    failed: sum('failed', 'How many items of the tree failed for good, and were not replayed.'),
+    cancelled: sum('cancelled', 'How many items of the tree were cancelled.'),
   };
 }
 

@@ -11,7 +11,7 @@ import { inScope, sees } from './scope.ts';
 
 builder.queryType({
   description:
-    'Operations that read. A field that is refused or fails is null, and `errors` says why, with an ErrorCode as `extensions.code`; the other fields are not affected.',
+    'Operations that read. A field that is refused or fails is null, and `errors` says why, with a code in `extensions.code` (docs/errors.md lists all); the other fields are not affected.',
   fields: (t) => ({
     job: t.prismaField({
       seenBy: 'PROGRESS',

@@ -65,10 +65,14 @@ ScheduleInput.implement({
     }),
     missed: t.field({
       type: MissedPolicy,
+      required: true,
+      defaultValue: 'RUN_ONCE',
       description: 'What happens to missed occurrences. Default: RUN_ONCE.',
     }),
     overlap: t.field({
       type: OverlapPolicy,
+      required: true,
+      defaultValue: 'ALLOW',
       description: 'What happens to an occurrence while an earlier tree is not complete. Default: ALLOW.',
     }),
     paused: t.boolean({

@@ -214,9 +214,12 @@ describe('reads', () => {
       },
     ]);
     expect((await request(app.url, nodes, { ids: [id, 'Job:7'] })).errors).toMatchObject([
-      { extensions: { code: 'INVALID_INPUT' } },
+      { extensions: { code: 'INVALID_INPUT', field: 'ids[1]' } },
     ]);
     for (const bad of [
+      // These have ids, and are no nodes.
+      `Upload:${unknown}`,
+      `ApiKey:${unknown}`,
       'Job:7',
       `JobItem:${unknown}`,
       `JobItem:${unknown}:`,

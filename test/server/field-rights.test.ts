@@ -49,7 +49,6 @@ const asked = [...new Set([...ways.values()].map(typeOf))].flatMap((type): Asked
 /** Who may not see a field, though they may see what it belongs to. */
 const hidden: Readonly<Record<string, readonly Role[]>> = {
   // By these an item can be finished: they are for admins, and for whoever has the item, who knows them.
-  'HeldItem.assignmentId': ['producer', 'watcher'],
   'Assignment.id': ['producer', 'watcher'],
 };
 
@@ -117,6 +116,41 @@ it('a stranger sees none of them', async () => {
     for (const askOver of [errorsOverEvents, errorsOverHttp])
       expect(await askOver(app.url, query, {})).toMatchObject([{ extensions: { code: 'UNAUTHENTICATED' } }]);
   });
+});
+
+it.each([
+  ['admin', expect.stringMatching(/^Assignment:/)],
+  ['producer', null],
+  ['watcher', null],
+] as const)('held items of a %s have their assignments only for admins', async (role, assignmentId) => {
+  const { data } = await ask(app.url, keys[role], '{ heldItems(types: ["x"]) { itemId assignmentId } }');
+  expect(data).toEqual({ heldItems: [{ itemId: item, assignmentId }] });
+});
+
+const claimed = (selection: string) =>
+  `mutation { claimItems(input: { worker: "w", requests: [{ type: "kept", limit: 1 }] }) {
+    ... on ClaimItemsPayload { assignments { ${selection} } } } }`;
+
+it.each([
+  ['directly', claimed('id job { type }')],
+  [
+    'behind fragments',
+    `${claimed('...held')} fragment held on Assignment { item { ... on JobItem { ...work } } } fragment work on JobItem { job { type } }`,
+  ],
+])('a claim that selects what a worker may not see, %s, claims nothing', async (_, claim) => {
+  const made = await ask(
+    app.url,
+    keys.admin,
+    'mutation { createJob(input: { type: "kept", items: [{}] }) { ... on CreateJobPayload { job { id } } } }',
+  );
+  const { data, errors } = await ask(app.url, keys.worker, claim);
+  expect({ data, errors }).toMatchObject({
+    data: { claimItems: null },
+    errors: [{ path: ['claimItems'], extensions: { code: 'FORBIDDEN' } }],
+  });
+  const { id } = made.data.createJob.job;
+  const statuses = `{ job(id: "${id}") { items { nodes { status } } } }`;
+  expect((await ask(app.url, keys.admin, statuses)).data.job.items.nodes).toEqual([{ status: 'WAITING' }]);
 });
 
 it('all that is not an answer of a mutation is among them', () => {

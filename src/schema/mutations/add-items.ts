@@ -59,7 +59,7 @@ const Payload = builder.objectRef<{ jobId: string; entries: AddEntry[] }>('AddIt
           required: true,
           defaultValue: true,
           description:
-            'Default: true. With false, only those that are not ADDED, which is less work for both sides.',
+            'Whether to answer for all entries. With false, only for those that are not ADDED, which is less work for both sides. Default: true.',
         }),
       },
       resolve: ({ entries }, { all }) => {

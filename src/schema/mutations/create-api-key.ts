@@ -17,7 +17,7 @@ const Payload = builder.objectRef<{ id: string; key: string }>('CreateApiKeyPayl
 
 const Limits = builder.inputType('ApiKeyLimitsInput', {
   description:
-    'The limits of a key on each server: whole numbers from 1 to 1,000,000,000, for what is stored to 10^15.',
+    'The limits of a key on each server: whole numbers from 1 to 1,000,000,000, for what is stored to 10^15. Those that are omitted are the settings of the servers.',
   fields: (t) => ({
     requestsPerSecond: t.int({ description: `${limitMeanings.requestsPerSecond}.` }),
     costPerSecond: t.int({ description: `${limitMeanings.costPerSecond}.` }),

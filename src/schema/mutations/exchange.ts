@@ -39,7 +39,8 @@ const Payload = builder.objectRef<State>('ExchangePayload').implement({
       resolve: ({ assignments }) => assignments,
     }),
     limitedTypes: t.exposeStringList('limitedTypes', {
-      description: 'As for `claimItems`: up to 1,000.',
+      description:
+        'Types, up to 1,000, for which more items may become available when an item ends, as in the answer of `claimItems`.',
     }),
     claimError: t.field({
       type: EntryError,

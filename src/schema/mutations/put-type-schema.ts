@@ -27,7 +27,8 @@ const Input = builder.inputType('PutTypeSchemaInput', {
     }),
     result: t.field({
       type: 'JSON',
-      description: 'The same for results. Default: any result is accepted.',
+      description:
+        'The JSON Schema for results, with the limits of that for payloads. Default: any result is accepted.',
     }),
   }),
 });

@@ -72,7 +72,7 @@ export const ReportOutcomesPayload = builder
             required: true,
             defaultValue: true,
             description:
-              'Default: true. With false only those that say more than that the report was ACCEPTED, and no retry follows: less work for both sides.',
+              'Whether to answer for all reports. With false, only for those of which there is more to say than that they were ACCEPTED, and no retry follows; this is less work for both sides. Default: true.',
           }),
         },
         resolve: ({ entries }, { all }) =>
@@ -114,11 +114,26 @@ const NewItem = builder.inputType('NewItemInput', {
       required: true,
       description: 'The type of the child; exactly one fed child must have it.',
     }),
-    payload: t.field({ type: 'JSON', description: 'As for ItemInput.' }),
-    dedupeKey: t.string({ description: 'As for ItemInput.' }),
-    priority: t.int({ description: 'As for ItemInput.' }),
-    runAt: t.field({ type: 'DateTime', description: 'As for ItemInput.' }),
-    serializeKey: t.string({ description: 'As for ItemInput.' }),
+    payload: t.field({
+      type: 'JSON',
+      description: 'The work to do: any JSON, up to 1 MB of text (a setting of the server). Default: null.',
+    }),
+    dedupeKey: t.string({
+      description:
+        'Unique among the items of the child, 1 to 500 characters: if the key already exists, no item is added. Default: none.',
+    }),
+    priority: t.int({
+      description:
+        'Items of a type with a higher priority are claimed first: -32,768 to 32,767. Default: the priority of the child.',
+    }),
+    runAt: t.field({
+      type: 'DateTime',
+      description: "The item can't be claimed before this time. Default: the `runAt` of the child.",
+    }),
+    serializeKey: t.string({
+      description:
+        'Items with the same key run one at a time, as with `serializeKey` of ItemInput: 1 to 255 characters. Default: none.',
+    }),
   }),
 });
 

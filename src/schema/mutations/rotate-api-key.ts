@@ -21,6 +21,8 @@ const Input = builder.inputType('RotateApiKeyInput', {
     id: t.id({ required: true, description: 'The id of the key.' }),
     keepPreviousMs: t.field({
       type: 'Count',
+      required: true,
+      defaultValue: 86_400_000,
       description:
         'How long the previous text remains valid, in milliseconds: 0 to 2,592,000,000 (30 days). Default: 86,400,000 (a day).',
     }),
@@ -38,8 +40,7 @@ builder.mutationField('rotateApiKey', (t) =>
     errors: { types: [NotFoundError, InvalidInputError] },
     resolve: async (_, { input }, { engine, caller }) => {
       const id = keyOf('ApiKey', input.id, 'id');
-      const keepMs = input.keepPreviousMs ?? undefined;
-      return { id, ...(await rotateApiKey(engine.database, id, keepMs, caller.tenant)) };
+      return { id, ...(await rotateApiKey(engine.database, id, input.keepPreviousMs, caller.tenant)) };
     },
   }),
 );

@@ -19,6 +19,8 @@ const Input = builder.inputType('RotateCallbackSecretInput', {
     name: t.string({ required: true, description: 'The name of the endpoint.' }),
     keepPreviousMs: t.field({
       type: 'Count',
+      required: true,
+      defaultValue: 86_400_000,
       description:
         'How long the previous secret also signs, in milliseconds: 0 to 2,592,000,000 (30 days). Default: 86,400,000 (a day).',
     }),
@@ -36,7 +38,7 @@ builder.mutationField('rotateCallbackSecret', (t) =>
     errors: { types: [NotFoundError, InvalidInputError] },
     resolve: async (_, { input: { name, keepPreviousMs } }, { engine }) => ({
       name,
-      ...(await rotateSecret(engine, name, keepPreviousMs ?? undefined)),
+      ...(await rotateSecret(engine, name, keepPreviousMs)),
     }),
   }),
 );
