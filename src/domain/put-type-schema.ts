@@ -5,6 +5,7 @@ import { checkInteger, checkName, toJsonText } from './checks.ts';
 import type { Engine } from './engine.ts';
 import { JsonText } from './json-text.ts';
 import { maxNameLength, maxSchemaBytes, maxTypeVersion } from './limits.ts';
+import { namesOf } from './tenants.ts';
 
 export interface TypeSchema {
   readonly type: string;
@@ -70,12 +71,17 @@ async function toSchemaText(schema: unknown, field: string): Promise<string | nu
   return toJsonText(plain, field, maxSchemaBytes);
 }
 
-/** The names of all types that have schemas. */
-export async function readTypesWithSchemas(database: Queries, after: string | null): Promise<string[]> {
+/** The names of all types of a tenant, or of all, that have schemas. */
+export async function readTypesWithSchemas(
+  database: Queries,
+  { tenant, after }: { tenant: string | null; after: string | null },
+): Promise<string[]> {
+  const { from, until } = namesOf(tenant);
   const { rows } = await database.pool.query<{ type: string }>({
     name: 'read_types_with_schemas',
-    text: 'select distinct type from jobtree.type_schema where $1::text is null or type > $1 order by type',
-    values: [after],
+    text: `select distinct type from jobtree.type_schema
+           where ($1::text is null or type > $1) and ($2::text is null or type < $2) order by type`,
+    values: [after ?? from, until],
   });
   return rows.map(({ type }) => type);
 }

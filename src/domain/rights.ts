@@ -53,7 +53,10 @@ export type Permission = keyof typeof permissions;
 
 /** What a caller sees; null where nothing restricts it. */
 export interface Scope {
-  /** Types of jobs, including the tenant's prefix: each a name, or a prefix of names followed by `*`. */
+  /**
+   * Types of jobs, including the tenant's prefix: each a name, or a prefix of names followed by `*`, which does not stand for
+   * names with `//` unless the prefix has one.
+   */
   readonly types: readonly string[] | null;
   /** Trees, by the ids of their roots. */
   readonly rootIds: readonly string[] | null;
@@ -200,10 +203,18 @@ export function seesTenant({ tenant, types, rootIds }: Caller): boolean {
 
 export function coversType({ types }: Scope, type: string): boolean {
   if (types === null) return true;
-  return types.some((pattern) =>
-    pattern.endsWith('*') ? type.startsWith(pattern.slice(0, -1)) : type === pattern,
-  );
+  return types.some((pattern) => {
+    if (!pattern.endsWith('*')) return type === pattern;
+    const beginning = pattern.slice(0, -1);
+    return type.startsWith(beginning) && (spansSlashes(beginning) || !type.includes('//'));
+  });
 }
+
+/**
+ * Whether a `*` after this beginning also stands for `//`. If it always did, `mail*` of a caller without a tenant would cover all
+ * types of a tenant `mail-corp`.
+ */
+export const spansSlashes = (beginning: string) => beginning.includes('//');
 
 export function coversJob(scope: Scope, job: { readonly type: string; readonly rootId: string }): boolean {
   return coversType(scope, job.type) && (scope.rootIds === null || scope.rootIds.includes(job.rootId));

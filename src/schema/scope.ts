@@ -1,7 +1,7 @@
 /** What callers with a scope see: nothing else exists for them. For all others, each of these functions is a single comparison. */
 import { isId } from '../domain/checks.ts';
 import { type ItemKey, leaseIdOf, leaseIdsOf } from '../domain/item-state.ts';
-import { coversType, isUnscoped, type Scope } from '../domain/rights.ts';
+import { coversType, isUnscoped, type Scope, spansSlashes } from '../domain/rights.ts';
 import { coveredJobs, coveredTrees, coveredTypes, coversTree } from '../domain/scoped-reads.ts';
 import { ForbiddenError, NotFoundError } from '../errors.ts';
 import type { Prisma } from '../generated/prisma/client.ts';
@@ -93,8 +93,12 @@ const asItIs = (beginning: string) => beginning.replaceAll(/[\\%_]/g, '\\$&');
 
 /** The scope as a condition for Prisma. */
 export function inScope({ types, rootIds }: Scope): Prisma.JobWhereInput {
-  const ofType = (pattern: string): Prisma.JobWhereInput =>
-    pattern.endsWith('*') ? { type: { startsWith: asItIs(pattern.slice(0, -1)) } } : { type: pattern };
+  const ofType = (pattern: string): Prisma.JobWhereInput => {
+    if (!pattern.endsWith('*')) return { type: pattern };
+    const beginning = pattern.slice(0, -1);
+    const startsWith = asItIs(beginning);
+    return { type: spansSlashes(beginning) ? { startsWith } : { startsWith, not: { contains: '//' } } };
+  };
   return {
     ...(types !== null && { OR: types.map(ofType) }),
     ...(rootIds !== null && { rootId: { in: [...rootIds] } }),

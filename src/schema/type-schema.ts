@@ -62,7 +62,10 @@ builder.queryField('typesWithSchemas', (t) =>
     resolve: async (_, { first, after }, { engine, caller }) => {
       const take = checkFirst({ first });
       if (after != null) checkName(after, 'after', maxNameLength);
-      const types = await readTypesWithSchemas(engine.database, after ?? null);
+      const types = await readTypesWithSchemas(engine.database, {
+        tenant: caller.tenant,
+        after: after ?? null,
+      });
       return types.filter((type) => coversType(caller, type)).slice(0, take);
     },
   }),

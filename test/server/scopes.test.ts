@@ -215,6 +215,26 @@ describe('a scope of types', () => {
     await expect(keyFor(['watcher'], { types: [] })).rejects.toThrow('types is empty');
   });
 
+  it('of a key without a tenant reaches into no tenant by a *', async () => {
+    const outside = await create({ type: 'mailing', children: [{ type: 'mail-corp//mailing' }] });
+    const inside = outside.children[0].id;
+    const query =
+      'query ($id: ID!) { job(id: $id) { id } jobs(filter: { rootsOnly: false }) { nodes { id } } }';
+    const tree = 'query ($id: ID!) { job(id: $id) { tree { id } children { id } } }';
+    for (const pattern of ['mail*', '*']) {
+      const key = await keyFor(['watcher'], { types: [pattern] });
+      const { data, errors } = await ask(key, query, { id: inside });
+      expect(errors).toMatchObject([{ extensions: { code: 'NOT_FOUND' } }]);
+      const listed = data.jobs.nodes.map(({ id }: { id: string }) => id);
+      expect(listed).toContain(outside.id);
+      expect(listed).not.toContain(inside);
+      const shown = (await ask(key, tree, { id: outside.id })).data.job;
+      expect(shown).toEqual({ tree: [{ id: outside.id }], children: [] });
+    }
+    const ofTenant = await keyFor(['watcher'], { types: ['mail-corp//mail*'] });
+    expect((await ask(ofTenant, query, { id: inside })).data.job).toEqual({ id: inside });
+  });
+
   it('hides the jobs above one that it has', async () => {
     const key = await keyFor(['watcher'], { types: ['bill'] });
     const { data, errors } = await ask(key, 'query ($id: ID!) { job(id: $id) { id parent { id } } }', {
