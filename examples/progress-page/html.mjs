@@ -10,7 +10,7 @@ const { outputFiles } = await build({
   format: 'esm',
   jsx: 'automatic',
   define: {
-    JOBTREE_URL: JSON.stringify(process.env.JOBTREE_URL),
+    JOBTREE_URL: JSON.stringify(process.env.JOBTREE_URL ?? 'http://127.0.0.1:4000/graphql'),
     'process.env.NODE_ENV': '"production"',
   },
 });

@@ -35,4 +35,6 @@ const server = createServer(async ({ method, url, headers }, response) => {
     answer(502, { error: 'Try again later.' });
   }
 });
-server.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', () => console.log(server.address()));
+server.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', () =>
+  console.log(`http://127.0.0.1:${server.address().port}/`),
+);

@@ -40,7 +40,8 @@ export function describeError(error: unknown): { text: string; exitCode: number 
   if (error instanceof CommandError) return { text: error.message, exitCode: error.exitCode };
   if (error instanceof JobtreeError && error.code === 'UNAUTHENTICATED')
     return { text: `${hint()} ${error.message}`, exitCode: exitCodes.failure };
-  if (error instanceof JobtreeError) return { text: ofInput(error.message), exitCode: codeFor(error) };
+  if (error instanceof JobtreeError)
+    return { text: `${ofInput(error.message)}${hintOfServer(error)}`, exitCode: codeFor(error) };
   const { name, message, code } = (error ?? {}) as Record<string, string | undefined>;
   // These come from modules that only `start`, `migrate` and `demo` load.
   if (name === 'ConfigError') return { text: message ?? '', exitCode: exitCodes.usage };
@@ -77,6 +78,12 @@ function hint(): string {
   return process.env.JOBTREE_TOKEN
     ? 'The server refuses the key in JOBTREE_TOKEN.'
     : 'The server requires a key: set JOBTREE_TOKEN to one.';
+}
+
+/** Nothing listens there: usually because no server was started. */
+function hintOfServer({ code, message }: JobtreeError): string {
+  const isRefused = code === 'UNREACHABLE' && message.endsWith(': ECONNREFUSED.');
+  return isRefused ? ' To start a server: `jobtree start`. To use another one: --url, or JOBTREE_URL.' : '';
 }
 
 /** Of Postgres: the client has its own words for servers. */

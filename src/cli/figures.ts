@@ -34,9 +34,11 @@ export function duration(ms: number): string {
   return `${ms / size}${unit}`;
 }
 
-/** Items a second; undefined where the time is too short to tell. */
+/** Items a second, in two digits if there are fewer than ten; undefined where the time is too short to tell. */
 export function rate(items: number, ms: number): number | undefined {
-  return ms < 50 ? undefined : Math.round((items * 1_000) / ms);
+  if (ms < 50) return undefined;
+  const perSecond = (items * 1_000) / ms;
+  return perSecond < 10 ? Number(perSecond.toPrecision(2)) : Math.round(perSecond);
 }
 
 const units: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };

@@ -400,7 +400,7 @@ export class Client {
   /**
    * Lists the items of a job in the order in which they were added.
    *
-   * @param options `status`: only items of this status
+   * @param options `statuses`: only items of these statuses
    * @returns fewer than asked for if they are too large for one answer of the server; `hasNextPage` says whether there are more
    * @throws JobtreeError NOT_FOUND
    */

@@ -37,7 +37,10 @@ export function checkTiming(input: NewTiming, path: string, now: Date): Timing &
   const nextAt = nextOccurrence(timing, now);
   if (nextAt === null) {
     const field = cron === null ? fields.startAt : fields.cron;
-    throw new InvalidInputError(`${field} never comes: ${cron ?? startAt?.toISOString()}.`, field);
+    throw new InvalidInputError(
+      `${field} is "${cron ?? startAt?.toISOString()}", which never occurs.`,
+      field,
+    );
   }
   return { ...timing, nextAt };
 }

@@ -20,6 +20,8 @@ test('retention shows for how long a tree is kept, and first sets what options n
     'Kept for 30d once it is complete.\nCancelled when it has been idle for 2d.\n',
   );
   expect(await show('--keep', 'never', '--idle-expiry', 'never')).toBe('Kept forever.\n');
+  expect(await show('--keep', '0')).toBe('Deleted as soon as it is complete.\n');
+  await show('--keep', '1h');
   await server.client.sealJob(id);
   const json = JSON.parse(await show('--keep', '1h', '--json'));
   const { completedAt } = (await server.client.job(id)).progress;

@@ -72,7 +72,7 @@ test('says at once what it can not do', async () => {
     [['put', 'x', '--every', '1h'], 2, 'Give either --template'],
     [['put', 'x', '--type', 'x'], 2, 'cron'],
     [['put', 'x', '--every', '0', '--type', 'x'], 2, 'everyMs'],
-    [['put', 'x', '--cron', '0 0 30 2 *', '--type', 'x'], 2, 'never comes'],
+    [['put', 'x', '--cron', '0 0 30 2 *', '--type', 'x'], 2, 'never occurs'],
     [['put', 'x', '--every', '1h', '--type', 'x', '--payload', '{'], 2, '--payload is not valid JSON'],
     [['put', 'x', '--every', '1h', '--template', file], 6, 'not valid JSON'],
     [['sync', 'nothing.json'], 6, "can't be read"],

@@ -63,6 +63,24 @@ test('a job for whose type no worker is connected: that is said once, until ther
   );
 });
 
+test('a job whose type is paused: that is said once, until it is resumed', async () => {
+  const { client } = server;
+  await client.queues.pause('resting');
+  const { id } = await client.createJob({ type: 'resting', items: [{}], sealed: true });
+  const said = 'resting is paused. To resume it: `jobtree queue resting --resume`\n';
+  const program = start(['watch', id], server.env);
+  await program.printed(said);
+  await withWorker(
+    'resting',
+    () => null,
+    async () => {
+      await client.queues.resume('resting');
+      const { code, stderr } = await program.ended;
+      expect({ code, stderr }).toEqual({ code: 0, stderr: said });
+    },
+  );
+});
+
 test('on a terminal a message stands above the bars, which stay', async () => {
   const job = { type: 'alone', items: [{}], sealed: true, children: [{ type: 'fed', feed: {} }] };
   const { id } = await server.client.createJob(job);
@@ -260,7 +278,7 @@ test('what it can not do is said at once', async () => {
   const cases: [string[], number, string][] = [
     [[unknownJob], 4, 'There is no'],
     [['17'], 2, '17'],
-    [[unknownJob, '--url', url], 5, `No answer from ${url}: ECONNREFUSED`],
+    [[unknownJob, '--url', url], 5, `No answer from ${url}: ECONNREFUSED. To start a server:`],
     [[unknownJob, '--url', 'ftp://x'], 2, 'url must be an http or https address'],
     [[], 2, "missing required argument 'id'"],
   ];

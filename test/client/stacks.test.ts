@@ -57,6 +57,17 @@ test('a stack has those of its causes, and a long message leaves room for the li
   expect(failure?.stack).toContain('\nCaused by: Error: no connection\n');
 });
 
+test('a stack ends at the handler, without the lines of the worker that called it', async () => {
+  const { failure } = await failWith(() => new Error('outer', { cause: new Error('inner') }));
+  expect(failure?.stack?.match(/^ +at /gm)?.length).toBeGreaterThan(1);
+  expect(failure?.stack).not.toContain('/src/client/');
+  // What the client itself throws keeps its lines, as does a stack of nothing else.
+  const refused = await server.client.job('Job:x').catch((error: unknown) => error);
+  expect(stackOf(refused)).toContain('/src/client/');
+  const line = `    at f (${new URL('../../src/client/x.ts', import.meta.url)}:1:1)`;
+  for (const stack of [`Error: x\n${line}`, line, `\n${line}`]) expect(stackOf({ stack })).toBe(stack);
+});
+
 test('a stack of 1 MB is cut at the end of a line', async () => {
   const line = '    at f (/app/ж/file.js:1:1)\n';
   const { failure } = await failWith(() =>

@@ -196,8 +196,8 @@ describe('refuses', () => {
     ['an unknown nickname', { cron: '@sometimes' }, 'times.cron.expression', /can't be read/],
     ['the start of the computer', { cron: '@reboot' }, 'times.cron.expression', /can't be read/],
     ['a step of zero', { cron: '*/0 * * * *' }, 'times.cron.expression', /can't be read/],
-    ['February 30', { cron: '0 0 30 2 *' }, 'times.cron.expression', /never comes/],
-    ['April 31', { cron: '0 0 31 4 *' }, 'times.cron.expression', /never comes/],
+    ['February 30', { cron: '0 0 30 2 *' }, 'times.cron.expression', /never occurs/],
+    ['April 31', { cron: '0 0 31 4 *' }, 'times.cron.expression', /never occurs/],
     [
       'a cron that is too long',
       { cron: `${'1,'.repeat(100)}1 * * * *` },
@@ -222,7 +222,7 @@ describe('refuses', () => {
       'a start with nothing behind it',
       { cron: '0 0 1 1 *', startAt: at('9999-12-31T00:00:00Z') },
       'times.cron.expression',
-      /never comes/,
+      /never occurs/,
     ],
   ])('%s', (_, input, field, message) => {
     const check = () => checkTiming(input, '', at('2026-01-01T00:00:00Z'));

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { createElement } from 'react';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, test } from 'vitest';
 import { type Client, createClient } from '../../src/client/index.ts';
 import { useJobProgress } from '../../src/client/react.ts';
 import type { App } from '../../src/server/create-app.ts';
@@ -336,6 +336,15 @@ describe('the page on watch tokens', () => {
     await shows('100');
     expect(await shown()).toEqual(['0', '100']);
   });
+});
+
+test('examples/progress-page starts without JOBTREE_URL', async () => {
+  const program = fileURLToPath(new URL('../../examples/progress-page/server.mjs', import.meta.url));
+  const { JOBTREE_URL: _, ...env } = process.env;
+  const child = spawn(process.execPath, [program], { env: { ...env, PORT: '0' } });
+  onTestFinished(() => void child.kill());
+  const [line] = await Promise.race([once(child.stdout, 'data'), once(child, 'exit')]);
+  expect(String(line)).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/\n$/);
 });
 
 describe.skipIf(withoutBrowser)('examples/progress-page', () => {

@@ -3,8 +3,8 @@ import type { Client, Queue, QueueSettings } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { count, counted, duration } from '../figures.ts';
-import { typesWithoutWorker } from '../missing-workers.ts';
 import { oneLine, print, printError } from '../output.ts';
+import { typesWithoutWorker } from '../standstills.ts';
 import { type Cell, Table } from '../table.ts';
 
 export async function listQueues(options: ApiOptions): Promise<number> {

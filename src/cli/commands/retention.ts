@@ -28,15 +28,17 @@ export async function retention(
 }
 
 function toText({ retentionSeconds, reapAt, idleExpirySeconds, idleSince }: Job): string {
+  const until = reapAt == null ? '' : `, until ${reapAt}`;
   const kept =
     retentionSeconds == null
       ? 'Kept forever'
-      : `Kept for ${duration(retentionSeconds * 1_000)} once it is complete`;
-  const until = reapAt == null ? '' : `, until ${reapAt}`;
+      : retentionSeconds === 0
+        ? 'Deleted as soon as it is complete'
+        : `Kept for ${duration(retentionSeconds * 1_000)} once it is complete${until}`;
   const idle = idleSince == null ? [] : [`Idle since ${idleSince}.`];
   const expiry =
     idleExpirySeconds == null
       ? []
       : [`Cancelled when it has been idle for ${duration(idleExpirySeconds * 1_000)}.`];
-  return `${[`${kept}${until}.`, ...idle, ...expiry].join('\n')}\n`;
+  return `${[`${kept}.`, ...idle, ...expiry].join('\n')}\n`;
 }

@@ -5,7 +5,7 @@ import { type ApiOptions, withClient } from '../api-options.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { count, duration } from '../figures.ts';
 import { catchInterruption, type Interruption } from '../interruption.ts';
-import { typesWithoutWorker } from '../missing-workers.ts';
+import { typesWithoutWorker } from '../standstills.ts';
 import { type Cell, type Column, terminalWidth, toLines } from '../table.ts';
 import { shorten } from '../width.ts';
 

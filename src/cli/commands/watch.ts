@@ -4,10 +4,10 @@ import { type ApiOptions, withClient } from '../api-options.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { catchInterruption, type Interruption } from '../interruption.ts';
 import { showJobs, typesOfTree } from '../job-progress.ts';
-import { MissingWorkers } from '../missing-workers.ts';
 import { oneLine, print } from '../output.ts';
 import { createProgressDisplay } from '../progress-display.ts';
 import { RetryWatch } from '../retries.ts';
+import { type Standstill, Standstills } from '../standstills.ts';
 import { printSummary, summarise } from '../summary.ts';
 
 export interface WatchCommandOptions extends ApiOptions {
@@ -89,7 +89,7 @@ class DrawnView implements View {
   readonly #display = createProgressDisplay(process.stdout, 250);
   readonly #types: ReadonlyMap<string, string>;
   readonly #retries: RetryWatch;
-  readonly #missing: MissingWorkers;
+  readonly #standstills: Standstills;
   #jobs: readonly JobProgress[] = [];
 
   constructor(client: Client, types: ReadonlyMap<string, string>) {
@@ -97,14 +97,16 @@ class DrawnView implements View {
     this.#retries = new RetryWatch(client, types, (notes) =>
       showJobs(this.#display, this.#jobs, types, notes),
     );
-    this.#missing = new MissingWorkers(client, types, (type) => this.#display.say(noWorker(type)));
+    this.#standstills = new Standstills(client, types, (...standstill) =>
+      this.#display.say(inWords(...standstill)),
+    );
   }
 
   show(jobs: readonly JobProgress[]): void {
     this.#jobs = jobs;
     showJobs(this.#display, jobs, this.#types);
     this.#retries.changed(jobs);
-    this.#missing.changed(jobs);
+    this.#standstills.changed(jobs);
   }
 
   disconnected(error: Error): void {
@@ -117,14 +119,15 @@ class DrawnView implements View {
 
   end(): void {
     this.#retries.end();
-    this.#missing.end();
+    this.#standstills.end();
     this.#display.end();
   }
 }
 
 /** What is to be copied into a shell has only names that mean nothing to shells. */
-function noWorker(type: string): string {
+function inWords(type: string, reason: Standstill): string {
   const name = /^[\w.-]+$/.test(type) ? type : 'TYPE';
+  if (reason === 'paused') return `${type} is paused. To resume it: \`jobtree queue ${name} --resume\``;
   return `No worker is connected for ${type}. To start one: \`jobtree work ${name} -- COMMAND\``;
 }
 

@@ -5,6 +5,8 @@ const maxBytes = 4_096;
 /** Of a message in a stack: the failure has all of it, and a long one would leave no room for the lines that follow. */
 const maxMessageLength = 200;
 const maxCauses = 5;
+/** Where the client is. */
+const ownFolder = new URL('../', import.meta.url).pathname;
 
 /** The stack of what was thrown, and of its causes, cut at the end of a line; undefined if there is none. */
 export function stackOf(error: unknown): string | undefined {
@@ -27,8 +29,21 @@ export function chainOf(error: unknown): readonly object[] {
 function ownStack(error: object): string {
   const { stack, message } = error as { stack?: unknown; message?: unknown };
   if (typeof stack !== 'string') return '';
-  if (typeof message !== 'string' || message.length <= maxMessageLength) return stack;
-  return stack.replace(message, () => `${message.slice(0, maxMessageLength)}…`);
+  const upToHandler = withoutCallers(stack);
+  if (typeof message !== 'string' || message.length <= maxMessageLength) return upToHandler;
+  return upToHandler.replace(message, () => `${message.slice(0, maxMessageLength)}…`);
+}
+
+/** The lines of the worker that called the handler are the same in each stack, and say nothing. An error of the client itself keeps its lines. */
+function withoutCallers(stack: string): string {
+  let end = stack.length;
+  for (;;) {
+    const start = stack.lastIndexOf('\n', end - 1);
+    const line = stack.slice(start + 1, end);
+    if (start < 0 || !/^ +at /.test(line)) return stack;
+    if (!line.includes(ownFolder)) return stack.slice(0, end);
+    end = start;
+  }
 }
 
 function fit(text: string): string {

@@ -25,9 +25,10 @@ export class Unheard {
   failed({ itemId, type, attempt }: Assignment, { code, message, retryAt, error }: ReportedFailure): void {
     const tell = () => {
       const next = retryAt === null ? 'for good' : `and is tried again at ${retryAt}`;
-      const text = `${itemId} of ${type} failed at attempt ${attempt}, ${next}: ${code}`;
-      // A stack begins with the message.
-      return `${text}: ${stackOf(error) ?? message}`;
+      // A stack begins with the name of the error, which may be the code, and the message.
+      const cause = stackOf(error) ?? message;
+      const reason = cause.startsWith(`${code}: `) ? cause : `${code}: ${cause}`;
+      return `${itemId} of ${type} failed at attempt ${attempt}, ${next}: ${reason}`;
     };
     this.#failures.add(tell, `${type} ${code}`);
   }

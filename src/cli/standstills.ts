@@ -1,4 +1,4 @@
-/** Types with work that nobody does. A job that stands still may have nobody to work on it: that is said once for each type. */
+/** Types with work that nobody does. A job that stands still may have nobody to work on it, or its type is paused: that is said once for each type. */
 import type { Client, JobProgress } from '../client/index.ts';
 
 const quietMs = 2_000;
@@ -24,19 +24,26 @@ export async function typesWithoutWorker(
   return new Set(types.filter((type) => !handled.has(type)));
 }
 
-export class MissingWorkers {
+/** Why no worker gets the items of a type. */
+export type Standstill = 'no worker' | 'paused';
+
+export class Standstills {
   readonly #client: Client;
   readonly #types: ReadonlyMap<string, string>;
-  readonly #onMissing: (type: string) => void;
+  readonly #onStandstill: (type: string, reason: Standstill) => void;
   readonly #told = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #round = 0;
 
   /** `types`: those of the jobs, by their ids. */
-  constructor(client: Client, types: ReadonlyMap<string, string>, onMissing: (type: string) => void) {
+  constructor(
+    client: Client,
+    types: ReadonlyMap<string, string>,
+    onStandstill: (type: string, reason: Standstill) => void,
+  ) {
     this.#client = client;
     this.#types = types;
-    this.#onMissing = onMissing;
+    this.#onStandstill = onStandstill;
   }
 
   /** The jobs have changed. */
@@ -56,22 +63,23 @@ export class MissingWorkers {
       ({ completedAt, itemProgress, itemCount }) => completedAt == null && itemProgress < itemCount,
     );
     const types = new Set(open.map(({ jobId }) => this.#types.get(jobId) ?? ''));
-    for (const type of this.#told) types.delete(type);
     if (types.size === 0 || types.size > mostTypes) return;
     this.#timer = setTimeout(async () => {
       for (const type of types) {
-        const isMissing = await this.#isMissing(type);
+        const reason = await this.#reason(type);
         if (round !== this.#round) return;
-        if (!isMissing) continue;
-        this.#told.add(type);
-        this.#onMissing(type);
+        if (reason === undefined || this.#told.has(`${reason} ${type}`)) continue;
+        this.#told.add(`${reason} ${type}`);
+        this.#onStandstill(type, reason);
       }
       this.#schedule(jobs, againMs);
     }, waitMs);
   }
 
-  /** Not for those who may not list workers. */
-  async #isMissing(type: string): Promise<boolean> {
-    return (await typesWithoutWorker(this.#client, [type])).has(type);
+  /** None for those who may see neither. */
+  async #reason(type: string): Promise<Standstill | undefined> {
+    const queue = await this.#client.queues.get(type).catch(() => undefined);
+    if (queue?.paused === true) return 'paused';
+    return (await typesWithoutWorker(this.#client, [type])).has(type) ? 'no worker' : undefined;
   }
 }
