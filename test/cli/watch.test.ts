@@ -109,7 +109,7 @@ test('a job that failed as a whole: the message says so, and the summary', async
     const { code, stdout } = await start(['watch', id], server.env).ended;
     expect(code).toBe(3);
     expect(stdout).toContain('Job failed\n');
-    expect(stdout).toMatch(/\n3 items: 0 succeeded, [123] failed.*: more than the job tolerates\n/);
+    expect(stdout).toMatch(/\n3 items: 0 succeeded, [123] failed \(more than the job tolerates\).*\n/);
   });
   const { stdout } = await run(['jobs', '--type', 'strict'], { env: server.env });
   expect(stdout).toMatch(/ strict +failed +3\/3, [123] failed(, [12] cancelled)? +\d+s\n/);

@@ -167,6 +167,15 @@ test('a command that does not exist is told before anything is claimed', async (
   expect(await items(id)).toMatchObject([{ status: 'WAITING', failures: [] }]);
 });
 
+test('a type that is empty is refused', async () => {
+  const ended = await run(['work', '', '--', 'true'], { env: server.env });
+  expect(ended).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: 'jobtree: type is empty: name the type of the jobs to work on.\n',
+  });
+});
+
 test('a worker whose key the server refuses ends, and so does one whose key is for other types', async () => {
   const db = await createDatabase();
   onTestFinished(() => db.drop());
