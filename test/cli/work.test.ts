@@ -268,6 +268,6 @@ test('on a terminal a line counts in place, and messages stand above it', async 
   program.process.stdin.write('\x03');
   const { stdout } = await program.ended;
   const shown = stdout.replaceAll('\x1b[K', '');
-  expect(shown).toMatch(/\rJobItem:\S+ failed, attempt 1 \(for good\): EXIT_1.*\r\n\r\d done/);
+  expect(shown).toMatch(/\rJobItem:\S+ failed, attempt 1 \(for good\):\s+EXIT_1.*\r\n\r\d done/);
   expect(shown).toMatch(/\rStopped: 1 item succeeded, 1 attempt failed\.\r\n$/);
 });
