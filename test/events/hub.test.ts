@@ -58,7 +58,7 @@ it('trees that are watched are read again one round after the other', async () =
 it('however many pages wait for Postgres, the pool is for others too', async () => {
   const { root = '' } = await test.create({ type: 'root', items: [{}] });
   const items = { jobId: root, first: 5, failedOnly: false };
-  const jobs = { type: null, status: null, rootsOnly: true, first: 5 };
+  const jobs = { type: null, status: null, rootsOnly: true, first: 5, withTrees: false };
   await withLock('jobtree.job_progress', async () => {
     const reads = Array.from({ length: 30 }, (_, i) =>
       i % 2 === 0

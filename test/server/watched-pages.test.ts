@@ -52,6 +52,26 @@ it('jobItems: the page, then items as they are added, held and finished, then th
   await watch.close();
 });
 
+it('jobs: a root whose tree is asked for changes with the jobs below it', async () => {
+  const id = await createJob(app.url, {
+    type: 'above',
+    items: [],
+    sealed: true,
+    children: [{ type: 'below', items: [{}] }],
+  });
+  const jobs = 'jobs(filter: { type: "above" }, intervalMs: 100)';
+  const watch = subscribe(
+    app.url,
+    `subscription { ${jobs} { jobs { id treeProgress { itemCount succeeded } } } }`,
+  );
+  const events = watch[Symbol.asyncIterator]();
+  const next = async () => (await events.next()).value.data.jobs.jobs;
+  expect(await next()).toEqual([{ id, treeProgress: { itemCount: 1, succeeded: 0 } }]);
+  await work(app.url, 'below', 1);
+  for (let root: any; root?.treeProgress.succeeded !== 1; ) [root] = await next();
+  await watch.close();
+});
+
 it('jobs: the list, then what appears, changes and leaves', async () => {
   const a = await createJob(app.url, { type: 'listed', items: [{}] });
   const watch = subscribe(
