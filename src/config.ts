@@ -34,7 +34,7 @@ const orNull = (value: number | 'never') => (value === 'never' ? null : value);
 
 const postgresUrl = z
   .string()
-  .regex(/^postgres(ql)?:\/\//, 'must start with postgres:// or postgresql://')
+  .regex(/^postgres(ql)?:\/\//, { error: 'must start with postgres:// or postgresql://', abort: true })
   .refine(
     canBeParsed,
     'is not a URL: its port must be a number, and characters such as @, / and # in a password escaped (%40)',

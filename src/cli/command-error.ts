@@ -19,10 +19,15 @@ export class CommandError extends Error {
 /** Prints why the command ends, and gives its exit code. */
 export function reportError(error: unknown): number {
   const { text, exitCode } = describeError(error);
-  const lines = fitted(`jobtree: ${visible(text)}`, process.stderr).slice('jobtree:'.length);
-  process.stderr.write(`${paint('red', 'jobtree:', process.stderr)}${lines}\n`);
+  printComplaint(text);
   if (isDebugging()) process.stderr.write(`${visible((error as Error | undefined)?.stack ?? '')}\n`);
   return exitCode;
+}
+
+/** With our name in front, in red where there are colours. */
+export function printComplaint(text: string): void {
+  const lines = fitted(`jobtree: ${visible(text)}`, process.stderr).slice('jobtree:'.length);
+  process.stderr.write(`${paint('red', 'jobtree:', process.stderr)}${lines}\n`);
 }
 
 /** What nobody has caught, in a command that has no log for it. */
@@ -39,7 +44,7 @@ function isDebugging(): boolean {
 export function describeError(error: unknown): { text: string; exitCode: number } {
   if (error instanceof CommandError) return { text: error.message, exitCode: error.exitCode };
   if (error instanceof JobtreeError && error.code === 'UNAUTHENTICATED')
-    return { text: `${hint()} ${error.message}`, exitCode: exitCodes.failure };
+    return { text: hint(error), exitCode: exitCodes.failure };
   if (error instanceof JobtreeError)
     return { text: `${ofInput(error.message)}${hintOfServer(error)}`, exitCode: codeFor(error) };
   const { name, message, code } = (error ?? {}) as Record<string, string | undefined>;
@@ -74,9 +79,9 @@ function ofInput(message: string): string {
 }
 
 /** An option would stand in the list of processes, for all who use the machine. */
-function hint(): string {
+function hint({ message }: JobtreeError): string {
   return process.env.JOBTREE_TOKEN
-    ? 'The server refuses the key in JOBTREE_TOKEN.'
+    ? `The server refuses the key in JOBTREE_TOKEN. ${message}`
     : 'The server requires a key: set JOBTREE_TOKEN to one.';
 }
 

@@ -37,7 +37,7 @@ function placesOf(command: Command, path = ''): Place[] {
     commands: command.commands.map((one) => ({ name: one.name(), description: one.description() })),
     options: [
       ...command.options.map(toWord),
-      { name: '--help', description: 'Explain it.', values: undefined },
+      { name: '--help', description: 'show this help', values: undefined },
     ],
     args: argumentsOf(command),
   };

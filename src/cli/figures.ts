@@ -6,9 +6,9 @@ export function count(value: number): string {
   return value.toLocaleString('en-US');
 }
 
-/** `3,376 items`, `1 item` */
+/** `3,376 items`, `1 item`, `2 processes` */
 export function counted(value: number, noun: string): string {
-  return `${count(value)} ${noun}${value === 1 ? '' : 's'}`;
+  return `${count(value)} ${noun}${value === 1 ? '' : noun.endsWith('s') ? 'es' : 's'}`;
 }
 
 /** `0.4 s`, `12 s` */
@@ -18,11 +18,20 @@ export function seconds(ms: number): string {
 
 /** How long ago that was: `12s`, `3m`, `2h`, `5d`. */
 export function age(time: string): string {
-  const past = Math.max(0, Date.now() - Date.parse(time));
-  if (past < 60_000) return `${Math.floor(past / 1_000)}s`;
-  if (past < 3_600_000) return `${Math.floor(past / 60_000)}m`;
-  if (past < 48 * 3_600_000) return `${Math.floor(past / 3_600_000)}h`;
-  return `${Math.floor(past / 86_400_000)}d`;
+  return roughly(Date.now() - Date.parse(time));
+}
+
+/** In how long that is, in the same units. */
+export function wait(time: string): string {
+  return roughly(Date.parse(time) - Date.now());
+}
+
+function roughly(span: number): string {
+  const ms = Math.max(0, span);
+  if (ms < 60_000) return `${Math.floor(ms / 1_000)}s`;
+  if (ms < 3_600_000) return `${Math.floor(ms / 60_000)}m`;
+  if (ms < 48 * 3_600_000) return `${Math.floor(ms / 3_600_000)}h`;
+  return `${Math.floor(ms / 86_400_000)}d`;
 }
 
 /** `500ms`, `30s`, `5m`, `2h`, as `parseDuration` reads it. */
@@ -106,6 +115,12 @@ export function parseRunAt(text: string): Date | 'now' {
 /** `2026-11-21T10:00:00Z`, or in how long: `90d`. */
 export function parseEnd(text: string): Date {
   return readInstant(text, 1) ?? refuse('Give a time (2026-11-21T10:00:00Z), or how long from now (90d).');
+}
+
+/** `2026-11-21T10:00:00Z`, as it is written. */
+export function parseTime(text: string): string {
+  if (/^\d{4}-/.test(text) && !Number.isNaN(Date.parse(text))) return text;
+  throw new InvalidArgumentError('Give a time: 2026-11-21T10:00:00Z.');
 }
 
 function readInstant(text: string, direction: 1 | -1): Date | undefined {

@@ -6,6 +6,9 @@ const guessed: Readonly<Record<string, string>> = {
   failed: 'To list what failed for good: `jobtree dead-letters`, or `jobtree jobs --outcome failed`.',
   logs: 'To show what a handler logged: `jobtree items JobItem:ID`. The server logs to its standard error.',
   status: 'To show how far a job is: `jobtree watch ID`, `jobtree jobs`. To show all types: `jobtree top`.',
+  export: 'To write the results of a tree to a file: `jobtree results ID --out FILE`.',
+  list: 'To list trees of jobs: `jobtree jobs`. To list all commands: `jobtree help commands`.',
+  stop: 'To stop a server or a worker: press Ctrl-C where it runs, or send it SIGTERM. To stop work: `jobtree cancel ID`, `jobtree queue TYPE --pause`.',
   retry:
     'To try again what failed for good: `jobtree replay`. To try an item now: `jobtree update-item ID --run-at now`.',
 };

@@ -17,7 +17,7 @@ export function addHelpCommands(program: Command): void {
       'after',
       helpEnd(
         ['success', 'usage'],
-        'settings lists the environment variables of the server; with a word, such as redis, only those that it occurs in.',
+        'settings lists the environment variables of the server; with a word, such as redis, only those that mention it.',
       ),
     )
     .action(run('end', (topic) => help(program, topic)));

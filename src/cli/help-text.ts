@@ -1,5 +1,5 @@
 /** The parts of a command's help that commander does not make, as wide as the terminal. */
-import { type Command, Help } from 'commander';
+import { type Command, Help, type Option } from 'commander';
 import { type ExitCodeName, exitCodeMeanings, exitCodes } from './exit-codes.ts';
 import { wrap } from './width.ts';
 
@@ -32,6 +32,16 @@ export function formatItem(term: string, termWidth: number, description: string,
   if (description === '') return own;
   if (width - line.length < 24) return `${own}\n${wrap(`      ${description}`, width, '      ')}`;
   return wrap(`${line}${description}`, width, ' '.repeat(line.length));
+}
+
+/** What many commands have in common. */
+const shared = ['--url', '--json', '--help'];
+
+/** Of a command, as its help lists them: its own options, then those that it shares with others. */
+export function visibleOptions(command: Command): Option[] {
+  const all = new Help().visibleOptions(command);
+  const place = ({ long }: Option) => shared.indexOf(long ?? '');
+  return all.sort((a, b) => place(a) - place(b));
 }
 
 /** The line behind `Usage: `. */

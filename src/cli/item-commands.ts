@@ -29,7 +29,7 @@ export function addDeadLetterCommands(program: Command): void {
     .action(run('end', (options) => operate('REPLAY', options)));
 
   whichDeadLetters(program.command('discard'))
-    .description('Settle dead letters that nobody will try again: those that match all options.')
+    .description('Settle dead letters without trying them again: those that match all options.')
     .action(run('end', (options) => operate('DISCARD', options)));
 
   program

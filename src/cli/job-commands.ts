@@ -21,6 +21,19 @@ function parseJobStatus(text: string): string {
   throw new InvalidArgumentError(`Allowed choices are ${jobStatuses.join(', ')}.${hint}`);
 }
 
+/** In seconds, as servers take it. */
+function parseTokenLifetime(text: string): number {
+  const seconds = Math.round(parseDuration(text) / 1_000);
+  if (seconds >= 10 && seconds <= 86_400) return seconds;
+  throw new InvalidArgumentError('Give a time from 10s to 1d.');
+}
+
+/** What servers take, too. */
+function parseDelimiter(text: string): string {
+  if (/^[\t -~]$/.test(text)) return text;
+  throw new InvalidArgumentError('Give one character of ASCII, or a tab.');
+}
+
 export function addProducerCommands(program: Command): void {
   program
     .command('import')
@@ -34,7 +47,7 @@ export function addProducerCommands(program: Command): void {
         'the format, if the extension (csv, ndjson, jsonl, json, txt) does not say',
       ).choices(['csv', 'ndjson', 'json', 'lines']),
     )
-    .option('--delimiter <character>', 'what separates the cells of a CSV row', ',')
+    .option('--delimiter <character>', 'what separates the cells of a CSV row', parseDelimiter, ',')
     .option('--dedupe-key <key>', 'continue in the job that has this key, if there is one')
     .option('--serialize-key <field>', 'run rows with the same value in this field one at a time, in order')
     .option('--block-on-failure', 'hold back the rows behind one that failed for good until it is settled')
@@ -112,12 +125,12 @@ export function addWork(program: Command): void {
       parseWholeNumber(1, 10_000),
       availableParallelism(),
     )
-    .option('--name <name>', 'the name of the worker, shown in failures and for what it holds')
-    .option('--stop-when-idle <seconds>', 'end after this long without work', parseDuration)
+    .option('--name <name>', 'its name in lists and failures (default: host, process and a random part)')
+    .option('--stop-when-idle <time>', 'end after this long without work', parseDuration)
     .addOption(
-      new Option('--stop-timeout <seconds>', 'how long commands may take to finish after SIGTERM')
+      new Option('--stop-timeout <time>', 'how long commands may take to finish after SIGTERM')
         .argParser(parseDuration)
-        .default(30_000, '30'),
+        .default(30_000, '30s'),
     )
     .option('--verbose', 'print a line for each item')
     .addOption(urlOption())
@@ -166,7 +179,7 @@ export function addWork(program: Command): void {
       'after',
       helpEnd(
         ['success', 'failure', 'usage', 'unreachable'],
-        'HELD is how long ago the item was claimed, and yellow if it is slow. HEARD is how long ago its worker sent a heartbeat for it.',
+        'HELD is how long ago the item was claimed, with a ! if it has taken far longer than usual. HEARD is how long ago its worker sent a heartbeat for it.',
       ),
     )
     .action(run('end', async (options) => (await import('./commands/held.ts')).listHeldItems(options)));
@@ -189,16 +202,15 @@ export function addWatchCommands(program: Command): void {
     .description('List trees of jobs, each by its root, newest first; with --all, each job.')
     .option('--type <type>', 'only jobs of this type')
     .addOption(
-      new Option('--status <status>', 'only trees with this status, or with --all jobs')
+      new Option('--status <status>', 'only trees with this status; with --all, only such jobs')
         .choices(jobStatuses)
         .argParser(parseJobStatus),
     )
     .addOption(
-      new Option('--outcome <outcome>', 'only complete trees with this outcome, or with --all jobs').choices([
-        'succeeded',
-        'failed',
-        'cancelled',
-      ]),
+      new Option(
+        '--outcome <outcome>',
+        'only complete trees with this outcome; with --all, only such jobs',
+      ).choices(['succeeded', 'failed', 'cancelled']),
     )
     .option('--limit <n>', 'how many to list', parseWholeNumber(1, 1_000_000), 20)
     .option('--schedule <name>', 'only trees that this schedule created')
@@ -266,7 +278,7 @@ export function addWatchCommands(program: Command): void {
 
   program
     .command('watch-token')
-    .description("Print a token that shows one tree to somebody's browser, and nothing else.")
+    .description('Print a token with which a browser can watch one tree, and nothing else.')
     .argument('<id>', 'the root of the tree')
     .addOption(
       new Option('--sees <what>', 'what it shows: progress, also items, or also results')
@@ -275,7 +287,7 @@ export function addWatchCommands(program: Command): void {
     )
     .addOption(
       new Option('--expires <time>', 'how long it is valid: 10s to 1d')
-        .argParser((text) => Math.round(parseDuration(text) / 1_000))
+        .argParser(parseTokenLifetime)
         .default(900, '15m'),
     )
     .option('--revoke', 'revoke all tokens of the tree instead')

@@ -24,6 +24,18 @@ export function cannotRead(file: string, error: unknown): CommandError {
   return new CommandError(exitCodes.badFile, `${file} can't be read: ${reasons[code] ?? message}.`);
 }
 
+export function cannotWrite(file: string, error: unknown): Error {
+  const { code = '', message } = error as NodeJS.ErrnoException;
+  const reasons: Readonly<Record<string, string>> = {
+    ENOENT: 'there is no such folder',
+    EACCES: 'you may not write it',
+    EISDIR: 'it is a directory',
+    ENOSPC: 'the disk is full',
+  };
+  const reason = reasons[code] ?? message;
+  return new CommandError(exitCodes.failure, `${file} can't be written: ${reason}.`);
+}
+
 /** @param what what to call it in an error */
 export function parseJson(text: string, what: string, exitCode: number = exitCodes.usage): unknown {
   try {

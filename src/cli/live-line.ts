@@ -2,6 +2,8 @@
 import { shorten } from './width.ts';
 
 const everyMs = 250;
+/** The terminal shows `^C` behind the line: a line that it broke there would stay in part. */
+const roomForCtrlC = 3;
 
 export class LiveLine {
   readonly #stream: NodeJS.WriteStream;
@@ -30,7 +32,7 @@ export class LiveLine {
   }
 
   #draw(): void {
-    const line = shorten(this.#text(), (this.#stream.columns || 80) - 1, 'end');
+    const line = shorten(this.#text(), (this.#stream.columns || 80) - roomForCtrlC, 'end');
     if (line === this.#shown) return;
     this.#shown = line;
     this.#stream.write(`\r\x1b[K${line}`);

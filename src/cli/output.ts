@@ -12,6 +12,17 @@ export function print(text: string): void {
   process.stdout.write(visible(text));
 }
 
+/** To standard output, for people: on a terminal, lines are broken between words, and their indentation stays. */
+export function printText(text: string): void {
+  process.stdout.write(fitted(visible(text), process.stdout));
+}
+
+/** What came of a command: text for people, or with `--json` a value for programs. */
+export function printOutcome(json: true | undefined, value: unknown, text: string): void {
+  if (json) print(`${JSON.stringify(value)}\n`);
+  else printText(`${text}\n`);
+}
+
 /** To standard error; on a terminal, lines are broken between words. */
 export function printError(text: string): void {
   process.stderr.write(fitted(visible(text), process.stderr));

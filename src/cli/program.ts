@@ -3,18 +3,16 @@ import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { addApiKeyCommands } from './api-key-commands.ts';
 import { addCallbackCommands } from './callback-commands.ts';
-import { paint } from './colours.ts';
-import { withHint } from './guessed-commands.ts';
 import { addHelpCommands, shortHelp } from './help-commands.ts';
-import { commandUsage, formatItem, helpWidth } from './help-text.ts';
+import { commandUsage, formatItem, helpWidth, visibleOptions } from './help-text.ts';
 import { addDeadLetterCommands, addPendingItemCommands } from './item-commands.ts';
 import { addChangeCommands, addProducerCommands, addWatchCommands, addWork } from './job-commands.ts';
-import { print, printError, visible } from './output.ts';
+import { print, printError } from './output.ts';
 import { addQueueCommands } from './queue-commands.ts';
 import { addScheduleCommands } from './schedule-commands.ts';
 import { addAudit, addDemo, addServerCommands } from './server-commands.ts';
 import { addTypeCommands } from './type-commands.ts';
-import { fitted } from './width.ts';
+import { explainUsage } from './usage-errors.ts';
 
 /** What people do, and the commands for it, in the order of the help. */
 const groups: readonly (readonly [what: string, ...add: ((program: Command) => void)[]])[] = [
@@ -39,22 +37,13 @@ export function createProgram(): Command {
     .helpCommand(false)
     .helpOption('-h, --help', 'show this help')
     .exitOverride()
-    .configureOutput({
-      writeOut: print,
-      writeErr: printError,
-      outputError: (text) => {
-        const name = paint('red', 'jobtree:', process.stderr);
-        process.stderr.write(
-          `${name} ${fitted(visible(withHint(text).replace(/^error: /, '')), process.stderr)}`,
-        );
-      },
-    })
-    .configureHelp({ helpWidth: helpWidth(), formatItem, commandUsage })
-    .showHelpAfterError('Add --help to see its arguments and options.');
+    .configureOutput({ writeOut: print, writeErr: printError })
+    .configureHelp({ helpWidth: helpWidth(), formatItem, commandUsage, visibleOptions });
   for (const [what, ...add] of groups) {
     program.commandsGroup(what);
     for (const addTo of add) addTo(program);
   }
+  explainUsage(program);
   program.helpInformation = () => shortHelp(program);
   return program;
 }

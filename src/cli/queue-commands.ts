@@ -72,11 +72,31 @@ export function addQueueCommands(program: Command): void {
       'which endpoint to call after how many dead letters in what time: ops:100/5m',
       orNone(parseAlert),
     )
-    .option('--priority <n>', 'default priority of new jobs', orNone(parseWholeNumber(-32_768, 32_767)))
-    .option('--max-failures <n>', 'default for new jobs', orNone(parseWholeNumber(0, 1_000)))
-    .option('--backoff <times>', 'default for new jobs: 30s,5m,30m', orNone(parseDurations))
-    .option('--backoff-jitter <share>', 'default for new jobs: 0 to 1', orNone(parseShare))
-    .option('--heartbeat-interval <time>', 'default for new jobs', orNone(parseDuration))
+    .option(
+      '--priority <n>',
+      'for new jobs: higher priorities go first',
+      orNone(parseWholeNumber(-32_768, 32_767)),
+    )
+    .option(
+      '--max-failures <n>',
+      'for new jobs: how often an item may fail before it has failed for good',
+      orNone(parseWholeNumber(0, 1_000)),
+    )
+    .option(
+      '--backoff <times>',
+      'for new jobs: how long to wait after each failure: 30s,5m,30m',
+      orNone(parseDurations),
+    )
+    .option(
+      '--backoff-jitter <share>',
+      'for new jobs: up to which share of it is added to each backoff, at random: 0 to 1',
+      orNone(parseShare),
+    )
+    .option(
+      '--heartbeat-interval <time>',
+      'for new jobs: how often workers send heartbeats',
+      orNone(parseDuration),
+    )
     .addOption(urlOption())
     .addOption(jsonOption('the type as JSON'))
     .addHelpText(

@@ -1,7 +1,7 @@
 /** What `jobtree schedules` and the commands below `jobtree schedule` are called and take. */
 import { type Command, Option } from 'commander';
 import { jsonOption, urlOption } from './api-options.ts';
-import { parseDuration, parseWholeNumber } from './figures.ts';
+import { parseDuration, parseTime, parseWholeNumber } from './figures.ts';
 import { helpEnd } from './help-text.ts';
 import { run } from './run.ts';
 
@@ -32,7 +32,7 @@ export function addScheduleCommands(program: Command): void {
     .option('--cron <fields>', "when it is due: '30 2 * * *', optionally with seconds first")
     .option('--time-zone <zone>', 'the time zone of --cron: Europe/Berlin (default: UTC)')
     .option('--every <time>', 'an interval instead of --cron: 90s, 10m, 24h', parseDuration)
-    .option('--start-at <instant>', 'no occurrence before this: 2026-03-01T09:30:00Z')
+    .option('--start-at <instant>', 'no occurrence before this: 2026-03-01T09:30:00Z', parseTime)
     .addOption(
       new Option(
         '--missed <policy>',
@@ -70,7 +70,7 @@ export function addScheduleCommands(program: Command): void {
     .action(run('end', async (name, options) => (await commands()).runSchedule(name, options)));
   add('skip', 'Skip the next occurrence of a schedule.')
     .argument('<name>', 'the schedule')
-    .option('--at <instant>', 'this occurrence, if it is next or queued')
+    .option('--at <instant>', 'this occurrence, if it is next or queued', parseTime)
     .action(run('end', async (name, options) => (await commands()).skipOccurrence(name, options)));
   add('delete', 'Delete a schedule. The trees it has created stay.')
     .argument('<name>', 'the schedule')

@@ -70,7 +70,7 @@ export function addServerCommands(program: Command): void {
       helpEnd(
         ['success', 'failure', 'usage', 'unreachable'],
         `In the embedded Postgres you are its superuser, postgres. The tables are in the schema jobtree, which is searched first. If no server runs in this folder, the embedded Postgres runs for as long as psql does. ${settings}`,
-        "Examples:\n  jobtree psql\n  jobtree psql -- -c 'select * from jobtree.queue_depths'",
+        "Examples:\n  jobtree psql\n  jobtree psql -- -c 'select * from queue_depths()'",
       ),
     )
     .action(run('continue', async (args) => (await import('./commands/psql.ts')).psql(args)));

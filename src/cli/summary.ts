@@ -1,7 +1,9 @@
 /** What came of a job, for the end of `watch`. */
 import type { Client, JobOutcome, JobProgress } from '../client/index.ts';
 import { count, counted, rate, seconds } from './figures.ts';
-import { oneLine, print } from './output.ts';
+import { oneLine, printText } from './output.ts';
+import { terminalWidth } from './table.ts';
+import { shorten } from './width.ts';
 
 export interface Summary {
   readonly jobId: string;
@@ -27,6 +29,8 @@ interface FailureGroup {
 
 const failedItemsRead = 1_000;
 const groupsShown = 5;
+/** Of a message, on a terminal. `jobtree items` shows all of it. */
+const mostLines = 3;
 
 export async function summarise(client: Client, type: string, progress: JobProgress): Promise<Summary> {
   const { jobId, itemCount, succeeded, failed, cancelled, outcome, startedAt, completedAt } = progress;
@@ -69,17 +73,18 @@ async function failureGroups(client: Client, jobId: string): Promise<FailureGrou
 export function printSummary(prefix: string, summary: Summary): void {
   const { itemCount, succeeded, failed, cancelled } = summary;
   const parts = [`${count(succeeded)} succeeded`];
-  if (failed > 0) parts.push(`${count(failed)} failed`);
+  const verdict = summary.outcome === 'FAILED' ? ' (more than the job tolerates)' : '';
+  if (failed > 0) parts.push(`${count(failed)} failed${verdict}`);
   if (cancelled > 0) parts.push(`${count(cancelled)} cancelled`);
   const time = summary.seconds === null ? '' : ` in ${seconds(summary.seconds * 1_000)}`;
   const speed = summary.itemsPerSecond === null ? '' : ` (${count(summary.itemsPerSecond)} items/s)`;
-  const verdict = summary.outcome === 'FAILED' ? ': more than the job tolerates' : '';
-  print(`${prefix}${counted(itemCount, 'item')}: ${parts.join(', ')}${time}${speed}${verdict}\n`);
+  printText(`${prefix}${counted(itemCount, 'item')}: ${parts.join(', ')}${time}${speed}\n`);
   for (const group of summary.failures) {
     const [line = ''] = group.message.split('\n');
-    print(`  ${count(group.count)} × ${oneLine(`${group.code}: ${line}`)}\n`);
+    const text = `  ${count(group.count)} × ${oneLine(`${group.code}: ${line}`)}`;
+    printText(`${shorten(text, mostLines * terminalWidth(), 'end')}\n`);
   }
   if (failed > failedItemsRead) {
-    print(`  (of the first ${count(failedItemsRead)} failed items)\n`);
+    printText(`  (of the first ${count(failedItemsRead)} failed items)\n`);
   }
 }

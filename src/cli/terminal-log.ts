@@ -2,6 +2,7 @@
 import type { DestinationStream } from 'pino';
 import { type Colour, paint } from './colours.ts';
 import { oneLine, visible } from './output.ts';
+import { fitted } from './width.ts';
 
 /** Undefined where standard error is no terminal. */
 export function terminalLog(): DestinationStream | undefined {
@@ -26,6 +27,8 @@ const levels: Readonly<Record<number, readonly [name: string, colour: Colour | u
   60: ['fatal', 'red'],
 };
 const error = 50;
+/** Behind the time: what a line is broken to continues there. */
+const hang = 9;
 /** The same in each entry of a process. */
 const hidden = ['pid', 'name'];
 
@@ -43,7 +46,8 @@ export function toText(entry: object): string {
     colour === undefined ? word : paint(colour, word, process.stderr),
     oneLine(msg) + (details === '' ? '' : dim(`  ${details}`)),
   ].join(' ');
-  return level < error || err?.stack === undefined ? line : `${line}\n${dim(visible(err.stack))}`;
+  const shown = fitted(line, process.stderr, ' '.repeat(hang));
+  return level < error || err?.stack === undefined ? shown : `${shown}\n${dim(visible(err.stack))}`;
 }
 
 function textOf(value: unknown): string {

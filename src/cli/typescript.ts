@@ -21,7 +21,7 @@ export async function toTypeScript(types: readonly (readonly TypeSchema[])[]): P
     entries.push(`  ${/^[A-Za-z_]\w*$/.test(type) ? type : JSON.stringify(type)}: { ${parts.join('; ')} };`);
   }
   blocks.push(
-    `/** Payload and result of each type, in any version. */\nexport interface Types {\n${entries.join('\n')}\n}`,
+    `/** Payload and result of each type, in any version. */\nexport interface Types {\n${entries.map((entry) => `${entry}\n`).join('')}}`,
   );
   return `${blocks.join('\n\n')}\n`;
 }

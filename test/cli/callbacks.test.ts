@@ -65,7 +65,9 @@ test('put again it keeps its secret, and deleted it is gone', async () => {
   const env = { env: server.env };
   const put = ['callback', 'put', 'twice', 'https://twice.invalid/'];
   expect((await run(put, env)).stdout).toMatch(/^whsec_/);
-  expect((await run(put, env)).stdout).toBe('Its secret has not changed.\n');
+  expect((await run(put, env)).stdout).toBe(
+    'The URL is now https://twice.invalid/. The secret has not changed.\n',
+  );
   expect(JSON.parse((await run([...put, '--json'], env)).stdout)).toMatchObject({
     secret: null,
     endpoint: { name: 'twice' },
@@ -82,10 +84,10 @@ test.each<[string[], number, string]>([
   [['callback', 'show', 'CallbackDelivery:00000000-0000-7000-8000-000000000000'], 4, 'There is no delivery'],
   [['callback', 'retry', 'CallbackDelivery:00000000-0000-7000-8000-000000000000'], 4, 'There is no delivery'],
   [['callback', 'retry', 'x'], 2, 'x'],
-  [['callbacks', '--status', 'lost'], 2, 'Allowed choices are'],
+  [['callbacks', '--status', 'lost'], 2, '--status is "lost": allowed choices are'],
   [['callbacks', '--job', 'x'], 2, 'x'],
   [['queue', 'x', '--alert', 'nobody:1/1s'], 2, 'there is no endpoint of that name'],
-  [['queue', 'x', '--alert', '100/5m'], 2, 'Give an endpoint, a number and a time'],
+  [['queue', 'x', '--alert', '100/5m'], 2, 'give an endpoint, a number and a time'],
 ])('%j is refused', async (args, code, message) => {
   const ended = await run(args, { env: server.env });
   expect({ code: ended.code, stdout: ended.stdout }).toEqual({ code, stdout: '' });

@@ -16,7 +16,7 @@ const wrong = ['no-such-command'];
 test('a terminal gets them, a pipe does not', async () => {
   expect((await startOnTerminal(wrong, off).ended).stdout).toContain(colour);
   expect((await run(wrong, { env: off })).stderr).toBe(
-    "jobtree: unknown command 'no-such-command'\nAdd --help to see its arguments and options.\n",
+    "jobtree: unknown command 'no-such-command'\n`jobtree help` lists the commands.\n",
   );
 });
 

@@ -91,5 +91,5 @@ test.skipIf(isMissing('zsh'))('zsh', async () => {
 test('an unknown shell is refused', async () => {
   const { code, stderr } = await run(['completion', 'tcsh']);
   expect(code).toBe(2);
-  expect(stderr).toContain('Allowed choices are bash, zsh, fish.');
+  expect(stderr).toContain('allowed choices are bash, zsh, fish.');
 });

@@ -66,8 +66,8 @@ test('a time in YAML is the text that it is', async () => {
 
 test.each([
   ['no.yaml', undefined, 6, /no\.yaml can't be read/],
-  ['list.yaml', '- a\n- b', 6, /does not describe a job: it is not an object/],
-  ['broken.yaml', 'type: [a', 6, /broken\.yaml does not describe a job: /],
+  ['list.yaml', '- a\n- b', 6, /does not describe a job: it is not an object\.$/m],
+  ['broken.yaml', 'type: [a', 6, /broken\.yaml does not describe a job: .* \(line 2\)\.$/m],
   ['broken.json', '{', 6, /broken\.json does not describe a job: /],
   ['empty.yaml', '', 6, /does not describe a job/],
   ['typo.yaml', 'type: a\nitem: []', 2, /item/],

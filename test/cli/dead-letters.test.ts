@@ -53,7 +53,7 @@ test('the story of a bad deploy', async () => {
 
   expect(await runExample('note', ids)).toEqual(['Noted.\n']);
   expect((await run(['dead-letters'], env())).stdout).toContain(
-    'is bad. (The deploy of Friday; roll back)\n',
+    'The deploy of Friday; roll back · EXIT_100: Row … of … is bad.\n',
   );
 
   // The worker is mended while they are replayed.
@@ -156,12 +156,13 @@ test('what can not be is said at once, with nothing done', async () => {
     [['discard', '--yes'], 2, 'Say what to discard'],
     [['replay', '--job', unknownJob], 4, 'There is no job'],
     [['replay', '--job', '17'], 2, '17'],
-    [['replay', '--job', id, '--payload', '{'], 2, 'Give JSON'],
-    [['replay', '--job', id, '--payload', '1'], 2, 'payload is for one item'],
-    [['replay', '--since', 'yesterday'], 2, 'Give a time'],
+    [['replay', '--job', id, '--payload', '{'], 2, 'give JSON'],
+    [['replay', '--job', id, '--payload', '1'], 2, '--payload is for one item: name it with --item.'],
+    [['replay', '--since', 'yesterday'], 2, 'give a time'],
     [['discard', '--job', id, '--payload', '1'], 2, 'unknown option'],
     [['dead-letters', unknownGroup], 4, 'There are no dead letters in the group'],
-    [['dead-letters', id], 4, 'There is no'],
+    [['dead-letters', id], 2, `group is not the id of a group of dead letters: "${id}".`],
+    [['dead-letters', '17'], 2, 'Such an id starts with DeadLetterGroup:'],
     [['note', unknownGroup, 'x'], 4, 'There are no dead letters in the group'],
     [['note'], 2, "missing required argument 'group'"],
   ];

@@ -12,7 +12,7 @@ import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/embedded
 import { example } from '../support/documentation.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort, startServer } from '../support/server.ts';
-import { run } from './program.ts';
+import { run, startOnTerminal } from './program.ts';
 
 /** Of its own: that of the other tests is not set as one should be that keeps data. */
 let postgres: EmbeddedPostgres;
@@ -345,7 +345,17 @@ test('a type with ready items that no worker asks for', async () => {
     message: 'Items have been ready for 5 min or longer, and no worker asks for their types: resise.',
     since: expect.any(Date),
   });
+  // What strangers call their types is as wide as it is shown.
+  for (const n of [1, 2, 3]) await add(`${n}${'\u0007'.repeat(4)}`);
+  await patient.client.query(
+    `update jobtree.queue_entry set ready_at = now() - interval '6 minutes' where type like '_\u0007%'`,
+  );
+  const terminal = startOnTerminal(['doctor'], { DATABASE_URL: patient.url, NO_COLOR: '1' });
+  const { stdout } = await terminal.ended;
+  expect(stdout).toContain(String.raw`1\u0007\u0007\u0007\u0007`);
+  expect(stdout.split(/\r?\n/).filter((line) => line.length > 80)).toEqual([]);
   // Somebody holds one of it.
+  await patient.client.query(`delete from jobtree.queue_entry where type like '_\u0007%'`);
   await add('resise');
   await patient.client.query(`select from jobtree.claim_items('{postman}', '{resise}', '{1}')`);
   expect((await complaints(patient.url)).workers).toBeUndefined();

@@ -85,6 +85,9 @@ test.each([
   ['logs', 'jobtree items JobItem:ID'],
   ['status', 'jobtree watch ID'],
   ['retry', 'jobtree replay'],
+  ['export', 'jobtree results ID --out FILE'],
+  ['list', 'jobtree jobs'],
+  ['stop', 'jobtree cancel ID'],
 ])('what other queues call %s is told by its name here', async (guess, command) => {
   const { code, stdout, stderr } = await run([guess]);
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

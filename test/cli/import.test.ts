@@ -298,12 +298,11 @@ test('Ctrl-C while the job is made leaves no open job behind', async () => {
   }
 });
 
-test('Ctrl-C cancels the job that was made', async () => {
+test('Ctrl-C cancels the job that was made, also while standard input keeps silent', async () => {
   const program = start(['import', '-', '--format', 'lines', '--type', 'interrupted'], server.env);
   program.process.stdin.write(numbers(1_000));
   await program.printed('1,000 items added');
   program.process.kill('SIGINT');
-  program.process.stdin.end('one more\n');
   expect(await program.ended).toMatchObject({
     code: 130,
     stdout: '',
@@ -334,11 +333,12 @@ test('what it can not do is said at once', async () => {
     [[file, '--type', 't', '--job', unknownJob], 2, 'Give either --type'],
     [[file, '--job', unknownJob, '--max-failures', '3'], 2, '--max-failures is for new jobs'],
     [[unnamed, '--type', 't'], 2, 'Add --format'],
-    [[file, '--type', 't', '--priority', 'high'], 2, "option '--priority <n>' argument 'high' is invalid"],
+    [[file, '--type', 't', '--priority', 'high'], 2, '--priority is "high": give a whole number'],
     [[file, '--type', 't', '--tolerate', '100.1%'], 2, 'a share from 0% to 100%'],
-    [[file, '--type', 't', '--tolerate', '1.5'], 2, 'Give a number, or a share'],
+    [[file, '--type', 't', '--tolerate', '1.5'], 2, '--tolerate is "1.5": give a number, or a share'],
     [[`${file}.txt`, '--type', 't'], 6, 'there is no such file'],
-    [[file, '--job', unknownJob], 4, 'There is no'],
+    [[file, '--job', unknownJob], 4, `There is no job ${unknownJob}.\nNothing was added.\n`],
+    [[file, '--type', 't', '--delimiter', 'ab'], 2, '--delimiter is "ab": give one character'],
     [[file, '--type', 't', '--url', `http://127.0.0.1:${await freePort()}/graphql`], 5, 'ECONNREFUSED'],
   ];
   await Promise.all(

@@ -65,7 +65,7 @@ test.each([
   [['--rate', '1/0s'], 2, 'rate.intervalMs'],
   [['--rate', '1/25h'], 2, 'rate.intervalMs'],
   [['--lifetime', '0'], 2, 'lifetimeMs'],
-  [['--pause', '--resume'], 2, 'cannot be used with'],
+  [['--pause', '--resume'], 2, "can't be combined with"],
   [[], 2, 'type'],
 ])('queue refuses %j', async (options, code, message) => {
   const ended = await run(['queue', options.length === 0 ? '' : 'refused', ...options], env());

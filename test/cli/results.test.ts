@@ -44,7 +44,11 @@ test('the examples of the documentation do what they say', async () => {
       .split('\n')
       .map((line) => JSON.parse(line));
   const at = (command: string[]) => command.map((word) => (word === 'results.ndjson.gz' ? file : word));
-  expect(await run(at(words('export', [id])), env())).toEqual({ code: 0, stdout: '', stderr: '' });
+  expect(await run(at(words('export', [id])), env())).toEqual({
+    code: 0,
+    stdout: '',
+    stderr: `5 results written to ${file}.\n`,
+  });
   expect(lines()).toEqual(itemIds.map((itemId, number) => ({ itemId, payload: { number }, result: 'done' })));
   expect((await run(at(words('go-on', [id, itemIds[2] as string])), env())).code).toBe(0);
   expect(lines().map(({ payload }) => payload.number)).toEqual([0, 1, 2, 3, 4, 3, 4]);
@@ -176,6 +180,11 @@ test('a tree that is not complete is exported as far as it is, and that is said'
     stdout: '',
     stderr: 'The tree is not complete: these are its results so far.\n',
   });
+  const onTerminal = async (...options: string[]) =>
+    (await startOnTerminal(['results', id, ...options], { ...server.env, NO_COLOR: '1' }).ended).stdout;
+  expect(await onTerminal()).toBe('There are no results yet: the tree is not complete.\r\n');
+  await server.client.cancelJob(id);
+  expect(await onTerminal()).toBe('There are no results.\r\n');
 });
 
 test('what can not be exported is said', async () => {
@@ -185,6 +194,12 @@ test('what can not be exported is said', async () => {
   const cursor = await run(['results', id, '--after', 'x'], env());
   expect(cursor.code).toBe(2);
   expect(cursor.stderr).toContain('after');
+  const written = await run(['results', id, '--out', '/no/such/folder'], env());
+  expect(written).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: "jobtree: /no/such/folder can't be written: there is no such folder.\n",
+  });
   const away = await run(['results', id], { env: { JOBTREE_URL: 'http://127.0.0.1:1/graphql' } });
   expect(away.code).toBe(5);
 });

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import type { Client } from '../../src/client/index.ts';
 import { data } from '../support/api.ts';
 import { example } from '../support/documentation.ts';
-import { run } from './program.ts';
+import { run, startOnTerminal } from './program.ts';
 import { unknownJob, useServer } from './setup.ts';
 
 const server = useServer({ JOBTREE_IDLE_SECONDS: '1', JOBTREE_RETENTION_SECONDS: '3600' });
@@ -35,12 +35,24 @@ test('retention shows for how long a tree is kept, and first sets what options n
   expect(await show()).toBe(`Kept for 1h once it is complete, until ${json.reapAt}.\n`);
 });
 
+test('on a terminal a message is broken between words, and JSON is not', async () => {
+  const { id } = await server.client.createJob({ type: 'narrow', sealed: true });
+  const lines = async (...options: string[]) =>
+    (await startOnTerminal(['retention', id, ...options], server.env, 40).ended).stdout.split('\r\n');
+  expect(await lines()).toEqual([
+    'Kept for 1h once it is complete, until',
+    expect.stringMatching(/^\S+Z\.$/),
+    '',
+  ]);
+  expect(await lines('--json')).toEqual([expect.stringMatching(/^\{.*\}$/), '']);
+});
+
 test.each([
   [unknownJob, ['--keep', '1h'], 4, 'NOT_FOUND'],
   [undefined, ['--keep', '11000d'], 2, 'retentionSeconds'],
-  [undefined, ['--keep', '-1'], 2, 'Give seconds'],
+  [undefined, ['--keep', '-1'], 2, 'give seconds'],
   [undefined, ['--idle-expiry', '0'], 2, 'idleExpirySeconds'],
-  [undefined, ['--keep', 'long'], 2, 'Give seconds'],
+  [undefined, ['--keep', 'long'], 2, 'give seconds'],
 ])('retention refuses %s %j', async (given, options, code, message) => {
   const id = given ?? (await server.client.createJob({ type: 'refused' })).id;
   const ended = await run(['retention', id, ...options], env());

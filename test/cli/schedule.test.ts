@@ -49,6 +49,11 @@ test('the list says that a schedule does nothing but skip, and since when', asyn
   await expect.poll(list, { timeout: 10_000 }).toMatch(/^stuck .* skipping since \d{4}-\S+Z$/m);
 });
 
+test('show names policies as put takes them', async () => {
+  await schedule('put', 'shown', '--every', '1h', '--missed', 'run-all', '--overlap', 'queue', '--type', 'x');
+  expect((await schedule('show', 'shown')).stdout).toMatch(/^missed +run-all\noverlap +queue$/m);
+});
+
 test('sync puts the schedules of a file, all or none, and deletes others on demand', async () => {
   const spec = (name: string, everyMs = 60_000) => ({ name, everyMs, template: { type: 'x' } });
   const file = await makeFile('schedules.json', JSON.stringify([spec('app/a'), spec('app/b')]));
@@ -70,8 +75,19 @@ test('says at once what it can not do', async () => {
     [['pause', 'nobody'], 4, 'There is no schedule nobody'],
     [['delete', 'nobody'], 4, 'There is no schedule nobody'],
     [['put', 'x', '--every', '1h'], 2, 'Give either --template'],
-    [['put', 'x', '--type', 'x'], 2, 'cron'],
+    [['put', 'x', '--type', 'x'], 2, 'Give either --cron or --every.'],
+    [
+      ['put', 'x', '--every', '1h', '--cron', '0 0 * * *', '--type', 'x'],
+      2,
+      'Give either --cron or --every.',
+    ],
     [['put', 'x', '--every', '0', '--type', 'x'], 2, 'everyMs'],
+    [
+      ['put', 'x', '--every', '1h', '--type', 'x', '--start-at', 'soon'],
+      2,
+      '--start-at is "soon": give a time',
+    ],
+    [['skip', 'x', '--at', 'soon'], 2, '--at is "soon": give a time'],
     [['put', 'x', '--cron', '0 0 30 2 *', '--type', 'x'], 2, 'never occurs'],
     [['put', 'x', '--every', '1h', '--type', 'x', '--payload', '{'], 2, '--payload is not valid JSON'],
     [['put', 'x', '--every', '1h', '--template', file], 6, 'not valid JSON'],

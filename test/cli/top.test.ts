@@ -1,6 +1,8 @@
 /** `jobtree top`: once, on a pipe, and on a terminal. */
-import { expect, test } from 'vitest';
+import { stripVTControlCharacters } from 'node:util';
+import { expect, onTestFinished, test } from 'vitest';
 import { work } from '../support/api.ts';
+import { startProxy } from '../support/proxy.ts';
 import { run, start, startOnTerminal } from './program.ts';
 import { useServer } from './setup.ts';
 
@@ -48,4 +50,35 @@ test('on a terminal top draws in place, and leaves it as it was', async () => {
   expect(code).toBe(130);
   expect(stdout.startsWith('\u001b[?1049h\u001b[?25l')).toBe(true);
   expect(stdout.trimEnd().replace('^C', '').endsWith('\u001b[?25h\u001b[?1049l')).toBe(true);
+});
+
+test('top says that the server is away, and goes on when it is back', async () => {
+  const proxy = await startProxy(server.url);
+  onTestFinished(() => proxy.close());
+  const env = { ...server.env, JOBTREE_URL: proxy.url };
+  const { process: child, printed, ended } = startOnTerminal(['top', '--interval', '50ms'], env);
+  await printed('letters');
+  proxy.cut();
+  await printed(/No answer from .*Trying again/s);
+  proxy.mend();
+  await printed(new RegExp(`Trying again.*${'\u001b'}\\[Hrates, times`, 's'));
+  child.stdin.write('\u0003');
+  expect((await ended).code).toBe(130);
+});
+
+test('on a small screen whole types are shown, with what their figures are of and how many there are besides', async () => {
+  const types = Array.from({ length: 20 }, (_, n) => `small-${n}`);
+  await Promise.all(types.map((type) => server.client.createJob({ type, items: [{}] })));
+  const listed = (await server.client.queues.figures()).length;
+  const { process: child, printed, ended } = startOnTerminal(['top'], server.env, 40);
+  await printed(/more types/);
+  child.stdin.write('\u0003');
+  const [, drawn = ''] = (await ended).stdout.split('\u001b[H');
+  const lines = stripVTControlCharacters(drawn.split('\u001b[J')[0] ?? '').split(/\r+\n/);
+  expect(lines.slice(0, 2)).toEqual(['rates, times and failures of the last', 'minute']);
+  expect(lines.length).toBeLessThanOrEqual(24);
+  expect(lines.filter((line) => line.length > 40)).toEqual([]);
+  // Each takes two lines, below a heading of four; the last line says what is left.
+  const shown = (lines.length - 5) / 2;
+  expect(lines.at(-1)).toBe(`… and ${listed - shown} more types`);
 });

@@ -38,7 +38,15 @@ test('what can not be used is said, with an exit code', async () => {
     stderr: expect.stringContaining('payload is not a JSON Schema'),
   });
   expect(await run(['type', 'delete', 'x', '1'], env)).toMatchObject({ code: 4 });
-  expect(await run(['types', '--out', out], env)).toMatchObject({ code: 0, stdout: '' });
+  expect(await run(['types', '--out', out], env)).toEqual({
+    code: 0,
+    stdout: '',
+    stderr: expect.stringMatching(/^\d+ types? written to \S+\.\n$/),
+  });
+  expect(await run(['types', '--out', '/no/such/folder'], env)).toMatchObject({
+    code: 1,
+    stderr: "jobtree: /no/such/folder can't be written: there is no such folder.\n",
+  });
   expect(await readFile(out, 'utf8')).toContain('export interface Types');
 });
 

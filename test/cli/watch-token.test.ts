@@ -32,8 +32,8 @@ test('watch-token --revoke says that it is done', async () => {
 test.each([
   [unknownJob, [], 4, 'no job'],
   [unknownJob, ['--revoke'], 4, 'no job'],
-  [undefined, ['--expires', '2d'], 2, 'expiresInSeconds'],
-  [undefined, ['--expires', 'never'], 2, 'Give'],
+  [undefined, ['--expires', '2d'], 2, '--expires is "2d": give a time from 10s to 1d.'],
+  [undefined, ['--expires', 'never'], 2, 'give seconds'],
   [undefined, ['--sees', 'all'], 2, 'progress'],
 ])('watch-token refuses %s %j', async (given, options, code, message) => {
   const id = given ?? (await server.client.createJob({ type: 'refused' })).id;

@@ -167,6 +167,15 @@ test('a command that does not exist is told before anything is claimed', async (
   expect(await items(id)).toMatchObject([{ status: 'WAITING', failures: [] }]);
 });
 
+test('a type that is empty is refused', async () => {
+  const ended = await run(['work', '', '--', 'true'], { env: server.env });
+  expect(ended).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: 'jobtree: type is empty: name the type of the jobs to work on.\n',
+  });
+});
+
 test('a worker whose key the server refuses ends, and so does one whose key is for other types', async () => {
   const db = await createDatabase();
   onTestFinished(() => db.drop());
@@ -259,6 +268,6 @@ test('on a terminal a line counts in place, and messages stand above it', async 
   program.process.stdin.write('\x03');
   const { stdout } = await program.ended;
   const shown = stdout.replaceAll('\x1b[K', '');
-  expect(shown).toMatch(/\rJobItem:\S+ failed, attempt 1 \(for good\): EXIT_1.*\r\n\r\d done/);
+  expect(shown).toMatch(/\rJobItem:\S+ failed, attempt 1 \(for good\):\s+EXIT_1.*\r\n\r\d done/);
   expect(shown).toMatch(/\rStopped: 1 item succeeded, 1 attempt failed\.\r\n$/);
 });

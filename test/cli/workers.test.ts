@@ -1,6 +1,7 @@
 /** Who is connected or holds items, on the command line. */
 import { expect, onTestFinished, test } from 'vitest';
 import { Worker } from '../../src/client/index.ts';
+import { work } from '../support/api.ts';
 import { run, startOnTerminal } from './program.ts';
 import { useServer } from './setup.ts';
 
@@ -55,6 +56,17 @@ test('held lists the items that workers hold, by type and worker', async () => {
   expect(await held('--slow')).toMatch(/^ITEM .*\n$/);
   const onTerminal = startOnTerminal(['held', '--slow'], { ...server.env, NO_COLOR: '1' });
   expect((await onTerminal.ended).stdout).toBe('No worker holds such items.\r\n');
+});
+
+test('held marks what has taken far longer than usual', async () => {
+  await server.client.createJob({ type: 'brief', items: Array(25).fill({}) });
+  await work(server.url, 'brief', 25);
+  const figures = async () => (await server.client.queues.figures()).find(({ type }) => type === 'brief');
+  await expect.poll(async () => (await figures())?.figures.succeeded).toBe(25);
+  await hold('h3', 'brief', 1);
+  await server.db.query(`update jobtree.lease set claimed_at = now() - interval '1 min' where worker = 'h3'`);
+  const held = async () => (await run(['held', '--worker', 'h3'], { env: server.env })).stdout;
+  await expect.poll(held, { timeout: 20_000 }).toMatch(/ 1m! +\d+s$/m);
 });
 
 test('names and versions do nothing to the terminal of whoever looks', async () => {

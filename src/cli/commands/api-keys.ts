@@ -11,7 +11,7 @@ import { auditCommand } from '../audit.ts';
 import { CommandError } from '../command-error.ts';
 import { openDatabase } from '../database.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { printError } from '../output.ts';
+import { print, printError, printOutcome } from '../output.ts';
 import { withQueries } from '../queries.ts';
 import { Table } from '../table.ts';
 
@@ -60,7 +60,7 @@ export async function createKey(name: string, options: CreateOptions): Promise<n
       ),
     { create: true },
   );
-  return print(options, { id: encodeGlobalId('ApiKey', id), key }, key);
+  return answer(options, { id: encodeGlobalId('ApiKey', id), key }, key);
 }
 
 export async function listApiKeys(options: Options): Promise<number> {
@@ -82,7 +82,7 @@ export async function listApiKeys(options: Options): Promise<number> {
     rootIds: key.rootIds.map((id) => encodeGlobalId('Job', id)),
   }));
   if (options.json) {
-    for (const key of shown) process.stdout.write(`${JSON.stringify(key)}\n`);
+    for (const key of shown) print(`${JSON.stringify(key)}\n`);
     return exitCodes.success;
   }
   const rows = shown.map(
@@ -112,14 +112,14 @@ export async function rotateKey(id: string, options: Options & { readonly keep?:
   const { key } = await withAudit({ action: 'rotateApiKey', subjects: [id] }, (database) =>
     rotateApiKey(database, keyOf('ApiKey', id, 'id'), options.keep),
   );
-  return print(options, { id, key }, key);
+  return answer(options, { id, key }, key);
 }
 
 export async function revokeKey(id: string, options: Options): Promise<number> {
   const revoked = await withAudit({ action: 'revokeApiKey', subjects: [id] }, (database) =>
     revokeApiKey(database, keyOf('ApiKey', id, 'id')),
   );
-  return print(options, { id, revoked }, revoked ? 'Revoked.' : 'It was already revoked.');
+  return answer(options, { id, revoked }, revoked ? 'Revoked.' : 'It was already revoked.');
 }
 
 /** `2026-11-23 02:28`, in UTC */
@@ -127,8 +127,8 @@ function toMinute(time: Date | null): string | undefined {
   return time?.toISOString().slice(0, 16).replace('T', ' ');
 }
 
-function print({ json }: Options, outcome: object, text: string): number {
-  process.stdout.write(`${json ? JSON.stringify(outcome) : text}\n`);
+function answer({ json }: Options, outcome: object, text: string): number {
+  printOutcome(json, outcome, text);
   return exitCodes.success;
 }
 

@@ -4,7 +4,7 @@ import { type ApiOptions, withClient } from '../api-options.ts';
 import { colourOf } from '../colours.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { counted } from '../figures.ts';
-import { print } from '../output.ts';
+import { print, printOutcome, printText } from '../output.ts';
 import { type Cell, Table } from '../table.ts';
 
 export interface DeliveriesOptions extends ApiOptions {
@@ -38,7 +38,11 @@ export async function listDeliveries(options: DeliveriesOptions): Promise<number
 
 export async function putEndpoint(name: string, url: string, options: ApiOptions): Promise<number> {
   const put = await withClient(options, ({ callbacks }) => callbacks.putEndpoint({ name, url }));
-  return answer(options, put, put.secret ?? 'Its secret has not changed.');
+  return answer(
+    options,
+    put,
+    put.secret ?? `The URL is now ${put.endpoint.url}. The secret has not changed.`,
+  );
 }
 
 export async function rotateSecret(name: string, options: ApiOptions & { keep?: number }): Promise<number> {
@@ -66,7 +70,12 @@ export async function listEndpoints(options: ApiOptions): Promise<number> {
 
 export async function showDelivery(id: string, options: ApiOptions): Promise<number> {
   const delivery = await withClient(options, ({ callbacks }) => callbacks.delivery(id));
-  return answer(options, delivery, describe(delivery));
+  if (options.json) return answer(options, delivery, '');
+  const { head, body, attempts } = describe(delivery);
+  printText(`${head}\n`);
+  print(`${body}\n`);
+  for (const attempt of attempts) printText(`${attempt}\n`);
+  return exitCodes.success;
 }
 
 export async function retryDelivery(id: string, options: ApiOptions): Promise<number> {
@@ -75,7 +84,7 @@ export async function retryDelivery(id: string, options: ApiOptions): Promise<nu
 }
 
 function answer({ json }: ApiOptions, value: unknown, text: string): number {
-  print(`${json ? JSON.stringify(value) : text}\n`);
+  printOutcome(json, value, text);
   return exitCodes.success;
 }
 
@@ -93,15 +102,15 @@ function toCells({ id, createdAt, status, endpoint, messageId }: CallbackDeliver
   return [id, created, { text: word, colour: colourOf(word) }, endpoint, messageId];
 }
 
-function describe(delivery: CallbackDelivery): string {
+function describe(delivery: CallbackDelivery) {
   const { messageId, endpoint, status, dueAt, body, attemptCount, attempts } = delivery;
   const next = dueAt == null ? '' : `, next at ${dueAt}`;
-  return [
-    `${messageId} to ${endpoint}: ${status.toLowerCase()}, ${counted(attemptCount, 'attempt')}${next}`,
-    JSON.stringify(body),
-    ...attempts.map(
+  return {
+    head: `${messageId} to ${endpoint}: ${status.toLowerCase()}, ${counted(attemptCount, 'attempt')}${next}`,
+    body: JSON.stringify(body),
+    attempts: attempts.map(
       ({ at, tookMs, statusCode, error }) =>
         `${at}  ${tookMs == null ? '-' : `${tookMs} ms`}  ${error ?? `delivered, status ${statusCode}`}`,
     ),
-  ].join('\n');
+  };
 }

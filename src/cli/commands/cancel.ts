@@ -3,7 +3,7 @@ import type { Client, JobProgress } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { count, counted } from '../figures.ts';
-import { print } from '../output.ts';
+import { printOutcome } from '../output.ts';
 import { createProgressDisplay } from '../progress-display.ts';
 
 export async function cancelJob(jobId: string, options: ApiOptions): Promise<number> {
@@ -13,7 +13,7 @@ export async function cancelJob(jobId: string, options: ApiOptions): Promise<num
   });
   const verb = cancelled === 1 ? 'was' : 'were';
   const text = `Cancelled: ${counted(cancelled, 'item')} ${verb} pending.`;
-  print(`${options.json ? JSON.stringify({ jobId, cancelledItems: cancelled }) : text}\n`);
+  printOutcome(options.json, { jobId, cancelledItems: cancelled }, text);
   return exitCodes.success;
 }
 

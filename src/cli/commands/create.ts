@@ -39,7 +39,11 @@ function read(file: string): unknown {
       throw new Error('it is not an object');
     return spec;
   } catch (error) {
-    const why = (error as Partial<YAMLException>).reason ?? (error as Error).message;
-    throw new CommandError(exitCodes.badFile, `${file} does not describe a job: ${why}`);
+    const { reason, mark, message } = error as Error & Partial<YAMLException>;
+    const where = mark === undefined ? '' : ` (line ${mark.line + 1})`;
+    throw new CommandError(
+      exitCodes.badFile,
+      `${file} does not describe a job: ${reason ?? message}${where}.`,
+    );
   }
 }

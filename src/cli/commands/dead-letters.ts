@@ -1,9 +1,10 @@
 /** `jobtree dead-letters`: what failed for good, in groups; or one group, with examples. */
 import type { Client, DeadLetterGroup, DeadLetterGroupWithItems } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
+import { CommandError } from '../command-error.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { count, counted } from '../figures.ts';
-import { oneLine, print } from '../output.ts';
+import { oneLine, print, printText } from '../output.ts';
 import { type Cell, Table } from '../table.ts';
 
 export interface DeadLettersOptions extends ApiOptions {
@@ -20,8 +21,14 @@ export async function listDeadLetters(
 ): Promise<number> {
   await withClient(options, async (client) => {
     if (groupId !== undefined) {
+      if (!groupId.startsWith('DeadLetterGroup:'))
+        throw new CommandError(
+          exitCodes.usage,
+          `group is not the id of a group of dead letters: "${groupId}". Such an id starts with DeadLetterGroup:`,
+        );
       const group = await client.deadLetterGroup(groupId, { first: options.limit });
-      print(options.json ? `${JSON.stringify(group)}\n` : describe(group));
+      if (options.json) print(`${JSON.stringify(group)}\n`);
+      else for (const { text, isWhole } of describe(group)) (isWhole ? print : printText)(`${text}\n`);
       return;
     }
     const groups = await readGroups(client, options);
@@ -49,27 +56,48 @@ const columns = [
 ] as const;
 
 function toCells({ id, type, code, pattern, count: size, lastAt, note }: Group): Cell[] {
-  const remark = note == null ? '' : ` (${note})`;
-  return [id, count(size), toMinute(lastAt), type, `${code}: ${pattern}${remark}`];
+  // What a colleague says of it is not to be cut off.
+  const remark = note == null ? '' : `${note} · `;
+  return [id, count(size), toMinute(lastAt), type, `${remark}${code}: ${pattern}`];
 }
 
-function describe(group: DeadLetterGroupWithItems): string {
+interface Part {
+  readonly text: string;
+  /** Whether a terminal gets its lines as they are: files in stacks are there to be opened. */
+  readonly isWhole?: true;
+}
+
+function describe(group: DeadLetterGroupWithItems): Part[] {
   const { type, code, pattern, count: size, firstAt, lastAt, note, items } = group;
-  const lines = [
+  const heading = [
     `${counted(size, 'item')} of type ${oneLine(type)} failed for good: ${code}: ${oneLine(pattern)}`,
     `From ${toMinute(firstAt)} to ${toMinute(lastAt)}`,
     ...(note == null ? [] : [`Note: ${note}`]),
-    ...items.flatMap(({ id, job, payload, failureCount, failures, note: itemNote, log }) => [
-      '',
-      `${id} of ${job.id}`,
-      `  payload: ${JSON.stringify(payload)}`,
-      ...(itemNote == null ? [] : [`  note: ${oneLine(itemNote)}`]),
-      ...log.map(({ at, text }) => `  log: ${toMinute(at)} ${oneLine(text)}`),
-      `  ${counted(failureCount, 'failure')}, the last${whereOf(failures.at(-1))}: ${failures.at(-1)?.message ?? ''}`,
-      ...(failures.at(-1)?.stack ?? '').split('\n').flatMap((line) => (line === '' ? [] : `    ${line}`)),
-    ]),
   ];
-  return `${lines.join('\n')}\n`;
+  return [{ text: heading.join('\n') }, ...items.flatMap(describeItem)];
+}
+
+function describeItem(item: DeadLetterGroupWithItems['items'][number]): Part[] {
+  const { id, job, payload, failureCount, failures, note, log } = item;
+  const last = failures.at(-1);
+  const lines = [
+    '',
+    `${id} of ${job.id}`,
+    `  payload: ${JSON.stringify(payload)}`,
+    ...(note == null ? [] : [`  note: ${oneLine(note)}`]),
+    ...log.map(({ at, text }) => `  log: ${toMinute(at)} ${oneLine(text)}`),
+    `  ${counted(failureCount, 'failure')}, the last${whereOf(last)}: ${indented(last?.message ?? '')}`,
+  ];
+  const stack = (last?.stack ?? '').trimEnd();
+  return [
+    { text: lines.join('\n') },
+    ...(stack === '' ? [] : [{ text: `    ${indented(stack)}`, isWhole: true as const }]),
+  ];
+}
+
+/** The lines behind the first one. */
+function indented(text: string): string {
+  return text.replaceAll('\n', '\n    ');
 }
 
 /** ` at host1:4312 (attempt 3, 2026-11-21 10:00)`; without a worker if nobody knows it. */

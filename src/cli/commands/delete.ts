@@ -4,7 +4,7 @@ import { type Client, JobtreeError } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { count, counted } from '../figures.ts';
-import { print } from '../output.ts';
+import { printOutcome } from '../output.ts';
 import { createProgressDisplay } from '../progress-display.ts';
 
 const pollMs = 500;
@@ -14,7 +14,7 @@ export async function deleteJob(jobId: string, options: ApiOptions): Promise<num
     const { deleted } = await client.deleteJob(jobId);
     if (!deleted) await untilGone(client, jobId);
   });
-  print(`${options.json ? JSON.stringify({ jobId }) : 'Deleted.'}\n`);
+  printOutcome(options.json, { jobId }, 'Deleted.');
   return exitCodes.success;
 }
 

@@ -6,7 +6,7 @@ import { examine } from '../doctor/examine.ts';
 import type { Finding } from '../doctor/finding.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { counted } from '../figures.ts';
-import { print } from '../output.ts';
+import { print, visible } from '../output.ts';
 import { wrap } from '../width.ts';
 
 export interface DoctorOptions {
@@ -53,10 +53,11 @@ export async function doctor(options: DoctorOptions): Promise<number> {
 
 function describe({ check, status, message, since, advice }: Finding): string {
   const head = `${status.padEnd(7)}  ${check.padEnd(15)}  `;
+  // What types and workers are called may be longer as it is shown.
   const lines = [
-    ...message.split('\n'),
+    ...visible(message).split('\n'),
     ...(since === null ? [] : [`since ${since.toISOString()}`]),
-    ...(advice === null ? [] : [`→ ${advice}`]),
+    ...(advice === null ? [] : [visible(`→ ${advice}`)]),
   ];
   const columns = process.stdout.isTTY ? process.stdout.columns || 80 : Number.POSITIVE_INFINITY;
   // Where there is little room, what is found stands below its name.

@@ -34,6 +34,6 @@ const columns = [
 ] as const;
 
 function toCells({ itemId, type, worker, attempt, claimedAt, heartbeatAt, slow }: HeldItem): Cell[] {
-  const held = { text: age(claimedAt), colour: slow ? ('yellow' as const) : undefined };
+  const held = slow ? { text: `${age(claimedAt)}!`, colour: 'yellow' as const } : age(claimedAt);
   return [itemId, type, worker, String(attempt), held, age(heartbeatAt)];
 }

@@ -69,9 +69,9 @@ export async function importFile(file: string, options: ImportOptions): Promise<
     );
   }
   const byUpload = await isUpload(file, format, options);
-  const input = byUpload || format === 'json' ? undefined : await openInput(file);
   const interruption = catchInterruption();
   const { signal } = interruption;
+  const input = byUpload || format === 'json' ? undefined : await openInput(file, signal);
   // A server that is not there from the start is most likely the wrong one, and not worth that patience.
   await withClient(options, (client) => client.jobs({ first: 1, signal }));
   const display = createProgressDisplay(process.stderr, 1_000);
@@ -159,7 +159,7 @@ async function fill(
   const ms = performance.now() - startedAt;
   printError(`${target.isOpen ? outcome(counts, ms) : 'The job is already sealed: nothing was added.'}\n`);
   const { jobId } = target;
-  print(`${options.json ? JSON.stringify({ jobId, ...counts, seconds: ms / 1_000 }) : jobId}\n`);
+  print(`${options.json ? JSON.stringify({ jobId, ...counts, seconds: Math.round(ms) / 1_000 }) : jobId}\n`);
   return jobId;
 }
 

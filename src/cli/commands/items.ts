@@ -4,6 +4,7 @@ import { type ApiOptions, withClient } from '../api-options.ts';
 import { colourOf } from '../colours.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { printField } from '../fields.ts';
+import { wait } from '../figures.ts';
 import { oneLine, print } from '../output.ts';
 import { type Cell, Table } from '../table.ts';
 
@@ -56,7 +57,7 @@ function textOf({ status, failures, note, payload, finishedAt, retryAt }: Item):
   if (status === 'FAILED' && reason !== undefined) return reason;
   const shown = JSON.stringify(payload);
   if (finishedAt !== null) return shown;
-  const after = reason && `${retryAt == null ? '' : `again at ${retryAt} `}after ${reason}`;
+  const after = reason && `${retryAt == null ? '' : `again in ${wait(retryAt)} `}after ${reason}`;
   return [note ?? after, shown].filter((text) => text !== undefined).join(' · ');
 }
 

@@ -5,7 +5,7 @@ import { openDatabase } from '../database.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { printField } from '../fields.ts';
 import { counted } from '../figures.ts';
-import { print } from '../output.ts';
+import { printText } from '../output.ts';
 
 export async function migrate(): Promise<number> {
   const config = readConfig(process.env);
@@ -14,10 +14,11 @@ export async function migrate(): Promise<number> {
     printField('Postgres', database.description);
     const { applied } = await applyMigrations({
       url: config.directDatabaseUrl ?? database.url,
-      onApply: (name) => print(`Applying ${name}\n`),
-      onBlocked: (name) => print(`${name} is waiting for locks that other sessions hold; trying again.\n`),
+      onApply: (name) => printText(`Applying ${name}\n`),
+      onBlocked: (name) =>
+        printText(`${name} is waiting for locks that other sessions hold; trying again.\n`),
     });
-    print(
+    printText(
       applied.length === 0
         ? 'The database is up to date.\n'
         : `Applied ${counted(applied.length, 'migration')}.\n`,

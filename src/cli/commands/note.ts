@@ -1,7 +1,7 @@
 /** `jobtree note`: keeps a note on a group of dead letters. */
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { print } from '../output.ts';
+import { printOutcome } from '../output.ts';
 
 export async function noteDeadLetters(
   groupId: string,
@@ -11,6 +11,6 @@ export async function noteDeadLetters(
   const note = text === undefined || text === '' ? null : text;
   await withClient(options, (client) => client.noteDeadLetters(groupId, note));
   const said = note === null ? 'Note removed.' : 'Noted.';
-  print(`${options.json ? JSON.stringify({ groupId, note }) : said}\n`);
+  printOutcome(options.json, { groupId, note }, said);
   return exitCodes.success;
 }

@@ -15,7 +15,7 @@ import { CommandError } from '../command-error.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { count, counted } from '../figures.ts';
 import { catchInterruption } from '../interruption.ts';
-import { print, printError } from '../output.ts';
+import { printError, printOutcome } from '../output.ts';
 import { createProgressDisplay } from '../progress-display.ts';
 
 export interface OperateOptions extends ApiOptions {
@@ -60,7 +60,9 @@ export async function operate(kind: OperationKind, options: OperateOptions): Pro
       if (kind === 'REPLAY' && ended.total === 0) await sayWhatWaits(client, options, signal);
       return ended;
     });
-    return operation === undefined ? exitCodes.failure : answer(kind, operation, options);
+    if (operation !== undefined) return answer(kind, operation, options);
+    printError(`${words[kind].done} nothing.\n`);
+    return exitCodes.failure;
   } catch (error) {
     if (signal.aborted) return interruption.exitCode;
     throw error;
@@ -73,6 +75,8 @@ const toOption = (name: string) => `--${name.replace('dedupeKey', 'dedupe-key')}
 
 /** What must be said, lest it be about everything. */
 function refuseEverything(kind: OperationKind, options: OperateOptions): void {
+  if (options.payload !== undefined && options.item?.length !== 1)
+    throw new CommandError(exitCodes.usage, '--payload is for one item: name it with --item.');
   const selectors = [...sharedSelectors, isPending(kind) ? 'state' : 'group', 'since', 'until'] as const;
   if (selectors.some((name) => options[name] !== undefined)) return;
   const names = selectors.map(toOption);
@@ -182,6 +186,6 @@ function answer(kind: OperationKind, operation: Operation, { json }: OperateOpti
   const left = total > done ? `; ${count(total - done)} could not be, or were ${words[kind].left}` : '';
   const cancelled = status === 'CANCELLED' ? ' before it was cancelled' : '';
   const text = `${words[kind].done} ${counted(done, 'item')}${cancelled}${left}.`;
-  print(`${json ? JSON.stringify(operation) : text}\n`);
+  printOutcome(json, operation, text);
   return status === 'CANCELLED' ? exitCodes.failure : exitCodes.success;
 }

@@ -3,7 +3,7 @@ import type { Client, Queue, QueueSettings } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { count, counted, duration } from '../figures.ts';
-import { oneLine, print, printError } from '../output.ts';
+import { oneLine, print, printError, printOutcome } from '../output.ts';
 import { typesWithoutWorker } from '../standstills.ts';
 import { type Cell, Table } from '../table.ts';
 
@@ -47,7 +47,7 @@ export async function queue(type: string, options: QueueOptions): Promise<number
     const isDoubtful = !isChange || options.pause === true || options.resume === true;
     return [queue, !isDoubtful || (await isInUse(client, queue))] as const;
   });
-  print(options.json ? `${JSON.stringify(found)}\n` : describe(found));
+  printOutcome(options.json, found, describe(found));
   if (!isKnown)
     printError(`No job and no worker of the type ${oneLine(type)} is known. Is it spelled right?\n`);
   return exitCodes.success;
@@ -124,6 +124,5 @@ function describe(queue: Queue): string {
         ]),
     ...(alertedAt == null ? [] : [`alerting since ${alertedAt}`]),
     ...defaults.map(([name, value]) => `new jobs, ${name}: ${value === '' ? 'none' : value}`),
-    '',
   ].join('\n');
 }

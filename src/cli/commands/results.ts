@@ -1,4 +1,5 @@
 /** `jobtree results`: what a tree results in: lines of JSON for programs, a table on a terminal. */
+import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -10,6 +11,7 @@ import { exitCodes } from '../exit-codes.ts';
 import { counted } from '../figures.ts';
 import { catchInterruption } from '../interruption.ts';
 import { typesOfTree } from '../job-progress.ts';
+import { cannotWrite } from '../json-file.ts';
 import { printError, visible } from '../output.ts';
 import { Table } from '../table.ts';
 
@@ -39,12 +41,17 @@ export async function readResults(id: string, options: ResultsOptions): Promise<
       const limit = options.limit ?? (isTable ? usualRows : Number.POSITIVE_INFINITY);
       const lines = new Lines(results, isWanted, limit, after);
       await (isTable ? showTable(lines) : writeLines(lines, options));
+      if (options.out !== undefined)
+        printError(`${counted(lines.count, 'result')} written to ${options.out}.\n`);
       if (lines.failure !== undefined) {
         if (lines.last !== undefined) printError(`Continue with --after ${lines.last}\n`);
         throw lines.failure;
       }
       if (lines.isCut) printError(`There are more: continue with --after ${lines.last}\n`);
-      if (!results.complete) printError('The tree is not complete: these are its results so far.\n');
+      const none = `There are no ${after === undefined ? '' : 'more '}results`;
+      if (isTable && lines.count === 0)
+        printError(`${none}${results.complete ? '' : ' yet: the tree is not complete'}.\n`);
+      else if (!results.complete) printError('The tree is not complete: these are its results so far.\n');
       return exitCodes.success;
     });
   } catch (error) {
@@ -79,6 +86,8 @@ class Lines {
   failure: unknown;
   /** Whether there are more than the limit. */
   isCut = false;
+  /** How many were passed on. */
+  count = 0;
   /** The id of the last item that was passed on, or that the caller had. */
   last: string | undefined;
   readonly #results: ResultLines;
@@ -107,6 +116,7 @@ class Lines {
             this.isCut = true;
             return;
           }
+          this.count++;
           yield line;
         }
         this.last = itemId;
@@ -125,7 +135,13 @@ async function writeLines(lines: Lines, { out, after }: ResultsOptions): Promise
   const source = Readable.from(text(), { objectMode: false });
   if (out === undefined) return pipeline(source, process.stdout);
   const file = createWriteStream(out, { flags: after === undefined ? 'w' : 'a' });
-  return out.endsWith('.gz') ? pipeline(source, createGzip(), file) : pipeline(source, file);
+  try {
+    // What can't be opened needs no results.
+    await once(file, 'open');
+    await (out.endsWith('.gz') ? pipeline(source, createGzip(), file) : pipeline(source, file));
+  } catch (error) {
+    throw cannotWrite(out, error);
+  }
 }
 
 async function showTable(lines: Lines): Promise<void> {
@@ -134,17 +150,14 @@ async function showTable(lines: Lines): Promise<void> {
     { title: 'PAYLOAD', cut: 'end' },
     { title: 'RESULT', cut: 'end' },
   ] as const;
-  const table = new Table(columns, 'There are no results yet.');
+  const table = new Table(columns, '');
   let page: string[][] = [];
-  let count = 0;
   for await (const line of lines) {
     const { itemId, payload, result } = JSON.parse(line) as Record<string, unknown>;
     page.push([String(itemId), JSON.stringify(payload) ?? '', JSON.stringify(result) ?? '']);
-    count++;
     if (page.length < pageRows) continue;
     table.print(page);
     page = [];
   }
   if (page.length > 0) table.print(page);
-  if (count === 0) printError(`${counted(count, 'result')}.\n`);
 }

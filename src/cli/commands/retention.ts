@@ -3,7 +3,7 @@ import type { Job } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { duration, orNull } from '../figures.ts';
-import { print } from '../output.ts';
+import { printOutcome } from '../output.ts';
 
 export interface RetentionOptions extends ApiOptions {
   readonly keep?: number | 'never';
@@ -19,11 +19,8 @@ export async function retention(
     keep === undefined && idleExpiry === undefined ? client.job(id) : client.setRetention(id, change),
   );
   const { id: jobId, retentionSeconds, reapAt, idleExpirySeconds, idleSince } = job;
-  print(
-    options.json
-      ? `${JSON.stringify({ jobId, retentionSeconds, reapAt, idleExpirySeconds, idleSince })}\n`
-      : toText(job),
-  );
+  const outcome = { jobId, retentionSeconds, reapAt, idleExpirySeconds, idleSince };
+  printOutcome(options.json, outcome, toText(job));
   return exitCodes.success;
 }
 
@@ -40,5 +37,5 @@ function toText({ retentionSeconds, reapAt, idleExpirySeconds, idleSince }: Job)
     idleExpirySeconds == null
       ? []
       : [`Cancelled when it has been idle for ${duration(idleExpirySeconds * 1_000)}.`];
-  return `${[`${kept}.`, ...idle, ...expiry].join('\n')}\n`;
+  return [`${kept}.`, ...idle, ...expiry].join('\n');
 }

@@ -6,6 +6,7 @@ import { auditCommand } from '../audit.ts';
 import { CommandError } from '../command-error.ts';
 import { openDatabase } from '../database.ts';
 import { exitCodes } from '../exit-codes.ts';
+import { printText } from '../output.ts';
 import { withQueries } from '../queries.ts';
 
 const names = ['jobtree_enqueue', 'jobtree_work', 'jobtree_watch'];
@@ -32,6 +33,6 @@ export async function roles({ apply }: { readonly apply?: true }): Promise<numbe
   } finally {
     await database.stop();
   }
-  process.stdout.write(`Granted rights to ${names.join(', ')}.\n`);
+  printText(`Granted rights to ${names.join(', ')}.\n`);
   return exitCodes.success;
 }

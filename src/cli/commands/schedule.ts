@@ -3,8 +3,9 @@ import type { MissedPolicy, OverlapPolicy, Schedule, ScheduleSpec } from '../../
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { CommandError } from '../command-error.ts';
 import { exitCodes } from '../exit-codes.ts';
+import { printField } from '../fields.ts';
 import { parseJson, readJsonFile } from '../json-file.ts';
-import { print } from '../output.ts';
+import { oneLine, print, printOutcome } from '../output.ts';
 
 export interface PutOptions extends ApiOptions {
   readonly cron?: string;
@@ -21,6 +22,8 @@ export interface PutOptions extends ApiOptions {
 
 export async function putSchedule(name: string, options: PutOptions): Promise<number> {
   const { cron, timeZone, every: everyMs, startAt, missed, overlap, paused } = options;
+  if ((cron === undefined) === (everyMs === undefined))
+    throw new CommandError(exitCodes.usage, 'Give either --cron or --every.');
   const spec: ScheduleSpec = {
     name,
     cron,
@@ -71,7 +74,8 @@ export async function syncSchedules(
 
 export async function showSchedule(name: string, options: ApiOptions): Promise<number> {
   const schedule = await withClient(options, (client) => client.schedules.get(name));
-  answer(options, schedule, describe(schedule));
+  if (options.json) print(`${JSON.stringify(schedule)}\n`);
+  else for (const [name, text] of describe(schedule)) printField(name, text);
   return exitCodes.success;
 }
 
@@ -123,7 +127,8 @@ function nextOf({ nextAt }: Schedule): string {
   return nextAt == null ? 'it is paused.' : `the next occurrence is ${nextAt}.`;
 }
 
-function describe(schedule: Schedule): string {
+/** What has several lines has a field for each. */
+function describe(schedule: Schedule): [name: string, text: string][] {
   const { name, startAt, missed, overlap, pausedAt, nextOccurrences, queued, lastOccurrenceAt, lastJob } =
     schedule;
   const { lastSkip, lastFailure, template } = schedule;
@@ -131,26 +136,33 @@ function describe(schedule: Schedule): string {
     ['name', name],
     ['when', describeTimes(schedule)],
     ['start', startAt],
-    ['missed', missed],
-    ['overlap', overlap],
+    ['missed', asOption(missed)],
+    ['overlap', asOption(overlap)],
     ['paused', pausedAt && `since ${pausedAt}`],
     ['next', nextOccurrences.join('\n')],
     ['queued', queued.join('\n')],
     [
       'last',
       lastOccurrenceAt &&
-        `${lastOccurrenceAt}${lastJob == null ? '' : ` ${lastJob.id} ${lastJob.progress.status}`}`,
+        `${lastOccurrenceAt}${lastJob == null ? '' : ` ${lastJob.id} ${lastJob.progress.status.toLowerCase()}`}`,
     ],
-    ['skipped', lastSkip && `${lastSkip.at} ${lastSkip.reason}`],
+    ['skipped', lastSkip && `${lastSkip.at} ${lastSkip.reason.toLowerCase()}`],
     ['failed', lastFailure && `${lastFailure.at} ${lastFailure.message}`],
     ['template', JSON.stringify(template)],
   ];
-  return rows
-    .filter(([, value]) => value != null && value !== '')
-    .map(([word, value]) => `${word.padEnd(10)}${value?.replaceAll('\n', `\n${' '.repeat(10)}`)}`)
-    .join('\n');
+  return rows.flatMap(([word, value]) =>
+    (value ?? '')
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line, n): [string, string] => [n === 0 ? word : '', oneLine(line)]),
+  );
+}
+
+/** `RUN_ONCE` as `put` takes it: `run-once`. */
+function asOption(policy: MissedPolicy | OverlapPolicy): string {
+  return policy.toLowerCase().replace('_', '-');
 }
 
 function answer({ json }: ApiOptions, value: unknown, text: string): void {
-  print(`${json ? JSON.stringify(value) : text}\n`);
+  printOutcome(json, value, text);
 }

@@ -1,13 +1,14 @@
 /** `jobtree top`: what is done of each type, drawn anew until Ctrl-C; without a terminal, a table each time. */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { QueueFigures } from '../../client/index.ts';
+import { JobtreeError, type QueueFigures } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { count, duration } from '../figures.ts';
 import { catchInterruption, type Interruption } from '../interruption.ts';
+import { print, visible } from '../output.ts';
 import { typesWithoutWorker } from '../standstills.ts';
 import { type Cell, type Column, terminalWidth, toLines } from '../table.ts';
-import { shorten } from '../width.ts';
+import { wrap } from '../width.ts';
 
 export interface TopOptions extends ApiOptions {
   readonly once?: true;
@@ -20,7 +21,7 @@ const home = '\x1b[H';
 const clearLine = '\x1b[K';
 const clearRest = '\x1b[J';
 const ownScreen = ['\x1b[?1049h\x1b[?25l', '\x1b[?25h\x1b[?1049l'] as const;
-const usualRows = 24;
+const rowsOf = (stream: NodeJS.WriteStream) => stream.rows || 24;
 
 export async function top(
   options: TopOptions,
@@ -31,16 +32,25 @@ export async function top(
   const isScreen = out.isTTY === true && !options.once && !options.json;
   try {
     return await withClient(options, async (client) => {
-      for (let isFirst = true; ; isFirst = false) {
-        const figures = await client.queues.figures({ lastMinutes: options.minutes, signal });
-        const waiting = options.json ? [] : figures.filter(({ ready }) => ready > 0).map(({ type }) => type);
-        const withoutWorker = await typesWithoutWorker(client, waiting, signal);
-        signal.throwIfAborted();
-        if (isFirst && isScreen) out.write(ownScreen[0]);
-        if (options.json) for (const queue of figures) out.write(`${JSON.stringify(queue)}\n`);
-        else if (isScreen)
-          out.write(toScreen(describe(figures, withoutWorker, options), out.rows || usualRows));
-        else out.write(`${describe(figures, withoutWorker, options).join('\n')}\n`);
+      let shown: View | undefined;
+      for (;;) {
+        const figures = await client.queues
+          .figures({ lastMinutes: options.minutes, signal })
+          .catch((error: unknown) => {
+            // A server that restarts is away for some seconds.
+            if (shown !== undefined && isScreen && isAway(error)) return error;
+            throw error;
+          });
+        if (figures instanceof Error) out.write(toScreen(withNote(figures.message, shown), rowsOf(out)));
+        else if (options.json) for (const queue of figures) print(`${JSON.stringify(queue)}\n`);
+        else {
+          const waiting = figures.filter(({ ready }) => ready > 0).map(({ type }) => type);
+          const view = describe(figures, await typesWithoutWorker(client, waiting, signal), options);
+          signal.throwIfAborted();
+          if (shown === undefined && isScreen) out.write(ownScreen[0]);
+          out.write(isScreen ? toScreen(view, rowsOf(out)) : `${toText(view)}\n`);
+          shown = view;
+        }
         if (options.once) return exitCodes.success;
         await delay(options.interval, undefined, { signal });
         if (!isScreen && !options.json) out.write('\n');
@@ -54,10 +64,40 @@ export async function top(
   }
 }
 
-function toScreen(lines: readonly string[], rows: number): string {
-  const shown =
-    lines.length <= rows ? lines : [...lines.slice(0, rows - 1), `… ${lines.length - rows + 1} more`];
-  return `${home}${shown.map((line) => line + clearLine).join('\r\n')}${clearRest}`;
+/** What is shown: a text for each type, of one or several lines, below a heading. */
+interface View {
+  readonly heading: string;
+  readonly types: readonly string[];
+}
+
+const isAway = (error: unknown): error is JobtreeError =>
+  error instanceof JobtreeError && error.code === 'UNREACHABLE';
+
+/** What was shown last, below a message. */
+function withNote(message: string, { heading, types }: View = { heading: '', types: [] }): View {
+  return { heading: `${wrap(visible(`${message} Trying again…`), terminalWidth())}\n${heading}`, types };
+}
+
+function toText({ heading, types }: View): string {
+  return [heading, ...types].join('\n');
+}
+
+/** As many types as the screen has room for, and how many there are besides. */
+function toScreen({ heading, types }: View, rows: number): string {
+  const heightOf = (text: string) => text.split('\n').length;
+  const room = rows - heightOf(heading);
+  const isWhole = heightOf(types.join('\n')) <= room;
+  const shown: string[] = [];
+  for (let left = isWhole ? room : room - 1; shown.length < types.length; ) {
+    const next = types[shown.length] ?? '';
+    left -= heightOf(next);
+    if (left < 0) break;
+    shown.push(next);
+  }
+  const more = types.length - shown.length;
+  const rest = more === 0 ? [] : [`… and ${count(more)} more ${more === 1 ? 'type' : 'types'}`];
+  const lines = toText({ heading, types: [...shown, ...rest] }).split('\n');
+  return `${home}${lines.map((line) => line + clearLine).join('\r\n')}${clearRest}`;
 }
 
 const columns: readonly Column[] = [
@@ -77,15 +117,16 @@ function describe(
   queues: readonly QueueFigures[],
   withoutWorker: ReadonlySet<string>,
   { minutes }: TopOptions,
-): string[] {
+): View {
   // What has most to do comes first.
   const sorted = [...queues].sort(
     (a, b) => b.figures.perSecond - a.figures.perSecond || b.ready - a.ready || a.type.localeCompare(b.type),
   );
   const since = minutes === 1 ? 'minute' : `${minutes} minutes`;
   const rows = sorted.map((queue) => toCells(queue, withoutWorker.has(queue.type)));
-  const title = shorten(`rates, times and failures of the last ${since}`, terminalWidth(), 'end');
-  return [title, ...toLines(columns, rows).flatMap((row) => row.split('\n'))];
+  const title = wrap(`rates, times and failures of the last ${since}`, terminalWidth());
+  const [titles = '', ...types] = toLines(columns, rows);
+  return { heading: `${title}\n${titles}`, types };
 }
 
 function toCells(queue: QueueFigures, isWithoutWorker: boolean): Cell[] {

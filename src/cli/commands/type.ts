@@ -3,7 +3,7 @@ import { type ApiOptions, withClient } from '../api-options.ts';
 import { CommandError } from '../command-error.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { readJsonFile } from '../json-file.ts';
-import { print } from '../output.ts';
+import { print, printOutcome } from '../output.ts';
 
 interface PutOptions extends ApiOptions {
   readonly payload?: string;
@@ -25,7 +25,7 @@ export async function putType(
   const text = created
     ? `Registered version ${version} of ${type}.`
     : `Version ${version} of ${type} was already registered.`;
-  print(`${options.json ? JSON.stringify({ created }) : text}\n`);
+  printOutcome(options.json, { created }, text);
   return exitCodes.success;
 }
 
@@ -40,6 +40,6 @@ export async function showType(type: string, options: ApiOptions): Promise<numbe
 export async function deleteType(type: string, version: number, options: ApiOptions): Promise<number> {
   const { deleted } = await withClient(options, (client) => client.types.delete(type, version));
   if (!deleted) throw new CommandError(exitCodes.notFound, `${type} has no version ${version}.`);
-  print(`${options.json ? JSON.stringify({ deleted }) : 'Deleted.'}\n`);
+  printOutcome(options.json, { deleted }, 'Deleted.');
   return exitCodes.success;
 }

@@ -4,7 +4,9 @@ import type { TypeSchema } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { CommandError } from '../command-error.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { print } from '../output.ts';
+import { counted } from '../figures.ts';
+import { cannotWrite } from '../json-file.ts';
+import { print, printError } from '../output.ts';
 import { toTypeScript } from '../typescript.ts';
 
 export async function writeTypes(
@@ -22,6 +24,11 @@ export async function writeTypes(
   });
   const text = await toTypeScript(types);
   if (out === undefined) print(text);
-  else await writeFile(out, text);
+  else {
+    await writeFile(out, text).catch((error) => {
+      throw cannotWrite(out, error);
+    });
+    printError(`${counted(types.length, 'type')} written to ${out}.\n`);
+  }
   return exitCodes.success;
 }

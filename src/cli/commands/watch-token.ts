@@ -2,7 +2,7 @@
 import type { Sees } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { print } from '../output.ts';
+import { printOutcome } from '../output.ts';
 
 export interface WatchTokenOptions extends ApiOptions {
   readonly expires: number;
@@ -20,6 +20,6 @@ export async function watchToken(id: string, options: WatchTokenOptions): Promis
     });
     return [made, made.token] as const;
   });
-  print(`${json ? JSON.stringify({ jobId: id, ...outcome }) : text}\n`);
+  printOutcome(json, { jobId: id, ...outcome }, text);
   return exitCodes.success;
 }

@@ -23,6 +23,8 @@ export async function work(
   [program = '', ...args]: string[],
   options: WorkOptions,
 ): Promise<number> {
+  if (type === '')
+    throw new CommandError(exitCodes.usage, 'type is empty: name the type of the jobs to work on.');
   if (!isRunnable(program)) throw new CommandError(exitCodes.usage, `There is no program ${program} to run.`);
   const client = createClient({ url: options.url });
   const running = new Set<Promise<unknown>>();

@@ -81,7 +81,7 @@ const file = join(import.meta.dirname, 'airports.csv');
 export async function runAirports(client: Client, signal: AbortSignal): Promise<Outcome> {
   const startedAt = performance.now();
   const { id } = await client.createJob(nearestHub.job());
-  const input = await openInput(file);
+  const input = await openInput(file, signal);
   let rows = 0;
   const importing = addBatches({
     client,

@@ -196,7 +196,9 @@ export async function checkDue(session: Session, watch: Watch): Promise<Judgemen
     found.push(
       sick(
         `Schedules are behind: ${row.schedules.join(', ')}.`,
-        watch.isWatched ? 'jobtree schedule show NAME says why, as do the logs of the servers.' : startServer,
+        watch.isWatched
+          ? '`jobtree schedule show NAME` says why, as do the logs of the servers.'
+          : startServer,
         row.scheduleSince,
       ),
     );
@@ -295,7 +297,7 @@ export async function checkIdleTrees(session: Session): Promise<Judgement[]> {
   return found.map(({ id, type, since, ageMs }) =>
     warning(
       `Job:${id} (${type}) has nothing pending, and nothing was added for ${span(ageMs)}, but it is not sealed: its tree never completes.`,
-      'If its producer is gone, seal it (jobtree seal) or cancel it (jobtree cancel).',
+      'If its producer is gone, seal it (`jobtree seal`) or cancel it (`jobtree cancel`).',
       since,
     ),
   );

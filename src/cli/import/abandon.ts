@@ -33,6 +33,7 @@ export async function abandon(
   const least = counts.added === 0 ? 'items may have been added' : `at least ${added}`;
   const soFar = unsure && !sealing ? least : added;
   if (!isOurs) {
+    if (counts.added === 0 && !unsure) return 'Nothing was added.';
     const state = unsure && sealing ? 'which may be sealed now' : 'which is as open as it was';
     return `${capital(soFar)} to ${jobId}, ${state}.`;
   }

@@ -61,7 +61,7 @@ export async function importByUpload(
         : 'A job with this dedupe key already exists: nothing was added.\n',
     );
     print(
-      `${json ? JSON.stringify({ jobId, uploadId, bytes: size, created, seconds: ms / 1_000 }) : jobId}\n`,
+      `${json ? JSON.stringify({ jobId, uploadId, bytes: size, created, seconds: Math.round(ms) / 1_000 }) : jobId}\n`,
     );
     return jobId;
   } catch (error) {

@@ -2,6 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import { addAbortSignal } from 'node:stream';
 import { CommandError } from '../command-error.ts';
 import { exitCodes } from '../exit-codes.ts';
 
@@ -20,11 +21,15 @@ export function badFile(name: string, where: string, why: string): CommandError 
   return new CommandError(exitCodes.badFile, `${name}${where === '' ? '' : `, ${where}`}: ${why}`);
 }
 
-export async function openInput(file: string): Promise<Input> {
+/** The signal ends the reading: standard input may keep silent for ever. */
+export async function openInput(file: string, signal: AbortSignal): Promise<Input> {
   const fromStdin = file === '-';
   const name = fromStdin ? 'standard input' : file;
   const size = fromStdin ? undefined : await sizeOf(file);
-  const chunks: AsyncIterable<Buffer> = fromStdin ? process.stdin : createReadStream(file);
+  const chunks: AsyncIterable<Buffer> = addAbortSignal(
+    signal,
+    fromStdin ? process.stdin : createReadStream(file),
+  );
   let bytesRead = 0;
   const text = decode(name, chunks, (bytes) => {
     bytesRead += bytes;

@@ -7,6 +7,7 @@ import { colourOf, paint } from '../colours.ts';
 import { count, counted, seconds } from '../figures.ts';
 import { LiveLine } from '../live-line.ts';
 import { oneLine, print } from '../output.ts';
+import { fitted, shorten } from '../width.ts';
 
 export interface ReportOptions {
   readonly url: string;
@@ -28,6 +29,9 @@ const abortReasons: Readonly<Record<AbortCode, string>> = {
 
 /** The rate is that of so many seconds. */
 const rateSeconds = 10;
+
+/** Of a long message, on a terminal. `jobtree items` shows all of it. */
+const mostLines = 5;
 
 export class Report {
   readonly #worker: Worker;
@@ -151,7 +155,8 @@ export class Report {
   }
 
   #say(text: string, status?: string): void {
-    const clean = oneLine(text);
+    const room = process.stderr.isTTY ? mostLines * (process.stderr.columns || 80) : Number.POSITIVE_INFINITY;
+    const clean = fitted(shorten(oneLine(text), room, 'end'), process.stderr, '  ');
     const colour = status === undefined ? undefined : colourOf(status);
     const line = colour === undefined ? clean : paint(colour, clean, process.stderr);
     if (this.#live === undefined) process.stderr.write(`${line}\n`);
