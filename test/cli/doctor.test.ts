@@ -176,7 +176,13 @@ test('it makes no embedded Postgres where there is none', async () => {
   const env = { DATABASE_URL: '', JOBTREE_DATA_DIR: join(folder, 'nothing') };
   const { code, stdout, stderr } = await run(['doctor'], { env });
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-  expect(stderr).toMatch(/There is no embedded Postgres in .*, and DATABASE_URL is not set/);
+  expect(stderr).toMatch(/^jobtree: There is no embedded Postgres in .*, and DATABASE_URL is not set/);
+  // Whoever names a server may expect the doctor to ask that alone.
+  const named = await run(['doctor', '--url', noServer], { env });
+  expect(named).toMatchObject({ code: 1, stdout: '' });
+  expect(named.stderr.replaceAll(/\s+/g, ' ')).toMatch(
+    /^jobtree: doctor reads the database itself; --url only says which server to ask as well\. There is no embedded Postgres in /,
+  );
 });
 
 test('a prepared transaction that nobody ends', async () => {

@@ -324,6 +324,28 @@ describe('a server that does not answer', () => {
     await proxy.close();
   });
 
+  test('a URL with a user or password is refused without showing them', () => {
+    for (const url of [
+      'http://me:secret@host/',
+      'http://me@host',
+      'me:secret@host',
+      'http://me:secret@ho st/',
+    ]) {
+      const error = (() => {
+        try {
+          return createClient({ url });
+        } catch (error) {
+          return error;
+        }
+      })();
+      expect(error).toMatchObject({ code: 'INVALID_INPUT', field: 'url' });
+      expect((error as Error).message).toMatch(/^url must have no user or password/);
+    }
+    expect(() => createClient({ url: 'ftp://host' })).toThrow(
+      'url must be an http or https address: ftp://host',
+    );
+  });
+
   test('something that is not jobtree is a BAD_RESPONSE', async () => {
     const other = createServer((_, response) => response.end('<html>')).listen(0, '127.0.0.1');
     await once(other, 'listening');
@@ -331,6 +353,18 @@ describe('a server that does not answer', () => {
     const lost = createClient({ url: `http://127.0.0.1:${port}/graphql` });
     await expect(lost.job(unknown)).rejects.toBeInstanceOf(JobtreeError);
     await expect(lost.job(unknown)).rejects.toEqual(refusal('BAD_RESPONSE'));
+    const hint = ' The API of a server is usually at /graphql: does the URL lack it?';
+    for (const [path, said] of [
+      ['/graphql', ''],
+      ['/jobs/graphql?a', ''],
+      ['/', hint],
+      ['/graphql/jobs', hint],
+    ] as const) {
+      const url = `http://127.0.0.1:${port}${path}`;
+      await expect(createClient({ url }).job(unknown)).rejects.toMatchObject({
+        message: `${url} answered 200 without a GraphQL response.${said}`,
+      });
+    }
     other.closeAllConnections();
     other.close();
     await once(other, 'close');
