@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { work } from '../support/api.ts';
+import { data, work } from '../support/api.ts';
 import { example } from '../support/documentation.ts';
 import { makeFile } from './folder.ts';
 import { run } from './program.ts';
@@ -40,6 +40,35 @@ test('an item that failed before says so, and shows all that is known of it', as
   const unknown = await run(['items', `JobItem:${unknownJob.slice(4)}:7`], env());
   expect([unknown.code, unknown.stderr]).toEqual([4, expect.stringContaining('There is no ')]);
   expect((await run(['items', unknownJob], env())).stderr).toBe(`jobtree: There is no job ${unknownJob}.\n`);
+});
+
+test('the detail of an item is its note or else its last failure, and its payload', async () => {
+  const { client } = server;
+  const type = 'detailed';
+  const { id } = await client.createJob({
+    type,
+    items: [{ payload: 1 }, { payload: 2 }],
+    backoffMs: [3_600_000],
+  });
+  const claim = () => client.claimItems('w', [{ type, limit: 2 }]);
+  const [first, second] = (await claim()).map((assignment) => assignment.id);
+  await data(
+    server.url,
+    'mutation ($notes: [ItemNoteInput!]!) { noteItems(input: { notes: $notes }) { __typename } }',
+    { notes: [{ assignmentId: second, note: 'page 1 of 2' }] },
+  );
+  const failure = { code: 'E', message: 'no' };
+  await client.reportOutcomes([{ assignmentId: first ?? '', failure }]);
+  const listed = async () => (await run(['items', id], env())).stdout.trimEnd().split('\n').slice(1);
+  expect(await listed()).toEqual([
+    expect.stringMatching(/ scheduled +1 {2}again at \d{4}-\S+Z after E: no · 1$/),
+    expect.stringMatching(/ running +0 {2}page 1 of 2 · 2$/),
+  ]);
+  await client.reportOutcomes([{ assignmentId: second ?? '', failure: { ...failure, retryAfterMs: 0 } }]);
+  expect((await listed())[1]).toMatch(/ waiting +1 {2}page 1 of 2 · 2$/);
+  const [again] = await claim();
+  await client.reportOutcomes([{ assignmentId: again?.id ?? '', result: 'done' }]);
+  expect((await listed())[1]).toMatch(/ succeeded +1 {2}2$/);
 });
 
 test('JSON, once for a dedupe key', async () => {

@@ -72,6 +72,15 @@ test('replay says what waits for a retry, where nothing has failed for good', as
   expect([code, stdout]).toEqual([0, 'Replayed 0 items.\n']);
   expect(stderr).toMatch(/^Nothing that matches has failed for good\. 2 items .*--run-at now/);
   expect((await run(['discard', '--job', id], env())).stderr).toBe('');
+  // That says nothing of items that wait.
+  expect((await run(['replay', '--since', '1h'], env())).stderr).toBe('');
+  expect((await run(['replay', '--code', 'EXIT_8'], env())).stderr).toBe('');
+  await server.client.createJob({ type: 'later', items: [{}] });
+  const [dead] = await server.client.claimItems('w', [{ type: 'later', limit: 1 }]);
+  const final = { assignmentId: dead?.id ?? '', failure: { ...failure, permanent: true } };
+  await server.client.reportOutcomes([final]);
+  const replayed = await run(['replay', '--code', 'EXIT_7'], env());
+  expect(replayed).toEqual({ code: 0, stdout: 'Replayed 1 item.\n', stderr: '' });
 });
 
 test('what can not be is said at once, with nothing done', async () => {

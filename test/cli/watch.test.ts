@@ -1,9 +1,11 @@
 import { stripVTControlCharacters } from 'node:util';
-import { expect, test } from 'vitest';
-import { PermanentError, Worker } from '../../src/client/index.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { createClient, PermanentError, Worker } from '../../src/client/index.ts';
 import { signal } from '../client/signals.ts';
+import { createDatabase } from '../support/database.ts';
+import { makeKey } from '../support/keys.ts';
 import { startProxy } from '../support/proxy.ts';
-import { freePort } from '../support/server.ts';
+import { freePort, startServer } from '../support/server.ts';
 import { run, start, startOnTerminal, startShell } from './program.ts';
 import { unknownJob, useServer } from './setup.ts';
 
@@ -292,6 +294,40 @@ test('a root with jobs below it is watched as its whole tree, unless only the jo
   expect(list.stdout).toMatch(/ above +completed +1\/1 /);
 });
 
+test('of a tree of which only a part may be seen its root alone is watched', async () => {
+  const db = await createDatabase();
+  onTestFinished(() => db.drop());
+  const app = await startServer(db.url, { JOBTREE_AUTH: 'keys' });
+  onTestFinished(() => app.close());
+  const client = createClient({ url: app.url, token: (await makeKey(db, ['admin'])).key });
+  onTestFinished(() => client.close());
+  const children = [{ type: 'seen', items: [{}] }, { type: 'hidden' }];
+  const { id } = await client.createJob({ type: 'seen', sealed: true, children });
+  const { key } = await makeKey(db, ['watcher'], { types: ['seen'] });
+  const { code, stdout } = await run(['watch', id], {
+    env: { JOBTREE_URL: app.url, JOBTREE_TOKEN: key },
+  });
+  expect([code, stdout]).toEqual([0, expect.stringMatching(/^Job complete\n0 items/)]);
+});
+
+test('an empty job that was cancelled has not succeeded: exit code 3', async () => {
+  const { id } = await server.client.createJob({ type: 'empty' });
+  await server.client.cancelJob(id);
+  expect((await run(['watch', id], { env: server.env })).code).toBe(3);
+});
+
+test('jobs counts items that failed and that were cancelled', async () => {
+  const { client } = server;
+  const { id } = await client.createJob({ type: 'counted', items: [{}, {}, {}] });
+  const [one] = await client.claimItems('w', [{ type: 'counted', limit: 1 }]);
+  const failure = { code: 'E', message: 'no', permanent: true };
+  await client.reportOutcomes([{ assignmentId: one?.id ?? '', failure }]);
+  await client.cancelJob(id);
+  await expect
+    .poll(async () => (await run(['jobs', '--type', 'counted'], { env: server.env })).stdout)
+    .toMatch(/ counted +cancelled +3\/3, 1 failed, 2 cancelled /);
+});
+
 test('jobs lists the newest first, by type and status, and ends quietly when nobody reads on', async () => {
   for (let i = 0; i < 3; i++) await server.client.createJob({ type: 'listed', items: [{}], sealed: i === 0 });
   const { id } = await server.client.createJob({
@@ -320,6 +356,12 @@ test('jobs lists the newest first, by type and status, and ends quietly when nob
 
   // More than the pipe holds, so that the program meets the end of its reader.
   await Promise.all(Array.from({ length: 200 }, () => server.client.createJob({ type: 'listed' })));
+  const many = await run(['jobs', '--type', 'listed', '--json', '--limit', '150'], { env: server.env });
+  const ids = many.stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line).id);
+  expect(new Set(ids).size).toBe(150);
   const piped = await startShell(
     '{ $JOBTREE jobs --json --limit 1000; echo "code $?" >&2; } | head -n 1',
     server.env,

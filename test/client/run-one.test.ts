@@ -101,6 +101,23 @@ test.each([
   await rejected;
 });
 
+test('throws ITEM_CANCELLED if the item is cancelled after an attempt that failed', async () => {
+  const client = connect();
+  const type = newType();
+  await work(type, () => {
+    throw new Error('not yet');
+  });
+  const error = client.run(type, null, { dedupeKey: 'a', backoffMs: [3_600_000] }).catch((error) => error);
+  const item = async () => {
+    const job = await client.jobByDedupeKey(type, 'a');
+    return job === null ? undefined : (await client.items(job.id)).nodes[0];
+  };
+  await expect.poll(async () => (await item())?.failureCount).toBe(1);
+  const id = (await item())?.id ?? '';
+  await client.cancelItems({ itemIds: [id] });
+  expect(await error).toMatchObject({ code: 'ITEM_CANCELLED', itemId: id, outcome: 'DONE' });
+});
+
 test('ends with the reason of an aborted signal, while the work goes on', async () => {
   const client = connect();
   const type = newType();
@@ -144,6 +161,11 @@ test('jobResults reads one job of a tree, of several pages, and only what succee
     return results;
   };
   expect(await read(id)).toEqual(['root']);
+  const defined = defineType<string, string>(type);
+  for await (const { payload, result } of client.jobResults(defined, id)) {
+    expectTypeOf(result).toEqualTypeOf<string>();
+    expect([payload, result]).toEqual(['root', 'root']);
+  }
   expect(await read(child?.id ?? '')).toEqual(rows.map(({ payload }) => payload).filter((n) => n !== 500));
   await expect(read('Job:01890000-0000-7000-8000-000000000000')).rejects.toMatchObject({ code: 'NOT_FOUND' });
 });

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-import { createClient } from '../../src/client/index.ts';
+import { createClient, Worker } from '../../src/client/index.ts';
 import { useServer } from '../cli/setup.ts';
 import { createDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
@@ -144,4 +144,23 @@ test('a worker that the server refuses at the start exits with 1, and one that i
   await db.query('select jobtree.revoke_api_key($1)', [id]);
   await eventually(() => expect(admitted.said()).toContain('refuses the caller'));
   expect(admitted.child.exitCode).toBeNull();
+});
+
+test('a worker that a program starts by itself goes on after it was refused at the start', async () => {
+  const db = await createDatabase();
+  onTestFinished(() => db.drop());
+  const app = await startServer(db.url, { JOBTREE_AUTH: 'keys' });
+  onTestFinished(() => app.close());
+  let token = 'jobtree_nonsense';
+  const client = createClient({ url: app.url, token: () => token });
+  onTestFinished(() => client.close());
+  const types = { mail: { concurrency: 1, handler: () => null } };
+  const worker = new Worker({ client, types, pollIntervalMs: 100 });
+  onTestFinished(() => worker.stop());
+  const refused = new Promise((resolve) => worker.once('error', resolve));
+  const connected = new Promise<void>((resolve) => worker.once('connected', resolve));
+  await worker.start();
+  expect(await refused).toMatchObject({ code: 'UNAUTHENTICATED' });
+  ({ key: token } = await makeKey(db, ['worker']));
+  await connected;
 });

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { type Logger, PermanentError, Worker } from '../../src/client/index.ts';
 import type { ReportedFailure } from '../../src/client/worker/events.ts';
+import { failed } from '../../src/client/worker/outcome.ts';
 import { stackOf } from '../../src/client/worker/stack.ts';
 import { run } from '../cli/program.ts';
 import { useServer } from '../cli/setup.ts';
@@ -43,6 +44,8 @@ test('a TypeError in a handler names the file and the line', async () => {
   const env = { env: server.env };
   const listed = JSON.parse((await run(['items', id, '--json'], env)).stdout);
   expect(listed.failures[0].stack).toBe(failure?.stack);
+  const shown = `\nstack\n  ${failure?.stack?.replaceAll('\n', '\n  ')}\n`;
+  expect((await run(['items', listed.id], env)).stdout).toContain(shown);
   const group = (await server.client.deadLetterGroups({ types: [type] }))[0]?.id ?? '';
   expect((await run(['dead-letters', group], env)).stdout).toContain(
     `\n    ${failure?.stack?.replaceAll('\n', '\n    ')}\n`,
@@ -57,6 +60,18 @@ test('a stack has those of its causes, and a long message leaves room for the li
   expect(failure?.stack).toContain('\nCaused by: Error: no connection\n');
 });
 
+test('a stack has at most five causes, each once', () => {
+  const errors = Array.from({ length: 9 }, (_, i) => new Error(`cause ${i}`));
+  for (const [i, error] of errors.entries()) error.cause = errors[i + 1] ?? errors[0];
+  const of = (error: Error) =>
+    [...(stackOf(error) ?? '').matchAll(/^Caused by: Error: (.*)$/gm)].map(([, m]) => m);
+  expect(of(errors[0] as Error)).toEqual(['cause 1', 'cause 2', 'cause 3', 'cause 4', 'cause 5']);
+  expect(of(errors[6] as Error)).toEqual(['cause 7', 'cause 8', 'cause 0', 'cause 1', 'cause 2']);
+  const own = new Error('its own cause');
+  own.cause = own;
+  expect(of(own)).toEqual([]);
+});
+
 test('a stack of 1 MB is cut at the end of a line', async () => {
   const line = '    at f (/app/ж/file.js:1:1)\n';
   const { failure } = await failWith(() =>
@@ -69,6 +84,31 @@ test('a stack of 1 MB is cut at the end of a line', async () => {
   // A single line: between two characters.
   const single = stackOf({ stack: `x${'ж'.repeat(500_000)}` }) ?? '';
   expect([Buffer.byteLength(single), single.isWellFormed()]).toEqual([4_095, true]);
+  expect(stackOf({ stack: 'half a pair \ud800' })).toBe('half a pair \ufffd');
+});
+
+test('each attempt has a stack of its own', async () => {
+  const { client } = server;
+  const type = `stack-${++counter}`;
+  const { id } = await client.createJob({
+    type,
+    items: [{}],
+    sealed: true,
+    maxFailuresPerItem: 1,
+    backoffMs: [0],
+  });
+  const handler = (_: unknown, { attempt }: { attempt: number }) => {
+    throw Object.assign(new Error('no'), { stack: `attempt ${attempt}` });
+  };
+  const worker = new Worker({ client, types: { [type]: { concurrency: 1, handler } } });
+  worker.on('failed', () => {});
+  await worker.runOnce();
+  const [item] = (await client.items(id)).nodes;
+  expect(item?.failures.map(({ stack }) => stack)).toEqual(['attempt 1', 'attempt 2']);
+});
+
+test('the size of a failure, by which requests are filled, has that of its stack', () => {
+  expect(failed('id', { message: 'no', stack: 'x'.repeat(4_000) }).size).toBeGreaterThan(4_000);
 });
 
 test('what is no error has no stack', async () => {

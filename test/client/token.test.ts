@@ -145,13 +145,14 @@ it('the command line takes the token from the environment, and says if it is mis
 it('watches with tokens of their own share one WebSocket, and each goes on with the next token', async () => {
   const maker = createClient({ url: app.url, token: admin });
   const trees = await Promise.all(
-    Array.from({ length: 5 }, () => maker.createJob({ type: 'owned', items: [{}] })),
+    Array.from({ length: 6 }, () => maker.createJob({ type: 'owned', items: [{}] })),
   );
-  let opened = 0;
+  const left = trees.pop()?.id ?? '';
+  const opened: WebSocket[] = [];
   class Counted extends WebSocket {
     constructor(address: string, protocols: string) {
       super(address, protocols);
-      opened++;
+      opened.push(this);
     }
   }
   // What shows nothing may ask for nothing.
@@ -177,11 +178,18 @@ it('watches with tokens of their own share one WebSocket, and each goes on with 
   const [one, two] = trees.map(({ id }) => id) as [string, string];
   const stranger = client.watchJob(one, { token: token(two) });
   await expect(stranger.next()).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  const tree = client.watchTree(two, { token: token(two) });
+  expect((await tree.next()).value).toMatchObject({ complete: false, jobs: [{ itemCount: 1 }] });
+  await tree.return();
   await expect(client.watchJob(one).next()).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
   await expect.poll(() => asked.get(one)).toBe(2);
   for (const { id } of trees) await maker.cancelJob(id);
   for (const last of await Promise.all(watches)) expect(last).toMatchObject({ status: 'CANCELLED' });
   // One for all that show a token, and one that was refused.
-  expect(opened).toBe(2);
+  expect(opened).toHaveLength(2);
+  const open = client.watchJob(left, { token: token(left) });
+  expect((await open.next()).value).toMatchObject({ itemCount: 1 });
   await Promise.all([client.close(), maker.close()]);
+  expect(await open.next()).toEqual({ done: true });
+  for (const { readyState } of opened) expect([WebSocket.CLOSING, WebSocket.CLOSED]).toContain(readyState);
 });

@@ -558,6 +558,66 @@ describe('notes and logs', () => {
     expect((await client.items(id)).nodes).toMatchObject([{ status: 'SUCCEEDED', note: 'half of it' }]);
   });
 
+  describe('while others are on their way', () => {
+    /** Notes go out alone only once the gate is open; resolves with the first that wait for it. */
+    async function begin(handler: Handler) {
+      const client = connect();
+      const { request } = client.socket;
+      const [underWay, open] = [signal(), signal()];
+      vi.spyOn(client.socket, 'request').mockImplementation(async (...call) => {
+        if (call[0] === operations.NoteItems) {
+          underWay.fire();
+          await open.promise;
+        }
+        return Reflect.apply(request, client.socket, call);
+      });
+      const type = newType();
+      const job = { type, items: [{}], sealed: true, heartbeatIntervalMs: 600_000 };
+      const { id } = await client.createJob(job);
+      const types = { [type]: { concurrency: 1, handler } };
+      const worker = new Worker({ client, pollIntervalMs: 86_400_000, types });
+      workers.push(worker);
+      await worker.start();
+      await underWay.promise;
+      const item = async () => (await client.items(id)).nodes[0];
+      return { worker, open, item };
+    }
+
+    test('the report has them, too, since they may arrive after it', async () => {
+      const end = signal();
+      const { worker, open, item } = await begin(async (_, { note, log }) => {
+        note('done soon');
+        log('almost');
+        await end.promise;
+      });
+      const succeeded = once(worker, 'succeeded');
+      end.fire();
+      await succeeded;
+      const told = { status: 'SUCCEEDED', note: 'done soon', log: [{ text: 'almost' }] };
+      expect(await item()).toMatchObject(told);
+      open.fire();
+      await worker.stop();
+      expect(await item()).toMatchObject(told);
+    });
+
+    test('newer ones follow them', async () => {
+      const [more, end] = [signal(), signal()];
+      const { worker, open, item } = await begin(async (_, { note }) => {
+        note('first');
+        await more.promise;
+        note('second');
+        await end.promise;
+      });
+      more.fire();
+      open.fire();
+      await eventually(async () => {
+        expect(await item()).toMatchObject({ status: 'RUNNING', note: 'second' });
+      });
+      end.fire();
+      await worker.stop();
+    });
+  });
+
   test('of many lines the last fifty are kept, over all attempts', async () => {
     const client = connect();
     const type = newType();

@@ -155,6 +155,76 @@ describe('create_job refuses', () => {
   });
 });
 
+describe('value_problem', () => {
+  const problemOf = async (key: string, value: unknown): Promise<string | null> =>
+    (await t.db.query('select jobtree.value_problem($1, $2) as problem', [key, JSON.stringify(value)]))[0]
+      .problem;
+
+  it.each([
+    ['priority', -32_768, 32_767],
+    ['maxFailuresPerItem', 0, 1_000],
+    ['backoffMs[]', 0, 2_147_483_647],
+    ['heartbeatIntervalMs', 1_000, 86_400_000],
+    ['toleratedFailureCount', 0, 2_147_483_647],
+    ['retentionSeconds', 0, 315_576_000],
+    ['idleExpirySeconds', 1, 315_576_000],
+    ['concurrency', 1, 1_000_000],
+    ['limit', 1, 1_000_000],
+    ['count', 1, 10_000],
+    ['intervalMs', 1, 86_400_000],
+    ['alert.intervalMs', 1_000, 86_400_000],
+    ['lifetimeMs', 1, 2_147_483_647],
+    ['retryAfterMs', 0, 2_147_483_647],
+    ['snoozeMs', 1_000, 2_147_483_647],
+  ])('takes for %s whole numbers from %i to %i alone', async (key, lowest, highest) => {
+    for (const good of [lowest, highest]) expect(await problemOf(key, good)).toBeNull();
+    for (const bad of [lowest - 1, highest + 1, lowest + 0.5, String(lowest), true, [lowest]])
+      expect(await problemOf(key, bad)).toContain(`; it must be a whole number from ${lowest} to ${highest}`);
+  });
+
+  it.each([
+    ['backoffJitter', 1],
+    ['toleratedFailurePercentage', 100],
+  ])('takes for %s numbers from 0 to %i alone', async (key, highest) => {
+    for (const good of [0, 0.5, highest]) expect(await problemOf(key, good)).toBeNull();
+    for (const bad of [-0.1, highest + 0.1, '0'])
+      expect(await problemOf(key, bad)).toContain(`; it must be a number from 0 to ${highest}`);
+  });
+
+  it.each([
+    ['type', 1, 200],
+    ['name', 1, 200],
+    ['endpoint', 1, 200],
+    ['code', 1, 200],
+    ['after[]', 1, 200],
+    ['dedupeKey', 1, 500],
+    ['serializeKey', 1, 255],
+    ['message', 0, 10_000],
+    ['stack', 0, 4_096],
+  ])('takes for %s texts of %i to %i characters alone', async (key, shortest, longest) => {
+    expect(await problemOf(key, 'ж'.repeat(longest))).toBeNull();
+    expect(await problemOf(key, '')).toBe(shortest === 0 ? null : 'is empty');
+    const long = `has ${longest + 1} characters; the limit is ${longest}`;
+    expect(await problemOf(key, 'ж'.repeat(longest + 1))).toBe(long);
+    expect(await problemOf(key, 5)).toMatch(/^is 5; it must be a text of /);
+  });
+
+  it.each<[string, unknown[], unknown[]]>([
+    ['sealed', [true, false], ['true', 0]],
+    ['serializeOnFailure', ['CONTINUE', 'BLOCK'], ['block', 'STOP', true]],
+    [
+      'file',
+      [{ source: { uploadId: 'x' }, format: 'CSV' }],
+      [{ source: {}, format: 'CSV' }, { source: { uploadId: 'x' } }, 'x'],
+    ],
+    ['after', [[], ['a'], Array(100).fill('a')], [Array(101).fill('a'), 'a']],
+    ['backoffMs', [[], Array(100).fill(1)], [Array(101).fill(1), 1]],
+  ])('takes for %s %j, and not %j', async (key, good, bad) => {
+    for (const value of good) expect(await problemOf(key, value)).toBeNull();
+    for (const value of bad) expect(await problemOf(key, value)).toMatch(/^(is|has) /);
+  });
+});
+
 describe('add_items refuses', () => {
   it.each<[string, unknown, string | undefined]>([
     ['what is no list', { payload: 1 }, 'items'],
@@ -194,6 +264,11 @@ describe('report_outcomes', () => {
     ['a failure without a message', { failure: { code: 'E', message: null } }, 'failure'],
     ['a code that is no text', { failure: { ...failure, code: 5 } }, 'failure.code'],
     ['a flag that is a text', { failure: { ...failure, permanent: 'yes' } }, 'failure.permanent'],
+    [
+      'a message that is too long',
+      { failure: { ...failure, message: 'x'.repeat(10_001) } },
+      'failure.message',
+    ],
     ['a stack that is no text', { failure: { ...failure, stack: ['at f'] } }, 'failure.stack'],
     ['a stack that is too long', { failure: { ...failure, stack: 'x'.repeat(4_097) } }, 'failure.stack'],
     ['an unknown key in a failure', { failure: { ...failure, final: true } }, 'failure.final'],

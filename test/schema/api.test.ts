@@ -158,11 +158,20 @@ describe('reads', () => {
       expect(await list('status: COMPLETED', ofType)).not.toContain(open);
       expect(await list('outcome: SUCCEEDED', ofType)).toContain(done);
       expect(await list('outcome: SUCCEEDED', ofType)).not.toContain(cancelled);
+      expect(await list('outcome: SUCCEEDED', ofType)).not.toContain(open);
       expect(await list('outcome: CANCELLED', ofType)).toContain(cancelled);
       expect(await list('status: WAITING', ofType)).toContain(waiting);
     }
     expect(await list('status: RUNNING')).toEqual([open]);
     expect(await list('status: COMPLETED')).toEqual([done]);
+    for (const [wholeTrees, running] of [
+      [false, []],
+      [true, [open]],
+    ]) {
+      const filter = `type: "${type}", wholeTrees: ${wholeTrees}, status: RUNNING`;
+      const { jobs } = await data(app.url, `{ jobs(filter: { ${filter} }) { nodes { id } } }`);
+      expect(jobs.nodes.map(({ id }: { id: string }) => id)).toEqual(running);
+    }
     const answer = await request(
       app.url,
       '{ jobs(filter: { wholeTrees: true, rootsOnly: false }) { nodes { id } } }',
@@ -171,6 +180,19 @@ describe('reads', () => {
       code: 'INVALID_INPUT',
       field: 'filter.wholeTrees',
     });
+  });
+
+  it('shows the progress of a tree with what the mutation did', async () => {
+    const jobId = await createJob(app.url, { type: 'grows', items: [{}] });
+    for (let itemCount = 2; itemCount <= 10; itemCount++) {
+      const { addItems } = await data(
+        app.url,
+        `mutation ($id: ID!) { addItems(input: { jobId: $id, items: [{ payload: 1 }] }) {
+          ... on AddItemsPayload { job { id treeProgress { itemCount } } } } }`,
+        { id: jobId },
+      );
+      expect(addItems.job).toEqual({ id: jobId, treeProgress: { itemCount } });
+    }
   });
 
   it('finds any node by its id', async () => {
@@ -701,6 +723,8 @@ describe('refusals', () => {
         outcome: { failure: { code: 'E', message: 'no', permanent: true, retryAfterMs: 1 } },
       },
       { assignmentId: c, outcome: { snoozeMs: 999 } },
+      { assignmentId: c, outcome: { failure: { code: 'E', message: 'no', stack: 'at f \0' } } },
+      { assignmentId: c, outcome: { failure: { code: 'E', message: 'no', stack: 'x'.repeat(4_097) } } },
       { assignmentId: `Assignment:${unknown}`, outcome: { success: { result: 1 } } },
       { assignmentId: a, outcome: { success: {} } },
     ];
@@ -712,10 +736,12 @@ describe('refusals', () => {
       ['INVALID', 'reports[3].outcome.failure.retryAfterMs'],
       ['INVALID', 'reports[4].outcome.failure.retryAfterMs'],
       ['INVALID', 'reports[5].outcome.snoozeMs'],
+      ['INVALID', 'reports[6].outcome.failure.stack'],
+      ['INVALID', 'reports[7].outcome.failure.stack'],
       ['STALE', null],
       ['ACCEPTED', null],
     ]);
-    expect(reportOutcomes.rest.map((entry: any) => entry.index)).toEqual([0, 1, 2, 3, 4, 5, 6]);
+    expect(reportOutcomes.rest.map((entry: any) => entry.index)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
   });
 
   it.each([

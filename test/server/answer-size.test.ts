@@ -157,6 +157,28 @@ describe('what would be too large is refused before it is read, and the refusal 
     ).toMatchObject([refusal(1)]);
   });
 
+  it('stacks of items that no page shows', async () => {
+    const id = await createJob(app.url, { type: 'stacked', items: [{}, {}] });
+    await db.query(
+      `insert into jobtree.failure (job_id, position, attempt, lease_id, at, lost, code, message, stack)
+       select job_id, position, n, gen_random_uuid(), now(), false, 'E', '', repeat('s', 4000)
+       from jobtree.job_item, generate_series(1, 150) n where job_id = $1`,
+      [id.slice(4)],
+    );
+    const { nodes } = (await data(app.url, page('items', 'first: 2', 'id'), { id })).job.items;
+    const each = (count: number) =>
+      nodes
+        .slice(0, count)
+        .map((item: { id: string }, i: number) => {
+          return `a${i}: node(id: "${item.id}") { ... on JobItem { failures { stack } } }`;
+        })
+        .join(' ');
+    const one = await request(app.url, `{ ${each(1)} }`);
+    expect(one.data.a0.failures).toHaveLength(150);
+    const { errors } = await request(app.url, `{ ${each(2)} }`);
+    expect(errors).toMatchObject([{ extensions: { code: 'LIMIT_EXCEEDED', limit: 'bytes' } }]);
+  });
+
   it('a watched page', async () => {
     const watched = (first: number, fields: string) =>
       `subscription ($id: ID!) { jobItems(jobId: $id, first: ${first}) { items { ${fields} } } }`;
@@ -186,6 +208,9 @@ describe('what is allowed:', () => {
     expect(
       (await data(app.url, page('items', 'first: 1', 'payload'), { id: huge })).job.items.nodes,
     ).toHaveLength(1);
+    const [{ id }] = (await data(app.url, page('items', 'first: 1', 'id'), { id: huge })).job.items.nodes;
+    const { item } = await data(app.url, 'query ($id: ID!) { item(id: $id) { payload } }', { id });
+    expect(JSON.stringify(item.payload).length).toBeGreaterThan(maximum);
     const { errors } = await request(app.url, page('items', 'first: 2', 'payload'), { id: huge });
     expect(errors).toMatchObject([refusal(1)]);
   });

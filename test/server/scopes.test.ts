@@ -291,7 +291,8 @@ describe('a scope of types', () => {
 
 describe('what concerns a whole tree', () => {
   it('is told to those alone whose scope has all of it', async () => {
-    const fields = 'treeOutcome reapAt idleSince callbacks { endpoint } deletion { itemCount }';
+    const fields =
+      'treeOutcome treeProgress { openJobs } reapAt idleSince callbacks { endpoint } deletion { itemCount }';
     const query = `query ($id: ID!) { job(id: $id) { ${fields} } }`;
     await ask(
       admin,
@@ -308,12 +309,14 @@ describe('what concerns a whole tree', () => {
     await eventually(async () =>
       expect((await ask(all, query, { id })).data.job).toMatchObject({
         treeOutcome: 'SUCCEEDED',
+        treeProgress: { openJobs: 0 },
         reapAt: expect.any(String),
         callbacks: [{ endpoint: 'whole' }],
       }),
     );
     expect((await ask(some, query, { id })).data.job).toEqual({
       treeOutcome: null,
+      treeProgress: null,
       reapAt: null,
       idleSince: null,
       callbacks: [],
