@@ -1,4 +1,4 @@
-/** The page of GraphiQL. It is bundled for browsers by tools/build-server.ts and served by src/server/graphiql.ts. */
+/** The page of GraphiQL. It is bundled for browsers by tools/build-server.ts and served by src/server/http/graphiql.ts. */
 import { GraphiQL, type GraphiQLProps } from 'graphiql';
 import { createClient, type RequestParams } from 'graphql-sse';
 import { createElement } from 'react';

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { createClient, watchJob } from '../../src/client/index.ts';
 import { Hub } from '../../src/events/hub.ts';
 import type { App } from '../../src/server/create-app.ts';
-import { SocketReader } from '../../src/server/socket-reader.ts';
+import { SocketReader } from '../../src/server/sockets/socket-reader.ts';
 import { createJob, work } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';

@@ -10,8 +10,8 @@ const allowed = [
   'client/worker/item-notes.ts',
   'cli/figures.ts',
   'cli/doctor/server.ts',
-  'server/known-tokens.ts',
-  'server/certificate.ts',
+  'server/rights/known-tokens.ts',
+  'server/http/certificate.ts',
 ];
 
 it('durations are measured with the monotonic clock', () => {

@@ -15,6 +15,12 @@ const layers = [
   'files',
   'events',
   'schema',
+  'server/loops',
+  'server/limits',
+  'server/rights',
+  'server/execution',
+  'server/http',
+  'server/sockets',
   'server',
   'embedded',
   'client',
@@ -38,15 +44,21 @@ function imports(file: string): string[] {
   return [...text.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map(([, specifier]) => specifier ?? '');
 }
 
-/** The folder below src (or the file in it) that an import of a file leads to; undefined for a package. */
+/** The layer of a file: the longest that its path begins with, or else its folder below src (or the file in it). */
+function layerOf(file: string): string {
+  const within = layers.filter((layer) => file === layer || file.startsWith(`${layer}/`));
+  return within.toSorted((a, b) => b.length - a.length)[0] ?? file.split('/')[0] ?? '';
+}
+
+/** The layer that an import of a file leads to; undefined for a package. */
 function target(file: string, specifier: string): string | undefined {
   if (!specifier.startsWith('.')) return undefined;
   const path = relative(src, resolve(src, dirname(file), specifier));
-  return path.startsWith('..') ? undefined : path.split('/')[0];
+  return path.startsWith('..') ? undefined : layerOf(path);
 }
 
 it.each(files)('%s imports only from above', (file) => {
-  const own = file.split('/')[0] ?? '';
+  const own = layerOf(file);
   const rank = layers.indexOf(own);
   expect(rank, `${own} has no place in the layout`).toBeGreaterThanOrEqual(0);
   for (const specifier of imports(file)) {

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
-import { EncodedEvent } from '../../src/server/encoded-event.ts';
-import { writeAtEndOfTurn } from '../../src/server/turn-writes.ts';
+import { EncodedEvent } from '../../src/server/execution/encoded-event.ts';
+import { writeAtEndOfTurn } from '../../src/server/limits/turn-writes.ts';
 
 const heads = ['{"id":"1","payload":', '{"id":"ä","payload":', '{"id":"1","payload":'];
 /** Around the lengths at which the header of a frame is another one, and at which text is no longer copied. */

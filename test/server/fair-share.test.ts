@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { FairShare } from '../../src/server/fair-share.ts';
+import { FairShare } from '../../src/server/limits/fair-share.ts';
 
 /** The time, which passes when a test says so: how much of it a busy machine takes is no matter here. */
 let now = 0;

@@ -172,7 +172,7 @@ it('serves GraphiQL to browsers, with nothing from elsewhere, and its example op
   const page = await (await fetch(app.url, { headers: { accept: 'text/html' } })).text();
   expect(page).toContain('jobtree');
   expect(page).not.toMatch(/(src|href)="https?:/);
-  const { exampleTabs } = await import('../../src/server/graphiql.ts');
+  const { exampleTabs } = await import('../../src/server/http/graphiql.ts');
   const { schema } = await import('../../src/schema/index.ts');
   const { parse, validate } = await import('graphql');
   for (const { query } of exampleTabs) expect(validate(schema, parse(query))).toEqual([]);

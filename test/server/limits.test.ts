@@ -8,7 +8,7 @@ import { WebSocket } from 'ws';
 import * as operations from '../../src/generated/operations.ts';
 import { schema } from '../../src/schema/index.ts';
 import type { App } from '../../src/server/create-app.ts';
-import { exampleTabs } from '../../src/server/graphiql.ts';
+import { exampleTabs } from '../../src/server/http/graphiql.ts';
 import { type Answer, collectSse, createJob, data, request } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { startServer } from '../support/server.ts';

@@ -4,8 +4,8 @@ import { createYoga } from 'graphql-yoga';
 import pino from 'pino';
 import { expect, it } from 'vitest';
 import { anybody } from '../../src/domain/rights.ts';
-import { Operations } from '../../src/server/operations.ts';
-import { RateLimits } from '../../src/server/rate-limits.ts';
+import { Operations } from '../../src/server/execution/operations.ts';
+import { RateLimits } from '../../src/server/limits/rate-limits.ts';
 
 const fields = { hello: { type: GraphQLString, resolve: () => 'hello' } };
 const schema = new GraphQLSchema({ query: new GraphQLObjectType({ name: 'Query', fields }) });

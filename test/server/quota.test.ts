@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Quota } from '../../src/server/quota.ts';
+import { Quota } from '../../src/server/limits/quota.ts';
 
 const [a, b] = [{ account: 'a' }, { account: 'b' }];
 const limits = { mostPerCaller: 1_000_000, most: 2_000_000 };

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { WebSocket } from 'ws';
 import { Hub } from '../../src/events/hub.ts';
 import type { App } from '../../src/server/create-app.ts';
-import { SocketReader } from '../../src/server/socket-reader.ts';
+import { SocketReader } from '../../src/server/sockets/socket-reader.ts';
 import { collect, collectSse, createJob, data, stepsIn, subscribe, work } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';

@@ -2,8 +2,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
-import { Stalls } from '../../src/server/stalls.ts';
-import { TokenBucket } from '../../src/server/token-bucket.ts';
+import { Stalls } from '../../src/server/limits/stalls.ts';
+import { TokenBucket } from '../../src/server/limits/token-bucket.ts';
 
 const closers: (() => void)[] = [];
 afterEach(() => {

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vit
 import { createEngine } from '../../src/domain/create-engine.ts';
 import { createJob } from '../../src/domain/create-job.ts';
 import type { Engine } from '../../src/domain/engine.ts';
-import { Sweeper } from '../../src/server/sweeper.ts';
+import { Sweeper } from '../../src/server/loops/sweeper.ts';
 import { newType, useEngine } from '../support/engine.ts';
 import { anyRow } from '../support/locks.ts';
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { UnauthenticatedError } from '../../src/errors.ts';
-import { Tries } from '../../src/server/tries.ts';
+import { Tries } from '../../src/server/limits/tries.ts';
 
 const bad = () => Promise.reject(new UnauthenticatedError('none'));
 const good = async () => 'good';

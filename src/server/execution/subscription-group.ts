@@ -1,0 +1,328 @@
+/** The readers of one operation: each event is resolved and serialized once, however many there are. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import {
+  createSourceEventStream,
+  type ExecutionArgs,
+  type ExecutionResult,
+  type GraphQLError,
+} from 'graphql';
+import { isAsyncIterable } from 'graphql-yoga';
+import type { Database } from '../../db/database.ts';
+import type { Owner } from '../../db/fair-queue.ts';
+import { type Engine, forRequest } from '../../domain/engine.ts';
+import type { Caller } from '../../domain/rights.ts';
+import { ClientGoneError } from '../../errors.ts';
+import { Live } from '../../events/live.ts';
+import { boundAnswer } from '../../schema/answer-text.ts';
+import type { Parts, Services } from '../../schema/services.ts';
+import { errorsInWordsOf } from '../../schema/tenant-names.ts';
+import { takeOrRefuse } from '../limits/busy.ts';
+import type { FairShare } from '../limits/fair-share.ts';
+import { turnToWrite } from '../limits/large-turns.ts';
+import type { Quota, Share } from '../limits/quota.ts';
+import { Recheck } from '../limits/recheck.ts';
+import { takeFlushMs } from '../limits/turn-writes.ts';
+import type { Execute } from './compiled-execution.ts';
+import { EncodedEvent } from './encoded-event.ts';
+import type { Reader, Source } from './reader.ts';
+
+const lateCheckMs = 50;
+const retryMs = 1_000;
+/** How many readers are told before others get their turn. */
+const readersPerTurn = 500;
+/** Stands for the event seen while a reader waits for a snapshot: it is told nothing else, so nothing older can follow. */
+const beingTold = -1;
+
+export interface SubscriptionGroupOptions {
+  readonly args: Omit<ExecutionArgs, 'contextValue'>;
+  readonly services: Parts & { readonly engine: Engine<Database> };
+  /** The caller whose rights all readers have. */
+  readonly caller: Caller;
+  /** The owner for whom reads are counted. */
+  readonly owner: Owner;
+  readonly execute: Execute;
+  readonly maskError: (error: unknown) => GraphQLError;
+  readonly fairShare: FairShare;
+  /** Bytes of answers under way. */
+  readonly bytes: Quota;
+  readonly onClose: () => void;
+}
+
+/**
+ * Executes with a context of its own, since what was loaded for an earlier event is out of date. What it reads counts as under way until it is
+ * serialized; after that, what waits to be sent counts.
+ */
+export async function executeEvent(
+  execute: Execute,
+  args: ExecutionArgs,
+  event: unknown,
+  bytes: Quota,
+): Promise<ExecutionResult> {
+  const services = args.contextValue as Services;
+  let share: Share | undefined;
+  const announce = (more: number) => {
+    share ??= bytes.share(services.engine);
+    takeOrRefuse(share, more);
+  };
+  const contextValue = { ...services, announce };
+  try {
+    const answer = await execute({ ...args, rootValue: event, contextValue });
+    const turn = turnToWrite(contextValue);
+    if (turn !== undefined) await turn;
+    return boundAnswer(answer, contextValue, false);
+  } finally {
+    share?.release();
+  }
+}
+
+export class SubscriptionGroup implements Source {
+  /** Resolves when the first event is known; to an answer if there is nothing to subscribe to. */
+  readonly opened: Promise<ExecutionResult | undefined>;
+  /** Readers, and those that are about to become one. */
+  readonly #users = new Set<Reader>();
+  readonly #options: SubscriptionGroupOptions;
+  readonly #args: ExecutionArgs;
+  /** The number of the last event that each reader has seen. */
+  readonly #readers = new Map<Reader, number>();
+  /** Readers that know a newer revision than this server has told; they are told nothing until it has a newer one. */
+  readonly #ahead = new Map<Reader, string>();
+  /** Readers that were not ready for an event. */
+  readonly #late = new Recheck<Reader>(lateCheckMs, (reader) => void this.#sendSnapshot(reader));
+  /** Readers that were told of a failure: they still have to hear what changed. */
+  readonly #failed = new Recheck<Reader>(retryMs, (reader) => void this.#sendSnapshot(reader));
+  #live: Live<unknown> | undefined;
+  #version = 0;
+  /** Whether anybody has joined. Those who come later may know a newer state of a page than what it was told. */
+  #joined = false;
+  #snapshot: { version: number; edition: number; event: Promise<EncodedEvent | undefined> } | undefined;
+  #ended = false;
+
+  constructor(options: SubscriptionGroupOptions) {
+    this.#options = options;
+    const { services } = options;
+    const engine = forRequest(services.engine, () => this.#isForNobody, options.owner);
+    this.#args = { ...options.args, contextValue: { ...services, caller: options.caller, engine } };
+    this.opened = this.#open();
+  }
+
+  /** Whether nobody can take an event now: all have left, or have as much on its way as they may. */
+  get #isForNobody(): boolean {
+    for (const reader of this.#users) if (reader.isReady) return false;
+    return true;
+  }
+
+  /** Announces a reader that will be added once the group is open, or that leaves before. */
+  expect(reader: Reader): void {
+    this.#users.add(reader);
+  }
+
+  add(reader: Reader, sinceRevision: string | undefined): void {
+    reader.join(this);
+    const live = this.#live;
+    if (this.#version === 0 || live === undefined) {
+      reader.end();
+      return;
+    }
+    this.#readers.set(reader, beingTold);
+    const { revision } = live;
+    const isFirst = !this.#joined;
+    this.#joined = true;
+    if (revision === undefined && !isFirst && !this.#ended) {
+      void this.#sendFreshSnapshot(reader, live);
+    } else if (
+      revision === undefined ||
+      sinceRevision === undefined ||
+      sinceRevision < revision ||
+      live.isFinal
+    ) {
+      void this.#sendSnapshot(reader);
+    } else if (this.#ended) {
+      reader.end();
+    } else if (sinceRevision === revision) {
+      this.#readers.set(reader, this.#version);
+    } else {
+      this.#ahead.set(reader, sinceRevision);
+      void live.refresh();
+    }
+  }
+
+  left(reader: Reader): void {
+    this.#readers.delete(reader);
+    this.#ahead.delete(reader);
+    this.#late.delete(reader);
+    this.#failed.delete(reader);
+    this.leave(reader);
+  }
+
+  isReady(reader: Reader): void {
+    if (this.#late.delete(reader)) void this.#sendSnapshot(reader);
+  }
+
+  leave(reader: Reader): void {
+    this.#users.delete(reader);
+    if (this.#users.size > 0) return;
+    this.#options.onClose();
+    this.#late.clear();
+    this.#failed.clear();
+    void this.#live?.return();
+  }
+
+  async #open(): Promise<ExecutionResult | undefined> {
+    try {
+      const { args, services, caller } = this.#options;
+      const source = await createSourceEventStream({ ...args, contextValue: { ...services, caller } });
+      if (!isAsyncIterable(source)) {
+        this.#options.onClose();
+        return source;
+      }
+      if (!(source instanceof Live)) throw new Error('The source of a shared subscription is not shareable.');
+      this.#live = source;
+      if (this.#users.size === 0) void source.return();
+      const first = await source.next();
+      if (first.done || this.#users.size === 0) {
+        this.#end(source);
+        return undefined;
+      }
+      this.#version++;
+      const event = await this.#encodeSnapshot();
+      if (event?.failed) {
+        this.#options.onClose();
+        return event.result;
+      }
+      void this.#run(source);
+      return undefined;
+    } catch (error) {
+      this.#options.onClose();
+      throw error;
+    }
+  }
+
+  async #run(live: Live<unknown>): Promise<void> {
+    for await (const event of live) {
+      this.#version++;
+      const startedAt = performance.now();
+      const executed = this.#execute(event);
+      // Without the time that it waits, which costs others nothing.
+      const executeMs = performance.now() - startedAt;
+      const tellMs = await this.#tellAll(await executed);
+      this.#tellAhead(live);
+      if ([...this.#readers.values()].every((seen) => seen === this.#version)) live.settled();
+      const restMs = this.#options.fairShare.price(executeMs + tellMs + takeFlushMs());
+      if (restMs > 0) await live.rest(restMs);
+    }
+    this.#end(live);
+  }
+
+  #end(live: Live<unknown>): void {
+    this.#ended = true;
+    this.#options.onClose();
+    for (const [reader, seen] of this.#readers) if (seen === this.#version) reader.end();
+    for (const reader of this.#ahead.keys()) {
+      if (live.isFinal) void this.#sendSnapshot(reader);
+      else reader.end();
+    }
+    this.#ahead.clear();
+  }
+
+  /** Returns how long it took in milliseconds, without the turns of others. */
+  async #tellAll(event: EncodedEvent | undefined): Promise<number> {
+    let count = 0;
+    let tookMs = 0;
+    let startedAt = performance.now();
+    for (const [reader, seen] of this.#readers) {
+      if (seen === this.#version || seen === beingTold) continue;
+      if (event !== undefined && seen === this.#version - 1 && reader.isReady)
+        this.#tell(reader, event, this.#version);
+      else this.#isLate(reader);
+      count++;
+      if (count % readersPerTurn !== 0) continue;
+      tookMs += performance.now() - startedAt;
+      await nextTurn();
+      startedAt = performance.now();
+    }
+    return tookMs + performance.now() - startedAt;
+  }
+
+  /** Sends a snapshot to those for whom the last event was news: they may know a part of the state from elsewhere. */
+  #tellAhead({ revision = '', isFinal }: Live<unknown>): void {
+    // At the end everybody gets a snapshot.
+    if (isFinal) return;
+    for (const [reader, known] of this.#ahead) {
+      if (known > revision) continue;
+      this.#ahead.delete(reader);
+      if (known < revision) void this.#sendSnapshot(reader);
+      else this.#readers.set(reader, this.#version);
+    }
+  }
+
+  /** A reader that is told of a failure is told again later: it still has to hear what changed. */
+  #tell(reader: Reader, event: EncodedEvent, version: number): void {
+    this.#readers.set(reader, version);
+    reader.tell(event);
+    if (event.failed) this.#hasFailed(reader);
+    else if (version !== this.#version) this.#isLate(reader);
+    else if (this.#ended) reader.end();
+  }
+
+  /** Sends the reader a snapshot once it is ready. */
+  #isLate(reader: Reader): void {
+    this.#readers.set(reader, beingTold);
+    this.#late.add(reader);
+  }
+
+  #hasFailed(reader: Reader): void {
+    this.#readers.set(reader, beingTold);
+    this.#failed.add(reader);
+  }
+
+  async #sendSnapshot(reader: Reader): Promise<void> {
+    if (!reader.isReady) return this.#isLate(reader);
+    const version = this.#version;
+    const event = await this.#encodeSnapshot();
+    if (!this.#readers.has(reader)) return;
+    // Its socket may have filled meanwhile with events for its other readers.
+    if (event !== undefined && reader.isReady) this.#tell(reader, event, version);
+    else this.#isLate(reader);
+  }
+
+  async #sendFreshSnapshot(reader: Reader, live: Live<unknown>): Promise<void> {
+    await live.refresh();
+    if (this.#readers.has(reader)) await this.#sendSnapshot(reader);
+  }
+
+  async #encodeSnapshot(): Promise<EncodedEvent | undefined> {
+    const edition = this.#live?.edition ?? 0;
+    if (this.#snapshot?.version !== this.#version || this.#snapshot.edition !== edition) {
+      const event = this.#execute(this.#live?.snapshot());
+      this.#snapshot = { version: this.#version, edition, event };
+    }
+    const snapshot = this.#snapshot;
+    const event = await snapshot.event;
+    const forget = () => {
+      if (this.#snapshot === snapshot) this.#snapshot = undefined;
+    };
+    if (event === undefined || event.failed) forget();
+    // Kept only for those who wait for it now: kept for later readers, it would take as much memory as everything that is watched.
+    else if (event.isLarge) setImmediate(forget);
+    return event;
+  }
+
+  /** Never rejects. Undefined if a read was dropped because nobody was ready for the event. */
+  async #execute(event: unknown): Promise<EncodedEvent | undefined> {
+    const { execute, bytes, caller } = this.#options;
+    try {
+      const { data, errors } = await executeEvent(execute, this.#args, event, bytes);
+      if (errors?.some(({ originalError }) => originalError instanceof ClientGoneError)) return undefined;
+      const masked =
+        errors &&
+        errorsInWordsOf(
+          caller.tenant,
+          errors.map((error) => this.#options.maskError(error)),
+        );
+      return new EncodedEvent({ ...(data !== undefined && { data }), ...(masked && { errors: masked }) });
+    } catch (error) {
+      // For example, the answer is longer than a string can be.
+      return new EncodedEvent({ errors: [this.#options.maskError(error)] });
+    }
+  }
+}

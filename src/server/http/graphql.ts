@@ -1,0 +1,174 @@
+import type { IncomingMessage } from 'node:http';
+import { GraphQLError } from 'graphql';
+import { createYoga, type GraphQLParams, isAsyncIterable, type Plugin } from 'graphql-yoga';
+import type { Config } from '../../config.ts';
+import type { Database } from '../../db/database.ts';
+import type { Owner } from '../../db/fair-queue.ts';
+import { type Engine, forRequest } from '../../domain/engine.ts';
+import { stringify } from '../../domain/json-text.ts';
+import type { Caller } from '../../domain/rights.ts';
+import { schema } from '../../schema/index.ts';
+import type { Parts, Services } from '../../schema/services.ts';
+import type { Operations } from '../execution/operations.ts';
+import { SharedSubscriptions } from '../execution/shared-subscriptions.ts';
+import type { SubscriptionCosts } from '../execution/subscription-costs.ts';
+import type { Quota } from '../limits/quota.ts';
+import type { RateLimits } from '../limits/rate-limits.ts';
+import type { AddressOf } from '../rights/addresses.ts';
+import { type Authentication, nobody } from '../rights/authentication.ts';
+import type { OwnerOf } from '../rights/owners.ts';
+import type { Right } from '../rights/right.ts';
+import type { EventStreams } from './event-streams.ts';
+import type { Exchanges } from './exchanges.ts';
+import { badRequest, parseJsonText, readJsonBody } from './request-body.ts';
+
+export type Yoga = ReturnType<typeof createGraphQL>;
+
+/** What the transport of an operation says about it. */
+interface Initial {
+  /** Set by Yoga, over HTTP. */
+  readonly req?: IncomingMessage;
+  /** Set by the short path for HTTP: Node's own request. */
+  readonly request?: unknown;
+  /** Over a WebSocket: aborts when the client has cancelled the operation. */
+  readonly signal?: AbortSignal;
+  readonly announce?: Services['announce'];
+  /** Over a WebSocket. */
+  readonly owner?: Owner;
+  /** Over a WebSocket: the request that opened it. */
+  readonly opening?: IncomingMessage;
+  readonly caller?: Caller;
+}
+
+/** GraphQL over HTTP and SSE; the WebSocket server runs its operations through the same plugins. */
+export function createGraphQL(options: {
+  config: Config;
+  services: Parts & { engine: Engine<Database> };
+  operations: Operations;
+  rates: RateLimits;
+  costs: SubscriptionCosts;
+  streams: EventStreams;
+  exchanges: Exchanges;
+  authentication: Authentication;
+  ownerOf: OwnerOf;
+  peerOf: AddressOf;
+  bytes: Quota;
+}) {
+  const {
+    config,
+    services,
+    operations,
+    rates,
+    costs,
+    streams,
+    exchanges,
+    authentication,
+    ownerOf,
+    peerOf,
+    bytes,
+  } = options;
+  const { engine } = services;
+  return createYoga<object, Services>({
+    schema,
+    context: ({ req, request, announce, signal, owner, opening, caller }: Initial) => {
+      // Undefined on a socket, which brings its own values.
+      const received = req ?? (request as Partial<IncomingMessage> | undefined);
+      return {
+        ...services,
+        caller: caller ?? callerOf(authentication.rightOf(received)),
+        peer: () => peerOf(opening ?? (received as IncomingMessage)),
+        engine: forRequest(
+          engine,
+          signal ? () => signal.aborted : () => received?.socket?.destroyed === true,
+          owner ?? ownerOf(received as IncomingMessage),
+        ),
+        ...(announce === undefined && { announce: (more: number) => exchanges.announce(received, more) }),
+      };
+    },
+    graphqlEndpoint: '/graphql',
+    maxRequestBodySize: config.maxRequestBytes,
+    multipart: false,
+    cors: false,
+    landingPage: false,
+    graphiql: false,
+    // Our own cache (`documents.ts`) still counts each invalid document against the rate limits when its errors are known.
+    parserAndValidationCache: false,
+    plugins: [
+      readBodies(ownerOf, rates),
+      writeAnswers,
+      operations.plugin,
+      streams.plugin,
+      costs.plugin,
+      new SharedSubscriptions({
+        services,
+        execute: operations.execute,
+        maskError: operations.maskError,
+        bytes,
+      }).plugin,
+    ],
+    maskedErrors: { maskError: operations.maskError },
+    logging: false,
+  });
+}
+
+/** A right may end while the body is still arriving. */
+function callerOf(right: Right | undefined): Caller {
+  return right === undefined || right.isOver ? nobody : right.caller;
+}
+
+/** Reads bodies in bounded time, and answers unreadable ones itself: Yoga would quote the body in its error, or report a fault of the server. */
+const readBodies = (ownerOf: OwnerOf, rates: RateLimits): Plugin => ({
+  onRequestParse: ({ requestParser, setRequestParser, serverContext }) => {
+    if (requestParser === undefined) return;
+    const { req } = serverContext as Initial;
+    const refuse = (error: unknown) => {
+      throw (req && rates.refuseOther({ req })) ?? error;
+    };
+    const read = async (request: Request) => {
+      const type = request.method === 'POST' ? request.headers.get('content-type') : null;
+      try {
+        if (type !== null && /^application\/(graphql\+)?json\b/.test(type))
+          return await readJson(request, req === undefined ? {} : ownerOf(req));
+        if (type?.startsWith('application/x-www-form-urlencoded')) return readForm(await request.text());
+        return await requestParser(request);
+      } catch (error) {
+        if (error instanceof GraphQLError) throw error;
+        throw badRequest(
+          error instanceof SyntaxError
+            ? 'variables and extensions must be JSON.'
+            : 'The body could not be read.',
+        );
+      }
+    };
+    setRequestParser((request) => read(request).catch(refuse));
+  },
+});
+
+/** Payloads and results are written as the text that they are: unparsed, with all their digits. */
+const writeAnswers: Plugin = {
+  onResultProcess: ({ result, setResult }) => {
+    if (!isAsyncIterable(result) && !Array.isArray(result)) setResult({ ...result, stringify });
+  },
+};
+
+async function readJson(request: Request, owner: Owner): Promise<GraphQLParams> {
+  // The requests that Yoga makes itself return a Buffer, which `Buffer.from` would copy.
+  const bytes: ArrayBuffer | Buffer = await request.arrayBuffer();
+  const params = await readJsonBody(Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes), owner);
+  if (typeof params !== 'object' || params === null) throw badRequest('The body must be a JSON object.');
+  return params;
+}
+
+function readForm(text: string): GraphQLParams {
+  const form = new URLSearchParams(text);
+  const json = (name: string) => {
+    const value = form.get(name);
+    return value ? (parseJsonText(value) as Record<string, unknown>) : undefined;
+  };
+  return {
+    query: form.get('query') || undefined,
+    operationName: form.get('operationName') || undefined,
+    variables: json('variables'),
+    extensions: json('extensions'),
+  } as GraphQLParams;
+}

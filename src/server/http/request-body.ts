@@ -1,0 +1,130 @@
+/**
+ * Request bodies as JSON, on any transport. A scan of the bytes, a thousand times faster than parsing, recognizes JSON that would take seconds
+ * and a gigabyte to parse. No error quotes what was sent.
+ */
+import { isUtf8 } from 'node:buffer';
+import { randomInt } from 'node:crypto';
+import { GraphQLError } from 'graphql';
+import type { Owner } from '../../db/fair-queue.ts';
+import { limitExceeded } from '../../schema/limit-exceeded.ts';
+import { largeBytes, largeTurn } from '../limits/large-turns.ts';
+
+/** Lists, objects and members: as many as half a million items in one tree have. */
+const maxParts = 1_000_000;
+/** Different keys: each new one takes as long as several repeated ones, up to 1.5 µs. */
+const maxKeys = 100_000;
+/** Nesting of lists and objects: a million levels take half a second to parse; real requests have some hundreds. */
+const maxLevels = 200_000;
+/** A smaller body can't have that many parts. */
+const smallBytes = maxParts;
+
+/** @throws GraphQLError with the code BAD_REQUEST, or LIMIT_EXCEEDED. */
+export function parseJsonBody(body: Buffer): unknown {
+  if (!isUtf8(body)) throw badRequest('The body is not UTF-8.');
+  checkParts(body);
+  try {
+    return JSON.parse(body.toString());
+  } catch {
+    throw badRequest('The body is not JSON.');
+  }
+}
+
+/** The same for a body of any size: a large one takes a turn of the event loop for parsing, and another for what follows. */
+export async function readJsonBody(body: Buffer, owner: Owner): Promise<unknown> {
+  if (body.length <= largeBytes) return parseJsonBody(body);
+  await largeTurn(body.length, owner);
+  const value = parseJsonBody(body);
+  await largeTurn(0, owner);
+  return value;
+}
+
+/** The same for the text of a WebSocket message or of a URL parameter. */
+export function parseJsonText(text: string): unknown {
+  return parseJsonBody(Buffer.from(text));
+}
+
+export function badRequest(message: string): GraphQLError {
+  return new GraphQLError(message, { extensions: { code: 'BAD_REQUEST', http: { status: 400 } } });
+}
+
+const quote = 0x22;
+const backslash = 0x5c;
+const openingBracket = 0x5b;
+const closingBracket = 0x5d;
+const openingBrace = 0x7b;
+const closingBrace = 0x7d;
+const colon = 0x3a;
+
+/** @throws GraphQLError if parsing would take too long, or too much memory. */
+export function checkParts(json: Buffer): void {
+  if (json.length <= smallBytes) return;
+  const keys = new KeyCount();
+  let parts = 0;
+  let levels = 0;
+  let start = 0;
+  let end = 0;
+  for (let i = 0; i < json.length; i++) {
+    const byte = json[i];
+    if (byte === quote) {
+      start = i + 1;
+      end = endOfString(json, start);
+      i = end;
+    } else if (byte === openingBracket || byte === openingBrace) {
+      parts++;
+      levels++;
+      if (levels > maxLevels) throw tooMuch('depth', 'Lists and objects are nested too deeply', maxLevels);
+    } else if (byte === closingBracket || byte === closingBrace) {
+      levels--;
+    } else if (byte === colon) {
+      parts++;
+      keys.add(json, start, end);
+      if (keys.count > maxKeys) throw tooMuch('keys', 'Objects have too many different keys', maxKeys);
+    }
+  }
+  if (parts > maxParts) {
+    const found = `There are ${parts.toLocaleString('en')} lists, objects and members of objects`;
+    throw tooMuch('parts', found, maxParts);
+  }
+}
+
+function tooMuch(limit: 'depth' | 'keys' | 'parts', found: string, most: number): GraphQLError {
+  const { message, extensions } = limitExceeded(limit, found, most);
+  return new GraphQLError(message, { extensions: { ...extensions, http: { status: 400 } } });
+}
+
+const marks = 1 << 22;
+/** Random, so that nobody can choose keys that collide. */
+const seed = randomInt(2 ** 31);
+
+/** Counts different keys; a few less, since keys with the same hash count as one. */
+class KeyCount {
+  count = 0;
+  readonly #seen = new Uint8Array(marks / 8);
+
+  add(json: Buffer, start: number, end: number): void {
+    let hash = seed;
+    for (let i = start; i < end; i++) hash = Math.imul(hash ^ (json[i] as number), 0x01000193);
+    // Its low bits depend only on the low bits of the input, so the high bits are mixed in.
+    const mark = (hash ^ (hash >>> 15)) & (marks - 1);
+    const bit = 1 << (mark & 7);
+    const byte = this.#seen[mark >> 3] as number;
+    if ((byte & bit) !== 0) return;
+    this.#seen[mark >> 3] = byte | bit;
+    this.count++;
+  }
+}
+
+/** The index of the quote that ends the string; the length of the body if there is none. */
+function endOfString(body: Buffer, start: number): number {
+  // Most strings are short: this finds the end faster than starting `indexOf`.
+  for (let i = start; i < start + 32; i++) {
+    if (body[i] === quote) return i;
+    if (body[i] === backslash) i++;
+  }
+  for (let end = body.indexOf(quote, start); end >= 0; end = body.indexOf(quote, end + 1)) {
+    let escapes = 0;
+    while (end - escapes > start && body[end - escapes - 1] === backslash) escapes++;
+    if (escapes % 2 === 0) return end;
+  }
+  return body.length;
+}

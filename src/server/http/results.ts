@@ -1,0 +1,151 @@
+/**
+ * `GET /api/jobs/:id/results`: the results of a job's tree as NDJSON, of any size. Only a part of them waits in memory for a slow reader, and
+ * between two parts no connection of Postgres is held.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import type { Logger } from 'pino';
+import type { Queries } from '../../db/database.ts';
+import { asRefusal } from '../../db/sqlstate.ts';
+import { exportResults, holdTree, type ResultText, readTreeOf } from '../../domain/export-results.ts';
+import { itemIdOf } from '../../domain/item-state.ts';
+import { type Caller, explainRefusal, isUnscoped, showsAll } from '../../domain/rights.ts';
+import { coversTree } from '../../domain/scoped-reads.ts';
+import { type ErrorCode, InvalidInputError, JobtreeError, NotFoundError } from '../../errors.ts';
+import { encodeGlobalId, itemKeyOf, keyOf } from '../../schema/global-id.ts';
+import { answerError, answerForbidden } from './answer-error.ts';
+
+/** Answers the request if it is for results; returns whether it did. */
+export type ServeResults = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+const statuses: Partial<Record<ErrorCode, number>> = { NOT_FOUND: 404, INVALID_INPUT: 400 };
+const path = /^\/api\/jobs\/([^/]*)\/results$/;
+
+export function createResults(options: {
+  database: Queries;
+  callerOf: (request: IncomingMessage) => Caller;
+  isClosing: () => boolean;
+  logger: Logger;
+}): ServeResults {
+  const { database, callerOf, isClosing, logger } = options;
+
+  const serve = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    id: string,
+    query: URLSearchParams,
+  ) => {
+    const { rootId, after, complete } = await find(database, callerOf(request), id, query);
+    const isZipped = /\bgzip\b/.test(request.headers['accept-encoding'] ?? '');
+    response.writeHead(200, {
+      'content-type': 'application/x-ndjson; charset=utf-8',
+      'cache-control': 'no-store',
+      'jobtree-complete': String(complete),
+      vary: 'origin, accept-encoding',
+      ...(isZipped && { 'content-encoding': 'gzip' }),
+    });
+    const toLine = callerOf(request).watchToken === null ? withPayload : withoutPayload;
+    const lines = Readable.from(toLines(exportResults(database, rootId, after), toLine, isClosing), {
+      objectMode: false,
+    });
+    await (isZipped ? pipeline(lines, createGzip(), response) : pipeline(lines, response));
+  };
+
+  const fail = (response: ServerResponse, error: unknown) => {
+    if (response.headersSent) {
+      // Ends the response without its final chunk, so that the client knows that there is more and asks for it.
+      response.destroy();
+      if (!isClosing() && !hasLeft(error)) logger.warn({ err: error }, 'reading results was interrupted');
+      return;
+    }
+    const refusal = asRefusal(error);
+    if (refusal instanceof JobtreeError) {
+      const { code, message, field } = refusal;
+      const status = statuses[code];
+      if (status !== undefined) return answerError(response, status, { code, message, field });
+      return answerError(response, 503, { code, message }, { 'retry-after': '1' });
+    }
+    logger.error({ err: error }, 'reading results failed');
+    answerError(response, 500, { code: 'INTERNAL', message: 'The results could not be read.' });
+  };
+
+  return (request, response) => {
+    if (request.url?.startsWith('/api/') !== true) return false;
+    const { pathname, searchParams } = new URL(request.url, 'http://localhost');
+    const id = path.exec(pathname)?.[1];
+    if (id === undefined) return false;
+    if (request.method !== 'GET') {
+      answerError(
+        response,
+        405,
+        { code: 'INVALID_INPUT', message: 'Results must be read with GET.' },
+        { allow: 'GET' },
+      );
+      return true;
+    }
+    const caller = callerOf(request);
+    const { permissions, watchToken } = caller;
+    if (!permissions.has('read') || (watchToken !== null && !showsAll(watchToken.sees, 'RESULTS'))) {
+      answerForbidden(response, explainRefusal(caller, 'read', 'reading results'));
+      return true;
+    }
+    serve(request, response, decode(id), searchParams).catch((error) => fail(response, error));
+    return true;
+  };
+}
+
+async function find(database: Queries, caller: Caller, id: string, query: URLSearchParams) {
+  for (const name of query.keys()) {
+    if (name !== 'after') throw new InvalidInputError(`There is no parameter ${JSON.stringify(name)}.`, name);
+  }
+  const jobId = keyOf('Job', id, 'id');
+  const itemId = query.get('after');
+  const after = itemId === null ? undefined : itemKeyOf(itemId, 'after');
+  const isVisible = isUnscoped(caller) || (await coversTree(database, caller, jobId));
+  const tree = isVisible ? await readTreeOf(database, jobId) : undefined;
+  if (tree === undefined) throw new NotFoundError(`There is no job ${id}.`, 'id');
+  await holdTree(database, tree.rootId);
+  return { ...tree, after };
+}
+
+async function* toLines(
+  parts: AsyncIterable<readonly ResultText[]>,
+  toLine: (item: ResultText) => string,
+  isClosing: () => boolean,
+): AsyncGenerator<string> {
+  for await (const part of parts) {
+    // The client can get the rest from another server, and a shutdown does not wait for readers.
+    if (isClosing()) throw new Error('The server is shutting down.');
+    yield part.map(toLine).join('');
+  }
+}
+
+function withPayload(item: ResultText): string {
+  return `{"itemId":"${idOf(item)}","payload":${inOneLine(item.payload)},"result":${inOneLine(item.result)}}\n`;
+}
+
+/** No watch token shows payloads. */
+function withoutPayload(item: ResultText): string {
+  return `{"itemId":"${idOf(item)}","result":${inOneLine(item.result)}}\n`;
+}
+
+const idOf = (item: ResultText) => encodeGlobalId('JobItem', itemIdOf(item));
+
+/** JSON that was inserted by SQL may have line breaks between its tokens; strings in JSON never do. */
+function inOneLine(json: string): string {
+  return /[\n\r]/.test(json) ? json.replaceAll(/[\n\r]/g, ' ') : json;
+}
+
+function hasLeft(error: unknown): boolean {
+  return (error as { code?: unknown } | null)?.code === 'ERR_STREAM_PREMATURE_CLOSE';
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,35 @@
+/**
+ * Deletes trees whose retention has ended, and audit entries that are too old. Every server does, in small batches and for a fraction of the
+ * time, so that work on other trees is hardly slowed. The progress is kept in the database, so others continue where a dying server stopped.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { pruneAudit } from '../../domain/audit.ts';
+import type { Engine } from '../../domain/engine.ts';
+import { reapSome } from '../../domain/retention.ts';
+import { Loop, pollMs } from './loop.ts';
+
+/** The fraction of the time that Postgres spends on it. */
+const share = 1 / 8;
+
+const pruneEveryMs = 600_000;
+
+export function createReaper(options: {
+  engine: Engine;
+  /** Null: kept for ever. */
+  auditRetentionSeconds: number | null;
+  logger: Logger;
+}): Loop {
+  const { engine, auditRetentionSeconds, logger } = options;
+  let pruneAt = 0;
+  const look = async (signal: AbortSignal) => {
+    const rest = (tookMs: number) =>
+      delay(tookMs * (1 / share - 1), undefined, { signal }).catch(() => undefined);
+    if (auditRetentionSeconds !== null && performance.now() >= pruneAt) {
+      const isMore = await pruneAudit(engine.database, auditRetentionSeconds);
+      if (!isMore) pruneAt = performance.now() + pruneEveryMs;
+    }
+    return (await reapSome(engine, rest)) ? 0 : pollMs;
+  };
+  return new Loop({ look, logger, failure: 'trees could not be reaped; trying again' });
+}

@@ -1,0 +1,170 @@
+/**
+ * Sweeps at an interval: handles what is due, and what calls and crashed servers left behind. Every server sweeps, and concurrent sweeps do no
+ * harm: the functions skip what another one has locked. Each part fails alone.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { raiseAlerts } from '../../domain/callback-deliveries.ts';
+import type { Engine } from '../../domain/engine.ts';
+import { finishSome } from '../../domain/finish.ts';
+import { findMissedEntries } from '../../domain/missed-entries.ts';
+import { tendQueues } from '../../domain/queues.ts';
+import { findIdle } from '../../domain/retention.ts';
+import { foldStored } from '../../domain/stored.ts';
+import {
+  type DeltaMarks,
+  findUnfolded,
+  noteSweep,
+  promoteBlocked,
+  promoteDue,
+  sweepLeases,
+} from '../../domain/sweep.ts';
+import { Loop } from './loop.ts';
+
+/** A gap, in which nobody looked for lost heartbeats, is longer than this and than three intervals. */
+const shortestGapMs = 2_000;
+/** How often each part looks at everything: some things commit late, or were locked when they came due. */
+const everythingEveryMs = 60_000;
+/** In between, each part looks at what came due within this time: older things were handled before. */
+const within = 'PT2M';
+/** A delta that commits later than this after it was numbered is found when everything is looked at. */
+const lateCommitMs = 10_000;
+/** Parts that read the queue from its start, past dead rows, take at most a twentieth of the time. */
+const besideEveryMs = 1_000;
+const besideShare = 1 / 20;
+
+const failedPart = 'a part of the sweep failed; trying again';
+
+export class Sweeper {
+  readonly #engine: Engine;
+  readonly #intervalMs: number;
+  readonly #logger: Logger;
+  readonly #stopped = new AbortController();
+  readonly #loops: Promise<void>[] = [];
+  #deltas: DeltaMarks = { from: 0, seen: null };
+  /** Where earlier looks for deltas began, oldest first. */
+  #deltaStarts: { readonly at: number; readonly from: number }[] = [];
+  readonly #everythingAt = { leases: 0, due: 0, deltas: 0 };
+  /** The job after which the search for idle trees continues; undefined to start over. */
+  #idleFrom: string | undefined;
+  /** Beside the sweeps, since there may be very much to do. */
+  readonly #finisher: Loop;
+
+  constructor(options: { engine: Engine; intervalMs: number; logger: Logger }) {
+    this.#engine = options.engine;
+    this.#intervalMs = options.intervalMs;
+    this.#logger = options.logger;
+    this.#finisher = new Loop({
+      look: async (signal) => ((await finishSome(this.#engine, signal)) ? 0 : this.#intervalMs),
+      logger: this.#logger.child({ part: 'cancellations, deletions and operations' }),
+      failure: failedPart,
+      retryMs: this.#intervalMs,
+    });
+  }
+
+  start(): void {
+    this.#finisher.start();
+    this.#loops.push(this.#sweep());
+    this.#loops.push(
+      this.#beside('missed entries', async () => {
+        await findMissedEntries(this.#engine);
+        return false;
+      }),
+      this.#beside('queues', () => tendQueues(this.#engine)),
+      this.#beside('what tenants store', () => foldStored(this.#engine.database)),
+      this.#beside('alerts', async () => {
+        await raiseAlerts(this.#engine);
+        return false;
+      }),
+      this.#beside('idle trees', async () => {
+        this.#idleFrom = await findIdle(this.#engine, this.#idleFrom);
+        return false;
+      }),
+    );
+  }
+
+  /** Called when there is something to finish. */
+  poke(): void {
+    this.#finisher.poke();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    await Promise.all([this.#finisher.stop(), ...this.#loops]);
+  }
+
+  async #sweep(): Promise<void> {
+    const { signal } = this.#stopped;
+    while (!signal.aborted) {
+      const more = [
+        await this.#try('lost heartbeats', () => this.#sweepLeases()),
+        await this.#try('due items', () => this.#promoteDue()),
+        await this.#try('serialize keys', () => promoteBlocked(this.#engine)),
+      ];
+      await this.#try('unfolded trees', () => this.#findUnfolded());
+      if (!more.includes(true)) await this.#pause(this.#intervalMs);
+    }
+  }
+
+  async #sweepLeases(): Promise<boolean> {
+    const resumedAt = await noteSweep(this.#engine, Math.max(shortestGapMs, 3 * this.#intervalMs));
+    return this.#look('leases', async (all) => {
+      const { lost, more } = await sweepLeases(this.#engine, resumedAt, all ? null : within);
+      if (lost > 0) this.#logger.warn({ items: lost }, 'heartbeats were lost');
+      return more;
+    });
+  }
+
+  #promoteDue(): Promise<boolean> {
+    return this.#look('due', (all) => promoteDue(this.#engine, all ? null : within));
+  }
+
+  #findUnfolded(): Promise<boolean> {
+    return this.#look('deltas', async (all) => {
+      const from = all ? 0 : this.#deltasFrom();
+      this.#deltas = await findUnfolded(this.#engine, { ...this.#deltas, from });
+      this.#deltaStarts.push({ at: performance.now(), from: this.#deltas.from });
+      return false;
+    });
+  }
+
+  /** Lags behind by as long as a transaction may take to commit what it has numbered. */
+  #deltasFrom(): number {
+    const late = performance.now() - lateCommitMs;
+    const next = this.#deltaStarts.findIndex(({ at }) => at > late);
+    this.#deltaStarts.splice(0, Math.max(0, next - 1));
+    const oldest = this.#deltaStarts[0];
+    return oldest !== undefined && oldest.at <= late ? oldest.from : 0;
+  }
+
+  async #look(part: 'leases' | 'due' | 'deltas', look: (all: boolean) => Promise<boolean>): Promise<boolean> {
+    const all = performance.now() >= this.#everythingAt[part];
+    const more = await look(all);
+    if (all && !more) this.#everythingAt[part] = performance.now() + everythingEveryMs;
+    return more;
+  }
+
+  /** Runs the part at an interval, or less often if it takes long; for half of the time while there is more to do. */
+  async #beside(part: string, run: () => Promise<boolean>): Promise<void> {
+    const { signal } = this.#stopped;
+    while (!signal.aborted) {
+      const startedAt = performance.now();
+      const more = await this.#try(part, run);
+      const tookMs = performance.now() - startedAt;
+      await this.#pause(more ? tookMs : Math.max(besideEveryMs, tookMs / besideShare));
+    }
+  }
+
+  async #try(part: string, run: () => Promise<boolean>): Promise<boolean> {
+    try {
+      return await run();
+    } catch (error) {
+      this.#logger.warn({ err: error, part }, failedPart);
+      return false;
+    }
+  }
+
+  async #pause(ms: number): Promise<void> {
+    await delay(ms, undefined, { signal: this.#stopped.signal }).catch(() => undefined);
+  }
+}

@@ -1,0 +1,112 @@
+/**
+ * Identifies the caller of a request, a socket or a stream. Without valid credentials it is refused before anything it asks for is read; what a
+ * caller may do is decided by the schema, beside each field.
+ */
+import type { IncomingMessage } from 'node:http';
+import { keyPrefix } from '../../domain/api-keys.ts';
+import { anybody, createCaller } from '../../domain/rights.ts';
+import { watchTokenPrefix } from '../../domain/watch-tokens.ts';
+import { UnauthenticatedError } from '../../errors.ts';
+import type { AddressOf } from './addresses.ts';
+import type { KnownKeys } from './known-keys.ts';
+import type { KnownTokens } from './known-tokens.ts';
+import type { KnownWatchTokens } from './known-watch-tokens.ts';
+import { Right } from './right.ts';
+import type { TrustedProxy } from './trusted-proxy.ts';
+
+/** Longest token that a socket may send, in characters; headers have a limit of their own. */
+const maxTokenLength = 10_000;
+
+const anybodysRight = new Right({ caller: anybody });
+/** The caller of requests that are answered without authentication. */
+export const nobody = createCaller('nobody', []);
+
+/** Where a request carries its right: a WeakMap of requests costs the garbage collector several microseconds for each. */
+const admitted = Symbol('right');
+type Admitted = object & { [admitted]?: Right };
+
+export class Authentication {
+  readonly #keys: KnownKeys | undefined;
+  readonly #tokens: KnownTokens | undefined;
+  readonly #proxy: TrustedProxy | undefined;
+  readonly #watchTokens: KnownWatchTokens;
+  readonly #addressOf: AddressOf;
+
+  /** If no way to authenticate is configured, nobody has to. */
+  constructor(options: {
+    keys: KnownKeys | undefined;
+    tokens: KnownTokens | undefined;
+    proxy: TrustedProxy | undefined;
+    watchTokens: KnownWatchTokens;
+    addressOf: AddressOf;
+  }) {
+    this.#keys = options.keys;
+    this.#tokens = options.tokens;
+    this.#proxy = options.proxy;
+    this.#watchTokens = options.watchTokens;
+    this.#addressOf = options.addressOf;
+  }
+
+  get isOpen(): boolean {
+    return this.#keys === undefined && this.#tokens === undefined && this.#proxy === undefined;
+  }
+
+  /** The right that a request comes with: at once if it is already known. Throws, or rejects with, the refusal. */
+  admit(request: IncomingMessage): Right | Promise<Right> {
+    if (this.isOpen) return anybodysRight;
+    const right = this.#judge(request.headers.authorization, request);
+    return right instanceof Promise ? right.then((late) => note(request, late)) : note(request, right);
+  }
+
+  /** The same for a socket: from its first message, or else from the headers of the request that opened it. */
+  admitSocket(
+    payload: Readonly<Record<string, unknown>> | undefined,
+    request: IncomingMessage,
+  ): Right | Promise<Right> {
+    if (this.isOpen) return anybodysRight;
+    const shown = payload?.authorization ?? payload?.Authorization;
+    return this.#judge(shown === undefined ? request.headers.authorization : shown, request);
+  }
+
+  /** The right of a request that was admitted. */
+  rightOf(request: Admitted | undefined): Right | undefined {
+    return this.isOpen ? anybodysRight : request?.[admitted];
+  }
+
+  #judge(shown: unknown, request: IncomingMessage): Right | Promise<Right> {
+    if (shown === undefined) {
+      const ticket = ticketOf(request);
+      if (ticket !== undefined) return this.#watchTokens.findByTicket(ticket, this.#addressOf(request));
+      const right = this.#proxy?.find(request);
+      if (right !== undefined) return right;
+      throw new UnauthenticatedError(
+        'The request has no credentials: it needs the header Authorization with "Bearer", a space, and a key or token.',
+      );
+    }
+    const token =
+      typeof shown === 'string' && shown.length <= maxTokenLength
+        ? /^Bearer +(\S+)$/i.exec(shown)?.[1]
+        : undefined;
+    if (token === undefined)
+      throw new UnauthenticatedError('Authorization must be "Bearer", a space, and a key or token.');
+    if (token.startsWith(watchTokenPrefix)) return this.#watchTokens.find(token, this.#addressOf(request));
+    const ways = token.startsWith(keyPrefix) ? this.#keys : this.#tokens;
+    if (ways === undefined)
+      throw new UnauthenticatedError(
+        'This server does not accept this kind of key or token: see its setting JOBTREE_AUTH.',
+      );
+    return ways.find(token, this.#addressOf(request));
+  }
+}
+
+function note(request: Admitted, right: Right): Right {
+  request[admitted] = right;
+  return right;
+}
+
+/** The ticket of an EventSource, which can send no headers: good for one use. Nothing else in a URL authenticates anybody. */
+function ticketOf({ method, url = '', headers }: IncomingMessage): string | undefined {
+  if (method !== 'GET' || headers.accept?.includes('text/event-stream') !== true) return undefined;
+  const start = url.indexOf('?');
+  return start < 0 ? undefined : (new URLSearchParams(url.slice(start + 1)).get('ticket') ?? undefined);
+}

@@ -1,0 +1,87 @@
+/** Counts the memory of a WebSocket: a message that is still arriving, and what waits to be sent. */
+import type { Socket } from 'node:net';
+import type { WebSocket } from 'ws';
+import type { Share } from '../limits/quota.ts';
+
+/** Less is not counted: thousands of sockets always have a little in transit. */
+const freeBytes = 64 * 1024;
+/** How long a message may take to arrive. */
+const messageTimeoutMs = 120_000;
+/** The size of a client's pong without its data: header and mask. */
+const controlHeadBytes = 6;
+/** The registered close code "try again later". */
+const tryAgainLater = 1013;
+const closeTimeoutMs = 1_000;
+
+export class SocketBytes {
+  readonly #socket: WebSocket;
+  readonly #newShare: () => Share;
+  #share: Share | undefined;
+  /** Bytes of a message that has not arrived in full. */
+  #coming = 0;
+  #comingSince = 0;
+
+  constructor(socket: WebSocket, connection: Socket, newShare: () => Share) {
+    this.#socket = socket;
+    this.#newShare = newShare;
+    // Runs before the socket's own listener, which emits the complete messages.
+    connection.prependListener('data', (chunk: Buffer) => this.#came(chunk.length));
+  }
+
+  /** Whether a message has been arriving for too long. */
+  get isStuck(): boolean {
+    return this.#coming > 0 && performance.now() - this.#comingSince > messageTimeoutMs;
+  }
+
+  /** Called when a message has arrived in full. */
+  messageCame(): void {
+    this.#setComing(0);
+  }
+
+  /** Called for a ping or pong, which may arrive between the fragments of a message. */
+  controlCame(data: Buffer): void {
+    this.#setComing(this.#coming - data.length - controlHeadBytes);
+  }
+
+  waitingChanged(): void {
+    if (this.#share === undefined && this.#socket.bufferedAmount <= freeBytes) return;
+    this.#shareNow().set(this.#bytes);
+  }
+
+  release(): void {
+    this.#share?.release();
+  }
+
+  get #bytes(): number {
+    const { bufferedAmount } = this.#socket;
+    return (this.#coming > freeBytes ? this.#coming : 0) + (bufferedAmount > freeBytes ? bufferedAmount : 0);
+  }
+
+  #came(length: number): void {
+    if (this.#coming === 0) this.#comingSince = performance.now();
+    this.#coming += length;
+    if (this.#coming <= freeBytes) return;
+    const share = this.#shareNow();
+    const more = this.#bytes - share.held;
+    if (more > 0 && share.take(more) !== undefined) this.#refuse();
+  }
+
+  #setComing(coming: number): void {
+    this.#coming = Math.max(0, coming);
+    this.#share?.set(this.#bytes);
+  }
+
+  /** Closes the socket: the message alone can't be refused, since the rest of it would still arrive. */
+  #refuse(): void {
+    const socket = this.#socket;
+    if (socket.readyState !== socket.OPEN) return;
+    socket.close(tryAgainLater, 'Too much under way; try again in a moment.');
+    socket.pause();
+    setTimeout(() => socket.terminate(), closeTimeoutMs).unref();
+  }
+
+  #shareNow(): Share {
+    this.#share ??= this.#newShare();
+    return this.#share;
+  }
+}
