@@ -36,7 +36,7 @@ const delivery = async (): Promise<CallbackDelivery> => {
   return found;
 };
 
-test('an endpoint, a job that calls it, and what became of that', async () => {
+test('an endpoint is created, a job calls it, and its deliveries are listed', async () => {
   const [secret, , imported, , rotated] = await runExample('cli');
   expect(secret).toMatch(/^whsec_\S{44}\n$/);
   expect(rotated).not.toBe(secret);
@@ -61,7 +61,7 @@ test('an endpoint, a job that calls it, and what became of that', async () => {
   expect(JSON.parse(none.stdout)).toMatchObject({ deadLetterAlert: null });
 });
 
-test('put again it keeps its secret, and deleted it is gone', async () => {
+test('an endpoint that is put again keeps its secret, and a deleted one is gone', async () => {
   const env = { env: server.env };
   const put = ['callback', 'put', 'twice', 'https://twice.invalid/'];
   expect((await run(put, env)).stdout).toMatch(/^whsec_/);

@@ -26,7 +26,7 @@ test('cancel ends a job and all below it, and says how many items were pending',
   expect(JSON.parse(json.stdout)).toEqual({ jobId: id, cancelledItems: 1_000 });
 });
 
-test('delete takes a whole tree away, and needs its root', async () => {
+test('delete removes a whole tree, and requires its root', async () => {
   const { id } = await server.client.createJob({
     type: 'deleted',
     items: [{}],
@@ -46,7 +46,7 @@ test('delete takes a whole tree away, and needs its root', async () => {
   expect(JSON.parse(json.stdout)).toEqual({ jobId: another.id });
 });
 
-test.each(['cancel', 'delete'])('%s says at once what it can not do', async (command) => {
+test.each(['cancel', 'delete'])("%s says at once what it can't do", async (command) => {
   const cases: [string[], number, string][] = [
     [[unknownJob], 4, 'There is no'],
     [['17'], 2, '17'],

@@ -8,7 +8,7 @@ import { unknownJob, useServer } from './setup.ts';
 const server = useServer();
 const env = () => ({ env: server.env });
 
-test('the tree of the documentation, in YAML, and its items', async () => {
+test('the documented tree is created from YAML, and its items are listed', async () => {
   const created = await run(['create', await makeFile('tree.yaml', example('cli.md', 'create'))], env());
   expect(created).toMatchObject({ code: 0, stderr: '' });
   const id = created.stdout.trim();
@@ -23,7 +23,7 @@ test('the tree of the documentation, in YAML, and its items', async () => {
   ]);
 });
 
-test('an item that failed before says so, and shows all that is known of it', async () => {
+test('an item that failed before says why, and all its details can be shown', async () => {
   const job = { type: 'again', items: [{ payload: { to: 'Ada' } }], backoffMs: [0] };
   const { id } = await server.client.createJob(job);
   const [assignment] = await server.client.claimItems('w1', [{ type: 'again', limit: 1 }]);
@@ -42,7 +42,7 @@ test('an item that failed before says so, and shows all that is known of it', as
   expect((await run(['items', unknownJob], env())).stderr).toBe(`jobtree: There is no job ${unknownJob}.\n`);
 });
 
-test('the detail of an item is its note or else its last failure, and its payload', async () => {
+test('DETAIL has the note of an item or else its last failure, and its payload', async () => {
   const { client } = server;
   const type = 'detailed';
   const { id } = await client.createJob({
@@ -71,7 +71,7 @@ test('the detail of an item is its note or else its last failure, and its payloa
   expect((await listed())[1]).toMatch(/ succeeded +1 {2}2$/);
 });
 
-test('JSON, once for a dedupe key', async () => {
+test('a dedupe key creates a job from JSON only once', async () => {
   const path = await makeFile(
     'tree.json',
     JSON.stringify({ type: 'once', dedupeKey: 'a', items: [{ payload: '2026-01-01' }] }),
@@ -84,7 +84,7 @@ test('JSON, once for a dedupe key', async () => {
   expect(again.stderr).toMatch(/nothing was created/);
 });
 
-test('a time in YAML is the text that it is', async () => {
+test('a time in YAML keeps its text', async () => {
   const { stdout } = await run(
     ['create', await makeFile('time.yml', 'type: time\nitems: [{payload: 2026-01-01}]')],
     env(),
@@ -110,7 +110,7 @@ test.each([
   expect((await server.client.jobs({ first: 1 })).nodes[0]?.id).toBe(before);
 });
 
-test('seal lets a job be complete; items tells why one has failed', async () => {
+test('seal lets a job complete; items says why an item failed', async () => {
   const { id } = await server.client.createJob({ type: 'sealed', maxFailuresPerItem: 0, items: [{}, {}] });
   await work(server.url, 'sealed', 1);
   const [assignment] = await server.client.claimItems('me', [{ type: 'sealed', limit: 1 }]);
@@ -130,7 +130,7 @@ test('seal lets a job be complete; items tells why one has failed', async () => 
   expect((await run(['watch', id], env())).code).toBe(3);
 });
 
-test.each(['seal', 'items'])('%s of a job that there is not', async (command) => {
+test.each(['seal', 'items'])('%s reports a job that does not exist', async (command) => {
   expect(await run([command, unknownJob], env())).toMatchObject({
     code: 4,
     stdout: expect.not.stringMatching(/Job:/),

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { makeFolder } from './folder.ts';
 import { startOnTerminal } from './program.ts';
 
-test('the demonstration comes out right, on a terminal, at a free port where its own is taken', {
+test('the demo succeeds on a terminal, on a free port if its own is taken', {
   timeout: 60_000,
 }, async () => {
   const other = createServer();

@@ -31,7 +31,7 @@ test('every command and every option is documented', () => {
   }
 });
 
-test('the short help fits a screen of 80 by 24, and names every command', async () => {
+test('the short help fits a screen of 80 by 24 and names every command', async () => {
   const { code, stdout } = await run(['--help']);
   expect(code).toBe(0);
   const lines = stdout.trimEnd().split('\n');
@@ -62,7 +62,7 @@ test.each([80, 40])('every help fits a terminal of %i columns', async (columns) 
   );
 });
 
-test('help explains commands, settings and exit codes, and says what it does not know', async () => {
+test('help explains commands, settings and exit codes, and refuses unknown topics', async () => {
   const settings = (await run(['help', 'settings'])).stdout;
   for (const { name, standard } of settingDescriptions)
     expect(settings).toContain(`  ${name} (${standard})\n`);
@@ -85,7 +85,7 @@ test.each([
   ['logs', 'jobtree items JobItem:ID'],
   ['status', 'jobtree watch ID'],
   ['retry', 'jobtree replay'],
-])('what other queues call %s is told by its name here', async (guess, command) => {
+])('the word that other queues use for %s leads to its name here', async (guess, command) => {
   const { code, stdout, stderr } = await run([guess]);
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   expect(stderr).toContain(`unknown command '${guess}'. `);

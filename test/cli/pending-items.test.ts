@@ -12,7 +12,7 @@ const printed = (name: string) =>
     .filter((line) => line !== '' && !line.startsWith('$'))
     .map((line) => `${line}\n`);
 
-test('letters that nobody wants any more', async () => {
+test('pending items are cancelled by filters', async () => {
   const { client } = server;
   const runAt = new Date(Date.now() + 3_600_000);
   const { id } = await client.createJob({
@@ -52,7 +52,7 @@ test('letters that nobody wants any more', async () => {
   expect((await run(['jobs', '--outcome', 'cancelled'], env())).stdout).not.toContain(id);
 });
 
-test('on a terminal, what is about more than a few items is asked back', async () => {
+test('on a terminal, cancelling more than a few items asks for confirmation', async () => {
   const { id } = await server.client.createJob({ type: 'asked', items: Array(12).fill({}) });
   const refused = startOnTerminal(['cancel-items', '--job', id], server.env);
   await refused.printed('Cancel 12 items? [y/N]');
@@ -63,7 +63,7 @@ test('on a terminal, what is about more than a few items is asked back', async (
   expect((await sure.ended).stdout).toContain('Cancelled 12 items.');
 });
 
-test('replay says what waits for a retry, where nothing has failed for good', async () => {
+test('replay says what waits for a retry if nothing has failed for good', async () => {
   const { id } = await server.client.createJob({ type: 'later', items: [{}, {}], backoffMs: [3_600_000] });
   const held = await server.client.claimItems('w', [{ type: 'later', limit: 2 }]);
   const failure = { code: 'EXIT_7', message: 'no' };
@@ -83,7 +83,7 @@ test('replay says what waits for a retry, where nothing has failed for good', as
   expect(replayed).toEqual({ code: 0, stdout: 'Replayed 1 item.\n', stderr: '' });
 });
 
-test('what can not be is said at once, with nothing done', async () => {
+test('impossible requests are refused at once and change nothing', async () => {
   const { id } = await server.client.createJob({ type: 'refused', items: [{ payload: 1 }] });
   const [item] = (await server.client.items(id)).nodes;
   const itemId = item?.id ?? '';

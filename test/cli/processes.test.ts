@@ -36,7 +36,7 @@ const listeners = async () =>
   ).length;
 const count = (text: string, part: string) => text.split(part).length - 1;
 
-test('two processes serve on one port; one that is killed is replaced, and SIGTERM ends all of them', async () => {
+test('two processes serve on one port; a killed one is replaced, and SIGTERM ends all of them', async () => {
   const port = String(await freePort());
   const program = start(['start', '--processes', '2'], { DATABASE_URL: database.url, JOBTREE_PORT: port });
   await program.printed('"msg":"ready"');
@@ -70,7 +70,7 @@ test('two processes serve on one port; one that is killed is replaced, and SIGTE
   for (const pid of after) expect(() => process.kill(pid, 0)).toThrow();
 });
 
-test('Ctrl-C, which reaches every process, ends them in good order', async () => {
+test('Ctrl-C, which reaches every process, ends them cleanly', async () => {
   const program = start(['start', '--processes', '2'], { DATABASE_URL: database.url, JOBTREE_PORT: '0' });
   await program.printed('"msg":"ready"');
   for (const pid of processesOf(program)) process.kill(pid, 'SIGINT');
@@ -79,7 +79,7 @@ test('Ctrl-C, which reaches every process, ends them in good order', async () =>
   expect({ code, stopped: count(stderr, '"msg":"stopped"') }).toEqual({ code: 0, stopped: 2 });
 });
 
-test('a port that is taken is said once, with the exit code of one process', async () => {
+test('a port that is in use is reported once, with the exit code of a single process', async () => {
   const other = createServer();
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
   const { port } = other.address() as { port: number };
@@ -135,7 +135,7 @@ const faulty = (fault: string) => ({
   NODE_OPTIONS: `--import ${new URL('start-fault.mjs', import.meta.url).href}`,
 });
 
-test('a process whose settings are bad is not replaced: all end, with the exit code for that', async () => {
+test('a process with invalid settings is not replaced: all end, with the exit code for that', async () => {
   const { code, stderr } = await run(['start', '--processes', '2'], { env: faulty('settings') });
   expect({ code, said: count(stderr, 'JOBTREE_PORT') }).toEqual({ code: 2, said: 1 });
   expect(stderr).not.toContain('it is replaced');
@@ -147,7 +147,7 @@ test('a process that dies at its start five times in a row ends all', async () =
   expect(count(stderr, '"msg":"stopped"')).toBe(1);
 });
 
-test('a process that can not reach Postgres is started again for as long as it takes', async () => {
+test("a process that can't reach Postgres is restarted until it can", async () => {
   const program = start(['start', '--processes', '2'], faulty('unreachable'));
   await program.printed('"msg":"ready"');
   program.process.kill('SIGTERM');

@@ -31,14 +31,14 @@ test.skipIf(isMissing)('opens the embedded Postgres of the folder, as its superu
   expect(stderr).toContain('Postgres  embedded, data in ');
 });
 
-test('without a psql it says how to get there', async () => {
+test('without a psql it says how to connect', async () => {
   const { code, stderr } = await run(['psql'], { env: { DATABASE_URL: server.db.url, PATH: '/nowhere' } });
   expect(code).toBe(1);
   expect(stderr).toContain('psql is not installed. Install it');
   expect(stderr).toContain('DATABASE_URL');
 });
 
-test('psql gets the address by its environment', () => {
+test('psql gets the address from its environment', () => {
   expect(
     environmentOf(
       'postgres://a%40b:p%2Fw@db.example.com:6432/my%20db?sslmode=verify-full&sslrootcert=ca.pem',

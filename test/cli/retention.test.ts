@@ -11,7 +11,7 @@ const server = useServer({ JOBTREE_IDLE_SECONDS: '1', JOBTREE_RETENTION_SECONDS:
 const env = () => ({ env: server.env });
 const documented = (name: string) => example('retention.md', name);
 
-test('retention shows for how long a tree is kept, and first sets what options name', async () => {
+test('retention shows how long a tree is kept, and first sets what its options name', async () => {
   const { id } = await server.client.createJob({ type: 'kept' });
   const show = async (...options: string[]) =>
     (await run(['retention', id, ...options], env())).stdout.replace(/^Idle since .*\n/m, '');
@@ -53,7 +53,7 @@ test('import sets the retention of its job', async () => {
   expect((await server.client.job(jobId)).retentionSeconds).toBeNull();
 });
 
-test('jobs --idle-since lists what waits for nothing but more items', async () => {
+test('jobs --idle-since lists trees that only wait for more items', async () => {
   const { id } = await server.client.createJob({ type: 'idle' });
   const list = async (since: string) =>
     (await run(['jobs', '--type', 'idle', '--idle-since', since, '--json'], env())).stdout;
@@ -62,7 +62,7 @@ test('jobs --idle-since lists what waits for nothing but more items', async () =
   expect((await run(['retention', id], env())).stdout).toContain('Idle since 20');
 });
 
-test('the examples of the documentation do what they say', async () => {
+test('the documented examples work as described', async () => {
   const { client } = server;
   const { code } = await transform(
     `export default async (client) => {${documented('retention-ts')} return { id, retentionSeconds, reapAt }; }`,

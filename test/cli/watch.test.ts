@@ -26,7 +26,7 @@ async function withWorker(
   }
 }
 
-test('a job that waits, runs and is complete, a line for each change', async () => {
+test('each change of a job that waits, runs and completes is a line', async () => {
   const { id } = await server.client.createJob({ type: 'plain', items: [{}, {}], sealed: true });
   const program = start(['watch', id], server.env);
   await program.printed('Waiting for job to start…\n');
@@ -50,7 +50,7 @@ test('a job that waits, runs and is complete, a line for each change', async () 
   );
 });
 
-test('a job for whose type no worker is connected: that is said once, until there is one', async () => {
+test('a job whose type has no worker says so once', async () => {
   const { id } = await server.client.createJob({ type: 'unworked', items: [{}], sealed: true });
   const said = 'No worker is connected for unworked. To start one: `jobtree work unworked -- COMMAND`\n';
   const program = start(['watch', id], server.env);
@@ -65,7 +65,7 @@ test('a job for whose type no worker is connected: that is said once, until ther
   );
 });
 
-test('on a terminal a message stands above the bars, which stay', async () => {
+test('on a terminal a message appears above the bars, which stay', async () => {
   const job = { type: 'alone', items: [{}], sealed: true, children: [{ type: 'fed', feed: {} }] };
   const { id } = await server.client.createJob(job);
   const program = startOnTerminal(['watch', id, '--tree'], { ...server.env, NO_COLOR: '1' }, 60);
@@ -74,14 +74,14 @@ test('on a terminal a message stands above the bars, which stay', async () => {
   expect((await program.ended).code).toBe(130);
 });
 
-test('a type that means something to a shell is not put into a command', async () => {
+test('a type with shell characters is not put into a command', async () => {
   const { id } = await server.client.createJob({ type: '; rm -rf ~', items: [{}], sealed: true });
   await start(['watch', id], server.env).printed(
     'No worker is connected for ; rm -rf ~. To start one: `jobtree work TYPE -- COMMAND`\n',
   );
 });
 
-test('items that failed: exit code 3, and the failures by message', async () => {
+test('failed items give exit code 3, and the failures are listed by message', async () => {
   const items = ['no street', 'no street', 'no town', 'fine'].map((payload) => ({ payload }));
   const { id } = await server.client.createJob({ type: 'failing', items, sealed: true });
   const handler = (payload: string) => {
@@ -96,7 +96,7 @@ test('items that failed: exit code 3, and the failures by message', async () => 
   });
 });
 
-test('a job that failed as a whole: the message says so, and the summary', async () => {
+test('a failed job says so in its message and in the summary', async () => {
   const items = Array.from({ length: 3 }, () => ({}));
   const { id } = await server.client.createJob({
     type: 'strict',
@@ -117,7 +117,7 @@ test('a job that failed as a whole: the message says so, and the summary', async
   expect(stdout).toMatch(/ strict +failed +3\/3, [123] failed(, [12] cancelled)? +\d+s\n/);
 });
 
-test('--json prints an object a line, the summary last', async () => {
+test('--json prints one object per line, the summary last', async () => {
   const { id } = await server.client.createJob({ type: 'json', items: [{}], sealed: true });
   await server.client.cancelJob(id);
   const { code, stdout } = await run(['watch', id, '--json'], { env: server.env });
@@ -142,7 +142,7 @@ test('--json prints an object a line, the summary last', async () => {
   });
 });
 
-test('--tree shows every job of the tree, from any of them', async () => {
+test('--tree shows every job of the tree, starting from any of them', async () => {
   const { id } = await server.client.createJob({
     type: 'cut',
     items: [{ payload: 1 }],
@@ -168,7 +168,7 @@ test('--tree shows every job of the tree, from any of them', async () => {
   );
 });
 
-test('on a terminal a bar moves, within its 80 columns, and the cursor comes back', async () => {
+test('on a terminal a bar moves within 80 columns, and the cursor is restored', async () => {
   const { id } = await server.client.createJob({ type: 'bar', items: [{}, {}], sealed: true });
   const program = startOnTerminal(['watch', id], server.env);
   await program.printed('░  Waiting for job to start…  0/2');
@@ -193,7 +193,7 @@ test('on a terminal a bar moves, within its 80 columns, and the cursor comes bac
   );
 });
 
-test('the server is away, and back: both are said, on a terminal too', async () => {
+test('an outage of the server and its end are reported, on a terminal too', async () => {
   const { id } = await server.client.createJob({ type: 'away', items: [{}], sealed: true });
   const proxy = await startProxy(server.url);
   try {
@@ -247,7 +247,7 @@ test('a job that stands still says that items wait for a retry', async () => {
   await drawn.ended;
 });
 
-test('Ctrl-C ends it, and the bar does not keep the cursor', async () => {
+test('Ctrl-C ends it and restores the cursor', async () => {
   const { id } = await server.client.createJob({ type: 'never' });
   const program = startOnTerminal(['watch', id], server.env);
   await program.printed('Waiting for job to start…');
@@ -257,7 +257,7 @@ test('Ctrl-C ends it, and the bar does not keep the cursor', async () => {
   expect(stdout).toContain('\x1b[?25h');
 });
 
-test('what it can not do is said at once', async () => {
+test('impossible requests are refused at once', async () => {
   const url = `http://127.0.0.1:${await freePort()}/graphql`;
   const cases: [string[], number, string][] = [
     [[unknownJob], 4, 'There is no'],
@@ -274,7 +274,7 @@ test('what it can not do is said at once', async () => {
   }
 });
 
-test('a root with jobs below it is watched as its whole tree, unless only the job is asked for', async () => {
+test('a root with jobs below it is watched as a whole tree, unless only the job is requested', async () => {
   const tree = { type: 'above', sealed: true, children: [{ type: 'later', items: [{}], sealed: true }] };
   const { id } = await server.client.createJob(tree);
   const program = start(['watch', id], server.env);
@@ -294,7 +294,7 @@ test('a root with jobs below it is watched as its whole tree, unless only the jo
   expect(list.stdout).toMatch(/ above +completed +1\/1 /);
 });
 
-test('of a tree of which only a part may be seen its root alone is watched', async () => {
+test('a caller that sees only part of a tree watches its root alone', async () => {
   const db = await createDatabase();
   onTestFinished(() => db.drop());
   const app = await startServer(db.url, { JOBTREE_AUTH: 'keys' });
@@ -310,13 +310,13 @@ test('of a tree of which only a part may be seen its root alone is watched', asy
   expect([code, stdout]).toEqual([0, expect.stringMatching(/^Job complete\n0 items/)]);
 });
 
-test('an empty job that was cancelled has not succeeded: exit code 3', async () => {
+test('an empty job that was cancelled gives exit code 3', async () => {
   const { id } = await server.client.createJob({ type: 'empty' });
   await server.client.cancelJob(id);
   expect((await run(['watch', id], { env: server.env })).code).toBe(3);
 });
 
-test('jobs counts items that failed and that were cancelled', async () => {
+test('jobs counts failed and cancelled items', async () => {
   const { client } = server;
   const { id } = await client.createJob({ type: 'counted', items: [{}, {}, {}] });
   const [one] = await client.claimItems('w', [{ type: 'counted', limit: 1 }]);
@@ -328,7 +328,7 @@ test('jobs counts items that failed and that were cancelled', async () => {
     .toMatch(/ counted +cancelled +3\/3, 1 failed, 2 cancelled /);
 });
 
-test('jobs lists the newest first, by type and status, and ends quietly when nobody reads on', async () => {
+test('jobs lists the newest first, by type and status, and ends quietly when its reader stops', async () => {
   for (let i = 0; i < 3; i++) await server.client.createJob({ type: 'listed', items: [{}], sealed: i === 0 });
   const { id } = await server.client.createJob({
     type: 'listed',

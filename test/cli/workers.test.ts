@@ -25,7 +25,7 @@ async function hold(worker: string, type: string, count: number): Promise<void> 
   expect(await server.client.claimItems(worker, [{ type, limit: count }])).toHaveLength(count);
 }
 
-test('says what each does and holds, how long ago it was seen, and its version', async () => {
+test('workers lists what each handles and holds, when it was last seen, and its version', async () => {
   await connect('a', { mail: 8, fax: 4 }, '1.4.0');
   await hold('b', 'letter', 3);
   expect((await list()).split('\n')).toEqual([
@@ -57,7 +57,7 @@ test('held lists the items that workers hold, by type and worker', async () => {
   expect((await onTerminal.ended).stdout).toBe('No worker holds such items.\r\n');
 });
 
-test('names and versions do nothing to the terminal of whoever looks', async () => {
+test('names and versions are escaped on a terminal', async () => {
   const hostile = '\u001b]0;x\u0007\u001b[2J';
   await connect(hostile, { [hostile]: 1 }, hostile);
   const { stdout } = await startOnTerminal(['workers'], { ...server.env, NO_COLOR: '1' }, 200).ended;

@@ -38,7 +38,7 @@ test.each([
     },
     [['NOBODY', 'Nobody is there.']],
   ],
-])('one piece of work: %s', async (_, handler, printed) => {
+])('a single piece of work is done: %s', async (_, handler, printed) => {
   const worker = new Worker({ url: server.url, types: { greet: { concurrency: 1, handler } } });
   onTestFinished(() => worker.stop());
   await worker.start();
@@ -48,7 +48,7 @@ test.each([
   expect(log.mock.calls).toEqual(printed);
 });
 
-test('adding up the results of a child', async () => {
+test('the results of a child are added up', async () => {
   const { createTree, makeWorker } = await load<{
     createTree(client: Client, texts: readonly string[]): Promise<string>;
     makeWorker(client: Client): Worker;

@@ -22,7 +22,7 @@ afterAll(async () => {
   await Promise.all(databases.map((database) => database.drop()));
 });
 
-test('trees of many customers are complete on both databases, and are found where their shard says', async () => {
+test('trees of many customers complete on both databases, and are found on their shards', async () => {
   const file = join(import.meta.dirname, `.shards-${process.pid}.ts`);
   const code = example('scaling.md', 'shards').replaceAll("'jobtree-client'", "'../../src/client/index.ts'");
   await writeFile(file, `// @ts-nocheck\n${code}`);

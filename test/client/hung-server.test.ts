@@ -23,7 +23,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-test('a worker goes to another server after one heartbeat without an answer', {
+test('a worker changes servers after one unanswered heartbeat', {
   timeout: 60_000,
 }, async () => {
   const hung = await startServerProcess(database.url);
@@ -58,7 +58,7 @@ test('a worker goes to another server after one heartbeat without an answer', {
   }
 });
 
-test('giving up a connection that never opens is an error of the request, and none that nobody catches', async () => {
+test('abandoning a connection that never opens fails the request, and nothing is uncaught', async () => {
   const silent = createServer();
   silent.listen(0, '127.0.0.1');
   await once(silent, 'listening');

@@ -5,7 +5,7 @@ const cycle: Record<string, unknown> = { list: [] };
 (cycle.list as unknown[]).push({ back: cycle });
 const deep = Array.from({ length: 257 }).reduce<unknown>((inner) => [inner], null);
 
-describe('what is not JSON is refused, with its path', () => {
+describe("values that JSON can't represent are refused with their path", () => {
   test.each<[string, unknown, RegExp]>([
     ['undefined', undefined, /^x is undefined/],
     ['undefined in a list', [1, undefined], /^x\[1\] is undefined/],
@@ -51,6 +51,6 @@ test.each<[string, unknown]>([
       return [shared, shared];
     })(),
   ],
-])('%s: fine, and its size is not underrated', (_, value) => {
+])('%s is accepted, and its size is not underestimated', (_, value) => {
   expect(checkJson(value, 'x') * 6).toBeGreaterThanOrEqual(jsonBytes(value));
 });

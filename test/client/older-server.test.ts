@@ -33,7 +33,7 @@ test('a watch says what the server does not know', async () => {
   await expect(start().next()).rejects.toMatchObject(refusal);
 });
 
-test('a watch whose problems somebody hears of goes on: the server may be replaced', async () => {
+test('a watch whose problems are handled continues, since the server may be replaced', async () => {
   const problems: unknown[] = [];
   const twice = new Promise<void>((resolve) => {
     const watching = start((error) => {

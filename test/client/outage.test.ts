@@ -54,7 +54,7 @@ async function completed(jobId: string, by = client) {
   throw new Error('The job never completed.');
 }
 
-test('a report whose answer is lost is sent again, and counts once', async () => {
+test('a report whose answer is lost is sent again and counts once', async () => {
   const { id } = await client.createJob({ type: 'lost-answer', items: [{}], sealed: true });
   const finish = signal();
   const it = makeWorker('lost-answer', 1, () => finish.promise.then(() => 'once'));
@@ -80,7 +80,7 @@ test('a report whose answer is lost is sent again, and counts once', async () =>
   expect((await client.job(id)).progress).toMatchObject({ itemCount: 1, succeeded: 1, failed: 0 });
 });
 
-test('a claim whose answer is lost is sent again, and gets the same items at no cost', async () => {
+test('a claim whose answer is lost is sent again and gets the same items at no cost', async () => {
   const items = [{}, {}, {}];
   const { id } = await client.createJob({ type: 'lost-claim', items, sealed: true, maxFailuresPerItem: 0 });
   const attempts: number[] = [];
@@ -97,7 +97,7 @@ test('a claim whose answer is lost is sent again, and gets the same items at no 
   await it.stop();
 });
 
-test('a worker that stops gives back what a claim without an answer got', async () => {
+test('a stopping worker gives back the items of a claim without an answer', async () => {
   await client.createJob({ type: 'stopped', items: [{}, {}], sealed: true, maxFailuresPerItem: 0 });
   const it = makeWorker('stopped', 2, () => expect.unreachable());
   const disconnected = once(it, 'disconnected');
@@ -111,7 +111,7 @@ test('a worker that stops gives back what a claim without an answer got', async 
   await client.releaseAssignments(again.map((assignment) => assignment.id));
 });
 
-test('a claim by the client whose answer is lost is repeated, too', async () => {
+test('a claim of the client whose answer is lost is repeated', async () => {
   await client.createJob({ type: 'lost-call', items: [{}, {}], sealed: true });
   const through = createClient({ url: proxy.url });
   const wasCut = proxy.cutAt('"assignments":[{');
@@ -123,7 +123,7 @@ test('a claim by the client whose answer is lost is repeated, too', async () => 
   await through.close();
 });
 
-test('two failed heartbeats in a row abort every handler, and their items are given back at no cost', async () => {
+test('two failed heartbeats in a row abort every handler, and the items are given back at no cost', async () => {
   const items = [{}, {}, {}];
   const { id } = await client.createJob({ type: 'silent', items, sealed: true, heartbeatIntervalMs: 1_000 });
   const attempts: number[] = [];
@@ -154,7 +154,7 @@ test('two failed heartbeats in a row abort every handler, and their items are gi
   expect(attempts).toEqual([1, 1, 1, 1, 1, 1]);
 });
 
-test('a handler that succeeds though it was aborted for failed heartbeats is delivered later', async () => {
+test('a handler that succeeds after failed heartbeats still delivers its result', async () => {
   const { id } = await client.createJob({
     type: 'stubborn',
     items: [{}],
@@ -228,7 +228,7 @@ test('a worker that starts before the server waits for it', async () => {
   expect(await completed(id)).toMatchObject({ succeeded: 1 });
 });
 
-test('stop() ends in time though the server is gone, and says what was not delivered', async () => {
+test('stop() ends in time without the server, and says what was not delivered', async () => {
   const { id } = await client.createJob({ type: 'gone', items: [{}], sealed: true });
   const finish = signal();
   const it = makeWorker('gone', 1, () => finish.promise.then(() => 'undelivered'));
@@ -250,7 +250,7 @@ test.each([
   ['shut down', 'SIGTERM'],
   ['killed', 'SIGKILL'],
 ] as const)(
-  'a server that is %s and started again: every item counts once, at its first attempt',
+  'if a server is %s and restarted, every item counts once, at its first attempt',
   { timeout: 120_000 },
   async (_, death) => {
     const port = String(await freePort());

@@ -28,7 +28,7 @@ async function runExample(name: string, ...args: unknown[]): Promise<unknown> {
   return (act as (...args: unknown[]) => unknown)(client, ...args);
 }
 
-test('cancelling what waits, watched to its end', async () => {
+test('waiting items are cancelled, and the operation is watched to its end', async () => {
   const runAt = new Date(Date.now() + 3_600_000);
   const items = [...Array(30).fill({}), { runAt }];
   const { id } = await client.createJob({ type: 'sendLetter', sealed: true, items });
@@ -50,7 +50,7 @@ test('cancelling what waits, watched to its end', async () => {
   expect((await client.jobs({ filter: running })).nodes).toEqual([]);
 });
 
-test('very many items: the server goes on, another one after a crash, and it can be ended', async () => {
+test('a large operation continues in the server and survives a crash, and can be cancelled', async () => {
   const type = newType();
   const { id } = await client.createJob({ type });
   await db.query(
@@ -77,7 +77,7 @@ test('very many items: the server goes on, another one after a crash, and it can
   expect(['CANCELLED', 'FINISHED']).toContain(ended.status);
 });
 
-test('changing an item that waits, and no other', async () => {
+test('only waiting items can be changed', async () => {
   const type = newType();
   const { id } = await client.createJob({ type, items: [{ payload: 1 }, { payload: 2 }] });
   const [first, second] = (await client.items(id)).nodes;
@@ -112,7 +112,7 @@ test('changing an item that waits, and no other', async () => {
   );
 });
 
-test('a filter that names nothing, or nothing that there is, is refused', async () => {
+test('a filter that names nothing, or nothing that exists, is refused', async () => {
   const cases: [PendingItemFilter, string][] = [
     [{}, 'INVALID_INPUT'],
     [{ types: [] }, 'INVALID_INPUT'],

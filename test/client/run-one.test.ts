@@ -48,7 +48,7 @@ test('returns the result, with the type of a defined type', async () => {
   });
 });
 
-test('passes on the options of the job and of its item', async () => {
+test('passes the options of the job and of its item on', async () => {
   const client = connect();
   const type = newType();
   await work(type, (payload) => payload);
@@ -101,7 +101,7 @@ test.each([
   await rejected;
 });
 
-test('throws ITEM_CANCELLED if the item is cancelled after an attempt that failed', async () => {
+test('throws ITEM_CANCELLED if the item is cancelled after a failed attempt', async () => {
   const client = connect();
   const type = newType();
   await work(type, () => {
@@ -138,7 +138,7 @@ test('ends with the reason of an aborted signal, while the work goes on', async 
   expect(await client.run(type, null, { dedupeKey: 'a' })).toBe('done');
 });
 
-test('jobResults reads one job of a tree, of several pages, and only what succeeded', async () => {
+test('jobResults reads the successes of one job of a tree, over several pages', async () => {
   const client = connect();
   const type = newType();
   const rows = Array.from({ length: 1_001 }, (_, payload) => ({ payload }));

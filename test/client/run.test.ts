@@ -43,7 +43,7 @@ async function startWith(payload: string, { url = server.url, stopTimeoutMs = 60
   return { ...started, statuses };
 }
 
-test('at the first signal it claims no more, and its handler ends as it likes', async () => {
+test('the first signal stops claiming and lets the handler finish', async () => {
   const { child, ended, said, statuses } = await startWith('input');
   child.kill('SIGTERM');
   await delay(100);
@@ -53,7 +53,7 @@ test('at the first signal it claims no more, and its handler ends as it likes', 
   expect(await statuses()).toEqual(['SUCCEEDED', 'WAITING', 0]);
 });
 
-test('what takes longer than stopTimeoutMs is aborted and given back', async () => {
+test('a handler that takes longer than stopTimeoutMs is aborted, and its item given back', async () => {
   const { child, ended, said, statuses } = await startWith('abort', { stopTimeoutMs: 200 });
   child.kill('SIGINT');
   child.stdin?.end();
@@ -62,7 +62,7 @@ test('what takes longer than stopTimeoutMs is aborted and given back', async () 
   expect(await statuses()).toEqual(['WAITING', 'WAITING', 0]);
 });
 
-test('a second signal gives back at once, and ends the process whatever its handler does', async () => {
+test('a second signal gives items back at once and ends the process, whatever its handler does', async () => {
   const { child, ended, said, statuses } = await startWith('never');
   child.kill('SIGINT');
   await delay(100);
@@ -72,7 +72,7 @@ test('a second signal gives back at once, and ends the process whatever its hand
   expect(await statuses()).toEqual(['WAITING', 'WAITING', 0]);
 });
 
-test('a Ctrl-C that arrives twice, as below npm, is one', async () => {
+test('a Ctrl-C that arrives twice, as below npm, counts once', async () => {
   const { child, ended, statuses } = await startWith('input');
   child.kill('SIGINT');
   await delay(50);
@@ -146,7 +146,7 @@ test('a worker that the server refuses at the start exits with 1, and one that i
   expect(admitted.child.exitCode).toBeNull();
 });
 
-test('a worker that a program starts by itself goes on after it was refused at the start', async () => {
+test('a worker started with start() continues after a refusal', async () => {
   const db = await createDatabase();
   onTestFinished(() => db.drop());
   const app = await startServer(db.url, { JOBTREE_AUTH: 'keys' });

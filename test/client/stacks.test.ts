@@ -52,7 +52,7 @@ test('a TypeError in a handler names the file and the line', async () => {
   );
 });
 
-test('a stack has those of its causes, and a long message leaves room for the lines', async () => {
+test('a stack includes those of its causes, and a long message leaves room for its lines', async () => {
   const cause = new Error('no connection');
   const { failure } = await failWith(() => new PermanentError('m'.repeat(9_000), { cause }));
   expect(failure?.message).toMatch(/^m{9000}: no connection$/);
@@ -87,7 +87,7 @@ test('a stack of 1 MB is cut at the end of a line', async () => {
   expect(stackOf({ stack: 'half a pair \ud800' })).toBe('half a pair \ufffd');
 });
 
-test('each attempt has a stack of its own', async () => {
+test('each attempt has its own stack', async () => {
   const { client } = server;
   const type = `stack-${++counter}`;
   const { id } = await client.createJob({
@@ -107,11 +107,11 @@ test('each attempt has a stack of its own', async () => {
   expect(item?.failures.map(({ stack }) => stack)).toEqual(['attempt 1', 'attempt 2']);
 });
 
-test('the size of a failure, by which requests are filled, has that of its stack', () => {
+test('the size of a failure includes its stack', () => {
   expect(failed('id', { message: 'no', stack: 'x'.repeat(4_000) }).size).toBeGreaterThan(4_000);
 });
 
-test('what is no error has no stack', async () => {
+test('a thrown value without a stack has none', async () => {
   for (const thrown of ['text', null, 5, { code: 'X' }, Object.assign(new Error('x'), { stack: '' })])
     expect((await failWith(() => thrown)).failure).toMatchObject({ stack: null });
 });
@@ -135,7 +135,7 @@ test('control characters of a stack never reach a terminal', async () => {
   }
 });
 
-test('a logger is given the error', async () => {
+test('a logger receives the error', async () => {
   const lines: object[] = [];
   const logger = {
     debug: () => {},

@@ -33,7 +33,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-test('a worker that stops while a request has no answer lets its process end', async () => {
+test('a stopping worker with an unanswered request lets its process end', async () => {
   const { id } = await client.createJob({ type: 'unanswered', items: [{}], sealed: true });
   const program = fileURLToPath(new URL('../support/stopping-worker.ts', import.meta.url));
   const child: ChildProcess = spawn(process.execPath, ['--import', 'tsx', program, proxy.url, 'unanswered'], {

@@ -71,7 +71,7 @@ async function killAfterClaims(env: Record<string, string>) {
   return { client, count, claimAndKill, report, results, completed };
 }
 
-test('a claim that was answered is not forgotten when Postgres is killed', { timeout: 120_000 }, async () => {
+test('a claim that was answered survives a kill of Postgres', { timeout: 120_000 }, async () => {
   const { client, count, claimAndKill, report, results, completed } = await killAfterClaims({});
   for (let round = 0; round < rounds; round++) {
     const claimed = await claimAndKill();
@@ -84,7 +84,7 @@ test('a claim that was answered is not forgotten when Postgres is killed', { tim
   expect(await results()).toEqual(Array.from({ length: count }, (_, i) => i));
 });
 
-test('a claim that does not wait for the disk may be forgotten, and every result counts once', {
+test('a claim that does not wait for the disk may be lost, and every result counts once', {
   timeout: 120_000,
 }, async () => {
   const { client, count, claimAndKill, report, results, completed } = await killAfterClaims({

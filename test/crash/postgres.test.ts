@@ -13,7 +13,7 @@ test.each([
   ['killed', 'SIGKILL'],
   ['shut down without a checkpoint', 'SIGQUIT'],
 ] as const)(
-  'Postgres is %s: the subscriber gets the final state',
+  'if Postgres is %s, the subscriber gets the final state',
   { timeout: 120_000 },
   async (_, signal) => {
     const folder = temporaryFolder();

@@ -21,7 +21,7 @@ function nextFault(): Promise<unknown> {
   return new Promise((resolve) => process.once('unhandledRejection', resolve));
 }
 
-test('a callback that throws keeps no connection', async () => {
+test('a throwing callback does not keep its connection', async () => {
   const pool = new PatientPool({ connectionString: db.url, max: 1, Client: pg.Client });
   onTestFinished(() => pool.end());
   const fault = nextFault();

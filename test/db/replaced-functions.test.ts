@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => db.drop());
 
 test.each(['call', 'read'])(
-  'a %s that was about to use a function when a migration made it anew is sent again',
+  'a %s that is about to use a function is repeated if a migration replaces the function',
   async (kind) => {
     const lock = await db.connect();
     const database = db.open();

@@ -22,7 +22,7 @@ function open(): Database {
   return database;
 }
 
-test('a call without an answer fails, and its connection is not used again', async () => {
+test('a call without an answer fails, and its connection is discarded', async () => {
   const database = open();
   const pids = () =>
     db.query(
@@ -52,7 +52,7 @@ test('a read without an answer fails, and the next one gets its own answer', asy
   expect(await count()).toBe(before);
 });
 
-test('a connection that breaks under the read of a request fails that read, and nothing else', async () => {
+test('a connection that breaks during a read fails only that read', async () => {
   const database = open();
   const request = database.forRequest({});
   const read = request.pool.query({ text: 'select pg_sleep(10)' });
@@ -66,7 +66,7 @@ test('a connection that breaks under the read of a request fails that read, and 
   expect((await request.pool.query({ text: 'select 1 as one' })).rows).toEqual([{ one: 1 }]);
 });
 
-test('a server whose connections died says that it is not ready, and recovers', async () => {
+test('a server whose connections died is not ready, and recovers', async () => {
   const app = await startServer(proxy.url, { JOBTREE_DATABASE_TIMEOUT_MS: '1000' });
   onTestFinished(() => app.close());
   const ready = async () => (await fetch(new URL('/readyz', app.url))).status;

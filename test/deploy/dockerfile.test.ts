@@ -9,7 +9,7 @@ import { createDatabase } from '../support/database.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-test('with what is in the image a database is migrated, and gets its roles', async () => {
+test('the image can migrate a database and set up its roles', async () => {
   const image = mkdtempSync(join(tmpdir(), 'jobtree-image-'));
   const db = await createDatabase();
   onTestFinished(async () => {

@@ -9,7 +9,7 @@ import { isRoot, pidFile, query, start, startOwner, temporaryFolder } from './su
 const NOBODY = { uid: 65534, gid: 65534 };
 
 describe.skipIf(!isRoot)('started by root', () => {
-  test('it runs as an account without rights, in the wanted folder if that can be reached', async () => {
+  test('it runs as an account without rights, in the requested folder if that can be reached', async () => {
     const folder = join(temporaryFolder(), 'new', '.jobtree');
     const previous = process.umask(0o077);
     try {
@@ -21,7 +21,7 @@ describe.skipIf(!isRoot)('started by root', () => {
     expect(statSync(join(folder, 'postgres')).uid).not.toBe(0);
   });
 
-  test('it uses the first fallback that works if the wanted folder cannot be reached, and says so', async () => {
+  test("it uses the first working fallback if the requested folder can't be reached, and says so", async () => {
     const folder = temporaryFolder();
     const home = join(folder, 'home');
     mkdirSync(home, { mode: 0o700 });
@@ -45,7 +45,7 @@ describe.skipIf(!isRoot)('started by root', () => {
     );
   });
 
-  test('it copies programs that the account cannot reach', () => {
+  test("it copies programs that the account can't reach", () => {
     const folder = temporaryFolder();
     const hidden = join(folder, 'hidden');
     mkdirSync(hidden, { mode: 0o700 });
@@ -77,7 +77,7 @@ describe.skipIf(!isRoot || !canEnter(NOBODY, import.meta.dirname))('started by a
     expect(statSync(pidFile(folder)).uid).toBe(NOBODY.uid);
   });
 
-  test('it says which folder that user cannot make', async () => {
+  test("it says which folder that user can't create", async () => {
     const folder = join(temporaryFolder(), '.jobtree');
     await expect(startOwner(folder, NOBODY)).rejects.toThrow(
       `Cannot create the data directory ${folder}: EACCES`,

@@ -17,7 +17,7 @@ import {
 const folder = join(sharedFolder(), '.jobtree');
 
 describe('an embedded Postgres', () => {
-  test('is made at the first start and found again at the second', async () => {
+  test('is created at the first start and found at the second', async () => {
     const first = await start(folder);
     expect(first).toMatchObject({ started: 'fresh', dataDirectory: folder });
     await query(first.url, 'CREATE TABLE kept AS SELECT 42 AS answer');
@@ -35,7 +35,7 @@ describe('an embedded Postgres', () => {
     expect(readdirSync(folder).sort()).toEqual(['postgres', 'postgres.log']);
   });
 
-  test('listens on loopback only, to who has the password', async () => {
+  test('listens on loopback only, and requires the password', async () => {
     const { url, port } = await start(folder);
 
     expect(await query(url, 'SHOW listen_addresses')).toEqual(['127.0.0.1']);
@@ -65,7 +65,7 @@ describe('an embedded Postgres', () => {
     expect(await query(careless.url, 'SHOW fsync')).toEqual(['off']);
   });
 
-  test('survives the Ctrl-C that its owner handles, until the owner stops it', async () => {
+  test('survives a Ctrl-C that its owner handles, until the owner stops it', async () => {
     const owner = await startOwner(folder, { detached: true });
     const server = serverPid(folder);
     const drained = new Promise((resolve) => owner.lines.once('line', resolve));
@@ -76,7 +76,7 @@ describe('an embedded Postgres', () => {
     expect(existsSync(pidFile(folder))).toBe(false);
   });
 
-  test('does not keep a program alive that has nothing left to do, and ends with it', async () => {
+  test('does not keep an idle program alive, and ends with it', async () => {
     const owner = await startOwner(folder, {}, 'forgetful');
     await expectGone(owner.pid);
     await eventually(() => expect(existsSync(pidFile(folder))).toBe(false));

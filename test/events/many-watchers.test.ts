@@ -8,7 +8,7 @@ const ours = useEngine();
 const trees = 100;
 const watchersOfEach = 100;
 
-test(`${trees * watchersOfEach} watchers of ${trees} trees at once cost some dozen queries, and none when they come back`, async () => {
+test(`${trees * watchersOfEach} watchers of ${trees} trees at once cost some dozen queries, and none when they return`, async () => {
   const type = newType();
   const jobs = await Promise.all(
     Array.from({ length: trees }, async () => (await ours.create({ type }))[type] as string),

@@ -117,7 +117,7 @@ describe.skipIf('reason' in found)(title, () => {
     },
   );
 
-  test.each(sides)('a %s server can be started anew', async (name) => {
+  test.each(sides)('a %s server can be restarted', async (name) => {
     const server = await startServerProcess(db.url, {}, [], name === 'previous' ? release.cli : cli).catch(
       (error: Error) => error,
     );

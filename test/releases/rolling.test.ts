@@ -31,7 +31,7 @@ afterAll(async () => {
   await db?.drop();
 });
 
-test('a release rolls over two servers, and nobody notices', async () => {
+test('a release rolls over two servers unnoticed', async () => {
   const errors: unknown[] = [];
   /** What clients and workers met, and repeated by themselves. */
   const repeated = new Map<string, number>();

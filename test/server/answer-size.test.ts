@@ -54,7 +54,7 @@ const refusal = (fits: number) => ({
   extensions: { code: 'LIMIT_EXCEEDED', limit: 'bytes', maximum },
 });
 
-describe('what would be too large is refused before it is read, and the refusal says how many fit:', () => {
+describe('too large an answer is refused before it is read, and the error says how many items fit:', () => {
   it.each<[string, string, number]>([
     ['payloads', page('items', 'first: 20', 'payload'), 9],
     ['payloads from the end', page('items', 'last: 20', 'payload'), 9],
@@ -80,7 +80,7 @@ describe('what would be too large is refused before it is read, and the refusal 
     }
   });
 
-  it('pages of one operation, which count together', async () => {
+  it('pages of one operation count together', async () => {
     const two = (first: number) =>
       `query ($id: ID!) { job(id: $id) { a: items(first: 5) { nodes { payload } } b: items(last: ${first}) { nodes { result } } } }`;
     for (const send of transports) {
@@ -103,7 +103,7 @@ describe('what would be too large is refused before it is read, and the refusal 
     }
   });
 
-  it('an item that many others show', async () => {
+  it('an item that many others refer to', async () => {
     const id = await createJob(app.url, {
       type: 'one',
       items: [{ payload: 'x'.repeat(100_000) }],
@@ -157,7 +157,7 @@ describe('what would be too large is refused before it is read, and the refusal 
     ).toMatchObject([refusal(1)]);
   });
 
-  it('stacks of items that no page shows', async () => {
+  it('stacks of items outside pages', async () => {
     const id = await createJob(app.url, { type: 'stacked', items: [{}, {}] });
     await db.query(
       `insert into jobtree.failure (job_id, position, attempt, lease_id, at, lost, code, message, stack)
@@ -191,8 +191,8 @@ describe('what would be too large is refused before it is read, and the refusal 
   });
 });
 
-describe('what is allowed:', () => {
-  it('as many as the refusal says, and any number of what is small', async () => {
+describe('accepted are:', () => {
+  it('as many items as the error says, and any number of small ones', async () => {
     for (const [first, fields] of [
       [9, 'payload'],
       [4, 'payload result'],
@@ -204,7 +204,7 @@ describe('what is allowed:', () => {
     }
   });
 
-  it('one item alone, however large it is', async () => {
+  it('a single item of any size', async () => {
     expect(
       (await data(app.url, page('items', 'first: 1', 'payload'), { id: huge })).job.items.nodes,
     ).toHaveLength(1);

@@ -119,7 +119,7 @@ it('a stranger sees none of them', async () => {
   });
 });
 
-it('all that is not an answer of a mutation is among them', () => {
+it('every field outside the payloads of mutations is covered', () => {
   expect(ways.size).toBeGreaterThan(350);
   for (const place of Object.keys(hidden)) expect(ways.has(place), place).toBe(true);
 });

@@ -45,7 +45,7 @@ async function workOn(env: Record<string, string>, logger: pino.Logger) {
 }
 
 describe('the server', () => {
-  test('names each item that starts, ends and fails, and says nothing of what is in them', async () => {
+  test('logs each item that starts, ends and fails, without payloads', async () => {
     const { logger, linesOf } = recording();
     const { id, good, bad } = await workOn({}, logger);
     const rawId = (globalId: string) => globalId.slice(globalId.indexOf(':') + 1);
@@ -88,7 +88,7 @@ describe('the server', () => {
   });
 });
 
-test('a worker says what started, what failed and why, and what came of the rest', async () => {
+test('a worker logs starts, failures with their reasons, and all other outcomes', async () => {
   const { logger, linesOf } = recording();
   const { app } = await workOn({}, pino({ level: 'silent' }));
   const client = createClient({ url: app.url });

@@ -74,7 +74,7 @@ async function migratedFunctions(): Promise<string[]> {
 
 // Migrations of the same second sort by name: hence the letters.
 
-test('the first migration has the tables and each function file as it is; then nothing is missing', async () => {
+test('the first migration contains the tables and each function file, and then nothing is missing', async () => {
   const sql = textOf(await write('a'));
   expect(sql).toContain('CREATE TABLE "jobtree"."person"');
   expect(sql).toContain(`${readFileSync(join(project, 'functions/greet.sql'), 'utf8')}\n`);
@@ -83,7 +83,7 @@ test('the first migration has the tables and each function file as it is; then n
   expect(await migratedFunctions()).toEqual(['jobtree.greet(text)', 'jobtree.twice(text)']);
 });
 
-test('a changed body brings that function alone', async () => {
+test('a changed body migrates that function only', async () => {
   await write('a');
   writeFunction('twice', `(p_name text) returns text language sql as $$ select repeat(p_name, 2) $$`);
   const sql = textOf(await write('b'));
@@ -92,7 +92,7 @@ test('a changed body brings that function alone', async () => {
   expect(await write('c')).toBeUndefined();
 });
 
-test('a changed table brings that change alone', async () => {
+test('a changed table migrates that change only', async () => {
   await write('a');
   writeTables('name String\n  age Int?');
   const sql = textOf(await write('b'));
@@ -121,7 +121,7 @@ test('a function without a file is dropped', async () => {
   expect(await migratedFunctions()).toEqual(['jobtree.twice(text)']);
 });
 
-test('a file that creates something else, or fails, is named and nothing is written', async () => {
+test('a file that creates something else, or fails, is named, and nothing is written', async () => {
   writeFunction('twice', `_more() returns int language sql as $$ select 1 $$`);
   writeFunction('greet', `() returns text language sql as $$ select 'Hello' $$`);
   await expect(write('a')).rejects.toThrow('look at twice, twice_more');
