@@ -1,5 +1,5 @@
 /** Pending items on the command line; the story is that of docs/pending-items.md, whose commands it runs. */
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { example } from '../support/documentation.ts';
 import { run, runCommands, startOnTerminal } from './program.ts';
 import { unknownJob, useServer } from './setup.ts';
@@ -12,7 +12,7 @@ const printed = (name: string) =>
     .filter((line) => line !== '' && !line.startsWith('$'))
     .map((line) => `${line}\n`);
 
-test('pending items are cancelled by filters', async () => {
+it('pending items are cancelled by filters', async () => {
   const { client } = server;
   const runAt = new Date(Date.now() + 3_600_000);
   const { id } = await client.createJob({
@@ -52,7 +52,7 @@ test('pending items are cancelled by filters', async () => {
   expect((await run(['jobs', '--outcome', 'cancelled'], env())).stdout).not.toContain(id);
 });
 
-test('on a terminal, cancelling more than a few items asks for confirmation', async () => {
+it('on a terminal, cancelling more than a few items asks for confirmation', async () => {
   const { id } = await server.client.createJob({ type: 'asked', items: Array(12).fill({}) });
   const refused = startOnTerminal(['cancel-items', '--job', id], server.env);
   await refused.printed('Cancel 12 items? [y/N]');
@@ -63,7 +63,7 @@ test('on a terminal, cancelling more than a few items asks for confirmation', as
   expect((await sure.ended).stdout).toContain('Cancelled 12 items.');
 });
 
-test('replay says what waits for a retry if nothing has failed for good', async () => {
+it('replay says what waits for a retry if nothing has failed for good', async () => {
   const { id } = await server.client.createJob({ type: 'later', items: [{}, {}], backoffMs: [3_600_000] });
   const held = await server.client.claimItems('w', [{ type: 'later', limit: 2 }]);
   const failure = { code: 'EXIT_7', message: 'no' };
@@ -83,7 +83,7 @@ test('replay says what waits for a retry if nothing has failed for good', async 
   expect(replayed).toEqual({ code: 0, stdout: 'Replayed 1 item.\n', stderr: '' });
 });
 
-test('impossible requests are refused at once and change nothing', async () => {
+it('impossible requests are refused at once and change nothing', async () => {
   const { id } = await server.client.createJob({ type: 'refused', items: [{ payload: 1 }] });
   const [item] = (await server.client.items(id)).nodes;
   const itemId = item?.id ?? '';

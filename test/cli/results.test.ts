@@ -5,7 +5,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Client } from '../../src/client/index.ts';
 import { example } from '../support/documentation.ts';
 import { startProxy } from '../support/proxy.ts';
@@ -35,7 +35,7 @@ function words(name: string, ids: readonly string[]): string[] {
   return command.trim().split(' ').slice(1);
 }
 
-test('the documented examples work as described', async () => {
+it('the documented examples work as described', async () => {
   const { id, itemIds } = await makeResults(5);
   const file = join(await makeFolder(), 'results.ndjson.gz');
   const lines = () =>
@@ -67,7 +67,7 @@ test('the documented examples work as described', async () => {
   expect(printed).toEqual(itemIds.map((itemId, number) => [itemId, { number }, 'done']));
 });
 
-test('the documented command prints what the page shows', async () => {
+it('the documented command prints what the page shows', async () => {
   const { id } = await makeResults(2);
   const lines = (text: string) =>
     text
@@ -79,7 +79,7 @@ test('the documented command prints what the page shows', async () => {
   expect(lines(output)).toEqual(documented);
 });
 
-test('an interrupted export has every line up to the item that it names', async () => {
+it('an interrupted export has every line up to the item that it names', async () => {
   const count = 60;
   const { id } = await server.client.createJob({
     type: 'interrupted',
@@ -112,7 +112,7 @@ test('an interrupted export has every line up to the item that it names', async 
   }
 });
 
-test('on a terminal results are a table, and --limit and --type restrict it', async () => {
+it('on a terminal results are a table, and --limit and --type restrict it', async () => {
   const { client } = server;
   const { id } = await client.createJob({
     type: 'cut',
@@ -169,7 +169,7 @@ test('on a terminal results are a table, and --limit and --type restrict it', as
   expect(json.stdout.split('\r\n')[0]).toBe(one.stdout.trim());
 });
 
-test('an incomplete tree is exported as far as it is, with a notice', async () => {
+it('an incomplete tree is exported as far as it is, with a notice', async () => {
   const { id } = await server.client.createJob({ type: 'open', items: [{ payload: 1 }] });
   expect(await run(['results', id], env())).toEqual({
     code: 0,
@@ -178,7 +178,7 @@ test('an incomplete tree is exported as far as it is, with a notice', async () =
   });
 });
 
-test("what can't be exported is refused with a reason", async () => {
+it("what can't be exported is refused with a reason", async () => {
   const missing = await run(['results', unknownJob], env());
   expect({ ...missing, stderr: '' }).toEqual({ code: 4, stdout: '', stderr: '' });
   const { id } = await makeResults(1);

@@ -1,5 +1,5 @@
 /** `jobtree top`: once, on a pipe, and on a terminal. */
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { work } from '../support/api.ts';
 import { run, start, startOnTerminal } from './program.ts';
 import { useServer } from './setup.ts';
@@ -7,7 +7,7 @@ import { useServer } from './setup.ts';
 const server = useServer();
 const longName = `import of ${'very '.repeat(30)}long names`;
 
-test('top --once shows types with their rates, the busiest first, with whole names in a pipe', async () => {
+it('top --once shows types with their rates, the busiest first, with whole names in a pipe', async () => {
   await server.client.createJob({ type: 'letters', items: Array.from({ length: 20 }, () => ({})) });
   await server.client.createJob({ type: longName, items: [{}, {}] });
   await server.client.createJob({ type: 'bad\u001b[31m', items: [{}] });
@@ -32,14 +32,14 @@ test('top --once shows types with their rates, the busiest first, with whole nam
   expect(letters).toMatchObject({ ready: 8, figures: { claimed: 12, succeeded: 12 } });
 });
 
-test('top repeats until Ctrl-C, also without a terminal', async () => {
+it('top repeats until Ctrl-C, also without a terminal', async () => {
   const { process: child, printed, ended } = start(['top', '--interval', '50ms'], server.env);
   await printed('\n\nrates, times');
   child.kill('SIGINT');
   expect(await ended).toMatchObject({ code: 130, stderr: '' });
 });
 
-test('on a terminal top draws in place, and restores the screen', async () => {
+it('on a terminal top draws in place, and restores the screen', async () => {
   const { process: child, printed, ended } = startOnTerminal(['top', '--interval', '50ms'], server.env);
   await printed('\u001b[H');
   await printed('letters');

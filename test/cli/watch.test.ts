@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { createClient, PermanentError, Worker } from '../../src/client/index.ts';
 import { signal } from '../client/signals.ts';
 import { createDatabase } from '../support/database.ts';
@@ -26,7 +26,7 @@ async function withWorker(
   }
 }
 
-test('each change of a job that waits, runs and completes is a line', async () => {
+it('each change of a job that waits, runs and completes is a line', async () => {
   const { id } = await server.client.createJob({ type: 'plain', items: [{}, {}], sealed: true });
   const program = start(['watch', id], server.env);
   await program.printed('Waiting for job to start…\n');
@@ -50,7 +50,7 @@ test('each change of a job that waits, runs and completes is a line', async () =
   );
 });
 
-test('a job whose type has no worker says so once', async () => {
+it('a job whose type has no worker says so once', async () => {
   const { id } = await server.client.createJob({ type: 'unworked', items: [{}], sealed: true });
   const said = 'No worker is connected for unworked. To start one: `jobtree work unworked -- COMMAND`\n';
   const program = start(['watch', id], server.env);
@@ -65,7 +65,7 @@ test('a job whose type has no worker says so once', async () => {
   );
 });
 
-test('on a terminal a message appears above the bars, which stay', async () => {
+it('on a terminal a message appears above the bars, which stay', async () => {
   const job = { type: 'alone', items: [{}], sealed: true, children: [{ type: 'fed', feed: {} }] };
   const { id } = await server.client.createJob(job);
   const program = startOnTerminal(['watch', id, '--tree'], { ...server.env, NO_COLOR: '1' }, 60);
@@ -74,14 +74,14 @@ test('on a terminal a message appears above the bars, which stay', async () => {
   expect((await program.ended).code).toBe(130);
 });
 
-test('a type with shell characters is not put into a command', async () => {
+it('a type with shell characters is not put into a command', async () => {
   const { id } = await server.client.createJob({ type: '; rm -rf ~', items: [{}], sealed: true });
   await start(['watch', id], server.env).printed(
     'No worker is connected for ; rm -rf ~. To start one: `jobtree work TYPE -- COMMAND`\n',
   );
 });
 
-test('failed items give exit code 3, and the failures are listed by message', async () => {
+it('failed items give exit code 3, and the failures are listed by message', async () => {
   const items = ['no street', 'no street', 'no town', 'fine'].map((payload) => ({ payload }));
   const { id } = await server.client.createJob({ type: 'failing', items, sealed: true });
   const handler = (payload: string) => {
@@ -96,7 +96,7 @@ test('failed items give exit code 3, and the failures are listed by message', as
   });
 });
 
-test('a failed job says so in its message and in the summary', async () => {
+it('a failed job says so in its message and in the summary', async () => {
   const items = Array.from({ length: 3 }, () => ({}));
   const { id } = await server.client.createJob({
     type: 'strict',
@@ -117,7 +117,7 @@ test('a failed job says so in its message and in the summary', async () => {
   expect(stdout).toMatch(/ strict +failed +3\/3, [123] failed(, [12] cancelled)? +\d+s\n/);
 });
 
-test('--json prints one object per line, the summary last', async () => {
+it('--json prints one object per line, the summary last', async () => {
   const { id } = await server.client.createJob({ type: 'json', items: [{}], sealed: true });
   await server.client.cancelJob(id);
   const { code, stdout } = await run(['watch', id, '--json'], { env: server.env });
@@ -142,7 +142,7 @@ test('--json prints one object per line, the summary last', async () => {
   });
 });
 
-test('--tree shows every job of the tree, starting from any of them', async () => {
+it('--tree shows every job of the tree, starting from any of them', async () => {
   const { id } = await server.client.createJob({
     type: 'cut',
     items: [{ payload: 1 }],
@@ -168,7 +168,7 @@ test('--tree shows every job of the tree, starting from any of them', async () =
   );
 });
 
-test('on a terminal a bar moves within 80 columns, and the cursor is restored', async () => {
+it('on a terminal a bar moves within 80 columns, and the cursor is restored', async () => {
   const { id } = await server.client.createJob({ type: 'bar', items: [{}, {}], sealed: true });
   const program = startOnTerminal(['watch', id], server.env);
   await program.printed('░  Waiting for job to start…  0/2');
@@ -193,7 +193,7 @@ test('on a terminal a bar moves within 80 columns, and the cursor is restored', 
   );
 });
 
-test('an outage of the server and its end are reported, on a terminal too', async () => {
+it('an outage of the server and its end are reported, on a terminal too', async () => {
   const { id } = await server.client.createJob({ type: 'away', items: [{}], sealed: true });
   const proxy = await startProxy(server.url);
   try {
@@ -225,7 +225,7 @@ test('an outage of the server and its end are reported, on a terminal too', asyn
   }
 });
 
-test('a job that stands still says that items wait for a retry', async () => {
+it('a job that stands still says that items wait for a retry', async () => {
   const { client } = server;
   const { id } = await client.createJob({
     type: 'retried',
@@ -247,7 +247,7 @@ test('a job that stands still says that items wait for a retry', async () => {
   await drawn.ended;
 });
 
-test('Ctrl-C ends it and restores the cursor', async () => {
+it('Ctrl-C ends it and restores the cursor', async () => {
   const { id } = await server.client.createJob({ type: 'never' });
   const program = startOnTerminal(['watch', id], server.env);
   await program.printed('Waiting for job to start…');
@@ -257,7 +257,7 @@ test('Ctrl-C ends it and restores the cursor', async () => {
   expect(stdout).toContain('\x1b[?25h');
 });
 
-test('impossible requests are refused at once', async () => {
+it('impossible requests are refused at once', async () => {
   const url = `http://127.0.0.1:${await freePort()}/graphql`;
   const cases: [string[], number, string][] = [
     [[unknownJob], 4, 'There is no'],
@@ -274,7 +274,7 @@ test('impossible requests are refused at once', async () => {
   }
 });
 
-test('a root with jobs below it is watched as a whole tree, unless only the job is requested', async () => {
+it('a root with jobs below it is watched as a whole tree, unless only the job is requested', async () => {
   const tree = { type: 'above', sealed: true, children: [{ type: 'later', items: [{}], sealed: true }] };
   const { id } = await server.client.createJob(tree);
   const program = start(['watch', id], server.env);
@@ -294,7 +294,7 @@ test('a root with jobs below it is watched as a whole tree, unless only the job 
   expect(list.stdout).toMatch(/ above +completed +1\/1 /);
 });
 
-test('a caller that sees only part of a tree watches its root alone', async () => {
+it('a caller that sees only part of a tree watches its root alone', async () => {
   const db = await createDatabase();
   onTestFinished(() => db.drop());
   const app = await startServer(db.url, { JOBTREE_AUTH: 'keys' });
@@ -310,13 +310,13 @@ test('a caller that sees only part of a tree watches its root alone', async () =
   expect([code, stdout]).toEqual([0, expect.stringMatching(/^Job complete\n0 items/)]);
 });
 
-test('an empty job that was cancelled gives exit code 3', async () => {
+it('an empty job that was cancelled gives exit code 3', async () => {
   const { id } = await server.client.createJob({ type: 'empty' });
   await server.client.cancelJob(id);
   expect((await run(['watch', id], { env: server.env })).code).toBe(3);
 });
 
-test('jobs counts failed and cancelled items', async () => {
+it('jobs counts failed and cancelled items', async () => {
   const { client } = server;
   const { id } = await client.createJob({ type: 'counted', items: [{}, {}, {}] });
   const [one] = await client.claimItems('w', [{ type: 'counted', limit: 1 }]);
@@ -328,7 +328,7 @@ test('jobs counts failed and cancelled items', async () => {
     .toMatch(/ counted +cancelled +3\/3, 1 failed, 2 cancelled /);
 });
 
-test('jobs lists the newest first, by type and status, and ends quietly when its reader stops', async () => {
+it('jobs lists the newest first, by type and status, and ends quietly when its reader stops', async () => {
   for (let i = 0; i < 3; i++) await server.client.createJob({ type: 'listed', items: [{}], sealed: i === 0 });
   const { id } = await server.client.createJob({
     type: 'listed',

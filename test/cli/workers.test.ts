@@ -1,5 +1,5 @@
 /** Who is connected or holds items, on the command line. */
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { Worker } from '../../src/client/index.ts';
 import { run, startOnTerminal } from './program.ts';
 import { useServer } from './setup.ts';
@@ -25,7 +25,7 @@ async function hold(worker: string, type: string, count: number): Promise<void> 
   expect(await server.client.claimItems(worker, [{ type, limit: count }])).toHaveLength(count);
 }
 
-test('workers lists what each handles and holds, when it was last seen, and its version', async () => {
+it('workers lists what each handles and holds, when it was last seen, and its version', async () => {
   await connect('a', { mail: 8, fax: 4 }, '1.4.0');
   await hold('b', 'letter', 3);
   expect((await list()).split('\n')).toEqual([
@@ -41,7 +41,7 @@ test('workers lists what each handles and holds, when it was last seen, and its 
   expect(JSON.parse(first)).toMatchObject({ name: 'a', version: '1.4.0', types: [{ type: 'fax' }, {}] });
 });
 
-test('held lists the items that workers hold, by type and worker', async () => {
+it('held lists the items that workers hold, by type and worker', async () => {
   await hold('h1', 'kept', 2);
   await hold('h2', 'other', 1);
   const held = async (...args: string[]) => (await run(['held', ...args], { env: server.env })).stdout;
@@ -57,7 +57,7 @@ test('held lists the items that workers hold, by type and worker', async () => {
   expect((await onTerminal.ended).stdout).toBe('No worker holds such items.\r\n');
 });
 
-test('names and versions are escaped on a terminal', async () => {
+it('names and versions are escaped on a terminal', async () => {
   const hostile = '\u001b]0;x\u0007\u001b[2J';
   await connect(hostile, { [hostile]: 1 }, hostile);
   const { stdout } = await startOnTerminal(['workers'], { ...server.env, NO_COLOR: '1' }, 200).ended;

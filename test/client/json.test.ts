@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { checkJson, jsonBytes, NotJsonError } from '../../src/client/json.ts';
 
 const cycle: Record<string, unknown> = { list: [] };
@@ -6,7 +6,7 @@ const cycle: Record<string, unknown> = { list: [] };
 const deep = Array.from({ length: 257 }).reduce<unknown>((inner) => [inner], null);
 
 describe("values that JSON can't represent are refused with their path", () => {
-  test.each<[string, unknown, RegExp]>([
+  it.each<[string, unknown, RegExp]>([
     ['undefined', undefined, /^x is undefined/],
     ['undefined in a list', [1, undefined], /^x\[1\] is undefined/],
     ['a hole in a list', new Array(2), /^x\[0\] is undefined/],
@@ -30,7 +30,7 @@ describe("values that JSON can't represent are refused with their path", () => {
   });
 });
 
-test.each<[string, unknown]>([
+it.each<[string, unknown]>([
   ['null', null],
   ['numbers', [0, -1.5, 1e300]],
   ['text beyond ASCII', 'zażółć 🙂'],

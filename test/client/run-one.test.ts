@@ -1,6 +1,6 @@
 /** `client.run`: one payload, and its result or failure. */
 import { once } from 'node:events';
-import { afterEach, expect, expectTypeOf, onTestFinished, test } from 'vitest';
+import { afterEach, expect, expectTypeOf, it, onTestFinished } from 'vitest';
 import {
   createClient,
   defineType,
@@ -33,7 +33,7 @@ async function work(type: string, handler: Handler) {
   await worker.start();
 }
 
-test('returns the result, with the type of a defined type', async () => {
+it('returns the result, with the type of a defined type', async () => {
   const client = connect();
   const double = defineType<number, { twice: number }>(newType());
   await work(double.type, (n) => ({ twice: 2 * (n as number) }));
@@ -48,7 +48,7 @@ test('returns the result, with the type of a defined type', async () => {
   });
 });
 
-test('passes the options of the job and of its item on', async () => {
+it('passes the options of the job and of its item on', async () => {
   const client = connect();
   const type = newType();
   await work(type, (payload) => payload);
@@ -60,7 +60,7 @@ test('passes the options of the job and of its item on', async () => {
   expect((await client.items(job?.id ?? '')).nodes).toMatchObject([{ serializeKey: type }]);
 });
 
-test('throws what the worker reported, once the item has failed for good', async () => {
+it('throws what the worker reported, once the item has failed for good', async () => {
   const client = connect();
   const type = newType();
   const errors = [
@@ -83,7 +83,7 @@ test('throws what the worker reported, once the item has failed for good', async
   expect((error as JobtreeError).itemId).toBe(item?.id);
 });
 
-test.each([
+it.each([
   ['ITEM_CANCELLED', 'cancelled', 'cancelJob'],
   ['NOT_FOUND', 'deleted', 'deleteJob'],
 ] as const)('throws %s if the work is %s', async (code, _, act) => {
@@ -101,7 +101,7 @@ test.each([
   await rejected;
 });
 
-test('throws ITEM_CANCELLED if the item is cancelled after a failed attempt', async () => {
+it('throws ITEM_CANCELLED if the item is cancelled after a failed attempt', async () => {
   const client = connect();
   const type = newType();
   await work(type, () => {
@@ -118,7 +118,7 @@ test('throws ITEM_CANCELLED if the item is cancelled after a failed attempt', as
   expect(await error).toMatchObject({ code: 'ITEM_CANCELLED', itemId: id, outcome: 'DONE' });
 });
 
-test('ends with the reason of an aborted signal, while the work goes on', async () => {
+it('ends with the reason of an aborted signal, while the work goes on', async () => {
   const client = connect();
   const type = newType();
   const started = signal();
@@ -138,7 +138,7 @@ test('ends with the reason of an aborted signal, while the work goes on', async 
   expect(await client.run(type, null, { dedupeKey: 'a' })).toBe('done');
 });
 
-test('jobResults reads the successes of one job of a tree, over several pages', async () => {
+it('jobResults reads the successes of one job of a tree, over several pages', async () => {
   const client = connect();
   const type = newType();
   const rows = Array.from({ length: 1_001 }, (_, payload) => ({ payload }));

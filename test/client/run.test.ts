@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { createClient, Worker } from '../../src/client/index.ts';
 import { useServer } from '../cli/setup.ts';
 import { createDatabase } from '../support/database.ts';
@@ -43,7 +43,7 @@ async function startWith(payload: string, { url = server.url, stopTimeoutMs = 60
   return { ...started, statuses };
 }
 
-test('the first signal stops claiming and lets the handler finish', async () => {
+it('the first signal stops claiming and lets the handler finish', async () => {
   const { child, ended, said, statuses } = await startWith('input');
   child.kill('SIGTERM');
   await delay(100);
@@ -53,7 +53,7 @@ test('the first signal stops claiming and lets the handler finish', async () => 
   expect(await statuses()).toEqual(['SUCCEEDED', 'WAITING', 0]);
 });
 
-test('a handler that takes longer than stopTimeoutMs is aborted, and its item given back', async () => {
+it('a handler that takes longer than stopTimeoutMs is aborted, and its item given back', async () => {
   const { child, ended, said, statuses } = await startWith('abort', { stopTimeoutMs: 200 });
   child.kill('SIGINT');
   child.stdin?.end();
@@ -62,7 +62,7 @@ test('a handler that takes longer than stopTimeoutMs is aborted, and its item gi
   expect(await statuses()).toEqual(['WAITING', 'WAITING', 0]);
 });
 
-test('a second signal gives items back at once and ends the process, whatever its handler does', async () => {
+it('a second signal gives items back at once and ends the process, whatever its handler does', async () => {
   const { child, ended, said, statuses } = await startWith('never');
   child.kill('SIGINT');
   await delay(100);
@@ -72,7 +72,7 @@ test('a second signal gives items back at once and ends the process, whatever it
   expect(await statuses()).toEqual(['WAITING', 'WAITING', 0]);
 });
 
-test('a Ctrl-C that arrives twice, as below npm, counts once', async () => {
+it('a Ctrl-C that arrives twice, as below npm, counts once', async () => {
   const { child, ended, statuses } = await startWith('input');
   child.kill('SIGINT');
   await delay(50);
@@ -82,7 +82,7 @@ test('a Ctrl-C that arrives twice, as below npm, counts once', async () => {
   expect(await statuses()).toEqual(['SUCCEEDED', 'WAITING', 0]);
 });
 
-test('a second signal ends it in time while the server does not answer', async () => {
+it('a second signal ends it in time while the server does not answer', async () => {
   const proxy = await startProxy(server.url);
   onTestFinished(() => proxy.close());
   const { child, ended, said } = await startWith('never', { url: proxy.url });
@@ -94,7 +94,7 @@ test('a second signal ends it in time while the server does not answer', async (
   expect(said).toEqual(['claimed', 'aborted: STOPPED']);
 });
 
-test('a worker whose last outcome does not reach the server exits with 1', async () => {
+it('a worker whose last outcome does not reach the server exits with 1', async () => {
   const proxy = await startProxy(server.url);
   onTestFinished(() => proxy.close());
   const { child, ended, said } = await startWith('input', { url: proxy.url, stopTimeoutMs: 200 });
@@ -109,7 +109,7 @@ test('a worker whose last outcome does not reach the server exits with 1', async
   ]);
 });
 
-test('a worker that the server refuses at the start exits with 1, and one that is refused later goes on', async () => {
+it('a worker that the server refuses at the start exits with 1, and one that is refused later goes on', async () => {
   const db = await createDatabase();
   onTestFinished(() => db.drop());
   const app = await startServer(db.url, { JOBTREE_AUTH: 'keys' });
@@ -146,7 +146,7 @@ test('a worker that the server refuses at the start exits with 1, and one that i
   expect(admitted.child.exitCode).toBeNull();
 });
 
-test('a worker started with start() continues after a refusal', async () => {
+it('a worker started with start() continues after a refusal', async () => {
   const db = await createDatabase();
   onTestFinished(() => db.drop());
   const app = await startServer(db.url, { JOBTREE_AUTH: 'keys' });

@@ -1,6 +1,6 @@
 /** Where a failure came from. */
 import { once } from 'node:events';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { type Logger, PermanentError, Worker } from '../../src/client/index.ts';
 import type { ReportedFailure } from '../../src/client/worker/events.ts';
 import { failed } from '../../src/client/worker/outcome.ts';
@@ -26,7 +26,7 @@ async function failWith(thrown: () => unknown, logger?: Logger) {
   return { id, type, failure: item?.failures[0], event: (await told)[1] };
 }
 
-test('a TypeError in a handler names the file and the line', async () => {
+it('a TypeError in a handler names the file and the line', async () => {
   let error: unknown;
   const { id, type, failure, event } = await failWith(() => {
     try {
@@ -52,7 +52,7 @@ test('a TypeError in a handler names the file and the line', async () => {
   );
 });
 
-test('a stack includes those of its causes, and a long message leaves room for its lines', async () => {
+it('a stack includes those of its causes, and a long message leaves room for its lines', async () => {
   const cause = new Error('no connection');
   const { failure } = await failWith(() => new PermanentError('m'.repeat(9_000), { cause }));
   expect(failure?.message).toMatch(/^m{9000}: no connection$/);
@@ -60,7 +60,7 @@ test('a stack includes those of its causes, and a long message leaves room for i
   expect(failure?.stack).toContain('\nCaused by: Error: no connection\n');
 });
 
-test('a stack has at most five causes, each once', () => {
+it('a stack has at most five causes, each once', () => {
   const errors = Array.from({ length: 9 }, (_, i) => new Error(`cause ${i}`));
   for (const [i, error] of errors.entries()) error.cause = errors[i + 1] ?? errors[0];
   const of = (error: Error) =>
@@ -72,7 +72,7 @@ test('a stack has at most five causes, each once', () => {
   expect(of(own)).toEqual([]);
 });
 
-test('a stack of 1 MB is cut at the end of a line', async () => {
+it('a stack of 1 MB is cut at the end of a line', async () => {
   const line = '    at f (/app/ж/file.js:1:1)\n';
   const { failure } = await failWith(() =>
     Object.assign(new Error('large'), { stack: `Error: large\n${line.repeat(40_000)}` }),
@@ -87,7 +87,7 @@ test('a stack of 1 MB is cut at the end of a line', async () => {
   expect(stackOf({ stack: 'half a pair \ud800' })).toBe('half a pair \ufffd');
 });
 
-test('each attempt has its own stack', async () => {
+it('each attempt has its own stack', async () => {
   const { client } = server;
   const type = `stack-${++counter}`;
   const { id } = await client.createJob({
@@ -107,16 +107,16 @@ test('each attempt has its own stack', async () => {
   expect(item?.failures.map(({ stack }) => stack)).toEqual(['attempt 1', 'attempt 2']);
 });
 
-test('the size of a failure includes its stack', () => {
+it('the size of a failure includes its stack', () => {
   expect(failed('id', { message: 'no', stack: 'x'.repeat(4_000) }).size).toBeGreaterThan(4_000);
 });
 
-test('a thrown value without a stack has none', async () => {
+it('a thrown value without a stack has none', async () => {
   for (const thrown of ['text', null, 5, { code: 'X' }, Object.assign(new Error('x'), { stack: '' })])
     expect((await failWith(() => thrown)).failure).toMatchObject({ stack: null });
 });
 
-test('control characters of a stack never reach a terminal', async () => {
+it('control characters of a stack never reach a terminal', async () => {
   const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
   onTestFinished(() => warn.mockRestore());
   const hostile = 'Error: x\0\n    at \u001b]0;owned\u0007\u001b[2J\u009b31m\u202e (f.js:1:1)';
@@ -135,7 +135,7 @@ test('control characters of a stack never reach a terminal', async () => {
   }
 });
 
-test('a logger receives the error', async () => {
+it('a logger receives the error', async () => {
   const lines: object[] = [];
   const logger = {
     debug: () => {},
