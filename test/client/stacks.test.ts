@@ -61,7 +61,9 @@ it('a stack includes those of its causes, and a long message leaves room for its
 });
 
 it('a stack has at most five causes, each once', () => {
-  const errors = Array.from({ length: 9 }, (_, i) => new Error(`cause ${i}`));
+  const errors = Array.from({ length: 9 }, (_, i) => {
+    return Object.assign(new Error(), { stack: `Error: cause ${i}` });
+  });
   for (const [i, error] of errors.entries()) error.cause = errors[i + 1] ?? errors[0];
   const of = (error: Error) =>
     [...(stackOf(error) ?? '').matchAll(/^Caused by: Error: (.*)$/gm)].map(([, m]) => m);

@@ -156,9 +156,13 @@ describe('create_job refuses', () => {
 });
 
 describe('value_problem', () => {
-  const problemOf = async (key: string, value: unknown): Promise<string | null> =>
-    (await t.db.query('select jobtree.value_problem($1, $2) as problem', [key, JSON.stringify(value)]))[0]
-      .problem;
+  const problemOf = async (key: string, value: unknown): Promise<unknown> => {
+    const [row] = await t.db.query('select jobtree.value_problem($1, $2) as problem', [
+      key,
+      JSON.stringify(value),
+    ]);
+    return row?.problem;
+  };
 
   it.each([
     ['priority', -32_768, 32_767],
