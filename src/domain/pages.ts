@@ -543,12 +543,17 @@ export async function readItemPage(
 /** The newest jobs that meet the conditions, the newest first. */
 export async function readJobPage(
   database: Queries,
-  page: JobConditions & { first: number },
+  page: JobConditions & { first: number; withTrees: boolean },
 ): Promise<MarkedRow[]> {
+  const treeMark = page.withTrees
+    ? `, case when j.parent_id is null then (
+               select concat(count(*), '+', sum(p.version)) from jobtree.job j ${latestProgress} where j.root_id = k.id
+             ) end`
+    : '';
   const { rows } = await database.pool.query<MarkedRow>({
-    name: `read_job_page/${variantOf(page)}`,
+    name: `read_job_page/${page.withTrees}/${variantOf(page)}`,
     text: `select j.id, concat_ws('/', p.generation, p.item_count, p.succeeded, p.failed, p.cancelled, p.started_at,
-             p.completed_at, j.sealed_at, j.cancelled_at, j.waits) as mark
+             p.completed_at, j.sealed_at, j.cancelled_at, j.waits${treeMark}) as mark
            from (${selectJobs(page, 'desc')}) k
            join jobtree.job j on j.id = k.id
            ${latestProgress}

@@ -16,6 +16,7 @@ import { checkFirst, firstComplexity, firstDescription } from './pages.ts';
 import { JobProgress, JobTreeProgress } from './progress.ts';
 import { checkTypes, Queue, typesDescription } from './queue.ts';
 import { checkJob, checkTree, checkTypeScope, shownTypes } from './scope.ts';
+import { selectedFields } from './selection.ts';
 import type { Services } from './services.ts';
 import { toIntroduction, WorkerInput } from './workers.ts';
 
@@ -92,6 +93,9 @@ const sinceRevisionDescription =
   'The last revision that you have seen: only newer states are sent, and the final state. Use it to continue after a lost connection, on this server or another.';
 
 /** Subscribers to the same thing share one execution: the event of such a field is a `Live`. */
+/** Fields of a listed job that change with the other jobs of its tree. */
+const ofTrees = ['treeProgress', 'tree', 'children'];
+
 const shared = { extensions: { shared: true } };
 
 builder.subscriptionType({
@@ -199,7 +203,7 @@ builder.subscriptionType({
       complexity: firstComplexity,
       type: JobsChange,
       description:
-        'The newest jobs that meet the conditions: all of them in the first event, then those that appear, change or leave. It does not end.',
+        'The newest jobs that meet the conditions: all of them in the first event, then those that appear, change or leave. If `treeProgress`, `tree` or `children` is selected, a root also changes when any job of its tree does. It does not end.',
       args: {
         filter: t.arg({ type: JobFilter, description: 'Which jobs; roots by default.' }),
         first: t.arg.int({ required: true, defaultValue: 50, description: firstDescription }),
@@ -209,14 +213,16 @@ builder.subscriptionType({
           description: intervalDescription(pageIntervalMs),
         }),
       },
-      subscribe: async (_, { filter, first, intervalMs }, services) => {
+      subscribe: async (_, { filter, first, intervalMs }, services, info) => {
         const { hub, engine } = services;
+        const selected = selectedFields(info, ['jobs']);
+        const withTrees = ofTrees.some((field) => selected.has(field));
         const everyMs = checkInterval(intervalMs, pageIntervalMs);
         const most = checkFirst({ first });
         await toConditions(filter, services);
         // By then, the scope may cover more types.
         const read = async () => {
-          const page = { ...(await toConditions(filter, services)), first: most };
+          const page = { ...(await toConditions(filter, services)), first: most, withTrees };
           return { rows: await readJobPage(engine.database, page), final: false };
         };
         return hub.watchPage(read, everyMs);

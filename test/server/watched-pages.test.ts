@@ -52,6 +52,26 @@ it('jobItems sends the page, then items as they are added, held and finished, th
   await watch.close();
 });
 
+it('jobs sends a root whose treeProgress is requested again when jobs below it change', async () => {
+  const id = await createJob(app.url, {
+    type: 'above',
+    items: [],
+    sealed: true,
+    children: [{ type: 'below', items: [{}] }],
+  });
+  const jobs = 'jobs(filter: { type: "above" }, intervalMs: 100)';
+  const watch = subscribe(
+    app.url,
+    `subscription { ${jobs} { jobs { id treeProgress { itemCount succeeded } } } }`,
+  );
+  const events = watch[Symbol.asyncIterator]();
+  const next = async () => (await events.next()).value.data.jobs.jobs;
+  expect(await next()).toEqual([{ id, treeProgress: { itemCount: 1, succeeded: 0 } }]);
+  await work(app.url, 'below', 1);
+  for (let root: any; root?.treeProgress.succeeded !== 1; ) [root] = await next();
+  await watch.close();
+});
+
 it('jobs sends the list, then what appears, changes and leaves', async () => {
   const a = await createJob(app.url, { type: 'listed', items: [{}] });
   const watch = subscribe(

@@ -227,8 +227,9 @@ export const lists: Readonly<
     ],
   },
   'a page of jobs': {
-    read: (database) => readJobPage(database, { type: null, status: 'RUNNING', rootsOnly: true, first: 20 }),
-    reads: ['job by job_pkey', 'job_progress by job_progress_running', progress],
+    read: (database) =>
+      readJobPage(database, { type: null, status: 'RUNNING', rootsOnly: true, first: 20, withTrees: true }),
+    reads: ['job by job_pkey', 'job by job_root_id_idx', 'job_progress by job_progress_running', progress],
   },
   'a tree': {
     read: (database, { root }) => readTrees(database, [root]),
