@@ -13,7 +13,7 @@ describe('configuration', () => {
     expect(Object.isFrozen(config)).toBe(true);
   });
 
-  it('lists every problem at once: bad values, and names that there are not', () => {
+  it('lists every problem at once: invalid values and unknown names', () => {
     const read = () =>
       readConfig({
         JOBTREE_PORT: '99999',
@@ -47,7 +47,7 @@ describe('configuration', () => {
     }
   });
 
-  it('takes an empty value for not set', () => {
+  it('treats an empty value as not set', () => {
     expect(readConfig({ JOBTREE_PORT: '', DATABASE_URL: '' })).toMatchObject({
       port: 4000,
       databaseUrl: undefined,
@@ -60,7 +60,7 @@ describe('configuration', () => {
   });
 
   it.each(['0.0.0.0', '::', '192.168.1.2', 'jobs.example.com', 'localhost.example.com'])(
-    'may not be open on %s, unless it says so',
+    'may be open on %s only explicitly',
     (host) => {
       expect(() => refuseOpen(readConfig({ JOBTREE_HOST: host }))).toThrow(ConfigError);
       for (const JOBTREE_AUTH of ['none', 'keys', 'keys,proxy'])
@@ -70,12 +70,12 @@ describe('configuration', () => {
     },
   );
 
-  it('refuses ways to show who one is that there are not', () => {
+  it('refuses unknown ways to authenticate', () => {
     for (const JOBTREE_AUTH of ['password', 'none,keys', 'keys,', 'KEYS'])
       expect(() => readConfig({ JOBTREE_AUTH })).toThrow(/JOBTREE_AUTH/);
   });
 
-  it('says what a way needs', () => {
+  it('says which settings a way to authenticate requires', () => {
     expect(() => readConfig({ JOBTREE_AUTH: 'jwt' })).toThrow(/JWT_ISSUER.*JWT_AUDIENCE.*JWT_JWKS_URL/s);
     expect(() => readConfig({ JOBTREE_AUTH: 'proxy' })).toThrow(/PROXY_SECRET.*PROXY_NETWORKS/);
     for (const algorithm of ['none', 'HS256', 'RS256,HS256', 'RS257'])
@@ -83,7 +83,7 @@ describe('configuration', () => {
     expect(() => readConfig({ JOBTREE_PROXY_SECRET: 'short' })).toThrow(/32 characters/);
   });
 
-  it('reads the store of uploads, with what AWS programs read', () => {
+  it('reads the store of uploads from the variables that AWS programs use', () => {
     const read = (env: Record<string, string>) => readConfig(env).uploadStore;
     expect(read({})).toBeUndefined();
     expect(
@@ -134,7 +134,7 @@ describe('configuration', () => {
       },
       'AWS_SECRET_ACCESS_KEY: belongs to AWS_ACCESS_KEY_ID, which is not set',
     ],
-  ])('refuses a store of uploads that is half given or wrong, and quotes no secret: %j', (env, message) => {
+  ])('refuses an incomplete or invalid store of uploads and quotes no secret: %j', (env, message) => {
     const read = () => readConfig(env);
     expect(read).toThrow(message);
     expect(read).not.toThrow('s3cret');

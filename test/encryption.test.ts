@@ -9,7 +9,7 @@ describe('a URL of Postgres', () => {
     [`${at}?sslmode=require`, `${at}?sslmode=verify-full`],
     [`${at}?application_name=x&sslmode=prefer&a=b`, `${at}?application_name=x&sslmode=verify-full&a=b`],
     [`${at}?sslmode=verify-ca&sslrootcert=/ca.pem`, `${at}?sslmode=verify-full&sslrootcert=/ca.pem`],
-  ])('that asks for TLS has the certificate checked: %s', (url, checked) => {
+  ])('that requires TLS has the certificate verified: %s', (url, checked) => {
     expect(verifyTls(url)).toBe(checked);
     expect(encryptionOf(checked)).toBe('VERIFIED');
     expect(readConfig({ DATABASE_URL: url }).databaseUrl).toBe(checked);
@@ -35,7 +35,7 @@ describe('a URL of Postgres', () => {
   });
 });
 
-it('what leaves the machine without TLS is said, by the name of its setting alone', () => {
+it('connections without TLS to other machines are reported by the name of their setting', () => {
   const problems = (env: Record<string, string>) => encryptionProblems(readConfig(env));
   expect(problems({})).toEqual([]);
   expect(

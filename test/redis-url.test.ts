@@ -51,7 +51,7 @@ describe('REDIS_URL', () => {
     expect(() => readConfig({ REDIS_URL: url })).toThrow(/REDIS_URL:? .+/);
   });
 
-  it('is part of the configuration, with the prefix; its secrets stand in no message', () => {
+  it('is part of the configuration, with the prefix, and its secrets are in no message', () => {
     expect(readConfig({}).redis).toBeUndefined();
     expect(readConfig({ REDIS_URL: 'redis://h', JOBTREE_REDIS_PREFIX: 'p' }).redis).toMatchObject({
       kind: 'single',

@@ -10,13 +10,13 @@ export function endpoint(given: string | undefined): string {
   const url = given ?? globalThis.process?.env?.JOBTREE_URL ?? 'http://127.0.0.1:4000/graphql';
   const { location } = globalThis as { location?: { href: string } };
   const absolute = URL.canParse(url, location?.href) ? new URL(url, location?.href).href : url;
-  const isUrl = URL.canParse(absolute);
+  const isUrl = /^https?:\/\//.test(absolute) && URL.canParse(absolute);
   const { username = '', password = '' } = isUrl ? new URL(absolute) : {};
   // The address appears in errors and logs, where a password has no place. Browsers refuse such addresses, too.
   if (username !== '' || password !== '' || (!isUrl && absolute.includes('@')))
     throw new JobtreeError('INVALID_INPUT', 'url must have no user or password: give a token, or headers.', {
       field: 'url',
     });
-  if (/^https?:\/\//.test(absolute)) return absolute;
+  if (isUrl) return absolute;
   throw new JobtreeError('INVALID_INPUT', `url must be an http or https address: ${url}`, { field: 'url' });
 }

@@ -106,7 +106,7 @@ describe.each(Object.entries(libraries))('%s', (_, open) => {
     expect(await db.query('select from jobtree.job where type = $1', [type])).toEqual([]);
   });
 
-  it('wakes who waits for work, at the commit', { timeout: 30_000 }, async () => {
+  it('wakes waiting workers at the commit', { timeout: 30_000 }, async () => {
     const type = newType();
     const hints = client.workAvailable([type]);
     await hints.next();
@@ -121,7 +121,7 @@ describe.each(Object.entries(libraries))('%s', (_, open) => {
     await hints.return();
   });
 
-  it('refuses as the client does, before anything is sent and in Postgres, and names the field', async () => {
+  it('refuses what the client refuses, before anything is sent and in Postgres, and names the field', async () => {
     const type = newType();
     const error = await refusal(async (tx) => {
       await expect(tx.createJob({ type, items: [{ payload: Number.NaN }] })).rejects.toMatchObject({
@@ -150,7 +150,7 @@ describe.each(Object.entries(libraries))('%s', (_, open) => {
     expect(await refusal((tx) => tx.addItems(unknown, [{}]))).toMatchObject({ code: 'NOT_FOUND' });
   });
 
-  it('passes on what is not about jobtree as it is', async () => {
+  it('passes errors that are not about jobtree on unchanged', async () => {
     const error = await refusal(async (tx) => {
       await tx.saveOrder(++lastOrder);
       await tx.saveOrder(lastOrder);
@@ -159,7 +159,7 @@ describe.each(Object.entries(libraries))('%s', (_, open) => {
   });
 });
 
-it('takes transactions alone', async () => {
+it('accepts only transactions', async () => {
   const pool = new pg.Pool({ connectionString: db.url });
   const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: db.url }) });
   const kysely = new Kysely<object>({ dialect: new PostgresDialect({ pool }) });

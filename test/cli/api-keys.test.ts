@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { hostname, tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { makeFolder } from './folder.ts';
 import { run } from './program.ts';
@@ -14,7 +14,7 @@ afterAll(() => db?.drop());
 
 const apiKeys = (...args: string[]) => run(['api-keys', ...args], { env: { DATABASE_URL: db.url } });
 
-test('keys are made before there is a server, told once, listed, rotated and revoked', async () => {
+it('keys are created before any server runs, shown once, listed, rotated and revoked', async () => {
   const made = await apiKeys(
     'create',
     'shop',
@@ -61,7 +61,7 @@ test('keys are made before there is a server, told once, listed, rotated and rev
   );
 });
 
-test('the first key of a folder creates its database, and names it', async () => {
+it('the first key in a folder creates its database and names it', async () => {
   const env = { DATABASE_URL: undefined, JOBTREE_DATA_DIR: join(await makeFolder(), 'data') };
   const first = await run(['api-keys', 'create', 'a', '--role', 'admin'], { env });
   expect(first).toMatchObject({ code: 0, stdout: expect.stringMatching(/^jobtree_\w{49}\n$/) });
@@ -71,7 +71,7 @@ test('the first key of a folder creates its database, and names it', async () =>
   expect((await run(['api-keys', 'list'], { env })).stdout).toMatch(/ a .*\n.* b /);
 });
 
-test('no other command creates a database in a folder that has none', async () => {
+it('no other command creates a database in a folder without one', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'jobtree-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   const env = { DATABASE_URL: undefined, JOBTREE_DATA_DIR: join(folder, 'nothing') };
@@ -88,7 +88,7 @@ test('no other command creates a database in a folder that has none', async () =
   expect(await readdir(folder)).toEqual([]);
 });
 
-test('roles are refused before the tables are there, and say what to do', async () => {
+it('roles are refused before the tables exist, with advice', async () => {
   const empty = await createDatabase();
   onTestFinished(() => empty.drop());
   await empty.query('drop schema jobtree cascade');
@@ -99,12 +99,12 @@ test('roles are refused before the tables are there, and say what to do', async 
   });
 });
 
-test('a key may belong to a tenant', async () => {
+it('a key may belong to a tenant', async () => {
   expect(await apiKeys('create', 'mailer', '--role', 'admin', '--tenant', 'acme')).toMatchObject({ code: 0 });
   expect((await apiKeys('list')).stdout).toMatch(/ApiKey:\S+ +mailer +acme +admin +all +never +valid/);
 });
 
-test('what is wrong with a new key is said', async () => {
+it('invalid options of a new key are refused with a reason', async () => {
   expect(await apiKeys('create', 'x')).toMatchObject({ code: 2, stderr: expect.stringContaining('--role') });
   expect(await apiKeys('create', 'x', '--role', 'king')).toMatchObject({
     code: 2,

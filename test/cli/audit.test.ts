@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { App } from '../../src/server/create-app.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { bearer, makeKey } from '../support/keys.ts';
@@ -29,7 +29,7 @@ afterAll(async () => {
 const audit = (...args: string[]) =>
   run(['audit', ...args], { env: { JOBTREE_URL: app.url, JOBTREE_TOKEN: key } });
 
-test('the audit is a table, or an object a line', async () => {
+it('the audit is a table, or one JSON object per line', async () => {
   const { code, stdout } = await audit('--limit', '2');
   expect(code).toBe(0);
   expect(stdout.split('\n')).toMatchObject([

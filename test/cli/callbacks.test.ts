@@ -1,5 +1,5 @@
 /** `jobtree callbacks` and `callback`, and the examples of docs/callbacks.md as they stand there. */
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import type { CallbackDelivery } from '../../src/client/index.ts';
 import { example } from '../support/documentation.ts';
 import { eventually } from '../support/eventually.ts';
@@ -36,7 +36,7 @@ const delivery = async (): Promise<CallbackDelivery> => {
   return found;
 };
 
-test('an endpoint, a job that calls it, and what became of that', async () => {
+it('an endpoint is created, a job calls it, and its deliveries are listed', async () => {
   const [secret, , imported, , rotated] = await runExample('cli');
   expect(secret).toMatch(/^whsec_\S{44}\n$/);
   expect(rotated).not.toBe(secret);
@@ -61,7 +61,7 @@ test('an endpoint, a job that calls it, and what became of that', async () => {
   expect(JSON.parse(none.stdout)).toMatchObject({ deadLetterAlert: null });
 });
 
-test('put again it keeps its secret, and deleted it is gone', async () => {
+it('an endpoint that is put again keeps its secret, and a deleted one is gone', async () => {
   const env = { env: server.env };
   const put = ['callback', 'put', 'twice', 'https://twice.invalid/'];
   expect((await run(put, env)).stdout).toMatch(/^whsec_/);
@@ -76,7 +76,7 @@ test('put again it keeps its secret, and deleted it is gone', async () => {
   expect((await run(['callback', 'endpoints', '--json'], env)).stdout).not.toContain('twice');
 });
 
-test.each<[string[], number, string]>([
+it.each<[string[], number, string]>([
   [['callback', 'put', 'x', 'http://127.0.0.1/'], 2, 'is not a public address'],
   [['callback', 'put', 'x', 'mailto:a@b'], 2, 'must begin with https: or http:'],
   [['callback', 'rotate', 'nobody'], 4, 'There is no endpoint nobody'],

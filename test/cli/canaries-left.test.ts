@@ -55,7 +55,7 @@ function search(
   });
 }
 
-describe('a server that crashes', () => {
+describe('a crashing server', () => {
   const fault = new URL('fault.mjs', import.meta.url).href;
 
   it.each([
@@ -127,7 +127,7 @@ describe('a server that crashes', () => {
 });
 
 describe.skipIf(withoutOpenssl)('a server with TLS that gets files', () => {
-  it('says nothing of its key, or of what is in the files, whatever is wrong with them', async () => {
+  it('reveals nothing of its key or of file contents in any error', async () => {
     const authority = createAuthority();
     const { certFile, keyFile } = authority.issue(['IP:127.0.0.1']);
     const files = { certFile: join(folder, 'cert.pem'), keyFile: join(folder, 'key.pem') };
@@ -202,7 +202,7 @@ describe.skipIf(withoutOpenssl)('a server with TLS that gets files', () => {
   });
 });
 
-it('the spans of a client and a worker have none of it, also where they fail', async () => {
+it('spans of a client and a worker contain no secret, even when they fail', async () => {
   const exporter = new InMemorySpanExporter();
   const provider = new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
   provider.register();
@@ -264,7 +264,7 @@ it('the spans of a client and a worker have none of it, also where they fail', a
   }
 });
 
-it('what commands say that fail has none of it', async () => {
+it('messages of failing commands contain no secret', async () => {
   const app = await startServer(db.url, { JOBTREE_AUTH: 'keys' });
   const { key } = await makeKey(db, ['watcher']);
   const wrong = `jobtree_${planted('wrong').padEnd(49, '0')}`;

@@ -41,7 +41,7 @@ function filesBelow(path: string): string[] {
     .filter((name) => statSync(name).isFile());
 }
 
-it('no log line, error, metric, list of processes and file of a run under trace has a secret or a payload', async () => {
+it('no log line, error, metric, process list or file of a traced run contains a secret or a payload', async () => {
   const told: string[] = [];
   // A login of its own, whose password nothing else has.
   const password = planted('pgpassword');
@@ -297,7 +297,7 @@ it('no log line, error, metric, list of processes and file of a run under trace 
   }
 });
 
-it('what is searched is found where somebody lets it out', () => {
+it('the search finds a secret that is leaked on purpose', () => {
   writeFileSync(join(folder, 'left'), 'canary');
   expect(filesBelow(folder).some((file) => readFileSync(file, 'utf8').includes('canary'))).toBe(true);
 });

@@ -1,11 +1,11 @@
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { run } from './program.ts';
 import { unknownJob, useServer } from './setup.ts';
 
 const server = useServer();
 const env = () => ({ env: server.env });
 
-test('cancel ends a job and all below it, and says how many items were pending', async () => {
+it('cancel ends a job and all below it, and says how many items were pending', async () => {
   const { id } = await server.client.createJob({
     type: 'cancelled',
     items: Array(1_000).fill({}),
@@ -26,7 +26,7 @@ test('cancel ends a job and all below it, and says how many items were pending',
   expect(JSON.parse(json.stdout)).toEqual({ jobId: id, cancelledItems: 1_000 });
 });
 
-test('delete takes a whole tree away, and needs its root', async () => {
+it('delete removes a whole tree, and requires its root', async () => {
   const { id } = await server.client.createJob({
     type: 'deleted',
     items: [{}],
@@ -46,7 +46,7 @@ test('delete takes a whole tree away, and needs its root', async () => {
   expect(JSON.parse(json.stdout)).toEqual({ jobId: another.id });
 });
 
-test.each(['cancel', 'delete'])('%s says at once what it can not do', async (command) => {
+it.each(['cancel', 'delete'])("%s says at once what it can't do", async (command) => {
   const cases: [string[], number, string][] = [
     [[unknownJob], 4, 'There is no'],
     [['17'], 2, '17'],

@@ -1,5 +1,5 @@
 /** Who gets colours. */
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { run, startOnTerminal } from './program.ts';
 
 const colour = '\u001b[';
@@ -13,14 +13,14 @@ const off = {
 };
 const wrong = ['no-such-command'];
 
-test('a terminal gets them, a pipe does not', async () => {
+it('output has colours on a terminal and none in a pipe', async () => {
   expect((await startOnTerminal(wrong, off).ended).stdout).toContain(colour);
   expect((await run(wrong, { env: off })).stderr).toBe(
     "jobtree: unknown command 'no-such-command'\n`jobtree help` lists the commands.\n",
   );
 });
 
-test('NO_COLOR takes them away, FORCE_COLOR gives them to a pipe', async () => {
+it('NO_COLOR removes colours, FORCE_COLOR adds them in a pipe', async () => {
   expect((await startOnTerminal(wrong, { ...off, NO_COLOR: '1' }).ended).stdout).not.toContain(colour);
   expect((await startOnTerminal(wrong, { ...off, TERM: 'dumb' }).ended).stdout).not.toContain(colour);
   expect((await run(wrong, { env: { ...off, FORCE_COLOR: '1' } })).stderr).toContain(colour);

@@ -2,7 +2,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { chmod, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { cli } from '../support/server.ts';
 import { makeFolder } from './folder.ts';
 import { run, startShell } from './program.ts';
@@ -43,7 +43,7 @@ function check(typed: string, found: string[], offered: readonly string[]): void
     else expect([typed, ...offered]).toContain(one);
 }
 
-test('bash', async () => {
+it('bash', async () => {
   const { folder, env } = await prepare('bash');
   for (const [typed, ...found] of cases) {
     const words = typed.split(' ').map((word) => `'${word}'`);
@@ -57,7 +57,7 @@ test('bash', async () => {
   );
 });
 
-test.skipIf(isMissing('fish'))('fish', async () => {
+it.skipIf(isMissing('fish'))('fish', async () => {
   const { folder, env } = await prepare('fish');
   for (const [typed, ...found] of cases) {
     const script = `source ./script; complete -C '${typed}'`;
@@ -74,7 +74,7 @@ test.skipIf(isMissing('fish'))('fish', async () => {
   }
 });
 
-test.skipIf(isMissing('zsh'))('zsh', async () => {
+it.skipIf(isMissing('zsh'))('zsh', async () => {
   const { folder, env } = await prepare('zsh');
   const setUp = `cd ${folder}; PS1='> '; autoload -U compinit; compinit -u -D; zstyle ':completion:*' list-prompt ''; LISTMAX=10000; eval "$(cat script)"; echo rea""dy`;
   for (const [typed, ...found] of cases) {
@@ -88,7 +88,7 @@ test.skipIf(isMissing('zsh'))('zsh', async () => {
   }
 });
 
-test('an unknown shell is refused', async () => {
+it('an unknown shell is refused', async () => {
   const { code, stderr } = await run(['completion', 'tcsh']);
   expect(code).toBe(2);
   expect(stderr).toContain('allowed choices are bash, zsh, fish.');

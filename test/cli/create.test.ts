@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest';
-import { work } from '../support/api.ts';
+import { expect, it } from 'vitest';
+import { data, work } from '../support/api.ts';
 import { example } from '../support/documentation.ts';
 import { makeFile } from './folder.ts';
 import { run } from './program.ts';
@@ -8,7 +8,7 @@ import { unknownJob, useServer } from './setup.ts';
 const server = useServer();
 const env = () => ({ env: server.env });
 
-test('the tree of the documentation, in YAML, and its items', async () => {
+it('the documented tree is created from YAML, and its items are listed', async () => {
   const created = await run(['create', await makeFile('tree.yaml', example('cli.md', 'create'))], env());
   expect(created).toMatchObject({ code: 0, stderr: '' });
   const id = created.stdout.trim();
@@ -23,7 +23,7 @@ test('the tree of the documentation, in YAML, and its items', async () => {
   ]);
 });
 
-test('an item that failed before says so, and shows all that is known of it', async () => {
+it('an item that failed before says why, and all its details can be shown', async () => {
   const job = { type: 'again', items: [{ payload: { to: 'Ada' } }], backoffMs: [0] };
   const { id } = await server.client.createJob(job);
   const [assignment] = await server.client.claimItems('w1', [{ type: 'again', limit: 1 }]);
@@ -42,7 +42,36 @@ test('an item that failed before says so, and shows all that is known of it', as
   expect((await run(['items', unknownJob], env())).stderr).toBe(`jobtree: There is no job ${unknownJob}.\n`);
 });
 
-test('JSON, once for a dedupe key', async () => {
+it('DETAIL has the note of an item or else its last failure, and its payload', async () => {
+  const { client } = server;
+  const type = 'detailed';
+  const { id } = await client.createJob({
+    type,
+    items: [{ payload: 1 }, { payload: 2 }],
+    backoffMs: [3_600_000],
+  });
+  const claim = () => client.claimItems('w', [{ type, limit: 2 }]);
+  const [first, second] = (await claim()).map((assignment) => assignment.id);
+  await data(
+    server.url,
+    'mutation ($notes: [ItemNoteInput!]!) { noteItems(input: { notes: $notes }) { __typename } }',
+    { notes: [{ assignmentId: second, note: 'page 1 of 2' }] },
+  );
+  const failure = { code: 'E', message: 'no' };
+  await client.reportOutcomes([{ assignmentId: first ?? '', failure }]);
+  const listed = async () => (await run(['items', id], env())).stdout.trimEnd().split('\n').slice(1);
+  expect(await listed()).toEqual([
+    expect.stringMatching(/ scheduled +1 {2}again at \d{4}-\S+Z after E: no · 1$/),
+    expect.stringMatching(/ running +0 {2}page 1 of 2 · 2$/),
+  ]);
+  await client.reportOutcomes([{ assignmentId: second ?? '', failure: { ...failure, retryAfterMs: 0 } }]);
+  expect((await listed())[1]).toMatch(/ waiting +1 {2}page 1 of 2 · 2$/);
+  const [again] = await claim();
+  await client.reportOutcomes([{ assignmentId: again?.id ?? '', result: 'done' }]);
+  expect((await listed())[1]).toMatch(/ succeeded +1 {2}2$/);
+});
+
+it('a dedupe key creates a job from JSON only once', async () => {
   const path = await makeFile(
     'tree.json',
     JSON.stringify({ type: 'once', dedupeKey: 'a', items: [{ payload: '2026-01-01' }] }),
@@ -55,7 +84,7 @@ test('JSON, once for a dedupe key', async () => {
   expect(again.stderr).toMatch(/nothing was created/);
 });
 
-test('a time in YAML is the text that it is', async () => {
+it('a time in YAML keeps its text', async () => {
   const { stdout } = await run(
     ['create', await makeFile('time.yml', 'type: time\nitems: [{payload: 2026-01-01}]')],
     env(),
@@ -64,7 +93,7 @@ test('a time in YAML is the text that it is', async () => {
   expect(page.nodes).toMatchObject([{ payload: '2026-01-01' }]);
 });
 
-test.each([
+it.each([
   ['no.yaml', undefined, 6, /no\.yaml can't be read/],
   ['list.yaml', '- a\n- b', 6, /does not describe a job: it is not an object\.$/m],
   ['broken.yaml', 'type: [a', 6, /broken\.yaml does not describe a job: .* \(line 2\)\.$/m],
@@ -81,7 +110,7 @@ test.each([
   expect((await server.client.jobs({ first: 1 })).nodes[0]?.id).toBe(before);
 });
 
-test('seal lets a job be complete; items tells why one has failed', async () => {
+it('seal lets a job complete; items says why an item failed', async () => {
   const { id } = await server.client.createJob({ type: 'sealed', maxFailuresPerItem: 0, items: [{}, {}] });
   await work(server.url, 'sealed', 1);
   const [assignment] = await server.client.claimItems('me', [{ type: 'sealed', limit: 1 }]);
@@ -101,7 +130,7 @@ test('seal lets a job be complete; items tells why one has failed', async () => 
   expect((await run(['watch', id], env())).code).toBe(3);
 });
 
-test.each(['seal', 'items'])('%s of a job that there is not', async (command) => {
+it.each(['seal', 'items'])('%s reports a job that does not exist', async (command) => {
   expect(await run([command, unknownJob], env())).toMatchObject({
     code: 4,
     stdout: expect.not.stringMatching(/Job:/),

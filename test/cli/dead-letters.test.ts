@@ -1,5 +1,5 @@
 /** Dead letters on the command line; the story is that of docs/dead-letters.md, whose commands it runs. */
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { Worker } from '../../src/client/index.ts';
 import { examples } from '../support/documentation.ts';
 import { eventually } from '../support/eventually.ts';
@@ -17,7 +17,7 @@ const runExample = (name: string, ids: Record<string, string>) =>
 const work = (type: string, script: string) =>
   run(['work', type, '--stop-when-idle', '0.5', '--', 'sh', '-c', script], env());
 
-test('the story of a bad deploy', async () => {
+it('a bad deploy fails items, which are grouped, inspected, replayed and discarded', async () => {
   const { client } = server;
   const receiver = await startReceiver();
   const url = `http://127.0.0.1:${receiver.port}/ops`;
@@ -87,7 +87,7 @@ test('the story of a bad deploy', async () => {
   await receiver.close();
 });
 
-test('the second completion says which it is', async () => {
+it('a second completion says that it is one', async () => {
   const { client } = server;
   const { id } = await client.createJob({ type: 'twice', sealed: true, maxFailuresPerItem: 0, items: [{}] });
   await work('twice', 'exit 1');
@@ -111,7 +111,7 @@ async function failed(type: string, count: number): Promise<string> {
   return id;
 }
 
-test('on a terminal, what is about more than a few items is asked back', async () => {
+it('on a terminal, an operation on more than a few items asks for confirmation', async () => {
   const id = await failed('asked', 11);
   const refused = startOnTerminal(['discard', '--job', id], server.env);
   await refused.printed('Discard 11 items? [y/N]');
@@ -136,7 +136,7 @@ test('on a terminal, what is about more than a few items is asked back', async (
   expect((await sure.ended).stdout).toContain('Replayed 12 items.');
 });
 
-test('an operation as JSON, and what was left', async () => {
+it('an operation prints JSON, and says how many items were skipped', async () => {
   const id = await failed('json', 2);
   const status = async () => (await server.client.job(id)).progress.status;
   await expect.poll(status).toBe('COMPLETED');
@@ -148,7 +148,7 @@ test('an operation as JSON, and what was left', async () => {
   expect((await server.client.job(other)).progress).toMatchObject({ status: 'RUNNING', failed: 0 });
 });
 
-test('what can not be is said at once, with nothing done', async () => {
+it('invalid requests are refused at once and change nothing', async () => {
   const id = await failed('refused', 1);
   const unknownGroup = 'DeadLetterGroup:01890000-0000-7000-8000-000000000000';
   const cases: [string[], number, string][] = [

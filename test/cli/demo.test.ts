@@ -1,10 +1,10 @@
 import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { makeFolder } from './folder.ts';
 import { startOnTerminal } from './program.ts';
 
-test('the demonstration comes out right, on a terminal, at a free port where its own is taken', {
+it('the demo succeeds on a terminal, on a free port if its own is taken', {
   timeout: 60_000,
 }, async () => {
   const other = createServer();

@@ -3,7 +3,7 @@ import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, inject, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, inject, it, onTestFinished, vi } from 'vitest';
 import { examine } from '../../src/cli/doctor/examine.ts';
 import type { Finding } from '../../src/cli/doctor/finding.ts';
 import { readConfig } from '../../src/config.ts';
@@ -104,7 +104,7 @@ async function claim({ client }: Patient): Promise<string> {
   return rows[0].lease_id;
 }
 
-test('a healthy installation is said to be healthy, whatever it is asked for', async () => {
+it('reports a healthy installation as healthy, with any options', async () => {
   const patient = await createPatient();
   const redisUrl = inject('redisUrl');
   const env = redisUrl === undefined ? {} : { REDIS_URL: redisUrl };
@@ -122,7 +122,7 @@ test('a healthy installation is said to be healthy, whatever it is asked for', a
   expect(checks.has('redis')).toBe(redisUrl !== undefined);
 });
 
-test('the example of the documentation: a database whose server died', async () => {
+it('matches the documented example: a database whose server died', async () => {
   const patient = await createPatient('jobtree');
   const lease = await claim(patient);
   await patient.client.query(
@@ -143,7 +143,7 @@ test('the example of the documentation: a database whose server died', async () 
   expect(withoutFigures(stdout)).toEqual(withoutFigures(documented));
 });
 
-test('without Postgres it says so, and looks at the rest', async () => {
+it('reports that Postgres is missing, and checks the rest', async () => {
   const env = {
     DATABASE_URL: `postgresql://127.0.0.1:${await freePort()}/none`,
     REDIS_URL: `redis://127.0.0.1:${await freePort()}`,
@@ -172,14 +172,20 @@ test('without Postgres it says so, and looks at the rest', async () => {
   ]);
 });
 
-test('it makes no embedded Postgres where there is none', async () => {
+it('creates no embedded Postgres', async () => {
   const env = { DATABASE_URL: '', JOBTREE_DATA_DIR: join(folder, 'nothing') };
   const { code, stdout, stderr } = await run(['doctor'], { env });
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-  expect(stderr).toMatch(/There is no embedded Postgres in .*, and DATABASE_URL is not set/);
+  expect(stderr).toMatch(/^jobtree: There is no embedded Postgres in .*, and DATABASE_URL is not set/);
+  // Whoever names a server may expect the doctor to ask that alone.
+  const named = await run(['doctor', '--url', noServer], { env });
+  expect(named).toMatchObject({ code: 1, stdout: '' });
+  expect(named.stderr.replaceAll(/\s+/g, ' ')).toMatch(
+    /^jobtree: doctor reads the database itself; --url only says which server to ask as well\. There is no embedded Postgres in /,
+  );
 });
 
-test('a prepared transaction that nobody ends', async () => {
+it('reports a prepared transaction that nobody ends', async () => {
   const { url, client } = await createPatient();
   await client.query(
     `begin; insert into jobtree.progress_delta (root_id, job_id) values (gen_random_uuid(), gen_random_uuid())`,
@@ -193,7 +199,7 @@ test('a prepared transaction that nobody ends', async () => {
   expect(await complaints(url)).toEqual({});
 });
 
-test('an open snapshot, and who waits for the lock of its session', async () => {
+it('reports an open snapshot, and who waits for a lock of its session', async () => {
   const patient = await createPatient();
   const { url, client } = patient;
   const lease = await claim(patient);
@@ -222,7 +228,7 @@ test('an open snapshot, and who waits for the lock of its session', async () => 
   await waiting.end();
 });
 
-test('autovacuum that is off, and the dead rows that it leaves', async () => {
+it('reports that autovacuum is off, and the dead rows that it leaves', async () => {
   const { url, client } = await createPatient();
   const set = (text: string) => admin.query(text).then(() => admin.query('select pg_reload_conf()'));
   await set('alter system set autovacuum = off');
@@ -247,13 +253,13 @@ test('autovacuum that is off, and the dead rows that it leaves', async () => {
   });
 });
 
-test('a setting that risks what was acknowledged', async () => {
+it('reports a setting that risks acknowledged data', async () => {
   const { url, client } = await createPatient();
   await client.query(`alter database ${new URL(url).pathname.slice(1)} set synchronous_commit = off`);
   expect((await complaints(url)).settings?.message).toContain('synchronous_commit is off');
 });
 
-test('a database that lacks a migration, one that has none, and one of a newer jobtree', async () => {
+it('reports a missing migration, an empty database, and one of a newer jobtree', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'jobtree-migrations-'));
   onTestFinished(() => rm(directory, { recursive: true }));
   await cp(join(migrationsDirectory), directory, {
@@ -275,7 +281,7 @@ test('a database that lacks a migration, one that has none, and one of a newer j
   expect((await complaints(url)).migrations?.message).toContain('was migrated by a newer jobtree');
 });
 
-test('Redis that is away, and one that no server uses', async () => {
+it('reports a Redis that is away, and one that no server uses', async () => {
   const { url } = await createPatient();
   const away = await complaints(url, { env: { REDIS_URL: `redis://127.0.0.1:${await freePort()}` } });
   expect(away.redis).toMatchObject({ status: 'warning', message: expect.stringMatching(/ECONNREFUSED/) });
@@ -286,7 +292,7 @@ test('Redis that is away, and one that no server uses', async () => {
   expect(redis?.message).toContain('no server passes notifications on to it');
 });
 
-test('deltas that stay uncounted, beside a server', async () => {
+it('reports deltas that remain uncounted, beside a server', async () => {
   const patient = await createPatient();
   const server = await serve(patient.url);
   const { rows } = await patient.client.query(`select job_id from jobtree.create_job('{"type": "letter"}')`);
@@ -306,7 +312,7 @@ test('deltas that stay uncounted, beside a server', async () => {
   await other.end();
 });
 
-test('a worker that has missed a heartbeat, beside a server', async () => {
+it('reports a worker that has missed a heartbeat, beside a server', async () => {
   const patient = await createPatient();
   const startedAt = new Date();
   await serve(patient.url);
@@ -326,7 +332,7 @@ test('a worker that has missed a heartbeat, beside a server', async () => {
   });
 });
 
-test('a type with ready items that no worker asks for', async () => {
+it('reports a type with ready items that no worker claims', async () => {
   const patient = await createPatient();
   await serve(patient.url);
   const add = (type: string) =>
@@ -361,7 +367,7 @@ test('a type with ready items that no worker asks for', async () => {
   expect((await complaints(patient.url)).workers).toBeUndefined();
 });
 
-test('what is due and what should happen while no server runs', async () => {
+it('reports work that is overdue while no server runs', async () => {
   const { url, client } = await createPatient();
   await client.query(`update jobtree.watch set swept_at = now() - interval '1 hour'`);
   await client.query(
@@ -378,7 +384,7 @@ test('what is due and what should happen while no server runs', async () => {
   });
 });
 
-test('a tree that nobody seals', async () => {
+it('reports a tree that nobody seals', async () => {
   const { url, client } = await createPatient();
   const { rows } = await client.query(`select job_id from jobtree.create_job('{"type": "upload"}')`);
   await client.query(`select from jobtree.fold_progress($1)`, [rows[0].job_id]);
@@ -390,7 +396,7 @@ test('a tree that nobody seals', async () => {
   );
 });
 
-test('an endpoint that fails, fails for good, and is gone', async () => {
+it('reports an endpoint that fails, that failed for good, and that is gone', async () => {
   const { url, client } = await createPatient();
   await client.query(
     `select jobtree.put_endpoint('reports', 'https://reports.example.com/', 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw')`,
@@ -414,14 +420,14 @@ test('an endpoint that fails, fails for good, and is gone', async () => {
   expect((await complaints(url)).callbacks?.message).toContain('answered 410 (gone)');
 });
 
-test('a replication slot that nobody uses', async () => {
+it('reports a replication slot that nobody uses', async () => {
   const { url } = await createPatient();
   await admin.query(`select pg_create_physical_replication_slot('standby', true)`);
   onTestFinished(async () => void (await admin.query(`select pg_drop_replication_slot('standby')`)));
   expect((await complaints(url)).slots?.message).toMatch(/^The replication slot standby is not used/);
 });
 
-test('a clock that is wrong', async () => {
+it('reports a wrong clock', async () => {
   const { url } = await createPatient();
   const now = Date.now;
   vi.spyOn(Date, 'now').mockImplementation(() => now() + 3_600_000);
@@ -431,7 +437,7 @@ test('a clock that is wrong', async () => {
   });
 });
 
-test('it only reads, and waits for no lock', async () => {
+it('only reads, and waits for no lock', async () => {
   const { url, client } = await createPatient();
   await client.query('begin; lock table jobtree.lease in access exclusive mode');
   const { leases } = await complaints(url);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { stripVTControlCharacters } from 'node:util';
 import type { Command } from 'commander';
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { exitCodeMeanings, exitCodes } from '../../src/cli/exit-codes.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { settingDescriptions } from '../../src/config.ts';
@@ -9,7 +9,7 @@ import { run, startOnTerminal } from './program.ts';
 
 const page = readFileSync(new URL('../../docs/cli.md', import.meta.url), 'utf8');
 
-test('every exit code is documented', () => {
+it('every exit code is documented', () => {
   for (const name of Object.keys(exitCodes) as (keyof typeof exitCodes)[]) {
     expect(page).toContain(`| ${exitCodes[name]} | ${exitCodeMeanings[name]} |\n`);
   }
@@ -23,7 +23,7 @@ function all(command: Command, path = ''): { path: string; command: Command }[] 
   });
 }
 
-test('every command and every option is documented', () => {
+it('every command and every option is documented', () => {
   for (const { path, command } of all(createProgram())) {
     const [name] = path.split(' ');
     expect(page).toContain(`| \`jobtree ${name}`);
@@ -31,7 +31,7 @@ test('every command and every option is documented', () => {
   }
 });
 
-test('the short help fits a screen of 80 by 24, and names every command', async () => {
+it('the short help fits a screen of 80 by 24 and names every command', async () => {
   const { code, stdout } = await run(['--help']);
   expect(code).toBe(0);
   const lines = stdout.trimEnd().split('\n');
@@ -41,7 +41,7 @@ test('the short help fits a screen of 80 by 24, and names every command', async 
   for (const command of createProgram().commands) expect(words).toContain(command.name());
 });
 
-test.each([80, 40])('every help fits a terminal of %i columns', async (columns) => {
+it.each([80, 40])('every help fits a terminal of %i columns', async (columns) => {
   const commands = all(createProgram()).map(({ path }) => path);
   const helps = [
     '',
@@ -62,7 +62,7 @@ test.each([80, 40])('every help fits a terminal of %i columns', async (columns) 
   );
 });
 
-test('help explains commands, settings and exit codes, and says what it does not know', async () => {
+it('help explains commands, settings and exit codes, and refuses unknown topics', async () => {
   const settings = (await run(['help', 'settings'])).stdout;
   for (const { name, standard } of settingDescriptions)
     expect(settings).toContain(`  ${name} (${standard})\n`);
@@ -79,7 +79,7 @@ test('help explains commands, settings and exit codes, and says what it does not
   }
 });
 
-test.each([
+it.each([
   ['pause', 'jobtree queue TYPE --pause'],
   ['failed', 'jobtree dead-letters'],
   ['logs', 'jobtree items JobItem:ID'],
@@ -88,7 +88,7 @@ test.each([
   ['export', 'jobtree results ID --out FILE'],
   ['list', 'jobtree jobs'],
   ['stop', 'jobtree cancel ID'],
-])('what other queues call %s is told by its name here', async (guess, command) => {
+])('the word that other queues use for %s leads to its name here', async (guess, command) => {
   const { code, stdout, stderr } = await run([guess]);
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   expect(stderr).toContain(`unknown command '${guess}'. `);

@@ -1,6 +1,6 @@
 /** TLS to real servers of Postgres and Redis, with certificates of an authority of the tests' own. */
 import { execFileSync } from 'node:child_process';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Authority, createAuthority, withoutOpenssl } from '../support/certificates.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { freePort } from '../support/ports.ts';
@@ -51,7 +51,7 @@ describe.skipIf(withoutOpenssl || bin === undefined)('Postgres', () => {
       env: { DATABASE_URL: `${servers.get(kind)?.url('postgres')}?${parameters}`, ...env },
     });
 
-  test('with a good certificate is used, by an authority that the URL or the environment names', async () => {
+  it('with a valid certificate is accepted, by an authority that the URL or the environment names', async () => {
     const byUrl = await migrate('good', `sslmode=require&sslrootcert=${authority.file}`);
     expect(byUrl).toMatchObject({ code: 0, stderr: '' });
     const byEnvironment = await migrate('good', 'sslmode=verify-full', {
@@ -60,7 +60,7 @@ describe.skipIf(withoutOpenssl || bin === undefined)('Postgres', () => {
     expect(byEnvironment).toMatchObject({ code: 0, stderr: '' });
   });
 
-  test('a server runs on it, all of whose connections have TLS', async () => {
+  it('encrypts all connections of a server', async () => {
     const url = servers.get('good')?.url('postgres') as string;
     const server = await startServerProcess(`${url}?sslmode=require&sslrootcert=${authority.file}`);
     const { default: pg } = await import('pg');
@@ -75,7 +75,7 @@ describe.skipIf(withoutOpenssl || bin === undefined)('Postgres', () => {
     expect(rows.filter(({ ssl }) => !ssl)).toEqual([]);
   });
 
-  test.each([
+  it.each([
     ['good', 'sslmode=require', /unable to verify the first certificate/],
     ['good', 'sslmode=prefer', /unable to verify the first certificate/],
     ['good', 'ssl=true', /unable to verify the first certificate/],
@@ -89,7 +89,7 @@ describe.skipIf(withoutOpenssl || bin === undefined)('Postgres', () => {
     expect(stderr).toMatch(/^jobtree: The certificate of Postgres is not trusted: .*sslrootcert.*\n$/);
   });
 
-  test('without TLS is refused where the URL asks for it', async () => {
+  it('without TLS is refused if the URL requires it', async () => {
     const db = await createDatabase();
     const { code, stderr } = await run(['migrate'], { env: { DATABASE_URL: `${db.url}?sslmode=require` } });
     await db.drop();
@@ -133,12 +133,12 @@ describe.skipIf(withoutOpenssl || findRedis() === undefined)('Redis', () => {
     return findings.find(({ check }) => check === 'redis');
   };
 
-  test('with a good certificate is used, by an authority that the environment names', async () => {
+  it('with a valid certificate is accepted, by an authority that the environment names', async () => {
     const found = await examine('good', { NODE_EXTRA_CA_CERTS: authority.file });
     expect(found.message).not.toContain("can't be used");
   });
 
-  test.each([
+  it.each([
     ['good', false, /self-signed certificate in certificate chain/],
     ['of another host', true, /does not match certificate's altnames/],
     ['over', true, /certificate has expired/],
@@ -148,7 +148,7 @@ describe.skipIf(withoutOpenssl || findRedis() === undefined)('Redis', () => {
   });
 });
 
-test('the doctor says what leaves the machine without TLS', async () => {
+it('the doctor reports what leaves the machine without TLS', async () => {
   const { stdout } = await run(['doctor', '--json'], {
     env: { DATABASE_URL: 'postgres://user:secret@192.0.2.1/x?connect_timeout=1' },
   });

@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { storeKinds, useStore } from '../support/stores.ts';
 import { imported } from '../support/uploads.ts';
 import { makeFile } from './folder.ts';
@@ -13,7 +13,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
   const importFile = (file: string, ...options: string[]) =>
     run(['import', file, '--type', 'rows', ...options], { env: server.env });
 
-  test('with --upload the server reads the file, and the command ends before that', async () => {
+  it('with --upload the server reads the file, and the command ends earlier', async () => {
     const file = await makeFile('rows.csv', 'a;b\n1;2\n3\n');
     const { code, stdout, stderr } = await importFile(
       file,
@@ -35,7 +35,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
     ]);
   });
 
-  test('a file that is compressed, a JSON array and one of more than 10 MB are uploaded by themselves', async () => {
+  it('compressed files, JSON arrays and files of more than 10 MB are uploaded automatically', async () => {
     const zipped = await makeFile('rows.ndjson.gz', gzipSync('1\n2\n'));
     const { stdout } = await importFile(zipped, '--json');
     const { jobId, uploadId, created } = JSON.parse(stdout);
@@ -49,7 +49,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
     expect(stderr).toContain('11,000,000 bytes sent');
   });
 
-  test('what only the server can read needs an upload, and what only the command can do refuses one', async () => {
+  it('files that only the server can read require an upload, and options that only the command supports refuse one', async () => {
     const zipped = await makeFile('rows.csv.gz', gzipSync('a\n1\n'));
     expect(await importFile(zipped, '--no-upload')).toMatchObject({
       code: 2,
@@ -65,14 +65,14 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
     });
   });
 
-  test.each([
+  it.each([
     [
       'rows.csv',
       '\uFEFFname,"say ""what"""\r\n\r\nAda,"two\nlines, one cell"\r\n  Bob  ,\n"",""\n\n"Ö\r\n","1,5"\nlast,row',
     ],
     ['rows.ndjson', '\uFEFF{"a": 1, "b": [null, "é"]}\r\n\n  7  \n \n"x"\r\nnull'],
     ['rows.txt', '\uFEFF one \r\n\r\n\ttwo\t\n" "\nlast'],
-  ])('%s makes the same items with --upload and without', async (name, text) => {
+  ])('%s creates the same items with --upload and without', async (name, text) => {
     const file = await makeFile(name, text);
     const itemsOf = async (option: string) => {
       const { code, stdout } = await importFile(file, option);

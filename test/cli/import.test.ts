@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
 import { createDatabase } from '../support/database.ts';
 import { startProxy, type TcpProxy } from '../support/proxy.ts';
@@ -20,7 +20,7 @@ async function payloads(jobId: string): Promise<unknown[]> {
 
 const numbers = (count: number) => Array.from({ length: count }, (_, i) => `line ${i}\n`).join('');
 
-test('a CSV row becomes an object of texts, in the order of the file', async () => {
+it('a CSV row becomes an object of texts, in the order of the file', async () => {
   const file = await makeFile(
     'people.csv',
     '\uFEFFname,note\r\nAda,"two\r\nlines, ""quoted"""\r\n\r\nGrâce,\r\n',
@@ -55,7 +55,7 @@ test('a CSV row becomes an object of texts, in the order of the file', async () 
   ]);
 });
 
-test('a line of NDJSON becomes the value that it has', async () => {
+it('a line of NDJSON becomes its value', async () => {
   const file = await makeFile('values.ndjson', '{"a":[1,null]}\n\n"text"\n17');
   const { stdout } = await importFile(file, '--type', 'values', '--json');
   const { jobId, added } = JSON.parse(stdout);
@@ -63,7 +63,7 @@ test('a line of NDJSON becomes the value that it has', async () => {
   expect(await payloads(jobId)).toEqual([{ a: [1, null] }, 'text', 17]);
 });
 
-test('a plain line becomes a text; thousands of them keep their order', async () => {
+it('a plain line becomes a text; thousands of lines keep their order', async () => {
   const file = await makeFile('lines.txt', numbers(2_345));
   const { stdout } = await importFile(file, '--type', 'lines');
   const all: unknown[] = [];
@@ -76,7 +76,7 @@ test('a plain line becomes a text; thousands of them keep their order', async ()
   expect(all).toEqual(Array.from({ length: 2_345 }, (_, i) => `line ${i}`));
 });
 
-test('standard input, left open for more, which --job adds', async () => {
+it('standard input creates a job that stays open, and --job adds to it', async () => {
   const input = 'a;b\n1;2\n';
   const options = ['--format', 'csv', '--delimiter', ';'];
   const first = await run(['import', '-', '--type', 'stdin', '--no-seal', ...options], {
@@ -93,7 +93,7 @@ test('standard input, left open for more, which --job adds', async () => {
   expect((await server.client.job(jobId)).progress.sealed).toBe(true);
 });
 
-test.each<[string, string, string | Buffer, string]>([
+it.each<[string, string, string | Buffer, string]>([
   ['a CSV row that was cut off', 'a.csv', 'a,b\n1,2\n3', 'line 3: the row has 1 cell, the header has 2'],
   [
     'a CSV row with too many cells',
@@ -132,7 +132,7 @@ test.each<[string, string, string | Buffer, string]>([
   expect(nodes.filter((job) => job.cancelledAt == null)).toEqual([]);
 });
 
-test('a file that turns bad on the way: the job that was made is cancelled', async () => {
+it('a file with a late error cancels the job that was created', async () => {
   const file = await makeFile('late.ndjson', `${'{}\n'.repeat(2_400)}{"a":`);
   const { code, stdout, stderr } = await importFile(file, '--type', 'late');
   expect({ code, stdout }).toEqual({ code: 6, stdout: '' });
@@ -146,7 +146,7 @@ test('a file that turns bad on the way: the job that was made is cancelled', asy
     ]);
 });
 
-test('a file that turns bad on the way into a job of somebody else leaves that job open', async () => {
+it('a file with a late error leaves an existing job open', async () => {
   const { id } = await server.client.createJob({ type: 'theirs' });
   const file = await makeFile('late.ndjson', `${'{}\n'.repeat(1_400)}{"a":`);
   const { code, stderr } = await importFile(file, '--job', id);
@@ -157,7 +157,7 @@ test('a file that turns bad on the way into a job of somebody else leaves that j
     .toMatchObject({ sealedAt: null, cancelledAt: null, progress: { itemCount: 1_000 } });
 });
 
-test('with a dedupe key an import goes on where it was broken off, and is not done twice', async () => {
+it('with a dedupe key an interrupted import resumes and adds nothing twice', async () => {
   const options = ['--type', 'again', '--dedupe-key', 'march'];
   const first = await importFile(await makeFile('part.txt', numbers(1_500)), ...options, '--no-seal');
   const whole = await makeFile('whole.txt', numbers(2_500));
@@ -175,7 +175,7 @@ test('with a dedupe key an import goes on where it was broken off, and is not do
   });
 });
 
-test('answers that are lost on the way add nothing twice', async () => {
+it('lost answers add nothing twice', async () => {
   const proxy = await startProxy(server.url);
   try {
     const { id } = await server.client.createJob({ type: 'lossy' });
@@ -222,7 +222,7 @@ async function cutOff({ postgres, env }: { postgres: TcpProxy; env: { JOBTREE_UR
   await impatient.close();
 }
 
-test('an import goes on after Postgres was away, and adds every row once', async () => {
+it('an import resumes after an outage of Postgres and adds every row once', async () => {
   const fragile = await startFragile();
   const program = start(['import', '-', '--format', 'lines', '--type', 'blip'], fragile.env);
   program.process.stdin.write(numbers(1_000));
@@ -238,7 +238,7 @@ test('an import goes on after Postgres was away, and adds every row once', async
   expect(progress).toMatchObject({ itemCount: 2_500, sealed: true });
 });
 
-test('an import that gives up says what is known, and what to do', async () => {
+it('an import that gives up says what is known, and what to do', async () => {
   const fragile = await startFragile();
   const options = ['--format', 'lines', '--type', 'gone', '--patience', '1s'];
   const program = start(['import', '-', ...options], fragile.env);
@@ -258,7 +258,7 @@ test('an import that gives up says what is known, and what to do', async () => {
   expect(await fragile.client.job(id)).toMatchObject({ cancelledAt: null });
 });
 
-test('an import whose last answer is lost for good does not say that the job is open', async () => {
+it('an import that never gets its last answer does not claim that the job is open', async () => {
   const { id } = await server.client.createJob({ type: 'unknown' });
   const proxy = await startProxy(server.url);
   try {
@@ -279,7 +279,7 @@ test('an import whose last answer is lost for good does not say that the job is 
   }
 });
 
-test('Ctrl-C while the job is made leaves no open job behind', async () => {
+it('Ctrl-C during the creation of the job leaves no open job behind', async () => {
   const proxy = await startProxy(server.url);
   try {
     const file = await makeFile('early.txt', numbers(10));
@@ -298,7 +298,7 @@ test('Ctrl-C while the job is made leaves no open job behind', async () => {
   }
 });
 
-test('Ctrl-C cancels the job that was made, also while standard input keeps silent', async () => {
+it('Ctrl-C cancels the job that was made, also while standard input keeps silent', async () => {
   const program = start(['import', '-', '--format', 'lines', '--type', 'interrupted'], server.env);
   program.process.stdin.write(numbers(1_000));
   await program.printed('1,000 items added');
@@ -312,7 +312,7 @@ test('Ctrl-C cancels the job that was made, also while standard input keeps sile
   expect(nodes).toMatchObject([{ cancelledAt: expect.any(String) }]);
 });
 
-test('with --watch it goes on until the job is complete', async () => {
+it('with --watch it continues until the job is complete', async () => {
   const file = await makeFile('watched.txt', 'one\n');
   const program = start(['import', file, '--type', 'watched', '--watch'], server.env);
   await program.printed('Waiting for job to start…');
@@ -325,7 +325,7 @@ test('with --watch it goes on until the job is complete', async () => {
   );
 });
 
-test('what it can not do is said at once', async () => {
+it('impossible requests are refused at once', async () => {
   const file = await makeFile('good.txt', 'x\n');
   const unnamed = await makeFile('data', 'x\n');
   const cases: [string[], number, string][] = [

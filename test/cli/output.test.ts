@@ -1,5 +1,5 @@
 /** Types, names, keys and messages of strangers do nothing to the terminal of whoever looks at them. */
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { run, startOnTerminal } from './program.ts';
 import { useServer } from './setup.ts';
 
@@ -13,7 +13,7 @@ function check(command: string, text: string): void {
   expect([command, forbidden.filter((one) => text.includes(one))]).toEqual([command, []]);
 }
 
-test('whatever strangers write', async () => {
+it('text from strangers is escaped', async () => {
   const { client, env } = server;
   const items = [{ payload: hostile, serializeKey: hostile }, { payload: 1 }];
   const spec = { type: hostile, items, sealed: true, maxFailuresPerItem: 0 };
@@ -52,7 +52,7 @@ test('whatever strangers write', async () => {
   }
 });
 
-test('whatever payloads and results have', async () => {
+it('payloads and results are escaped', async () => {
   const { client, env } = server;
   const { id } = await client.createJob({ type: 'cat', items: [{ payload: hostile }], sealed: true });
   await run(['work', 'cat', '--verbose', '--stop-when-idle', '0.5', '--', 'cat'], { env });

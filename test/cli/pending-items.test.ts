@@ -1,5 +1,5 @@
 /** Pending items on the command line; the story is that of docs/pending-items.md, whose commands it runs. */
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { example } from '../support/documentation.ts';
 import { run, runCommands, startOnTerminal } from './program.ts';
 import { unknownJob, useServer } from './setup.ts';
@@ -12,7 +12,7 @@ const printed = (name: string) =>
     .filter((line) => line !== '' && !line.startsWith('$'))
     .map((line) => `${line}\n`);
 
-test('letters that nobody wants any more', async () => {
+it('pending items are cancelled by filters', async () => {
   const { client } = server;
   const runAt = new Date(Date.now() + 3_600_000);
   const { id } = await client.createJob({
@@ -52,7 +52,7 @@ test('letters that nobody wants any more', async () => {
   expect((await run(['jobs', '--outcome', 'cancelled'], env())).stdout).not.toContain(id);
 });
 
-test('letters that failed while the post office was closed are tried now', async () => {
+it('letters that failed while the post office was closed are tried now', async () => {
   const { client } = server;
   const type = 'sendLetter';
   const { id } = await client.createJob({
@@ -72,7 +72,7 @@ test('letters that failed while the post office was closed are tried now', async
   expect((await client.claimItems('w', [{ type, limit: 9 }])).map(({ payload }) => payload)).toEqual([3]);
 });
 
-test('on a terminal, what is about more than a few items is asked back', async () => {
+it('on a terminal, cancelling more than a few items asks for confirmation', async () => {
   const { id } = await server.client.createJob({ type: 'asked', items: Array(12).fill({}) });
   const refused = startOnTerminal(['cancel-items', '--job', id], server.env);
   await refused.printed('Cancel 12 items? [y/N]');
@@ -89,7 +89,7 @@ test('on a terminal, what is about more than a few items is asked back', async (
   expect((await promoted.ended).stdout).toContain('Promoted 12 items.');
 });
 
-test('replay says what waits for a retry, where nothing has failed for good', async () => {
+it('replay says what waits for a retry if nothing has failed for good', async () => {
   const { id } = await server.client.createJob({ type: 'later', items: [{}, {}], backoffMs: [3_600_000] });
   const held = await server.client.claimItems('w', [{ type: 'later', limit: 2 }]);
   const failure = { code: 'EXIT_7', message: 'no' };
@@ -100,9 +100,18 @@ test('replay says what waits for a retry, where nothing has failed for good', as
     'Nothing that matches has failed for good. 2 items that could match wait for a retry: `jobtree promote-items` with the same --code tries them now.\n',
   );
   expect((await run(['discard', '--job', id], env())).stderr).toBe('');
+  // That says nothing of items that wait.
+  expect((await run(['replay', '--since', '1h'], env())).stderr).toBe('');
+  expect((await run(['replay', '--code', 'EXIT_8'], env())).stderr).toBe('');
+  await server.client.createJob({ type: 'later', items: [{}] });
+  const [dead] = await server.client.claimItems('w', [{ type: 'later', limit: 1 }]);
+  const final = { assignmentId: dead?.id ?? '', failure: { ...failure, permanent: true } };
+  await server.client.reportOutcomes([final]);
+  const replayed = await run(['replay', '--code', 'EXIT_7'], env());
+  expect(replayed).toEqual({ code: 0, stdout: 'Replayed 1 item.\n', stderr: '' });
 });
 
-test('what can not be is said at once, with nothing done', async () => {
+it('impossible requests are refused at once and change nothing', async () => {
   const { id } = await server.client.createJob({ type: 'refused', items: [{ payload: 1 }] });
   const [item] = (await server.client.items(id)).nodes;
   const itemId = item?.id ?? '';

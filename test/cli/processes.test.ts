@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { createServer } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
 import { request } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
@@ -36,7 +36,7 @@ const listeners = async () =>
   ).length;
 const count = (text: string, part: string) => text.split(part).length - 1;
 
-test('two processes serve on one port; one that is killed is replaced, and SIGTERM ends all of them', async () => {
+it('two processes serve on one port; a killed one is replaced, and SIGTERM ends all of them', async () => {
   const port = String(await freePort());
   const program = start(['start', '--processes', '2'], { DATABASE_URL: database.url, JOBTREE_PORT: port });
   await program.printed('"msg":"ready"');
@@ -70,7 +70,7 @@ test('two processes serve on one port; one that is killed is replaced, and SIGTE
   for (const pid of after) expect(() => process.kill(pid, 0)).toThrow();
 });
 
-test('Ctrl-C, which reaches every process, ends them in good order', async () => {
+it('Ctrl-C, which reaches every process, ends them cleanly', async () => {
   const program = start(['start', '--processes', '2'], { DATABASE_URL: database.url, JOBTREE_PORT: '0' });
   await program.printed('"msg":"ready"');
   for (const pid of processesOf(program)) process.kill(pid, 'SIGINT');
@@ -79,7 +79,7 @@ test('Ctrl-C, which reaches every process, ends them in good order', async () =>
   expect({ code, stopped: count(stderr, '"msg":"stopped"') }).toEqual({ code: 0, stopped: 2 });
 });
 
-test('a port that is taken is said once, with the exit code of one process', async () => {
+it('a port that is in use is reported once, with the exit code of a single process', async () => {
   const other = createServer();
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
   const { port } = other.address() as { port: number };
@@ -89,7 +89,7 @@ test('a port that is taken is said once, with the exit code of one process', asy
   expect({ code, said: count(stderr, `uses port ${port}`) }).toEqual({ code: 1, said: 1 });
 });
 
-test('all processes share the embedded Postgres of the first', async () => {
+it('all processes share the embedded Postgres of the first', async () => {
   const folder = join(await makeFolder(), 'data');
   const program = start(['start', '--processes', '2'], {
     DATABASE_URL: undefined,
@@ -119,7 +119,7 @@ async function muteDatabase() {
   };
 }
 
-test.each([1, 2])('SIGTERM during the start of %i ends it at once', async (processes) => {
+it.each([1, 2])('SIGTERM during the start of %i ends it at once', async (processes) => {
   const mute = await muteDatabase();
   const env = { DATABASE_URL: mute.url, JOBTREE_PORT: '0', JOBTREE_START_TIMEOUT_MS: '600000' };
   const program = start(['start', '--processes', String(processes)], env);
@@ -135,19 +135,19 @@ const faulty = (fault: string) => ({
   NODE_OPTIONS: `--import ${new URL('start-fault.mjs', import.meta.url).href}`,
 });
 
-test('a process whose settings are bad is not replaced: all end, with the exit code for that', async () => {
+it('a process with invalid settings is not replaced: all end, with the exit code for that', async () => {
   const { code, stderr } = await run(['start', '--processes', '2'], { env: faulty('settings') });
   expect({ code, said: count(stderr, 'JOBTREE_PORT') }).toEqual({ code: 2, said: 1 });
   expect(stderr).not.toContain('it is replaced');
 });
 
-test('a process that dies at its start five times in a row ends all', async () => {
+it('a process that dies at its start five times in a row ends all', async () => {
   const { code, stderr } = await run(['start', '--processes', '2'], { env: faulty('death') });
   expect({ code, replaced: count(stderr, 'it is replaced') }).toEqual({ code: 1, replaced: 4 });
   expect(count(stderr, '"msg":"stopped"')).toBe(1);
 });
 
-test('a process that can not reach Postgres is started again for as long as it takes', async () => {
+it("a process that can't reach Postgres is restarted until it can", async () => {
   const program = start(['start', '--processes', '2'], faulty('unreachable'));
   await program.printed('"msg":"ready"');
   program.process.kill('SIGTERM');

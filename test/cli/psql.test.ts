@@ -1,6 +1,6 @@
 /** `jobtree psql`, with the psql of the machine, and without one. */
 import { spawnSync } from 'node:child_process';
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { environmentOf } from '../../src/cli/commands/psql.ts';
 import { makeFolder } from './folder.ts';
 import { run } from './program.ts';
@@ -10,14 +10,14 @@ const server = useServer();
 const isMissing = process.env.CI === undefined && spawnSync('psql', ['--version']).status !== 0;
 const query = ['-At', '-c', 'select count(*) >= 0, current_schema from job'];
 
-test.skipIf(isMissing)('opens psql on DATABASE_URL, in the schema jobtree, with its exit code', async () => {
+it.skipIf(isMissing)('opens psql on DATABASE_URL, in the schema jobtree, with its exit code', async () => {
   const env = { DATABASE_URL: server.db.url };
   expect(await run(['psql', '--', ...query], { env })).toMatchObject({ code: 0, stdout: 't|jobtree\n' });
   const failed = await run(['psql', '--', '-v', 'ON_ERROR_STOP=1', '-c', 'select nothing'], { env });
   expect(failed.code).toBe(1);
 });
 
-test.skipIf(isMissing)('opens the embedded Postgres of the folder, as its superuser', async () => {
+it.skipIf(isMissing)('opens the embedded Postgres of the folder, as its superuser', async () => {
   const env = { DATABASE_URL: undefined, JOBTREE_DATA_DIR: await makeFolder() };
   const none = await run(['psql'], { env });
   expect(none).toMatchObject({
@@ -31,14 +31,14 @@ test.skipIf(isMissing)('opens the embedded Postgres of the folder, as its superu
   expect(stderr).toContain('Postgres  embedded, data in ');
 });
 
-test('without a psql it says how to get there', async () => {
+it('without a psql it says how to connect', async () => {
   const { code, stderr } = await run(['psql'], { env: { DATABASE_URL: server.db.url, PATH: '/nowhere' } });
   expect(code).toBe(1);
   expect(stderr).toContain('psql is not installed. Install it');
   expect(stderr).toContain('DATABASE_URL');
 });
 
-test('psql gets the address by its environment', () => {
+it('psql gets the address from its environment', () => {
   expect(
     environmentOf(
       'postgres://a%40b:p%2Fw@db.example.com:6432/my%20db?sslmode=verify-full&sslrootcert=ca.pem',

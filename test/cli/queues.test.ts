@@ -1,6 +1,6 @@
 /** `jobtree queue` and `queues`, and the examples of docs/queues.md as they stand there. */
 import { transform } from 'esbuild';
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Client } from '../../src/client/index.ts';
 import { data } from '../support/api.ts';
 import { example } from '../support/documentation.ts';
@@ -11,7 +11,7 @@ const server = useServer();
 const env = () => ({ env: server.env });
 const documented = (name: string) => example('queues.md', name);
 
-test('queue sets what options name, and shows it; queues lists it', async () => {
+it('queue sets what its options name, and shows it; queues lists it', async () => {
   await server.client.createJob({ type: 'letters', items: Array(1_234).fill({}).slice(0, 1_000) });
   const lines = [
     'letters: 1,000 ready, 0 scheduled, 0 waiting, 0 blocked, 0 running',
@@ -58,7 +58,7 @@ test('queue sets what options name, and shows it; queues lists it', async () => 
   ).toEqual(['letters']);
 });
 
-test.each([
+it.each([
   [['--concurrency', '0'], 2, 'from 1 to 1000000'],
   [['--rate', '100'], 2, '100/10s'],
   [['--rate', '0/10s'], 2, 'rate.limit'],
@@ -73,7 +73,7 @@ test.each([
   expect(ended.stderr).toContain(message);
 });
 
-test('the examples of the documentation do what they say', async () => {
+it('the documented examples work as described', async () => {
   const { client } = server;
   const settings = () => client.queues.get('sendMail');
   const { code } = await transform(
@@ -122,7 +122,7 @@ test('the examples of the documentation do what they say', async () => {
   expect(await settings()).toMatchObject({ ...limited, rate: null });
 });
 
-test('queue says when nothing is known of a type, which may be misspelt', async () => {
+it('queue warns about an unknown type, which may be misspelt', async () => {
   const remark = 'No job and no worker of the type mial is known. Is it spelled right?\n';
   expect(await run(['queue', 'mial', '--pause'], env())).toMatchObject({ code: 0, stderr: remark });
   await server.client.createJob({ type: 'mial' });

@@ -5,7 +5,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Client } from '../../src/client/index.ts';
 import { example } from '../support/documentation.ts';
 import { startProxy } from '../support/proxy.ts';
@@ -35,7 +35,7 @@ function words(name: string, ids: readonly string[]): string[] {
   return command.trim().split(' ').slice(1);
 }
 
-test('the examples of the documentation do what they say', async () => {
+it('the documented examples work as described', async () => {
   const { id, itemIds } = await makeResults(5);
   const file = join(await makeFolder(), 'results.ndjson.gz');
   const lines = () =>
@@ -71,7 +71,7 @@ test('the examples of the documentation do what they say', async () => {
   expect(printed).toEqual(itemIds.map((itemId, number) => [itemId, { number }, 'done']));
 });
 
-test('the example of the command line prints what it shows', async () => {
+it('the documented command prints what the page shows', async () => {
   const { id } = await makeResults(2);
   const lines = (text: string) =>
     text
@@ -83,7 +83,7 @@ test('the example of the command line prints what it shows', async () => {
   expect(lines(output)).toEqual(documented);
 });
 
-test('what is interrupted has all lines up to the item that it says, and is whole', async () => {
+it('an interrupted export has every line up to the item that it names', async () => {
   const count = 60;
   const { id } = await server.client.createJob({
     type: 'interrupted',
@@ -116,7 +116,7 @@ test('what is interrupted has all lines up to the item that it says, and is whol
   }
 });
 
-test('on a terminal results are a table, and --limit and --type choose', async () => {
+it('on a terminal results are a table, and --limit and --type restrict it', async () => {
   const { client } = server;
   const { id } = await client.createJob({
     type: 'cut',
@@ -173,7 +173,7 @@ test('on a terminal results are a table, and --limit and --type choose', async (
   expect(json.stdout.split('\r\n')[0]).toBe(one.stdout.trim());
 });
 
-test('a tree that is not complete is exported as far as it is, and that is said', async () => {
+it('an incomplete tree is exported as far as it is, with a notice', async () => {
   const { id } = await server.client.createJob({ type: 'open', items: [{ payload: 1 }] });
   expect(await run(['results', id], env())).toEqual({
     code: 0,
@@ -187,7 +187,7 @@ test('a tree that is not complete is exported as far as it is, and that is said'
   expect(await onTerminal()).toBe('There are no results.\r\n');
 });
 
-test('what can not be exported is said', async () => {
+it("what can't be exported is refused with a reason", async () => {
   const missing = await run(['results', unknownJob], env());
   expect({ ...missing, stderr: '' }).toEqual({ code: 4, stdout: '', stderr: '' });
   const { id } = await makeResults(1);

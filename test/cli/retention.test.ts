@@ -1,6 +1,6 @@
 /** `jobtree retention`, `jobs --idle-since` and `import --retention`, and the examples of docs/retention.md as they stand there. */
 import { transform } from 'esbuild';
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Client } from '../../src/client/index.ts';
 import { data } from '../support/api.ts';
 import { example } from '../support/documentation.ts';
@@ -11,7 +11,7 @@ const server = useServer({ JOBTREE_IDLE_SECONDS: '1', JOBTREE_RETENTION_SECONDS:
 const env = () => ({ env: server.env });
 const documented = (name: string) => example('retention.md', name);
 
-test('retention shows for how long a tree is kept, and first sets what options name', async () => {
+it('retention shows how long a tree is kept, and first sets what its options name', async () => {
   const { id } = await server.client.createJob({ type: 'kept' });
   const show = async (...options: string[]) =>
     (await run(['retention', id, ...options], env())).stdout.replace(/^Idle since .*\n/m, '');
@@ -35,7 +35,7 @@ test('retention shows for how long a tree is kept, and first sets what options n
   expect(await show()).toBe(`Kept for 1h once it is complete, until ${json.reapAt}.\n`);
 });
 
-test('on a terminal a message is broken between words, and JSON is not', async () => {
+it('on a terminal a message is broken between words, and JSON is not', async () => {
   const { id } = await server.client.createJob({ type: 'narrow', sealed: true });
   const lines = async (...options: string[]) =>
     (await startOnTerminal(['retention', id, ...options], server.env, 40).ended).stdout.split('\r\n');
@@ -47,7 +47,7 @@ test('on a terminal a message is broken between words, and JSON is not', async (
   expect(await lines('--json')).toEqual([expect.stringMatching(/^\{.*\}$/), '']);
 });
 
-test.each([
+it.each([
   [unknownJob, ['--keep', '1h'], 4, 'NOT_FOUND'],
   [undefined, ['--keep', '11000d'], 2, 'retentionSeconds'],
   [undefined, ['--keep', '-1'], 2, 'give seconds'],
@@ -60,14 +60,14 @@ test.each([
   if (message !== 'NOT_FOUND') expect(ended.stderr).toContain(message);
 });
 
-test('import sets the retention of its job', async () => {
+it('import sets the retention of its job', async () => {
   const args = ['import', '-', '--format', 'lines', '--type', 'rows', '--retention', 'never', '--json'];
   const ended = await run(args, { ...env(), input: 'a\nb\n' });
   const { jobId } = JSON.parse(ended.stdout);
   expect((await server.client.job(jobId)).retentionSeconds).toBeNull();
 });
 
-test('jobs --idle-since lists what waits for nothing but more items', async () => {
+it('jobs --idle-since lists trees that only wait for more items', async () => {
   const { id } = await server.client.createJob({ type: 'idle' });
   const list = async (since: string) =>
     (await run(['jobs', '--type', 'idle', '--idle-since', since, '--json'], env())).stdout;
@@ -76,7 +76,7 @@ test('jobs --idle-since lists what waits for nothing but more items', async () =
   expect((await run(['retention', id], env())).stdout).toContain('Idle since 20');
 });
 
-test('the examples of the documentation do what they say', async () => {
+it('the documented examples work as described', async () => {
   const { client } = server;
   const { code } = await transform(
     `export default async (client) => {${documented('retention-ts')} return { id, retentionSeconds, reapAt }; }`,

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { example } from '../support/documentation.ts';
 import { makeFile } from './folder.ts';
 import { run, startShell } from './program.ts';
@@ -10,7 +10,7 @@ const server = useServer();
 const env = () => ({ env: server.env });
 const schedule = (...args: string[]) => run(['schedule', ...args], env());
 
-test('the documented commands do what they say', async () => {
+it('the documented commands work as described', async () => {
   const file = await makeFile('ping.json', JSON.stringify({ type: 'ping', sealed: true }));
   const commands = example('schedules.md', 'cli').replaceAll(/^jobtree/gm, '$JOBTREE');
   const { code, stdout, stderr } = await startShell(`set -e; cd '${dirname(file)}'; ${commands}`, server.env)
@@ -27,7 +27,7 @@ test('the documented commands do what they say', async () => {
   expect(stdout.endsWith('Deleted.\n')).toBe(true);
 });
 
-test('put says whether anything changed, and keeps a pause unless it is told', async () => {
+it('put says whether anything changed, and keeps a pause unless told otherwise', async () => {
   const put = (...args: string[]) => schedule('put', 'twice', '--every', '1h', '--type', 'x', ...args);
   expect((await put('--paused')).stdout).toBe('Created: it is paused.\n');
   expect((await put()).stdout).toBe('Unchanged: it is paused.\n');
@@ -43,18 +43,18 @@ test('put says whether anything changed, and keeps a pause unless it is told', a
   });
 });
 
-test('the list says that a schedule does nothing but skip, and since when', async () => {
+it('the list shows that a schedule only skips, and since when', async () => {
   await schedule('put', 'stuck', '--every', '1s', '--overlap', 'skip', '--type', 'stuck');
   const list = async () => (await run(['schedules'], env())).stdout;
   await expect.poll(list, { timeout: 10_000 }).toMatch(/^stuck .* skipping since \d{4}-\S+Z$/m);
 });
 
-test('show names policies as put takes them', async () => {
+it('show names policies as put takes them', async () => {
   await schedule('put', 'shown', '--every', '1h', '--missed', 'run-all', '--overlap', 'queue', '--type', 'x');
   expect((await schedule('show', 'shown')).stdout).toMatch(/^missed +run-all\noverlap +queue$/m);
 });
 
-test('sync puts the schedules of a file, all or none, and deletes others on demand', async () => {
+it('sync puts the schedules of a file, all or none, and deletes others on request', async () => {
   const spec = (name: string, everyMs = 60_000) => ({ name, everyMs, template: { type: 'x' } });
   const file = await makeFile('schedules.json', JSON.stringify([spec('app/a'), spec('app/b')]));
   expect((await schedule('sync', file)).stdout).toBe('2 created, 0 changed, 0 deleted.\n');
@@ -68,7 +68,7 @@ test('sync puts the schedules of a file, all or none, and deletes others on dema
   expect((await schedule('show', 'app/c')).code).toBe(4);
 });
 
-test('says at once what it can not do', async () => {
+it('impossible requests are refused at once', async () => {
   const file = await makeFile('bad.json', '{');
   const cases: [string[], number, string][] = [
     [['show', 'nobody'], 4, 'There is no schedule nobody'],
@@ -100,7 +100,7 @@ test('says at once what it can not do', async () => {
   }
 });
 
-test('every command below it, and every option of these, is documented', async () => {
+it('every subcommand and every option is documented', async () => {
   const page = readFileSync(new URL('../../docs/cli.md', import.meta.url), 'utf8');
   const { stdout } = await schedule('--help');
   const commands = [...stdout.matchAll(/^ {2}([a-z]+) /gm)]

@@ -1,5 +1,5 @@
 /** `jobtree keys`, and serialize keys of an import. */
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { makeFile } from './folder.ts';
 import { run } from './program.ts';
 import { useServer } from './setup.ts';
@@ -7,7 +7,7 @@ import { useServer } from './setup.ts';
 const server = useServer();
 const env = () => ({ env: server.env });
 
-test('keys lists the longest lines, and who has each key', async () => {
+it('keys lists the longest lines, and who holds each key', async () => {
   const items = ['long', 'long', 'long', 'short', 'short', 'alone', 'failed', 'failed'];
   const { id } = await server.client.createJob({
     type: 'lines',
@@ -44,7 +44,7 @@ test('keys lists the longest lines, and who has each key', async () => {
   expect(await run(['keys', ''], env())).toMatchObject({ code: 2, stdout: '' });
 });
 
-test('an import takes the keys of its rows from a field', async () => {
+it('an import takes serialize keys from a field of its rows', async () => {
   const file = await makeFile(
     'changes.ndjson',
     '{"customer":7}\n{"customer":"7"}\n{"customer":null}\n{}\n"text"',

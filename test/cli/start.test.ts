@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { toText } from '../../src/cli/terminal-log.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { freePort } from '../support/server.ts';
@@ -19,7 +19,7 @@ const connections = async (condition: string) =>
   (await database.query(`select from pg_stat_activity where datname = current_database() and ${condition}`))
     .length;
 
-test('says where it is, serves, and ends in good order with SIGTERM', async () => {
+it('says where it listens, serves, and ends cleanly at SIGTERM', async () => {
   const program = start(['start'], { DATABASE_URL: database.url, ...free });
   await program.printed('"msg":"ready"');
   program.process.kill('SIGTERM');
@@ -34,7 +34,7 @@ test('says where it is, serves, and ends in good order with SIGTERM', async () =
     expect(JSON.parse(line)).toMatchObject({ name: 'jobtree' });
 });
 
-test('on a terminal its log is text for people', async () => {
+it('on a terminal its log is text for people', async () => {
   const program = startOnTerminal(['start'], { DATABASE_URL: database.url, ...free, NO_COLOR: '1' });
   await program.printed('ready');
   program.process.stdin.write('\x03');
@@ -45,7 +45,7 @@ test('on a terminal its log is text for people', async () => {
   expect(stdout).not.toContain('"msg"');
 });
 
-test('a line of the log has no control characters, and errors have their place', () => {
+it('a line of the log has no control characters, and includes errors', () => {
   const entry = {
     time: 0,
     pid: 1,
@@ -60,7 +60,7 @@ test('a line of the log has no control characters, and errors have their place',
   expect(clean(50).slice('00:00:00 error '.length)).toBe(`${line}\n${String.raw`at\u0007`}`);
 });
 
-test('does not start where others reach it without a word on who may', async () => {
+it('does not start on a public address without a decision about authentication', async () => {
   const env = { DATABASE_URL: database.url, ...free, JOBTREE_HOST: '0.0.0.0' };
   for (const command of [['start'], ['start', '--processes', '2']]) {
     const { code, stdout, stderr } = await run(command, { env });
@@ -69,14 +69,14 @@ test('does not start where others reach it without a word on who may', async () 
   }
 });
 
-test('asks for keys where the settings say so', async () => {
+it('requires keys if the settings say so', async () => {
   const program = start(['start'], { DATABASE_URL: database.url, ...free, JOBTREE_AUTH: 'keys' });
   await program.printed('"msg":"ready"');
   program.process.kill('SIGTERM');
   expect((await program.ended).stdout).toContain('Access    by keys\n');
 });
 
-test('after faults that nothing catches answers what it has, logs the first as fatal, and ends once with status 1', async () => {
+it('after an uncaught fault it finishes its requests, logs the first fault as fatal, and exits once with status 1', async () => {
   const port = String(await freePort());
   const program = start(['start'], {
     DATABASE_URL: database.url,
@@ -108,7 +108,7 @@ test('after faults that nothing catches answers what it has, logs the first as f
   expect(lines.filter(({ msg }) => msg === 'shutting down')).toHaveLength(1);
 });
 
-test('goes on without its database, and answers again when it is back', async () => {
+it('continues without its database, and answers again once it is back', async () => {
   const port = String(await freePort());
   const program = start(['start'], {
     DATABASE_URL: database.url,
@@ -132,7 +132,7 @@ test('goes on without its database, and answers again when it is back', async ()
   expect((await program.ended).code).toBe(0);
 });
 
-test('one Ctrl-C that arrives twice, as npm passes it on, ends it in good order', async () => {
+it('a Ctrl-C that arrives twice, as npm passes it on, ends it cleanly', async () => {
   const program = start(['start'], { DATABASE_URL: database.url, ...free });
   await program.printed('"msg":"ready"');
   program.process.kill('SIGINT');
@@ -141,7 +141,7 @@ test('one Ctrl-C that arrives twice, as npm passes it on, ends it in good order'
   expect(await program.ended).toMatchObject({ code: 0, stderr: expect.stringContaining('"msg":"stopped"') });
 });
 
-test('bad and unknown settings stop the start, all of them listed', async () => {
+it('invalid and unknown settings stop the start, and all are listed', async () => {
   const env = {
     DATABASE_URL: 'mysql://x',
     JOBTREE_PORT: 'many',
@@ -155,7 +155,7 @@ test('bad and unknown settings stop the start, all of them listed', async () => 
   expect(stderr.trimEnd().split('\n')).toHaveLength(5);
 });
 
-test('the variables that a command of `jobtree work` gets are no unknown settings', async () => {
+it('the variables that `jobtree work` sets for commands are not unknown settings', async () => {
   const env = {
     DATABASE_URL: database.url,
     JOBTREE_URL: 'http://x',
@@ -170,7 +170,7 @@ test('the variables that a command of `jobtree work` gets are no unknown setting
   });
 });
 
-test('a port that is taken and a database that is not there are said in a line', async () => {
+it('a port in use and an unreachable database are reported in one line', async () => {
   const other = createServer();
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
   const { port } = other.address() as { port: number };
@@ -189,7 +189,7 @@ test('a port that is taken and a database that is not there are said in a line',
   });
 });
 
-test('migrate makes the embedded Postgres ready, names its folder, and says what it applied', async () => {
+it('migrate prepares the embedded Postgres, names its folder, and says what it applied', async () => {
   const folder = join(await makeFolder(), 'data');
   const env = { DATABASE_URL: undefined, JOBTREE_DATA_DIR: folder };
   const { code, stdout } = await run(['migrate'], { env });

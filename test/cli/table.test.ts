@@ -1,5 +1,5 @@
 /** Tables on terminals of many widths; in a pipe nothing is cut. */
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { type Column, toLines } from '../../src/cli/table.ts';
 import { pad, shorten, widthOf } from '../../src/cli/width.ts';
 
@@ -16,7 +16,7 @@ const rows = [
   [id, 'b', 'running', '1/2', ''],
 ];
 
-test.each([40, 50, 60, 80, 100, 120, 200])('a table fits %i columns, and ids are whole', (width) => {
+it.each([40, 50, 60, 80, 100, 120, 200])('a table fits %i columns and keeps ids whole', (width) => {
   const lines = toLines(columns, rows, width).flatMap((row) => row.split('\n'));
   expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(width);
   const text = lines.join('\n');
@@ -27,23 +27,23 @@ test.each([40, 50, 60, 80, 100, 120, 200])('a table fits %i columns, and ids are
   if (width >= 120) expect(lines).toHaveLength(3);
 });
 
-test('in a pipe nothing is cut, and each row is a line', () => {
+it('in a pipe nothing is cut, and each row is one line', () => {
   const [, first, second] = toLines(columns, rows, Number.POSITIVE_INFINITY);
   for (const cell of rows[0] ?? []) expect(first).toContain(cell);
   expect(second).toMatch(/^Job:\S+ +b +running +1\/2$/);
 });
 
-test('control characters of cells stay text', () => {
+it('control characters in cells are escaped', () => {
   expect(toLines([{ title: 'A' }], [['x\u001b[2J\ny']], 80)[1]).toBe('x\\u001b[2J y');
 });
 
-test('what is shortened keeps its beginning, or both ends', () => {
+it('a shortened text keeps its beginning, or both ends', () => {
   expect(shorten('abcdefgh', 5, 'end')).toBe('abcd…');
   expect(shorten('abcdefgh', 5, 'middle')).toBe('ab…gh');
   expect(shorten('abcde', 5, 'middle')).toBe('abcde');
 });
 
-test('a column that can be spared is left out for two lines a row, and only for that', () => {
+it('a spare column is omitted only if that saves a third line per row', () => {
   const jobs: readonly Column[] = [...columns.slice(0, 4), { title: 'AGE', align: 'right', spare: true }];
   const table = (items: string) => toLines(jobs, [[id, 'sendLetter', 'completed', items, '47h']], 40);
   expect(table('1,890/3,376').join('\n').split('\n')).toHaveLength(4);
@@ -54,7 +54,7 @@ test('a column that can be spared is left out for two lines a row, and only for 
   expect(table('1,890/3,376, 1,111 failed').join('\n')).toMatch(/ 47h$/);
 });
 
-test('characters that take two columns, or none, keep the columns straight', () => {
+it('wide and zero-width characters keep the columns aligned', () => {
   const two: readonly Column[] = [{ title: 'TYPE', cut: 'middle' }, { title: 'STATUS' }];
   const names = [
     'ascii',
@@ -77,7 +77,7 @@ test('characters that take two columns, or none, keep the columns straight', () 
   }
 });
 
-test('what is shortened loses whole characters, and fits', () => {
+it('a shortened text loses whole characters, and fits', () => {
   expect(shorten('東京都庁', 5, 'end')).toBe('東京…');
   expect(shorten('東京都庁', 6, 'middle')).toBe('東…庁');
   expect(shorten('👩‍👩‍👧‍👦👩‍👩‍👧‍👦', 3, 'end')).toBe('👩‍👩‍👧‍👦…');

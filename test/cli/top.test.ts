@@ -1,6 +1,6 @@
 /** `jobtree top`: once, on a pipe, and on a terminal. */
 import { stripVTControlCharacters } from 'node:util';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { work } from '../support/api.ts';
 import { startProxy } from '../support/proxy.ts';
 import { run, start, startOnTerminal } from './program.ts';
@@ -9,7 +9,7 @@ import { useServer } from './setup.ts';
 const server = useServer();
 const longName = `import of ${'very '.repeat(30)}long names`;
 
-test('top --once shows types with what is done of them, those that do most first, with their whole names in a pipe', async () => {
+it('top --once shows types with their rates, the busiest first, with whole names in a pipe', async () => {
   await server.client.createJob({ type: 'letters', items: Array.from({ length: 20 }, () => ({})) });
   await server.client.createJob({ type: longName, items: [{}, {}] });
   await server.client.createJob({ type: 'bad\u001b[31m', items: [{}] });
@@ -34,14 +34,14 @@ test('top --once shows types with what is done of them, those that do most first
   expect(letters).toMatchObject({ ready: 8, figures: { claimed: 12, succeeded: 12 } });
 });
 
-test('top looks again and again until Ctrl-C, also without a terminal', async () => {
+it('top repeats until Ctrl-C, also without a terminal', async () => {
   const { process: child, printed, ended } = start(['top', '--interval', '50ms'], server.env);
   await printed('\n\nrates, times');
   child.kill('SIGINT');
   expect(await ended).toMatchObject({ code: 130, stderr: '' });
 });
 
-test('on a terminal top draws in place, and leaves it as it was', async () => {
+it('on a terminal top draws in place, and restores the screen', async () => {
   const { process: child, printed, ended } = startOnTerminal(['top', '--interval', '50ms'], server.env);
   await printed('\u001b[H');
   await printed('letters');
@@ -52,7 +52,7 @@ test('on a terminal top draws in place, and leaves it as it was', async () => {
   expect(stdout.trimEnd().replace('^C', '').endsWith('\u001b[?25h\u001b[?1049l')).toBe(true);
 });
 
-test('top says that the server is away, and goes on when it is back', async () => {
+it('top says that the server is away, and goes on when it is back', async () => {
   const proxy = await startProxy(server.url);
   onTestFinished(() => proxy.close());
   const env = { ...server.env, JOBTREE_URL: proxy.url };
@@ -66,7 +66,7 @@ test('top says that the server is away, and goes on when it is back', async () =
   expect((await ended).code).toBe(130);
 });
 
-test('on a small screen whole types are shown, with what their figures are of and how many there are besides', async () => {
+it('on a small screen whole types are shown, with what their figures are of and how many there are besides', async () => {
   const types = Array.from({ length: 20 }, (_, n) => `small-${n}`);
   await Promise.all(types.map((type) => server.client.createJob({ type, items: [{}] })));
   const listed = (await server.client.queues.figures()).length;

@@ -2,7 +2,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { toTypeScript } from '../../src/cli/typescript.ts';
 import { example } from '../support/documentation.ts';
 import { run, startShell } from './program.ts';
@@ -17,7 +17,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-test('the commands of the documentation, and the TypeScript that they write', async () => {
+it('the documented commands work, and write TypeScript', async () => {
   const commands = example('typed-payloads.md', 'cli').replaceAll(/^jobtree/gm, '$JOBTREE');
   const { code, stdout, stderr } = await startShell(`cd ${folder} && set -e\n${commands}`, server.env).ended;
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -28,7 +28,7 @@ test('the commands of the documentation, and the TypeScript that they write', as
   expect(rest.join('\n')).toContain('\nDeleted.\n');
 });
 
-test('what can not be used is said, with an exit code', async () => {
+it("what can't be used is refused, with an exit code", async () => {
   const bad = join(folder, 'bad.json');
   const out = join(folder, 'types.ts');
   await writeFile(bad, '{"type": "strin"}');
@@ -50,7 +50,7 @@ test('what can not be used is said, with an exit code', async () => {
   expect(await readFile(out, 'utf8')).toContain('export interface Types');
 });
 
-test('TypeScript: each version, their union, names that TypeScript takes, and nothing that a schema smuggles in', async () => {
+it('TypeScript has each version, their union and valid names, and nothing that a schema smuggles in', async () => {
   const schema = (type: string, version: number, payload: unknown) => ({
     type,
     version,

@@ -1,5 +1,5 @@
 /** `jobtree watch-token`, and the same of the client. */
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
 import { run } from './program.ts';
 import { unknownJob, useServer } from './setup.ts';
@@ -11,7 +11,7 @@ const env = () => ({ env: server.env });
 const claimsOf = (token: string) =>
   JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
 
-test('watch-token prints a token, for as long and for what its options say', async () => {
+it('watch-token prints a token with the validity and view that its options name', async () => {
   const { id } = await server.client.createJob({ type: 'watched' });
   const made = await run(['watch-token', id], env());
   expect(made).toMatchObject({ code: 0, stderr: '' });
@@ -24,12 +24,12 @@ test('watch-token prints a token, for as long and for what its options say', asy
   expect(claimsOf(token)).toMatchObject({ sees: 'ITEMS', exp: Date.parse(expiresAt) / 1_000 });
 });
 
-test('watch-token --revoke says that it is done', async () => {
+it('watch-token --revoke confirms the revocation', async () => {
   const { id } = await server.client.createJob({ type: 'watched' });
   expect(await run(['watch-token', id, '--revoke'], env())).toMatchObject({ code: 0, stdout: 'Revoked.\n' });
 });
 
-test.each([
+it.each([
   [unknownJob, [], 4, 'no job'],
   [unknownJob, ['--revoke'], 4, 'no job'],
   [undefined, ['--expires', '2d'], 2, '--expires is "2d": give a time from 10s to 1d.'],
@@ -42,7 +42,7 @@ test.each([
   expect(ended.stderr).toContain(message);
 });
 
-test('a client makes tokens and ends them', async () => {
+it('a client creates and revokes tokens', async () => {
   const client = createClient({ url: server.env.JOBTREE_URL });
   const { id } = await client.createJob({ type: 'watched' });
   const { token, expiresAt } = await client.createWatchToken(id, { sees: 'RESULTS', expiresInSeconds: 60 });

@@ -1,9 +1,11 @@
 import { stripVTControlCharacters } from 'node:util';
-import { expect, test } from 'vitest';
-import { PermanentError, Worker } from '../../src/client/index.ts';
+import { expect, it, onTestFinished } from 'vitest';
+import { createClient, PermanentError, Worker } from '../../src/client/index.ts';
 import { signal } from '../client/signals.ts';
+import { createDatabase } from '../support/database.ts';
+import { makeKey } from '../support/keys.ts';
 import { startProxy } from '../support/proxy.ts';
-import { freePort } from '../support/server.ts';
+import { freePort, startServer } from '../support/server.ts';
 import { run, start, startOnTerminal, startShell } from './program.ts';
 import { unknownJob, useServer } from './setup.ts';
 
@@ -24,7 +26,7 @@ async function withWorker(
   }
 }
 
-test('a job that waits, runs and is complete, a line for each change', async () => {
+it('each change of a job that waits, runs and completes is a line', async () => {
   const { id } = await server.client.createJob({ type: 'plain', items: [{}, {}], sealed: true });
   const program = start(['watch', id], server.env);
   await program.printed('Waiting for job to start…\n');
@@ -48,7 +50,7 @@ test('a job that waits, runs and is complete, a line for each change', async () 
   );
 });
 
-test('a job for whose type no worker is connected: that is said once, until there is one', async () => {
+it('a job whose type has no worker says so once', async () => {
   const { id } = await server.client.createJob({ type: 'unworked', items: [{}], sealed: true });
   const said = 'No worker is connected for unworked. To start one: `jobtree work unworked -- COMMAND`\n';
   const program = start(['watch', id], server.env);
@@ -63,7 +65,7 @@ test('a job for whose type no worker is connected: that is said once, until ther
   );
 });
 
-test('a job whose type is paused: that is said once, until it is resumed', async () => {
+it('a job whose type is paused: that is said once, until it is resumed', async () => {
   const { client } = server;
   await client.queues.pause('resting');
   const { id } = await client.createJob({ type: 'resting', items: [{}], sealed: true });
@@ -81,7 +83,7 @@ test('a job whose type is paused: that is said once, until it is resumed', async
   );
 });
 
-test('on a terminal a message stands above the bars, which stay', async () => {
+it('on a terminal a message appears above the bars, which stay', async () => {
   const job = { type: 'alone', items: [{}], sealed: true, children: [{ type: 'fed', feed: {} }] };
   const { id } = await server.client.createJob(job);
   const program = startOnTerminal(['watch', id, '--tree'], { ...server.env, NO_COLOR: '1' }, 60);
@@ -90,14 +92,14 @@ test('on a terminal a message stands above the bars, which stay', async () => {
   expect((await program.ended).code).toBe(130);
 });
 
-test('a type that means something to a shell is not put into a command', async () => {
+it('a type with shell characters is not put into a command', async () => {
   const { id } = await server.client.createJob({ type: '; rm -rf ~', items: [{}], sealed: true });
   await start(['watch', id], server.env).printed(
     'No worker is connected for ; rm -rf ~. To start one: `jobtree work TYPE -- COMMAND`\n',
   );
 });
 
-test('items that failed: exit code 3, and the failures by message', async () => {
+it('failed items give exit code 3, and the failures are listed by message', async () => {
   const items = ['no street', 'no street', 'no town', 'fine'].map((payload) => ({ payload }));
   const { id } = await server.client.createJob({ type: 'failing', items, sealed: true });
   const handler = (payload: string) => {
@@ -112,7 +114,7 @@ test('items that failed: exit code 3, and the failures by message', async () => 
   });
 });
 
-test('a job that failed as a whole: the message says so, and the summary', async () => {
+it('a failed job says so in its message and in the summary', async () => {
   const items = Array.from({ length: 3 }, () => ({}));
   const { id } = await server.client.createJob({
     type: 'strict',
@@ -133,7 +135,7 @@ test('a job that failed as a whole: the message says so, and the summary', async
   expect(stdout).toMatch(/ strict +failed +3\/3, [123] failed(, [12] cancelled)? +\d+s\n/);
 });
 
-test('--json prints an object a line, the summary last', async () => {
+it('--json prints one object per line, the summary last', async () => {
   const { id } = await server.client.createJob({ type: 'json', items: [{}], sealed: true });
   await server.client.cancelJob(id);
   const { code, stdout } = await run(['watch', id, '--json'], { env: server.env });
@@ -158,7 +160,7 @@ test('--json prints an object a line, the summary last', async () => {
   });
 });
 
-test('--tree shows every job of the tree, from any of them', async () => {
+it('--tree shows every job of the tree, starting from any of them', async () => {
   const { id } = await server.client.createJob({
     type: 'cut',
     items: [{ payload: 1 }],
@@ -184,7 +186,7 @@ test('--tree shows every job of the tree, from any of them', async () => {
   );
 });
 
-test('on a terminal a bar moves, within its 80 columns, and the cursor comes back', async () => {
+it('on a terminal a bar moves within 80 columns, and the cursor is restored', async () => {
   const { id } = await server.client.createJob({ type: 'bar', items: [{}, {}], sealed: true });
   const program = startOnTerminal(['watch', id], server.env);
   await program.printed('░  Waiting for job to start…  0/2');
@@ -209,7 +211,7 @@ test('on a terminal a bar moves, within its 80 columns, and the cursor comes bac
   );
 });
 
-test('the server is away, and back: both are said, on a terminal too', async () => {
+it('an outage of the server and its end are reported, on a terminal too', async () => {
   const { id } = await server.client.createJob({ type: 'away', items: [{}], sealed: true });
   const proxy = await startProxy(server.url);
   try {
@@ -243,7 +245,7 @@ test('the server is away, and back: both are said, on a terminal too', async () 
   }
 });
 
-test('a job that stands still says that items wait for a retry', async () => {
+it('a job that stands still says that items wait for a retry', async () => {
   const { client } = server;
   const { id } = await client.createJob({
     type: 'retried',
@@ -265,7 +267,7 @@ test('a job that stands still says that items wait for a retry', async () => {
   await drawn.ended;
 });
 
-test('Ctrl-C ends it, and the bar does not keep the cursor', async () => {
+it('Ctrl-C ends it and restores the cursor', async () => {
   const { id } = await server.client.createJob({ type: 'never' });
   const program = startOnTerminal(['watch', id], server.env);
   await program.printed('Waiting for job to start…');
@@ -275,7 +277,7 @@ test('Ctrl-C ends it, and the bar does not keep the cursor', async () => {
   expect(stdout).toContain('\x1b[?25h');
 });
 
-test('what it can not do is said at once', async () => {
+it('impossible requests are refused at once', async () => {
   const url = `http://127.0.0.1:${await freePort()}/graphql`;
   const cases: [string[], number, string][] = [
     [[unknownJob], 4, 'There is no'],
@@ -292,7 +294,7 @@ test('what it can not do is said at once', async () => {
   }
 });
 
-test('a root with jobs below it is watched as its whole tree, unless only the job is asked for', async () => {
+it('a root with jobs below it is watched as a whole tree, unless only the job is requested', async () => {
   const tree = { type: 'above', sealed: true, children: [{ type: 'later', items: [{}], sealed: true }] };
   const { id } = await server.client.createJob(tree);
   const program = start(['watch', id], server.env);
@@ -312,7 +314,41 @@ test('a root with jobs below it is watched as its whole tree, unless only the jo
   expect(list.stdout).toMatch(/ above +completed +1\/1 /);
 });
 
-test('jobs lists the newest first, by type and status, and ends quietly when nobody reads on', async () => {
+it('a caller that sees only part of a tree watches its root alone', async () => {
+  const db = await createDatabase();
+  onTestFinished(() => db.drop());
+  const app = await startServer(db.url, { JOBTREE_AUTH: 'keys' });
+  onTestFinished(() => app.close());
+  const client = createClient({ url: app.url, token: (await makeKey(db, ['admin'])).key });
+  onTestFinished(() => client.close());
+  const children = [{ type: 'seen', items: [{}] }, { type: 'hidden' }];
+  const { id } = await client.createJob({ type: 'seen', sealed: true, children });
+  const { key } = await makeKey(db, ['watcher'], { types: ['seen'] });
+  const { code, stdout } = await run(['watch', id], {
+    env: { JOBTREE_URL: app.url, JOBTREE_TOKEN: key },
+  });
+  expect([code, stdout]).toEqual([0, expect.stringMatching(/^Job complete\n0 items/)]);
+});
+
+it('an empty job that was cancelled gives exit code 3', async () => {
+  const { id } = await server.client.createJob({ type: 'empty' });
+  await server.client.cancelJob(id);
+  expect((await run(['watch', id], { env: server.env })).code).toBe(3);
+});
+
+it('jobs counts failed and cancelled items', async () => {
+  const { client } = server;
+  const { id } = await client.createJob({ type: 'counted', items: [{}, {}, {}] });
+  const [one] = await client.claimItems('w', [{ type: 'counted', limit: 1 }]);
+  const failure = { code: 'E', message: 'no', permanent: true };
+  await client.reportOutcomes([{ assignmentId: one?.id ?? '', failure }]);
+  await client.cancelJob(id);
+  await expect
+    .poll(async () => (await run(['jobs', '--type', 'counted'], { env: server.env })).stdout)
+    .toMatch(/ counted +cancelled +3\/3, 1 failed, 2 cancelled /);
+});
+
+it('jobs lists the newest first, by type and status, and ends quietly when its reader stops', async () => {
   for (let i = 0; i < 3; i++) await server.client.createJob({ type: 'listed', items: [{}], sealed: i === 0 });
   const { id } = await server.client.createJob({
     type: 'listed',
@@ -340,6 +376,12 @@ test('jobs lists the newest first, by type and status, and ends quietly when nob
 
   // More than the pipe holds, so that the program meets the end of its reader.
   await Promise.all(Array.from({ length: 200 }, () => server.client.createJob({ type: 'listed' })));
+  const many = await run(['jobs', '--type', 'listed', '--json', '--limit', '150'], { env: server.env });
+  const ids = many.stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line).id);
+  expect(new Set(ids).size).toBe(150);
   const piped = await startShell(
     '{ $JOBTREE jobs --json --limit 1000; echo "code $?" >&2; } | head -n 1',
     server.env,

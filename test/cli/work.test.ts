@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import type { Item, JobSpec } from '../../src/client/index.ts';
 import { createDatabase } from '../support/database.ts';
 import { makeKey } from '../support/keys.ts';
@@ -34,7 +34,7 @@ async function completion(jobId: string): Promise<void> {
   for await (const { status } of server.client.watchJob(jobId)) if (status === 'COMPLETED') return;
 }
 
-test('the payload goes in as JSON, the output comes out as JSON, text or nothing', async () => {
+it('the payload arrives as JSON, and the output is JSON, text or nothing', async () => {
   const id = await create('echo', [{ a: ['ä', 1] }, 'words', null]);
   const script = 'read -r line; case $line in *words*) echo plain words;; null) ;; *) echo "$line";; esac';
   const { code, stderr } = await work(id, 'echo', ['sh', '-c', script]);
@@ -45,7 +45,7 @@ test('the payload goes in as JSON, the output comes out as JSON, text or nothing
   expect((await items(id)).map((item) => item.result)).toEqual([{ a: ['ä', 1] }, 'plain words', null]);
 });
 
-test('the command knows its item', async () => {
+it('the command receives its item in its environment', async () => {
   const id = await create('who', [0]);
   await work(id, 'who', [
     'sh',
@@ -56,7 +56,7 @@ test('the command knows its item', async () => {
   expect(item?.result).toBe(`${item?.id} ${id} who 1 ${server.url}`);
 });
 
-test('exit codes: 100 is permanent, any other is tried again, as is the end by a signal', async () => {
+it('exit code 100 is a permanent failure; any other, or a signal, is retried', async () => {
   const id = await create('exits', ['permanent', 'failing', 'killed', 'silent'], { maxFailuresPerItem: 1 });
   const script = `case $(cat) in
     *permanent*) echo "no such thing" >&2; exit 100;;
@@ -85,7 +85,7 @@ test('exit codes: 100 is permanent, any other is tried again, as is the end by a
   ]);
 });
 
-test('as many at once as --concurrency says', async () => {
+it('commands run up to --concurrency at once', async () => {
   const id = await create('pairs', [0, 1]);
   const folder = await makeFolder();
   // Each waits for the other one, which it would never see if they ran one after the other.
@@ -97,7 +97,7 @@ test('as many at once as --concurrency says', async () => {
   });
 });
 
-test('a job that is cancelled ends its command, with all that the command has started', async () => {
+it('a cancelled job ends its command, with everything that the command started', async () => {
   const id = await create('endless', [0], { heartbeatIntervalMs: 1_000 });
   const folder = await makeFolder();
   const script = `sh -c 'trap "echo ended > $1/inner; exit" TERM; echo up; while :; do sleep 0.1; done' sh "$1" >&2 & trap 'wait; echo ended > $1/outer; exit' TERM; echo started > $1/started; wait`;
@@ -113,7 +113,7 @@ test('a job that is cancelled ends its command, with all that the command has st
   expect(await readFile(join(folder, 'inner'), 'utf8')).toBe('ended\n');
 });
 
-test('SIGTERM lets the command finish and claims no more', async () => {
+it('SIGTERM lets the command finish and claims no more', async () => {
   const id = await create('orderly', ['first', 'second']);
   const folder = await makeFolder();
   const script = `touch "$1/started"; until [ -f "$1/go" ]; do sleep 0.05; done`;
@@ -131,7 +131,7 @@ test('SIGTERM lets the command finish and claims no more', async () => {
   expect((await items(id)).map((item) => item.status)).toEqual(['SUCCEEDED', 'WAITING']);
 });
 
-test('what does not finish in time is given back, at no cost of an attempt', async () => {
+it('a command that does not finish in time is ended and its item given back, at no cost of an attempt', async () => {
   const id = await create('slow', [0]);
   const program = start(['work', 'slow', '--stop-timeout', '0', '--', 'sleep', '60'], server.env);
   for await (const { status } of server.client.watchJob(id)) if (status === 'RUNNING') break;
@@ -140,7 +140,7 @@ test('what does not finish in time is given back, at no cost of an attempt', asy
   expect(await items(id)).toMatchObject([{ status: 'WAITING', failures: [], assignment: null }]);
 });
 
-test('a second signal ends worker and commands at once', async () => {
+it('a second signal ends the worker and its commands at once', async () => {
   const id = await create('stubborn', [0]);
   const script = `trap '' TERM INT; echo $$ > "$1/pid"; while :; do sleep 0.1; done`;
   const folder = await makeFolder();
@@ -157,7 +157,7 @@ test('a second signal ends worker and commands at once', async () => {
   await server.client.cancelJob(id);
 });
 
-test('a command that does not exist is told before anything is claimed', async () => {
+it('a command that does not exist is refused before anything is claimed', async () => {
   const id = await create('typo', [0]);
   const { code, stderr } = await run(['work', 'typo', '--', 'no-such-program'], { env: server.env });
   expect({ code, stderr }).toEqual({
@@ -167,7 +167,7 @@ test('a command that does not exist is told before anything is claimed', async (
   expect(await items(id)).toMatchObject([{ status: 'WAITING', failures: [] }]);
 });
 
-test('a type that is empty is refused', async () => {
+it('a type that is empty is refused', async () => {
   const ended = await run(['work', '', '--', 'true'], { env: server.env });
   expect(ended).toEqual({
     code: 2,
@@ -176,7 +176,7 @@ test('a type that is empty is refused', async () => {
   });
 });
 
-test('a worker whose key the server refuses ends, and so does one whose key is for other types', async () => {
+it('a worker with a refused key ends, and so does one whose key is for other types', async () => {
   const db = await createDatabase();
   onTestFinished(() => db.drop());
   const app = await startServer(db.url, { JOBTREE_AUTH: 'keys' });
@@ -194,7 +194,7 @@ test('a worker whose key the server refuses ends, and so does one whose key is f
   });
 });
 
-test('--json prints every outcome', async () => {
+it('--json prints every outcome', async () => {
   const id = await create('told', ['good', 'bad'], { maxFailuresPerItem: 0 });
   const { stdout } = await work(id, 'told', ['grep', 'good'], '--json', '--concurrency', '1');
   const lines = stdout.trimEnd().split('\n');
@@ -204,14 +204,14 @@ test('--json prints every outcome', async () => {
   ]);
 });
 
-test('--stop-when-idle ends it when there is nothing left to do', async () => {
+it('--stop-when-idle ends it when nothing is left to do', async () => {
   const id = await create('few', [0]);
   const { code } = await run(['work', 'few', '--stop-when-idle', '3', '--', 'cat'], { env: server.env });
   expect(code).toBe(0);
   expect(await items(id)).toMatchObject([{ status: 'SUCCEEDED', result: 0 }]);
 });
 
-test('--stop-when-idle waits until the server has said that there is nothing', async () => {
+it('--stop-when-idle waits until the server has said that nothing is ready', async () => {
   const id = await create('late', [0]);
   const locker = await server.db.connect();
   await locker.query('begin');
@@ -227,7 +227,7 @@ test('--stop-when-idle waits until the server has said that there is nothing', a
   expect(await items(id)).toMatchObject([{ status: 'SUCCEEDED', result: 0 }]);
 });
 
-test('an outcome that the server never hears of is said, and the exit code is 1', async () => {
+it('an outcome that the server never receives is reported, with exit code 1', async () => {
   const id = await create('unheard', [0]);
   const proxy = await startProxy(server.url);
   onTestFinished(() => proxy.close());
@@ -249,7 +249,7 @@ test('an outcome that the server never hears of is said, and the exit code is 1'
   await server.client.cancelJob(id);
 });
 
-test('--verbose prints a line for each item', async () => {
+it('--verbose prints a line for each item', async () => {
   const id = await create('verbose', ['good', 'bad'], { maxFailuresPerItem: 0 });
   const { stderr } = await work(id, 'verbose', ['grep', 'good'], '--verbose', '--concurrency', '1');
   const [good, bad] = await items(id);
@@ -257,7 +257,7 @@ test('--verbose prints a line for each item', async () => {
   expect(stderr).toMatch(new RegExp(`^${bad?.id} failed, attempt 1, [\\d.]+ s \\(for good\\): EXIT_1`, 'm'));
 });
 
-test('on a terminal a line counts in place, and messages stand above it', async () => {
+it('on a terminal a line counts in place, and messages appear above it', async () => {
   const id = await create('counted', ['good', 'bad'], { maxFailuresPerItem: 0 });
   const program = startOnTerminal(['work', 'counted', '--', 'grep', 'good'], {
     ...server.env,

@@ -1,5 +1,5 @@
 /** Who is connected or holds items, on the command line. */
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { Worker } from '../../src/client/index.ts';
 import { work } from '../support/api.ts';
 import { run, startOnTerminal } from './program.ts';
@@ -26,7 +26,7 @@ async function hold(worker: string, type: string, count: number): Promise<void> 
   expect(await server.client.claimItems(worker, [{ type, limit: count }])).toHaveLength(count);
 }
 
-test('says what each does and holds, how long ago it was seen, and its version', async () => {
+it('workers lists what each handles and holds, when it was last seen, and its version', async () => {
   await connect('a', { mail: 8, fax: 4 }, '1.4.0');
   await hold('b', 'letter', 3);
   expect((await list()).split('\n')).toEqual([
@@ -42,7 +42,7 @@ test('says what each does and holds, how long ago it was seen, and its version',
   expect(JSON.parse(first)).toMatchObject({ name: 'a', version: '1.4.0', types: [{ type: 'fax' }, {}] });
 });
 
-test('held lists the items that workers hold, by type and worker', async () => {
+it('held lists the items that workers hold, by type and worker', async () => {
   await hold('h1', 'kept', 2);
   await hold('h2', 'other', 1);
   const held = async (...args: string[]) => (await run(['held', ...args], { env: server.env })).stdout;
@@ -58,7 +58,7 @@ test('held lists the items that workers hold, by type and worker', async () => {
   expect((await onTerminal.ended).stdout).toBe('No worker holds such items.\r\n');
 });
 
-test('held marks what has taken far longer than usual', async () => {
+it('held marks what has taken far longer than usual', async () => {
   await server.client.createJob({ type: 'brief', items: Array(25).fill({}) });
   await work(server.url, 'brief', 25);
   const figures = async () => (await server.client.queues.figures()).find(({ type }) => type === 'brief');
@@ -69,7 +69,7 @@ test('held marks what has taken far longer than usual', async () => {
   await expect.poll(held, { timeout: 20_000 }).toMatch(/ 1m! +\d+s$/m);
 });
 
-test('names and versions do nothing to the terminal of whoever looks', async () => {
+it('names and versions are escaped on a terminal', async () => {
   const hostile = '\u001b]0;x\u0007\u001b[2J';
   await connect(hostile, { [hostile]: 1 }, hostile);
   const { stdout } = await startOnTerminal(['workers'], { ...server.env, NO_COLOR: '1' }, 200).ended;

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { backoffMs } from '../../src/client/backoff.ts';
 import { chooseRequests } from '../../src/client/worker/claim-requests.ts';
 import type { Slots } from '../../src/client/worker/held-assignments.ts';
@@ -26,7 +26,7 @@ const slots = (type: string, concurrency: number, state: Partial<Slots> = {}): S
 const limits = (all: Slots[], most: number, turn = 0) =>
   chooseRequests(all, most, turn).map((request) => [request.slots.type, request.limit]);
 
-test.each([
+it.each([
   [0.01, 500],
   [1, 100],
   [10, 10],
@@ -34,25 +34,25 @@ test.each([
   [99, 1],
   [101, 0],
   [60_000, 0],
-])('of handlers that take %d ms, ten at a time, %d items may wait for one', (meanMs, ahead) => {
+])('with handlers that take %d ms, ten at a time, %d items may wait', (meanMs, ahead) => {
   expect(limits([slots('a', 10, { meanMs })], 1_000)).toEqual([['a', 10 + ahead]]);
   expect(limits([slots('a', 10, { meanMs, claimsAhead: false })], 1_000)).toEqual([['a', 10]]);
 });
 
-test('of more handlers than 500, as many items again may wait at most', () => {
+it('with more than 500 handlers, at most as many items again may wait', () => {
   expect(limits([slots('a', 900, { meanMs: 0.01 })], 10_000)).toEqual([['a', 1_800]]);
 });
 
-test('a claim asks for what is neither at work nor asked for', () => {
+it('a claim asks for what is neither running nor requested', () => {
   expect(limits([slots('a', 10, { running: 4, asked: 3 })], 100)).toEqual([['a', 3]]);
   expect(limits([slots('a', 10, { running: 10 })], 100)).toEqual([]);
 });
 
-test('a type without work is left out', () => {
+it('a type without work is omitted', () => {
   expect(limits([slots('a', 10, { dry: true }), slots('b', 2)], 100)).toEqual([['b', 2]]);
 });
 
-test('a claim stays within its bound, and the types take turns to be first', () => {
+it('a claim stays within its bound, and types take turns at being first', () => {
   const all = [slots('a', 10), slots('b', 10), slots('c', 10)];
   expect(limits(all, 15, 0)).toEqual([
     ['a', 10],
@@ -64,14 +64,14 @@ test('a claim stays within its bound, and the types take turns to be first', () 
   ]);
 });
 
-test('pauses double from 100 ms to 5 s, and their upper half is at random', () => {
+it('pauses double from 100 ms to 5 s, and their upper half is random', () => {
   expect([1, 2, 3, 7, 50].map((failures) => backoffMs(failures, () => 1))).toEqual([
     100, 200, 400, 5_000, 5_000,
   ]);
   expect(backoffMs(2, () => 0)).toBe(100);
 });
 
-test('handlers that get many items at once have room for as many each, and none is claimed ahead', () => {
+it('batch handlers have room for a batch each, and none is claimed ahead', () => {
   expect(limits([slots('a', 2, { batchSize: 50, running: 1, waiting: [], meanMs: 0.01 })], 1_000)).toEqual([
     ['a', 50],
   ]);

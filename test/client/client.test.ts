@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Client, createClient, type ItemSpec, JobtreeError } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
@@ -26,14 +26,14 @@ const unknown = 'Job:01890000-0000-7000-8000-000000000000';
 const refusal = (code: string, field?: string) => expect.objectContaining(field ? { code, field } : { code });
 
 describe('producing', () => {
-  test('a dedupe key gives the first tree again', async () => {
+  it('a dedupe key returns the existing tree', async () => {
     const job = { type: 'once', dedupeKey: 'k', items: [{}] };
     const first = await client.createJob(job);
     expect(first.created).toBe(true);
     expect(await client.createJob(job)).toEqual({ id: first.id, created: false });
   });
 
-  test('of many items only those that were not added are answered one by one, if that is wanted', async () => {
+  it('of many items only those that were not added are listed, on request', async () => {
     const { id } = await client.createJob({ type: 'terse' });
     const items: ItemSpec[] = Array.from({ length: 1_100 }, (_, i) => ({ payload: i, dedupeKey: `k${i}` }));
     items[1_001] = { dedupeKey: 'k7' };
@@ -51,7 +51,7 @@ describe('producing', () => {
     ]);
   });
 
-  test('any number of items, in order, answered one by one and sealed at the end', async () => {
+  it('any number of items is added in order, answered one by one, and sealed at the end', async () => {
     const { id } = await client.createJob({ type: 'many' });
     const items: ItemSpec[] = Array.from({ length: 2_500 }, (_, i) => ({ payload: i, dedupeKey: `k${i}` }));
     items[1_500] = { payload: 'again', dedupeKey: 'k7' };
@@ -74,13 +74,13 @@ describe('producing', () => {
     expect([nodes.map(({ payload }) => payload), hasNextPage]).toEqual([[0, 1, 2, 3, 4, 5, 6, 7], true]);
   });
 
-  test('large payloads are spread over requests', async () => {
+  it('large payloads are spread over requests', async () => {
     const { id } = await client.createJob({ type: 'large' });
     const items = Array.from({ length: 40 }, () => ({ payload: 'x'.repeat(900_000) }));
     expect(await client.addItems(id, items)).toMatchObject({ added: 40 });
   });
 
-  test('no items: nothing is sent, but a seal is', async () => {
+  it('without items nothing is sent except a seal', async () => {
     const { id } = await client.createJob({ type: 'empty' });
     expect(await client.addItems(id, [])).toMatchObject({ added: 0, entries: [] });
     expect((await client.job(id)).sealedAt).toBeNull();
@@ -88,7 +88,7 @@ describe('producing', () => {
     expect((await client.job(id)).progress.status).toBe('COMPLETED');
   });
 
-  test('refusals are errors with a code', async () => {
+  it('refusals are errors with codes', async () => {
     const { id } = await client.createJob({ type: 'sealed', sealed: true });
     await expect(client.addItems(id, [{}])).rejects.toEqual(refusal('JOB_SEALED'));
     await expect(client.addItems(unknown, [{}])).rejects.toEqual(refusal('NOT_FOUND'));
@@ -100,7 +100,7 @@ describe('producing', () => {
     );
   });
 
-  test('a payload that is not JSON is refused before any item is sent', async () => {
+  it('a payload that is not JSON is refused before any item is sent', async () => {
     const { id } = await client.createJob({ type: 'not-json' });
     const items = [...Array.from({ length: 1_000 }, () => ({})), {}, { payload: { x: 1n } }];
     await expect(client.addItems(id, items)).rejects.toEqual(
@@ -109,7 +109,7 @@ describe('producing', () => {
     expect((await client.items(id)).nodes).toEqual([]);
   });
 
-  test('what happened before a refusal is told', async () => {
+  it('an error says what happened before it', async () => {
     const { id } = await client.createJob({ type: 'cut-short' });
     const controller = new AbortController();
     const counting: typeof fetch = async (...args) => {
@@ -125,7 +125,7 @@ describe('producing', () => {
     await other.close();
   });
 
-  test('cancel and delete', async () => {
+  it('jobs are cancelled and deleted', async () => {
     const { id } = await client.createJob({ type: 'unwanted', items: [{}, {}] });
     await client.cancelJob(id);
     await client.cancelJob(id);
@@ -135,7 +135,7 @@ describe('producing', () => {
     await expect(client.job(id)).rejects.toEqual(refusal('NOT_FOUND'));
   });
 
-  test('a call that the server is too busy for is sent again, whatever it is: nothing was done', async () => {
+  it('any call that a busy server refuses is repeated, since nothing was done', async () => {
     let refusals = 0;
     const busy: typeof fetch = async (...args) => {
       if (refusals++ % 2 === 1) return fetch(...args);
@@ -148,7 +148,7 @@ describe('producing', () => {
     await other.close();
   });
 
-  test.each([429, 503])('an answer with the status %d is waited for as long as it asks', async (status) => {
+  it.each([429, 503])('status %d is retried after the requested time', async (status) => {
     const times: number[] = [];
     const full: typeof fetch = async (...args) => {
       times.push(performance.now());
@@ -161,7 +161,7 @@ describe('producing', () => {
     await other.close();
   });
 
-  test('jobs are listed page by page', async () => {
+  it('jobs are listed page by page', async () => {
     const ids = [];
     for (let i = 0; i < 3; i++) ids.push((await client.createJob({ type: 'listed' })).id);
     const filter = { type: 'listed' };
@@ -173,7 +173,7 @@ describe('producing', () => {
 });
 
 describe('working without a Worker', () => {
-  test('claim, heartbeat, report, release, and results over several pages', async () => {
+  it('items are claimed, kept, reported and released, and results are read over several pages', async () => {
     const { id } = await client.createJob({ type: 'by-hand' });
     await client.addItems(
       id,
@@ -213,7 +213,7 @@ describe('working without a Worker', () => {
 });
 
 describe('watching', () => {
-  test('a lost connection is replaced, and the final state arrives', async () => {
+  it('a lost connection is replaced, and the final state arrives', async () => {
     const proxy = await startProxy(server.url);
     const watcher = createClient({ url: proxy.url });
     const { id } = await client.createJob({ type: 'watched', items: [{}] });
@@ -231,7 +231,7 @@ describe('watching', () => {
     await proxy.close();
   });
 
-  test('each state of a tree has all its jobs', async () => {
+  it('each state of a tree includes all its jobs', async () => {
     const { id } = await client.createJob({ type: 'p', children: [{ type: 'c1' }, { type: 'c2' }] });
     const { children } = await client.job(id);
     const all = [id, ...children.map((child) => child.id)];
@@ -246,7 +246,7 @@ describe('watching', () => {
     expect(new Set(sizes)).toEqual(new Set([3]));
   });
 
-  test('very many at once warn of nothing', async () => {
+  it('very many watches at once give no warnings', async () => {
     const { id } = await client.createJob({ type: 'watched much', items: [{}] });
     const warnings: unknown[] = [];
     const warned = (warning: unknown) => warnings.push(warning);
@@ -261,12 +261,12 @@ describe('watching', () => {
     expect(warnings).toEqual([]);
   });
 
-  test('an unknown job is refused', async () => {
+  it('an unknown job is refused', async () => {
     await expect(client.watchJob(unknown).next()).rejects.toEqual(refusal('NOT_FOUND'));
     await expect(client.watchTree(unknown).next()).rejects.toEqual(refusal('NOT_FOUND'));
   });
 
-  test('a signal ends it, and so does close()', async () => {
+  it('watching ends with a signal, and with close()', async () => {
     const { id } = await client.createJob({ type: 'endless' });
     const controller = new AbortController();
     const other = createClient({ url: server.url });
@@ -285,13 +285,13 @@ describe('watching', () => {
 });
 
 describe('a server that does not answer', () => {
-  test('is UNREACHABLE, after the time for tries', async () => {
+  it('is UNREACHABLE once the retries are over', async () => {
     const nowhere = createClient({ url: `http://127.0.0.1:${await freePort()}/graphql`, retryMs: 0 });
     await expect(nowhere.job(unknown)).rejects.toThrow(/^No answer from .*ECONNREFUSED/);
     await expect(nowhere.job(unknown)).rejects.toEqual(refusal('UNREACHABLE'));
   });
 
-  test('a call with a signal ends with its reason', async () => {
+  it('a call with an aborted signal ends with its reason', async () => {
     const nowhere = createClient({ url: `http://127.0.0.1:${await freePort()}/graphql`, retryMs: 600_000 });
     const controller = new AbortController();
     const call = nowhere.job(unknown, { signal: controller.signal });
@@ -299,7 +299,7 @@ describe('a server that does not answer', () => {
     await expect(call).rejects.toThrow('enough');
   });
 
-  test('what may be repeated is repeated, and what may not be is not', async () => {
+  it('only calls that are safe to repeat are repeated', async () => {
     const proxy = await startProxy(server.url);
     let requests = 0;
     // The answer to the first request is lost on the way, after the server has acted.
@@ -324,13 +324,47 @@ describe('a server that does not answer', () => {
     await proxy.close();
   });
 
-  test('something that is not jobtree is a BAD_RESPONSE', async () => {
+  it('a URL with a user or password is refused without showing them', () => {
+    for (const url of [
+      'http://me:secret@host/',
+      'http://me@host',
+      'me:secret@host',
+      'http://me:secret@ho st/',
+    ]) {
+      const error = (() => {
+        try {
+          return createClient({ url });
+        } catch (error) {
+          return error;
+        }
+      })();
+      expect(error).toMatchObject({ code: 'INVALID_INPUT', field: 'url' });
+      expect((error as Error).message).toMatch(/^url must have no user or password/);
+    }
+    expect(() => createClient({ url: 'ftp://host' })).toThrow(
+      'url must be an http or https address: ftp://host',
+    );
+  });
+
+  it('an answer that is not from jobtree is a BAD_RESPONSE', async () => {
     const other = createServer((_, response) => response.end('<html>')).listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as AddressInfo;
     const lost = createClient({ url: `http://127.0.0.1:${port}/graphql` });
     await expect(lost.job(unknown)).rejects.toBeInstanceOf(JobtreeError);
     await expect(lost.job(unknown)).rejects.toEqual(refusal('BAD_RESPONSE'));
+    const hint = ' The API of a server is usually at /graphql: does the URL lack it?';
+    for (const [path, said] of [
+      ['/graphql', ''],
+      ['/jobs/graphql?a', ''],
+      ['/', hint],
+      ['/graphql/jobs', hint],
+    ] as const) {
+      const url = `http://127.0.0.1:${port}${path}`;
+      await expect(createClient({ url }).job(unknown)).rejects.toMatchObject({
+        message: `${url} answered 200 without a GraphQL response.${said}`,
+      });
+    }
     other.closeAllConnections();
     other.close();
     await once(other, 'close');

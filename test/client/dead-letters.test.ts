@@ -1,5 +1,5 @@
 /** What failed for good, as an operator deals with it: groups, an example, a note, replaying and discarding. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Client, createClient } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
@@ -47,7 +47,7 @@ const completed = async (id: string) => {
   throw new Error('It never completed.');
 };
 
-test('the story of a bad deploy: a group, an example, a corrected item, and then all of them', async () => {
+it('a bad deploy is inspected by group and example, and replayed with a corrected item, then as a whole', async () => {
   const { type, id, work } = await failing(5);
   expect(await completed(id)).toMatchObject({ failed: 5 });
   const [group] = await client.deadLetterGroups({ types: [type] });
@@ -82,7 +82,7 @@ test('the story of a bad deploy: a group, an example, a corrected item, and then
   expect((await client.job(id)).progress).toMatchObject({ status: 'COMPLETED', failed: 4 });
 });
 
-test('a digest counts what failed since then, of these types, and has the largest groups first', async () => {
+it('a digest counts failures since a time, by type, the largest groups first', async () => {
   const [few, many] = [await failing(2), await failing(5)];
   const types = [few.type, many.type];
   // Four of five failed a day ago.
@@ -109,7 +109,7 @@ test('a digest counts what failed since then, of these types, and has the larges
   expect(await counts(0, { types })).toEqual([]);
 });
 
-test.each([
+it.each([
   [{}, {}, 'INVALID_INPUT', 'filter'],
   [{ types: [] }, {}, 'INVALID_INPUT', 'filter.types'],
   [{ types: [''] }, {}, 'INVALID_INPUT', 'filter.types[0]'],
@@ -127,7 +127,7 @@ test.each([
   await expect(client.replayDeadLetters(filter, options)).rejects.toMatchObject({ code, field });
 });
 
-test('what is no dead letter any more, and what belongs to a cancelled job, is left', async () => {
+it('items that are no longer dead letters, and those of cancelled jobs, are skipped', async () => {
   const { type, id, work } = await failing(2);
   const open = await client.createJob({ type, items: [{ payload: 0 }], maxFailuresPerItem: 0 });
   await work();
@@ -143,7 +143,7 @@ test('what is no dead letter any more, and what belongs to a cancelled job, is l
   });
 });
 
-test('an operation that is unknown, and one that is finished', async () => {
+it('an unknown operation is NOT_FOUND, and a finished one stays finished', async () => {
   await expect(client.operation(unknownOperation)).rejects.toMatchObject({ code: 'NOT_FOUND' });
   await expect(client.cancelOperation(unknownOperation)).rejects.toMatchObject({ code: 'NOT_FOUND' });
   const { type } = await failing(1);

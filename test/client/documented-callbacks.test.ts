@@ -31,7 +31,7 @@ async function load(name: string, wrap = (code: string) => code) {
   return act as (...args: unknown[]) => unknown;
 }
 
-it('the receiver hears that the tree of the example is complete, once, and nobody else is believed', async () => {
+it('the receiver is called once when the example tree is complete, and rejects forged calls', async () => {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}/`;
   const created = (await (await load('create'))(client, url)) as { id: string; secret: string };
@@ -65,7 +65,7 @@ it('the receiver hears that the tree of the example is complete, once, and nobod
   await new Promise((resolve) => receiver.close(resolve));
 });
 
-it('the examples in GraphQL and in SQL create what they say', async () => {
+it('the examples in GraphQL and in SQL create what they describe', async () => {
   const answer = await request(server.url, example('callbacks.md', 'graphql'));
   expect(answer.data).toEqual({
     putCallbackEndpoint: {
@@ -96,7 +96,7 @@ it('the example of an alert sets it', async () => {
   });
 });
 
-it('what there is not is refused', async () => {
+it('what does not exist is refused', async () => {
   const { callbacks } = client;
   const none = 'CallbackDelivery:00000000-0000-7000-8000-000000000000';
   await expect(callbacks.delivery(none)).rejects.toMatchObject({ code: 'NOT_FOUND' });

@@ -63,7 +63,7 @@ it('a path becomes the items of a job', async () => {
   });
 });
 
-it('curl and a mutation do it too', async () => {
+it('curl and a mutation do the same', async () => {
   const file = await makeFile('orders.csv', Buffer.from('n;name\n1;Gr\xe2ce\n', 'latin1'));
   const command = example('files.md', 'post')
     .replace('@orders.csv', `@${file}`)
@@ -87,7 +87,7 @@ it('curl creates a job in one request with its file', async () => {
   expect((await imported(client, createJob.job.id)).import).toMatchObject({ status: 'COMPLETED', items: 0 });
 });
 
-it('tus-js-client uploads', async () => {
+it('tus-js-client uploads a file', async () => {
   // As it is installed here, not as it is for browsers.
   const library = pathToFileURL(createRequire(import.meta.url).resolve('tus-js-client')).href;
   const code = example('files.md', 'tus').replace("'tus-js-client'", JSON.stringify(library));

@@ -72,11 +72,11 @@ describe('failure policies', () => {
   it.each([
     [1, 'SUCCEEDED'],
     [2, 'FAILED'],
-  ])('%i of 20 that fail: the tree of the example has %s', async (bad, outcome) => {
+  ])('if %i of 20 fail, the example tree has %s', async (bad, outcome) => {
     expect(await run('failure-policies.md', 'failure-policy', letters(bad))).toBe(outcome);
   });
 
-  it('the API tells the policy, the verdict and the outcomes, in queries and in subscriptions', async () => {
+  it('the API shows the policy, the verdict and the outcomes, in queries and in subscriptions', async () => {
     const { id } = await client.createJob({
       type: 'findAddress',
       toleratedFailureCount: 0,
@@ -114,14 +114,14 @@ describe('failure policies', () => {
 describe('dependencies', () => {
   const orders = Array.from({ length: 10 }, (_, i) => ({ order: i }));
 
-  it('the jobs of the example run one behind the other', async () => {
+  it('the jobs of the example run one after the other', async () => {
     done.length = 0;
     expect(await run('dependencies.md', 'dependencies', { orders, month: '2026-11' })).toBe('SUCCEEDED');
     expect(done.slice(-2)).toEqual(['writeReport', 'mail']);
     expect(done).toHaveLength(13);
   });
 
-  it('a failure of what the report waits for cancels the report and the mail', async () => {
+  it('a failure of a job cancels the report and the mail that wait for it', async () => {
     done.length = 0;
     const month = { orders: [...orders, 'bad'], month: '2026-11' };
     expect(await run('dependencies.md', 'dependencies', month)).toBe('FAILED');
@@ -129,7 +129,7 @@ describe('dependencies', () => {
     expect(done).not.toContain('mail');
   });
 
-  it('the API tells which jobs a job waits for, below lists with two queries, and refuses a circle', async () => {
+  it('the API shows which jobs a job waits for, in lists with two queries, and refuses a circle', async () => {
     const { id } = await client.createJob({
       type: 'held',
       children: [
@@ -164,7 +164,7 @@ describe('dependencies', () => {
 describe('serialize keys', () => {
   const changes = Array.from({ length: 12 }, (_, i) => ({ customer: i % 3, change: i }));
 
-  it('the changes of a customer of the example are made one at a time, in their order', async () => {
+  it('changes of one customer of the example are processed one at a time, in order', async () => {
     const { id } = (await run('serialize-keys.md', 'adding', changes)) as { id: string };
     for await (const _ of client.watchTree(id));
     const { nodes } = await client.items(id);
@@ -177,7 +177,7 @@ describe('serialize keys', () => {
     }
   });
 
-  it('a failure of the example holds back those behind it until it is discarded; the API tells who waits for whom', async () => {
+  it('a failure in the example blocks later items until it is discarded, and the API shows what waits for what', async () => {
     const { id } = (await run('serialize-keys.md', 'blocking', [
       { customer: 'held', bad: true },
       { customer: 'held' },
@@ -223,7 +223,7 @@ describe('serialize keys', () => {
     expect(keys.sort()).toEqual(['1', '2', '7', '7', null, null, null, null].sort());
   });
 
-  it('a key that is none is refused', async () => {
+  it('an invalid key is refused', async () => {
     for (const serializeKey of ['', 'x'.repeat(256), 'a\0']) {
       await expect(client.createJob({ type: 'x', items: [{ serializeKey }] })).rejects.toMatchObject({
         code: 'INVALID_INPUT',

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { transform } from 'esbuild';
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { type Client, PermanentError, Worker } from '../../src/client/index.ts';
 import { useServer } from '../cli/setup.ts';
 import { bundle } from '../support/bundle.ts';
@@ -29,7 +29,7 @@ async function load<Exports>(page: string, name: string): Promise<Exports> {
   return (await import(pathToFileURL(file).href)) as Exports;
 }
 
-test.each([
+it.each([
   ['prints the result', () => ({ text: 'Hello, Ada!' }), [['Hello, Ada!']]],
   [
     'prints the failure',
@@ -38,7 +38,7 @@ test.each([
     },
     [['NOBODY', 'Nobody is there.']],
   ],
-])('one piece of work: %s', async (_, handler, printed) => {
+])('a single piece of work is done: %s', async (_, handler, printed) => {
   const worker = new Worker({ url: server.url, types: { greet: { concurrency: 1, handler } } });
   onTestFinished(() => worker.stop());
   await worker.start();
@@ -48,7 +48,7 @@ test.each([
   expect(log.mock.calls).toEqual(printed);
 });
 
-test('adding up the results of a child', async () => {
+it('the results of a child are added up', async () => {
   const { createTree, makeWorker } = await load<{
     createTree(client: Client, texts: readonly string[]): Promise<string>;
     makeWorker(client: Client): Worker;

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { useServer } from '../cli/setup.ts';
 import { example } from '../support/documentation.ts';
 
@@ -12,7 +12,7 @@ const server = useServer();
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const execute = promisify(execFile);
 
-test('the example in TypeScript', async () => {
+it('the example in TypeScript works', async () => {
   // Below the root, where Node finds the package by its own name.
   const folder = await mkdtemp(join(root, 'test/client/.readme-'));
   onTestFinished(() => rm(folder, { recursive: true }));
@@ -24,7 +24,7 @@ test('the example in TypeScript', async () => {
   expect(stdout).toMatch(/^(Waiting.*\n|Job running.*\n)*Job complete 2 0\nHello, Ada!\nHello, Grace!\n$/);
 });
 
-test('the example in a shell', async () => {
+it('the example in a shell works', async () => {
   const [ask = '', create = '', claim = '', report = '', ...watch] = example('../README.md', 'ask')
     .split('\n')
     .filter((line) => line !== '');

@@ -1,7 +1,7 @@
 /** The example of docs/scaling.md as it stands there: trees on two databases, with a server each, and one process that works for both. */
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { createClient, type JobTreeProgress, type Worker } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
@@ -22,7 +22,7 @@ afterAll(async () => {
   await Promise.all(databases.map((database) => database.drop()));
 });
 
-test('trees of many customers are complete on both databases, and are found where their shard says', async () => {
+it('trees of many customers complete on both databases, and are found on their shards', async () => {
   const file = join(import.meta.dirname, `.shards-${process.pid}.ts`);
   const code = example('scaling.md', 'shards').replaceAll("'jobtree-client'", "'../../src/client/index.ts'");
   await writeFile(file, `// @ts-nocheck\n${code}`);

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import { createClient, watchJob } from '../../src/client/index.ts';
 import { Hub } from '../../src/events/hub.ts';
@@ -138,7 +138,7 @@ function move(to: App): void {
 }
 
 describe.each(types.filter((name) => !skipped(name)))('%s', (name) => {
-  test('is shown no step back by a server that lags, nor when the server changes again and again', async () => {
+  it('never shows an older state when servers lag and change', async () => {
     move(server);
     const { shown, ended } = await follow(name);
     await work(server.url, name, 3);
@@ -162,7 +162,7 @@ describe.each(types.filter((name) => !skipped(name)))('%s', (name) => {
   });
 });
 
-test('everybody outlasts refusals and a server that is away, without long pauses', async () => {
+it('every watcher survives refusals and an outage without long pauses', async () => {
   move(server);
   const names = types.filter((name) => !skipped(name));
   const ids = new Map<Name, string>();

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { transform } from 'esbuild';
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { createClient, Worker } from '../../src/client/index.ts';
 import { useServer } from '../cli/setup.ts';
 import { bundle } from '../support/bundle.ts';
@@ -46,7 +46,7 @@ async function load<Exports>(name: string): Promise<Exports> {
   return (await import(pathToFileURL(await build(name)).href)) as Exports;
 }
 
-test('the program: pictures that are there, that are not, and too many of them', async () => {
+it('the program processes pictures that exist, are missing, or are too many', async () => {
   const pictures = createServer(({ url }, response) => {
     response.statusCode = url === '/missing' ? 404 : url === '/busy' ? 429 : 200;
     response.end('a picture');
@@ -76,7 +76,7 @@ test('the program: pictures that are there, that are not, and too many of them',
   expect(output.join('')).toContain('picture loaded');
 });
 
-test('a batch', async () => {
+it('the batch example works', async () => {
   const client = connect();
   const items = ['here', '', 'there'].map((address) => ({ payload: { address } }));
   const { id } = await client.createJob({ type: 'geocode', items, sealed: true, maxFailuresPerItem: 0 });
@@ -88,7 +88,7 @@ test('a batch', async () => {
   ).toEqual([{ found: 'HERE' }, 'not found', { found: 'THERE' }]);
 });
 
-test('middleware', async () => {
+it('the middleware example works', async () => {
   const client = connect();
   const { id } = await client.createJob({ type: 'whoAmI', items: [{}], sealed: true });
   const { worker } = await load<{ worker: Worker }>('middleware');
@@ -99,7 +99,7 @@ test('middleware', async () => {
   expect(log.mock.calls).toEqual([['whoAmI', 1, expect.any(Number)]]);
 });
 
-test('control, and events', async () => {
+it('the examples of control and events work', async () => {
   const client = connect();
   const worker = new Worker({ client, types: { thumbnail: { concurrency: 1, handler: () => null } } });
   const { throttle } = await load<{ throttle: (worker: Worker) => Promise<void> }>('control');
@@ -116,7 +116,7 @@ test('control, and events', async () => {
   await throttled;
 });
 
-test('a test', async () => {
+it('the example of a test works', async () => {
   const { doublesNumbers } = await load<{ doublesNumbers: () => Promise<unknown> }>('test');
   expect(await doublesNumbers()).toEqual([2, 4]);
 });

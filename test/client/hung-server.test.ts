@@ -1,7 +1,7 @@
 /** A server that takes connections and says nothing any more, as one that is stopped, behind a load balancer that has another. */
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket as TcpSocket } from 'node:net';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { Credentials } from '../../src/client/credentials.ts';
 import { createClient, Worker } from '../../src/client/index.ts';
 import { Socket } from '../../src/client/socket.ts';
@@ -23,7 +23,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-test('a worker goes to another server after one heartbeat without an answer', {
+it('a worker changes servers after one unanswered heartbeat', {
   timeout: 60_000,
 }, async () => {
   const hung = await startServerProcess(database.url);
@@ -58,7 +58,7 @@ test('a worker goes to another server after one heartbeat without an answer', {
   }
 });
 
-test('giving up a connection that never opens is an error of the request, and none that nobody catches', async () => {
+it('abandoning a connection that never opens fails the request, and nothing is uncaught', async () => {
   const silent = createServer();
   silent.listen(0, '127.0.0.1');
   await once(silent, 'listening');

@@ -1,4 +1,4 @@
-import { describe, expect, expectTypeOf, test } from 'vitest';
+import { describe, expect, expectTypeOf, it } from 'vitest';
 import { defineType, type JobSpec, JobtreeError } from '../../src/client/index.ts';
 import { toJobInput } from '../../src/client/job-spec.ts';
 
@@ -12,24 +12,24 @@ const problem = (job: JobSpec) => {
 };
 
 describe('a job is checked before it is sent', () => {
-  test('a payload that is not JSON is named by its path', () => {
+  it('a payload that is not JSON is named by its path', () => {
     const job = { type: 'a', children: [{ type: 'b', items: [{ payload: 1 }, { payload: { x: 1n } }] }] };
     expect(problem(job)).toEqual({ code: 'INVALID_INPUT', field: 'children[0].items[1].payload.x' });
   });
 
-  test('a job that is below itself', () => {
+  it('a job that is its own descendant is refused', () => {
     const child: { type: string; children: JobSpec[] } = { type: 'b', children: [] };
     child.children.push({ type: 'c', children: [child] });
     const at = 'children[0].children[0].children[0]';
     expect(problem({ type: 'a', children: [child] })).toEqual({ code: 'INVALID_INPUT', field: at });
   });
 
-  test('the same spec at two places makes two jobs', () => {
+  it('the same spec in two places creates two jobs', () => {
     const child = { type: 'b' };
     expect(toJobInput({ type: 'a', children: [child, child] }).children).toHaveLength(2);
   });
 
-  test('32 levels below the root, not 33', () => {
+  it('a job 32 levels below the root is accepted, and one at 33 is refused', () => {
     const tower = (levels: number): JobSpec => ({
       type: 'a',
       children: levels === 0 ? [] : [tower(levels - 1)],
@@ -38,7 +38,7 @@ describe('a job is checked before it is sent', () => {
     expect(problem(tower(33))?.field).toBe(`${'children[0].'.repeat(32)}children`);
   });
 
-  test('a field that items do not have, such as one of a payload that stands in its place', () => {
+  it('a field that items do not have is refused, such as one of a payload in its place', () => {
     const items = [{ payload: 1 }, { url: 'x' } as object];
     expect(() => toJobInput({ type: 'x', items })).toThrow(
       expect.objectContaining({
@@ -49,13 +49,13 @@ describe('a job is checked before it is sent', () => {
     );
   });
 
-  test('an invalid date', () => {
+  it('an invalid date is refused', () => {
     expect(problem({ type: 'a', items: [{ runAt: new Date('x') }] })?.field).toBe('items[0].runAt');
     expect(problem({ type: 'a', runAt: new Date('x') })?.field).toBe('runAt');
   });
 });
 
-test('a defined type gives its name and policies to its jobs', () => {
+it('a defined type gives its jobs its name and policies', () => {
   const send = defineType<{ to: string }>('send', { maxFailuresPerItem: 5, priority: 2 });
   const job = send.job({
     items: [{ to: 'a' }, send.item({ to: 'b' }, { dedupeKey: 'k' })],
@@ -72,7 +72,7 @@ test('a defined type gives its name and policies to its jobs', () => {
   });
 });
 
-test('a defined type ties its producers and its handler to one payload and one result', () => {
+it('a defined type gives its producers and its handler the same payload and result', () => {
   const resize = defineType<{ url: string }, number>('resize');
   const handle = resize.handler((payload) => {
     expectTypeOf(payload).toEqualTypeOf<{ url: string }>();

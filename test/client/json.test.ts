@@ -1,12 +1,12 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { checkJson, jsonBytes, NotJsonError } from '../../src/client/json.ts';
 
 const cycle: Record<string, unknown> = { list: [] };
 (cycle.list as unknown[]).push({ back: cycle });
 const deep = Array.from({ length: 257 }).reduce<unknown>((inner) => [inner], null);
 
-describe('what is not JSON is refused, with its path', () => {
-  test.each<[string, unknown, RegExp]>([
+describe("values that JSON can't represent are refused with their path", () => {
+  it.each<[string, unknown, RegExp]>([
     ['undefined', undefined, /^x is undefined/],
     ['undefined in a list', [1, undefined], /^x\[1\] is undefined/],
     ['a hole in a list', new Array(2), /^x\[0\] is undefined/],
@@ -30,7 +30,7 @@ describe('what is not JSON is refused, with its path', () => {
   });
 });
 
-test.each<[string, unknown]>([
+it.each<[string, unknown]>([
   ['null', null],
   ['numbers', [0, -1.5, 1e300]],
   ['text beyond ASCII', 'zażółć 🙂'],
@@ -51,6 +51,6 @@ test.each<[string, unknown]>([
       return [shared, shared];
     })(),
   ],
-])('%s: fine, and its size is not underrated', (_, value) => {
+])('%s is accepted, and its size is not underestimated', (_, value) => {
   expect(checkJson(value, 'x') * 6).toBeGreaterThanOrEqual(jsonBytes(value));
 });

@@ -1,5 +1,5 @@
 /** What a client asks of a server that does not know it yet, as that of an older release. */
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { Credentials } from '../../src/client/credentials.ts';
 import { Socket } from '../../src/client/socket.ts';
 import { watch } from '../../src/client/watch.ts';
@@ -29,11 +29,11 @@ function start(onLost?: (error: unknown) => void) {
   return watch(socket, document, () => ({}), watched, stopping.signal);
 }
 
-test('a watch says what the server does not know', async () => {
+it('a watch says what the server does not know', async () => {
   await expect(start().next()).rejects.toMatchObject(refusal);
 });
 
-test('a watch whose problems somebody hears of goes on: the server may be replaced', async () => {
+it('a watch whose problems are handled continues, since the server may be replaced', async () => {
   const problems: unknown[] = [];
   const twice = new Promise<void>((resolve) => {
     const watching = start((error) => {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import {
   AssignmentEndedError,
   type Client,
@@ -54,16 +54,16 @@ async function completed(jobId: string, by = client) {
   throw new Error('The job never completed.');
 }
 
-test('a report whose answer is lost is sent again, and counts once', async () => {
+it('a report whose answer is lost is sent again and counts once', async () => {
   const { id } = await client.createJob({ type: 'lost-answer', items: [{}], sealed: true });
   const finish = signal();
-  const it = makeWorker('lost-answer', 1, () => finish.promise.then(() => 'once'));
-  const claimed = once(it, 'claimed');
-  const disconnected = once(it, 'disconnected');
+  const worker = makeWorker('lost-answer', 1, () => finish.promise.then(() => 'once'));
+  const claimed = once(worker, 'claimed');
+  const disconnected = once(worker, 'disconnected');
   let acknowledged = 0;
-  it.on('succeeded', () => acknowledged++);
-  const succeeded = once(it, 'succeeded');
-  await it.start();
+  worker.on('succeeded', () => acknowledged++);
+  const succeeded = once(worker, 'succeeded');
+  await worker.start();
   await claimed;
 
   proxy.swallowAnswers();
@@ -74,44 +74,44 @@ test('a report whose answer is lost is sent again, and counts once', async () =>
   await disconnected;
   proxy.mend();
   await succeeded;
-  await it.stop();
+  await worker.stop();
 
   expect(acknowledged).toBe(1);
   expect((await client.job(id)).progress).toMatchObject({ itemCount: 1, succeeded: 1, failed: 0 });
 });
 
-test('a claim whose answer is lost is sent again, and gets the same items at no cost', async () => {
+it('a claim whose answer is lost is sent again and gets the same items at no cost', async () => {
   const items = [{}, {}, {}];
   const { id } = await client.createJob({ type: 'lost-claim', items, sealed: true, maxFailuresPerItem: 0 });
   const attempts: number[] = [];
-  const it = makeWorker('lost-claim', 3, (_, { attempt }) => attempts.push(attempt));
-  const disconnected = once(it, 'disconnected');
+  const worker = makeWorker('lost-claim', 3, (_, { attempt }) => attempts.push(attempt));
+  const disconnected = once(worker, 'disconnected');
   void proxy.cutAt('"assignments":[{');
-  await it.start();
+  await worker.start();
   await disconnected;
   expect(attempts).toEqual([]);
   proxy.mend();
 
   expect(await completed(id)).toMatchObject({ succeeded: 3, failed: 0 });
   expect(attempts).toEqual([1, 1, 1]);
-  await it.stop();
+  await worker.stop();
 });
 
-test('a worker that stops gives back what a claim without an answer got', async () => {
+it('a stopping worker gives back the items of a claim without an answer', async () => {
   await client.createJob({ type: 'stopped', items: [{}, {}], sealed: true, maxFailuresPerItem: 0 });
-  const it = makeWorker('stopped', 2, () => expect.unreachable());
-  const disconnected = once(it, 'disconnected');
+  const worker = makeWorker('stopped', 2, () => expect.unreachable());
+  const disconnected = once(worker, 'disconnected');
   void proxy.cutAt('"assignments":[{');
-  await it.start();
+  await worker.start();
   await disconnected;
   proxy.mend();
-  await it.stop();
+  await worker.stop();
   const again = await client.claimItems('other', [{ type: 'stopped', limit: 5 }]);
   expect(again.map(({ attempt }) => attempt)).toEqual([1, 1]);
   await client.releaseAssignments(again.map((assignment) => assignment.id));
 });
 
-test('a claim by the client whose answer is lost is repeated, too', async () => {
+it('a claim of the client whose answer is lost is repeated', async () => {
   await client.createJob({ type: 'lost-call', items: [{}, {}], sealed: true });
   const through = createClient({ url: proxy.url });
   const wasCut = proxy.cutAt('"assignments":[{');
@@ -123,13 +123,13 @@ test('a claim by the client whose answer is lost is repeated, too', async () => 
   await through.close();
 });
 
-test('two failed heartbeats in a row abort every handler, and their items are given back at no cost', async () => {
+it('two failed heartbeats in a row abort every handler, and the items are given back at no cost', async () => {
   const items = [{}, {}, {}];
   const { id } = await client.createJob({ type: 'silent', items, sealed: true, heartbeatIntervalMs: 1_000 });
   const attempts: number[] = [];
   const reasons: unknown[] = [];
   const started = signal();
-  const it = makeWorker('silent', 3, (_, { attempt, signal: aborted }) => {
+  const worker = makeWorker('silent', 3, (_, { attempt, signal: aborted }) => {
     attempts.push(attempt);
     if (attempts.length > 3) return 'again';
     if (attempts.length === 3) started.fire();
@@ -141,8 +141,8 @@ test('two failed heartbeats in a row abort every handler, and their items are gi
     });
   });
   const codes: string[] = [];
-  it.on('aborted', (_, code) => codes.push(code));
-  await it.start();
+  worker.on('aborted', (_, code) => codes.push(code));
+  await worker.start();
   await started.promise;
 
   proxy.cut();
@@ -154,7 +154,7 @@ test('two failed heartbeats in a row abort every handler, and their items are gi
   expect(attempts).toEqual([1, 1, 1, 1, 1, 1]);
 });
 
-test('a handler that succeeds though it was aborted for failed heartbeats is delivered later', async () => {
+it('a handler that succeeds after failed heartbeats still delivers its result', async () => {
   const { id } = await client.createJob({
     type: 'stubborn',
     items: [{}],
@@ -162,10 +162,10 @@ test('a handler that succeeds though it was aborted for failed heartbeats is del
     heartbeatIntervalMs: 1_000,
   });
   const finish = signal();
-  const it = makeWorker('stubborn', 1, () => finish.promise.then(() => 'kept'));
-  const claimed = once(it, 'claimed');
-  const aborted = once(it, 'aborted');
-  await it.start();
+  const worker = makeWorker('stubborn', 1, () => finish.promise.then(() => 'kept'));
+  const claimed = once(worker, 'claimed');
+  const aborted = once(worker, 'aborted');
+  await worker.start();
   await claimed;
 
   proxy.cut();
@@ -178,7 +178,7 @@ test('a handler that succeeds though it was aborted for failed heartbeats is del
   expect(item).toMatchObject({ result: 'kept', failures: [] });
 });
 
-test('one failed heartbeat aborts nothing', async () => {
+it('one failed heartbeat aborts nothing', async () => {
   const { id } = await client.createJob({
     type: 'blink',
     items: [{}],
@@ -186,12 +186,12 @@ test('one failed heartbeat aborts nothing', async () => {
     heartbeatIntervalMs: 3_000,
   });
   const finish = signal();
-  const it = makeWorker('blink', 1, () => finish.promise.then(() => null));
-  const claimed = once(it, 'claimed');
-  const disconnected = once(it, 'disconnected');
+  const worker = makeWorker('blink', 1, () => finish.promise.then(() => null));
+  const claimed = once(worker, 'claimed');
+  const disconnected = once(worker, 'disconnected');
   const aborted: string[] = [];
-  it.on('aborted', (_, code) => aborted.push(code));
-  await it.start();
+  worker.on('aborted', (_, code) => aborted.push(code));
+  await worker.start();
   const [assignment] = await claimed;
 
   proxy.cut();
@@ -215,42 +215,42 @@ test('one failed heartbeat aborts nothing', async () => {
   expect(await completed(id)).toMatchObject({ succeeded: 1 });
 });
 
-test('a worker that starts before the server waits for it', async () => {
+it('a worker that starts before the server waits for it', async () => {
   proxy.cut();
   const { id } = await client.createJob({ type: 'early', items: [{}], sealed: true });
-  const it = makeWorker('early', 1, () => null);
-  const disconnected = once(it, 'disconnected');
-  const connected = once(it, 'connected');
-  await it.start();
+  const worker = makeWorker('early', 1, () => null);
+  const disconnected = once(worker, 'disconnected');
+  const connected = once(worker, 'connected');
+  await worker.start();
   await disconnected;
   proxy.mend();
   await connected;
   expect(await completed(id)).toMatchObject({ succeeded: 1 });
 });
 
-test('stop() ends in time though the server is gone, and says what was not delivered', async () => {
+it('stop() ends in time without the server, and says what was not delivered', async () => {
   const { id } = await client.createJob({ type: 'gone', items: [{}], sealed: true });
   const finish = signal();
-  const it = makeWorker('gone', 1, () => finish.promise.then(() => 'undelivered'));
-  const claimed = once(it, 'claimed');
-  const disconnected = once(it, 'disconnected');
+  const worker = makeWorker('gone', 1, () => finish.promise.then(() => 'undelivered'));
+  const claimed = once(worker, 'claimed');
+  const disconnected = once(worker, 'disconnected');
   const errors: string[] = [];
-  it.on('error', (error) => errors.push(String(error)));
-  await it.start();
+  worker.on('error', (error) => errors.push(String(error)));
+  await worker.start();
   await claimed;
   proxy.cut();
   await disconnected;
   finish.fire();
-  await it.stop();
+  await worker.stop();
   expect(errors).toEqual(['Error: The worker stopped before the server knew what became of 1 items.']);
   expect((await client.items(id)).nodes).toMatchObject([{ status: 'RUNNING' }]);
 });
 
-test.each([
+it.each([
   ['shut down', 'SIGTERM'],
   ['killed', 'SIGKILL'],
 ] as const)(
-  'a server that is %s and started again: every item counts once, at its first attempt',
+  'if a server is %s and restarted, every item counts once, at its first attempt',
   { timeout: 120_000 },
   async (_, death) => {
     const port = String(await freePort());
@@ -264,18 +264,18 @@ test.each([
       payloads.map((payload) => ({ payload })),
       { seal: true },
     );
-    const it = new Worker({
+    const worker = new Worker({
       url: first.url,
       types: { [death]: { concurrency: 50, handler: (payload) => payload } },
     });
     try {
       const warm = signal();
       let acknowledged = 0;
-      it.on('succeeded', () => {
+      worker.on('succeeded', () => {
         if (++acknowledged === 200) warm.fire();
       });
-      const disconnected = once(it, 'disconnected');
-      await it.start();
+      const disconnected = once(worker, 'disconnected');
+      await worker.start();
       await warm.promise;
       await first.end(death);
       await disconnected;
@@ -285,7 +285,7 @@ test.each([
       for await (const { result } of direct.results(id)) results.push(result);
       expect(results).toEqual(payloads);
     } finally {
-      await it.stop();
+      await worker.stop();
       await direct.close();
       await first.end('SIGKILL');
       await second?.end();

@@ -1,5 +1,5 @@
 /** Pending items as a producer deals with them, with the very code of docs/pending-items.md. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Client, createClient, type Operation, type PendingItemFilter } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { bundle } from '../support/bundle.ts';
@@ -28,7 +28,7 @@ async function runExample(name: string, ...args: unknown[]): Promise<unknown> {
   return (act as (...args: unknown[]) => unknown)(client, ...args);
 }
 
-test('cancelling what waits, watched to its end', async () => {
+it('waiting items are cancelled, and the operation is watched to its end', async () => {
   const runAt = new Date(Date.now() + 3_600_000);
   const items = [...Array(30).fill({}), { runAt }];
   const { id } = await client.createJob({ type: 'sendLetter', sealed: true, items });
@@ -50,7 +50,7 @@ test('cancelling what waits, watched to its end', async () => {
   expect((await client.jobs({ filter: running })).nodes).toEqual([]);
 });
 
-test('promoting what waits for a retry, watched to its end', async () => {
+it('promoting what waits for a retry, watched to its end', async () => {
   const type = 'sendLetter';
   const { id } = await client.createJob({ type, backoffMs: [3_600_000], items: Array(3).fill({}) });
   for (const code of ['SMTP_DOWN', 'OTHER']) {
@@ -67,7 +67,7 @@ test('promoting what waits for a retry, watched to its end', async () => {
   ]);
 });
 
-test('very many items: the server goes on, another one after a crash, and it can be ended', async () => {
+it('a large operation continues in the server and survives a crash, and can be cancelled', async () => {
   const type = newType();
   const { id } = await client.createJob({ type });
   await db.query(
@@ -94,7 +94,7 @@ test('very many items: the server goes on, another one after a crash, and it can
   expect(['CANCELLED', 'FINISHED']).toContain(ended.status);
 });
 
-test('changing an item that waits, and no other', async () => {
+it('only waiting items can be changed', async () => {
   const type = newType();
   const { id } = await client.createJob({ type, items: [{ payload: 1 }, { payload: 2 }] });
   const [first, second] = (await client.items(id)).nodes;
@@ -129,7 +129,7 @@ test('changing an item that waits, and no other', async () => {
   );
 });
 
-test('a filter that names nothing, or nothing that there is, is refused', async () => {
+it('a filter that names nothing, or nothing that exists, is refused', async () => {
   const cases: [PendingItemFilter, string][] = [
     [{}, 'INVALID_INPUT'],
     [{ types: [] }, 'INVALID_INPUT'],

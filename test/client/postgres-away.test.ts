@@ -1,6 +1,6 @@
 /** Postgres restarts, or ends a session, under calls of the client: they go on within their patience, or say exactly what is known. */
 import { once } from 'node:events';
-import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { type Client, createClient, type JobtreeError, Worker, watchJob } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { request } from '../support/api.ts';
@@ -69,7 +69,7 @@ const endSession = () =>
 
 const keyed = [{ dedupeKey: 'a' }, { dedupeKey: 'b' }];
 
-test('calls that are safe to repeat outlast an outage of Postgres', {
+it('calls that are safe to repeat survive an outage of Postgres', {
   timeout: 120_000 + 2 * outageMs,
 }, async () => {
   const { id } = await client.createJob({ type: 'outage' });
@@ -88,7 +88,7 @@ test('calls that are safe to repeat outlast an outage of Postgres', {
   expect(read.nodes).toHaveLength(1);
 });
 
-test('a session that Postgres ends has done nothing: the call is repeated', async () => {
+it('a call whose session Postgres ends is repeated, since nothing was done', async () => {
   const { id } = await client.createJob({ type: 'ended' });
   expect(await whileLocked(id, () => client.addItems(id, [{}, {}]), endSession)).toMatchObject({ added: 2 });
   expect(await whileLocked(id, () => client.sealJob(id), endSession)).toMatchObject({
@@ -97,7 +97,7 @@ test('a session that Postgres ends has done nothing: the call is repeated', asyn
   });
 });
 
-test('a connection to Postgres that is lost with the answer: what may be repeated is, and the rest says what is not known', async () => {
+it('if the connection to Postgres is lost with the answer, safe calls are repeated and others say that the outcome is unknown', async () => {
   const { id } = await client.createJob({ type: 'lost' });
   const lose = () => {
     postgres.cut();
@@ -114,7 +114,7 @@ test('a connection to Postgres that is lost with the answer: what may be repeate
   expect(await whileLocked(id, () => client.sealJob(id), lose)).toMatchObject({ sealed: true });
 });
 
-test('watches do not give up while Postgres is away, and new ones begin', {
+it('watches continue while Postgres is away, and new ones begin', {
   timeout: 120_000 + 2 * outageMs,
 }, async () => {
   const { id } = await client.createJob({ type: 'watched', items: [{}], sealed: true });
@@ -136,7 +136,7 @@ test('watches do not give up while Postgres is away, and new ones begin', {
   expect(last).toMatchObject({ status: 'CANCELLED', cancelled: 1 });
 });
 
-test('a worker tells an outage of Postgres once', { timeout: 120_000 + 2 * outageMs }, async () => {
+it('a worker reports an outage of Postgres once', { timeout: 120_000 + 2 * outageMs }, async () => {
   const told: string[] = [];
   const worker = new Worker({
     url: server.url,

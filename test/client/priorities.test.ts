@@ -3,7 +3,7 @@
  * away. PRIORITY_ITEMS makes it larger, and has it print how long each took.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { type Client, createClient, Worker } from '../../src/client/index.ts';
 import { Database } from '../../src/db/database.ts';
 import type { App } from '../../src/server/create-app.ts';
@@ -67,7 +67,7 @@ function watchClaims() {
   return claims;
 }
 
-test.each(priorityCounts)('items of %i priorities are all found at once', async (priorities) => {
+it.each(priorityCounts)('items of %i priorities are all found at once', async (priorities) => {
   const type = `priorities-${priorities}`;
   const { id } = await client.createJob({ type });
   const added = Array.from({ length: itemCount }, (_, i) => ({ payload: i, priority: i % priorities }));

@@ -1,11 +1,11 @@
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { createClient, Worker } from '../../src/client/index.ts';
 import { Problems } from '../../src/client/worker/problems.ts';
 import { createDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { startServer } from '../support/server.ts';
 
-test('what a server can not do at all is told once, however often a worker tries it', async () => {
+it('a permanent problem is reported once, however often a worker retries', async () => {
   const database = await createDatabase();
   onTestFinished(() => database.drop());
   const server = await startServer(database.url);
@@ -26,7 +26,7 @@ test('what a server can not do at all is told once, however often a worker tries
   expect(errors).toMatchObject([{ code: 'BAD_RESPONSE' }]);
 });
 
-test('failures that nobody listens to are on the console, the first of each code', async () => {
+it('failures without a listener are on the console, the first of each code', async () => {
   const database = await createDatabase();
   onTestFinished(() => database.drop());
   const server = await startServer(database.url);
@@ -64,7 +64,7 @@ test('failures that nobody listens to are on the console, the first of each code
   expect([told.length, warn.mock.calls.length]).toEqual([20, 2]);
 });
 
-test('a problem that goes on is told again after a minute, with how often it came', () => {
+it('a problem that lasts is reported again after a minute, with a count', () => {
   const told: unknown[][] = [];
   let now = 0;
   const problems = new Problems(

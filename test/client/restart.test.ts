@@ -28,7 +28,7 @@ async function restart(): Promise<void> {
   app = await startServer(db.url, { JOBTREE_PORT: port });
 }
 
-it('watchers come back spread over time, and see the end', async () => {
+it('watchers reconnect spread over time, and see the end', async () => {
   const id = await createJob(app.url, { type: 'restart', sealed: true, items: [{}] });
   const clients = Array.from({ length: 40 }, () => createClient({ url: app.url }));
   const watching = clients.map((client) => client.watchJob(id));
@@ -61,7 +61,7 @@ it('watchers come back spread over time, and see the end', async () => {
   for (const client of clients) await client.close();
 });
 
-it('a client that waits to come back can be closed at once', async () => {
+it('a client that waits to reconnect can be closed at once', async () => {
   const id = await createJob(app.url, { type: 'closed', items: [{}] });
   const client = createClient({ url: app.url });
   const events = client.watchJob(id);
@@ -72,7 +72,7 @@ it('a client that waits to come back can be closed at once', async () => {
   expect((await next).done).toBe(true);
 });
 
-it('what is known is not told again after a restart, but what has changed is', async () => {
+it('after a restart only changes are reported, not known states', async () => {
   const id = await createJob(app.url, { type: 'known', items: [{}, {}], children: [{ type: 'below' }] });
   const client = createClient({ url: app.url });
   const watches = [client.watchJob(id), client.watchTree(id), watchJob(id, { url: app.url })];
@@ -96,7 +96,7 @@ it('what is known is not told again after a restart, but what has changed is', a
   await client.close();
 });
 
-it('watchJob ends without an error when it is aborted, and throws what the server refuses', async () => {
+it('watchJob ends without an error when aborted, and throws refusals of the server', async () => {
   const id = await createJob(app.url, { type: 'aborted', items: [{}] });
   const ending = new AbortController();
   const events = watchJob(id, { url: app.url, signal: ending.signal });

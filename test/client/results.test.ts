@@ -1,5 +1,5 @@
 /** Exporting results with the client: what breaks off goes on. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
 import { useServer } from '../cli/setup.ts';
 import { startProxy, type TcpProxy } from '../support/proxy.ts';
@@ -27,7 +27,7 @@ async function makeResults(type: string, count: number, size: number): Promise<s
   return id;
 }
 
-test('a connection that breaks in the middle of an export costs no line and doubles none', async () => {
+it('a connection that breaks during an export loses and repeats no line', async () => {
   const id = await makeResults('broken', 200, 100_000);
   const client = createClient({ url: proxy.url });
   const { lines } = await client.exportResults(id);
@@ -43,7 +43,7 @@ test('a connection that breaks in the middle of an export costs no line and doub
   await client.close();
 });
 
-test('a server that stays away ends it after retryMs, and what it refuses is thrown', async () => {
+it('a server that stays away ends an export after retryMs, and refusals are thrown', async () => {
   const id = await makeResults('away', 200, 100_000);
   const client = createClient({ url: proxy.url, retryMs: 100 });
   const { lines } = await client.exportResults(id);
@@ -63,7 +63,7 @@ test('a server that stays away ends it after retryMs, and what it refuses is thr
   await client.close();
 });
 
-test('a signal ends it', async () => {
+it('a signal ends an export', async () => {
   const id = await makeResults('signal', 200, 100_000);
   const controller = new AbortController();
   const { lines } = await server.client.exportResults(id, { signal: controller.signal });

@@ -1,6 +1,6 @@
 /** `client.run`: one payload, and its result or failure. */
 import { once } from 'node:events';
-import { afterEach, expect, expectTypeOf, onTestFinished, test } from 'vitest';
+import { afterEach, expect, expectTypeOf, it, onTestFinished } from 'vitest';
 import {
   createClient,
   defineType,
@@ -33,7 +33,7 @@ async function work(type: string, handler: Handler) {
   await worker.start();
 }
 
-test('returns the result, with the type of a defined type', async () => {
+it('returns the result, with the type of a defined type', async () => {
   const client = connect();
   const double = defineType<number, { twice: number }>(newType());
   await work(double.type, (n) => ({ twice: 2 * (n as number) }));
@@ -48,7 +48,7 @@ test('returns the result, with the type of a defined type', async () => {
   });
 });
 
-test('passes on the options of the job and of its item', async () => {
+it('passes the options of the job and of its item on', async () => {
   const client = connect();
   const type = newType();
   await work(type, (payload) => payload);
@@ -60,7 +60,7 @@ test('passes on the options of the job and of its item', async () => {
   expect((await client.items(job?.id ?? '')).nodes).toMatchObject([{ serializeKey: type }]);
 });
 
-test('throws what the worker reported, once the item has failed for good', async () => {
+it('throws what the worker reported, once the item has failed for good', async () => {
   const client = connect();
   const type = newType();
   const errors = [
@@ -83,7 +83,7 @@ test('throws what the worker reported, once the item has failed for good', async
   expect((error as JobtreeError).itemId).toBe(item?.id);
 });
 
-test.each([
+it.each([
   ['ITEM_CANCELLED', 'cancelled', 'cancelJob'],
   ['NOT_FOUND', 'deleted', 'deleteJob'],
 ] as const)('throws %s if the work is %s', async (code, _, act) => {
@@ -101,7 +101,24 @@ test.each([
   await rejected;
 });
 
-test('ends with the reason of an aborted signal, while the work goes on', async () => {
+it('throws ITEM_CANCELLED if the item is cancelled after a failed attempt', async () => {
+  const client = connect();
+  const type = newType();
+  await work(type, () => {
+    throw new Error('not yet');
+  });
+  const error = client.run(type, null, { dedupeKey: 'a', backoffMs: [3_600_000] }).catch((error) => error);
+  const item = async () => {
+    const job = await client.jobByDedupeKey(type, 'a');
+    return job === null ? undefined : (await client.items(job.id)).nodes[0];
+  };
+  await expect.poll(async () => (await item())?.failureCount).toBe(1);
+  const id = (await item())?.id ?? '';
+  await client.cancelItems({ itemIds: [id] });
+  expect(await error).toMatchObject({ code: 'ITEM_CANCELLED', itemId: id, outcome: 'DONE' });
+});
+
+it('ends with the reason of an aborted signal, while the work goes on', async () => {
   const client = connect();
   const type = newType();
   const started = signal();
@@ -121,7 +138,7 @@ test('ends with the reason of an aborted signal, while the work goes on', async 
   expect(await client.run(type, null, { dedupeKey: 'a' })).toBe('done');
 });
 
-test('jobResults reads one job of a tree, of several pages, and only what succeeded', async () => {
+it('jobResults reads the successes of one job of a tree, over several pages', async () => {
   const client = connect();
   const type = newType();
   const rows = Array.from({ length: 1_001 }, (_, payload) => ({ payload }));
@@ -144,6 +161,11 @@ test('jobResults reads one job of a tree, of several pages, and only what succee
     return results;
   };
   expect(await read(id)).toEqual(['root']);
+  const defined = defineType<string, string>(type);
+  for await (const { payload, result } of client.jobResults(defined, id)) {
+    expectTypeOf(result).toEqualTypeOf<string>();
+    expect([payload, result]).toEqual(['root', 'root']);
+  }
   expect(await read(child?.id ?? '')).toEqual(rows.map(({ payload }) => payload).filter((n) => n !== 500));
   await expect(read('Job:01890000-0000-7000-8000-000000000000')).rejects.toMatchObject({ code: 'NOT_FOUND' });
 });

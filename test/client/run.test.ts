@@ -3,8 +3,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { expect, onTestFinished, test } from 'vitest';
-import { createClient } from '../../src/client/index.ts';
+import { expect, it, onTestFinished } from 'vitest';
+import { createClient, Worker } from '../../src/client/index.ts';
 import { useServer } from '../cli/setup.ts';
 import { createDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
@@ -43,7 +43,7 @@ async function startWith(payload: string, { url = server.url, stopTimeoutMs = 60
   return { ...started, statuses };
 }
 
-test('at the first signal it claims no more, and its handler ends as it likes', async () => {
+it('the first signal stops claiming and lets the handler finish', async () => {
   const { child, ended, said, statuses } = await startWith('input');
   child.kill('SIGTERM');
   await delay(100);
@@ -53,7 +53,7 @@ test('at the first signal it claims no more, and its handler ends as it likes', 
   expect(await statuses()).toEqual(['SUCCEEDED', 'WAITING', 0]);
 });
 
-test('what takes longer than stopTimeoutMs is aborted and given back', async () => {
+it('a handler that takes longer than stopTimeoutMs is aborted, and its item given back', async () => {
   const { child, ended, said, statuses } = await startWith('abort', { stopTimeoutMs: 200 });
   child.kill('SIGINT');
   child.stdin?.end();
@@ -62,7 +62,7 @@ test('what takes longer than stopTimeoutMs is aborted and given back', async () 
   expect(await statuses()).toEqual(['WAITING', 'WAITING', 0]);
 });
 
-test('a second signal gives back at once, and ends the process whatever its handler does', async () => {
+it('a second signal gives items back at once and ends the process, whatever its handler does', async () => {
   const { child, ended, said, statuses } = await startWith('never');
   child.kill('SIGINT');
   await delay(100);
@@ -72,7 +72,7 @@ test('a second signal gives back at once, and ends the process whatever its hand
   expect(await statuses()).toEqual(['WAITING', 'WAITING', 0]);
 });
 
-test('a Ctrl-C that arrives twice, as below npm, is one', async () => {
+it('a Ctrl-C that arrives twice, as below npm, counts once', async () => {
   const { child, ended, statuses } = await startWith('input');
   child.kill('SIGINT');
   await delay(50);
@@ -82,7 +82,7 @@ test('a Ctrl-C that arrives twice, as below npm, is one', async () => {
   expect(await statuses()).toEqual(['SUCCEEDED', 'WAITING', 0]);
 });
 
-test('a second signal ends it in time while the server does not answer', async () => {
+it('a second signal ends it in time while the server does not answer', async () => {
   const proxy = await startProxy(server.url);
   onTestFinished(() => proxy.close());
   const { child, ended, said } = await startWith('never', { url: proxy.url });
@@ -94,7 +94,7 @@ test('a second signal ends it in time while the server does not answer', async (
   expect(said).toEqual(['claimed', 'aborted: STOPPED']);
 });
 
-test('a worker whose last outcome does not reach the server exits with 1', async () => {
+it('a worker whose last outcome does not reach the server exits with 1', async () => {
   const proxy = await startProxy(server.url);
   onTestFinished(() => proxy.close());
   const { child, ended, said } = await startWith('input', { url: proxy.url, stopTimeoutMs: 200 });
@@ -109,7 +109,7 @@ test('a worker whose last outcome does not reach the server exits with 1', async
   ]);
 });
 
-test('a worker that the server refuses at the start exits with 1, and one that is refused later goes on', async () => {
+it('a worker that the server refuses at the start exits with 1, and one that is refused later goes on', async () => {
   const db = await createDatabase();
   onTestFinished(() => db.drop());
   const app = await startServer(db.url, { JOBTREE_AUTH: 'keys' });
@@ -144,4 +144,23 @@ test('a worker that the server refuses at the start exits with 1, and one that i
   await db.query('select jobtree.revoke_api_key($1)', [id]);
   await eventually(() => expect(admitted.said()).toContain('refuses the caller'));
   expect(admitted.child.exitCode).toBeNull();
+});
+
+it('a worker started with start() continues after a refusal', async () => {
+  const db = await createDatabase();
+  onTestFinished(() => db.drop());
+  const app = await startServer(db.url, { JOBTREE_AUTH: 'keys' });
+  onTestFinished(() => app.close());
+  let token = 'jobtree_nonsense';
+  const client = createClient({ url: app.url, token: () => token });
+  onTestFinished(() => client.close());
+  const types = { mail: { concurrency: 1, handler: () => null } };
+  const worker = new Worker({ client, types, pollIntervalMs: 100 });
+  onTestFinished(() => worker.stop());
+  const refused = new Promise((resolve) => worker.once('error', resolve));
+  const connected = new Promise<void>((resolve) => worker.once('connected', resolve));
+  await worker.start();
+  expect(await refused).toMatchObject({ code: 'UNAUTHENTICATED' });
+  ({ key: token } = await makeKey(db, ['worker']));
+  await connected;
 });

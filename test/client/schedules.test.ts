@@ -1,5 +1,5 @@
 /** Schedules through the client, against a server that makes what is due. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Client, createClient, type ScheduleSpec, Worker } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { data, request } from '../support/api.ts';
@@ -30,7 +30,7 @@ const spec = (name: string, more: Partial<ScheduleSpec> = {}): ScheduleSpec => (
   ...more,
 });
 
-test('the documented deploy states its schedules, and states them again without a change', async () => {
+it('a documented deploy puts its schedules, and putting them again changes nothing', async () => {
   const deploy = new Function(
     'client',
     `return (async () => { ${example('schedules.md', 'sync').replace('await client', 'return await client')} })()`,
@@ -53,7 +53,7 @@ test('the documented deploy states its schedules, and states them again without 
   });
 });
 
-test('a schedule makes its trees, a worker works on them, and all of it can be seen', async () => {
+it('a schedule creates trees, a worker processes them, and both can be read', async () => {
   let worked = 0;
   let done = () => {};
   const workedTwice = new Promise<void>((resolve) => {
@@ -92,7 +92,7 @@ test('a schedule makes its trees, a worker works on them, and all of it can be s
   expect(times).toEqual(times.map((_, i) => (times[0] as number) - i * 1_000));
 });
 
-test('pausing, resuming, running, skipping and deleting', async () => {
+it('schedules are paused, resumed, run, skipped and deleted', async () => {
   const { schedules } = client;
   const { schedule, created, changed } = await schedules.put(spec('hourly'));
   expect({ created, changed }).toEqual({ created: true, changed: true });
@@ -126,7 +126,7 @@ test('pausing, resuming, running, skipping and deleting', async () => {
   expect((await client.job(jobId)).id).toBe(jobId);
 });
 
-test('what is wrong is named by its path', async () => {
+it('errors name the path of what is wrong', async () => {
   await expect(client.schedules.put(spec('bad', { everyMs: 0 }))).rejects.toEqual(
     refusal('INVALID_INPUT', 'times.everyMs'),
   );
@@ -140,7 +140,7 @@ test('what is wrong is named by its path', async () => {
   await expect(client.schedules.get('good')).rejects.toEqual(refusal('NOT_FOUND', 'name'));
 });
 
-test('a schedule is a node, pages go by name, and the cost of a page is counted', async () => {
+it('a schedule is a node, pages are ordered by name, and the cost of a page is counted', async () => {
   for (const name of ['page 1', 'page 2', 'page 3']) await client.schedules.put(spec(name));
   const { node } = await data(
     server.url,
@@ -165,7 +165,7 @@ test('a schedule is a node, pages go by name, and the cost of a page is counted'
   expect(refused.errors?.[0]?.extensions).toMatchObject({ code: 'INVALID_INPUT', field: 'first' });
 });
 
-test('a schedule that falls behind says by how much, until its tree is made', async () => {
+it('a schedule that is late says by how much, until its tree is created', async () => {
   await client.schedules.put(spec('behind'));
   const stranger = await db.connect();
   // Nobody makes a job.

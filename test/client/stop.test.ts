@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { type Client, createClient, Worker } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
@@ -33,7 +33,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-test('a worker that stops while a request has no answer lets its process end', async () => {
+it('a stopping worker with an unanswered request lets its process end', async () => {
   const { id } = await client.createJob({ type: 'unanswered', items: [{}], sealed: true });
   const program = fileURLToPath(new URL('../support/stopping-worker.ts', import.meta.url));
   const child: ChildProcess = spawn(process.execPath, ['--import', 'tsx', program, proxy.url, 'unanswered'], {
@@ -57,7 +57,7 @@ test('a worker that stops while a request has no answer lets its process end', a
   expect((await client.job(id)).progress).toMatchObject({ succeeded: 1 });
 });
 
-test('the last outcome has all of stopTimeoutMs to be delivered', async () => {
+it('the last outcome has all of stopTimeoutMs to be delivered', async () => {
   const { id } = await client.createJob({ type: 'away', items: [{}], sealed: true });
   const finish = signal();
   const worker = new Worker({

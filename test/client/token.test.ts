@@ -24,7 +24,7 @@ afterAll(async () => {
 
 const revoke = (id: string) => db.query('select jobtree.revoke_api_key($1)', [id]);
 
-it('a token is shown on every way: requests, the socket, uploads, results', async () => {
+it('a token is sent in every way: requests, the socket, uploads, results', async () => {
   const client = createClient({ url: app.url, token: admin });
   const { id: uploadId } = await client.upload(new Blob(['1\n2\n']));
   const { id } = await client.createJob({ type: 'file', file: { uploadId, format: 'NDJSON' } });
@@ -43,7 +43,7 @@ it('a token is shown on every way: requests, the socket, uploads, results', asyn
   await client.close();
 });
 
-it('without one, or with one that is refused, everything is refused with UNAUTHENTICATED', async () => {
+it('a missing or refused token is UNAUTHENTICATED everywhere', async () => {
   for (const token of [undefined, 'jobtree_nonsense', async () => 'jobtree_nonsense']) {
     const client = createClient({ url: app.url, token, retryMs: 0 });
     const refused = { code: 'UNAUTHENTICATED', outcome: 'NOTHING_DONE' };
@@ -61,7 +61,7 @@ it('without one, or with one that is refused, everything is refused with UNAUTHE
   }
 });
 
-it('what may not be done is refused with FORBIDDEN', async () => {
+it('what the caller may not do is FORBIDDEN', async () => {
   const { key } = await makeKey(db, ['watcher']);
   const client = createClient({ url: app.url, token: key });
   await expect(client.createJob({ type: 'x' })).rejects.toMatchObject({
@@ -71,7 +71,7 @@ it('what may not be done is refused with FORBIDDEN', async () => {
   await client.close();
 });
 
-it('a watch whose key is revoked asks for another one and goes on without a gap, and so does a worker', async () => {
+it('a watch and a worker whose key is revoked ask for another key and continue without a gap', async () => {
   const first = await makeKey(db, ['worker', 'watcher', 'producer']);
   const second = await makeKey(db, ['worker', 'watcher', 'producer']);
   let current = first.key;
@@ -128,7 +128,7 @@ function defer(): { promise: Promise<void>; resolve: () => void } {
   return { promise, resolve };
 }
 
-it('the command line takes the token from the environment, and says if it is missing or refused', async () => {
+it('the command line reads the token from the environment, and says if it is missing or refused', async () => {
   const jobs = (env: Record<string, string>) => run(['jobs', '--url', app.url], { env });
   expect(await jobs({ JOBTREE_TOKEN: admin })).toMatchObject({ code: 0 });
   expect(await jobs({})).toMatchObject({ code: 1, stderr: expect.stringContaining('set JOBTREE_TOKEN') });
@@ -142,16 +142,17 @@ it('the command line takes the token from the environment, and says if it is mis
   expect(watch).toMatchObject({ code: 1, stderr: expect.stringContaining('set JOBTREE_TOKEN') });
 });
 
-it('watches with tokens of their own share one WebSocket, and each goes on with the next token', async () => {
+it('watches with their own tokens share one WebSocket, and each continues with its next token', async () => {
   const maker = createClient({ url: app.url, token: admin });
   const trees = await Promise.all(
-    Array.from({ length: 5 }, () => maker.createJob({ type: 'owned', items: [{}] })),
+    Array.from({ length: 6 }, () => maker.createJob({ type: 'owned', items: [{}] })),
   );
-  let opened = 0;
+  const left = trees.pop()?.id ?? '';
+  const opened: WebSocket[] = [];
   class Counted extends WebSocket {
     constructor(address: string, protocols: string) {
       super(address, protocols);
-      opened++;
+      opened.push(this);
     }
   }
   // What shows nothing may ask for nothing.
@@ -177,11 +178,18 @@ it('watches with tokens of their own share one WebSocket, and each goes on with 
   const [one, two] = trees.map(({ id }) => id) as [string, string];
   const stranger = client.watchJob(one, { token: token(two) });
   await expect(stranger.next()).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  const tree = client.watchTree(two, { token: token(two) });
+  expect((await tree.next()).value).toMatchObject({ complete: false, jobs: [{ itemCount: 1 }] });
+  await tree.return();
   await expect(client.watchJob(one).next()).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
   await expect.poll(() => asked.get(one)).toBe(2);
   for (const { id } of trees) await maker.cancelJob(id);
   for (const last of await Promise.all(watches)) expect(last).toMatchObject({ status: 'CANCELLED' });
   // One for all that show a token, and one that was refused.
-  expect(opened).toBe(2);
+  expect(opened).toHaveLength(2);
+  const open = client.watchJob(left, { token: token(left) });
+  expect((await open.next()).value).toMatchObject({ itemCount: 1 });
   await Promise.all([client.close(), maker.close()]);
+  expect(await open.next()).toEqual({ done: true });
+  for (const { readyState } of opened) expect([WebSocket.CLOSING, WebSocket.CLOSED]).toContain(readyState);
 });

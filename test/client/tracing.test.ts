@@ -16,7 +16,7 @@ import {
   type ReadableSpan,
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-node';
-import { afterEach, expect, onTestFinished, test } from 'vitest';
+import { afterEach, expect, it, onTestFinished } from 'vitest';
 import { PermanentError, Worker, type WorkerOptions } from '../../src/client/index.ts';
 import { useServer } from '../cli/setup.ts';
 import { data, request } from '../support/api.ts';
@@ -65,7 +65,7 @@ const only = (spans: ReadableSpan[], name: string) => {
   return found[0] as ReadableSpan;
 };
 
-test('an item has one trace, from the call of its producer to the report', async () => {
+it('an item has one trace, from the call of its producer to the report', async () => {
   const exporter = collectSpans();
   const type = newType();
   await startWorker({
@@ -101,7 +101,7 @@ test('an item has one trace, from the call of its producer to the report', async
   expect(send.attributes['messaging.batch.message_count']).toBe(1);
 });
 
-test('items that are added by several calls belong each to the trace of its call, whatever their settings', async () => {
+it('items that several calls add belong to the traces of their calls, whatever their settings', async () => {
   const exporter = collectSpans();
   const type = newType();
   const { client } = server;
@@ -134,7 +134,7 @@ test('items that are added by several calls belong each to the trace of its call
   });
 });
 
-test('a fed item belongs to the trace of the item that fed it', async () => {
+it('a fed item belongs to the trace of the item that fed it', async () => {
   const exporter = collectSpans();
   const [parent, child, named] = [newType('parent'), newType('child'), newType('named')];
   const { client } = server;
@@ -168,7 +168,7 @@ test('a fed item belongs to the trace of the item that fed it', async () => {
   await eventually(() => expect(seen).toEqual({ a1: ofA, a2: ofA, a3: ofA, b1: ofB, b2: ofB, b3: ofB }));
 });
 
-test('the trace of an item that comes from none begins with its claim', async () => {
+it('the trace of an item without one starts with its claim', async () => {
   const exporter = collectSpans();
   const type = newType();
   await startWorker({ [type]: { concurrency: 1, handler: () => null } });
@@ -184,7 +184,7 @@ test('the trace of an item that comes from none begins with its claim', async ()
   ]);
 });
 
-test('each item of a schedule begins a trace of its own, to which belongs what its handler creates', async () => {
+it('each item of a schedule starts a trace, to which everything its handler creates belongs', async () => {
   const exporter = collectSpans();
   const [start, made] = [newType('start'), newType('made')];
   const { client } = server;
@@ -220,7 +220,7 @@ test('each item of a schedule begins a trace of its own, to which belongs what i
   expect(begins.map(({ name }) => name)).toEqual(Array(2).fill(`claim ${start}`));
 });
 
-test('a failure and a retry are branches of one trace, and say why', async () => {
+it('a failure and a retry are branches of one trace, with the reason', async () => {
   const exporter = collectSpans();
   const type = newType();
   let attempts = 0;
@@ -242,7 +242,7 @@ test('a failure and a retry are branches of one trace, and say why', async () =>
   expect(new Set(spans.map((span) => span.spanContext().traceId)).size).toBe(1);
 });
 
-test('without an SDK nothing is stored, and nothing is asked for', async () => {
+it('without an SDK nothing is stored, and nothing is requested', async () => {
   const type = newType();
   const claimed: object[] = [];
   const worker = await startWorker({ [type]: { concurrency: 1, handler: () => null } });
@@ -255,7 +255,7 @@ test('without an SDK nothing is stored, and nothing is asked for', async () => {
   expect(rows).toEqual([]);
 });
 
-test.each([
+it.each([
   [{ traceparent: 'nonsense' }, 'traceContext.traceparent'],
   [{ traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, tracestate: '' }, 'traceContext.tracestate'],
   [{ traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, tracestate: 'ü' }, 'traceContext.tracestate'],
@@ -284,7 +284,7 @@ test.each([
   expect((await server.client.job(id)).progress.itemCount).toBe(0);
 });
 
-test('a worker in any language gets the context with its claim, and it goes with the tree', async () => {
+it('a worker in any language gets the context with its claim, and passes it on with a tree', async () => {
   const type = newType();
   const traceContext = { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, tracestate: 'vendor=1' };
   const { createJob } = await data(
@@ -306,7 +306,7 @@ test('a worker in any language gets the context with its claim, and it goes with
   await eventually(async () => expect(await rows()).toEqual([]));
 });
 
-test('a worker measures what its handlers do', async () => {
+it('a worker measures its handlers', async () => {
   const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
   const reader = new PeriodicExportingMetricReader({ exporter });
   const provider = new MeterProvider({ readers: [reader] });
@@ -377,7 +377,7 @@ async function loadExample() {
 }
 let exampleCount = 0;
 
-test('of a thousand items, each has one whole trace at the receiver', async () => {
+it('each of a thousand items has one whole trace at the receiver', async () => {
   const { startTracing } = await loadExample();
   const { url, received } = await startReceiver();
   const provider = startTracing(url);
@@ -408,7 +408,7 @@ test('of a thousand items, each has one whole trace at the receiver', async () =
   expect(shapes.filter((shape) => shape.length !== 1)).toEqual(Array(1_000).fill(whole));
 });
 
-test('the example of the documentation sends the trace that it shows', async () => {
+it('the documented example sends the trace that the page shows', async () => {
   const { startTracing, order, createWorker } = await loadExample();
   const { url, received } = await startReceiver();
   const provider = startTracing(url);

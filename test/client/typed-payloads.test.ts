@@ -44,7 +44,7 @@ async function typed(count = 0) {
 }
 
 describe('a payload that does not match is refused', () => {
-  it('by createJob, wherever in the tree it is', async () => {
+  it('by createJob, anywhere in the tree', async () => {
     const { type } = await typed();
     const bad = { type, items: [{ payload: { to: 'a' } }, { payload: { to: 1 } }] };
     await expect(
@@ -55,7 +55,7 @@ describe('a payload that does not match is refused', () => {
     });
   });
 
-  it('by addItems, alone, also together with what breaks other rules', async () => {
+  it('by addItems, alone, also with items that break other rules', async () => {
     const { id } = await typed();
     const items = [
       { payload: { to: 'a' } },
@@ -70,7 +70,7 @@ describe('a payload that does not match is refused', () => {
     expect(entries[2]?.error).toContain('items[2].priority');
   });
 
-  it('by a report that makes new items, by updateItem, a replay and a schedule', async () => {
+  it('by a report that creates items, by updateItem, a replay and a schedule', async () => {
     const { type, id } = await typed(2);
     const parent = newType();
     await client.createJob({
@@ -104,7 +104,7 @@ describe('a payload that does not match is refused', () => {
     );
   });
 
-  it('with one message, however many faults it has', async () => {
+  it('with one message, however many errors it has', async () => {
     const type = newType();
     await client.types.register({ type, payload: { items: { type: 'integer' } } });
     const faults = Array.from({ length: 10_000 }, () => 'no integer'.repeat(5));
@@ -128,7 +128,7 @@ describe('a payload that does not match is refused', () => {
 });
 
 describe('a result that does not match', () => {
-  it('is INVALID at every server, and the assignment is kept', async () => {
+  it('is INVALID on every server, and the assignment is kept', async () => {
     const { type } = await typed(3);
     const held = await client.claimItems('w', [{ type, limit: 3 }]);
     const [a = '', b = '', c = ''] = held.map(({ id }) => id);
@@ -150,7 +150,7 @@ describe('a result that does not match', () => {
     ]);
   });
 
-  it('fails the item for good when a worker of the library reports it', async () => {
+  it('fails the item for good if a worker of the library reports it', async () => {
     const { type } = await typed(1);
     const worker = new Worker({
       url: servers[1]?.url,
@@ -170,7 +170,7 @@ describe('a result that does not match', () => {
 });
 
 describe('versions', () => {
-  it('live side by side: what meets any of them is good, and the newest says what is wrong', async () => {
+  it('coexist: a value that matches any of them is valid, and the newest describes the errors', async () => {
     const { type, id } = await typed(1);
     const second = { type: 'object', required: ['email'], properties: { email: { type: 'string' } } };
     expect(await client.types.register({ type, version: 2, payload: second })).toEqual({ created: true });
@@ -200,7 +200,7 @@ describe('versions', () => {
     );
   });
 
-  it('never change, and are ten at most', async () => {
+  it('never change, and number at most ten', async () => {
     const { type } = await typed();
     expect(await client.types.register({ type, payload, result })).toEqual({ created: false });
     await expect(client.types.register({ type, payload: true })).rejects.toMatchObject(invalid('version'));
@@ -224,7 +224,7 @@ describe('versions', () => {
   });
 });
 
-describe('a result of which a mapping makes a payload that does not match', () => {
+describe('a result whose mapping creates an invalid payload', () => {
   /** A job whose successes feed a job of the type, and assignments of its items. */
   async function feeding(type: string, feed: object, payloads: unknown[]) {
     const parent = newType();
@@ -261,7 +261,7 @@ describe('a result of which a mapping makes a payload that does not match', () =
     ]);
   });
 
-  it('is INVALID also where one element of a list is wrong, and with the result as it is', async () => {
+  it('is INVALID if one element of a list is wrong, and if the result is passed on whole', async () => {
     const { type } = await typed();
     const list = await feeding(type, { forEach: 'result.all' }, [1]);
     const all = [{ to: 'a' }, { to: 'b' }, {}];
@@ -279,7 +279,7 @@ describe('a result of which a mapping makes a payload that does not match', () =
     expect(await fed(type)).toEqual([]);
   });
 
-  it('fails the item of the parent for good when a worker of the library reports it', async () => {
+  it("fails the parent's item for good if a worker of the library reports it", async () => {
     const { type } = await typed();
     const parent = newType();
     const { id } = await client.createJob({
@@ -299,7 +299,7 @@ describe('a result of which a mapping makes a payload that does not match', () =
     expect(nodes[0]?.failures).toMatchObject([{ code: 'INVALID_RESULT' }]);
   });
 
-  it('is found among many that make some megabytes each', async () => {
+  it('is found among many of some megabytes each', async () => {
     const { type } = await typed();
     const text = 'x'.repeat(900_000);
     const { ids } = await feeding(type, { forEach: 'result', payload: { to: 'element', all: 'payload' } }, [
@@ -316,14 +316,14 @@ describe('a result of which a mapping makes a payload that does not match', () =
   });
 });
 
-it('SQL adds what it likes, and servers work on it', async () => {
+it('SQL adds any payload, and servers process it', async () => {
   const { type } = await typed();
   await db.query('select jobtree.create_job($1)', [JSON.stringify({ type, items: [{ payload: 'x' }] })]);
   expect(await client.claimItems('w', [{ type, limit: 1 }])).toMatchObject([{ payload: 'x' }]);
 });
 
 describe('defineType with schemas', () => {
-  it('takes its types from them', async () => {
+  it('infers its types from them', async () => {
     const type = newType();
     const defined = defineType(type, {
       maxFailuresPerItem: 1,
@@ -340,7 +340,7 @@ describe('defineType with schemas', () => {
     await expect(client.types.register(defineType(newType()))).rejects.toMatchObject(invalid('schemas'));
   });
 
-  it('as the documentation has it', async () => {
+  it('works as documented', async () => {
     const { code } = await bundle({ main: example('typed-payloads.md', 'define') }, 'node');
     // Below the root, where Node finds the package `ws`.
     const file = join(root, 'node_modules', `.typed-payloads-${process.pid}.mjs`);

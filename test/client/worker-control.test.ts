@@ -1,6 +1,6 @@
 /** What a worker is told while it runs, and what it tells: concurrency, pauses, time limits, batches, middleware, events. */
 import { on, once } from 'node:events';
-import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import {
   type Assignment,
   type BatchItem,
@@ -51,7 +51,7 @@ function gate() {
   return { handler, ends };
 }
 
-test('concurrency changes while it runs, up and down', async () => {
+it('concurrency changes up and down while the worker runs', async () => {
   const client = connect();
   const type = newType();
   await client.createJob({ type, items: numbered(10), sealed: true });
@@ -79,7 +79,7 @@ test('concurrency changes while it runs, up and down', async () => {
   }
 });
 
-test.each([
+it.each([
   ['other', 1, 'The worker does not do other.'],
   ['own', 0, 'concurrency is 0; it must be a whole number from 1 to 10000.'],
 ])('setConcurrency(%j, %j) is refused', (type, concurrency, message) => {
@@ -87,7 +87,7 @@ test.each([
   expect(() => worker.setConcurrency(type, concurrency)).toThrow(message);
 });
 
-test('pause() finishes what runs and gives back what waits, and resume() goes on', async () => {
+it('pause() finishes running items and gives waiting ones back, and resume() continues', async () => {
   const client = connect();
   const type = newType();
   await client.createJob({ type, items: numbered(4), sealed: true });
@@ -110,7 +110,7 @@ test('pause() finishes what runs and gives back what waits, and resume() goes on
   for (const end of ends) end();
 });
 
-test('a worker that is paused before it starts claims nothing until resume()', async () => {
+it('a worker that is paused before it starts claims nothing until resume()', async () => {
   const client = connect();
   const type = newType();
   const { id } = await client.createJob({ type, items: numbered(1), sealed: true });
@@ -122,7 +122,7 @@ test('a worker that is paused before it starts claims nothing until resume()', a
   await once(worker, 'succeeded');
 });
 
-test('a handler that takes longer than timeoutMs is aborted, and its item has failed', async () => {
+it('a handler that takes longer than timeoutMs is aborted, and the attempt fails', async () => {
   const client = connect();
   const type = newType();
   const { id } = await client.createJob({ type, items: [{}], sealed: true, backoffMs: [60_000] });
@@ -150,7 +150,7 @@ test('a handler that takes longer than timeoutMs is aborted, and its item has fa
   ]);
 });
 
-test('a RetryAfterError is a failure that says when to try again', async () => {
+it('a RetryAfterError is a failure that sets the time of the retry', async () => {
   const client = connect();
   const type = newType();
   const { id } = await client.createJob({
@@ -183,7 +183,7 @@ test('a RetryAfterError is a failure that says when to try again', async () => {
   expect((await client.items(id)).nodes).toMatchObject([{ status: 'FAILED' }]);
 });
 
-test('a SnoozeError costs no attempt, and the item comes back when its time is over', async () => {
+it('a SnoozeError costs no attempt, and the item returns when its time is over', async () => {
   const client = connect();
   const type = newType();
   const { id } = await client.createJob({ type, items: [{}], sealed: true, maxFailuresPerItem: 0 });
@@ -211,7 +211,7 @@ test('a SnoozeError costs no attempt, and the item comes back when its time is o
   ]);
 });
 
-test.each([
+it.each([
   [
     'SnoozeError',
     () => new SnoozeError(999),
@@ -225,7 +225,7 @@ test.each([
   expect(make).toThrow(message);
 });
 
-test('a batch handler gets many items at once, and each has an outcome of its own', async () => {
+it('a batch handler gets many items at once, and each has its own outcome', async () => {
   const client = connect();
   const square = defineType<number, number>(newType(), { maxFailuresPerItem: 0 });
   const { id } = await client.createJob(square.job({ items: [1, 2, 3, 4, 5], sealed: true }));
@@ -246,7 +246,7 @@ test('a batch handler gets many items at once, and each has an outcome of its ow
   ]);
 });
 
-test.each<[string, () => unknown, unknown[]]>([
+it.each<[string, () => unknown, unknown[]]>([
   ['throws', () => Promise.reject(new RangeError('all')), ['RangeError', 'RangeError']],
   ['returns too few', () => [1], ['INVALID_RESULT', 'INVALID_RESULT']],
   ['returns no list', () => 1, ['INVALID_RESULT', 'INVALID_RESULT']],
@@ -260,7 +260,7 @@ test.each<[string, () => unknown, unknown[]]>([
   expect(nodes.map(({ result, failures }) => failures[0]?.code ?? result)).toEqual(outcomes);
 });
 
-test('of a batch only those fail that are cancelled, and their signals abort', async () => {
+it('in a batch only cancelled items fail, and only their signals abort', async () => {
   const client = connect();
   const type = newType();
   const policies = { sealed: true, heartbeatIntervalMs: 1_000 };
@@ -282,7 +282,7 @@ test('of a batch only those fail that are cancelled, and their signals abort', a
   expect((await client.items(other.id)).nodes).toMatchObject([{ status: 'CANCELLED' }]);
 });
 
-test('middleware stands around handlers, the first outermost, and may change what comes of them', async () => {
+it('middleware wraps handlers, the first outermost, and may change their outcome', async () => {
   const client = connect();
   const type = newType();
   const { id } = await client.createJob({
@@ -315,7 +315,7 @@ test('middleware stands around handlers, the first outermost, and may change wha
   ]);
 });
 
-test('each item has a logger whose lines name it', async () => {
+it('each item has a logger whose lines name it', async () => {
   const client = connect();
   const type = newType();
   const { id } = await client.createJob({ type, items: [{}], sealed: true });
@@ -348,7 +348,7 @@ test('each item has a logger whose lines name it', async () => {
   ]);
 });
 
-test('drained and idle are told once after each stretch of work', async () => {
+it('drained and idle are emitted once after each stretch of work', async () => {
   const client = connect();
   const type = newType();
   const { handler, ends } = gate();
@@ -367,7 +367,7 @@ test('drained and idle are told once after each stretch of work', async () => {
   expect(seen).toEqual(['drained', 'idle', 'drained', 'succeeded', 'succeeded', 'idle']);
 });
 
-test('events are those of node:events: on, off, once, and iteration', async () => {
+it('events support on, off, once and iteration, as in node:events', async () => {
   const client = connect();
   const type = newType();
   await client.createJob({ type, items: numbered(3), sealed: true });
@@ -389,7 +389,7 @@ test('events are those of node:events: on, off, once, and iteration', async () =
   expect(heard).toBe(2);
 });
 
-test('runOnce() does all that is ready, of every type that comes of it, and stops', async () => {
+it('runOnce() processes everything ready, including new items of every type, and stops', async () => {
   const client = connect();
   const [first, second] = [newType(), newType()];
   const { id } = await client.createJob({
@@ -413,7 +413,7 @@ test('runOnce() does all that is ready, of every type that comes of it, and stop
   );
 });
 
-test('createJobAndWait() resolves with what came of the whole tree', async () => {
+it('createJobAndWait() resolves with the outcome of the whole tree', async () => {
   const client = connect();
   const type = newType();
   const handler = (payload: unknown) => {
@@ -444,7 +444,7 @@ test('createJobAndWait() resolves with what came of the whole tree', async () =>
   await expect(waiting).rejects.toThrow('enough');
 });
 
-test('addItems and results take a defined type', async () => {
+it('addItems and results accept a defined type', async () => {
   const client = connect();
   const double = defineType<number, { twice: number }>(newType());
   const { id } = await client.createJob(double.job());
@@ -466,7 +466,7 @@ test('addItems and results take a defined type', async () => {
 });
 
 describe('notes and logs', () => {
-  test('are kept with the item, and go out with its report', async () => {
+  it('are stored with the item and sent with its report', async () => {
     const client = connect();
     const type = newType();
     const { id } = await client.createJob({ type, items: [{}, {}], sealed: true, backoffMs: [0] });
@@ -492,7 +492,7 @@ describe('notes and logs', () => {
     }
   });
 
-  test('go out by themselves, in one request for all items', async () => {
+  it('are sent automatically, in one request for all items', async () => {
     const client = connect();
     const type = newType();
     const items = numbered(20);
@@ -527,38 +527,101 @@ describe('notes and logs', () => {
     expect(sizes).toEqual([20]);
   });
 
-  test.each([
+  it.each([
     ['heartbeats', 1_000, 86_400_000],
     ['polls', 60_000, 100],
-  ])('go out with %s where they could not by themselves', async (_, heartbeatIntervalMs, pollIntervalMs) => {
-    const client = connect();
-    const { request } = client.socket;
-    vi.spyOn(client.socket, 'request').mockImplementation(async (...call) => {
-      if (call[0] === operations.NoteItems) throw new JobtreeError('BUSY', 'It was not done.');
-      return Reflect.apply(request, client.socket, call);
+  ])(
+    'are sent with %s if they could not be sent on their own',
+    async (_, heartbeatIntervalMs, pollIntervalMs) => {
+      const client = connect();
+      const { request } = client.socket;
+      vi.spyOn(client.socket, 'request').mockImplementation(async (...call) => {
+        if (call[0] === operations.NoteItems) throw new JobtreeError('BUSY', 'It was not done.');
+        return Reflect.apply(request, client.socket, call);
+      });
+      const type = newType();
+      const policies = { sealed: true, heartbeatIntervalMs };
+      const { id } = await client.createJob({ type, items: [{}], ...policies });
+      const end = signal();
+      const handler: Handler = async (_, { note }) => {
+        note('half of it');
+        await end.promise;
+      };
+      const worker = new Worker({ client, pollIntervalMs, types: { [type]: { concurrency: 2, handler } } });
+      workers.push(worker);
+      await worker.start();
+      await eventually(async () => {
+        expect((await client.items(id)).nodes).toMatchObject([
+          { status: 'RUNNING', note: 'half of it', log: [] },
+        ]);
+      });
+      end.fire();
+      await once(worker, 'succeeded');
+      expect((await client.items(id)).nodes).toMatchObject([{ status: 'SUCCEEDED', note: 'half of it' }]);
+    },
+  );
+
+  describe('while earlier ones are being sent', () => {
+    /** Notes go out alone only once the gate is open; resolves with the first that wait for it. */
+    async function begin(handler: Handler) {
+      const client = connect();
+      const { request } = client.socket;
+      const [underWay, open] = [signal(), signal()];
+      vi.spyOn(client.socket, 'request').mockImplementation(async (...call) => {
+        if (call[0] === operations.NoteItems) {
+          underWay.fire();
+          await open.promise;
+        }
+        return Reflect.apply(request, client.socket, call);
+      });
+      const type = newType();
+      const job = { type, items: [{}], sealed: true, heartbeatIntervalMs: 600_000 };
+      const { id } = await client.createJob(job);
+      const types = { [type]: { concurrency: 1, handler } };
+      const worker = new Worker({ client, pollIntervalMs: 86_400_000, types });
+      workers.push(worker);
+      await worker.start();
+      await underWay.promise;
+      const item = async () => (await client.items(id)).nodes[0];
+      return { worker, open, item };
+    }
+
+    it('are also in the report, since they may arrive after it', async () => {
+      const end = signal();
+      const { worker, open, item } = await begin(async (_, { note, log }) => {
+        note('done soon');
+        log('almost');
+        await end.promise;
+      });
+      const succeeded = once(worker, 'succeeded');
+      end.fire();
+      await succeeded;
+      const told = { status: 'SUCCEEDED', note: 'done soon', log: [{ text: 'almost' }] };
+      expect(await item()).toMatchObject(told);
+      open.fire();
+      await worker.stop();
+      expect(await item()).toMatchObject(told);
     });
-    const type = newType();
-    const policies = { sealed: true, heartbeatIntervalMs };
-    const { id } = await client.createJob({ type, items: [{}], ...policies });
-    const end = signal();
-    const handler: Handler = async (_, { note }) => {
-      note('half of it');
-      await end.promise;
-    };
-    const worker = new Worker({ client, pollIntervalMs, types: { [type]: { concurrency: 2, handler } } });
-    workers.push(worker);
-    await worker.start();
-    await eventually(async () => {
-      expect((await client.items(id)).nodes).toMatchObject([
-        { status: 'RUNNING', note: 'half of it', log: [] },
-      ]);
+
+    it('newer ones follow', async () => {
+      const [more, end] = [signal(), signal()];
+      const { worker, open, item } = await begin(async (_, { note }) => {
+        note('first');
+        await more.promise;
+        note('second');
+        await end.promise;
+      });
+      more.fire();
+      open.fire();
+      await eventually(async () => {
+        expect(await item()).toMatchObject({ status: 'RUNNING', note: 'second' });
+      });
+      end.fire();
+      await worker.stop();
     });
-    end.fire();
-    await once(worker, 'succeeded');
-    expect((await client.items(id)).nodes).toMatchObject([{ status: 'SUCCEEDED', note: 'half of it' }]);
   });
 
-  test('of many lines the last fifty are kept, over all attempts', async () => {
+  it('keep the last fifty lines over all attempts', async () => {
     const client = connect();
     const type = newType();
     const { id } = await client.createJob({ type, items: [{}], sealed: true, backoffMs: [0] });

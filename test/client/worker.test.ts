@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import {
   AssignmentEndedError,
   type Client,
@@ -61,7 +61,7 @@ const failuresOf = async (jobId: string) =>
   );
 
 describe('handlers', () => {
-  test('a typed job goes all the way', async () => {
+  it('a typed job is created, processed and read', async () => {
     const square = defineType<{ n: number }, { square: number }>(newType());
     const { id } = await client.createJob(
       square.job({ items: [{ n: 3 }, square.item({ n: 4 }, { dedupeKey: 'x' })], sealed: true }),
@@ -77,7 +77,7 @@ describe('handlers', () => {
     ]);
   });
 
-  test('the context names the item, and the key is the same at each attempt', async () => {
+  it('the context names the item, and its key is the same at each attempt', async () => {
     const type = newType();
     const { id } = await client.createJob({ type, items: [{ payload: 'x' }], sealed: true, backoffMs: [] });
     const seen: unknown[] = [];
@@ -95,7 +95,7 @@ describe('handlers', () => {
     expect(await failuresOf(id)).toEqual([[failure, failure]]);
   });
 
-  test('a PermanentError is not tried again', async () => {
+  it('a PermanentError is not retried', async () => {
     const type = newType();
     const { id } = await client.createJob({ type, items: [{}], sealed: true, backoffMs: [] });
     const handler = () => {
@@ -106,7 +106,7 @@ describe('handlers', () => {
     expect(await failuresOf(id)).toEqual([[{ code: 'UNKNOWN_CUSTOMER', message: 'no such customer' }]]);
   });
 
-  test('a handler that returns nothing has the result null', async () => {
+  it('a handler that returns nothing has the result null', async () => {
     const type = newType();
     const { id } = await client.createJob({ type, items: [{}], sealed: true });
     await makeWorker({ types: { [type]: { concurrency: 1, handler: async () => {} } } }).start();
@@ -116,7 +116,7 @@ describe('handlers', () => {
 
   const cycle: Record<string, unknown> = {};
   cycle.self = cycle;
-  test.each<[string, unknown, string, RegExp]>([
+  it.each<[string, unknown, string, RegExp]>([
     ['a BigInt', { total: 1n }, 'NOT_JSON', /^result\.total is a bigint/],
     ['a cycle', cycle, 'NOT_JSON', /^result\.self is part of itself/],
     ['half a surrogate pair', { a: ['\udc00'] }, 'NOT_JSON', /^result\.a\[0\] has a character/],
@@ -127,7 +127,7 @@ describe('handlers', () => {
       'INVALID_RESULT',
       /1000003 bytes of JSON; the limit is 1000000/,
     ],
-  ])('a handler that returns %s fails its item for good, and no other', async (_, bad, code, message) => {
+  ])('a handler that returns %s fails only its own item, for good', async (_, bad, code, message) => {
     const type = newType();
     const items = [{ payload: 'bad' }, { payload: 'good' }];
     const { id } = await client.createJob({ type, items, sealed: true, backoffMs: [] });
@@ -137,7 +137,7 @@ describe('handlers', () => {
     expect(await failuresOf(id)).toEqual([[{ code, message: expect.stringMatching(message) }], []]);
   });
 
-  test('a result that makes a larger request than the server takes fails its item for good, and no other', async () => {
+  it('a result too large for a request fails only its own item, for good', async () => {
     const small = await startServer(database.url, { JOBTREE_MAX_REQUEST_BYTES: '20000' });
     const type = newType();
     const items = [10, 50_000, 20, 60_000, 30].map((payload) => ({ payload }));
@@ -161,7 +161,7 @@ describe('handlers', () => {
     }
   });
 
-  test('a thenable that settles twice frees one slot', async () => {
+  it('a thenable that settles twice frees one slot', async () => {
     const type = newType();
     const { id } = await client.createJob({ type, items: Array(20).fill({}), sealed: true });
     let running = 0;
@@ -183,7 +183,7 @@ describe('handlers', () => {
     expect(most).toBe(1);
   });
 
-  test("a result that the server refuses fails the item with the server's words", async () => {
+  it("a result that the server refuses fails the item with the server's message", async () => {
     const type = newType();
     const { id } = await client.createJob({
       type,
@@ -198,7 +198,7 @@ describe('handlers', () => {
     ]);
   });
 
-  test('a failure says what caused it, once', async () => {
+  it('a failure includes its cause, once', async () => {
     const type = newType();
     const { id } = await client.createJob({ type, items: [{}], sealed: true, maxFailuresPerItem: 0 });
     const handler = async () => {
@@ -215,7 +215,7 @@ describe('handlers', () => {
     ]);
   });
 
-  test('what a failure says is made to fit', async () => {
+  it('the text of a failure is shortened to its limits', async () => {
     const type = newType();
     const { id } = await client.createJob({ type, items: [{}], sealed: true, maxFailuresPerItem: 0 });
     const handler = () => {
@@ -228,7 +228,7 @@ describe('handlers', () => {
     ]);
   });
 
-  test('new items for a fed child go out with the result', async () => {
+  it('new items for a fed child are sent with the result', async () => {
     const split = defineType<null, null>(newType());
     const check = defineType<{ line: number }, number>(newType());
     const { id } = await client.createJob(
@@ -253,7 +253,7 @@ describe('handlers', () => {
     expect(results.map(({ result }) => result)).toEqual([10, 20, 30]);
   });
 
-  test('what was claimed ahead of a handler that takes its time is given back, at no cost, and others do it', async () => {
+  it('items claimed ahead of a slow handler are given back at no cost, and others process them', async () => {
     const type = newType();
     const started = signal<void>();
     const finish = signal<string>();
@@ -289,7 +289,7 @@ describe('handlers', () => {
     expect(new Set(others)).toEqual(new Set([1]));
   });
 
-  test('there are never more handlers at work than the concurrency, and they are as many when there is work', async () => {
+  it('handlers never exceed the concurrency, and reach it while there is work', async () => {
     const type = newType();
     const { id } = await client.createJob({ type });
     await client.addItems(
@@ -316,7 +316,7 @@ describe('handlers', () => {
 describe('options', () => {
   const handler = () => null;
   const ok = { a: { concurrency: 1, handler } };
-  test.each<[string, WorkerOptions]>([
+  it.each<[string, WorkerOptions]>([
     ['types', { types: {} }],
     ['types.a.concurrency', { types: { a: { concurrency: 0, handler } } }],
     ['types.a.handler', { types: { a: { concurrency: 1, handler: undefined as never } } }],
@@ -331,7 +331,7 @@ describe('options', () => {
 });
 
 describe('waiting for work', () => {
-  test('a hint wakes the worker: its poll is an hour away', async () => {
+  it('a hint wakes a worker whose poll is an hour away', async () => {
     const type = newType();
     const worker = makeWorker({
       types: { [type]: { concurrency: 1, handler: () => null } },
@@ -346,7 +346,7 @@ describe('waiting for work', () => {
     expect(await completed(another.id)).toMatchObject({ succeeded: 2 });
   });
 
-  test('without a hint the poll finds it', async () => {
+  it('without a hint the poll finds the work', async () => {
     const type = newType();
     const worker = makeWorker({
       types: { [type]: { concurrency: 1, handler: () => null } },
@@ -379,7 +379,7 @@ describe('assignments', () => {
     return { started: started.promise, aborted: aborted.promise, handler };
   }
 
-  test('heartbeats keep a handler that takes longer than its deadline', async () => {
+  it('heartbeats keep a handler alive beyond its deadline', async () => {
     const type = newType();
     const { id } = await client.createJob({ type, items: [{}], sealed: true, heartbeatIntervalMs: 1_000 });
     const finish = signal();
@@ -408,7 +408,7 @@ describe('assignments', () => {
     expect(await failuresOf(id)).toEqual([[]]);
   });
 
-  test('an assignment that was taken back aborts its handler, whose outcome is dropped', async () => {
+  it('a lost assignment aborts its handler, whose outcome is dropped', async () => {
     const type = newType();
     const { id } = await client.createJob({
       type,
@@ -431,7 +431,7 @@ describe('assignments', () => {
     expect(await failuresOf(id)).toEqual([[expect.objectContaining({ code: 'HEARTBEAT_LOST' })]]);
   });
 
-  test('a cancelled job aborts its handlers', async () => {
+  it('a cancelled job aborts its handlers', async () => {
     const type = newType();
     const { id } = await client.createJob({ type, items: [{}], heartbeatIntervalMs: 1_000 });
     const { started, aborted, handler } = untilAborted();
@@ -441,7 +441,7 @@ describe('assignments', () => {
     expect(await aborted).toEqual(new AssignmentEndedError('CANCELLED'));
   });
 
-  test('an outcome that comes after the cancellation is dropped as stale', async () => {
+  it('an outcome that arrives after the cancellation is dropped as stale', async () => {
     const type = newType();
     const { id } = await client.createJob({ type, items: [{}] });
     const finish = signal();
@@ -458,7 +458,7 @@ describe('assignments', () => {
     expect((await client.items(id)).nodes).toMatchObject([{ status: 'CANCELLED', result: null }]);
   });
 
-  test('stop() waits for handlers, and their results are delivered', async () => {
+  it('stop() waits for handlers and delivers their results', async () => {
     const type = newType();
     const { id } = await client.createJob({ type, items: [{}, {}], sealed: true });
     const finish = signal();
@@ -481,7 +481,7 @@ describe('assignments', () => {
     expect(items[1]?.assignment).toBeNull();
   });
 
-  test('stop() gives back what takes too long, and it costs no attempt', async () => {
+  it('stop() gives back what takes too long, at no cost of an attempt', async () => {
     const type = newType();
     const { id } = await client.createJob({ type, items: [{}], sealed: true, maxFailuresPerItem: 0 });
     const { started, aborted, handler } = untilAborted();
@@ -496,7 +496,7 @@ describe('assignments', () => {
     expect(next).toMatchObject({ attempt: 1, jobId: id });
   });
 
-  test('a worker that stopped does not start again', async () => {
+  it('a stopped worker does not start again', async () => {
     const worker = makeWorker({ types: { [newType()]: { concurrency: 1, handler: () => null } } });
     await worker.stop();
     await expect(worker.start()).rejects.toThrow('A worker starts once');

@@ -101,7 +101,7 @@ describe.each(languages)('the worker in %s', (language, [program = '', ...words]
 
   const done = (result: unknown) => ({ result, failed: false, attempts: 1 });
 
-  it('claims all there is, hears of what is new, and reports each result once', async () => {
+  it('claims everything, hears of new items, and reports each result once', async () => {
     const type = newType();
     const numbers = Array.from({ length: 200 }, (_, n) => n);
     const first = await create(
@@ -113,7 +113,7 @@ describe.each(languages)('the worker in %s', (language, [program = '', ...words]
     expect(await outcomes(await create(type, [{ payload: { result: null } }]))).toEqual([done(null)]);
   });
 
-  it('reports failures, those for good too, and tries again what may be tried', async () => {
+  it('reports failures, permanent ones too, and retries the others', async () => {
     const type = newType();
     start(type);
     const items = [{ payload: { failures: 2, result: 1 } }, { payload: { permanent: true } }];
@@ -123,7 +123,7 @@ describe.each(languages)('the worker in %s', (language, [program = '', ...words]
     ]);
   });
 
-  it('says when to try again what fails, and knows its last attempt', async () => {
+  it('says when to retry a failure, and knows its last attempt', async () => {
     const type = newType();
     start(type);
     const items = [{ payload: { retryAfterMs: 100, result: 1 } }];
@@ -141,7 +141,7 @@ describe.each(languages)('the worker in %s', (language, [program = '', ...words]
     expect(await outcomes(await create(type, items, { maxFailuresPerItem: 0 }))).toEqual([done(1)]);
   });
 
-  it('keeps by heartbeats what takes longer than their interval', async () => {
+  it('keeps items that take longer than the interval by heartbeats', async () => {
     const type = newType();
     start(type);
     const job = await create(type, [{ payload: { sleepMs: 4_000, result: 1 } }], {
@@ -150,7 +150,7 @@ describe.each(languages)('the worker in %s', (language, [program = '', ...words]
     expect(await outcomes(job)).toEqual([done(1)]);
   });
 
-  it('stops the work on an item that it has lost, and has room for another', async () => {
+  it('stops work on a lost item, and claims another', async () => {
     const type = newType();
     start(type, { concurrency: 1 });
     const lost = await create(type, [{ payload: { untilUnwanted: true } }], { heartbeatIntervalMs: 1_000 });
@@ -162,7 +162,7 @@ describe.each(languages)('the worker in %s', (language, [program = '', ...words]
     expect(await outcomes(next)).toEqual([done(2)]);
   });
 
-  it('asks again for a claim whose answer was lost, and gets what it got', async () => {
+  it('repeats a claim whose answer was lost, and gets the same items', async () => {
     const type = newType();
     const job = await create(type, [{ payload: { result: 1 } }, { payload: { result: 2 } }]);
     const wasCut = proxy.cutAt('heartbeatIntervalMs');
@@ -172,7 +172,7 @@ describe.each(languages)('the worker in %s', (language, [program = '', ...words]
     expect(await outcomes(job)).toEqual([done(1), done(2)]);
   });
 
-  it('sends a report again whose answer was lost, and it counts once', async () => {
+  it('repeats a report whose answer was lost, and it counts once', async () => {
     const type = newType();
     start(type);
     const job = await create(type, [{ payload: { sleepMs: 1_000, result: 1 } }]);
@@ -184,7 +184,7 @@ describe.each(languages)('the worker in %s', (language, [program = '', ...words]
     expect(await outcomes(await create(type, [{ payload: { result: 2 } }]))).toEqual([done(2)]);
   });
 
-  it('goes on after the server was away for longer than its handler took', async () => {
+  it('continues after an outage of the server that is longer than its handler', async () => {
     const type = newType();
     const worker = start(type);
     const job = await create(type, [
@@ -200,7 +200,7 @@ describe.each(languages)('the worker in %s', (language, [program = '', ...words]
     expect(await outcomes(await create(type, [{ payload: { result: 3 } }]))).toEqual([done(3)]);
   });
 
-  it('stops at SIGTERM: what runs is finished, and nothing more is claimed', async () => {
+  it('at SIGTERM finishes what runs and claims no more', async () => {
     const type = newType();
     const worker = start(type, { concurrency: 1 });
     const items = [{ payload: { sleepMs: 1_000, result: 1 } }, { payload: { result: 2 } }];

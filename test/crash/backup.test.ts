@@ -79,7 +79,7 @@ async function add(client: Client, jobs: readonly string[], signal: AbortSignal)
 }
 
 it.skipIf(programs === undefined)(
-  'a dump under load, restored: all that it has is done, once, and counted',
+  'a dump under load, when restored, completes all its items once, and counts them',
   async () => {
     const original = await startServer(postgres.url('original'));
     const producer = createClient({ url: original.url });

@@ -2,7 +2,7 @@
  * Postgres is killed right after it answered claims. DURABLE_ROUNDS has that happen more often. A claim that does not wait for
  * the disk may be forgotten, which costs time, but counts nothing twice.
  */
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { type Assignment, createClient } from '../../src/client/index.ts';
 import { expectGone, serverPid, start, temporaryFolder } from '../embedded/support.ts';
 import { startProxy } from '../support/proxy.ts';
@@ -71,7 +71,7 @@ async function killAfterClaims(env: Record<string, string>) {
   return { client, count, claimAndKill, report, results, completed };
 }
 
-test('a claim that was answered is not forgotten when Postgres is killed', { timeout: 120_000 }, async () => {
+it('a claim that was answered survives a kill of Postgres', { timeout: 120_000 }, async () => {
   const { client, count, claimAndKill, report, results, completed } = await killAfterClaims({});
   for (let round = 0; round < rounds; round++) {
     const claimed = await claimAndKill();
@@ -84,7 +84,7 @@ test('a claim that was answered is not forgotten when Postgres is killed', { tim
   expect(await results()).toEqual(Array.from({ length: count }, (_, i) => i));
 });
 
-test('a claim that does not wait for the disk may be forgotten, and every result counts once', {
+it('a claim that does not wait for the disk may be lost, and every result counts once', {
   timeout: 120_000,
 }, async () => {
   const { client, count, claimAndKill, report, results, completed } = await killAfterClaims({

@@ -195,7 +195,7 @@ it.each(ways)(
 );
 
 it(
-  'of two servers one imports a file, also where the first one hangs',
+  'one of two servers imports a file, even if the first one hangs',
   async () => {
     const csv = join(folder, 'orders.csv');
     const { rows } = await writeCsv(csv);

@@ -3,7 +3,7 @@
  * finished by another server if the first one dies. What is left over is what a transaction holds, so that no server can be
  * too fast for the test. LARGE_JOB_RANGES makes them larger.
  */
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { type Client, createClient, type JobProgress, JobtreeError } from '../../src/client/index.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { anyRow } from '../support/locks.ts';
@@ -132,7 +132,7 @@ async function expectNothingLeft(id: string): Promise<void> {
   expect(await db.query('select from jobtree.tree_deletion where root_id = $1', [keyOf(id)])).toEqual([]);
 }
 
-test('cancelling a job with very many ranges answers at once, and ends with exact numbers while it is watched', async () => {
+it('cancelling a job with very many ranges answers at once, and ends with exact numbers while watched', async () => {
   const client = await startAnother();
   const id = await createLargeJob(client);
   const letGo = await holdRest(id);
@@ -147,7 +147,7 @@ test('cancelling a job with very many ranges answers at once, and ends with exac
   expectCancelled(await watching);
 });
 
-test('the server that began to cancel is killed: another one ends it', async () => {
+it('if the server that started a cancellation is killed, another one finishes it', async () => {
   const { server, client } = await startVictim();
   const id = await createLargeJob(client);
   const letGo = await holdRest(id);
@@ -159,7 +159,7 @@ test('the server that began to cancel is killed: another one ends it', async () 
   expectCancelled(await watching);
 });
 
-test('deleting a large tree answers at once, and goes on until there is no such job', async () => {
+it('deleting a large tree answers at once, and continues until the job is gone', async () => {
   const client = await startAnother();
   const id = await createLargeJob(client);
   const letGo = await holdRest(id);
@@ -173,7 +173,7 @@ test('deleting a large tree answers at once, and goes on until there is no such 
   await expectNothingLeft(id);
 });
 
-test('the server that began to delete is killed: another one ends it', async () => {
+it('if the server that started a deletion is killed, another one finishes it', async () => {
   const { server, client } = await startVictim();
   const id = await createLargeJob(client);
   const letGo = await holdRest(id);
@@ -186,7 +186,7 @@ test('the server that began to delete is killed: another one ends it', async () 
   await expectNothingLeft(id);
 });
 
-test('a tree with a row that somebody holds keeps no other from being deleted', async () => {
+it('a tree with a locked row does not prevent the deletion of others', async () => {
   const client = await startAnother();
   const roots: string[] = [];
   for (let i = 0; i < 3; i++) {
@@ -208,7 +208,7 @@ test('a tree with a row that somebody holds keeps no other from being deleted', 
   await anyRow(db, 'select 1 where not exists (select from jobtree.job where id = $1)', [keyOf(locked)]);
 });
 
-test('a job that is deleted while it is read is NOT_FOUND', async () => {
+it('a job that is deleted while it is read is NOT_FOUND', async () => {
   const client = await startAnother();
   for (let i = 0; i < 20; i++) {
     const { id } = await client.createJob({ type: 'read', items: [{}], children: [{ type: 'below' }] });

@@ -58,7 +58,7 @@ function isBehind({ kind, jobId, known }: Watcher, jobs: readonly Known[]): bool
   return known < watched.reduce((sum, { steps }) => sum + steps, 0);
 }
 
-describe.skipIf(inject('redisUrl') === undefined)('with everything failing in turn', () => {
+describe.skipIf(inject('redisUrl') === undefined)('while everything fails in turn', () => {
   beforeAll(async () => {
     await fleet.start();
     for (const { url } of fleet.nodes) roaming.push(await startProxy(url));
@@ -75,7 +75,7 @@ describe.skipIf(inject('redisUrl') === undefined)('with everything failing in tu
     .filter(([name]) => name.includes(only));
 
   it(
-    `${subscriberCount} subscribers of ${treeCount} trees see all of it`,
+    `${subscriberCount} subscribers of ${treeCount} trees see every final state`,
     async () => {
       const clients = fleet.nodes.map(({ url }) => createClient({ url, retryMs: 500, timeoutMs: 2_000 }));
       const watchers = new Watchers();

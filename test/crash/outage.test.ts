@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { type Client, createClient, JobtreeError } from '../../src/client/index.ts';
 import { expectGone, serverPid, start, temporaryFolder } from '../embedded/support.ts';
 import { freePort } from '../support/ports.ts';
@@ -144,7 +144,7 @@ async function holdItems(urls: readonly string[]) {
   return { conclude };
 }
 
-test('Postgres is away for longer than a lease lives: nothing is lost of those that go on beating', {
+it('an outage of Postgres longer than a lease loses nothing of workers that keep sending heartbeats', {
   timeout: 120_000,
 }, async () => {
   const folder = temporaryFolder();
@@ -166,7 +166,7 @@ test('Postgres is away for longer than a lease lives: nothing is lost of those t
   await conclude(again.url);
 });
 
-test('all servers are down for longer than a lease lives: nothing is lost of those that go on beating', {
+it('an outage of all servers longer than a lease loses nothing of workers that keep sending heartbeats', {
   timeout: 120_000,
 }, async () => {
   const postgres = await start(temporaryFolder());

@@ -1,5 +1,5 @@
 /** Postgres dies under an open subscription and comes back: the server stays, and so does the subscription. */
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { expectGone, serverPid, start, temporaryFolder } from '../embedded/support.ts';
 import { createJob, subscribe, work } from '../support/api.ts';
 import { startProxy } from '../support/proxy.ts';
@@ -9,11 +9,11 @@ const watchJob = `subscription ($id: ID!) {
   jobProgress(jobId: $id) { status itemProgress succeeded failed message }
 }`;
 
-test.each([
+it.each([
   ['killed', 'SIGKILL'],
   ['shut down without a checkpoint', 'SIGQUIT'],
 ] as const)(
-  'Postgres is %s: the subscriber gets the final state',
+  'if Postgres is %s, the subscriber gets the final state',
   { timeout: 120_000 },
   async (_, signal) => {
     const folder = temporaryFolder();

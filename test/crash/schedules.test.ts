@@ -26,7 +26,7 @@ afterAll(async () => {
   await db?.drop();
 });
 
-it(`makes each occurrence once, and misses none, while a server is killed ${kills} times`, async () => {
+it(`each occurrence is created exactly once while a server is killed ${kills} times`, async () => {
   const client = createClient({ url: (servers[1] as ServerProcess).url, retryMs: 20_000 });
   const names = ['by cron', 'by interval'];
   const template = { type: 'tick', sealed: true, items: [{ payload: null }] };
@@ -63,7 +63,7 @@ it(`makes each occurrence once, and misses none, while a server is killed ${kill
   );
 }, 180_000);
 
-it('after an outage of all servers each policy does what it says', async () => {
+it('after an outage of all servers each policy holds', async () => {
   const policies = ['SKIP', 'RUN_ONCE', 'RUN_ALL'] as const;
   const client = createClient({ url: (servers[1] as ServerProcess).url });
   const template = { type: 'late', sealed: true };

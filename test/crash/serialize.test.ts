@@ -95,7 +95,7 @@ async function endedOf(client: Client, jobs: readonly string[]): Promise<number>
 }
 
 it.each(rounds)(
-  'over %i keys: each runs one item at a time, in their order, and none is forgotten',
+  'each of %i keys runs one item at a time, in order, and none is forgotten',
   async (keys) => {
     const client = createClient({ url: (servers[1] as ServerProcess).url, retryMs: 30_000 });
     const startedAt = performance.now();

@@ -17,7 +17,7 @@ afterAll(async () => {
   await db?.drop();
 });
 
-it('a job that failed and a job that waits no longer are seen to by the next server', async () => {
+it('the next server cancels the items of a failed job and releases a job whose wait is over', async () => {
   const items = (count: number) => Array.from({ length: count }, (_, payload) => ({ payload }));
   const root = await createJob(server.url, {
     type: 'verdicts',

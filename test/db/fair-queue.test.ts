@@ -14,7 +14,7 @@ function drain(queue: FairQueue<Thing>, fits?: (one: Thing) => boolean): string[
   return names;
 }
 
-it('takes by turns from tenants, and of a tenant from its callers', () => {
+it('alternates between tenants, and within a tenant between its callers', () => {
   const queue = new FairQueue<Thing>();
   const put = (tenant: string | null, account: string, names: string[]) => {
     for (const name of names) queue.push(pathOf({ tenant, account }), thing(name));
@@ -28,7 +28,7 @@ it('takes by turns from tenants, and of a tenant from its callers', () => {
   expect(queue.size).toBe(0);
 });
 
-it('takes as much from each, not as many', () => {
+it('gives each the same amount, not the same number', () => {
   const queue = new FairQueue<Thing>({ turn: 10, costOf: ({ size }) => size });
   for (let i = 0; i < 20; i++) queue.push(['large'], thing('L', 30));
   for (let i = 0; i < 40; i++) queue.push(['small'], thing('s', 10));
@@ -37,7 +37,7 @@ it('takes as much from each, not as many', () => {
   expect(first.filter((name) => name === 'L')).toHaveLength(10);
 });
 
-it('counts what something took that was not known before', () => {
+it('counts costs that were not known before', () => {
   const queue = new FairQueue<Thing>({ costOf: () => 0 });
   for (let i = 0; i < 9; i++) for (const key of ['a', 'b']) queue.push([key], thing(key));
   const taken: string[] = [];
@@ -49,7 +49,7 @@ it('counts what something took that was not known before', () => {
   expect(taken.filter((name) => name === 'a')).toHaveLength(2);
 });
 
-it('passes over what does not fit, which is then the first', () => {
+it('passes over an entry that does not fit, which is then the first', () => {
   const queue = new FairQueue<Thing>({ turn: 100, costOf: ({ size }) => size });
   queue.push(['a'], thing('a', 500));
   for (let i = 1; i <= 3; i++) queue.push(['b'], thing(`b${i}`, 10));

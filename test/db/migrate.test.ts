@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { migrate, migrationsDirectory, requireSupportedServer } from '../../src/db/migrate.ts';
 import { diagnoseMigrationHistory, diffMigrationsToSchema } from '../../tools/schema-engine.ts';
 import { createScratchDatabase, type ScratchDatabase } from '../../tools/scratch-database.ts';
@@ -51,7 +51,7 @@ async function column(sql: string): Promise<unknown[]> {
 const books = () => column('select migration_name from jobtree._prisma_migrations order by started_at');
 
 describe('the migrations of the package', () => {
-  test('go into an empty database once, in order', async () => {
+  it('are applied to an empty database once, in order', async () => {
     const seen: string[] = [];
     const first = await migrate({ url, onApply: (name) => seen.push(name) });
     expect(first.applied).toEqual(committed);
@@ -60,13 +60,13 @@ describe('the migrations of the package', () => {
     expect(seen).toEqual(committed);
   });
 
-  test('are applied once when ten servers start at the same moment', async () => {
+  it('are applied once when ten servers start at the same moment', async () => {
     const results = await Promise.all(Array.from({ length: 10 }, () => migrate({ url })));
     expect(results.flatMap(({ applied }) => applied).sort()).toEqual(committed);
     expect(await books()).toEqual(committed);
   });
 
-  test('leave everything outside the schema jobtree alone, also a Prisma project of the user', async () => {
+  it('leave everything outside the schema jobtree alone, including a Prisma project of the user', async () => {
     await client.query(`create table public._prisma_migrations as select 'theirs' as migration_name`);
     await migrate({ url });
     expect(await column('select migration_name from public._prisma_migrations')).toEqual(['theirs']);
@@ -74,7 +74,7 @@ describe('the migrations of the package', () => {
     expect(await column(`select relname from pg_class where ${outside}`)).toEqual(['_prisma_migrations']);
   });
 
-  test('create exactly the functions of prisma/functions', async () => {
+  it('create exactly the functions of prisma/functions', async () => {
     await migrate({ url });
     const migrated = await readStoredFunctions(client);
     await dropStoredFunctions(client);
@@ -82,7 +82,7 @@ describe('the migrations of the package', () => {
     expect(migrated).toEqual(await readStoredFunctions(client));
   });
 
-  test('create the tables of prisma/schema.prisma, in the eyes of Prisma', async () => {
+  it('create the tables of prisma/schema.prisma, according to Prisma', async () => {
     await migrate({ url });
     const project = {
       url,
@@ -118,21 +118,21 @@ describe('a role without special rights', () => {
     );
   });
 
-  test('migrates a database that it owns', async () => {
+  it('migrates a database that it owns', async () => {
     await client.query(`alter database "${client.database}" owner to "${role}"`);
     expect((await migrate({ url: asRole })).applied).toEqual(committed);
   });
 
-  test('migrates in a schema that was made for it', async () => {
+  it('migrates in a schema that was created for it', async () => {
     await client.query(`create schema jobtree authorization "${role}"`);
     expect((await migrate({ url: asRole })).applied).toEqual(committed);
   });
 
-  test('is told the right that it lacks', async () => {
+  it('is told which right it lacks', async () => {
     await expect(migrate({ url: asRole })).rejects.toThrow(/permission denied for database/);
   });
 
-  test('starts on a database that is up to date, reading the books and waiting for no lock', async () => {
+  it('starts on an up-to-date database without waiting for a lock', async () => {
     await migrate({ url });
     await client.query(`grant usage on schema jobtree to "${role}"`);
     await client.query(`grant select on jobtree._prisma_migrations to "${role}"`);
@@ -158,7 +158,7 @@ describe('a directory of migrations', () => {
 
   const start = () => migrate({ url, directory });
 
-  test('grows: only the new ones are applied', async () => {
+  it('grows: only new migrations are applied', async () => {
     await start();
     write('2_places', 'create table places (name text);\nselect 1;');
     expect(await start()).toEqual({ applied: ['2_places'] });
@@ -167,7 +167,7 @@ describe('a directory of migrations', () => {
     expect(await column(`select to_regclass('jobtree.places')::text`)).toEqual(['jobtree.places']);
   });
 
-  test('has one that fails: nothing of it is kept, its name, reason and line are told, and the repaired one goes in', async () => {
+  it('fails: nothing of the migration is kept, the error names it with reason and line, and a repaired one is applied', async () => {
     write('2_broken', 'create table jobtree.half (a int);\n\ncreate table jobtree.half (a int);');
     write('3_after', 'create table jobtree.never (a int);');
     const complaint = /2_broken failed: relation "half" already exists.*Nothing of it was kept/;
@@ -182,13 +182,13 @@ describe('a directory of migrations', () => {
     expect(await start()).toEqual({ applied: ['2_broken', '3_after'] });
   });
 
-  test('fails in its first one: not even the schema is kept', async () => {
+  it('fails in its first migration: not even the schema is kept', async () => {
     write('1_people', 'select nonsense');
     await expect(start()).rejects.toThrow(/1_people failed/);
     expect(await column(`select to_regnamespace('jobtree')`)).toEqual([null]);
   });
 
-  test('was edited after it was applied: refused', async () => {
+  it('was edited after it was applied: it is refused', async () => {
     await start();
     write('1_people', 'create table jobtree.people (name text, age int);');
     write('2_places', 'create table jobtree.places (name text);');
@@ -196,7 +196,7 @@ describe('a directory of migrations', () => {
     expect(await books()).toEqual(['1_people']);
   });
 
-  test('is older than the database: used as it is, with what it has besides', async () => {
+  it('is older than the database: the database is used as it is', async () => {
     write('3_places', 'create table jobtree.places (name text);');
     await start();
     rmSync(join(directory, '3_places'), { recursive: true });
@@ -206,7 +206,7 @@ describe('a directory of migrations', () => {
     expect(await start()).toEqual({ applied: [] });
   });
 
-  test.each([
+  it.each([
     ['1.3.9', true],
     ['1.4.0', true],
     ['1.5.0', false],
@@ -227,7 +227,7 @@ describe('a directory of migrations', () => {
     },
   );
 
-  test('has one that Prisma began and did not finish: refused until the operator does what the message says', async () => {
+  it('has one that Prisma began and did not finish: it is refused until the operator follows the message', async () => {
     await start();
     write('2_places', 'create table jobtree.places (name text);');
     await client.query(
@@ -242,7 +242,7 @@ describe('a directory of migrations', () => {
     expect(await start()).toEqual({ applied: ['2_places'] });
   });
 
-  test('is awaited by two servers while Prisma holds the lock: the second sees what the first did', async () => {
+  it('is awaited by two servers while Prisma holds the lock: the second sees what the first applied', async () => {
     write('2_places', 'create table jobtree.places (name text);');
     await client.query('select pg_advisory_lock(72707369)');
     const starts = [start(), start()];
@@ -256,7 +256,7 @@ describe('a directory of migrations', () => {
   });
 });
 
-test('a server older than PostgreSQL 15 is refused', () => {
+it('a server older than PostgreSQL 15 is refused', () => {
   expect(() => requireSupportedServer(140_022)).toThrow(
     'needs PostgreSQL 15 or newer; this server is PostgreSQL 14',
   );

@@ -1,6 +1,6 @@
 /** A pool that others use as they use pg's own. */
 import pg from 'pg';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { PatientPool } from '../../src/db/patient-pool.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 
@@ -21,7 +21,7 @@ function nextFault(): Promise<unknown> {
   return new Promise((resolve) => process.once('unhandledRejection', resolve));
 }
 
-test('a callback that throws keeps no connection', async () => {
+it('a throwing callback does not keep its connection', async () => {
   const pool = new PatientPool({ connectionString: db.url, max: 1, Client: pg.Client });
   onTestFinished(() => pool.end());
   const fault = nextFault();

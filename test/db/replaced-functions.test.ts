@@ -1,5 +1,5 @@
 /** A migration makes functions anew while servers call them. */
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 
@@ -9,8 +9,8 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-test.each(['call', 'read'])(
-  'a %s that was about to use a function when a migration made it anew is sent again',
+it.each(['call', 'read'])(
+  'a %s that is about to use a function is repeated if a migration replaces the function',
   async (kind) => {
     const lock = await db.connect();
     const database = db.open();

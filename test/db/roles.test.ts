@@ -48,7 +48,7 @@ async function as(role: Role, text: string, values: unknown[] = []): Promise<Rec
 const forbidden = { code: '42501' };
 
 describe.each(roles)('%s', (role) => {
-  it('may call the functions that the page on SQL says, and no other', async () => {
+  it('may call exactly the functions that the page on SQL lists', async () => {
     const functions = await db.query<{ name: string; call: string }>(
       `select p.proname as name, format('select from %s(%s)', p.oid::regproc,
          (select string_agg(format('null::%s', format_type(t, null)), ', ' order by n) from unnest(p.proargtypes) with ordinality a(t, n))) as call
@@ -70,7 +70,7 @@ describe.each(roles)('%s', (role) => {
     expect(allowed.toSorted()).toEqual(expected.toSorted());
   });
 
-  it('may read what it is for, and change no table', async () => {
+  it('may read what it needs, and change no table', async () => {
     const relations = await db.query<{ name: string; kind: string; first: string }>(
       `select c.relname as name, c.relkind as kind, (select a.attname from pg_attribute a where a.attrelid = c.oid and a.attnum = 1) as first
        from pg_class c where c.relnamespace = 'jobtree'::regnamespace and c.relkind in ('r', 'v', 'S', 'p')`,
@@ -107,7 +107,7 @@ describe.each(roles)('%s', (role) => {
   });
 });
 
-it('each does its own work from end to end', async () => {
+it('does its own work from end to end', async () => {
   const enqueuer = clients.get('jobtree_enqueue') as pg.Client;
   await enqueuer.query('begin');
   const { id } = await createJob(enqueuer, {
@@ -144,7 +144,7 @@ it('each does its own work from end to end', async () => {
   expect(assignments.map(({ state }) => state)).toEqual(['RELEASED', 'SUCCEEDED']);
 });
 
-it('each sees rows of all tenants, as the pages on SQL and on security say', async () => {
+it('sees rows of all tenants, as the pages on SQL and on security say', async () => {
   const tenants = ['acme', 'globex'];
   const jobs: string[] = [];
   for (const tenant of tenants) {
@@ -169,7 +169,7 @@ it('each sees rows of all tenants, as the pages on SQL and on security say', asy
   }
 });
 
-it('nothing that a caller makes takes the place of what a function names', async () => {
+it('no object that a caller creates replaces what a function names', async () => {
   const enqueuer = clients.get('jobtree_enqueue') as pg.Client;
   await db.query(`create schema mine authorization ${user('jobtree_enqueue')}`);
   // Before pg_catalog: they would run with the rights of the owner.
@@ -188,7 +188,7 @@ it('nothing that a caller makes takes the place of what a function names', async
   await enqueuer.query('reset search_path; drop schema mine cascade');
 });
 
-it('keeps the rights through a migration that replaces the functions', async () => {
+it('keeps its rights through a migration that replaces the functions', async () => {
   const definers = () =>
     db.query(
       `select proname from pg_proc where pronamespace = 'jobtree'::regnamespace and prosecdef order by 1`,

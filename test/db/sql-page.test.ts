@@ -21,8 +21,8 @@ afterAll(async () => {
   await db.drop();
 });
 
-describe('what users may rely on', () => {
-  it.each(documentedFunctions())('is the function $name, with its arguments', async (documented) => {
+describe('the public SQL interface', () => {
+  it.each(documentedFunctions())('has the function $name, with its arguments', async (documented) => {
     const [found] = await db.query<{ arguments: string; defaults: number; count: number }>(
       `select pg_get_function_identity_arguments(oid) as arguments, pronargdefaults as defaults, pronargs as count
        from pg_proc where pronamespace = 'jobtree'::regnamespace and proname = $1`,
@@ -34,7 +34,7 @@ describe('what users may rely on', () => {
     expect(names.length).toBeGreaterThanOrEqual((found?.count ?? 0) - (found?.defaults ?? 0));
   });
 
-  it('are all views, with all their columns in their order', async () => {
+  it('has all views, with all their columns in order', async () => {
     const found = await db.query(
       `select table_name as name, json_agg(column_name order by ordinal_position) as columns
        from information_schema.columns join information_schema.views using (table_schema, table_name)
@@ -43,7 +43,7 @@ describe('what users may rely on', () => {
     expect(documentedViews().toSorted((a, b) => a.name.localeCompare(b.name))).toEqual(found);
   });
 
-  it('are all tables, to look at', async () => {
+  it('has all tables, for reading', async () => {
     const found = await db.query<{ name: string }>(
       `select tablename as name from pg_tables where schemaname = 'jobtree' and tablename <> '_prisma_migrations'`,
     );
@@ -51,7 +51,7 @@ describe('what users may rely on', () => {
   });
 });
 
-it('the examples of the page on SQL run', async () => {
+it('the examples of the page on SQL work', async () => {
   await db.query('create table customer (id integer primary key, email text)');
   const client = await db.connect();
   try {

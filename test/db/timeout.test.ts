@@ -1,5 +1,5 @@
 /** A connection to Postgres that dies without a word, as behind a firewall that forgets it: nothing comes back any more. */
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { Database } from '../../src/db/database.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { startProxy, type TcpProxy } from '../support/proxy.ts';
@@ -22,7 +22,7 @@ function open(): Database {
   return database;
 }
 
-test('a call without an answer fails, and its connection is not used again', async () => {
+it('a call without an answer fails, and its connection is discarded', async () => {
   const database = open();
   const pids = () =>
     db.query(
@@ -42,7 +42,7 @@ test('a call without an answer fails, and its connection is not used again', asy
   expect(await db.query('select count(*)::int as jobs from jobtree.job')).toEqual([{ jobs: 1 }]);
 });
 
-test('a read without an answer fails, and the next one gets its own answer', async () => {
+it('a read without an answer fails, and the next one gets its own answer', async () => {
   const database = open();
   const count = () => database.prisma.job.count();
   const before = await count();
@@ -52,7 +52,7 @@ test('a read without an answer fails, and the next one gets its own answer', asy
   expect(await count()).toBe(before);
 });
 
-test('a connection that breaks under the read of a request fails that read, and nothing else', async () => {
+it('a connection that breaks during a read fails only that read', async () => {
   const database = open();
   const request = database.forRequest({});
   const read = request.pool.query({ text: 'select pg_sleep(10)' });
@@ -66,7 +66,7 @@ test('a connection that breaks under the read of a request fails that read, and 
   expect((await request.pool.query({ text: 'select 1 as one' })).rows).toEqual([{ one: 1 }]);
 });
 
-test('a server whose connections died says that it is not ready, and recovers', async () => {
+it('a server whose connections died is not ready, and recovers', async () => {
   const app = await startServer(proxy.url, { JOBTREE_DATABASE_TIMEOUT_MS: '1000' });
   onTestFinished(() => app.close());
   const ready = async () => (await fetch(new URL('/readyz', app.url))).status;

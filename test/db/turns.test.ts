@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { Turns } from '../../src/db/turns.ts';
 
-it('so many at a time, and those who wait by turns from each caller', async () => {
+it('run up to a limit, and those that wait alternate between callers', async () => {
   const turns = new Turns(2);
   const begun: string[] = [];
   const ends: (() => void)[] = [];
@@ -20,7 +20,7 @@ it('so many at a time, and those who wait by turns from each caller', async () =
   expect(begun).toEqual(['a1', 'a2', 'a3', 'b1', 'c1', 'a4', 'b2']);
 });
 
-it('those of one caller by turns from each of its requests', async () => {
+it('alternate between the requests of one caller', async () => {
   const turns = new Turns(1);
   const [large, small, other] = [{ account: 'a' }, { account: 'a' }, { account: 'b' }];
   const begun: string[] = [];
@@ -34,7 +34,7 @@ it('those of one caller by turns from each of its requests', async () => {
   expect(begun).toEqual(['l1', 'l2', 'o1', 's1', 'o2', 'l3', 'o3', 'l4']);
 });
 
-it('one whose turn comes too late is told so', async () => {
+it('a turn that comes too late is refused', async () => {
   const turns = new Turns(1, { waitMs: 20 });
   let end = () => {};
   const first = turns.run({}, () => new Promise<void>((resolve) => (end = resolve)));
@@ -46,7 +46,7 @@ it('one whose turn comes too late is told so', async () => {
   expect(await turns.run({}, async () => 'done')).toBe('done');
 });
 
-it('one that fails gives its turn to the next', async () => {
+it('a failing one passes its turn on', async () => {
   const turns = new Turns(1);
   const failing = turns.run({ account: 'a' }, () => Promise.reject(new Error('no')));
   const next = turns.run({ account: 'a' }, async () => 'done');
@@ -55,7 +55,7 @@ it('one that fails gives its turn to the next', async () => {
   expect(await turns.run({}, async () => 'free again')).toBe('free again');
 });
 
-it('one that nobody waits for any more is dropped when its turn comes', async () => {
+it('one whose caller has left is dropped at its turn', async () => {
   const turns = new Turns(1);
   let isGone = false;
   let end = () => {};

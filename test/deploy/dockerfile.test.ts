@@ -4,12 +4,12 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } fro
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { createDatabase } from '../support/database.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-test('with what is in the image a database is migrated, and gets its roles', async () => {
+it('the image can migrate a database and set up its roles', async () => {
   const image = mkdtempSync(join(tmpdir(), 'jobtree-image-'));
   const db = await createDatabase();
   onTestFinished(async () => {

@@ -67,7 +67,7 @@ describe.skipIf(withoutNginx || inject('redisUrl') === undefined)('behind nginx'
     expect(await multipart.json()).toEqual({ data: { createUpload: { upload: { size: 30_000_000 } } } });
   });
 
-  it('the servers say what is too large, and not nginx', async () => {
+  it('the servers, not nginx, refuse what is too large', async () => {
     const answer = await fetch(balancer.url, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -77,7 +77,7 @@ describe.skipIf(withoutNginx || inject('redisUrl') === undefined)('behind nginx'
     expect(await answer.json()).toMatchObject({ errors: [{ extensions: { code: expect.any(String) } }] });
   });
 
-  it('an event stream comes as it happens', async () => {
+  it('an event stream arrives as it happens', async () => {
     const id = await createJob(balancer.url, { type: 'streamed', items: [{}, {}] });
     const query = new URLSearchParams({ query: progress, variables: JSON.stringify({ id }) });
     const response = await fetch(`${balancer.url}?${query}`, { headers: { accept: 'text/event-stream' } });
@@ -115,7 +115,7 @@ describe.skipIf(withoutNginx || inject('redisUrl') === undefined)('behind nginx'
     await Promise.all(ending.map((end) => end()));
   });
 
-  it('nobody loses anything when a server is killed or shut down', async () => {
+  it('no request or event is lost when a server is killed or shut down', async () => {
     // One server may still be starting while the other goes.
     const producer = createClient({ url: balancer.url, retryMs: 60_000 });
     const { id } = await producer.createJob({
@@ -171,7 +171,7 @@ describe.skipIf(withoutNginx || inject('redisUrl') === undefined)('behind nginx'
     await Promise.all([producer, ...clients].map((client) => client.close()));
   }, 300_000);
 
-  it('a server that was taken out before it is shut down fails no request', async () => {
+  it('a server that is removed before its shutdown fails no request', async () => {
     let over = false;
     const asking = Array.from({ length: 8 }, async () => {
       while (!over) expect(await ask(balancer.url)).toBe(200);

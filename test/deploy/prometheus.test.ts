@@ -51,7 +51,7 @@ describe.skipIf(withoutPrometheus)('Prometheus', () => {
       .map(({ labels }: any) => `${labels.alertname} ${labels.type}`);
   };
 
-  it('takes the rules, and one of them fires when much of what is done fails for good', async () => {
+  it('loads the rules, and one of them fires when many items fail for good', async () => {
     const { status, stdout } = spawnSync('promtool', ['check', 'rules', rulesFile], { encoding: 'utf8' });
     expect({ status, stdout }).toMatchObject({ status: 0 });
     const { groups } = await prometheus.ask('rules');
@@ -70,7 +70,7 @@ describe.skipIf(withoutPrometheus)('Prometheus', () => {
       expect({ name, health }).toEqual({ name, health: 'ok' });
   });
 
-  it('can answer all that the dashboard and the rules ask for', async () => {
+  it('can answer every query of the dashboard and the rules', async () => {
     const known = new Set<string>(await prometheus.ask('label/__name__/values'));
     const named = (text: string) => text.match(/\b(?:jobtree|process|nodejs)_[a-z0-9_]+/g) ?? [];
     for (const name of named(readFileSync(rulesFile, 'utf8'))) expect(known).toContain(name);
@@ -90,7 +90,7 @@ describe.skipIf(withoutPrometheus)('Prometheus', () => {
     }
   });
 
-  it('says that nobody claims the items of one type, while those of others are worked on', async () => {
+  it('reports that nobody claims the items of one type while others are processed', async () => {
     const impatient = await startPrometheus(app.url, '1s');
     onTestFinished(() => impatient.stop());
     await client.createJob({ type: 'forgotten', items: [{ payload: 1 }, { payload: 2 }] });

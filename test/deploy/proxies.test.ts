@@ -117,7 +117,7 @@ describe.each(['nginx', 'caddy', 'nginx-auth', 'caddy-auth'])('%s', (name) => {
   };
 
   it.skipIf(isMissing(name))(
-    'ends TLS, with nothing without it, and large requests and uploads pass',
+    'terminates TLS, serves nothing without it, and passes large requests and uploads',
     async () => {
       const answer = await ask('{ queues { type } }', caller, 'x'.repeat(10_000_000));
       expect(answer).toMatchObject({ status: 200, answer: expect.stringContaining('queues') });
@@ -137,7 +137,7 @@ describe.each(['nginx', 'caddy', 'nginx-auth', 'caddy-auth'])('%s', (name) => {
     },
   );
 
-  it.skipIf(isMissing(name))('a WebSocket and an event stream pass, as it happens', async () => {
+  it.skipIf(isMissing(name))('passes a WebSocket and an event stream as they happen', async () => {
     const id = await createJob(behind.url, { type: name, items: [{}, {}], sealed: false });
     const client = createClient({
       url: `wss://127.0.0.1:${proxy.port}/graphql`,
@@ -167,7 +167,7 @@ describe.each(['nginx', 'caddy', 'nginx-auth', 'caddy-auth'])('%s', (name) => {
     await data(behind.url, 'mutation ($id: ID!) { cancelJob(input: { jobId: $id }) { __typename } }', { id });
   });
 
-  it.skipIf(isMissing(name))('what callers say of themselves does not pass', async () => {
+  it.skipIf(isMissing(name))('removes what callers claim about themselves', async () => {
     const rotate = 'mutation { setQueue(input: { type: "proxied", paused: true }) { __typename } }';
     if (asksItself) {
       // Who it is, says the proxy alone, also where it says nothing.

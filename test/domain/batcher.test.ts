@@ -29,13 +29,13 @@ function controlled(
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('Batcher', () => {
-  it('sends a call at once when nothing is under way', () => {
+  it('sends a call at once when none is under way', () => {
     const { batcher, batches } = controlled();
     void batcher.submit([1, 2], {});
     expect(batches.map(({ entries }) => entries)).toEqual([[1, 2]]);
   });
 
-  it('sends what arrives meanwhile as one, and gives each caller its own answers', async () => {
+  it('merges what arrives meanwhile, and gives each caller its own answers', async () => {
     const { batcher, batches } = controlled();
     const calls = [batcher.submit([1], {}), batcher.submit([2, 3], {}), batcher.submit([4], {})];
     batches[0]?.finish();
@@ -45,7 +45,7 @@ describe('Batcher', () => {
     expect(await Promise.all(calls)).toEqual([[10], [20, 30], [40]]);
   });
 
-  it('sends small calls before large ones, if it is to, and those of one size in their order', async () => {
+  it('can send small calls before large ones, those of one size in order', async () => {
     const { batcher, batches } = controlled({ maxWeight: 4, smallFirst: true });
     for (const entries of [[1], [2, 3, 4], [5, 6, 7], [8], [9, 10], [11]]) void batcher.submit(entries, {});
     for (let i = 0; i < 4; i++) {
@@ -60,14 +60,14 @@ describe('Batcher', () => {
     const [a1, a2, b, c] = [owner('a', 'a//1'), owner('a', 'a//2'), owner('b', 'b//1'), owner(null, '::1')];
     const sent = ({ entries }: { entries: number[] }) => entries;
 
-    it('gives one that is alone all ways, and another that comes one more at once', () => {
+    it('gives a lone caller every slot, and a second one the next free slot', () => {
       const { batcher, batches } = controlled({ width: 2 });
       for (let i = 0; i < 4; i++) void batcher.submit([i], a1);
       for (let i = 10; i < 14; i++) void batcher.submit([i], b);
       expect(batches.map(sent)).toEqual([[0], [1], [10]]);
     });
 
-    it('leaves each one way then; what fills half a batch goes in fifths, and is never merged with what others send', async () => {
+    it('then leaves each one slot; half-full batches are split into fifths and never merged with those of others', async () => {
       const { batcher, batches } = controlled({ width: 2, maxWeight: 10 });
       for (let i = 0; i < 20; i++) void batcher.submit([i], a1);
       for (let i = 50; i < 53; i++) void batcher.submit([i], b);
@@ -85,7 +85,7 @@ describe('Batcher', () => {
       ]);
     });
 
-    it('merges the little of many, by turns', async () => {
+    it('merges small calls of many, by turns', async () => {
       const { batcher, batches } = controlled({ maxWeight: 8 });
       void batcher.submit([0], {});
       void batcher.submit([0], { account: 'other' });
@@ -101,7 +101,7 @@ describe('Batcher', () => {
     });
   });
 
-  it('sends a fifth of a whole batch at a time while several callers send, and whole ones again when one is left', async () => {
+  it('sends a fifth of a batch at a time while several callers send, and whole ones again when one is left', async () => {
     const now = vi.spyOn(performance, 'now').mockReturnValue(0);
     const { batcher, batches } = controlled({ maxWeight: 10 });
     const send = (account: string, times: number) => {
@@ -122,7 +122,7 @@ describe('Batcher', () => {
     now.mockRestore();
   });
 
-  it('keeps to its width and to the greatest weight', async () => {
+  it('respects its width and the greatest weight', async () => {
     const { batcher, batches } = controlled({ width: 2, maxWeight: 3 });
     for (const entries of [[1], [2], [3, 4], [5], [6]]) void batcher.submit(entries, {});
     expect(batches).toHaveLength(2);
@@ -131,7 +131,7 @@ describe('Batcher', () => {
     expect(batches[2]?.entries).toEqual([3, 4, 5]);
   });
 
-  it('lets the fault of one caller reach no other', async () => {
+  it('keeps an error of one caller from the others', async () => {
     const { batcher, batches } = controlled();
     void batcher.submit([0], {});
     const calls = Promise.allSettled([batcher.submit([1], {}), batcher.submit([2], {})]);
@@ -146,7 +146,7 @@ describe('Batcher', () => {
     expect((await calls).map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
   });
 
-  it('does not send again what may have been carried out', async () => {
+  it('does not repeat what may have been carried out', async () => {
     const { batcher, batches } = controlled();
     void batcher.submit([0], {});
     const calls = Promise.allSettled([batcher.submit([1], {}), batcher.submit([2], {})]);
@@ -157,7 +157,7 @@ describe('Batcher', () => {
     expect(batches).toHaveLength(2);
   });
 
-  it('tells when it has nothing to do', async () => {
+  it('reports when it is idle', async () => {
     let idle = 0;
     const { batcher, batches } = controlled({ onIdle: () => idle++ });
     void batcher.submit([1], {});
@@ -172,7 +172,7 @@ describe('Batcher', () => {
 });
 
 describe('what waits', () => {
-  it('is bounded by calls and by bytes, over all batchers together; one that goes makes room', async () => {
+  it('is bounded by calls and by bytes over all batchers; one that leaves makes room', async () => {
     const backlog = new Backlog({ maxCalls: 3, maxBytes: 100 });
     const bounded = { backlog, bytesOf: (entry: number) => entry };
     const [one, other] = [controlled(bounded), controlled(bounded)];
@@ -190,7 +190,7 @@ describe('what waits', () => {
     expect(other.batches).toHaveLength(1);
   });
 
-  it('is a tenth less of one caller, and of one tenant', () => {
+  it('has limits a tenth lower for one caller and for one tenant', () => {
     const backlog = new Backlog({ maxCalls: 10, maxBytes: 1_000 });
     const [first, second, other] = [
       { tenant: 'a', account: 'a//1' },
@@ -205,7 +205,7 @@ describe('what waits', () => {
     backlog.enter(second, 1);
   });
 
-  it('is dropped when its turn comes and its client has gone', async () => {
+  it('is dropped at its turn if its client has gone', async () => {
     const { batcher, batches } = controlled();
     void batcher.submit([1], {});
     const gone = batcher.submit([2], {}, () => true);

@@ -38,7 +38,7 @@ async function reads(
   return { reads: readsOf(plans), most: Math.max(...rows) };
 }
 
-it('leasing', async () => {
+it('leasing deliveries uses indexes', async () => {
   const { reads: found, most } = await reads(({ pool }) =>
     pool.query({ text: `select * from jobtree.lease_deliveries(1000, 64, 4, '{}')` }),
   );
@@ -47,7 +47,7 @@ it('leasing', async () => {
   expect(most).toBeLessThan(20 * 64 + 1);
 });
 
-it('looking for what fails much', async () => {
+it('looking for alerts uses indexes', async () => {
   const { reads: found, most } = await reads(({ pool }) =>
     pool.query({
       text: `update jobtree.dead_letter_alert set spell_at = now(), seen_at = now(); select jobtree.raise_alerts()`,
@@ -63,7 +63,7 @@ it.each([
   [{ endpoint: 'endpoint 3' }, 'callback_delivery_endpoint_id_idx'],
   [{ rootId: last }, 'callback_delivery_root_id_id_idx'],
   [{ status: 'FAILED' }, 'callback_delivery_failed'],
-] as const)('a page of deliveries with %j', async (filter, index) => {
+] as const)('a page of deliveries with %j uses an index', async (filter, index) => {
   const { reads: found, most } = await reads((database) =>
     listDeliveries(database, filter, { after: last, take: 51, backwards: false }),
   );

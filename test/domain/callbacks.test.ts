@@ -72,7 +72,7 @@ async function completed(callbacks: NewCallback[]): Promise<string> {
 }
 
 describe('a tree with callbacks', () => {
-  it('says once that it is complete, and again after a replay, with ids that follow from that', async () => {
+  it('reports its completion once, and again after a replay, with ids derived from it', async () => {
     const name = await endpoint();
     const [root, child] = [newType('root'), newType('child')];
     const ids = await t.create({
@@ -144,7 +144,7 @@ describe('a tree with callbacks', () => {
     expect(second[5].data).toMatchObject({ itemCount: 4, succeeded: 4, failed: 0, completions: 2 });
   });
 
-  it('says that only its child completed again, as the second completion of the tree', async () => {
+  it('reports a second completion of the tree if only its child completes again', async () => {
     const name = await endpoint();
     const [root, child] = [newType('root'), newType('child')];
     const ids = await t.create({
@@ -165,7 +165,7 @@ describe('a tree with callbacks', () => {
     ]);
   });
 
-  it('a fold that a crash undoes and that is repeated makes the same message, once', async () => {
+  it('creates one message even if a crash undoes the fold and it is repeated', async () => {
     const name = await endpoint();
     const callbacks = [{ endpoint: name }];
     const { jobId } = await createJob(t.engine, { type: newType(), sealed: true, callbacks });
@@ -180,7 +180,7 @@ describe('a tree with callbacks', () => {
     expect((await messages(name)).map(({ messageId }) => messageId)).toEqual([`tree_${jobId}_1`]);
   });
 
-  it('is called though it was deleted, and cancelled thereby', async () => {
+  it('is reported when its deletion cancels it', async () => {
     const name = await endpoint();
     const callbacks = [{ endpoint: name }];
     const { jobId } = await createJob(t.engine, { type: newType(), items: [{}], callbacks });
@@ -193,7 +193,7 @@ describe('a tree with callbacks', () => {
     expect(await leaseOf(name)).toMatchObject({ messageId: `tree_${jobId}_1`, attempt: 1 });
   });
 
-  it('that a schedule makes has those of the template, which are checked with it', async () => {
+  it('from a schedule has the callbacks of the template, which are validated with it', async () => {
     const name = await endpoint();
     const schedule = newType('schedule');
     const template = { type: newType(), sealed: true, callbacks: [{ endpoint: name }] };
@@ -211,7 +211,7 @@ describe('a tree with callbacks', () => {
     ['an endpoint that there is not', () => [{ endpoint: 'nobody' }], 'callbacks[0].endpoint'],
     ['an endpoint without a name', (endpoint) => [{ endpoint }, { endpoint: '' }], 'callbacks[1].endpoint'],
     ['more than ten', (endpoint) => Array(11).fill({ endpoint }), 'callbacks'],
-  ])('is refused with %s, and nothing of it is made', async (_, callbacks, field) => {
+  ])('is refused with %s, and nothing is created', async (_, callbacks, field) => {
     const type = newType();
     const job = { type, callbacks: callbacks(await endpoint()) as NewCallback[] };
     await expect(createJob(t.engine, job)).rejects.toMatchObject({ code: 'INVALID_INPUT', field });
@@ -295,13 +295,13 @@ describe('an endpoint', () => {
   );
 
   it.each(['https://8.8.8.8/', 'http://[2606:4700::1111]:8080/a?b=c', 'https://no-such-name.invalid/'])(
-    'at %s is taken',
+    'at %s is accepted',
     async (url) => {
       expect((await put(url)).secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
     },
   );
 
-  it('keeps its secret when it is put again, and two sign after a rotation', async () => {
+  it('keeps its secret when it is put again, and two secrets sign after a rotation', async () => {
     const name = await endpoint('moved');
     expect(await putEndpoint(t.engine, { name, url: 'https://moved-on.invalid/' })).toEqual({ secret: null });
     const { secret } = await rotateSecret(t.engine, name);
@@ -335,7 +335,7 @@ describe('an endpoint', () => {
 });
 
 describe('a delivery', () => {
-  it('is leased by one server at a time, and by another when that one says nothing', async () => {
+  it('is leased by one server at a time, and by another one after a silence', async () => {
     const name = await endpoint();
     await completed([{ endpoint: name }]);
     const first = await leaseOf(name);
@@ -353,7 +353,7 @@ describe('a delivery', () => {
     expect(await delivery(name)).toMatchObject({ dueAt: null, deliveredAt: expect.any(Date) });
   });
 
-  it('that another server is just leasing is skipped', async () => {
+  it('that another server is leasing is skipped', async () => {
     const name = await endpoint();
     await completed([{ endpoint: name }]);
     const other = await t.db.connect();
@@ -365,7 +365,7 @@ describe('a delivery', () => {
     expect((await leaseOf(name)).attempt).toBe(1);
   });
 
-  it('waits longer after each failure, for about a day, and has then failed; a retry by hand begins anew', async () => {
+  it('waits longer after each failure, fails after about a day, and starts anew after a manual retry', async () => {
     const name = await endpoint();
     await completed([{ endpoint: name }]);
     const waits: number[] = [];
@@ -403,7 +403,7 @@ describe('a delivery', () => {
     expect([attempts.length, attempts[0]]).toEqual([20, 2]);
   });
 
-  it('that is retried by hand while it is being sent is settled by what comes of that', async () => {
+  it('that is retried manually while it is being sent is settled by that attempt', async () => {
     const name = await endpoint();
     await completed([{ endpoint: name }]);
     const underWay = await leaseOf(name);
@@ -418,7 +418,7 @@ describe('a delivery', () => {
     ['more than a day', { statusCode: 429, error: 'slow', retryAfterMs: 864_000_000 }, 86_400],
     ['less than the backoff', { statusCode: 429, error: 'slow', retryAfterMs: 1 }, 5.5],
     ['a time that is over', { statusCode: 429, error: 'slow', retryAt: new Date(0) }, 5.5],
-  ])('whose receiver asks for %s of patience', async (_, { inMs, ...answer }, seconds) => {
+  ])('waits as its receiver asks: %s', async (_, { inMs, ...answer }, seconds) => {
     const name = await endpoint();
     await completed([{ endpoint: name }]);
     const before = Date.now();
@@ -428,7 +428,7 @@ describe('a delivery', () => {
     expect(Math.abs(waited / 1_000 - seconds)).toBeLessThan(2);
   });
 
-  it('to an endpoint that has gone fails at once, as do the others there, until somebody wants it again', async () => {
+  it('to an endpoint that is gone fails at once, with all others there, until the endpoint is put again', async () => {
     const name = await endpoint();
     await completed([{ endpoint: name }]);
     await note(await leaseOf(name), { statusCode: 410, error: 'Gone' });
@@ -447,7 +447,7 @@ describe('a delivery', () => {
     expect((await leaseOf(name)).attempt).toBe(1);
   });
 
-  it('to an endpoint that was deleted fails, and says why', async () => {
+  it('to a deleted endpoint fails with the reason', async () => {
     const name = await endpoint();
     await completed([{ endpoint: name }]);
     await deleteEndpoint(t.engine, name);
@@ -458,7 +458,7 @@ describe('a delivery', () => {
     });
   });
 
-  it('has a share of the places, however much is due at other hosts', async () => {
+  it('gets its share of the slots, however much is due at other hosts', async () => {
     const [slow, alias, quick] = [await endpoint('slow'), await endpoint('slow'), await endpoint('quick')];
     for (let i = 0; i < 6; i++) await completed([{ endpoint: slow }, { endpoint: alias }]);
     await completed([{ endpoint: quick }]);
@@ -471,7 +471,7 @@ describe('a delivery', () => {
     await lease();
   });
 
-  it('that was settled a month ago is forgotten', async () => {
+  it('is removed a month after it was settled', async () => {
     const name = await endpoint();
     await completed([{ endpoint: name }]);
     await completed([{ endpoint: name }]);
@@ -487,7 +487,7 @@ describe('a delivery', () => {
     expect([left?.deliveredAt, others]).toEqual([null, []]);
   });
 
-  it('is listed by endpoint, tree and status, from both ends', async () => {
+  it('is listed by endpoint, tree and status, in both directions', async () => {
     const [one, two] = [await endpoint(), await endpoint()];
     const roots = [
       await completed([{ endpoint: one }, { endpoint: two }]),
@@ -530,7 +530,7 @@ describe('an alert', () => {
       ),
     ]);
 
-  it('is raised once a spell, and again once it was quiet for an interval', async () => {
+  it('is raised once per spell, and again after a quiet interval', async () => {
     const [type, name] = [newType(), await endpoint()];
     await setQueue(t.engine, type, { deadLetterAlert: { endpoint: name, count: 3, intervalMs: 60_000 } });
     await dead(type, 2);
@@ -574,7 +574,7 @@ describe('an alert', () => {
     expect(await sent(name)).toHaveLength(2);
   });
 
-  it('is raised by one of two servers that see the same spell at once', async () => {
+  it('is raised once if two servers see the same spell', async () => {
     const [type, name] = [newType(), await endpoint()];
     await setQueue(t.engine, type, { deadLetterAlert: { endpoint: name, count: 1, intervalMs: 60_000 } });
     await dead(type, 1);
@@ -589,7 +589,7 @@ describe('an alert', () => {
     expect(await sent(name)).toHaveLength(1);
   });
 
-  it('is a setting of its queue, which reads and changes as the others do', async () => {
+  it('is a setting of its queue, and is read and changed like the others', async () => {
     const [type, name] = [newType(), await endpoint()];
     const deadLetterAlert = { endpoint: name, count: 100, intervalMs: 300_000 };
     await setQueue(t.engine, type, { deadLetterAlert });

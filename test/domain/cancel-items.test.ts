@@ -39,7 +39,7 @@ const statesOf = async (jobId: string) =>
   ).map(({ state, count }) => `${count} ${state}`);
 
 describe('cancelling pending items', () => {
-  it('takes what waits out of the queue and what is held from its worker, and leaves what is done', async () => {
+  it('removes waiting items from the queue and held ones from their workers, and keeps finished ones', async () => {
     const type = newType();
     const { [type]: jobId = '' } = await t.create({ type, sealed: true, items: many(400) });
     const held = await claimItems(t.engine, 'w', [{ type, limit: 10 }]);
@@ -66,7 +66,7 @@ describe('cancelling pending items', () => {
     await checkInvariants(t.db);
   });
 
-  it('splits entries around what it takes, each rest in its place and as it waited', async () => {
+  it('splits entries around the items, and the rest keep their place and conditions', async () => {
     const type = newType();
     const runAt = later();
     const { [type]: jobId = '' } = await t.create({
@@ -131,7 +131,7 @@ describe('cancelling pending items', () => {
     await checkInvariants(t.db);
   });
 
-  it('of a job and those below it, of named items, and not of a cancelled job', async () => {
+  it('of a job and its descendants, and of named items, skips cancelled jobs', async () => {
     const [type, below, other] = [newType(), newType(), newType()];
     const jobs = await t.create({ type, items: many(4), children: [{ type: below, items: many(3) }] });
     const others = await t.create({ type: other, items: many(2) });
@@ -144,7 +144,7 @@ describe('cancelling pending items', () => {
     await checkInvariants(t.db);
   });
 
-  it('leaves what is added after it was asked for', async () => {
+  it('skips items added after the request', async () => {
     const type = newType();
     const { [type]: jobId = '' } = await t.create({ type, items: many(2) });
     const [row] = await t.db.query<{ operation_id: string }>(
@@ -157,7 +157,7 @@ describe('cancelling pending items', () => {
     expect(await statesOf(jobId)).toEqual(['2 CANCELLED', '1 READY']);
   });
 
-  it('lets a job complete, and what it feeds, with the outcome of one that nobody cancelled', async () => {
+  it('lets a job and what it feeds complete, with an outcome other than CANCELLED', async () => {
     const [type, fed] = [newType(), newType()];
     const jobs = await t.create({ type, sealed: true, items: many(2), children: [{ type: fed, feed: {} }] });
     const { id } = await t.claimOne(type);
@@ -169,7 +169,7 @@ describe('cancelling pending items', () => {
     });
   });
 
-  it('takes every item that matches, however it moves between entries and leases meanwhile', async () => {
+  it('finds every matching item, even if it moves between entries and leases', async () => {
     const type = newType();
     const { [type]: jobId = '' } = await t.create({
       type,
@@ -202,7 +202,7 @@ describe('cancelling pending items', () => {
     await checkInvariants(t.db);
   });
 
-  it('passes by what somebody has locked, and comes back to it', async () => {
+  it('skips locked items and returns to them', async () => {
     const type = newType();
     const { [type]: jobId = '' } = await t.create({ type, items: many(3) });
     const { id } = await t.claimOne(type);
@@ -221,7 +221,7 @@ describe('cancelling pending items', () => {
     ]);
   });
 
-  it('goes on in another server, window after window, over very many small ranges', async () => {
+  it('continues on another server, window after window, over very many small ranges', async () => {
     const type = newType();
     const { [type]: jobId = '' } = await t.create({
       type,
@@ -244,7 +244,7 @@ describe('cancelling pending items', () => {
     await checkInvariants(t.db);
   });
 
-  it('lets the next of a serialize key go, whoever had the key, and takes what is behind out of the line', async () => {
+  it('promotes the next item of a serialize key, and removes blocked items from the line', async () => {
     const type = newType();
     const { [type]: jobId = '' } = await t.create({
       type,
@@ -267,7 +267,7 @@ describe('cancelling pending items', () => {
     await checkInvariants(t.db);
   });
 
-  it('ends with the job: what was cancelled is deleted with its tree', async () => {
+  it('ends with the job: cancelled items are deleted with their tree', async () => {
     const type = newType();
     const { [type]: jobId = '' } = await t.create({ type, items: many(5) });
     await cancel({ jobId });

@@ -22,7 +22,7 @@ const addMany = (job: string, count: number) =>
   );
 
 describe('cancelJob', () => {
-  it('cancels what is pending, whatever that is at, and leaves what is done', async () => {
+  it('cancels pending items in any state, and keeps finished ones', async () => {
     const type = newType();
     const { [type]: job = '' } = await t.create({ type });
     await addMany(job, 2_500);
@@ -63,7 +63,7 @@ describe('cancelJob', () => {
     expect((await t.fold(job))[type]).toMatchObject({ cancelled: 2_200 });
   });
 
-  it('goes on in batches where there is more than one call takes: in queue entries and in leases', async () => {
+  it('continues in batches over queue entries and leases', async () => {
     const type = newType();
     const { [type]: job = '' } = await t.create({ type, items: many(1_000) });
     for (let i = 0; i < 20; i++) await claimItems(t.engine, 'w', [{ type, limit: 10 }]);
@@ -86,7 +86,7 @@ describe('cancelJob', () => {
     expect((await t.fold(job))[type]).toMatchObject({ cancelled: 1_000, completedAt: expect.any(Number) });
   });
 
-  it('answers at once beside a claim that is not committed yet, and ends its leases later, so that nobody works on after completion', async () => {
+  it('answers at once beside an uncommitted claim and ends its leases later, before the job completes', async () => {
     const type = newType();
     const { [type]: job = '' } = await t.create({ type, items: many(3) });
     const other = await t.db.connect();
@@ -110,7 +110,7 @@ describe('cancelJob', () => {
     expect(await claimItems(t.engine, 'w', [{ type, limit: 9 }])).toEqual([]);
   });
 
-  it('and a claim that waits for it takes nothing', async () => {
+  it('leaves nothing to a claim that waits for it', async () => {
     const type = newType();
     const { [type]: job = '' } = await t.create({ type, items: many(1) });
     const [item] = await t.items(job);
@@ -127,7 +127,7 @@ describe('cancelJob', () => {
     await claim;
   });
 
-  it('and a claim that comes upon what it has not reached counts that as cancelled, once, and takes nothing', async () => {
+  it('leaves nothing to a claim that meets its remaining entries, which are counted as cancelled once', async () => {
     const type = newType();
     const { [type]: job = '' } = await t.create({ type, items: many(300) });
     const [, item] = await t.items(job);
@@ -138,7 +138,7 @@ describe('cancelJob', () => {
     expect((await t.fold(job))[type]).toMatchObject({ cancelled: 300, completedAt: expect.any(Number) });
   });
 
-  it('by two servers at once does not deadlock over items that are claimed between their looks', async () => {
+  it('by two servers at once does not deadlock over items that are claimed in between', async () => {
     const type = newType();
     const { [type]: job = '' } = await t.create({ type, items: many(200) });
     await t.db.query('select * from jobtree.cancel_job($1, 0)', [job]);
@@ -158,7 +158,7 @@ describe('cancelJob', () => {
     expect((await t.fold(job))[type]).toMatchObject({ cancelled: 200, completedAt: expect.any(Number) });
   });
 
-  it('leaves nothing to claim once the job is complete, however workers claim, fail and give back meanwhile', async () => {
+  it('leaves nothing to claim once the job is complete, whatever workers do meanwhile', async () => {
     const type = newType();
     const { [type]: job = '' } = await t.create({ type, backoffMs: [0], maxFailuresPerItem: 1_000 });
     await addMany(job, 3_000);
@@ -189,7 +189,7 @@ describe('cancelJob', () => {
 });
 
 describe('cancelling a part of a tree', () => {
-  it('ends a job with all below it, and neither what stands above nor beside it', async () => {
+  it('ends a job and its descendants, but no ancestor or sibling', async () => {
     const [top, left, below, right] = [newType('top'), newType('left'), newType('below'), newType('right')];
     const jobs = await t.create({
       type: top,
@@ -223,7 +223,7 @@ describe('a cancellation whose server died', () => {
       )
     ).map(({ id }) => id);
 
-  it('is finished by any server, to the end, and then is no matter any more', async () => {
+  it('is finished by any server, and then forgotten', async () => {
     const [parent, child] = [newType('parent'), newType('child')];
     const jobs = await t.create({
       type: parent,
@@ -242,7 +242,7 @@ describe('a cancellation whose server died', () => {
     expect(await heartbeat(t.engine, [held.id])).toEqual(['CANCELLED']);
   });
 
-  it('is no matter of a job that was complete already', async () => {
+  it('of a complete job has no effect', async () => {
     const type = newType();
     const { [type]: job = '' } = await t.create({ type, sealed: true });
     await t.fold(job);

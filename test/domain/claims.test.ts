@@ -20,7 +20,7 @@ describe('a hold lasts for three heartbeat intervals', () => {
   const intervalMs = 7_000;
   const lengthOf = ({ heartbeatAt, deadlineAt }: Assignment) => deadlineAt.getTime() - heartbeatAt.getTime();
 
-  it('from a claim of a type, a claim of one item, and a heartbeat', async () => {
+  it('after a claim of a type, a claim of one item, and a heartbeat', async () => {
     const type = newType();
     const { [type]: jobId = '' } = await t.create({ type, items: [{}, {}], heartbeatIntervalMs: intervalMs });
     const [, second] = await t.items(jobId);
@@ -59,7 +59,7 @@ describe('the size of a claim', () => {
     assignments.map(({ payload }) => Number.parseInt(payload.value as string, 10));
   const count = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => from + i);
 
-  it('is 32 MB of payloads; the rest is claimed next, and workers hear of it', async () => {
+  it('is 32 MB of payloads; the rest is claimed next, and workers get a hint', async () => {
     const type = await createLarge(Array.from({ length: 40 }, () => 1_000_000));
     t.ready.length = 0;
     const first = await claimItems(t.engine, 'w', [{ type, limit: 100 }]);
@@ -70,7 +70,7 @@ describe('the size of a claim', () => {
     expect(t.ready).toEqual([]);
   });
 
-  it('counts over all that go to the database as one', async () => {
+  it('covers all claims that are sent to the database together', async () => {
     const types = [
       await createLarge([20_000_000, 10]),
       await createLarge([20_000_000]),
@@ -89,14 +89,14 @@ describe('the size of a claim', () => {
     expect(rest.map(({ assignments }) => numbers(assignments))).toEqual([[], [1], [1]]);
   });
 
-  it('is one item, however large', async () => {
+  it('is one item at least, of any size', async () => {
     const type = await createLarge([33_000_000, 10, 33_000_000]);
     for (const number of [1, 2, 3]) {
       expect(numbers(await claimItems(t.engine, 'w', [{ type, limit: 3 }]))).toEqual([number]);
     }
   });
 
-  it('is known of items that come back as well', async () => {
+  it('includes items that come back', async () => {
     const type = newType();
     await t.create({ type, backoffMs: [0], items: [{ payload: 'released' }, { payload: 'failed' }] });
     const [released, failed] = await claimItems(t.engine, 'w', [{ type, limit: 2 }]);
@@ -116,7 +116,7 @@ describe('the size of a claim', () => {
 });
 
 describe('a claim that is repeated', () => {
-  it('gives the same assignments in the same order, and nothing new', async () => {
+  it('returns the same assignments in the same order, and nothing new', async () => {
     const [a, b] = [newType('a'), newType('b')];
     await t.create({ type: a, items: count10(), children: [{ type: b, items: count10() }] });
     const id = newClaimId();
@@ -142,7 +142,7 @@ describe('a claim that is repeated', () => {
     expect(payloads(await claimItems(t.engine, 'w', [{ type: a, limit: 1 }], newClaimId()))).toEqual([3]);
   });
 
-  it('claims, if the first one never arrived or found nothing', async () => {
+  it('claims if the first one never arrived or found nothing', async () => {
     const type = newType();
     const id = newClaimId();
     expect(await claimItems(t.engine, 'w', [{ type, limit: 1 }], id)).toEqual([]);
@@ -169,7 +169,7 @@ describe('a claim that is repeated', () => {
     expect(await heartbeat(t.engine, [held?.id ?? ''])).toEqual(['HELD']);
   });
 
-  it('gives only what is not finished: not reported, lost, released or cancelled', async () => {
+  it('returns only unfinished assignments: none that is reported, lost, released or cancelled', async () => {
     const type = newType();
     const { [type]: job = '' } = await t.create({ type, items: count10(), backoffMs: [0] });
     const id = newClaimId();
@@ -184,7 +184,7 @@ describe('a claim that is repeated', () => {
     expect(await claimItems(t.engine, 'w', requests, id)).toEqual([]);
   });
 
-  it('is refused to another worker, which learns and changes nothing', async () => {
+  it('is refused to another worker, which learns nothing and changes nothing', async () => {
     const type = newType();
     await t.create({ type, items: count10() });
     const id = newClaimId();
@@ -195,7 +195,7 @@ describe('a claim that is repeated', () => {
     expect(payloads(await claimItems(t.engine, 'thief', [{ type, limit: 1 }]))).toEqual([2]);
   });
 
-  it('is not mistaken for one of the same millisecond', async () => {
+  it('is not confused with one of the same millisecond', async () => {
     const type = newType();
     await t.create({ type, items: count10() });
     const [one, other] = [newClaimId(), newClaimId()];
@@ -204,7 +204,7 @@ describe('a claim that is repeated', () => {
     expect(ids(await claimItems(t.engine, 'w', [{ type, limit: 2 }], one))).toEqual(held);
   });
 
-  it('goes apart from the claims that it arrives with', async () => {
+  it('is not merged with the claims that arrive with it', async () => {
     const type = newType();
     // An entry each, so that no claim waits for another.
     for (const item of count10()) await t.create({ type, items: [item] });
@@ -226,7 +226,7 @@ describe('a claim that is repeated', () => {
     expect(answers[3]).toMatchObject({ value: [{ id: held[0]?.[0]?.id, worker: 'a' }] });
   });
 
-  it('waits for the first one, if that is under way in this server', async () => {
+  it('waits for the first one if that is under way in this server', async () => {
     const type = newType();
     await t.create({ type, items: count10() });
     const id = newClaimId();
@@ -236,7 +236,7 @@ describe('a claim that is repeated', () => {
     expect(t.engine.claimsUnderWay.size).toBe(0);
   });
 
-  it('is refused if its time is more than a day away from that of the database', async () => {
+  it('is refused if its time differs from that of the database by more than a day', async () => {
     const type = newType();
     await t.create({ type, items: count10() });
     for (const hours of [-25, 25]) {
@@ -253,7 +253,7 @@ describe('a claim that is repeated', () => {
   });
 
   it.each(['', 'claim', '5f0c2ad2-7a4c-4f0e-9b64-2a3f5f0b1a11', '019a0000-0000-7000-c000-000000000000'])(
-    'needs a UUID of version 7: %j is refused',
+    'requires a UUID of version 7: %j is refused',
     async (id) => {
       const claimed = claimItems(t.engine, 'w', [{ type: 'none', limit: 1 }], id);
       await expect(claimed).rejects.toThrow(InvalidInputError);
@@ -261,7 +261,7 @@ describe('a claim that is repeated', () => {
     },
   );
 
-  it('may have its id in capitals', async () => {
+  it('may have an id in capitals', async () => {
     const type = newType();
     await t.create({ type, items: count10() });
     const id = newClaimId().replace('-8000-', '-8ddd-').toUpperCase();
@@ -270,7 +270,7 @@ describe('a claim that is repeated', () => {
   });
 });
 
-it('a named item that has just become due is claimed, though no sweep has promoted it', async () => {
+it('a named item that has just come due is claimed before a sweep promotes it', async () => {
   const type = newType();
   const { [type]: job } = await t.create({ type, items: [{ runAt: new Date(Date.now() + 3_600_000) }] });
   await t.db.query('update jobtree.queue_entry set run_at = now() where job_id = $1', [job]);

@@ -55,7 +55,7 @@ async function tree(...children: NewJob[]) {
 const named = (...names: string[]) => names.map((name) => newType(name));
 
 describe('waiting', () => {
-  it('no claim sees the items of a job until all that it waits for are complete', async () => {
+  it('no claim gets items of a job until all jobs that it waits for are complete', async () => {
     const [a, b, c] = named('a', 'b', 'c') as [string, string, string];
     const { root, ids } = await tree({ type: a }, { type: b }, { type: c, after: [a, b] });
     expect(await work(c)).toBe(0);
@@ -74,7 +74,7 @@ describe('waiting', () => {
     );
   });
 
-  it('shows: no item by name, what waits in the queue, the state of an item', async () => {
+  it('is visible in a refused claim by name, in the queue, and in the state of an item', async () => {
     const [a, b] = named('a', 'b') as [string, string];
     const { ids } = await tree({ type: a }, { type: b, after: [a] });
     const [item] = await t.items(ids[b] ?? '');
@@ -93,7 +93,7 @@ describe('waiting', () => {
     expect(state).toEqual({ state: 'WAITING', due_at: null });
   });
 
-  it('a chain goes on link by link, also through a link that is empty', async () => {
+  it('a chain proceeds link by link, also through an empty one', async () => {
     const [a, b, c, d] = named('a', 'b', 'c', 'd') as [string, string, string, string];
     const { root, ids } = await tree(
       { type: d, after: [c] },
@@ -141,7 +141,7 @@ describe('waiting', () => {
     expect(outcomes(await settle(ids[parent] ?? ''), child)).toEqual(['SUCCEEDED']);
   });
 
-  it('jobs of one type wait for each other by names of their own', async () => {
+  it('jobs of one type wait for each other by their own names', async () => {
     const type = newType('step');
     const root = newType('root');
     const { jobId } = await createJob(t.engine, {
@@ -168,7 +168,7 @@ describe('waiting', () => {
     expect(payloads).toEqual([['one'], ['two'], ['three']]);
   });
 
-  it('what is added while a job waits waits with it, and what is added later does not', async () => {
+  it('items added during the wait are released with it, and later ones are ready at once', async () => {
     const [a, b] = named('a', 'b') as [string, string];
     const { root, ids } = await tree({ type: a }, { type: b, after: [a], sealed: false });
     await addItems(t.engine, ids[b] ?? '', [{ payload: 3 }, { payload: 4, priority: 1 }], { seal: false });
@@ -180,7 +180,7 @@ describe('waiting', () => {
     expect(outcomes(await settle(ids[root] ?? ''), b)).toEqual(['SUCCEEDED']);
   });
 
-  it('items that are due later, by themselves or by their job, still are when it goes on', async () => {
+  it('scheduled items and jobs remain scheduled after the wait', async () => {
     const [a, b, c] = named('a', 'b', 'c') as [string, string, string];
     const later = new Date(Date.now() + 3_600_000);
     const { root, ids } = await tree(
@@ -198,7 +198,7 @@ describe('waiting', () => {
     expect(await work(b)).toBe(3);
   });
 
-  it('released items go behind what is ready, in the order in which they were added', async () => {
+  it('released items go behind ready ones, in the order in which they were added', async () => {
     const [a, b] = named('a', 'b') as [string, string];
     const { root, ids } = await tree(
       { type: a },
@@ -212,7 +212,7 @@ describe('waiting', () => {
   });
 });
 
-describe('the verdict of what a job waits for', () => {
+describe('the outcome of what a job waits for', () => {
   const failing = { toleratedFailureCount: 0 };
 
   it.each([
@@ -231,7 +231,7 @@ describe('the verdict of what a job waits for', () => {
     expect((await readTreeOutcomes(t.engine.database, [ids[root] ?? ''])).get(ids[root] ?? '')).toBe(verdict);
   });
 
-  it('one of several is enough, and what waits for the cancelled one is cancelled in its turn', async () => {
+  it('one unsuccessful job is enough to cancel, and the cancellation spreads to those that wait for it', async () => {
     const [a, b, c, d, fed] = named('a', 'b', 'c', 'd', 'fed') as [string, string, string, string, string];
     const { root, ids } = await tree(
       { type: a, ...failing },
@@ -247,7 +247,7 @@ describe('the verdict of what a job waits for', () => {
     expect(outcomes(await settle(ids[root] ?? ''), b, root)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
   });
 
-  it('a cancelled job takes those with it that wait for it', async () => {
+  it('a cancelled job cancels those that wait for it', async () => {
     const [a, b] = named('a', 'b') as [string, string];
     const { root, ids } = await tree({ type: a }, { type: b, after: [a] });
     await cancelJob(t.engine, ids[a] ?? '');
@@ -255,8 +255,8 @@ describe('the verdict of what a job waits for', () => {
   });
 });
 
-describe('what can be done with a waiting job', () => {
-  it('it can be cancelled', async () => {
+describe('a waiting job', () => {
+  it('can be cancelled', async () => {
     const [a, b, c] = named('a', 'b', 'c') as [string, string, string];
     const { root, ids } = await tree({ type: a }, { type: b, after: [a] }, { type: c, after: [b] });
     await cancelJob(t.engine, ids[b] ?? '');
@@ -267,7 +267,7 @@ describe('what can be done with a waiting job', () => {
     expect(outcomes(await settle(ids[root] ?? ''), a, b)).toEqual(['SUCCEEDED', 'CANCELLED']);
   });
 
-  it('it can be sealed, and is not complete before it has waited', async () => {
+  it('can be sealed, and completes only after its wait', async () => {
     const [a, b] = named('a', 'b') as [string, string];
     const { root, ids } = await tree({ type: a }, { type: b, after: [a], sealed: false, items: [] });
     await sealJob(t.engine, ids[b] ?? '');
@@ -276,7 +276,7 @@ describe('what can be done with a waiting job', () => {
     expect(outcomes(await settle(ids[root] ?? ''), b)).toEqual(['SUCCEEDED']);
   });
 
-  it('its tree can be deleted', async () => {
+  it('can be deleted with its tree', async () => {
     const [a, b] = named('a', 'b') as [string, string];
     const { root, ids } = await tree({ type: a }, { type: b, after: [a] });
     await deleteJob(t.engine, ids[root] ?? '');
@@ -287,7 +287,7 @@ describe('what can be done with a waiting job', () => {
 });
 
 describe('release', () => {
-  it('goes on in batches after a crash, on any server, and nothing is released twice', async () => {
+  it('continues in batches after a crash, on any server, and releases nothing twice', async () => {
     const [a, b] = named('a', 'b') as [string, string];
     const many = Array.from({ length: 20 }, (_, i) => ({ payload: i, priority: i }));
     const { root, ids } = await tree({ type: a }, { type: b, after: [a], items: many });
@@ -326,7 +326,7 @@ describe('races', () => {
     await other.end();
   });
 
-  it('a job that somebody adds to goes on as soon as that has ended, with what was added', async () => {
+  it('a job with an open adder is released once that has ended, with the added items', async () => {
     const [a, b] = named('a', 'b') as [string, string];
     const { root, ids } = await tree({ type: a }, { type: b, after: [a], sealed: false });
     await other.query('select from jobtree.add_items($1, $2)', [ids[b], '[{"payload": 3}]']);
@@ -341,7 +341,7 @@ describe('races', () => {
     expect(await work(b)).toBe(3);
   });
 
-  it('an adder that comes while a job goes on waits, and what it adds is ready', async () => {
+  it('an adder that arrives during the release waits, and its items are ready', async () => {
     const [a, b] = named('a', 'b') as [string, string];
     const { root, ids } = await tree({ type: a }, { type: b, after: [a], sealed: false });
     await work(a);
@@ -421,7 +421,7 @@ describe('bad input', () => {
     await expect(bySql).rejects.toMatchObject({ code: 'JT002', column });
   });
 
-  it('a tree of 1,000 jobs that wait for each other in one line is no circle, and with one more edge is one', async () => {
+  it('a line of 1,000 jobs that wait for each other is accepted, and one more edge makes it a circle', async () => {
     const [type, root] = named('link', 'root') as [string, string];
     const line = Array.from({ length: 999 }, (_, i) => ({
       type,

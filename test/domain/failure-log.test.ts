@@ -26,7 +26,7 @@ describe('a line names type, job and item', () => {
   });
   afterEach(() => Object.assign(t.engine, { failureLog: original }));
 
-  it('of each code that was reported, whether it is tried again or has failed for good', async () => {
+  it('for each reported code, whether the item is retried or has failed for good', async () => {
     const type = newType();
     const { [type]: jobId = '' } = await t.create({ type, items: Array(6).fill({ payload: 'secret' }) });
     const items = await t.items(jobId);
@@ -56,7 +56,7 @@ describe('a line names type, job and item', () => {
     expect(JSON.stringify(lines)).not.toContain('secret');
   });
 
-  it('of what a silent worker had', async () => {
+  it('for items of a silent worker', async () => {
     const type = newType();
     const { [type]: jobId = '' } = await t.create({ type, items: [{}, {}], maxFailuresPerItem: 0 });
     const held = await claimItems(t.engine, 'w', [{ type, limit: 2 }]);
@@ -65,7 +65,7 @@ describe('a line names type, job and item', () => {
     expect(told(type)).toEqual([[id((await t.items(jobId))[0]), 'HEARTBEAT_LOST', true, 2]]);
   });
 
-  it('of what no worker has started in time', async () => {
+  it('for items that no worker started in time', async () => {
     const type = newType();
     const { [type]: jobId = '' } = await t.create({ type, items: [{}, {}, {}] });
     await setQueue(t.engine, type, { lifetimeMs: 1_000 });
@@ -78,13 +78,13 @@ describe('a line names type, job and item', () => {
   });
 });
 
-describe('of failures that are alike', () => {
+describe('for repeated failures', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
   const failed = (type: string, position: number, items: number, retryAt: string | null = null) =>
     [type, 'job', position, 1, 'w', 'E', 'no', retryAt, items] as const;
 
-  it('the log has the first at once, and then a line a minute with the last and how many there were', () => {
+  it('the log has the first at once, and then a line a minute with the last one and their number', () => {
     const type = newType();
     const log = new FailureLog(logger);
     log.note([failed(type, 1, 1)]);
@@ -102,7 +102,7 @@ describe('of failures that are alike', () => {
     expect(told(type).slice(3)).toEqual([['job:5000', 'E', true, 1]]);
   });
 
-  it('of very many kinds those beyond the first thousand share a line', () => {
+  it('kinds beyond the first thousand share a line', () => {
     const type = newType();
     const log = new FailureLog(logger);
     const kinds = Array.from(

@@ -160,43 +160,40 @@ const points: Record<
   },
 };
 
-describe.each(Object.entries(points))('passed %s', (name, { policy, run, ends, feeds }) => {
-  it.each([0, 1, 2])(
-    'of stage %i, the job fails, the stages behind end, and the tree has failed',
-    async (stage) => {
-      const policies = [0, 1, 2].map((i) => (i === stage ? policy : {}));
-      const open = name.includes('sealing') && stage === 0;
-      const tree = await stages(policies, 4, { sealed: !open });
-      await run(tree, stage);
-      for (let i = stage + 1; i < 3; i++) {
-        await settle(tree);
-        await succeed(await claim(tree.types[i] as string));
-      }
-      const ended = await settle(tree);
-      expect(ended.map(sumUp)).toEqual(
-        ended.map((_, i) => {
-          if (i === stage) return ends;
-          return `SUCCEEDED ${i < stage ? 4 : feeds}/0/0`;
-        }),
-      );
-      expect(progressMessage(ended[stage] as JobProgress)).toBe('Job failed');
-      expect(await treeOutcome(tree)).toBe('FAILED');
-      const [job] = await t.db.query<{ failed_at: Date | null; cancelling: boolean }>(
-        'select failed_at, cancelling from jobtree.job where id = $1',
-        [tree.ids[stage]],
-      );
-      expect(job).toEqual({ failed_at: expect.any(Date), cancelling: false });
-    },
-  );
+describe.each(Object.entries(points))('a failure policy, passed %s', (name, { policy, run, ends, feeds }) => {
+  it.each([0, 1, 2])('if stage %i fails, later stages end and the tree fails', async (stage) => {
+    const policies = [0, 1, 2].map((i) => (i === stage ? policy : {}));
+    const open = name.includes('sealing') && stage === 0;
+    const tree = await stages(policies, 4, { sealed: !open });
+    await run(tree, stage);
+    for (let i = stage + 1; i < 3; i++) {
+      await settle(tree);
+      await succeed(await claim(tree.types[i] as string));
+    }
+    const ended = await settle(tree);
+    expect(ended.map(sumUp)).toEqual(
+      ended.map((_, i) => {
+        if (i === stage) return ends;
+        return `SUCCEEDED ${i < stage ? 4 : feeds}/0/0`;
+      }),
+    );
+    expect(progressMessage(ended[stage] as JobProgress)).toBe('Job failed');
+    expect(await treeOutcome(tree)).toBe('FAILED');
+    const [job] = await t.db.query<{ failed_at: Date | null; cancelling: boolean }>(
+      'select failed_at, cancelling from jobtree.job where id = $1',
+      [tree.ids[stage]],
+    );
+    expect(job).toEqual({ failed_at: expect.any(Date), cancelling: false });
+  });
 });
 
-it('all failures that are counted at once fail the job as one after the other', async () => {
+it('failures counted together fail the job like failures counted one by one', async () => {
   const tree = await stages([{ toleratedFailureCount: 1 }], 4, { sealed: true });
   await fail(await claim(tree.types[0]));
   expect((await settle(tree)).map(sumUp)).toEqual(['FAILED 0/4/0', 'SUCCEEDED 0/0/0', 'SUCCEEDED 0/0/0']);
 });
 
-it('a job that is not sealed fails as well, and takes no more items', async () => {
+it('an unsealed job fails as well, and takes no more items', async () => {
   const tree = await stages([{ toleratedFailureCount: 0 }], 1);
   await fail(await claim(tree.types[0]));
   expect((await settle(tree)).map(sumUp)).toEqual(['FAILED 0/1/0', 'SUCCEEDED 0/0/0', 'SUCCEEDED 0/0/0']);
@@ -226,7 +223,7 @@ describe('what is tolerated', () => {
     expect((await settle(tree))[0].outcome).toBe(outcome);
   });
 
-  it('57 of 10,000 are 0.57 %, and no more', async () => {
+  it('57 of 10,000 are exactly 0.57 %', async () => {
     const type = newType('large');
     const { [type]: id = '' } = await t.create({ type, toleratedFailurePercentage: 0.57 });
     for (let i = 0; i < 10; i++) {
@@ -248,7 +245,7 @@ describe('what is tolerated', () => {
     expect((await t.fold(id))[type]).toMatchObject({ failed: 58, cancelled: 9_942, outcome: 'FAILED' });
   });
 
-  it('retries are no failures: only items that failed for good count', async () => {
+  it('retries do not count, only items that failed for good', async () => {
     const type = newType('retried');
     const { [type]: id = '' } = await t.create({
       type,
@@ -299,7 +296,7 @@ describe('outcomes of what was cancelled', () => {
 });
 
 describe('races', () => {
-  it('a job that somebody adds to fails as soon as that has ended, and what was added is cancelled', async () => {
+  it('a job with an open adder fails once that has ended, and the added items are cancelled', async () => {
     const tree = await stages([{ toleratedFailureCount: 0 }], 1);
     const other = await t.db.connect();
     await other.query('begin');
@@ -322,7 +319,7 @@ describe('races', () => {
     });
   });
 
-  it('a share of items that an adder commits late, below the mark of the fold, is not mistaken for a larger one', async () => {
+  it('items that commit late, below the mark of the fold, do not distort the percentage', async () => {
     const tree = await stages([{ toleratedFailurePercentage: 50 }], 2);
     const other = await t.db.connect();
     await other.query('begin');
@@ -347,7 +344,7 @@ describe('races', () => {
     expect((await settle(tree)).map(sumUp)[0]).toBe('SUCCEEDED 2/2/0');
   });
 
-  it('a child that was added to late, below the mark of the fold that seals it, is not complete before its items are', async () => {
+  it('a child that gets items late, below the mark of the fold that seals it, does not complete before them', async () => {
     const tree = await stages([], 0, { sealed: true });
     const other = await t.db.connect();
     await other.query('begin');
@@ -368,7 +365,7 @@ describe('races', () => {
   });
 });
 
-it('trees with random outcomes, folded at random moments, all end as their policies say', async () => {
+it('trees with random outcomes, folded at random moments, all end according to their policies', async () => {
   const share = fc.option(fc.constantFrom(0, 25, 50, 100), { freq: 2 });
   const policy = fc.record({ count: fc.option(fc.nat(3), { freq: 2 }), share });
   const random = fc.record({

@@ -68,7 +68,7 @@ async function feed(ways: readonly string[]) {
 const numberIn = (payload: unknown) => (typeof payload === 'number' ? payload : (payload as { n: number }).n);
 
 describe.each([[['by the simplest mapping']], [Object.keys(fed)]])('fed %s', (ways) => {
-  it('an item names the item that fed it, and is among the children of that one alone', async () => {
+  it('an item names the item that fed it, and is listed only among the children of that item', async () => {
     const { parents, children } = await feed(ways);
     const expected = new Map<string, ItemKey[]>(parents.map((parent) => [itemIdOf(parent), []]));
     for (const { id, made } of children.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
@@ -112,7 +112,7 @@ describe.each([[['by the simplest mapping']], [Object.keys(fed)]])('fed %s', (wa
     expect(none?.parent).toBeNull();
   });
 
-  it('has of children only those of the types that are asked for', async () => {
+  it('children are restricted to the requested types', async () => {
     const { parents, children } = await feed(ways);
     const [child] = children;
     const request = { parent: parents[1] as ItemKey, range: { take: 9, backwards: false } };

@@ -49,8 +49,8 @@ const fail = (assignments: readonly { readonly id: string }[], permanent = false
     assignments.map(({ id }) => ({ assignmentId: id, failure: { code: 'BAD', message: 'no', permanent } })),
   );
 
-describe('what is counted', () => {
-  it('claims with their wait, and reports with their time', async () => {
+describe('figures count', () => {
+  it('claims with their wait, and reports with their duration', async () => {
     const type = newType('figures');
     await t.create({ type, items: items(10), maxFailuresPerItem: 3, backoffMs: [] });
     await readySince(type, 2_000);
@@ -95,7 +95,7 @@ describe('what is counted', () => {
     expect(await figuresOf(type)).toMatchObject({ claimed: 2, succeeded: 1 });
   });
 
-  it('reports count once: neither a duplicate nor a stale or invalid one', async () => {
+  it('each report once, and no duplicate, stale or invalid one', async () => {
     const type = newType('once');
     await t.create({ type, items: items(2) });
     const held = await claim(type, 2);
@@ -107,7 +107,7 @@ describe('what is counted', () => {
     expect(await figuresOf(type)).toMatchObject({ claimed: 2, succeeded: 1, failed: 0, times: 1 });
   });
 
-  it('lost heartbeats, without a time, and what expires', async () => {
+  it('lost heartbeats, without a duration, and expired items', async () => {
     const [lost, old] = [newType('lost'), newType('old')];
     await t.create({ type: lost, items: items(2), maxFailuresPerItem: 0 });
     const [one] = await claim(lost, 1);
@@ -123,7 +123,7 @@ describe('what is counted', () => {
   });
 });
 
-describe('since when something is ready', () => {
+describe('the time since when items are ready', () => {
   const waits = async (type: string) =>
     (
       await t.db.query<{ ms: number }>(
@@ -135,7 +135,7 @@ describe('since when something is ready', () => {
       // A clock that is set back a little makes it less than nothing.
       .map(({ ms }) => Math.max(0, Math.round(ms / 10_000) * 10));
 
-  it('what is left of an entry waits on as it did, whatever is taken from it', async () => {
+  it('is kept for the rest of an entry, whatever is taken from it', async () => {
     const type = newType('rest');
     const { [type]: jobId = '' } = await t.create({ type, items: items(100) });
     await readySince(type, 60_000);
@@ -150,7 +150,7 @@ describe('since when something is ready', () => {
     expect(await waits(large)).toEqual([60]);
   });
 
-  it('what had its time ahead is ready from then on, and what comes back from now on', async () => {
+  it('is the due time of scheduled items, and the present for items that come back', async () => {
     const type = newType('due');
     await t.create({ type, items: items(2), runAt: new Date(Date.now() + 3_600_000) });
     await t.db.query(
@@ -170,8 +170,8 @@ describe('since when something is ready', () => {
   });
 });
 
-describe('what other servers see', () => {
-  it('all that is saved, added up, and of itself what is not saved too', async () => {
+describe('figures of other servers', () => {
+  it("include everything saved, plus the server's own unsaved part", async () => {
     const type = newType('saved');
     await t.create({ type, items: items(5) });
     await succeed(await claim(type, 2));
@@ -190,7 +190,7 @@ describe('what other servers see', () => {
     ).toEqual([{ rows: 2 }]);
   });
 
-  it('what could not be saved is saved the next time, and what was saved twice counts once', async () => {
+  it('are saved at the next attempt after an error, and counted once if they were saved twice', async () => {
     const type = newType('retried');
     const figures = new Figures();
     const { database } = t.engine;
@@ -211,7 +211,7 @@ describe('what other servers see', () => {
     expect(await figuresOf(type, { ...t.engine, figures: new Figures() })).toMatchObject({ claimed: 2 });
   });
 
-  it('history has a step for each time, the last one with what is not saved', async () => {
+  it('have a step for each period, the last one including unsaved figures', async () => {
     const type = newType('history');
     await t.create({ type, items: items(3) });
     await t.db.query(
@@ -234,7 +234,7 @@ describe('what other servers see', () => {
     expect(day.reduce((sum, { tally }) => sum + tally.claimed, 0)).toBe(1_493);
   });
 
-  it('types of which anything was done in the last hour are listed as queues', async () => {
+  it('list types with activity in the last hour as queues', async () => {
     const prefix = newType('worked');
     const row = `select $1, clock_timestamp() - $2::interval, gen_random_uuid(), 1, 0, 0, 0, 0, '{}', '{}', '{}', '{}'`;
     await t.db.query(`insert into jobtree.figure ${row}`, [`${prefix} new`, '50 minutes']);
@@ -250,7 +250,7 @@ describe('what other servers see', () => {
     ]);
   });
 
-  it('figures of more than two days are removed', async () => {
+  it('are removed after two days', async () => {
     const type = newType('pruned');
     await t.db.query(
       `insert into jobtree.figure
@@ -264,7 +264,7 @@ describe('what other servers see', () => {
     ).toEqual([{ rows: 2 }]);
   });
 
-  it('of more types than a thousand the rest counts together', () => {
+  it('count types beyond the first thousand together', () => {
     const figures = new Figures();
     for (let i = 0; i < 1_100; i++) figures.claimed(`type ${i}`, 1, 1);
     for (const { tallies } of [...figures.unsaved, { tallies: figures.totals }]) {
@@ -279,7 +279,7 @@ describe('slow items', () => {
   const usual = (type: string, count: number, ms: number) =>
     t.engine.figures.ended(Array.from({ length: count }, () => [type, ms, 1, 0, 0] as const));
 
-  it('are held for longer than three times the p99 of their type, and for ten seconds at least', async () => {
+  it('are held for longer than three times the p99 of their type, and for at least ten seconds', async () => {
     const [slow, quick] = [newType('slow'), newType('quick')];
     usual(slow, 100, 20_000);
     usual(quick, 100, 10);
@@ -313,7 +313,7 @@ describe('slow items', () => {
     });
   });
 
-  it('are none while little is known of their type', async () => {
+  it('require enough data about their type', async () => {
     const type = newType('unknown');
     usual(type, 19, 10);
     await t.create({ type, items: items(1) });

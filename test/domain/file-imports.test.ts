@@ -31,7 +31,7 @@ const payloads = async (jobId: string) =>
     )
   ).map(({ payload }) => payload);
 
-it('one of two servers gets an import; the other one when the first falls silent, and then notes of the first are nothing', async () => {
+it('one of two servers gets an import; the other one takes over after a silence, and notes of the first no longer count', async () => {
   const jobId = await makeImport();
   const [leases, others] = await Promise.all([leaseImports(t.engine, 10), leaseImports(t.otherEngine, 10)]);
   expect([...leases, ...others].map((one) => one.jobId)).toEqual([jobId]);
@@ -61,7 +61,7 @@ it('one of two servers gets an import; the other one when the first falls silent
   expect(await leaseImports(t.otherEngine, 10)).toEqual([]);
 });
 
-it('what is given back goes to who waited longer; one without progress counts its attempts', async () => {
+it('a returned import goes to the server that waited longest; attempts without progress are counted', async () => {
   const [first, second] = [await makeImport(), await makeImport()];
   const [lease] = await leaseImports(t.engine, 1);
   expect(lease?.jobId).toBe(first);
@@ -76,7 +76,7 @@ it('what is given back goes to who waited longer; one without progress counts it
   }
 });
 
-it('good and bad lines stand in their order, however they change', async () => {
+it('good and bad lines keep their order, however they alternate', async () => {
   const type = newType();
   const jobId = await makeImport(type);
   const lease = (await leaseImports(t.engine, 10)).find((one) => one.jobId === jobId);
@@ -98,7 +98,7 @@ it('good and bad lines stand in their order, however they change', async () => {
   expect((await t.fold(jobId))[type]).toMatchObject({ itemCount: rows.length, failed: bad });
 });
 
-it('a job that was cancelled takes nothing more, and its import is over', async () => {
+it('a cancelled job takes nothing more, and its import is over', async () => {
   const jobId = await makeImport();
   const lease = (await leaseImports(t.engine, 10)).find((one) => one.jobId === jobId);
   if (lease === undefined) throw new Error('nothing was leased');
@@ -109,7 +109,7 @@ it('a job that was cancelled takes nothing more, and its import is over', async 
   expect((await leaseImports(t.engine, 10)).map((one) => one.jobId)).not.toContain(jobId);
 });
 
-it('an upload is not removed while somebody makes a job of it: the one that has its row first is seen by the other', async () => {
+it('an upload is not removed while a job is created from it: whichever locks its row first wins', async () => {
   const [upload] = await t.db.query<{ id: string }>(
     'select jobtree.create_upload(0, null, 60000, null) as id',
   );

@@ -86,7 +86,7 @@ const progressOf = (jobIds: readonly string[]) =>
     [jobIds],
   );
 
-it('all at once, those of which only counters change, as each alone', async () => {
+it('folds trees of which only counters change together as it does one by one', async () => {
   const names = Object.keys(states);
   const together: string[] = [];
   const alone: string[] = [];
@@ -118,7 +118,7 @@ it('all at once, those of which only counters change, as each alone', async () =
   }
 });
 
-it('tells the same as each alone, and says of every tree how many of its jobs are open', async () => {
+it('publishes the same as single folds, and how many jobs of each tree are open', async () => {
   const listener = await t.db.connect();
   const told: { root: string; openJobs: number; jobs: { jobId: string; itemCount: number }[] }[] = [];
   listener.on('notification', ({ payload }) => told.push(JSON.parse(payload as string)));
@@ -153,7 +153,7 @@ it('tells the same as each alone, and says of every tree how many of its jobs ar
   expect(told.flatMap(({ jobs }) => jobs.map(({ itemCount }) => itemCount)).sort()).toEqual([0, 0, 2, 3]);
 });
 
-it('leaves a tree that another fold has, and folds the others', async () => {
+it('skips a tree that another fold has locked, and folds the others', async () => {
   const trees = [await tree(states['an item done'] as State), await tree(states['an item done'] as State)];
   const other = await t.db.connect();
   await other.query('begin');

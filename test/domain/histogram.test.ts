@@ -4,7 +4,7 @@ import { bucketOf, Histogram, lowerBoundMs } from '../../src/domain/histogram.ts
 
 const longestMs = 2 ** 31 - 1;
 
-it('a bucket is at most an eighth wider than its shortest duration, and the buckets leave no gap', () => {
+it('a bucket is at most an eighth wider than its shortest duration, and buckets have no gaps', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: longestMs }), (ms) => {
       const bucket = bucketOf(ms);
@@ -25,7 +25,7 @@ it.each([
   expect(bucketOf(ms)).toBe(bucket);
 });
 
-it('quantiles are those of the durations, an eighth off at most', () => {
+it('quantiles are those of the durations, within an eighth', () => {
   fc.assert(
     fc.property(
       fc.array(fc.integer({ min: 0, max: 1_000_000 }), { minLength: 1, maxLength: 200 }),

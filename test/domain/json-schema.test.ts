@@ -8,7 +8,7 @@ const map = <T>(count: number, make: (i: number) => T) =>
   Object.fromEntries(list(count, (i) => [`k${i}`, make(i)]));
 const nested = (depth: number): object => (depth === 0 ? {} : { items: nested(depth - 1) });
 
-describe('refuses, with the reason', () => {
+describe('a schema is refused with the reason', () => {
   it.each<[string, unknown, string]>([
     ['what is no object', 5, 's must be a schema'],
     ['an unknown type', { type: 'strin' }, 'data/type'],
@@ -60,7 +60,7 @@ describe('refuses, with the reason', () => {
   });
 });
 
-describe('says what is wrong with a value, and where', () => {
+describe('an invalid value is refused with the reason and the place', () => {
   const schema = {
     $schema: 'http://json-schema.org/draft-07/schema#',
     type: 'object',
@@ -98,7 +98,7 @@ describe('says what is wrong with a value, and where', () => {
     expect(found && `${found.path} ${found.message}`).toBe(problem);
   });
 
-  it('in few words, however many faults there are and however long their names', () => {
+  it('briefly, however many errors there are and however long their names', () => {
     const { check } = compileSchema({ items: { enum: list(1_000, (i) => `value ${i}`) } }, 's');
     expect(
       check(
@@ -110,14 +110,14 @@ describe('says what is wrong with a value, and where', () => {
     expect(closed.check({ ['k'.repeat(100_000)]: 1 }, 'x')?.path.length).toBeLessThan(250);
   });
 
-  it('and finds what only looks like a member', () => {
+  it('and not because of text that only looks like a member', () => {
     const { check } = compileSchema({ required: ['toString', '__proto__'] }, 's');
     expect(check({}, 'x')).toBeDefined();
     expect(check(JSON.parse('{"toString": 1, "__proto__": 1}'), 'x')).toBeUndefined();
   });
 });
 
-it('no value of a schema that is as bad as can be takes more than a moment', () => {
+it('checking any value against the worst schema takes a moment at most', () => {
   const worst: [unknown, (bytes: number) => unknown][] = [
     [{ items: { allOf: list(298, (i) => ({ minimum: -i })) } }, (bytes) => list(bytes / 2, () => 1)],
     [{ items: { properties: map(298, () => ({ type: 'string' })) } }, (bytes) => list(bytes / 3, () => ({}))],

@@ -4,13 +4,13 @@ import { JsonText, serialize, stringify } from '../../src/domain/json-text.ts';
 const text = '{"n": 12345678901234567890, "s": "ü😀\\n"}';
 const value = (count: number) => ({ a: Array.from({ length: count }, () => new JsonText(text)), b: 'ö' });
 
-it('texts of JSON are put in as they are', () => {
+it('JSON texts are inserted unchanged', () => {
   expect(stringify(value(2))).toBe(`{"a":[${text},${text}],"b":"ö"}`);
   expect(stringify(new JsonText(text))).toBe(text);
   expect(stringify({ a: 1 })).toBe('{"a":1}');
 });
 
-it('what is large comes as the bytes of the same text, what is small as the text', () => {
+it('a large text comes as bytes, a small one as text', () => {
   expect(serialize(value(2))).toBe(stringify(value(2)));
   for (const large of [value(30_000), 'ü'.repeat(1_000_001), new JsonText(`"${'ü'.repeat(1_000_001)}"`)]) {
     const bytes = serialize(large);

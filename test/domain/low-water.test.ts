@@ -12,11 +12,11 @@ const [highest, lowest] = [32_767, -32_768];
 const type = 't';
 
 describe('LowWater', () => {
-  it('reads a type that it does not know from its start', () => {
+  it('reads an unknown type from its start', () => {
     expect(new LowWater().ranges([type])).toEqual([{ type, high: highest, low: lowest, place: 0 }]);
   });
 
-  it('goes on behind what was taken, for each priority, and reads all others from their start', () => {
+  it('continues behind what was taken, per priority, and reads other priorities from their start', () => {
     const marks = new LowWater();
     marks.learn({ type, priority: 1, place: 8 }, 0);
     marks.learn({ type, priority: -3, place: 6 }, 0);
@@ -38,14 +38,14 @@ describe('LowWater', () => {
     ]);
   });
 
-  it('gives each type once, in the order in which they were named', () => {
+  it('returns each type once, in the given order', () => {
     expect(new LowWater().ranges(['b', 'a', 'b']).map((range) => range.type)).toEqual(['b', 'a']);
   });
 
   const place = (marks: LowWater, priority = 0) =>
     marks.ranges([type]).find(({ high }) => high === priority)?.place ?? 0;
 
-  it('moves forward only, unless it is told of something before it', () => {
+  it('only moves forward, unless told of an earlier item', () => {
     const marks = new LowWater();
     marks.learn({ type, priority: 0, place: 9 }, 0);
     marks.learn({ type, priority: 0, place: 4 }, 0);
@@ -56,7 +56,7 @@ describe('LowWater', () => {
     expect(place(marks)).toBe(4);
   });
 
-  it('stays where it went back to for a claim that began before that, and moves on for one that began after', () => {
+  it('stays where it went back to for a claim that began earlier, and moves on for a later one', () => {
     const marks = new LowWater();
     marks.learn({ type, priority: 0, place: 9 }, marks.now());
     const before = marks.now();
@@ -67,7 +67,7 @@ describe('LowWater', () => {
     expect(place(marks)).toBe(20);
   });
 
-  it('stays at the rest of an entry for a claim that passed by while another claim had the entry, and for no later one', () => {
+  it('stays at the rest of an entry for a claim that skipped it while locked, and for no later claim', () => {
     const marks = new LowWater();
     const before = marks.now();
     marks.learn({ type, priority: 0, place: 7 }, before);
@@ -78,7 +78,7 @@ describe('LowWater', () => {
     expect(place(marks)).toBe(14);
   });
 
-  it('goes back to the rest of an entry, if the claim that passed by ended first', () => {
+  it('goes back to the rest of an entry if the claim that skipped it ends first', () => {
     const marks = new LowWater();
     const before = marks.now();
     marks.learn({ type, priority: 0, place: 135 }, before);
@@ -87,7 +87,7 @@ describe('LowWater', () => {
     expect(place(marks)).toBe(7);
   });
 
-  it('stays at the first of several rests for a claim that passed by them all', () => {
+  it('stays at the first of several rests for a claim that skipped all of them', () => {
     const marks = new LowWater();
     const before = marks.now();
     for (const rest of [7, 135]) {
@@ -107,13 +107,13 @@ describe('LowWater', () => {
     expect([place(marks, 0), place(marks, 1)]).toEqual([4, 20]);
   });
 
-  it('makes no cursor where it is told of something that it reads from the start', () => {
+  it('creates no cursor for priorities that it reads from the start', () => {
     const marks = new LowWater();
     marks.goBack({ type, priority: 0, place: 4 });
     expect(marks.ranges([type])).toHaveLength(1);
   });
 
-  it('remembers 64 priorities of a type: the lowest is read from its start again', () => {
+  it('remembers 64 priorities of a type, and reads the lowest from its start beyond that', () => {
     const marks = new LowWater();
     for (let priority = 64; priority > 0; priority--) marks.learn({ type, priority, place: 7 }, 0);
     expect(place(marks, 1)).toBe(7);
@@ -122,7 +122,7 @@ describe('LowWater', () => {
     expect(marks.ranges([type]).at(-1)).toEqual({ type, high: 2, low: lowest, place: 7 });
   });
 
-  it('forgets the type that was claimed from the longest ago, where there are more than 1,000', () => {
+  it('forgets the type claimed longest ago beyond 1,000 types', () => {
     const marks = new LowWater();
     let last = 0;
     const take = (name: string) => marks.learn({ type: name, priority: 0, place: ++last }, 0);
@@ -136,7 +136,7 @@ describe('LowWater', () => {
     expect([known('first'), known('second'), known('one more')]).toEqual([true, false, true]);
   });
 
-  it('tells the cursors of the types that were asked for, once', () => {
+  it('returns the cursors of the requested types, once', () => {
     const marks = new LowWater();
     marks.learn({ type, priority: 0, place: 7 }, 0);
     marks.learn({ type: 'other', priority: 0, place: 7 }, 0);
@@ -146,14 +146,14 @@ describe('LowWater', () => {
     expect(marks.claimed()).toEqual([]);
   });
 
-  it('tells the types that were found locked, once', () => {
+  it('returns the types that were locked, once', () => {
     const marks = new LowWater();
     marks.locked(type);
     expect([...marks.takeLocked()]).toEqual([type]);
     expect([...marks.takeLocked()]).toEqual([]);
   });
 
-  it('covers every priority exactly once, in order, and begins each that it knows at its cursor', () => {
+  it('covers every priority exactly once, in order, starting each known one at its cursor', () => {
     const priority = fc.oneof(
       fc.integer({ min: -3, max: 3 }),
       fc.constantFrom(highest, highest - 1, lowest, lowest + 1),
@@ -198,7 +198,7 @@ describe('LowWater', () => {
   });
 });
 
-describe('claims behind a cursor', () => {
+describe('claims with a cursor', () => {
   const t = useEngine();
   const payloads = async (name: string, limit = 10, engine = t.engine) =>
     (await claimItems(engine, 'w', [{ type: name, limit }])).map(({ payload }) => payload.value);
@@ -220,7 +220,7 @@ describe('claims behind a cursor', () => {
     expect(await payloads(name)).toEqual(['urgent', 'b', 'c', 'never']);
   });
 
-  it('see an item that was given back at once on the server that took it back', async () => {
+  it('see a returned item at once on the server that took it back', async () => {
     const name = newType();
     await t.create({ type: name, items: letters });
     const held = await claimItems(t.engine, 'w', [{ type: name, limit: 2 }]);
@@ -228,7 +228,7 @@ describe('claims behind a cursor', () => {
     expect(await payloads(name)).toEqual(['a', 'c']);
   });
 
-  it('see an item that was given back on another server once the entries before the cursor were looked for', async () => {
+  it('see an item returned on another server once earlier entries are searched', async () => {
     const name = newType();
     await t.create({ type: name, items: letters });
     const held = await claimItems(t.engine, 'w', [{ type: name, limit: 3 }]);
@@ -240,7 +240,7 @@ describe('claims behind a cursor', () => {
     expect(await payloads(name)).toEqual(['b']);
   });
 
-  it('see what a transaction that took long committed before the cursor', async () => {
+  it('see what a long transaction committed before the cursor', async () => {
     const name = newType();
     const { [name]: job = '' } = await t.create({ type: name });
     const other = await t.db.connect();

@@ -19,7 +19,7 @@ const timing = (input: Partial<Timing>): Timing => ({
 });
 const iso = (dates: readonly Date[]) => dates.map((date) => date.toISOString());
 
-describe('a cron across a change of daylight saving', () => {
+describe('a cron expression at a change of daylight saving time', () => {
   it.each<[string, string, string, string, string[]]>([
     [
       'a fixed time that does not exist comes right after the gap',
@@ -101,7 +101,7 @@ describe('a cron across a change of daylight saving', () => {
     ['Europe/Berlin', '2026-10-24T00:00:00Z'],
     ['America/New_York', '2026-03-07T00:00:00Z'],
     ['America/New_York', '2026-10-31T00:00:00Z'],
-  ])('none is passed over or given twice, forwards or backwards, in %s from %s on', (timeZone, from) => {
+  ])('skips and repeats no occurrence, in either direction, in %s from %s on', (timeZone, from) => {
     const start = at(from);
     const quarters = timing({ cron: '*/15 * * * *', timeZone });
     const found = nextOccurrences(quarters, start, 2 * 96);
@@ -113,14 +113,14 @@ describe('a cron across a change of daylight saving', () => {
 });
 
 describe('an interval', () => {
-  it('is at its multiples since 1970, whenever it is asked', () => {
+  it('falls on multiples since 1970, whenever it is computed', () => {
     const everyTen = timing({ everyMs: 600_000 });
     const expected = ['2026-01-01T00:10:00.000Z', '2026-01-01T00:20:00.000Z'];
     expect(iso(nextOccurrences(everyTen, at('2026-01-01T00:00:00Z'), 2))).toEqual(expected);
     expect(iso(nextOccurrences(everyTen, at('2026-01-01T00:09:59.999Z'), 2))).toEqual(expected);
   });
 
-  it('counts from its start, which is its first occurrence', () => {
+  it('counts from its start, which is the first occurrence', () => {
     const timed = timing({ everyMs: 60_000, startAt: at('2026-01-01T00:00:30.500Z') });
     expect(iso(nextOccurrences(timed, at('2020-01-01T00:00:00Z'), 2))).toEqual([
       '2026-01-01T00:00:30.500Z',
@@ -132,7 +132,7 @@ describe('an interval', () => {
   });
 });
 
-it('a cron that starts later has its first occurrence then, if that is one', () => {
+it('a cron expression with a start can have its first occurrence then', () => {
   const daily = timing({ cron: '0 3 * * *', startAt: at('2026-05-01T03:00:00Z') });
   expect(iso(nextOccurrences(daily, at('2026-01-01T00:00:00Z'), 2))).toEqual([
     '2026-05-01T03:00:00.000Z',
@@ -140,7 +140,7 @@ it('a cron that starts later has its first occurrence then, if that is one', () 
   ]);
 });
 
-describe('what is due', () => {
+describe('due occurrences', () => {
   const now = at('2026-01-01T12:00:00Z');
   const ago = (seconds: number) => new Date(now.getTime() - seconds * 1_000);
   describe.each<[string, Timing]>([
@@ -148,7 +148,7 @@ describe('what is due', () => {
     ['by an interval', timing({ everyMs: 1_000 })],
   ])('%s', (_, everySecond) => {
     it.each(['SKIP', 'RUN_ONCE', 'RUN_ALL'] as const)(
-      'is all made while it is only a little late, with %s',
+      'are all made while only a little late, with %s',
       (missed) => {
         const { make, next } = dueOccurrences(everySecond, missed, ago(3), now);
         expect(iso(make)).toEqual(iso([ago(3), ago(2), ago(1), ago(0)]));
@@ -156,13 +156,13 @@ describe('what is due', () => {
       },
     );
 
-    it('was missed after half a minute, and then the policy says what becomes of it', () => {
+    it('are missed after half a minute, and handled by the policy', () => {
       expect(dueOccurrences(everySecond, 'SKIP', ago(31), now)).toEqual({ make: [], next: ago(-1) });
       expect(dueOccurrences(everySecond, 'RUN_ONCE', ago(31), now)).toEqual({ make: [now], next: ago(-1) });
       expect(dueOccurrences(everySecond, 'RUN_ALL', ago(31), now).make).toHaveLength(32);
     });
 
-    it('is bounded after a long outage, to the latest', () => {
+    it('are bounded after a long outage, to the latest', () => {
       const { make, next } = dueOccurrences(everySecond, 'RUN_ALL', at('2025-01-01T00:00:00Z'), now);
       expect([make.length, make[0], make.at(-1), next]).toEqual([
         maxMissed,
@@ -173,7 +173,7 @@ describe('what is due', () => {
     });
   });
 
-  it('is what was promised, though the times are read differently by now', () => {
+  it('include the promised one, even if the times are interpreted differently now', () => {
     const daily = timing({ cron: '0 3 * * *' });
     expect(dueOccurrences(daily, 'RUN_ONCE', at('2026-01-01T11:00:00Z'), now).make).toEqual([
       at('2026-01-01T11:00:00Z'),
@@ -181,7 +181,7 @@ describe('what is due', () => {
   });
 });
 
-describe('refuses', () => {
+describe('refuses as an expression', () => {
   it.each<[string, NewTiming, string, RegExp]>([
     ['an interval of zero', { everyMs: 0 }, 'times.everyMs', /everyMs is 0/],
     ['an interval of less than a second', { everyMs: 999 }, 'times.everyMs', /whole number from 1000/],
@@ -230,7 +230,7 @@ describe('refuses', () => {
     expect(check).toThrow(expect.objectContaining({ code: 'INVALID_INPUT', field }));
   });
 
-  it('nothing that croner documents', () => {
+  it('none of the expressions that croner documents', () => {
     for (const cron of [
       '@daily',
       '0 0 L * *',

@@ -80,7 +80,7 @@ async function dependentJob(): Promise<string> {
   return ids[type] ?? '';
 }
 
-it('by statuses', async () => {
+it('pages have the items of the requested statuses', async () => {
   const jobs = [
     await mixedJob('NOT'),
     await mixedJob('WHOLLY'),
@@ -129,7 +129,7 @@ it('by statuses', async () => {
   }
 });
 
-it('an item says the status by which a page finds it, whether it is read whole or in part', async () => {
+it('an item has the status by which a page finds it, read whole or in part', async () => {
   const jobs = [await mixedJob('NOT'), await mixedJob('BEING'), await dependentJob()];
   const range = { take: 1_001, backwards: false };
   const requests = jobs.map((jobId) => ({ jobId, range }));
@@ -144,7 +144,7 @@ it('an item says the status by which a page finds it, whether it is read whole o
   }
 });
 
-it('of a job that does not exist there is nothing', async () => {
+it('a job that does not exist has no items', async () => {
   const jobId = await mixedJob('NOT');
   const range = { take: 2, backwards: false };
   const pages = await readItemKeys(t.engine.database, pendingStatuses, false, [

@@ -69,7 +69,7 @@ describe.each(Object.entries(states))('on %s', (state, fill) => {
   }, 3_600_000);
   afterAll(() => db.drop());
 
-  it.each(Object.entries(calls))('%s reads by its indexes', async (_, { text, refused, values, reads }) => {
+  it.each(Object.entries(calls))('%s uses indexes', async (_, { text, refused, values, reads }) => {
     const plans = await plansOf(db, (client) =>
       inTransaction(client, async () => {
         for (const preparation of preparations) {
@@ -87,7 +87,7 @@ describe.each(Object.entries(states))('on %s', (state, fill) => {
     expect(reads.filter((read) => !readsOf(own).includes(read))).toEqual([]);
   });
 
-  it('a claim of 1,000 types costs one probe a type, and a cursor only for those of which there is something', async () => {
+  it('a claim of 1,000 types costs one probe per type, and a cursor only for types with items', async () => {
     const types = Array.from({ length: 1_000 }, (_, i) => (i % 500 === 7 ? 'subject' : `nothing ${i}`));
     const plans = await plansOf(db, (client) =>
       inTransaction(client, () =>
@@ -109,7 +109,7 @@ describe.each(Object.entries(states))('on %s', (state, fill) => {
   // Of next to nothing any way to read is as good.
   const shown = state === 'next to nothing' ? [] : Object.entries(lists);
   for (const [name, { read, reads }] of shown) {
-    it(`${name} are read by their indexes`, async () => {
+    it(`${name} use indexes`, async () => {
       const all = await plansOf(db, (client) => read({ pool: client } as unknown as Database, subject));
       const plans = withoutBitmaps(all);
       const found = readsOf(plans);
@@ -217,7 +217,7 @@ describe('a job that the statistics do not know', () => {
   afterAll(() => db.drop());
 
   it.each(Object.entries(lists).filter(([, { page }]) => page))(
-    '%s read no more than a page',
+    '%s reads no more than a page',
     async (_, { read }) => {
       const plans = await plansOf(db, (client) => read({ pool: client } as unknown as Database, subject));
       const rows = plans.flatMap(({ nodes }) =>

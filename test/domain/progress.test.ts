@@ -18,7 +18,7 @@ const progress = (given: Partial<JobProgress>): JobProgress => ({
 });
 
 describe('progress', () => {
-  it('is newer if it says more', () => {
+  it('is newer if its revision is higher', () => {
     const known = progress({ itemCount: 10, succeeded: 8, startedAt: 1 });
     const steps = [
       { sealed: true },
@@ -36,7 +36,7 @@ describe('progress', () => {
     expect(isNewer(progress({}), undefined)).toBe(true);
   });
 
-  it('has a percentage only once it is sealed, and 100 only when complete', () => {
+  it('has a percentage only once sealed, and 100 only when complete', () => {
     const running = { itemCount: 1_000, succeeded: 999, startedAt: 1 };
     expect(percent(progress(running))).toBeNull();
     expect(percent(progress({ ...running, sealed: true }))).toBe(99);
@@ -45,7 +45,7 @@ describe('progress', () => {
     );
   });
 
-  it('is told in words', () => {
+  it('has a message in words', () => {
     expect(progressMessage(progress({}))).toBe('Waiting for job to start…');
     expect(
       progressMessage(progress({ itemCount: 200, succeeded: 1, failed: 1, sealed: true, startedAt: 1 })),

@@ -51,7 +51,7 @@ describe('random commands', () => {
   const total = Number(process.env.PROPERTY_COMMANDS ?? 200);
   const maxCommands = Math.min(300, total);
 
-  it('leave the tables as the model says, whatever is cut in between', async () => {
+  it('leave the tables as the model predicts, with failures at any point', async () => {
     const counter = { commands: 0, every: Number(process.env.PROPERTY_EVERY ?? 25) };
     const property = fc.asyncProperty(
       fc.commands(commandsOf(counter), { maxCommands, size: 'max' }),
@@ -110,7 +110,7 @@ describe('many workers at once', () => {
   }, 3_600_000);
 });
 
-describe('found by random commands', () => {
+describe('cases found by random commands', () => {
   let system: System;
   beforeEach(async () => {
     await clear();
@@ -121,7 +121,7 @@ describe('found by random commands', () => {
     return (await claimItems(system.engines[0], 'w', [{ type, limit: items }])).map(({ id }) => id);
   };
 
-  it('a sweep passes by a lease whose silent items were all reported', async () => {
+  it('a sweep skips a lease whose silent items were all reported', async () => {
     const [silent = '', alive = ''] = await claimed('half-silent', 2);
     await heartbeat(system.engines[0], [alive]);
     await db.query(
@@ -133,7 +133,7 @@ describe('found by random commands', () => {
     expect(await heartbeat(system.engines[0], [alive])).toEqual(['HELD']);
   });
 
-  it('of a failure and a result for one assignment in one call, the first counts', async () => {
+  it('the first of a failure and a result for one assignment in one call counts', async () => {
     const [first = '', second = ''] = await claimed('contradicted', 2);
     const result = (assignmentId: string) => ({ assignmentId, result: 1 });
     const failure = (assignmentId: string) => ({ assignmentId, failure: { code: 'E', message: 'no' } });

@@ -50,7 +50,7 @@ async function job(count: number, change: QueueChange = {}, more: Record<string,
 }
 
 describe('a pause', () => {
-  it('keeps all back, whoever asks, and hides nothing from the claims after it', async () => {
+  it('stops all claims, and hides nothing from later ones', async () => {
     const { type } = await job(300);
     expect(await take(type, 10)).toBe(10);
     await set(type, { paused: true });
@@ -71,7 +71,7 @@ describe('a pause', () => {
     expect(payloadsOf(assignments)).toEqual(Array.from({ length: 290 }, (_, i) => i + 10));
   });
 
-  it('keeps its type back alone, and says so', async () => {
+  it('affects only its type, and is shown', async () => {
     const paused = await job(3, { paused: true });
     const free = await job(3);
     const requests = [paused, free].map(({ type }) => ({ type, limit: 5 }));
@@ -90,7 +90,7 @@ describe('a pause', () => {
   });
 });
 
-describe('a limit of concurrency', () => {
+describe('a concurrency limit', () => {
   /** What ends a hold; every way gives its place back, and one only. */
   const ends: Record<string, (held: Assignment, type: string) => Promise<unknown>> = {
     'a result': (held) => reportOutcomes(t.engine, [success(held)]),
@@ -108,7 +108,7 @@ describe('a limit of concurrency', () => {
       await t.finish();
     },
   };
-  it.each(Object.entries(ends))('%s gives the place back', async (_, end) => {
+  it.each(Object.entries(ends))('%s frees the slot', async (_, end) => {
     const { type } = await job(1, { concurrency: 3 });
     const held = await t.claimOne(type);
     await t.create({ type, items: items(10), backoffMs: [60_000] });
@@ -119,7 +119,7 @@ describe('a limit of concurrency', () => {
     expect(await take(type, 10)).toBe(0);
   });
 
-  it('holds over servers, requests and parts of a claim', async () => {
+  it('holds across servers, requests and parts of a claim', async () => {
     const { type } = await job(600, { concurrency: 150 });
     const requests = [
       { type, limit: 100 },
@@ -132,14 +132,14 @@ describe('a limit of concurrency', () => {
     expect(await take(type, 100, t.otherEngine)).toBe(40);
   });
 
-  it('a report and a claim in one exchange: the place goes on at once', async () => {
+  it('reuses the slot of a report for a claim in the same exchange', async () => {
     const { type } = await job(5, { concurrency: 1 });
     const held = await t.claimOne(type);
     const done = await exchange(t.engine, [success(held)], { worker: 'w', requests: [{ type, limit: 3 }] });
     expect([done.assignments.length, done.limitedTypes]).toEqual([1, [type]]);
   });
 
-  it('counts what ran before it was set, and gives nothing until that is below', async () => {
+  it('counts items that ran before it was set, and gives nothing until they are fewer', async () => {
     const { type } = await job(20);
     const held = await claimItems(t.engine, 'w', [{ type, limit: 8 }]);
     await set(type, { concurrency: 5 });
@@ -150,7 +150,7 @@ describe('a limit of concurrency', () => {
     expect(await take(type, 5)).toBe(2);
   });
 
-  it('holds when it is lowered and raised, and no longer when it is taken away', async () => {
+  it('holds when lowered or raised, and no longer when removed', async () => {
     const { type } = await job(20, { concurrency: 2 });
     const taken = [];
     for (const concurrency of [2, 1, 4, null]) {
@@ -161,7 +161,7 @@ describe('a limit of concurrency', () => {
     expect(await t.db.query('select from jobtree.queue_lease where type = $1', [type])).toEqual([]);
   });
 
-  it('a claim that is repeated takes no second place', async () => {
+  it('counts a repeated claim once', async () => {
     const { type } = await job(5, { concurrency: 2 });
     const id = newClaimId();
     const ask = () => claimItems(t.engine, 'w', [{ type, limit: 1 }], id);
@@ -169,7 +169,7 @@ describe('a limit of concurrency', () => {
     expect(await take(type, 5)).toBe(1);
   });
 
-  it('forgets leases that have ended', async () => {
+  it('forgets ended leases', async () => {
     const { type } = await job(50, { concurrency: 1 });
     for (let i = 0; i < 5; i++) await reportOutcomes(t.engine, [success(await t.claimOne(type))]);
     await t.claimOne(type);
@@ -194,8 +194,8 @@ describe('a limit of concurrency', () => {
   });
 });
 
-describe('races for the room of a type', () => {
-  it('while another claim decides about a type, a claim gets the others, and nothing of this one', async () => {
+describe('races for the slots of a type', () => {
+  it('while another claim decides about a type, a claim gets items of the others only', async () => {
     const limited = await job(5, { concurrency: 2 });
     const free = await job(5);
     await otherClaims(limited.type, 1);
@@ -209,7 +209,7 @@ describe('races for the room of a type', () => {
     expect(await take(limited.type, 5)).toBe(1);
   });
 
-  it('a claim that got nothing, since another one decided about its type, asks again until that is over', async () => {
+  it('a claim that got nothing because another one was deciding asks again afterwards', async () => {
     const { type } = await job(5, { concurrency: 3 });
     await otherClaims(type, 1);
     const calls = countCalls();
@@ -220,7 +220,7 @@ describe('races for the room of a type', () => {
     calls.stop();
   });
 
-  it('a claim that began before the limit was set, and commits after it, counts', async () => {
+  it('a claim that began before the limit was set and commits after it counts', async () => {
     const { type } = await job(300);
     await otherClaims(type, 4);
     await set(type, { concurrency: 5 });
@@ -234,13 +234,13 @@ describe('races for the room of a type', () => {
     expect(await take(type, 3)).toBe(1);
   });
 
-  it('a claim that could not see what others have committed is refused', async () => {
+  it("a claim that can't see what others have committed is refused", async () => {
     const { type } = await job(10, { concurrency: 5 });
     await other.query('set transaction isolation level repeatable read');
     await expect(otherClaims(type, 4)).rejects.toThrow(/READ COMMITTED/);
   });
 
-  it('a change of the settings waits for the claim that is under way', async () => {
+  it('a change of settings waits for a claim that is under way', async () => {
     const { type } = await job(10, { concurrency: 5 });
     await otherClaims(type, 4);
     const changed = set(type, { concurrency: 2 });
@@ -250,7 +250,7 @@ describe('races for the room of a type', () => {
     expect(await take(type, 5)).toBe(0);
   });
 
-  it('two first settings of a type at a time are both kept', async () => {
+  it('two concurrent first settings of a type are both kept', async () => {
     const type = newType('queue');
     await other.query('select jobtree.set_queue($1, $2)', [type, '{"priority": 7}']);
     const changed = set(type, { concurrency: 2 });
@@ -260,7 +260,7 @@ describe('races for the room of a type', () => {
     expect(await readQueue(t.engine, type)).toMatchObject({ priority: 7, concurrency: 2 });
   });
 
-  it('a setting that waits while another one takes the last setting away is kept', async () => {
+  it('a setting that waits while another one removes the last setting is kept', async () => {
     const type = newType('queue');
     await set(type, { priority: 7 });
     await other.query('select jobtree.set_queue($1, $2)', [type, '{"priority": null}']);
@@ -271,7 +271,7 @@ describe('races for the room of a type', () => {
     expect(await readQueue(t.engine, type)).toMatchObject({ priority: null, concurrency: 2 });
   });
 
-  it('a claim by name waits for the claim that decides, and then finds no room', async () => {
+  it('a claim by name waits for a claim that decides, and then finds no slot', async () => {
     const { type, jobId } = await job(10, { concurrency: 1 });
     const [, second] = await t.items(jobId);
     await otherClaims(type, 1);
@@ -328,7 +328,7 @@ describe('a rate', () => {
     return row?.most ?? 0;
   }
 
-  it('is never exceeded in any interval, and is used', async () => {
+  it('is never exceeded in any interval, and is reached', async () => {
     const [limit, intervalMs] = [20, 400];
     const { type } = await job(1_000, { rate: { limit, intervalMs } });
     let taken = 0;
@@ -345,7 +345,7 @@ describe('a rate', () => {
     expect(taken).toBeGreaterThanOrEqual(3 * limit);
   });
 
-  it('counts a release, a failure and a lost heartbeat as the claims that they were', async () => {
+  it('counts a release, a failure and a lost heartbeat as claims', async () => {
     const { type } = await job(10, { rate: { limit: 4, intervalMs: 600_000 } }, { backoffMs: [] });
     await releaseAssignments(t.engine, [(await t.claimOne(type)).id]);
     await reportOutcomes(t.engine, [failure(await t.claimOne(type), false)]);
@@ -357,7 +357,7 @@ describe('a rate', () => {
     expect(t.limited.at(-1)?.againInMs).toBeGreaterThan(500_000);
   });
 
-  it('holds beside a limit of concurrency, and for claims by name', async () => {
+  it('holds together with a concurrency limit, and for claims by name', async () => {
     const { type, jobId } = await job(10, { concurrency: 2, rate: { limit: 3, intervalMs: 600_000 } });
     const held = await claimItems(t.engine, 'w', [{ type, limit: 5 }]);
     await reportOutcomes(t.engine, held.map(success));
@@ -367,7 +367,7 @@ describe('a rate', () => {
     expect([held.length, await take(type, 5)]).toEqual([2, 0]);
   });
 
-  it('goes by the new settings at once, for what was claimed before too', async () => {
+  it('applies new settings at once, to earlier claims too', async () => {
     const { type } = await job(50, { rate: { limit: 3, intervalMs: 600_000 } });
     const taken = [await take(type, 9)];
     for (const limit of [10, 5, 12]) {
@@ -378,7 +378,7 @@ describe('a rate', () => {
     expect([...taken, await take(type, 20)]).toEqual([3, 7, 0, 2, 20]);
   });
 
-  it('forgets what no longer counts', async () => {
+  it('forgets claims that no longer count', async () => {
     const { type } = await job(5, { rate: { limit: 3, intervalMs: 1 } });
     await take(type, 1);
     const slices = 'select from jobtree.rate_slice where type = $1';
@@ -397,7 +397,7 @@ describe('a claim by name', () => {
     ['PAUSED', { paused: true }],
     ['LIMITED', { rate: { limit: 1, intervalMs: 600_000 } }],
     ['LIMITED', { concurrency: 1 }],
-  ] as const)('is refused as %s with %j, and says what else is wrong first', async (reason, change) => {
+  ] as const)('is refused as %s with %j, after other errors', async (reason, change) => {
     const { type, jobId } = await job(3);
     const [first, second] = await t.items(jobId);
     await set(type, { ...change, paused: false });
@@ -427,7 +427,7 @@ describe('defaults of new jobs', () => {
       )
     )[0];
 
-  it('hold where a job says nothing, at the root and below it', async () => {
+  it('apply where a job says nothing, at the root and below it', async () => {
     const type = newType('queue');
     await set(type, defaults);
     const jobs = await t.create({ type: `${type} root`, children: [{ type }, { type: `${type} other` }] });
@@ -451,7 +451,7 @@ describe('defaults of new jobs', () => {
     expect(await policies(jobId)).toEqual(own);
   });
 
-  it('an empty backoff is one, and null is none', async () => {
+  it('include an empty backoff, and null is none', async () => {
     const type = newType('queue');
     await set(type, { backoffMs: [] });
     const none = await t.create({ type });
@@ -472,7 +472,7 @@ describe('a lifetime', () => {
     while (await tendQueues(t.engine));
   };
 
-  it('fails for good what no worker started within it, and the tree completes', async () => {
+  it('fails for good what no worker started in time, and the tree completes', async () => {
     const { type, jobId } = await job(300, { lifetimeMs: 60_000 }, { sealed: true });
     await expireAll();
     expect((await t.fold(jobId))[type]).toMatchObject({ failed: 0 });
@@ -552,16 +552,19 @@ describe('a lifetime', () => {
       state: 'CANCELLED',
     },
   };
-  it.each(Object.entries(states))('an old item that is %s', async (_, { prepare, state, more = {} }) => {
-    const { type, jobId } = await job(1, { lifetimeMs: 60_000 }, more);
-    await prepare?.(type, jobId);
-    await age(jobId, 120_000);
-    await expireAll();
-    const rows = await t.db.query('select state from jobtree.item_state where job_id = $1', [jobId]);
-    expect(rows).toEqual([{ state }]);
-  });
+  it.each(Object.entries(states))(
+    'expires an old item unless it may not: %s',
+    async (_, { prepare, state, more = {} }) => {
+      const { type, jobId } = await job(1, { lifetimeMs: 60_000 }, more);
+      await prepare?.(type, jobId);
+      await age(jobId, 120_000);
+      await expireAll();
+      const rows = await t.db.query('select state from jobtree.item_state where job_id = $1', [jobId]);
+      expect(rows).toEqual([{ state }]);
+    },
+  );
 
-  it('looks at every priority, and past entries that somebody has locked', async () => {
+  it('covers every priority, and entries behind locked ones', async () => {
     const { type, jobId } = await job(0, { lifetimeMs: 60_000 });
     await t.db.query(
       `select jobtree.add_items($1, (select json_agg(json_build_object('payload', n, 'priority', n % 5 - 2)) from generate_series(1, 500) n))`,
@@ -595,7 +598,7 @@ describe('a lifetime', () => {
     });
   });
 
-  it('a new one holds for what waits, and none for nothing', async () => {
+  it('applies to waiting items when it is set, and to none when it is removed', async () => {
     const { jobId, type } = await job(2, { lifetimeMs: 600_000 });
     await age(jobId, 60_000);
     await expireAll();
@@ -609,7 +612,7 @@ describe('a lifetime', () => {
 });
 
 describe('settings', () => {
-  it('what is left out stays, null takes away, and nothing is left of none', async () => {
+  it('keep what is omitted, remove null, and leave no row without a setting', async () => {
     const type = newType('queue');
     await putEndpoint(t.engine, { name: 'alerts', url: 'https://alerts.invalid/' });
     const all = {
@@ -639,7 +642,7 @@ describe('settings', () => {
     expect(await readQueues(t.engine, [type])).toEqual([]);
   });
 
-  it('are listed with the types of which anything waits or runs, page by page', async () => {
+  it('are listed with the types that have waiting or running items, page by page', async () => {
     const prefix = newType('listed');
     const [a, b, c] = ['a', 'b', 'c'].map((letter) => `${prefix} ${letter}`) as [string, string, string];
     await set(c, { concurrency: 1 });
@@ -682,7 +685,7 @@ describe('settings', () => {
       'deadLetterAlert.intervalMs',
     ]),
   ];
-  it.each(bad)('refuses %j %j, and changes nothing', async (type, change, field) => {
+  it.each(bad)('refuse %j %j, and change nothing', async (type, change, field) => {
     await expect(set(type, { ...change, paused: true })).rejects.toMatchObject({
       code: 'INVALID_INPUT',
       field,
@@ -704,7 +707,7 @@ describe('settings', () => {
     ['{"rate": {"intervalMs": 5, "limit": null}}', 'rate.limit'],
     ['{"rate": {"limit": 5, "intervalMs": 5, "burst": 1}}', 'rate.burst'],
     ['{"backoffMs": [-1]}', 'backoffMs[0]'],
-  ])('SQL is refused %s', async (settings, field) => {
+  ])('are refused in SQL: %s', async (settings, field) => {
     const refused = t.engine.database.call('set_queue', 'sql', settings);
     await expect(refused).rejects.toMatchObject({ code: 'INVALID_INPUT', field });
   });

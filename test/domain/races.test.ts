@@ -67,7 +67,7 @@ async function statesOf(jobId: string): Promise<string[]> {
 }
 
 describe('add against seal', () => {
-  it('seal waits for an adder in flight, whose items then count', async () => {
+  it('a seal waits for an adder in flight, whose items count', async () => {
     const type = newType();
     const { [type]: job = '' } = await t.create({ type });
     await otherCalls('add_items', job, '[{"payload": 1}]');
@@ -79,7 +79,7 @@ describe('add against seal', () => {
     expect((await t.fold(job))[type]).toMatchObject({ itemCount: 1, sealed: true, completedAt: null });
   });
 
-  it('an adder that waited for a seal is refused, and adds nothing', async () => {
+  it('an adder that waited for a seal is refused and adds nothing', async () => {
     const type = newType();
     const { [type]: job = '' } = await t.create({ type });
     await otherCalls('seal_job', job);
@@ -92,7 +92,7 @@ describe('add against seal', () => {
     expect((await t.fold(job))[type]).toMatchObject({ itemCount: 0, completedAt: expect.any(Number) });
   });
 
-  it('two adders that both seal do not deadlock: the second is refused', async () => {
+  it('two adders that both seal do not deadlock, and the second is refused', async () => {
     const type = newType();
     const { [type]: job = '' } = await t.create({ type });
     await otherCalls('add_items', job, '[{"payload": 1}]', true);
@@ -106,7 +106,7 @@ describe('add against seal', () => {
 });
 
 describe('add against cancel', () => {
-  it('cancel waits for an adder in flight, whose items are cancelled', async () => {
+  it('a cancellation waits for an adder in flight, whose items are cancelled', async () => {
     const { type, jobId } = await range(1);
     await otherCalls('add_items', jobId, '[{"payload": 1}, {"payload": 2}]');
     const cancelled = cancelJob(t.engine, jobId);
@@ -120,7 +120,7 @@ describe('add against cancel', () => {
     });
   });
 
-  it('an adder that waited for a cancellation is refused, and adds nothing', async () => {
+  it('an adder that waited for a cancellation is refused and adds nothing', async () => {
     const { type, jobId } = await range(1);
     await otherCalls('cancel_job', jobId);
     const refused = expect(addItems(t.engine, jobId, [{ payload: 1 }], { seal: false })).rejects.toThrow(
@@ -134,7 +134,7 @@ describe('add against cancel', () => {
 });
 
 describe('dedupe keys', () => {
-  it('two batches with the same keys in opposite order do not deadlock, and each key makes one item', async () => {
+  it('two batches with the same keys in opposite order do not deadlock, and each key creates one item', async () => {
     const type = newType();
     const { [type]: job = '' } = await t.create({ type });
     const keys = Array.from({ length: 50 }, (_, i) => ({ payload: i, dedupeKey: `k${i}` }));
@@ -146,7 +146,7 @@ describe('dedupe keys', () => {
     expect((await t.fold(job))[type]?.itemCount).toBe(50);
   });
 
-  it('of two creations with one dedupe key at once, the second waits and finds the first', async () => {
+  it('of two concurrent creations with one dedupe key, the second waits and returns the first', async () => {
     const type = newType();
     const first = await otherCalls('create_job', JSON.stringify({ type, dedupeKey: 'k' }));
     const second = createJob(t.engine, { type, dedupeKey: 'k' });
@@ -157,7 +157,7 @@ describe('dedupe keys', () => {
 });
 
 describe('claim against claim', () => {
-  it('a claim passes by an entry that another claim holds, and gets it if that one is undone', async () => {
+  it('a claim skips an entry that another claim holds, and gets it if that is rolled back', async () => {
     const type = newType();
     await t.create({ type, items: [{ payload: 1 }] });
     await t.create({ type, items: [{ payload: 2 }] });
@@ -169,7 +169,7 @@ describe('claim against claim', () => {
     expect(payloadsOf(await claimItems(t.engine, 'b', [{ type, limit: 5 }]))).toEqual([1]);
   });
 
-  it('two claimers meet in one entry: the second waits for the rest, and each item goes to one of them', async () => {
+  it('two claims meet in one entry: the second waits for the rest, and each item goes to one of them', async () => {
     // A claim waits a moment only: a test that is slower than that meets nobody, and has another try.
     for (;;) {
       const { type } = await range(5);
@@ -188,7 +188,7 @@ describe('claim against claim', () => {
     }
   });
 
-  it('a claim that meets an entry locked for long does not take it for nothing, and its worker is told to look again', async () => {
+  it('a claim that meets an entry locked for long does not treat it as empty, and its worker looks again', async () => {
     const { type } = await range(5);
     await otherCalls('claim_items', ['a'], [type], [2]);
     t.dry.length = 0;
@@ -220,7 +220,7 @@ describe('claim against claim', () => {
   const numbers = (count: number) => Array.from({ length: count }, (_, i) => i);
   const left = (type: string) => t.db.query('select from jobtree.queue_entry where type = $1', [type]);
 
-  it('claimers of two servers in one entry: none finds nothing while items are left, and each item goes to one of them', async () => {
+  it('claims of two servers in one entry find something while items are left, and each item goes to one of them', async () => {
     const { type } = await range(128);
     const got = await drain(type, 3, async () => {
       expect(await left(type)).toEqual([]);
@@ -229,7 +229,7 @@ describe('claim against claim', () => {
     expect(got).toEqual(numbers(128));
   });
 
-  it('claimers of two servers over several entries: each item goes to one of them, also the rest of an entry that one passed by', async () => {
+  it('claims of two servers over several entries give each item to one of them, including skipped rests', async () => {
     const { type } = await range(600);
     const got = await drain(type, 7, async (engine) => {
       await findMissedEntries(engine);
@@ -238,7 +238,7 @@ describe('claim against claim', () => {
     expect(got).toEqual(numbers(600));
   });
 
-  it('a claim passes by an entry that another server has: it gets the rest of it once the entries before its cursor were looked for', async () => {
+  it('a claim skips an entry locked by another server, and gets its rest once earlier entries are searched', async () => {
     const { type } = await range(256);
     await other.query(
       'select from jobtree.queue_entry where type = $1 order by position limit 1 for update',
@@ -253,7 +253,7 @@ describe('claim against claim', () => {
     expect(payloadsOf(await claimItems(t.engine, 'b', [{ type, limit: 1 }]))).toEqual([2]);
   });
 
-  it('two claims with one claim id at once on two connections: the second waits, and gives the same leases', async () => {
+  it('of two concurrent claims with one claim id, the second waits and returns the same leases', async () => {
     const { type } = await range(5);
     const id = newClaimId();
     const { rows } = await other.query('select * from jobtree.claim_items($1, $2, $3, p_claim_ids => $4)', [
@@ -269,7 +269,7 @@ describe('claim against claim', () => {
     expect(payloadsOf(await claimItems(t.engine, 'w', [{ type, limit: 9 }]))).toEqual([3, 4]);
   });
 
-  it('calls with the same claim ids in opposite orders do not deadlock: each waits for the first before it takes the second', async () => {
+  it('calls with the same claim ids in opposite orders do not deadlock, since each waits in order', async () => {
     const { type } = await range(5);
     const ids = [newClaimId(), newClaimId()];
     const key = 'hashtextextended($1::uuid::text, 0)';
@@ -288,7 +288,7 @@ describe('claim against claim', () => {
     expect(await claimed).toEqual([{ payloads: '0' }, { payloads: '1' }]);
   });
 
-  it('two claims by name in the middle of one entry: the second waits for the first, and gets its own item', async () => {
+  it('of two claims by name in the middle of one entry, the second waits and gets its own item', async () => {
     const { type, jobId } = await range(5);
     const items = await t.items(jobId);
     await otherCalls('claim_item', jobId, items[1]?.position, 'a');
@@ -300,7 +300,7 @@ describe('claim against claim', () => {
     expect(payloadsOf(await claimItems(t.engine, 'b', [{ type, limit: 9 }]))).toEqual([0, 2, 4]);
   });
 
-  it('a claim by name meets a claim that takes the first part of the entry: it waits, and gets its item', async () => {
+  it('a claim by name meets a claim of the start of the entry, waits, and gets its item', async () => {
     const { type, jobId } = await range(5);
     await otherCalls('claim_items', ['a'], [type], [2]);
     const named = claimItem(t.engine, (await t.items(jobId))[3] as ItemKey, 'b');
@@ -310,7 +310,7 @@ describe('claim against claim', () => {
     expect(await statesOf(jobId)).toEqual(['HELD', 'HELD', 'READY', 'HELD', 'READY']);
   });
 
-  it('a claim by name meets a claim that takes the item: it waits, and is told that the item is held', async () => {
+  it('a claim by name meets a claim of its item, waits, and learns that the item is held', async () => {
     const { type, jobId } = await range(5);
     await otherCalls('claim_items', ['a'], [type], [4]);
     const named = expect(
@@ -326,7 +326,7 @@ describe('claim against claim', () => {
 });
 
 describe('report against sweep, on one lease', () => {
-  it('a sweep passes by a lease that is being reported, and the report counts', async () => {
+  it('a sweep skips a lease that is being reported, and the report counts', async () => {
     const { type, jobId, held } = await lease(1);
     await t.expire(...idsOf(held));
     await otherCalls('report_outcomes', JSON.stringify(reportsOf(held)));
@@ -336,7 +336,7 @@ describe('report against sweep, on one lease', () => {
     expect((await t.fold(jobId))[type]).toMatchObject({ succeeded: 1, failed: 0 });
   });
 
-  it('a report that waited for the sweep to take the item back is STALE and changes nothing', async () => {
+  it('a report that waited while the sweep took the item back is STALE and changes nothing', async () => {
     const { type, jobId, held } = await lease(1, { backoffMs: [0] });
     await t.expire(...idsOf(held));
     await otherCalls('sweep_leases');
@@ -348,7 +348,7 @@ describe('report against sweep, on one lease', () => {
     expect((await t.claimOne(type)).attempt).toBe(2);
   });
 
-  it('the sweep takes back half a lease while the other half is reported: the report waits, and counts', async () => {
+  it('the sweep takes back half a lease while the other half is reported; the report waits and counts', async () => {
     const { type, jobId, held } = await lease(6);
     await t.expire(...idsOf(held.slice(0, 3)));
     expect((await otherCalls('sweep_leases')).rows).toMatchObject([{ lost: 3, leases: 1 }]);
@@ -360,7 +360,7 @@ describe('report against sweep, on one lease', () => {
     expect((await t.fold(jobId))[type]).toMatchObject({ succeeded: 3, failed: 0 });
   });
 
-  it('half a lease is reported while the other half is overdue: the sweep passes by, and takes it back the next time', async () => {
+  it('half a lease is reported while the other half is overdue; the sweep skips it, and takes it back next time', async () => {
     const { jobId, held } = await lease(6);
     await t.expire(...idsOf(held.slice(0, 3)));
     await otherCalls('report_outcomes', JSON.stringify(reportsOf(held.slice(3))));
@@ -375,7 +375,7 @@ describe('report against sweep, on one lease', () => {
     ]);
   });
 
-  it('two sweeps at once: the second passes by, and nothing is lost twice', async () => {
+  it('of two concurrent sweeps the second skips, and nothing is lost twice', async () => {
     const { type, jobId, held } = await lease(4, { maxFailuresPerItem: 0 });
     await t.expire(...idsOf(held));
     await otherCalls('sweep_leases');
@@ -387,7 +387,7 @@ describe('report against sweep, on one lease', () => {
 });
 
 describe('heartbeat against sweep, on one lease', () => {
-  it('a heartbeat passes by a lease that the sweep takes back, and the next one learns that it is lost', async () => {
+  it('a heartbeat skips a lease that the sweep takes back, and the next one learns of the loss', async () => {
     const { held } = await lease(2);
     await t.expire(...idsOf(held));
     await otherCalls('sweep_leases');
@@ -396,7 +396,7 @@ describe('heartbeat against sweep, on one lease', () => {
     expect(await heartbeat(t.engine, idsOf(held))).toEqual(['LOST', 'LOST']);
   });
 
-  it('a sweep passes by a lease whose heartbeat is under way, and its items are kept', async () => {
+  it('a sweep skips a lease whose heartbeat is under way, and its items are kept', async () => {
     const { jobId, held } = await lease(2);
     await t.expire(...idsOf(held));
     await otherCalls('heartbeat', idsOf(held));
@@ -406,7 +406,7 @@ describe('heartbeat against sweep, on one lease', () => {
     expect(await statesOf(jobId)).toEqual(['HELD', 'HELD']);
   });
 
-  it('a heartbeat of half a lease: the other half is lost on time, and the first half is kept', async () => {
+  it('after a heartbeat of half a lease the other half is lost on time, and the first half is kept', async () => {
     const { jobId, held } = await lease(6);
     await t.expire(...idsOf(held));
     const [first, second] = [idsOf(held.slice(0, 3)), idsOf(held.slice(3))];
@@ -428,7 +428,7 @@ describe('heartbeat against sweep, on one lease', () => {
     expect(await statesOf(jobId)).toEqual(Array(6).fill('SCHEDULED'));
   });
 
-  it('heartbeats of both halves of a lease at once: neither half is lost', async () => {
+  it('concurrent heartbeats of both halves of a lease lose neither', async () => {
     const { jobId, held } = await lease(6);
     const [first, second] = [idsOf(held.slice(0, 3)), idsOf(held.slice(3))];
     await otherCalls('heartbeat', first);
@@ -442,7 +442,7 @@ describe('heartbeat against sweep, on one lease', () => {
 });
 
 describe('in the middle of a lease', () => {
-  it('a release meets a report of its neighbours: it waits, and both count', async () => {
+  it('a release meets a report of its neighbours, waits, and both count', async () => {
     const { jobId, held } = await lease(5);
     await otherCalls(
       'report_outcomes',
@@ -455,7 +455,7 @@ describe('in the middle of a lease', () => {
     expect(await statesOf(jobId)).toEqual(['HELD', 'SUCCEEDED', 'READY', 'SUCCEEDED', 'HELD']);
   });
 
-  it('a report meets a release of its neighbours: it waits, and both count', async () => {
+  it('a report meets a release of its neighbours, waits, and both count', async () => {
     const { type, jobId, held } = await lease(5);
     await otherCalls('release_assignments', idsOf(held.slice(2, 4)));
     const report = reportOutcomes(t.engine, reportsOf(held.slice(3)));
@@ -474,7 +474,7 @@ describe('in the middle of a lease', () => {
     ]);
   });
 
-  it('a claim by name meets a release of the item: it is told that the item is held, and gets it afterwards', async () => {
+  it('a claim by name meets a release of the item, learns that it is held, and gets it afterwards', async () => {
     const { jobId, held } = await lease(5);
     const item = itemOf(held[2] as Assignment);
     await otherCalls('release_assignments', idsOf(held.slice(1, 4)));
@@ -490,7 +490,7 @@ describe('in the middle of a lease', () => {
 });
 
 describe('report against report', () => {
-  it('the same report twice at once: the second waits, and is a DUPLICATE', async () => {
+  it('of two identical concurrent reports the second waits, and is a DUPLICATE', async () => {
     const type = newType();
     const { [type]: job = '' } = await t.create({ type, items: [{}] });
     const { id } = await t.claimOne(type);
@@ -515,7 +515,7 @@ describe('report against report', () => {
     expect((await t.fold(job))[type]?.succeeded).toBe(20);
   });
 
-  it('two reports of one lease at once: the second waits, and both count', async () => {
+  it('of two concurrent reports of one lease the second waits, and both count', async () => {
     const { type, jobId, held } = await lease(6);
     await otherCalls('report_outcomes', JSON.stringify(reportsOf(held.slice(0, 3))));
     const second = reportOutcomes(t.engine, reportsOf(held.slice(3)));
@@ -525,7 +525,7 @@ describe('report against report', () => {
     expect((await t.fold(jobId))[type]?.succeeded).toBe(6);
   });
 
-  it('two reports of one lease at once, of which one fails: the second waits, and both count', async () => {
+  it('of two concurrent reports of one lease, one a failure, the second waits, and both count', async () => {
     const { jobId, held } = await lease(4);
     await otherCalls(
       'report_outcomes',
@@ -544,7 +544,7 @@ describe('report against report', () => {
     expect(await statesOf(jobId)).toEqual(['SCHEDULED', 'SCHEDULED', 'FAILED', 'FAILED']);
   });
 
-  it('a report that meets a locked lease keeps none that are sent with it waiting', async () => {
+  it('a report that meets a locked lease does not delay those sent with it', async () => {
     const [locked, free] = [await lease(2), await lease(2)];
     await other.query('select from jobtree.lease where job_id = $1 for update', [locked.jobId]);
     const answers = reportOutcomes(t.engine, reportsOf([...locked.held, ...free.held]));
@@ -554,7 +554,7 @@ describe('report against report', () => {
     expect((await answers).map(({ status }) => status)).toEqual(Array(4).fill('ACCEPTED'));
   });
 
-  it('a report that does not wait, and meets a locked lease, is BUSY and never STALE', async () => {
+  it('a report that does not wait and meets a locked lease is BUSY and never STALE', async () => {
     const { held } = await lease(2);
     const [first] = held;
     const leaseId = assignmentIdOf(first?.id ?? '', 0);
@@ -573,7 +573,7 @@ describe('report against report', () => {
     expect(await report(null)).toMatchObject([{ answers: null }]);
   });
 
-  it('a report that meets a lease locked for long is refused as BUSY, alone, and counts when it is sent again', async () => {
+  it('a report of a lease locked for long is refused as BUSY, alone, and counts when sent again', async () => {
     const { type, jobId, held } = await lease(2);
     const free = await lease(1);
     await other.query('select from jobtree.lease where job_id = $1 for update', [jobId]);
@@ -591,7 +591,7 @@ describe('report against report', () => {
 });
 
 describe('fold', () => {
-  it('two folds of one tree: the second passes by, and nothing is counted twice', async () => {
+  it('of two folds of one tree the second skips, and nothing is counted twice', async () => {
     const type = newType();
     const { [type]: job = '' } = await t.create({ type, items: [{}, {}] });
     await otherCalls('fold_progress', job);
@@ -600,7 +600,7 @@ describe('fold', () => {
     expect((await t.fold(job))[type]?.itemCount).toBe(2);
   });
 
-  it('a delta that commits late, below the mark, still counts before the job is declared complete', async () => {
+  it('a delta that commits late, below the mark, counts before the job completes', async () => {
     const type = newType();
     const { [type]: job = '' } = await t.create({ type, items: [{}, {}] });
     // Two leases.
@@ -618,7 +618,7 @@ describe('fold', () => {
     expect((await t.fold(job))[type]).toMatchObject({ succeeded: 2, completedAt: expect.any(Number) });
   });
 
-  it('items that were added below the mark, by a transaction that took long, keep the job from being complete', async () => {
+  it('items added below the mark, by a long transaction, keep the job from completing', async () => {
     const type = newType();
     const { [type]: job = '' } = await t.create({ type });
     await otherCalls('add_items', job, '[{"payload": "late"}]');
@@ -631,7 +631,7 @@ describe('fold', () => {
     expect((await t.fold(job))[type]).toMatchObject({ itemCount: 2, succeeded: 1, completedAt: null });
   });
 
-  it('a child that somebody is adding to when its parent completes is sealed by a later fold', async () => {
+  it('a child with an open adder when its parent completes is sealed by a later fold', async () => {
     const [parent, child] = [newType('parent'), newType('child')];
     const jobs = await t.create({
       type: parent,
@@ -654,7 +654,7 @@ describe('fold', () => {
     ['fold_counters', 'array[$1::uuid], array[0]'],
     ['fold_progress', '$1'],
   ])(
-    'a job that gets its last items and its seal while %s counts it is not complete before they are done',
+    'a job that gets its last items and its seal while %s counts it does not complete before they are done',
     async (name, values) => {
       const [root, child] = [newType('root'), newType('child')];
       const jobs = await t.create({ type: root, children: [{ type: child, items: [{}] }] });
@@ -679,7 +679,7 @@ describe('fold', () => {
     },
   );
 
-  it('a fold meets a seal in flight: it counts without it, and the next one completes the job', async () => {
+  it('a fold meets a seal in flight and counts without it, and the next fold completes the job', async () => {
     const { type, jobId, held } = await lease(1);
     await reportOutcomes(t.engine, reportsOf(held));
     await otherCalls('seal_job', jobId);
@@ -692,7 +692,7 @@ describe('fold', () => {
     });
   });
 
-  it('a seal meets a fold in flight: it waits for nothing, and the next fold completes the job', async () => {
+  it('a seal meets a fold in flight and does not wait, and the next fold completes the job', async () => {
     const { type, jobId, held } = await lease(1);
     await reportOutcomes(t.engine, reportsOf(held));
     await otherCalls('fold_progress', jobId);
@@ -719,7 +719,7 @@ describe('fold', () => {
 });
 
 describe('cancel against feed', () => {
-  it('cancel waits for a report that feeds the job, and cancels what it fed', async () => {
+  it('a cancellation waits for a report that feeds the job, and cancels what it fed', async () => {
     const [parent, child] = [newType('parent'), newType('child')];
     const jobs = await t.create({ type: parent, items: [{}], children: [{ type: child, feed: {} }] });
     const { id } = await t.claimOne(parent);
@@ -731,7 +731,7 @@ describe('cancel against feed', () => {
     expect((await t.fold(jobs[parent] ?? ''))[child]).toMatchObject({ itemCount: 1, cancelled: 1 });
   });
 
-  it('a report that waited for the cancellation of a child feeds it nothing, and counts itself', async () => {
+  it('a report that waited for the cancellation of a child counts and feeds nothing', async () => {
     const [parent, child] = [newType('parent'), newType('child')];
     const jobs = await t.create({ type: parent, items: [{}], children: [{ type: child, feed: {} }] });
     const { id } = await t.claimOne(parent);
@@ -762,7 +762,7 @@ describe('cancel against workers', () => {
     expect(await heartbeat(t.engine, idsOf(held))).toEqual(Array(3).fill('CANCELLED'));
   });
 
-  it('a cancellation passes by a lease that is being reported: the report counts, and the rest is cancelled later', async () => {
+  it('a cancellation skips a lease that is being reported; the report counts, and the rest is cancelled later', async () => {
     const { type, jobId, held } = await lease(3);
     await otherCalls('report_outcomes', JSON.stringify(reportsOf(held.slice(1, 2))));
     const told = t.unfinished;
@@ -785,7 +785,7 @@ describe('cancel against workers', () => {
     ],
     ['a release', (held) => otherCalls('release_assignments', [held[1]?.id])],
   ])(
-    'a cancellation meets %s in the middle of a lease: what comes back is cancelled as well',
+    'a cancellation meets %s in the middle of a lease, and returned items are cancelled as well',
     async (_, act) => {
       const { type, jobId, held } = await lease(3);
       await act(held);
@@ -803,7 +803,7 @@ describe('cancel against workers', () => {
     },
   );
 
-  it('a cancellation meets a sweep that takes back half a lease: all of it is cancelled', async () => {
+  it('a cancellation meets a sweep of half a lease, and all of it is cancelled', async () => {
     const { type, jobId, held } = await lease(4);
     await t.expire(...idsOf(held.slice(0, 2)));
     await otherCalls('sweep_leases');
@@ -813,7 +813,7 @@ describe('cancel against workers', () => {
     expect((await t.fold(jobId))[type]).toMatchObject({ cancelled: 4, completedAt: expect.any(Number) });
   });
 
-  it('a cancellation meets a claim by name in the middle of an entry: both parts of the rest are cancelled', async () => {
+  it('a cancellation meets a claim by name in the middle of an entry, and both rests are cancelled', async () => {
     const { type, jobId } = await range(5);
     const { rows } = await otherCalls('claim_item', jobId, (await t.items(jobId))[2]?.position, 'a');
     await cancelJob(t.engine, jobId);
@@ -825,7 +825,7 @@ describe('cancel against workers', () => {
 });
 
 describe('deletion against workers', () => {
-  it('a deletion meets a claim in flight: it waits for its items, and then the tree is gone', async () => {
+  it('a deletion meets a claim in flight, waits for its items, and the tree is gone', async () => {
     const { type, jobId } = await range(5);
     const { rows } = await otherCalls('claim_items', ['a'], [type], [2]);
     const told = t.unfinished;
@@ -843,7 +843,7 @@ describe('deletion against workers', () => {
     expect((await reportOutcomes(t.engine, [{ assignmentId: held, result: 1 }]))[0]?.status).toBe('STALE');
   });
 
-  it('a claim meets the deletion of the tree: it takes nothing of it', async () => {
+  it('a claim meets the deletion of a tree and takes nothing of it', async () => {
     const { type, jobId } = await range(5);
     await otherCalls('delete_job', jobId);
     expect(await claimItems(t.engine, 'b', [{ type, limit: 9 }])).toEqual([]);
@@ -852,7 +852,7 @@ describe('deletion against workers', () => {
     expect(await deleteJob(t.engine, jobId)).toEqual({ deleted: true });
   });
 
-  it('a claim by name meets the deletion of the tree: it waits, and is told that the item is cancelled', async () => {
+  it('a claim by name meets the deletion of the tree, waits, and learns that the item is cancelled', async () => {
     const { jobId } = await range(5);
     const item = (await t.items(jobId))[2] as ItemKey;
     await otherCalls('delete_job', jobId);
@@ -864,7 +864,7 @@ describe('deletion against workers', () => {
     await expect(claimItem(t.engine, item, 'b')).rejects.toThrow(NotFoundError);
   });
 
-  it('the last batch meets a caller who deletes once more: it waits, and no delta of the tree is left', async () => {
+  it('the last batch meets a repeated deletion and waits, and no delta of the tree is left', async () => {
     const { jobId } = await range(5);
     await t.db.query('select jobtree.delete_job($1)', [jobId]);
     await t.fold(jobId);
@@ -876,7 +876,7 @@ describe('deletion against workers', () => {
     expect(await t.db.query('select from jobtree.progress_delta where root_id = $1', [jobId])).toEqual([]);
   });
 
-  it('a caller who deletes once more meets the last batch: it waits, and marks nothing that is gone', async () => {
+  it('a repeated deletion meets the last batch, waits, and marks nothing that is gone', async () => {
     const { jobId } = await range(5);
     await t.db.query('select jobtree.delete_job($1)', [jobId]);
     await t.fold(jobId);
@@ -889,7 +889,7 @@ describe('deletion against workers', () => {
     expect(await t.db.query('select from jobtree.progress_delta where root_id = $1', [jobId])).toEqual([]);
   });
 
-  it('two deletions of one tree at once: the second passes by, and the tree is gone', async () => {
+  it('of two deletions of one tree the second skips, and the tree is gone', async () => {
     const { jobId } = await range(5);
     await t.db.query('select jobtree.delete_job($1)', [jobId]);
     await t.fold(jobId);
@@ -919,7 +919,7 @@ describe('replay', () => {
   const deadLetters = (jobId: string) =>
     t.db.query('select from jobtree.dead_letter where job_id = $1', [jobId]);
 
-  it('a fold meets a replay in flight: it passes by, and the next one counts the job as open', async () => {
+  it('a fold meets a replay in flight and skips, and the next one counts the job as open', async () => {
     const { type, jobId, call, progress } = await dead(2);
     expect(progress).toMatchObject({ failed: 2, completions: 1, completedAt: expect.any(Number) });
     await otherCalls('replay_items', ...call);
@@ -933,7 +933,7 @@ describe('replay', () => {
     });
   });
 
-  it('a replay meets a fold in flight: it waits for the new counters, and takes off what that one has counted', async () => {
+  it('a replay meets a fold in flight, waits for the new counters, and subtracts what that counted', async () => {
     const { type, jobId, held } = await lease(2, { maxFailuresPerItem: 0 });
     await reportOutcomes(t.engine, [{ assignmentId: held[0]?.id ?? '', failure }]);
     await otherCalls('fold_progress', jobId);
@@ -945,7 +945,7 @@ describe('replay', () => {
     expect((await t.fold(jobId))[type]).toMatchObject({ failed: 0, itemCount: 2, generation: 1 });
   });
 
-  it('two replays of one item: the second waits, and finds no dead letter any more', async () => {
+  it('of two replays of one item the second waits, and finds no dead letter', async () => {
     const { type, jobId, call, items } = await dead(1);
     await otherCalls('replay_items', ...call);
     const second = t.db.query(
@@ -959,7 +959,7 @@ describe('replay', () => {
     expect(await claimItems(t.engine, 'w', [{ type, limit: 9 }])).toHaveLength(items.length);
   });
 
-  it('a discard meets a replay of the item: it waits, and has nothing to do', async () => {
+  it('a discard meets a replay of the item, waits, and does nothing', async () => {
     const { jobId, call } = await dead(1);
     await otherCalls('replay_items', ...call);
     const discarded = t.db.query('select jobtree.discard_items($1, $2) as count', [call[1], call[2]]);
@@ -969,7 +969,7 @@ describe('replay', () => {
     expect(await statesOf(jobId)).toEqual(['READY']);
   });
 
-  it('a replay meets a discard of the item: it waits, and the item stays failed', async () => {
+  it('a replay meets a discard of the item, waits, and the item stays failed', async () => {
     const { type, jobId, call } = await dead(1);
     await otherCalls('discard_items', call[1], call[2]);
     const replayed = t.db.query(
@@ -983,7 +983,7 @@ describe('replay', () => {
     expect((await t.fold(jobId))[type]).toMatchObject({ generation: 0, failed: 1 });
   });
 
-  it('a cancellation meets a replay in flight: it waits, and cancels what was replayed', async () => {
+  it('a cancellation meets a replay in flight, waits, and cancels the replayed items', async () => {
     const { type, jobId, call } = await dead(3);
     await otherCalls('replay_items', ...call);
     const cancelled = cancelJob(t.engine, jobId);
@@ -998,7 +998,7 @@ describe('replay', () => {
     });
   });
 
-  it('a replay that waited for a cancellation leaves the items as they are', async () => {
+  it('a replay that waited for a cancellation changes no items', async () => {
     const { jobId, held } = await lease(2, { maxFailuresPerItem: 0 });
     await reportOutcomes(t.engine, [{ assignmentId: held[0]?.id ?? '', failure }]);
     await t.fold(jobId);
@@ -1014,7 +1014,7 @@ describe('replay', () => {
     expect(await statesOf(jobId)).toEqual(['FAILED', 'CANCELLED']);
   });
 
-  it('a deletion meets a replay in flight: it waits, and the tree is gone with what was replayed', async () => {
+  it('a deletion meets a replay in flight, waits, and the tree is gone with the replayed items', async () => {
     const { jobId, call } = await dead(2);
     await otherCalls('replay_items', ...call);
     const deleted = deleteJob(t.engine, jobId);
@@ -1026,7 +1026,7 @@ describe('replay', () => {
     expect(await t.db.query('select from jobtree.job where id = $1', [jobId])).toEqual([]);
   });
 
-  it('a replay that waited for a deletion is refused, and nothing of the tree comes back', async () => {
+  it('a replay that waited for a deletion is refused, and nothing of the tree returns', async () => {
     const { jobId, call } = await dead(2);
     await otherCalls('delete_job', jobId);
     const refused = expect(replay(call)).rejects.toMatchObject({ code: 'JT001' });
@@ -1038,7 +1038,7 @@ describe('replay', () => {
     expect(await t.db.query('select from jobtree.job where id = $1', [jobId])).toEqual([]);
   });
 
-  it('a replay and an adder that seals: the replay waits, and the job completes once all is done', async () => {
+  it('a replay waits for an adder that seals, and the job completes once all is done', async () => {
     const { type, jobId, held } = await lease(1, { maxFailuresPerItem: 0 });
     await reportOutcomes(t.engine, [{ assignmentId: held[0]?.id ?? '', failure }]);
     await t.fold(jobId);
@@ -1059,7 +1059,7 @@ describe('replay', () => {
     expect((await t.fold(jobId))[type]).toMatchObject({ succeeded: 2, completions: 1 });
   });
 
-  it('a replay passes by an adder in flight, and both count', async () => {
+  it('a replay skips an adder in flight, and both count', async () => {
     const { type, jobId, held } = await lease(1, { maxFailuresPerItem: 0 });
     await reportOutcomes(t.engine, [{ assignmentId: held[0]?.id ?? '', failure }]);
     await t.fold(jobId);
@@ -1070,7 +1070,7 @@ describe('replay', () => {
     expect((await t.fold(jobId))[type]).toMatchObject({ itemCount: 2, failed: 0, generation: 1 });
   });
 
-  it('a replay passes by a report that feeds the child of the job, which keeps its generation', async () => {
+  it('a replay skips a report that feeds the child of the job, which keeps its generation', async () => {
     const [parent, child] = [newType('parent'), newType('child')];
     const jobs = await t.create({
       type: parent,
@@ -1091,7 +1091,7 @@ describe('replay', () => {
     expect(progress[child]).toMatchObject({ itemCount: 1, generation: 0, sealed: false });
   });
 
-  it('a replay that meets the last report of the feeding job: the child is sealed by neither, and once, in the end', async () => {
+  it('if a replay meets the last report of the feeding job, the child is sealed once, in the end', async () => {
     const [parent, child] = [newType('parent'), newType('child')];
     const jobs = await t.create({
       type: parent,
@@ -1112,7 +1112,7 @@ describe('replay', () => {
     expect((await t.fold(root))[child]).toMatchObject({ sealed: true, itemCount: 2, completions: 0 });
   });
 
-  it('an operation meets a tree that somebody has locked: it does the others, and that one later', async () => {
+  it('an operation meets a locked tree, does the others, and that one later', async () => {
     const [locked, free] = [await dead(1), await dead(1)];
     await other.query('select from jobtree.job_progress where job_id = $1 for update', [locked.jobId]);
     const id = await startOperation(t.engine, 'REPLAY', { types: [locked.type, free.type] });
@@ -1124,7 +1124,7 @@ describe('replay', () => {
     expect(await statesOf(locked.jobId)).toEqual(['READY']);
   });
 
-  it('a server dies in the middle of an operation: another one goes on where it was, and no item is replayed twice', async () => {
+  it('if a server dies in an operation, another one continues it, and no item is replayed twice', async () => {
     const { type, jobId, items } = await dead(5);
     const { rows } = await other.query(
       `select operation_id as id from jobtree.start_operation('REPLAY', $1)`,
@@ -1146,7 +1146,7 @@ describe('replay', () => {
     expect((await t.fold(jobId))[type]).toMatchObject({ failed: 0, itemCount: 5 });
   });
 
-  it('an operation is cancelled while a batch is under way: that batch counts, and no other one', async () => {
+  it('an operation that is cancelled during a batch keeps that batch, and does no other', async () => {
     const { jobId } = await dead(4);
     const { rows } = await other.query(
       `select operation_id as id from jobtree.start_operation('REPLAY', $1)`,

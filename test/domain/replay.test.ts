@@ -64,7 +64,7 @@ describe('message_pattern', () => {
 });
 
 describe('dead letters', () => {
-  it('are what failed for good, by type, code and pattern of the message', async () => {
+  it('are items that failed for good, by type, code and pattern of the message', async () => {
     const { type, id, progress } = await failedJob(3, 2);
     expect(progress[type]).toMatchObject({ failed: 2, succeeded: 1, completedAt: expect.any(Number) });
     const dead = await deadLetters(id);
@@ -74,7 +74,7 @@ describe('dead letters', () => {
 });
 
 describe('replay', () => {
-  it('opens the job again in a new generation, and completes it a second time', async () => {
+  it('reopens the job in a new generation, which completes a second time', async () => {
     const { type, id, progress } = await failedJob(3, 2);
     expect(progress[type]).toMatchObject({ generation: 0, completedAt: expect.any(Number) });
     expect(await replay(id)).toMatchObject({
@@ -130,7 +130,7 @@ describe('replay', () => {
     });
   });
 
-  it('begins with the first backoff again', async () => {
+  it('starts with the first backoff again', async () => {
     const type = newType();
     const backoffMs = [0, 3_600_000];
     const items = [{}];
@@ -145,7 +145,7 @@ describe('replay', () => {
     expect(await t.claimOne(type)).toMatchObject({ attempt: 4 });
   });
 
-  it('gives an item a corrected payload, whose size counts', async () => {
+  it('can correct the payload of an item, whose size counts', async () => {
     const { type, id } = await failedJob(1, 1);
     await replay(id, id, { much: 'x'.repeat(1_000) });
     const [entry] = await t.db.query('select bytes from jobtree.queue_entry where job_id = $1', [id]);
@@ -153,7 +153,7 @@ describe('replay', () => {
     expect(String((await t.claimOne(type)).payload.text)).toContain('xxx');
   });
 
-  it('unseals the jobs that it feeds, which get what succeeds now and nothing twice', async () => {
+  it('unseals the jobs that it feeds, which get new successes and nothing twice', async () => {
     const [parent, child] = [newType('parent'), newType('child')];
     const jobs = await t.create({
       type: parent,
@@ -219,7 +219,7 @@ describe('operations', () => {
     expect((await t.fold(two.id))[two.type]).toMatchObject({ failed: 0, completedAt: null });
   });
 
-  it('discard: the items stay failed', async () => {
+  it('discard dead letters, whose items stay failed', async () => {
     const { id: job, type } = await failedJob(4, 3);
     const { id, total } = await start('DISCARD', { jobId: job });
     expect(total).toBe(3);
@@ -255,7 +255,7 @@ describe('operations', () => {
 });
 
 describe('the last attempt', () => {
-  it('counts from when an item was replayed, item by item of one claim, and of a claim that is repeated', async () => {
+  it('counts from the last replay of each item, also in a repeated claim', async () => {
     const type = newType();
     const items = [{ payload: 'a' }, { payload: 'b' }];
     const { [type]: jobId = '' } = await t.create({ type, items, maxFailuresPerItem: 2, backoffMs: [0] });

@@ -112,7 +112,7 @@ const reads: [string, (client: pg.Client) => Promise<unknown>, string[], number]
     2,
   ],
 ];
-it.each(reads)('%s', async (_, read, expected, mostRows) => {
+it.each(reads)('%s uses indexes', async (_, read, expected, mostRows) => {
   const plans = await plansOf(db, read);
   const most = Math.max(0, ...plans.flatMap(({ nodes }) => nodes.map((node) => node['Actual Rows'] ?? 0)));
   expect([readsOf(plans), most <= mostRows || most]).toEqual([expected, true]);

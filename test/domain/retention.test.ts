@@ -74,7 +74,7 @@ async function worked(job: Partial<NewJob> = {}, items = 2, fails = false) {
 const replay = async (engine: Engine, jobId: string) => startOperation(engine, 'REPLAY', { jobId });
 
 describe('a retention', () => {
-  it('of the tree counts from its completion, and is null for ever', async () => {
+  it('of the tree counts from its completion, and null means for ever', async () => {
     const { jobId } = await worked({ retentionSeconds: 60, idleExpirySeconds: 7 });
     expect(await retentionOf(jobId)).toEqual({
       rootId: jobId,
@@ -92,7 +92,7 @@ describe('a retention', () => {
     expect(await exists(kept)).toBe(true);
   });
 
-  it('of servers holds for a tree that has none, and changes with the setting', async () => {
+  it('of the servers applies to a tree without one, and changes with the setting', async () => {
     const { jobId } = await worked();
     const at = await completedAt(jobId);
     expect(await retentionOf(jobId)).toMatchObject({
@@ -108,7 +108,7 @@ describe('a retention', () => {
     expect(await exists(jobId)).toBe(false);
   });
 
-  it('is that of the tree alone when servers would reap it, or would not', async () => {
+  it('of the tree overrides that of the servers in both directions', async () => {
     const { jobId: longer } = await worked({ retentionSeconds: 3_600 });
     await reap(withPolicy({ retentionSeconds: 0 }));
     expect(await exists(longer)).toBe(true);
@@ -136,7 +136,7 @@ describe('a retention', () => {
     expect(await exists(rootId)).toBe(false);
   });
 
-  it('is not over while a replay has the tree open, and begins anew at the next completion', async () => {
+  it('does not run out while a replay keeps the tree open, and restarts at the next completion', async () => {
     const { type, jobId } = await worked({ retentionSeconds: 0 }, 2, true);
     await replay(t.engine, jobId);
     expect(await retentionOf(jobId)).toMatchObject({ reapAt: null });
@@ -149,7 +149,7 @@ describe('a retention', () => {
     expect(await exists(jobId)).toBe(false);
   });
 
-  it('stays as it is when a complete tree is folded once more', async () => {
+  it('is unchanged when a complete tree is folded again', async () => {
     for (const retentionSeconds of [undefined, 60]) {
       const { jobId } = await worked({ retentionSeconds });
       const before = await retentionOf(jobId);
@@ -159,7 +159,7 @@ describe('a retention', () => {
     }
   });
 
-  it('is part of the template of a schedule', async () => {
+  it('can be part of the template of a schedule', async () => {
     const name = newType('schedule');
     const template = { type: newType(), sealed: true, retentionSeconds: null, idleExpirySeconds: 60 };
     await putSchedule(t.engine, { name, everyMs: 3_600_000, template });
@@ -173,7 +173,7 @@ describe('a retention', () => {
 });
 
 describe('setRetention', () => {
-  it('changes what it names, of an open tree and of a complete one', async () => {
+  it('changes the given values, of an open tree and of a complete one', async () => {
     const type = newType();
     const { [type]: jobId = '' } = await t.create({ type, idleExpirySeconds: 60 });
     await setRetention(t.engine, jobId, { retentionSeconds: 5 });
@@ -195,7 +195,7 @@ describe('setRetention', () => {
     expect(await exists(jobId)).toBe(false);
   });
 
-  it('refuses what is no retention, and changes nothing', async () => {
+  it('refuses invalid retentions and changes nothing', async () => {
     const { jobId } = await worked({ retentionSeconds: 60, idleExpirySeconds: 60 });
     const before = await retentionOf(jobId);
     for (const [change, field] of [
@@ -231,7 +231,7 @@ describe('setRetention', () => {
     expect(await retentionOf(jobId)).toEqual(before);
   });
 
-  it('is for roots: a job below one is refused, by it and by its creation', async () => {
+  it('is only for roots: a job below one is refused, here and at creation', async () => {
     const [root, child] = [newType(), newType()];
     const jobs = await t.create({ type: root, children: [{ type: child }] });
     const change = { retentionSeconds: 1 };
@@ -352,7 +352,7 @@ describe('reaping', () => {
     }
   });
 
-  it('takes a batch of a tree at a time, shows how far it is, and goes on where another server died', async () => {
+  it('takes one batch at a time, shows how far it is, and continues on another server after a crash', async () => {
     const { jobId } = await worked({ retentionSeconds: 0, dedupeKey: newType() }, 1_000);
     await t.db.query(
       `insert into jobtree.job_item (job_id, position, created_at, payload_bytes, payload)
@@ -386,7 +386,7 @@ describe('reaping', () => {
     await reap();
   });
 
-  it('takes many small trees in one call, empty ones too, and passes by what is locked', async () => {
+  it('takes many small trees in one call, empty ones too, and skips locked ones', async () => {
     const ids = await Promise.all(
       Array.from({ length: 150 }, () => created({ sealed: true, retentionSeconds: 0 })),
     );
@@ -409,14 +409,14 @@ describe('reaping', () => {
     expect(await left()).toBe(0);
   });
 
-  it('marks no more trees than can be on their way', async () => {
+  it('marks no more trees than can be under way', async () => {
     for (let i = 0; i < 5; i++) await worked({ retentionSeconds: 0 });
     const marked = async () => (await t.db.query('select jobtree.reap_trees(null, 3) as n'))[0]?.n;
     expect([await marked(), await marked()]).toEqual([3, 0]);
     await reap();
   });
 
-  it('leaves deliveries of callbacks as they are, due ones and failed ones', async () => {
+  it('keeps callback deliveries, both due and failed ones', async () => {
     await putEndpoint('reaped');
     const { jobId } = await worked({ retentionSeconds: 0, callbacks: [{ endpoint: 'reaped' }] });
     const deliveries = () =>
@@ -428,7 +428,7 @@ describe('reaping', () => {
     expect(await deliveries()).toEqual(before);
   });
 
-  it('takes dead letters with the tree, and leaves the notes of their groups', async () => {
+  it('takes dead letters with the tree, and keeps the notes of their groups', async () => {
     const { jobId } = await worked({ retentionSeconds: 0 }, 1, true);
     const [letter] = await t.db.query<{ fingerprint: string }>(
       'select fingerprint from jobtree.dead_letter where job_id = $1',
@@ -464,7 +464,7 @@ describe('reaping', () => {
     expect(await exists(jobId)).toBe(false);
   });
 
-  it('waits for an export, which then has all; deleting by hand does not, and the export says so', async () => {
+  it('waits for an export, which then is complete; a manual deletion does not wait, and the export says so', async () => {
     const { jobId } = await worked({ retentionSeconds: 0 }, 3);
     const read = async (rootId: string, meanwhile: () => Promise<unknown>) => {
       await holdTree(t.engine.database, rootId);
@@ -501,7 +501,7 @@ describe('an idle tree', () => {
     );
   const isIdle = async (jobId: string) => (await retentionOf(jobId))?.idleSince !== null;
 
-  it('is shown once it has been idle for long enough, in the list too, until it goes on', async () => {
+  it('is shown after a while, in the list too, until work continues', async () => {
     const { jobId, type } = await worked({ sealed: false });
     await look();
     expect(await isIdle(jobId)).toBe(false);
@@ -555,7 +555,7 @@ describe('an idle tree', () => {
     );
   });
 
-  it('that expires is cancelled with its reason, tells its callbacks, and is reaped', async () => {
+  it('that expires is cancelled with its reason, calls its callbacks, and is reaped', async () => {
     await putEndpoint('idle');
     const callbacks = [{ endpoint: 'idle' }, { endpoint: 'idle', on: 'JOB' as const }];
     const { jobId, type } = await worked({
@@ -585,13 +585,13 @@ describe('an idle tree', () => {
     expect(await exists(jobId)).toBe(false);
   });
 
-  it('with an expiry of its own follows that alone', async () => {
+  it('with its own expiry ignores that of the servers', async () => {
     const { jobId } = await worked({ sealed: false, idleExpirySeconds: null });
     await age(jobId, 100);
     await look({ idleExpirySeconds: 50 });
     expect(await t.fold(jobId)).toMatchObject({ [(await typeOf(jobId)) ?? '']: { completedAt: null } });
   });
-  it('is found among others, a part at a time', async () => {
+  it('is found among others, in parts', async () => {
     const ids: string[] = [];
     for (let i = 0; i < 5; i++) ids.push((await worked({ sealed: false }, 1)).jobId);
     for (const id of ids) await age(id, 100);
@@ -609,7 +609,7 @@ describe('an idle tree', () => {
     expect(await shown()).toEqual(expect.arrayContaining(ids));
   });
 
-  it('states why jobs were cancelled otherwise', async () => {
+  it('gives other cancellations their own reasons', async () => {
     const [a, b] = [newType('a'), newType('b')];
     const jobs = await t.create({
       type: a,
@@ -654,7 +654,7 @@ describe('races', () => {
       ])
     ).map(({ position }) => position);
 
-  it('the reaper meets a replay in flight: it passes by, and the tree is open', async () => {
+  it('the reaper meets a replay in flight and skips the tree, which is open', async () => {
     const { jobId } = await worked({ retentionSeconds: 0 }, 1, true);
     await otherCalls('replay_items', jobId, [jobId], await deadOf(jobId));
     await reap();
@@ -666,7 +666,7 @@ describe('races', () => {
       failed: 0,
     });
   });
-  it('a replay meets the reaper: it waits, is refused, and nothing of the tree comes back', async () => {
+  it('a replay meets the reaper, waits, and is refused, and nothing of the tree returns', async () => {
     const { jobId } = await worked({ retentionSeconds: 0 }, 1, true);
     const positions = await deadOf(jobId);
     await otherCalls('reap_trees', null);
@@ -681,7 +681,7 @@ describe('races', () => {
     expect(await t.db.query('select from jobtree.queue_entry where job_id = $1', [jobId])).toEqual([]);
   });
 
-  it('a longer retention meets the reaper: it waits, and is refused', async () => {
+  it('a longer retention meets the reaper, waits, and is refused', async () => {
     const { jobId } = await worked({ retentionSeconds: 0 });
     await otherCalls('reap_trees', null);
     const refused = expect(setRetention(t.engine, jobId, { retentionSeconds: null })).rejects.toThrow(
@@ -693,7 +693,7 @@ describe('races', () => {
     await reap();
   });
 
-  it('the reaper meets a longer retention in flight: it passes by, and the tree is kept', async () => {
+  it('the reaper meets a longer retention in flight and skips the tree, which is kept', async () => {
     const { jobId } = await worked({ retentionSeconds: 0 });
     await otherCalls('set_retention', jobId, '{"retentionSeconds": 3600}');
     await reap();
@@ -702,7 +702,7 @@ describe('races', () => {
     expect(await exists(jobId)).toBe(true);
   });
 
-  it('a completion meets a new retention in flight: the fold passes by, and counts by the new one', async () => {
+  it('a completion meets a new retention in flight; the fold skips, and the new one applies', async () => {
     const type = newType();
     const { [type]: jobId = '' } = await t.create({ type, sealed: true, retentionSeconds: 0 });
     await otherCalls('set_retention', jobId, '{"retentionSeconds": null}');
@@ -712,7 +712,7 @@ describe('races', () => {
     expect(await retentionOf(jobId)).toMatchObject({ reapAt: null });
   });
 
-  it('an add to a tree that is being reaped is refused as sealed, and then as gone', async () => {
+  it('an add to a tree that is being reaped is refused as sealed, and then as not found', async () => {
     const { jobId } = await worked({ retentionSeconds: 0 });
     await otherCalls('reap_trees', null);
     await expect(addItems(t.engine, jobId, [{}], { seal: false })).rejects.toThrow(JobSealedError);
@@ -722,7 +722,7 @@ describe('races', () => {
     await expect(addItems(t.engine, jobId, [{}], { seal: false })).rejects.toThrow(NotFoundError);
   });
 
-  it('an add meets the last batch: it waits, and finds the job gone', async () => {
+  it('an add meets the last batch, waits, and finds the job gone', async () => {
     const { jobId } = await worked({ retentionSeconds: 0 });
     await t.db.query('select jobtree.reap_trees(null)');
     await otherCalls('delete_tree', jobId);
@@ -732,7 +732,7 @@ describe('races', () => {
     await refused;
   });
 
-  it('two servers that mark: what one has in flight the other passes by, and no tree is marked twice', async () => {
+  it('of two servers that mark trees each skips what the other has in flight, and no tree is marked twice', async () => {
     const ids = [await worked({ retentionSeconds: 0 }), await worked({ retentionSeconds: 0 })];
     const { rows } = await otherCalls('reap_trees', null, 1);
     expect(rows).toEqual([{ reap_trees: 1 }]);
@@ -743,7 +743,7 @@ describe('races', () => {
     for (const { jobId } of ids) expect(await exists(jobId)).toBe(false);
   });
 
-  it('two servers that delete: a tree that one is at the other passes by, and does another', async () => {
+  it('of two servers that delete trees each skips the tree of the other', async () => {
     const [one, two] = [await worked({ retentionSeconds: 0 }), await worked({ retentionSeconds: 0 })];
     await t.db.query('select jobtree.reap_trees(null)');
     await otherCalls('delete_tree', one.jobId, 1);
@@ -754,7 +754,7 @@ describe('races', () => {
     expect(await exists(one.jobId)).toBe(false);
   });
 
-  it('a server that dies within a batch: all of the batch is there, and another one does it', async () => {
+  it('if a server dies within a batch, all of the batch remains, and another one does it', async () => {
     const { jobId } = await worked({ retentionSeconds: 0 }, 10);
     await t.db.query('select jobtree.reap_trees(null)');
     await otherCalls('delete_tree', jobId, 5);
@@ -769,7 +769,7 @@ describe('races', () => {
     expect(await exists(jobId)).toBe(false);
   });
 
-  it('a deletion by hand meets a batch of the reaper: it waits for it, and takes the rest at once', async () => {
+  it('a manual deletion meets a batch of the reaper, waits for it, and takes the rest at once', async () => {
     const { jobId } = await worked({ retentionSeconds: 0 }, 10);
     await t.db.query('select jobtree.reap_trees(null)');
     await otherCalls('delete_tree', jobId, 5);
@@ -780,7 +780,7 @@ describe('races', () => {
     expect(await exists(jobId)).toBe(false);
   });
 
-  it('a deletion by hand meets the last batch of the reaper: it waits, and finds the tree gone', async () => {
+  it('a manual deletion meets the last batch of the reaper, waits, and finds the tree gone', async () => {
     const { jobId } = await worked({ retentionSeconds: 0 });
     await t.db.query('select jobtree.reap_trees(null)');
     await otherCalls('delete_tree', jobId);
@@ -791,7 +791,7 @@ describe('races', () => {
     expect(await t.db.query('select from jobtree.progress_delta where root_id = $1', [jobId])).toEqual([]);
   });
 
-  it('the reaper meets a deletion by hand in flight: it passes by', async () => {
+  it('the reaper meets a manual deletion in flight and skips', async () => {
     const { jobId } = await worked({ retentionSeconds: 0, dedupeKey: newType() });
     await otherCalls('delete_job', jobId);
     expect(await t.db.query('select jobtree.reap_trees(null) as n')).toEqual([{ n: 0 }]);
@@ -802,7 +802,7 @@ describe('races', () => {
     expect(await exists(jobId)).toBe(false);
   });
 
-  it('an export that begins meets the reaper: whoever is first has the tree', async () => {
+  it('of a starting export and the reaper the first one gets the tree', async () => {
     const { jobId } = await worked({ retentionSeconds: 0 });
     await otherCalls('hold_tree', jobId, 60);
     await reap();
@@ -820,7 +820,7 @@ describe('races', () => {
     expect(await exists(second), 'the reaper').toBe(false);
   });
 
-  it('an expiry meets an add in flight: it waits, and the tree goes on', async () => {
+  it('an expiry meets an add in flight and waits, and the tree continues', async () => {
     const type = newType();
     const { [type]: jobId = '' } = await t.create({ type, idleExpirySeconds: 1 });
     await t.db.query(
@@ -835,7 +835,7 @@ describe('races', () => {
     expect((await t.fold(jobId))[type]).toMatchObject({ cancelReason: null, itemCount: 1 });
   });
 
-  it('an add meets an expiry in flight: it waits, and is refused', async () => {
+  it('an add meets an expiry in flight, waits, and is refused', async () => {
     const type = newType();
     const { [type]: jobId = '' } = await t.create({ type, idleExpirySeconds: 1 });
     await t.db.query(

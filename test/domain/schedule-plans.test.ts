@@ -41,14 +41,14 @@ const reads: [string, (database: Database) => Promise<unknown>, string[]][] = [
     ['job by job_schedule'],
   ],
 ];
-it.each(reads)('%s', async (_, read, expected) => {
+it.each(reads)('%s uses indexes', async (_, read, expected) => {
   const plans = withoutBitmaps(await plansOf(db, (client) => read({ pool: client } as unknown as Database)));
   expect(readsOf(plans)).toEqual(expected);
   const most = Math.max(...plans.flatMap(({ nodes }) => nodes.map((node) => node['Actual Rows'] ?? 0)));
   expect(most).toBeLessThan(100);
 });
 
-it('making a tree', async () => {
+it('creating a tree uses indexes', async () => {
   const plans = await plansOf(db, (client) =>
     client.query(
       `begin;

@@ -69,7 +69,7 @@ async function complete(name: string): Promise<void> {
 }
 
 describe('a schedule that is due', () => {
-  it('makes its tree, which says what made it, and moves on to its next occurrence', async () => {
+  it('creates its tree, which names it, and moves on to its next occurrence', async () => {
     const name = await hourly();
     const at = await due(name, '5 seconds');
     t.ready.length = 0;
@@ -92,7 +92,7 @@ describe('a schedule that is due', () => {
     expect(await made(name)).toHaveLength(1);
   });
 
-  it('is told of in time: how long it is until something is due', async () => {
+  it('announces how long it is until something is due', async () => {
     const name = await hourly();
     await t.db.query(
       `update jobtree.schedule set next_at = next_at + interval '1 day' where name <> $1 and next_at is not null`,
@@ -114,7 +114,7 @@ describe('a schedule that is due', () => {
     ['SKIP', 0, 'MISSED'],
     ['RUN_ONCE', 1, 'MISSED'],
     ['RUN_ALL', 75, null],
-  ] as const)('after an outage over 75 occurrences %s makes %i', async (missed, count, reason) => {
+  ] as const)('after an outage over 75 occurrences %s creates %i', async (missed, count, reason) => {
     const name = await hourly({ missed });
     const first = await due(name, '74 hours 1 minute');
     const at = new Date(Math.ceil(first.getTime() / 3_600_000) * 3_600_000);
@@ -132,7 +132,7 @@ describe('a schedule that is due', () => {
     expect(row.next_at > last).toBe(true);
   });
 
-  it('overlaps what runs, with ALLOW', async () => {
+  it('overlaps running trees with ALLOW', async () => {
     const name = await hourly({ overlap: 'ALLOW' });
     for (const ago of ['6 s', '5 s', '4 s']) {
       await due(name, ago);
@@ -141,7 +141,7 @@ describe('a schedule that is due', () => {
     expect(await made(name)).toHaveLength(3);
   });
 
-  it('is left out while a tree before it runs, with SKIP', async () => {
+  it('skips while an earlier tree runs with SKIP', async () => {
     const name = await hourly({ overlap: 'SKIP' });
     const first = await due(name, '6 s');
     await fire();
@@ -155,7 +155,7 @@ describe('a schedule that is due', () => {
     expect(await made(name)).toEqual([first, third]);
   });
 
-  it('waits in the queue until the trees before it are complete, with QUEUE, one by one', async () => {
+  it('queues until earlier trees are complete with QUEUE, one by one', async () => {
     const name = await hourly({ overlap: 'QUEUE' });
     const at: Date[] = [];
     for (const ago of ['6 s', '5 s', '4 s']) {
@@ -177,7 +177,7 @@ describe('a schedule that is due', () => {
     expect(await read(name)).toMatchObject({ queued: [], last_occurrence_at: at[2] });
   });
 
-  it('queues a hundred at most, and leaves out the rest', async () => {
+  it('queues a hundred at most, and skips the rest', async () => {
     const name = await hourly({ overlap: 'QUEUE', missed: 'RUN_ALL', everyMs: 1_000 });
     await due(name, '200 seconds');
     await t.db.query(`update jobtree.schedule set next_at = date_trunc('second', next_at) where name = $1`, [
@@ -191,7 +191,7 @@ describe('a schedule that is due', () => {
     await deleteSchedule(t.engine, name);
   });
 
-  it('counts a tree that was run by hand as one before it', async () => {
+  it('counts a manually run tree as an earlier one', async () => {
     const name = await hourly({ overlap: 'SKIP' });
     await runSchedule(t.engine, name);
     await due(name, '5 s');
@@ -207,7 +207,7 @@ describe('a template that has become invalid', () => {
       name,
     ]);
 
-  it('is noted, and goes on with the next occurrence, while others are made', async () => {
+  it('is recorded, and the schedule moves on while others fire', async () => {
     const [bad, good] = [await hourly(), await hourly()];
     await spoil(bad);
     const failedAt = await due(bad, '6 s');
@@ -227,7 +227,7 @@ describe('a template that has become invalid', () => {
     expect(await made(bad)).toHaveLength(1);
   });
 
-  it('is noted once it comes out of the queue', async () => {
+  it('is recorded when it leaves the queue', async () => {
     const name = await hourly({ overlap: 'QUEUE' });
     for (const ago of ['6 s', '5 s']) {
       await due(name, ago);
@@ -244,7 +244,7 @@ describe('a template that has become invalid', () => {
     });
   });
 
-  it('is refused when it is run by hand', async () => {
+  it('is refused in a manual run', async () => {
     const name = await hourly();
     await spoil(name);
     await expect(runSchedule(t.engine, name)).rejects.toMatchObject({
@@ -254,7 +254,7 @@ describe('a template that has become invalid', () => {
   });
 });
 
-it('a schedule whose times can not be worked out is paused, and says why, while others are made', async () => {
+it("a schedule whose times can't be computed is paused with the reason, while others fire", async () => {
   const [bad, good] = [await hourly(), await hourly()];
   await t.db.query(
     `update jobtree.schedule set every_ms = null, cron = '* * * * *', time_zone = 'Europe/Atlantis' where name = $1`,
@@ -276,8 +276,8 @@ it('a schedule whose times can not be worked out is paused, and says why, while 
   expect(await made(good)).toHaveLength(1);
 });
 
-describe('to put a schedule', () => {
-  it('again, as it is, changes nothing, not even a next occurrence that is due', async () => {
+describe('putting a schedule', () => {
+  it('unchanged changes nothing, not even a next occurrence that is due', async () => {
     const name = await hourly();
     const at = await due(name, '5 s');
     const before = await read(name);
@@ -291,7 +291,7 @@ describe('to put a schedule', () => {
     expect(await made(name)).toEqual([at]);
   });
 
-  it('with another template keeps its next occurrence, with other times not', async () => {
+  it('with another template keeps its next occurrence, and with other times does not', async () => {
     const name = await hourly();
     await t.db.query(`update jobtree.schedule set next_at = now() + interval '7 hours' where name = $1`, [
       name,
@@ -307,7 +307,7 @@ describe('to put a schedule', () => {
     expect((await read(name)).next_at < before).toBe(true);
   });
 
-  it('leaves it paused or not, unless that is said', async () => {
+  it('keeps its pause unless told otherwise', async () => {
     const name = newType('schedule');
     const put = (paused?: boolean) =>
       putSchedule(t.engine, { name, cron: '0 3 * * *', template: { type: 'x' }, paused });
@@ -349,7 +349,7 @@ describe('to put a schedule', () => {
       { template: { type: 'x', items: [1, 2].map(() => ({ payload: 'x'.repeat(600_000) })) } },
       'template',
     ],
-  ])('%s is refused, and nothing is done', async (_, bad, field) => {
+  ])('%s is refused, and nothing changes', async (_, bad, field) => {
     const name = newType('schedule');
     const schedule = { name, everyMs: 60_000, template: { type: 'x' }, ...bad };
     const before = await t.db.query(
@@ -375,14 +375,14 @@ describe('to put a schedule', () => {
   });
 });
 
-describe('to sync schedules', () => {
+describe('syncing schedules', () => {
   const schedule = (name: string, everyMs = 60_000): NewSchedule => ({
     name,
     everyMs,
     template: { type: 'x' },
   });
 
-  it('says which are new and which are changed, and leaves the others', async () => {
+  it('reports new and changed ones, and keeps the others', async () => {
     const prefix = newType('app');
     await putSchedule(t.engine, schedule(`${prefix}/other`));
     expect(await syncSchedules(t.engine, [schedule(`${prefix}/b`), schedule(`${prefix}/a`)], null)).toEqual({
@@ -400,7 +400,7 @@ describe('to sync schedules', () => {
     await read(`${prefix}/other`);
   });
 
-  it('deletes the others on demand, those of other applications not', async () => {
+  it('deletes the others on request, except those of other applications', async () => {
     const [prefix, foreign] = [newType('app'), newType('foreign')];
     for (const name of [`${prefix}/a`, `${prefix}/b`, `${prefix}/c`, foreign])
       await putSchedule(t.engine, schedule(name));
@@ -413,7 +413,7 @@ describe('to sync schedules', () => {
     expect((await syncSchedules(t.engine, [], `${prefix}/`)).deleted).toEqual([`${prefix}/b`]);
   });
 
-  it('refuses a name that is given twice', async () => {
+  it('refuses a repeated name', async () => {
     const name = newType('twice');
     await expect(syncSchedules(t.engine, [schedule(name), schedule(name)], null)).rejects.toMatchObject({
       code: 'INVALID_INPUT',
@@ -502,7 +502,7 @@ describe('each operation, in each state', () => {
     await expect(deleteSchedule(t.engine, name)).rejects.toMatchObject({ code: 'NOT_FOUND', field: 'name' });
   });
 
-  it('skipping names an occurrence: asked twice it leaves out one', async () => {
+  it('skipping names an occurrence, so a repeated call skips one only', async () => {
     const name = await hourly();
     const { next_at: at } = await read(name);
     expect(await skipOccurrence(t.engine, name, at)).toEqual(at);
@@ -510,14 +510,14 @@ describe('each operation, in each state', () => {
     expect(await read(name)).toMatchObject({ next_at: new Date(at.getTime() + 3_600_000), skipped_at: at });
   });
 
-  it('skipping takes an occurrence out of the queue', async () => {
+  it('skipping removes an occurrence from the queue', async () => {
     const name = await states['with a queue']();
     const { queued, next_at } = await read(name);
     expect(await skipOccurrence(t.engine, name, queued[0])).toEqual(queued[0]);
     expect(await read(name)).toMatchObject({ queued: [], next_at, skip_reason: 'ASKED' });
   });
 
-  it('while it is paused nothing is made, and resuming makes up for nothing', async () => {
+  it('nothing is created during a pause, and resuming makes up for nothing', async () => {
     const name = await states['with a queue']();
     await complete(name);
     await pauseSchedule(t.engine, name);
@@ -544,7 +544,7 @@ describe('races', () => {
     client.query('select * from jobtree.fire_schedule($1, $2, $3, $4)', [name, at, [at], next]);
   const next = new Date('2099-01-01T00:00:00Z');
 
-  it('two servers fire one occurrence: the second passes by, and finds nothing once the first has committed', async () => {
+  it('of two servers that fire one occurrence the second skips, and finds nothing after the commit', async () => {
     const name = await hourly();
     const at = await due(name, '5 s');
     const first = await transaction();
@@ -556,7 +556,7 @@ describe('races', () => {
     expect(await read(name)).toMatchObject({ next_at: next });
   });
 
-  it('the first of two servers dies before it has committed: the second makes the occurrence', async () => {
+  it('if the first of two servers dies before its commit, the second creates the occurrence', async () => {
     const name = await hourly();
     const at = await due(name, '5 s');
     const first = await transaction();
@@ -566,7 +566,7 @@ describe('races', () => {
     expect(await made(name)).toEqual([at]);
   });
 
-  it('ten servers fire at the same time: each occurrence is made once', async () => {
+  it('ten servers fire at the same time, and each occurrence is created once', async () => {
     const names = await Promise.all(Array.from({ length: 10 }, () => hourly({ everyMs: 1_000 })));
     for (const name of names) {
       await t.db.query(
@@ -584,7 +584,7 @@ describe('races', () => {
     }
   });
 
-  it('a change waits for the server that fires, and counts for the next occurrence', async () => {
+  it('a change waits for a server that fires, and applies to the next occurrence', async () => {
     const name = await hourly();
     const at = await due(name, '5 s');
     const firing = await transaction();
@@ -597,7 +597,7 @@ describe('races', () => {
     expect((await read(name)).next_at < next).toBe(true);
   });
 
-  it('a server that read the schedule before it was skipped makes nothing', async () => {
+  it('a server that read the schedule before a skip creates nothing', async () => {
     const name = await hourly();
     const at = await due(name, '5 s');
     await skipOccurrence(t.engine, name, at);
@@ -607,7 +607,7 @@ describe('races', () => {
     expect(await made(name)).toEqual([]);
   });
 
-  it('an occurrence is not made before Postgres says that it has come', async () => {
+  it('an occurrence is not created before its time by the clock of Postgres', async () => {
     const name = await hourly();
     const { next_at: at } = await read(name);
     expect(
@@ -615,7 +615,7 @@ describe('races', () => {
     ).toEqual([]);
   });
 
-  it('a schedule that a stranger has locked keeps no other from its tree', async () => {
+  it('a schedule locked by a stranger does not delay the others', async () => {
     const [locked, free] = [await hourly(), await hourly()];
     await due(locked, '6 s');
     await due(free, '5 s');
@@ -628,7 +628,7 @@ describe('races', () => {
     expect(await made(locked)).toHaveLength(1);
   });
 
-  it('two puts of a new name: one creates it, the other finds it', async () => {
+  it('of two puts of a new name one creates it, and the other finds it', async () => {
     const name = newType('schedule');
     const first = await transaction();
     const text = JSON.stringify({ name, everyMs: 60_000, template: { type: 'x' }, nextAt: next });

@@ -79,7 +79,7 @@ const settle = async (kind: 'REPLAY' | 'DISCARD', jobId: string) => {
 };
 
 describe('a key', () => {
-  it('has its items run one at a time, in the order in which they were added', async () => {
+  it('runs its items one at a time, in the order in which they were added', async () => {
     const key = newKey();
     const { type, jobId } = await job(keyed(key, 0, 1));
     await addItems(t.engine, jobId, [...keyed(key, 2), { payload: 'free' }, ...keyed(key, 3)], {
@@ -97,7 +97,7 @@ describe('a key', () => {
     expect(await t.db.query('select * from jobtree.serialize_key where key = $1', [key])).toEqual([]);
   });
 
-  it('holds across jobs, trees, types and servers, whatever their priority', async () => {
+  it('applies across jobs, trees, types and servers, whatever the priority', async () => {
     const key = newKey();
     const first = await job(keyed(key, 'a'), { priority: -5 });
     const second = await job(keyed(key, 'b'), { priority: 5 });
@@ -115,7 +115,7 @@ describe('a key', () => {
     }
   });
 
-  it('does not hold back items with other keys, which are claimed together', async () => {
+  it('does not block items with other keys, which are claimed together', async () => {
     const keys = Array.from({ length: 300 }, () => newKey());
     const { type } = await job(
       [...keys, ...keys].map((serializeKey, payload) => ({ payload, serializeKey })),
@@ -126,7 +126,7 @@ describe('a key', () => {
     expect(await taken(type, 1_000)).toEqual(Array.from({ length: 300 }, (_, i) => 300 + i));
   });
 
-  it('says of an item that it is blocked, and behind which', async () => {
+  it('shows that an item is blocked, and by which one', async () => {
     const key = newKey();
     const a = await job(keyed(key, 0));
     const b = await job(keyed(key, 1));
@@ -157,7 +157,7 @@ describe('a key', () => {
     }
   });
 
-  it('gives an exchange the next of its line', async () => {
+  it('gives an exchange the next item of its line', async () => {
     const { type } = await job(keyed(newKey(), 0, 1));
     const held = await t.claimOne(type);
     const { assignments } = await exchange(t.engine, [success(held)], {
@@ -167,7 +167,7 @@ describe('a key', () => {
     expect(payloadsOf(assignments)).toEqual([1]);
   });
 
-  it('tells that the next item is ready', async () => {
+  it('announces that the next item is ready', async () => {
     const key = newKey();
     const { type } = await job(keyed(key, 0));
     const next = await job(keyed(key, 1, 2));
@@ -179,7 +179,7 @@ describe('a key', () => {
     expect(t.ready).toEqual([next.type, next.type]);
   });
 
-  it('makes no second item of a dedupe key wait', async () => {
+  it('is not taken by a second item with the same dedupe key', async () => {
     const key = newKey();
     const { type, jobId } = await job([{ payload: 0, dedupeKey: 'd' }]);
     await addItems(t.engine, jobId, [{ payload: 1, dedupeKey: 'd', serializeKey: key }], { seal: false });
@@ -196,7 +196,7 @@ describe('a key', () => {
     expect(await t.db.query('select * from jobtree.blocked_item where job_id = $1', [jobId])).toEqual([]);
   });
 
-  it('holds back those behind a scheduled one', async () => {
+  it('blocks items behind a scheduled one', async () => {
     const key = newKey();
     const { type, jobId } = await job([
       { payload: 0, serializeKey: key, runAt: new Date(Date.now() + 60_000) },
@@ -217,7 +217,7 @@ describe('a key', () => {
     ['empty', ''],
     ['too long', 'x'.repeat(256)],
     ['with a NUL', 'a\0b'],
-  ])('is refused if it is %s, and nothing is done', async (_, serializeKey) => {
+  ])('is refused if it is %s, and nothing changes', async (_, serializeKey) => {
     const type = newType('refused');
     const { jobId } = await job([]);
     const items = [
@@ -242,7 +242,7 @@ describe('a key', () => {
     expect(await t.items(jobId)).toEqual([]);
   });
 
-  it('costs an adder nothing for what its job has already', async () => {
+  it('costs an adder nothing for existing items of its job', async () => {
     const key = newKey();
     const { jobId } = await job([]);
     const items = JSON.stringify(
@@ -259,7 +259,7 @@ describe('a key', () => {
     expect(Math.max(...reads)).toBe(200);
   });
 
-  it('has workers told of its first item alone', async () => {
+  it('wakes workers for its first item only', async () => {
     const key = newKey();
     t.announced.length = 0;
     const { type, jobId } = await job(keyed(key, 0, 1));
@@ -271,7 +271,7 @@ describe('a key', () => {
     ]);
   });
 
-  it('has a worker ask again with its report, and nobody else told, when a claim gave all that there was', async () => {
+  it('makes a worker ask again with its report, and wakes no other, when a claim returned everything', async () => {
     const key = newKey();
     const { type } = await job(keyed(key, 0, 1));
     const requests = [{ type, limit: 2 }];
@@ -292,7 +292,7 @@ describe('a key', () => {
     expect(last).toMatchObject({ assignments: [], limitedTypes: [] });
   });
 
-  it('has others told of what a report lets go if its claim left anything', async () => {
+  it('wakes others for what a report promotes if its claim left anything', async () => {
     const [a, b] = [newKey(), newKey()];
     const { type } = await job([...keyed(a, 0, 1), ...keyed(b, 2, 3)]);
     const held = await take(type);
@@ -312,7 +312,7 @@ describe('a key', () => {
 });
 
 /** What may become of a head, and whether the next one goes. */
-describe('the head', () => {
+describe('the head of a line', () => {
   const keeps: Record<string, (held: Assignment) => Promise<unknown>> = {
     'a release': ({ id }) => releaseAssignments(t.engine, [id]),
     'a failure without backoff': (held) => report(failure(held, false)),
@@ -403,7 +403,7 @@ describe('the head', () => {
     expect(await taken(next.type)).toEqual(keys);
   });
 
-  it('is cancelled without the next one of its line by an operation that names states', async () => {
+  it('can be cancelled alone by an operation that names states', async () => {
     const key = newKey();
     const [first, next] = [await job(keyed(key, 0)), await job(keyed(key, 1))];
     await startOperation(t.engine, 'CANCEL', { types: [first.type, next.type], states: ['READY'] });
@@ -413,7 +413,7 @@ describe('the head', () => {
     expect(await statesOf(next.jobId)).toEqual(['READY']);
   });
 
-  it('is expired, and so are those behind it, without a sweep for each', async () => {
+  it('expires together with those behind it, without a sweep for each', async () => {
     const key = newKey();
     const { type, jobId } = await job(keyed(key, ...Array(50).keys()));
     const after = await job(keyed(key, 'after'));
@@ -435,7 +435,7 @@ describe('the head', () => {
     expect(await taken(after.type)).toEqual(['after']);
   });
 
-  it('does not expire those behind it that a worker has had', async () => {
+  it('expires without those behind it that a worker has started', async () => {
     const key = newKey();
     const { type, jobId } = await job(keyed(key, 0));
     await report(failure(await t.claimOne(type)));
@@ -449,7 +449,7 @@ describe('the head', () => {
 });
 
 describe('an item that failed for good', () => {
-  it('goes to the end of its line when it is replayed', async () => {
+  it('goes to the end of its line when replayed', async () => {
     const key = newKey();
     const { type, jobId } = await job(keyed(key, 0, 1, 2), { sealed: true });
     await report(failure(await t.claimOne(type)));
@@ -469,7 +469,7 @@ describe('an item that failed for good', () => {
 
   describe('of a job that blocks on failure', () => {
     const blocking = { serializeOnFailure: 'BLOCK', sealed: true };
-    it('keeps its key, and is its head again when it is replayed', async () => {
+    it('keeps its key, and is the head again when replayed', async () => {
       const key = newKey();
       const { type, jobId } = await job(keyed(key, 0, 1), blocking);
       await report(failure(await t.claimOne(type)));
@@ -492,7 +492,7 @@ describe('an item that failed for good', () => {
         await t.finish();
       },
     };
-    it.each(Object.entries(settled))('lets the next go when it is %s', async (how, end) => {
+    it.each(Object.entries(settled))('lets the next one go when it is %s', async (how, end) => {
       const key = newKey();
       const more = how === 'cancelled' ? [{ payload: 'pending' }] : [];
       const { type, jobId } = await job([...keyed(key, 0), ...more], blocking);
@@ -539,7 +539,7 @@ describe('a fed job', () => {
     return { parent, child, jobId: ids[parent] ?? '', childId: ids[child] ?? '' };
   }
 
-  it('gives its items keys by the mapping, a text or a number', async () => {
+  it('gives its items keys by the mapping: a text or a number', async () => {
     const key = newKey();
     const { parent, child, childId } = await fed(
       { forEach: 'result', payload: 'element.n', serializeKey: 'element.key' },
@@ -553,7 +553,7 @@ describe('a fed job', () => {
     expect(items.map((item) => item?.serializeKey)).toEqual([key, key, '77123', null, null]);
   });
 
-  it('may take the key from the payload, with the result as it is', async () => {
+  it('can take the key from the payload, with the result passed on whole', async () => {
     const key = newKey();
     const { parent, child } = await fed({ serializeKey: 'payload.customer' }, [
       { payload: { customer: key } },
@@ -564,7 +564,7 @@ describe('a fed job', () => {
     expect(await taken(child)).toEqual([{ i: 0 }]);
   });
 
-  it('may take it from the new items of a report', async () => {
+  it('can take it from the new items of a report', async () => {
     const key = newKey();
     const { parent, child } = await fed({ source: 'REPORTS' }, [{ payload: 0 }]);
     const newItems = [1, 2].map((payload) => ({ type: child, payload, serializeKey: key }));
@@ -596,7 +596,7 @@ describe('a fed job', () => {
     ).rejects.toMatchObject({ code: 'JT002' });
   });
 
-  it('may have the key of what feeds it', async () => {
+  it('can have the key of the item that feeds it', async () => {
     const key = newKey();
     const { parent, child } = await fed({ serializeKey: 'result' }, keyed(key, 0, 1));
     await report(success(await t.claimOne(parent), key));
@@ -626,7 +626,7 @@ describe('a job that waits for others', () => {
     return { root: ids[root] ?? '', first, second, secondId: ids[second] ?? '', finish };
   }
 
-  it('takes its places in the lines when it is released, not before', async () => {
+  it('takes its places in the lines at its release, not before', async () => {
     const key = newKey();
     const { second, secondId, finish } = await chain(key);
     const stranger = await job(keyed(key, 'stranger'));
@@ -638,7 +638,7 @@ describe('a job that waits for others', () => {
     expect(await taken(second)).toEqual(['free', 'second']);
   });
 
-  it('has what is added while it is released stand behind what it had', async () => {
+  it('puts items added during its release behind existing ones', async () => {
     const key = newKey();
     const { second, secondId, finish } = await chain(key);
     await finish();
@@ -653,7 +653,7 @@ describe('a job that waits for others', () => {
     expect(order).toEqual(['free', 'second', 'second too', 'third']);
   });
 
-  it('is released but for the keys that an open transaction has locked, and those in order later', async () => {
+  it('is released except for keys that an open transaction has locked, which follow in order', async () => {
     const [key, lockedKey] = [newKey(), newKey()];
     const { second, secondId, finish } = await chain(key, keyed(lockedKey, 'locked', 'locked too'));
     const stranger = await job([]);
@@ -668,7 +668,7 @@ describe('a job that waits for others', () => {
     expect(await taken(second)).toEqual(['free', 'second', 'locked']);
   });
 
-  it('holds no key when it is cancelled while it waits', async () => {
+  it('holds no key when it is cancelled during the wait', async () => {
     const key = newKey();
     const { root, secondId } = await chain(key);
     const stranger = await job(keyed(key, 'stranger'));
@@ -680,8 +680,8 @@ describe('a job that waits for others', () => {
   });
 });
 
-describe('race', () => {
-  it('a head ends while an open transaction adds behind it: the report waits for nobody, and the item goes later', async () => {
+describe('races', () => {
+  it('a head ends while an open transaction adds behind it; the report does not wait, and the item follows later', async () => {
     const key = newKey();
     const { type, jobId } = await job(keyed(key, 0));
     const next = await job([]);
@@ -697,7 +697,7 @@ describe('race', () => {
     expect(await taken(next.type)).toEqual([1]);
   });
 
-  it('a failed item is replayed behind itself while another key cannot go on: it is not let go twice', async () => {
+  it('a failed item is replayed behind itself while another key is stuck, and is not promoted twice', async () => {
     const [a, b] = [newKey('a'), newKey('b')];
     const { type, jobId } = await job(keyed(a, 0), { sealed: true });
     const next = await job(keyed(b, 1, 2));
@@ -723,7 +723,7 @@ describe('race', () => {
     expect([await taken(next.type), await taken(type)]).toEqual([[2], [0]]);
   });
 
-  it('a head ends while an open transaction that adds behind it is rolled back: the key is free', async () => {
+  it('a head ends while a transaction that adds behind it is rolled back, and the key is free', async () => {
     const key = newKey();
     const { type, jobId } = await job(keyed(key, 0));
     const held = await t.claimOne(type);
@@ -735,7 +735,7 @@ describe('race', () => {
     expect(await taken(type)).toEqual([2]);
   });
 
-  it('an item is added while the transaction that ends the head is open: it goes at once', async () => {
+  it('an item is added while the transaction that ends the head is open, and is promoted at once', async () => {
     const key = newKey();
     const { type, jobId } = await job(keyed(key, 0));
     const held = await t.claimOne(type);
@@ -747,7 +747,7 @@ describe('race', () => {
     expect(await taken(type)).toEqual([1]);
   });
 
-  it('an item is added while the transaction that ends the head is rolled back: it waits', async () => {
+  it('an item is added while the transaction that ends the head is rolled back, and waits', async () => {
     const key = newKey();
     const { type, jobId } = await job(keyed(key, 0));
     const held = await t.claimOne(type);
@@ -761,7 +761,7 @@ describe('race', () => {
     expect(await taken(type)).toEqual([1]);
   });
 
-  it('two transactions add to a new key: the order is that in which they had it', async () => {
+  it('two transactions add to a new key, and the order is that of their locks', async () => {
     const key = newKey();
     const [a, b] = [await job([]), await job([])];
     await otherAdds(a.jobId, keyed(key, 'a', 'a too'));
@@ -776,7 +776,7 @@ describe('race', () => {
     expect(await taken(b.type)).toEqual(['b']);
   });
 
-  it('two transactions add to the same keys in opposite orders, in one call each: none is a deadlock', async () => {
+  it('two transactions add to the same keys in opposite orders without a deadlock', async () => {
     const keys = [newKey(), newKey(), newKey()];
     const [a, b] = [await job([]), await job([])];
     await otherAdds(
@@ -796,7 +796,7 @@ describe('race', () => {
     expect(await taken(b.type)).toEqual([]);
   });
 
-  it('trees whose jobs have the same keys in opposite orders are created at once: none is a deadlock', async () => {
+  it('trees with the same keys in opposite orders are created at once without a deadlock', async () => {
     const keys = [newKey(), newKey()];
     const tree = (order: readonly string[]) => {
       const [root, ...children] = order.map((key) => ({ type: newType('tree'), items: keyed(key, 0) }));
@@ -814,7 +814,7 @@ describe('race', () => {
     ).toHaveLength(2);
   });
 
-  it('the next item is promoted while its job is being cancelled: the key passes to the one behind', async () => {
+  it('the next item is promoted while its job is being cancelled, and the key passes on', async () => {
     const key = newKey();
     const first = await job(keyed(key, 0));
     const second = await job(keyed(key, 1));
@@ -830,7 +830,7 @@ describe('race', () => {
     expect([await taken(second.type), await taken(third.type)]).toEqual([[], [2]]);
   });
 
-  it('the cancellation of the next item is rolled back: it keeps its place', async () => {
+  it('the cancellation of the next item is rolled back, and it keeps its place', async () => {
     const key = newKey();
     const first = await job(keyed(key, 0));
     const second = await job(keyed(key, 1));
@@ -843,7 +843,7 @@ describe('race', () => {
     expect([await taken(third.type), await taken(second.type)]).toEqual([[], [1]]);
   });
 
-  it('a job is cancelled while one of its items is promoted: nothing of it is left', async () => {
+  it('a job is cancelled while one of its items is promoted, and nothing of it remains', async () => {
     const key = newKey();
     const first = await job(keyed(key, 0));
     const second = await job(keyed(key, 1, 2));
@@ -858,7 +858,7 @@ describe('race', () => {
     expect(await taken(third.type)).toEqual([3]);
   });
 
-  it('the sweep loses a head that is being reported: exactly one counts, and one item goes', async () => {
+  it('the sweep loses a head that is being reported: exactly one counts, and one item is promoted', async () => {
     const key = newKey();
     const { type, jobId } = await job(keyed(key, 0, 1, 2), { maxFailuresPerItem: 0 });
     const held = await t.claimOne(type);
@@ -876,7 +876,7 @@ describe('race', () => {
     expect(await statesOf(jobId)).toEqual(['SUCCEEDED', 'FAILED', 'READY']);
   });
 
-  it('heads of A and B end and feed B and A at once: none is a deadlock, nobody loses anything', async () => {
+  it('heads of A and B end and feed B and A at once without a deadlock or a loss', async () => {
     const keys = [newKey(), newKey()] as const;
     const tree = async (own: string, fed: string) => {
       const [parent, child] = [newType('parent'), newType('child')];
@@ -901,7 +901,7 @@ describe('race', () => {
     for (const { child, fed } of trees) expect(await taken(child)).toEqual([fed]);
   });
 
-  it('reports feed keys that an open transaction has locked: only these wait, and say that they are busy', async () => {
+  it('reports feed keys that an open transaction has locked; only these are BUSY', async () => {
     const [locked, fresh, free] = [newKey(), newKey(), newKey()];
     const stranger = await job(keyed(locked, 0));
     await otherAdds(stranger.jobId, [...keyed(locked, 1), ...keyed(fresh, 1)]);
@@ -931,7 +931,7 @@ describe('race', () => {
     ).toMatchObject([{ status: 'ACCEPTED' }, { status: 'ACCEPTED' }]);
   });
 
-  it('a failed item is replayed while an open transaction has locked its key: the operation comes back to it', async () => {
+  it('a failed item is replayed while an open transaction has locked its key, and the operation returns to it', async () => {
     const key = newKey();
     const { type, jobId } = await job(keyed(key, 0), { sealed: true });
     await report(failure(await t.claimOne(type)));
@@ -944,7 +944,7 @@ describe('race', () => {
     expect(await statesOf(jobId)).toEqual(['BLOCKED']);
   });
 
-  it('many finish and add to few keys from two servers at once: each key keeps its order, and never overlaps', async () => {
+  it('many workers finish and add to few keys from two servers; each key keeps its order and never overlaps', async () => {
     const keys = [newKey(), newKey(), newKey()];
     const { type, jobId } = await job([]);
     const running = new Set<string>();
@@ -988,7 +988,7 @@ describe('race', () => {
   });
 });
 
-it('a call in a snapshot of its own passes no key on, since it would miss who came behind: the sweep does', async () => {
+it('a call in its own snapshot promotes nothing, since it could miss items; the sweep does', async () => {
   const key = newKey();
   const { type, jobId } = await job(keyed(key, 0));
   const held = await t.claimOne(type);

@@ -217,7 +217,7 @@ class Run {
 }
 
 it.each(seeds)(
-  'seed %i: whatever is done, lines are as the model has them',
+  'seed %i: lines match the model after any commands',
   async (seed) => {
     const run = new Run(seed);
     const done: string[] = [];

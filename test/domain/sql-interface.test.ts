@@ -99,12 +99,12 @@ describe('create_job refuses', () => {
       { children: [{ type: 'y', priority: '5' }] },
       'children[0].priority is "5"; it must be a whole number from -32768 to 32767.',
     ],
-  ])('%s, and says what it is and what it must be', async (_, job, message) => {
+  ])('%s, and says what the value is and must be', async (_, job, message) => {
     const refused = call('create_job', JSON.stringify({ type: 'x', ...(job as object) }));
     await expect(refused).rejects.toMatchObject({ code: 'JT002', message });
   });
 
-  it('no jitter that is smaller than it can keep: it is none', async () => {
+  it('no jitter too small to store, which counts as none', async () => {
     const type = newType();
     await call('create_job', JSON.stringify({ type, backoffJitter: 1e-60 }));
     await call('set_queue', type, JSON.stringify({ backoffJitter: 1e-60 }));
@@ -116,7 +116,7 @@ describe('create_job refuses', () => {
     ).toEqual([{ job: 0, queue: 0 }]);
   });
 
-  it('nothing that the API takes: null is as good as nothing', async () => {
+  it('nothing that the API accepts: null counts as missing', async () => {
     const [type, child, other] = [newType(), newType('child'), newType('other')];
     const nothing = Object.fromEntries(
       ['dedupeKey', 'priority', 'runAt', 'backoffMs', 'sealed', 'feed', 'items', 'children'].map((key) => [
@@ -152,6 +152,80 @@ describe('create_job refuses', () => {
       },
       { feed: null, final_stage: true },
     ]);
+  });
+});
+
+describe('value_problem', () => {
+  const problemOf = async (key: string, value: unknown): Promise<unknown> => {
+    const [row] = await t.db.query('select jobtree.value_problem($1, $2) as problem', [
+      key,
+      JSON.stringify(value),
+    ]);
+    return row?.problem;
+  };
+
+  it.each([
+    ['priority', -32_768, 32_767],
+    ['maxFailuresPerItem', 0, 1_000],
+    ['backoffMs[]', 0, 2_147_483_647],
+    ['heartbeatIntervalMs', 1_000, 86_400_000],
+    ['toleratedFailureCount', 0, 2_147_483_647],
+    ['retentionSeconds', 0, 315_576_000],
+    ['idleExpirySeconds', 1, 315_576_000],
+    ['concurrency', 1, 1_000_000],
+    ['limit', 1, 1_000_000],
+    ['count', 1, 10_000],
+    ['intervalMs', 1, 86_400_000],
+    ['alert.intervalMs', 1_000, 86_400_000],
+    ['lifetimeMs', 1, 2_147_483_647],
+    ['retryAfterMs', 0, 2_147_483_647],
+    ['snoozeMs', 1_000, 2_147_483_647],
+  ])('accepts for %s only whole numbers from %i to %i', async (key, lowest, highest) => {
+    for (const good of [lowest, highest]) expect(await problemOf(key, good)).toBeNull();
+    for (const bad of [lowest - 1, highest + 1, lowest + 0.5, String(lowest), true, [lowest]])
+      expect(await problemOf(key, bad)).toContain(`; it must be a whole number from ${lowest} to ${highest}`);
+  });
+
+  it.each([
+    ['backoffJitter', 1],
+    ['toleratedFailurePercentage', 100],
+  ])('accepts for %s only numbers from 0 to %i', async (key, highest) => {
+    for (const good of [0, 0.5, highest]) expect(await problemOf(key, good)).toBeNull();
+    for (const bad of [-0.1, highest + 0.1, '0'])
+      expect(await problemOf(key, bad)).toContain(`; it must be a number from 0 to ${highest}`);
+  });
+
+  it.each([
+    ['type', 1, 200],
+    ['name', 1, 200],
+    ['endpoint', 1, 200],
+    ['code', 1, 200],
+    ['after[]', 1, 200],
+    ['dedupeKey', 1, 500],
+    ['serializeKey', 1, 255],
+    ['message', 0, 10_000],
+    ['stack', 0, 4_096],
+  ])('accepts for %s only texts of %i to %i characters', async (key, shortest, longest) => {
+    expect(await problemOf(key, 'ж'.repeat(longest))).toBeNull();
+    expect(await problemOf(key, '')).toBe(shortest === 0 ? null : 'is empty');
+    const long = `has ${longest + 1} characters; the limit is ${longest}`;
+    expect(await problemOf(key, 'ж'.repeat(longest + 1))).toBe(long);
+    expect(await problemOf(key, 5)).toMatch(/^is 5; it must be a text of /);
+  });
+
+  it.each<[string, unknown[], unknown[]]>([
+    ['sealed', [true, false], ['true', 0]],
+    ['serializeOnFailure', ['CONTINUE', 'BLOCK'], ['block', 'STOP', true]],
+    [
+      'file',
+      [{ source: { uploadId: 'x' }, format: 'CSV' }],
+      [{ source: {}, format: 'CSV' }, { source: { uploadId: 'x' } }, 'x'],
+    ],
+    ['after', [[], ['a'], Array(100).fill('a')], [Array(101).fill('a'), 'a']],
+    ['backoffMs', [[], Array(100).fill(1)], [Array(101).fill(1), 1]],
+  ])('accepts for %s %j, and refuses %j', async (key, good, bad) => {
+    for (const value of good) expect(await problemOf(key, value)).toBeNull();
+    for (const value of bad) expect(await problemOf(key, value)).toMatch(/^(is|has) /);
   });
 });
 
@@ -194,6 +268,11 @@ describe('report_outcomes', () => {
     ['a failure without a message', { failure: { code: 'E', message: null } }, 'failure'],
     ['a code that is no text', { failure: { ...failure, code: 5 } }, 'failure.code'],
     ['a flag that is a text', { failure: { ...failure, permanent: 'yes' } }, 'failure.permanent'],
+    [
+      'a message that is too long',
+      { failure: { ...failure, message: 'x'.repeat(10_001) } },
+      'failure.message',
+    ],
     ['a stack that is no text', { failure: { ...failure, stack: ['at f'] } }, 'failure.stack'],
     ['a stack that is too long', { failure: { ...failure, stack: 'x'.repeat(4_097) } }, 'failure.stack'],
     ['an unknown key in a failure', { failure: { ...failure, final: true } }, 'failure.final'],
@@ -221,7 +300,7 @@ describe('report_outcomes', () => {
       { result: 1, newItems: [{ type: 'c', runAt: 'infinity' }] },
       'newItems[0].runAt',
     ],
-  ])('takes %s as INVALID, alone, and keeps the assignment', async (_, report, field) => {
+  ])('treats %s as INVALID, alone, and keeps the assignment', async (_, report, field) => {
     const type = newType();
     const { [type]: job = '' } = await t.create({
       type,
@@ -277,14 +356,14 @@ async function lease(count: number, job: Partial<NewJob> = {}) {
   return { type, jobId, leaseId, ids: held.map(({ id }) => id) };
 }
 
-describe('an assignment that never was', () => {
+describe('an unknown assignment', () => {
   it.each([
     ['the lease itself', 0],
     ['a number beyond the lease', 4],
     ['the greatest number that there is', 128],
     ['a number beyond every lease', 129],
     ['the greatest byte', 255],
-  ])('%s: heartbeat LOST, release STALE, report STALE, and the lease is as it was', async (_, number) => {
+  ])('%s is LOST by heartbeat, STALE by release and report, and changes no lease', async (_, number) => {
     const { leaseId, ids, jobId } = await lease(3);
     const id = assignmentIdOf(leaseId, number);
     const rows = () => t.db.query('select * from jobtree.lease where job_id = $1', [jobId]);
@@ -319,7 +398,7 @@ describe('an assignment that never was', () => {
     expect(answers.map(({ status }) => status)).toEqual(['STALE', 'ACCEPTED']);
   });
 
-  it.each([['a'], [''], ['00000000-0000-7000-8000']])('an id that is none, %j, is refused', async (id) => {
+  it.each([['a'], [''], ['00000000-0000-7000-8000']])('an invalid id, %j, is refused', async (id) => {
     await expect(call('heartbeat', [id])).rejects.toMatchObject({ code: '22P02' });
     await expect(call('release_assignments', [id])).rejects.toMatchObject({ code: '22P02' });
     await expect(report({ assignmentId: id, result: 1 })).rejects.toMatchObject({ code: '22P02' });
@@ -327,7 +406,7 @@ describe('an assignment that never was', () => {
 });
 
 describe('claim_item refuses', () => {
-  it('a position that never was, before, between and behind those of the job, and in no job', async () => {
+  it('an unknown position: before, between and behind those of the job, and in no job', async () => {
     const type = newType();
     const { [type]: job = '' } = await t.create({ type, items: items(3) });
     const { [`${type} b`]: other } = await t.create({ type: `${type} b`, items: items(1) });
@@ -387,7 +466,7 @@ describe('claim_items', () => {
 });
 
 describe('a heartbeat that names half of a lease', () => {
-  it('keeps that half, and leaves the other its deadline', async () => {
+  it('keeps that half, and the deadline of the other', async () => {
     const { jobId, ids } = await lease(4);
     const deadlines = async () =>
       (
@@ -463,7 +542,7 @@ describe('a call that reports one assignment twice', () => {
 });
 
 describe('a second failure of the same attempt', () => {
-  it('is a DUPLICATE with the same code, and is told the same retryAt; with another code it is STALE', async () => {
+  it('is a DUPLICATE with the same code and gets the same retryAt; with another code it is STALE', async () => {
     const { ids } = await lease(2, { backoffJitter: 1 });
     const [assignmentId, other] = ids as [string, string];
     const [first] = await report({ assignmentId, failure });
@@ -492,7 +571,7 @@ describe('a second failure of the same attempt', () => {
 });
 
 describe('the ids of a deleted tree', () => {
-  it('name nothing any more', async () => {
+  it('name nothing', async () => {
     const { jobId, ids } = await lease(3);
     const [{ position } = { position: 0 }] = await t.items(jobId);
     await reportOutcomes(t.engine, [{ assignmentId: ids[0] as string, result: 1 }]);
@@ -520,7 +599,7 @@ describe('the ids of a deleted tree', () => {
   });
 });
 
-describe('text that Postgres can not hold', () => {
+describe("text that Postgres can't store", () => {
   const unstorable = /^(22P02|22P05)$/;
   it.each([
     ['\\u0000', '"a\\u0000b"'],
@@ -552,7 +631,7 @@ describe('text that Postgres can not hold', () => {
     expect(await column('heartbeat', [a, b] as string[])).toEqual(['HELD', 'HELD']);
   });
 
-  it('is no text that only looks so, and no whole surrogate pair', async () => {
+  it('does not include similar text, or whole surrogate pairs', async () => {
     const type = newType();
     const { [type]: job = '' } = await t.create({ type });
     const text = '{"a": "\\\\u0000", "b": "\\ud83d\\ude00", "c": "\\u00e4"}';
@@ -569,7 +648,7 @@ describe('text that Postgres can not hold', () => {
 describe('payloads and results', () => {
   const text = '{"b": 1.10, "a": [1e2, 12345678901234567890.123456789],  "10": null, "1": "x"}';
 
-  it('are kept as they were sent: the order of keys, digits and spaces', async () => {
+  it('are stored unchanged: the order of keys, digits and spaces', async () => {
     const type = newType();
     const [{ job_id: job } = {}] = await call(
       'create_job',
@@ -602,7 +681,7 @@ describe('payloads and results', () => {
     ]);
   });
 
-  it('are handed down to fed children as they were sent', async () => {
+  it('are fed to children unchanged', async () => {
     const [parent, child] = [newType('parent'), newType('child')];
     const jobs = await t.create({
       type: parent,

@@ -29,7 +29,7 @@ async function work(type: string, result: (payload: never) => unknown): Promise<
 }
 
 describe('feeding', () => {
-  it('makes one item of each success, by a mapping of paths into payload and result', async () => {
+  it('creates one item per success, by a mapping of paths into payload and result', async () => {
     const [payroll, check] = [newType('payroll'), newType('check')];
     const jobs = await t.create({
       type: payroll,
@@ -56,7 +56,7 @@ describe('feeding', () => {
     });
   });
 
-  it('makes an item of each element of a list, the element itself by default', async () => {
+  it('creates an item per element of a list, the element itself by default', async () => {
     const [pages, rows] = [newType('pages'), newType('rows')];
     await t.create({
       type: pages,
@@ -67,7 +67,7 @@ describe('feeding', () => {
     expect(await work(rows, () => null)).toEqual(['a', { b: 1 }, null]);
   });
 
-  it('takes a report whose list is no list as INVALID, and keeps the assignment', async () => {
+  it('answers INVALID to a report whose list is not a list, and keeps the assignment', async () => {
     const [pages, rows] = [newType('pages'), newType('rows')];
     const jobs = await t.create({
       type: pages,
@@ -85,7 +85,7 @@ describe('feeding', () => {
     expect(again?.status).toBe('ACCEPTED');
   });
 
-  it('takes a report that would make too many items, or too large ones, as INVALID, and its neighbours as ever', async () => {
+  it('answers INVALID to a report that would create too many or too large items, and accepts the others', async () => {
     const [parent, many, large] = [newType('parent'), newType('many'), newType('large')];
     const jobs = await t.create({
       type: parent,
@@ -131,7 +131,7 @@ describe('feeding', () => {
     expect(corrected?.status).toBe('ACCEPTED');
   });
 
-  it('makes the new items that a report names, once, however often it is sent', async () => {
+  it('creates the new items of a report once, however often it is sent', async () => {
     const [parent, child] = [newType('parent'), newType('child')];
     const jobs = await t.create({
       type: parent,
@@ -153,7 +153,7 @@ describe('feeding', () => {
     expect(await work(child, () => null)).toEqual([2, 1]);
   });
 
-  it('makes the new items of one report alone, where several for one assignment come in a batch', async () => {
+  it('creates the new items of one report only if a batch has several for one assignment', async () => {
     const [parent, child] = [newType('parent'), newType('child')];
     const jobs = await t.create({
       type: parent,
@@ -176,7 +176,7 @@ describe('feeding', () => {
     expect(await work(child, () => null)).toEqual(['first']);
   });
 
-  it('feeds a long list in a time that grows with its length alone', async () => {
+  it('feeds a long list in time proportional to its length', async () => {
     const [parent, child] = [newType('parent'), newType('child')];
     const jobs = await t.create({
       type: parent,
@@ -190,7 +190,7 @@ describe('feeding', () => {
     expect((await t.fold(jobs[parent] ?? ''))[child]?.itemCount).toBe(1_000);
   });
 
-  it('refuses new items for a type that is no fed child, and keeps the other reports', async () => {
+  it('refuses new items for a type that is not a fed child, and accepts the other reports', async () => {
     const [parent, child] = [newType('parent'), newType('child')];
     await t.create({ type: parent, items: [{}, {}], children: [{ type: child }] });
     const [a, b] = await claimItems(t.engine, 'w', [{ type: parent, limit: 2 }]);
@@ -202,7 +202,7 @@ describe('feeding', () => {
     expect(answers[0]?.error?.field).toBe('newItems');
   });
 
-  it('goes on down the tree: sealing and completion cascade, with empty levels too', async () => {
+  it('continues down the tree: seals and completions cascade, through empty levels too', async () => {
     const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((name) => newType(name)) as [
       string,
       string,
@@ -237,7 +237,7 @@ describe('feeding', () => {
     expect(row).toEqual({ open_jobs: 0 });
   });
 
-  it('leaves sealing a fed job to its parent', async () => {
+  it('leaves the seal of a fed job to its parent', async () => {
     const [parent, child] = [newType('parent'), newType('child')];
     const jobs = await t.create({ type: parent, children: [{ type: child, feed: {} }] });
     await expect(sealJob(t.engine, jobs[child] ?? '')).rejects.toThrow(JobFedByParentError);
@@ -249,7 +249,7 @@ describe('feeding', () => {
 });
 
 describe('completion', () => {
-  it('completes a job that is sealed while empty at once', async () => {
+  it('completes a job at once when it is sealed while empty', async () => {
     const type = newType();
     const { [type]: job = '' } = await t.create({ type, sealed: true });
     expect((await t.fold(job))[type]).toMatchObject({
@@ -259,7 +259,7 @@ describe('completion', () => {
     });
   });
 
-  it('completes a job whose items failed for good, and says so', async () => {
+  it('completes a job whose items failed for good, with its outcome', async () => {
     const type = newType();
     const { [type]: job = '' } = await t.create({ type, sealed: true, maxFailuresPerItem: 0, items: [{}] });
     const { id } = await t.claimOne(type);
@@ -270,7 +270,7 @@ describe('completion', () => {
     expect((await t.fold(job))[type]).toMatchObject({ failed: 1, completedAt: expect.any(Number) });
   });
 
-  it('tells the start of a job by its first claim', async () => {
+  it('dates the start of a job to its first claim', async () => {
     const type = newType();
     const { [type]: job = '' } = await t.create({ type, items: [{}] });
     expect((await t.fold(job))[type]?.startedAt).toBeNull();
@@ -376,7 +376,7 @@ describe('retries', () => {
     expect(ofSecond?.map(({ attempt }) => attempt).slice(20, 22)).toEqual([31, 32]);
   });
 
-  it('waits out the backoff of the attempt, with up to the jitter on top', async () => {
+  it('waits for the backoff of the attempt, plus up to the jitter', async () => {
     const type = newType();
     await t.create({
       type,
@@ -398,7 +398,7 @@ describe('retries', () => {
     }
   });
 
-  it('has the defaults 30 s, 5 min, 30 min and three failures', async () => {
+  it('defaults to 30 s, 5 min, 30 min and three failures', async () => {
     const type = newType();
     await t.create({ type });
     const [job] = await t.db.query(
@@ -423,7 +423,7 @@ describe('retries', () => {
   });
 });
 
-it('the ids of a tree go up in the order of its document, parents first', async () => {
+it('the ids of a tree increase in the order of its document, parents first', async () => {
   const names = Array.from({ length: 40 }, () => newType());
   const ids = await t.create({
     type: newType('root'),
@@ -493,7 +493,7 @@ describe('creation', () => {
     expect(await t.db.query('select from jobtree.job where type = $1', [root])).toEqual([]);
   });
 
-  it('gives the existing tree for a dedupe key that is taken', async () => {
+  it('returns the existing tree for a dedupe key in use', async () => {
     const type = newType();
     const first = await createJob(t.engine, { type, dedupeKey: 'k', items: [{}] });
     const second = await createJob(t.engine, { type, dedupeKey: 'k', items: [{}, {}] });
@@ -550,7 +550,7 @@ describe('creation', () => {
     expect(await t.db.query('select count(*) from jobtree.job')).toEqual(before);
   });
 
-  it('takes a tree of the greatest depth, and text that only looks like a bad escape', async () => {
+  it('accepts a tree of the greatest depth, and text that resembles an invalid escape', async () => {
     const job = await createJob(t.engine, { ...nested(32), items: [{ payload: 'C:\\u0000 \\ud800' }] });
     const [item] = await t.db.query('select payload from jobtree.job_item where job_id = $1', [job.jobId]);
     expect(item).toEqual({ payload: 'C:\\u0000 \\ud800' });
@@ -558,7 +558,7 @@ describe('creation', () => {
 });
 
 describe('deletion', () => {
-  it('removes every row of a tree that is at work, and nothing else', async () => {
+  it('removes every row of a running tree, and nothing else', async () => {
     const [parent, child] = [newType('parent'), newType('child')];
     const jobs = await t.create({
       type: parent,
@@ -593,7 +593,7 @@ describe('deletion', () => {
     });
   });
 
-  it('of one tree by several at once ends for all of them', async () => {
+  it('by several callers at once ends for all of them', async () => {
     const type = newType();
     const { [type]: job = '' } = await t.create({ type, items: [{}, {}] });
     const ended = await Promise.allSettled(Array.from({ length: 4 }, () => deleteJob(t.engine, job)));
@@ -602,7 +602,7 @@ describe('deletion', () => {
     expect(await t.db.query('select from jobtree.progress_delta where root_id = $1', [job])).toEqual([]);
   });
 
-  it('goes on in batches where the tree is large, and says how far it is', async () => {
+  it('continues in batches if the tree is large, and says how far it is', async () => {
     const [parent, child] = [newType('parent'), newType('child')];
     const jobs = await t.create({
       type: parent,
@@ -642,7 +642,7 @@ describe('deletion', () => {
     await expect(deleteJob(t.engine, jobs[child] ?? '')).rejects.toThrow(InvalidInputError);
   });
 
-  it('leaves a delta that comes late to the fold that meets it, which deletes it', async () => {
+  it('leaves a late delta to the fold that meets it, which deletes it', async () => {
     const type = newType();
     const { [type]: job = '' } = await t.create({ type, items: [{}] });
     await deleteJob(t.engine, job);
@@ -651,7 +651,7 @@ describe('deletion', () => {
     expect(await t.db.query('select from jobtree.progress_delta where root_id = $1', [job])).toEqual([]);
   });
 
-  it('hides no other tree from the search for unfolded deltas, however few it looks at', async () => {
+  it('hides no other tree from the search for unfolded deltas, however few it reads', async () => {
     const [gone, living] = [newType('gone'), newType('living')];
     const [{ [gone]: dead = '' }, { [living]: job = '' }] = [
       await t.create({ type: gone, items: [{}] }),

@@ -29,7 +29,7 @@ const claimedPayloads = async (type: string, limit: number) =>
   (await claimItems(t.engine, 'w', [{ type, limit }])).map(({ payload }) => JSON.parse(payload.text));
 
 describe('updateItem', () => {
-  it('takes a ready item out of its entry until it is due, with the others where they were', async () => {
+  it('takes a ready item out of its entry until it is due, and keeps the others in place', async () => {
     const { type, jobId, at } = await jobOf(5);
     await updateItem(t.engine, at(2), { runAt: inAnHour() });
     expect(await claimedPayloads(type, 9)).toEqual([0, 1, 3, 4]);
@@ -46,13 +46,13 @@ describe('updateItem', () => {
     expect(jobId).toBe(at(2).jobId);
   });
 
-  it('puts an item that is due now behind what is ready', async () => {
+  it('puts an item that is due now behind ready ones', async () => {
     const { type, at } = await jobOf(4);
     await updateItem(t.engine, at(0), { runAt: null });
     expect(await claimedPayloads(type, 9)).toEqual([1, 2, 3, 0]);
   });
 
-  it('changes the priority: the item keeps its age among its new equals, whatever a server has seen before', async () => {
+  it('changes the priority: the item keeps its age among its new peers, whatever a server has cached', async () => {
     const { type, at } = await jobOf(6);
     expect(await claimedPayloads(type, 3)).toEqual([0, 1, 2]);
     await updateItem(t.engine, at(5), { priority: 7 });
@@ -81,7 +81,7 @@ describe('updateItem', () => {
     await checkInvariants(t.db);
   });
 
-  it('keeps the attempts and failures of an item that waits out a backoff', async () => {
+  it('keeps the attempts and failures of an item in backoff', async () => {
     const { type, at } = await jobOf(1, { backoffMs: [hour] });
     const { id } = await t.claimOne(type);
     await reportOutcomes(t.engine, [{ assignmentId: id, failure: { code: 'E', message: 'no' } }]);
@@ -90,7 +90,7 @@ describe('updateItem', () => {
     expect(await readItems(t.engine.database, [at(0)])).toMatchObject([{ failureCount: 1 }]);
   });
 
-  it('of a job that waits for others says when the item is due once that is over', async () => {
+  it('sets when an item of a waiting job is due once the wait is over', async () => {
     const [first, then] = [newType(), newType()];
     const jobs = await t.create({
       type: `${first}-root`,
@@ -112,7 +112,7 @@ describe('updateItem', () => {
     await checkInvariants(t.db);
   });
 
-  it('lets the lifetime of a type count from the new time', async () => {
+  it('restarts the lifetime of a type at the new time', async () => {
     const { type, jobId, at } = await jobOf(1, { items: [{ runAt: inAnHour() }] });
     await t.db.query(`update jobtree.job_item set created_at = now() - interval '1 day' where job_id = $1`, [
       jobId,
@@ -122,7 +122,7 @@ describe('updateItem', () => {
     expect(await t.db.query('select expired from jobtree.expire_items()')).toEqual([{ expired: 0 }]);
   });
 
-  it('of an item that is blocked by its serialize key keeps its place in the line, and counts when its turn has come', async () => {
+  it('keeps the place of a blocked item in its line, and applies at its turn', async () => {
     const key = newType('key');
     const { type, jobId, at } = await jobOf(3, {
       items: Array.from({ length: 3 }, (_, payload) => ({ payload, serializeKey: key })),
@@ -143,7 +143,7 @@ describe('updateItem', () => {
     await checkInvariants(t.db);
   });
 
-  it('is seen by who watches the page of the items', async () => {
+  it('reaches watchers of the page of items', async () => {
     const { jobId, at } = await jobOf(2);
     const marks = async () =>
       (await readItemPage(t.engine.database, { jobId, first: 9, failedOnly: false })).rows;
@@ -172,7 +172,7 @@ describe('updateItem', () => {
     await checkInvariants(t.db);
   });
 
-  it('that is not committed yet keeps a claim from the item, which is found as it is then', async () => {
+  it('that is uncommitted keeps a claim from the item, which is then found changed', async () => {
     const { type, at } = await jobOf(1);
     const other = await t.db.connect();
     await other.query('begin');
@@ -198,7 +198,7 @@ describe('updateItem', () => {
     ['a payload that Postgres can not hold', { payload: 'a\u0000b' }, { field: 'payload' }],
     ['a priority out of its bounds', { priority: 40_000, payload: 1 }, { field: 'priority' }],
     ['a time before 1970', { runAt: new Date(-5), payload: 1 }, { field: 'runAt' }],
-  ])('refuses %s, with nothing done', async (_, changes, error) => {
+  ])('refuses %s and changes nothing', async (_, changes, error) => {
     const { type, at } = await jobOf(1);
     await expect(updateItem(t.engine, at(0), changes)).rejects.toMatchObject(error);
     expect(await claimedPayloads(type, 1)).toEqual([0]);
@@ -220,7 +220,7 @@ describe('updateItem', () => {
     expect(await claimedPayloads(type, 1)).toEqual([0]);
   });
 
-  it('knows no item that is not there', async () => {
+  it('refuses an item that does not exist', async () => {
     const { jobId } = await jobOf(1);
     await expect(updateItem(t.engine, { jobId, position: 1 }, { payload: 1 })).rejects.toMatchObject({
       code: 'NOT_FOUND',

@@ -63,7 +63,7 @@ describe.skipIf(withoutBrowser)('GraphiQL', () => {
     ['dark', 'desktop', desktop],
     ['light', 'phone', phone],
     ['dark', 'phone', phone],
-  ] as const)('runs a mutation and a moving subscription, offline (%s, %s)', async (scheme, device, size) => {
+  ] as const)('runs a mutation and a live subscription, offline (%s, %s)', async (scheme, device, size) => {
     const { page, problems } = await open(size, scheme);
     await run(page);
     await shows(page, '"itemCount": 3');
@@ -88,7 +88,7 @@ describe.skipIf(withoutBrowser)('GraphiQL', () => {
   it.each([
     ['desktop', desktop],
     ['phone', phone],
-  ] as const)('shows each example whole, at the first click on its tab (%s)', async (device, size) => {
+  ] as const)('shows each example whole at the first click on its tab (%s)', async (device, size) => {
     const { page, problems } = await open(size, 'light');
     for (const [name, first] of [
       ['Watch', 'subscription Watch'],

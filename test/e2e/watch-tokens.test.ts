@@ -122,7 +122,7 @@ const shortLived = (jobId: string, ms = 2_000) =>
   forge(db, { rootId: rootOf(jobId), expiresMs: Date.now() + ms });
 
 describe.skipIf(withoutBrowser)('a hook', () => {
-  it('goes on when its token is over, again and again, without a gap or a repeated step', async () => {
+  it('continues when its token expires, again and again, without a gap or a repeated state', async () => {
     giveToken = (jobId) => shortLived(jobId);
     given = 0;
     const startedAt = performance.now();
@@ -144,7 +144,7 @@ describe.skipIf(withoutBrowser)('a hook', () => {
     expect(given).toBeLessThan(3 + (performance.now() - startedAt) / 1_500);
   });
 
-  it('goes on when its token is revoked, and when the application gave none for a while', async () => {
+  it('continues when its token is revoked, and after the application gave none for a while', async () => {
     let isAway = true;
     giveToken = async (jobId) => {
       if (isAway) throw new Error('away');
@@ -177,7 +177,7 @@ describe.skipIf(withoutBrowser)('a hook', () => {
     await strange.shows(`There is no job Job:${rootOf(id)}.`);
   });
 
-  it('shares one connection and one subscription for all that show a tree', async () => {
+  it('shares one connection and one subscription among all that show a tree', async () => {
     giveToken = async (jobId) => (await client.createWatchToken(jobId)).token;
     const root = await client.createJob({
       type: 'shared',
@@ -202,7 +202,7 @@ describe.skipIf(withoutBrowser)('a hook', () => {
     await page.close();
   });
 
-  it('shares one connection for bars of fifty trees, each with the token of its tree', async () => {
+  it('shares one connection among bars of fifty trees, each with its own token', async () => {
     const ids = await Promise.all(Array.from({ length: 50 }, () => begin('many', 1)));
     const [lost = '', ...others] = ids;
     let isLost = false;
@@ -236,7 +236,7 @@ describe.skipIf(withoutBrowser)('a hook', () => {
     await page.close();
   });
 
-  it('gets nothing in a page of another origin, even with a token', async () => {
+  it('gets nothing on a page of another origin, even with a token', async () => {
     giveToken = (jobId) => shortLived(jobId, 60_000);
     given = 0;
     const id = await begin('elsewhere', 1);
@@ -257,7 +257,7 @@ describe.skipIf(withoutBrowser)('a hook', () => {
   });
 });
 
-it('on a server a hook shows nothing, and opens nothing', async () => {
+it('shows and opens nothing when rendered on a server', async () => {
   const { renderToString } = await import('react-dom/server' as string);
   const Bar = () =>
     createElement('p', null, JSON.stringify(useJobProgress('Job:x', { url: 'http://127.0.0.1:9/' })));
@@ -265,7 +265,7 @@ it('on a server a hook shows nothing, and opens nothing', async () => {
 });
 
 describe('the page on watch tokens', () => {
-  it('is tried, each example of it', () => {
+  it('has only examples that are tested', () => {
     expect([...examples('watch-tokens.md').keys()].sort()).toEqual([
       'event-source',
       'many',
@@ -274,7 +274,7 @@ describe('the page on watch tokens', () => {
     ]);
   });
 
-  it('gives tokens to users for their own jobs', async () => {
+  it('gives users tokens for their own jobs', async () => {
     const { code } = await bundle({ main: example('watch-tokens.md', 'server') }, 'node');
     const settings = { JOBTREE_URL: app.url, JOBTREE_TOKEN: key };
     const before = Object.fromEntries(Object.keys(settings).map((name) => [name, process.env[name]]));
@@ -291,7 +291,7 @@ describe('the page on watch tokens', () => {
     await expect(tokenFor({ jobIds: [] }, id)).rejects.toThrow('Not found');
   });
 
-  it.skipIf(withoutBrowser)('event-source, in a browser, from another origin', async () => {
+  it.skipIf(withoutBrowser)('event-source works in a browser, from another origin', async () => {
     giveToken = (jobId) => shortLived(jobId);
     given = 0;
     const id = await begin('streamed', 2);
@@ -309,7 +309,7 @@ describe('the page on watch tokens', () => {
     expect(await shown()).toEqual(['0', '50', '100']);
   });
 
-  it.skipIf(withoutBrowser)('react, in a browser', async () => {
+  it.skipIf(withoutBrowser)('react works in a browser', async () => {
     giveToken = async (jobId) => (await client.createWatchToken(jobId)).token;
     const id = await begin('component', 1);
     const main = `import { ImportBar } from './example';
@@ -322,7 +322,7 @@ describe('the page on watch tokens', () => {
     await shows('Job complete');
   });
 
-  it.skipIf(withoutBrowser)('many, in a browser, from another origin', async () => {
+  it.skipIf(withoutBrowser)('many works in a browser, from another origin', async () => {
     giveToken = (jobId) => shortLived(jobId);
     given = 0;
     const id = await begin('without-react', 2);
@@ -398,7 +398,7 @@ describe.skipIf(withoutBrowser)('examples/progress-page', () => {
     expect(faults).toEqual([]);
   });
 
-  it('gives nobody a token for what is not theirs', async () => {
+  it('gives nobody a token for imports of others', async () => {
     const session = async () => (await fetch(url)).headers.get('set-cookie')?.split(';')[0] ?? '';
     const [mine, others] = [await session(), await session()];
     const post = (path: string, cookie: string) => fetch(url + path, { method: 'POST', headers: { cookie } });

@@ -46,7 +46,7 @@ it.skipIf(spawnSync('curl', ['--version']).status !== 0 && process.env.CI !== 't
   expect(output.trimEnd()).toMatch(/event: complete\ndata:?$/);
 });
 
-it('is tried for each example of the page', () => {
+it('is tested for each example of the page', () => {
   expect([...examples('watching.md').keys()].sort()).toEqual(
     ['curl', 'use-job-progress', ...programs.map(([name]) => name)].sort(),
   );
@@ -58,7 +58,7 @@ describe('in Node', () => {
     return import(`data:text/javascript,${encodeURIComponent(code)}`);
   };
 
-  it.each(['graphql-ws', 'graphql-sse'])('the published client %s', async (name) => {
+  it.each(['graphql-ws', 'graphql-sse'])('the published client works: %s', async (name) => {
     const { follow } = await load(name);
     const id = await begin(name);
     const shown: [string, number][] = [];
@@ -111,7 +111,7 @@ describe.skipIf(withoutBrowser)('in a browser', () => {
     await page.close();
   });
 
-  it('use-job-progress, a hook for React', async () => {
+  it('use-job-progress, a React hook, works', async () => {
     const main = `
       import { StrictMode } from 'react';
       import { createRoot } from 'react-dom/client';
@@ -134,7 +134,7 @@ describe.skipIf(withoutBrowser)('in a browser', () => {
     await unknown.page.close();
   });
 
-  it('watchJob goes on when the server restarts', async () => {
+  it('watchJob continues when the server restarts', async () => {
     const port = new URL(app.url).port;
     const main = `import { follow } from './example'; ${jobId} ${show} follow(jobId, show);`;
     const { code } = await bundle({ main, example: example('watching.md', 'watch-job') });

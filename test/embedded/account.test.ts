@@ -1,7 +1,7 @@
 /** Root cannot run Postgres, others can. Most of this can only be tried as root. */
 import { chownSync, cpSync, existsSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { installedBinaries, prepareBinaries } from '../../src/embedded/binaries.ts';
 import { canEnter, chooseLocation } from '../../src/embedded/location.ts';
 import { isRoot, pidFile, query, start, startOwner, temporaryFolder } from './support.ts';
@@ -9,7 +9,7 @@ import { isRoot, pidFile, query, start, startOwner, temporaryFolder } from './su
 const NOBODY = { uid: 65534, gid: 65534 };
 
 describe.skipIf(!isRoot)('started by root', () => {
-  test('it runs as an account without rights, in the wanted folder if that can be reached', async () => {
+  it('it runs as an account without rights, in the requested folder if that can be reached', async () => {
     const folder = join(temporaryFolder(), 'new', '.jobtree');
     const previous = process.umask(0o077);
     try {
@@ -21,7 +21,7 @@ describe.skipIf(!isRoot)('started by root', () => {
     expect(statSync(join(folder, 'postgres')).uid).not.toBe(0);
   });
 
-  test('it uses the first fallback that works if the wanted folder cannot be reached, and says so', async () => {
+  it("it uses the first working fallback if the requested folder can't be reached, and says so", async () => {
     const folder = temporaryFolder();
     const home = join(folder, 'home');
     mkdirSync(home, { mode: 0o700 });
@@ -35,7 +35,7 @@ describe.skipIf(!isRoot)('started by root', () => {
     await expect(start(wanted, { rootFallbacks: [] })).rejects.toThrow(`${wanted}: cannot be reached`);
   });
 
-  test('it does not use a fallback that somebody else prepared', () => {
+  it('it does not use a fallback that somebody else prepared', () => {
     const folder = temporaryFolder();
     mkdirSync(join(folder, 'home'), { mode: 0o700 });
     mkdirSync(join(folder, 'trap'));
@@ -45,7 +45,7 @@ describe.skipIf(!isRoot)('started by root', () => {
     );
   });
 
-  test('it copies programs that the account cannot reach', () => {
+  it("it copies programs that the account can't reach", () => {
     const folder = temporaryFolder();
     const hidden = join(folder, 'hidden');
     mkdirSync(hidden, { mode: 0o700 });
@@ -63,7 +63,7 @@ describe.skipIf(!isRoot)('started by root', () => {
 });
 
 describe.skipIf(!isRoot || !canEnter(NOBODY, import.meta.dirname))('started by an ordinary user', () => {
-  test('it runs as that user, also when root starts it later', async () => {
+  it('it runs as that user, also when root starts it later', async () => {
     const parent = temporaryFolder();
     chownSync(parent, NOBODY.uid, NOBODY.gid);
     const folder = join(parent, '.jobtree');
@@ -77,7 +77,7 @@ describe.skipIf(!isRoot || !canEnter(NOBODY, import.meta.dirname))('started by a
     expect(statSync(pidFile(folder)).uid).toBe(NOBODY.uid);
   });
 
-  test('it says which folder that user cannot make', async () => {
+  it("it says which folder that user can't create", async () => {
     const folder = join(temporaryFolder(), '.jobtree');
     await expect(startOwner(folder, NOBODY)).rejects.toThrow(
       `Cannot create the data directory ${folder}: EACCES`,

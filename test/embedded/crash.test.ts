@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { chooseLocation } from '../../src/embedded/location.ts';
 import {
   childrenOf,
@@ -18,7 +18,7 @@ import {
 
 const folder = sharedFolder();
 
-test('a killed owner takes its server along, and the next start has all that was committed', async () => {
+it('a killed owner ends its server, and the next start has all committed data', async () => {
   const owner = await startOwner(folder);
   await query(owner.url, 'CREATE TABLE kept AS SELECT 42 AS answer');
   const server = serverPid(folder);
@@ -32,7 +32,7 @@ test('a killed owner takes its server along, and the next start has all that was
   expect(await query(next.url, 'SELECT answer FROM kept')).toEqual([42]);
 });
 
-test('a start right after the owner was killed does not attach to the server that is about to stop', async () => {
+it('a start right after the owner was killed does not attach to a server that is about to stop', async () => {
   const owner = await startOwner(folder);
   const server = serverPid(folder);
   // A stopped watchdog cannot act: the dead owner's server is still there and answers.
@@ -50,7 +50,7 @@ test('a start right after the owner was killed does not attach to the server tha
   expect(await query(next.url, 'SELECT 1')).toEqual([1]);
 });
 
-test('a killed server is started again, recovered', async () => {
+it('a killed server is restarted and recovered', async () => {
   const owner = await startOwner(folder);
   await query(owner.url, 'CREATE TABLE recovered AS SELECT 42 AS answer');
   process.kill(serverPid(folder), 'SIGKILL');
@@ -63,7 +63,7 @@ test('a killed server is started again, recovered', async () => {
   expect(await query(next.url, 'SELECT 1')).toEqual([1]);
 });
 
-test('a pid file that names some other program, and its port, is nothing but a leftover', async () => {
+it('a pid file that names another program, and its port, is ignored', async () => {
   const { account } = chooseLocation(folder);
   await (await start(folder)).stop();
   // Same account as the server: Postgres itself believes the number if it may send the process a signal.
@@ -92,7 +92,7 @@ test('a pid file that names some other program, and its port, is nothing but a l
   expect(stranger.exitCode ?? stranger.signalCode).toBe(null);
 });
 
-test('what was left by a kill during initdb is removed', async () => {
+it('remains of a kill during initdb are removed', async () => {
   const killed = spawn('true');
   await once(killed, 'exit');
   const leftover = join(folder, `postgres.unfinished-${killed.pid}-abcdef`);

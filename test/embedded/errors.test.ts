@@ -1,17 +1,17 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { EmbeddedPostgresError } from '../../src/embedded/error.ts';
 import { start, temporaryFolder } from './support.ts';
 
-test('files of another major version are refused, and both versions named', async () => {
+it('files of another major version are refused, with both versions', async () => {
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'postgres'));
   writeFileSync(join(folder, 'postgres', 'PG_VERSION'), '15\n');
   await expect(start(folder)).rejects.toThrow(/created by Postgres 15, but the embedded one is Postgres 18/);
 });
 
-test('a directory with other content is refused and left alone', async () => {
+it('a directory with other content is refused and kept', async () => {
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'postgres'));
   writeFileSync(join(folder, 'postgres', 'letter.txt'), 'Dear …');
@@ -20,13 +20,13 @@ test('a directory with other content is refused and left alone', async () => {
   expect(readdirSync(join(folder, 'postgres'))).toEqual(['letter.txt']);
 });
 
-test('a file in the place of the folder is refused', async () => {
+it('a file in place of the folder is refused', async () => {
   const path = join(temporaryFolder(), 'file');
   writeFileSync(path, '');
   await expect(start(path)).rejects.toThrow(`Cannot create the data directory ${path}: EEXIST`);
 });
 
-test('what Postgres does not accept is told in the words of its log', async () => {
+it('errors of Postgres are reported from its log', async () => {
   const folder = temporaryFolder();
   const failure = start(folder, { settings: { fsync: 'off', shared_bufers: '1MB' } });
   await expect(failure).rejects.toThrow(EmbeddedPostgresError);
@@ -34,7 +34,7 @@ test('what Postgres does not accept is told in the words of its log', async () =
   await expect(failure).rejects.toThrow(join(folder, 'postgres.log'));
 });
 
-test('a platform without a package is told to set DATABASE_URL', async () => {
+it('a platform without a package is advised to set DATABASE_URL', async () => {
   const arch = Object.getOwnPropertyDescriptor(process, 'arch') as PropertyDescriptor;
   Object.defineProperty(process, 'arch', { ...arch, value: 'riscv64' });
   onTestFinished(() => {

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { installedBinaries, prepareBinaries } from '../../src/embedded/binaries.ts';
 import { chooseLocation } from '../../src/embedded/location.ts';
 import { launchPostmaster } from '../../src/embedded/postmaster.ts';
@@ -10,7 +10,7 @@ import { expectGone, pidFile, query, serverPid, sharedFolder, start, startOwner 
 const folder = sharedFolder();
 const original = join(folder, 'original');
 
-test('of four processes that start at once on a new folder, one starts the server and the others attach', async () => {
+it('of four processes that start at once in a new folder, one starts the server and the others attach', async () => {
   const all = await Promise.all([1, 2, 3, 4].map(() => startOwner(original)));
   const attached = all.filter(({ started }) => started === 'attached');
   const owner = all.find(({ started }) => started !== 'attached');
@@ -27,7 +27,7 @@ test('of four processes that start at once on a new folder, one starts the serve
   expect(existsSync(pidFile(original))).toBe(false);
 });
 
-test('a start in the same process attaches too, under any name of the folder', async () => {
+it('a start in the same process also attaches, under any name of the folder', async () => {
   const [one, two] = await Promise.all([start(original), start(original)]);
   expect([one.started, two.started]).toContain('attached');
   expect(one.url).toBe(two.url);
@@ -36,7 +36,7 @@ test('a start in the same process attaches too, under any name of the folder', a
   expect(await start(join(folder, 'link'))).toMatchObject({ started: 'attached', url: one.url });
 });
 
-test('of two servers launched on the same files, one runs and the other gives way', async () => {
+it('of two servers launched on the same files, one runs and the other ends', async () => {
   await (await start(original)).stop();
   const { account } = chooseLocation(original);
   const launch = {
@@ -54,7 +54,7 @@ test('of two servers launched on the same files, one runs and the other gives wa
   await winner?.stop();
 });
 
-test('the copy of a folder in use gets a server of its own', async () => {
+it('the copy of a folder in use gets its own server', async () => {
   const copy = join(folder, 'copy');
   await (await start(original)).stop();
   execFileSync('cp', ['-a', original, copy]);

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import {
   childrenOf,
@@ -17,7 +17,7 @@ import {
 const folder = join(sharedFolder(), '.jobtree');
 
 describe('an embedded Postgres', () => {
-  test('is made at the first start and found again at the second', async () => {
+  it('is created at the first start and found at the second', async () => {
     const first = await start(folder);
     expect(first).toMatchObject({ started: 'fresh', dataDirectory: folder });
     await query(first.url, 'CREATE TABLE kept AS SELECT 42 AS answer');
@@ -35,7 +35,7 @@ describe('an embedded Postgres', () => {
     expect(readdirSync(folder).sort()).toEqual(['postgres', 'postgres.log']);
   });
 
-  test('listens on loopback only, to who has the password', async () => {
+  it('listens on loopback only, and requires the password', async () => {
     const { url, port } = await start(folder);
 
     expect(await query(url, 'SHOW listen_addresses')).toEqual(['127.0.0.1']);
@@ -47,7 +47,7 @@ describe('an embedded Postgres', () => {
     expect(statSync(join(folder, 'postgres', 'jobtree.password')).mode & 0o777).toBe(0o600);
   });
 
-  test('is durable unless told otherwise', async () => {
+  it('is durable unless told otherwise', async () => {
     const durable = await start(folder, { settings: { max_connections: '7' } });
     for (const [setting, value] of Object.entries({
       fsync: 'on',
@@ -65,7 +65,7 @@ describe('an embedded Postgres', () => {
     expect(await query(careless.url, 'SHOW fsync')).toEqual(['off']);
   });
 
-  test('survives the Ctrl-C that its owner handles, until the owner stops it', async () => {
+  it('survives a Ctrl-C that its owner handles, until the owner stops it', async () => {
     const owner = await startOwner(folder, { detached: true });
     const server = serverPid(folder);
     const drained = new Promise((resolve) => owner.lines.once('line', resolve));
@@ -76,13 +76,13 @@ describe('an embedded Postgres', () => {
     expect(existsSync(pidFile(folder))).toBe(false);
   });
 
-  test('does not keep a program alive that has nothing left to do, and ends with it', async () => {
+  it('does not keep an idle program alive, and ends with it', async () => {
     const owner = await startOwner(folder, {}, 'forgetful');
     await expectGone(owner.pid);
     await eventually(() => expect(existsSync(pidFile(folder))).toBe(false));
   });
 
-  test.skipIf(process.platform !== 'linux')('leaves no process after a stop', async () => {
+  it.skipIf(process.platform !== 'linux')('leaves no process after a stop', async () => {
     const before = childrenOf(process.pid);
     const postgres = await start(folder);
     const added = childrenOf(process.pid).filter((pid) => !before.includes(pid));

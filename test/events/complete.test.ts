@@ -71,7 +71,7 @@ it(`${size} watchers of a tree of ${size} jobs that is cancelled at once`, async
   await Promise.all(clients.map((client) => client.dispose()));
 }, 180_000);
 
-it('no message of a fold says that less is open than the jobs that were told so far', async () => {
+it('no message of a fold reports fewer open jobs than the jobs published so far', async () => {
   const id = await createTree();
   const listener = await db.connect();
   onTestFinished(() => listener.end());

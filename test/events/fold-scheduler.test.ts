@@ -1,5 +1,5 @@
 import pino from 'pino';
-import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
+import { afterEach, expect, it, onTestFinished, vi } from 'vitest';
 import { Database } from '../../src/db/database.ts';
 import { FoldScheduler } from '../../src/events/fold-scheduler.ts';
 import { signal } from '../client/signals.ts';
@@ -33,7 +33,7 @@ async function counted(jobId: string): Promise<number | undefined> {
   return (await ours.db.query<{ item_count: number }>(text, [jobId]))[0]?.item_count;
 }
 
-test('who waits reads its own writes', async () => {
+it('a caller that waits reads its own writes', async () => {
   const scheduler = makeScheduler();
   const job = await makeJob();
   for (let items = 2; items < 6; items++) {
@@ -43,7 +43,7 @@ test('who waits reads its own writes', async () => {
   }
 });
 
-test('the first change after a pause waits for no interval', async () => {
+it('the first change after a pause waits for no interval', async () => {
   const scheduler = makeScheduler(undefined, undefined, 60_000);
   const job = await makeJob();
   await addItem(job);
@@ -51,7 +51,7 @@ test('the first change after a pause waits for no interval', async () => {
   expect(await counted(job)).toBe(2);
 });
 
-test('a tree that another server is folding is tried again, and holds up no other', async () => {
+it('a tree that another server is folding is retried, and delays no other', async () => {
   const scheduler = makeScheduler();
   const [held, free] = [await makeJob(), await makeJob()];
   const other = await ours.db.connect();
@@ -71,7 +71,7 @@ test('a tree that another server is folding is tried again, and holds up no othe
   expect(await counted(held)).toBe(1);
 });
 
-test('a fold that fails is tried again, and who waits goes on waiting', async () => {
+it('a failing fold is retried while its callers wait', async () => {
   const proxy = await startProxy(ours.db.url);
   onTestFinished(() => proxy.close());
   const database = new Database({ url: proxy.url, poolSize: 2, timeoutMs: 60_000, onIdleError: () => {} });
@@ -87,7 +87,7 @@ test('a fold that fails is tried again, and who waits goes on waiting', async ()
   expect(await counted(job)).toBe(1);
 });
 
-test('what commits behind the mark is counted by a fold from the start', async () => {
+it('a delta that commits behind the mark is counted by a fold from the start', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   const scheduler = makeScheduler();
   const job = await makeJob();
@@ -109,7 +109,7 @@ test('what commits behind the mark is counted by a fold from the start', async (
   expect(await counted(job)).toBe(6);
 });
 
-test('closing folds what is left, and lets go of who waits', async () => {
+it('closing folds what is left, and releases all callers', async () => {
   const scheduler = makeScheduler();
   const job = await makeJob();
   const settled = scheduler.settled(job);

@@ -36,7 +36,7 @@ async function withLock(table: string, act: () => Promise<void>): Promise<void> 
   await lock.end();
 }
 
-it('trees that are watched are read again one round after the other', async () => {
+it('watched trees are read again one after the other', async () => {
   const { root = '' } = await test.create({ type: 'root', items: [{}] });
   const live = await hub.watchTree(root, 20);
   await live?.next();
@@ -55,7 +55,7 @@ it('trees that are watched are read again one round after the other', async () =
   await live?.return();
 });
 
-it('however many pages wait for Postgres, the pool is for others too', async () => {
+it('any number of pages that wait for Postgres leave connections for others', async () => {
   const { root = '' } = await test.create({ type: 'root', items: [{}] });
   const items = { jobId: root, first: 5, failedOnly: false };
   const jobs = { type: null, status: null, rootsOnly: true, first: 5, withTrees: false };
@@ -73,7 +73,7 @@ it('however many pages wait for Postgres, the pool is for others too', async () 
   });
 });
 
-it('the end of a job is news, even if Postgres was set back and counts less', () => {
+it('the end of a job is published even if Postgres was reset and counts less', () => {
   const before: JobProgress = {
     jobId: 'a',
     generation: 0,
@@ -94,7 +94,7 @@ it('the end of a job is news, even if Postgres was set back and counts less', ()
   expect(isNewer(end, end)).toBe(false);
 });
 
-it('a job that was reopened is news, though it ended and counted more before', () => {
+it('a reopened job is published, though it had ended and counted more before', () => {
   const end: JobProgress = {
     jobId: 'a',
     generation: 0,
@@ -115,7 +115,7 @@ it('a job that was reopened is news, though it ended and counted more before', (
   expect(revision(reopened) > revision(end)).toBe(true);
 });
 
-it('what is not complete in a tree is counted by the newest states, however messages overtake each other', async () => {
+it('the number of open jobs of a tree comes from the newest states, in whatever order messages arrive', async () => {
   const {
     root = '',
     a = '',
@@ -152,7 +152,7 @@ it('what is not complete in a tree is counted by the newest states, however mess
   expect((await live?.next())?.done).toBe(true);
 });
 
-it('who refreshes while others are read again waits until its own state was read', async () => {
+it('a caller that refreshes while others are read waits for its own state', async () => {
   const roots = [
     await test.create({ type: 'root', items: [{}] }),
     await test.create({ type: 'root', items: [{}] }),
@@ -171,7 +171,7 @@ it('who refreshes while others are read again waits until its own state was read
   await Promise.all([first?.return(), second?.return()]);
 });
 
-it('what is complete is read again for who comes to watch: it may have been reopened, and the news be on its way', async () => {
+it('a complete tree is read again for a new watcher, since it may have been reopened', async () => {
   const { reopened: root = '' } = await test.create({
     type: 'reopened',
     sealed: true,

@@ -77,7 +77,7 @@ describe.skipIf(inject('redisUrl') === undefined)('with Redis', () => {
     }
   });
 
-  it('a job of a busy tree is right soon after a message of it was lost', async () => {
+  it('a job of a busy tree is corrected soon after the loss of a message', async () => {
     const app = await start();
     await createJob(app.url, {
       type: 'busy',
@@ -118,7 +118,7 @@ describe.skipIf(inject('redisUrl') === undefined)('with Redis', () => {
     await watch.close();
   });
 
-  it('one message in twenty is lost: nobody is told what was before, and everybody is right at the end', async () => {
+  it('with one message in twenty lost, nobody sees an older state, and everybody sees the final one', async () => {
     const [a, b] = [await start(), await start()];
     const types = Array.from({ length: 10 }, (_, i) => `lossy ${i}`);
     const items = Array.from({ length: size }, () => ({}));
@@ -173,7 +173,7 @@ describe.skipIf(inject('redisUrl') === undefined)('with Redis', () => {
   }, 180_000);
 });
 
-it('what is watched is read again within a minute, though its tree is never silent and nothing tells of a loss', async () => {
+it('watched trees are read again within a minute, even if no loss is noticed', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
   const database = db.open();
   const hub = new Hub({

@@ -1,5 +1,5 @@
 import pino from 'pino';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { FoldScheduler } from '../../src/events/fold-scheduler.ts';
 import { newType, useEngine } from '../support/engine.ts';
 
@@ -30,7 +30,7 @@ async function counted(jobIds: readonly string[]): Promise<number[]> {
   return (await ours.db.query<{ count: number }>(text, [jobIds])).map(({ count }) => count);
 }
 
-test('of many trees, one that another server is folding holds up no other', async () => {
+it('of many trees, one that another server is folding delays no other', async () => {
   const scheduler = makeScheduler();
   const [held = '', ...free] = await makeJobs();
   const other = await ours.db.connect();
@@ -46,7 +46,7 @@ test('of many trees, one that another server is folding holds up no other', asyn
   expect(await counted([held])).toEqual([1]);
 });
 
-test('of many trees, one that cannot be folded holds up no other', async () => {
+it("of many trees, one that can't be folded delays no other", async () => {
   const failed = new Set<string>();
   const scheduler = makeScheduler((line) => failed.add(JSON.parse(line).rootId));
   const sound = await makeJobs();
@@ -63,7 +63,7 @@ test('of many trees, one that cannot be folded holds up no other', async () => {
   expect(await counted([broken])).toEqual([1]);
 });
 
-test('a tree that fails again and again delays no other by its pauses', async () => {
+it('a tree that fails again and again delays no other by its pauses', async () => {
   const failed = new Set<string>();
   const scheduler = makeScheduler((line) => failed.add(JSON.parse(line).rootId));
   const [broken = '', sound = ''] = await makeJobs();
@@ -83,7 +83,7 @@ test('a tree that fails again and again delays no other by its pauses', async ()
   await settled;
 });
 
-test('trees whose folds take long delay no other', async () => {
+it('trees with slow folds delay no other', async () => {
   const scheduler = makeScheduler();
   const [sound = '', ...slow] = (await makeJobs()).slice(0, 9);
   await ours.db.query(`create function jobtree.take_long() returns trigger language plpgsql as $$

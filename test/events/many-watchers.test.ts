@@ -1,6 +1,6 @@
 /** Many who come at once, as after a restart, cost a few queries and not one each; those who come back cost none. */
 import pino from 'pino';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { Hub } from '../../src/events/hub.ts';
 import { newType, useEngine } from '../support/engine.ts';
 
@@ -8,7 +8,7 @@ const ours = useEngine();
 const trees = 100;
 const watchersOfEach = 100;
 
-test(`${trees * watchersOfEach} watchers of ${trees} trees at once cost some dozen queries, and none when they come back`, async () => {
+it(`${trees * watchersOfEach} watchers of ${trees} trees at once cost some dozen queries, and none when they return`, async () => {
   const type = newType();
   const jobs = await Promise.all(
     Array.from({ length: trees }, async () => (await ours.create({ type }))[type] as string),

@@ -62,7 +62,7 @@ describe.skipIf(!inject('redisProgram'))('Redis', () => {
     ['killed and started again', () => redis.kill(), () => redis.restart()],
     // It takes no command to go on; that the pause ends is the mending.
     ['paused', () => redis.command('client', 'pause', 10_000), async () => {}],
-  ])('%s: servers turn to Postgres, and back', async (type, fail, mend) => {
+  ])('%s: servers switch to Postgres, and back', async (type, fail, mend) => {
     const [a, b] = [await start(), await start()];
     await onRedis(a, b);
     const first = await watched(b, type);
@@ -89,7 +89,7 @@ describe.skipIf(!inject('redisProgram'))('Redis', () => {
     ['cuts off its subscribers', () => redis.command('client', 'kill', 'type', 'pubsub')],
     ['cuts off everybody', () => redis.command('client', 'kill', 'type', 'normal')],
     ['is flushed', () => redis.command('flushall')],
-  ])('%s: nobody turns away, and the final state arrives', async (type, fail) => {
+  ])('%s: no server switches, and the final state arrives', async (type, fail) => {
     const [a, b] = [await start(), await start()];
     await onRedis(a, b);
     const { events } = await watched(b, type);
@@ -103,7 +103,7 @@ describe.skipIf(!inject('redisProgram'))('Redis', () => {
   it.each([
     ['subscribers', 'pubsub'],
     ['relays', 'normal'],
-  ])('that cuts off %s has lost messages, and everybody hears of that', async (_, kind) => {
+  ])('that cuts off %s has lost messages, and all readers are told', async (_, kind) => {
     const tests = [
       createTransport(db.url, { REDIS_URL: redis.url }),
       createTransport(db.url, { REDIS_URL: redis.url }),
@@ -120,7 +120,7 @@ describe.skipIf(!inject('redisProgram'))('Redis', () => {
     }
   });
 
-  it('away at the start: the start does not wait for it', async () => {
+  it('away at the start does not delay it', async () => {
     await redis.kill();
     const [a, b] = [await start(), await start()];
     expect(await route(a)).toContain('notify');
@@ -131,7 +131,7 @@ describe.skipIf(!inject('redisProgram'))('Redis', () => {
     await onRedis(a, b);
   });
 
-  it('unreachable without a word at the start', async () => {
+  it('unreachable and silent at the start does not delay it', async () => {
     const proxy = await startProxy(redis.url);
     try {
       proxy.freeze();
@@ -147,7 +147,7 @@ describe.skipIf(!inject('redisProgram'))('Redis', () => {
     }
   });
 
-  it('refuses the password: it says so, without the password, and works once it is right', async () => {
+  it('that refuses the password is reported without it, and works once it is right', async () => {
     await redis.command('acl', 'setuser', 'jobtree', 'on', '>right', 'allchannels', '+@all');
     const url = `redis://jobtree:hemlig@127.0.0.1:${redis.port}`;
     const test = createTransport(db.url, { REDIS_URL: url });
@@ -163,7 +163,7 @@ describe.skipIf(!inject('redisProgram'))('Redis', () => {
     }
   });
 
-  it('forbids to publish: the role stays with who may', async () => {
+  it('that forbids publishing leaves the role to a server that may', async () => {
     await redis.command('acl', 'setuser', 'reader', 'on', '>p', 'allchannels', '+@all', '-publish');
     const reader = createTransport(db.url, { REDIS_URL: `redis://reader:p@127.0.0.1:${redis.port}` });
     await reader.transport.start();
@@ -178,7 +178,7 @@ describe.skipIf(!inject('redisProgram'))('Redis', () => {
     }
   });
 
-  it('leaves no connection behind when a server closes', async () => {
+  it('keeps no connection of a closed server', async () => {
     const a = await start();
     await onRedis(a);
     expect(await redis.command('client', 'list')).toMatch(/name=jobtree/);

@@ -50,7 +50,7 @@ describe.skipIf(!inject('redisProgram'))('Redis', () => {
     for (const { trees } of watching) await until('told', () => trees.some((tree) => tree.root === root));
   }
 
-  it('with a user who may do no more than it must', async () => {
+  it('works with a user that has only the necessary rights', async () => {
     const server = await redis();
     const rules = '>secret resetchannels &jobtree:* resetkeys -@all +ping +publish +subscribe +unsubscribe';
     await server.command('acl', 'setuser', 'jobtree', 'on', ...rules.split(' '));
@@ -61,19 +61,19 @@ describe.skipIf(!inject('redisProgram'))('Redis', () => {
     expect(refused.match(/"object","(?!client\|setname)[^"]*"/g) ?? []).toEqual([]);
   });
 
-  it('with a password alone, and with the number of a database', async () => {
+  it('works with a password alone, and with the number of a database', async () => {
     const server = await redis(['--requirepass', 'p:w/d@'], { password: 'p:w/d@' });
     await deliver(await start(`redis://:${encodeURIComponent('p:w/d@')}@127.0.0.1:${server.port}/3`));
   });
 
-  it('a cluster, where some of the nodes that were named are gone', async () => {
+  it('works as a cluster of which some named nodes are gone', async () => {
     const node = await redis(['--cluster-enabled', 'yes', '--cluster-port', String(await freePort())]);
     await node.command('cluster', 'addslotsrange', 0, 16383);
     const url = `redis+cluster://127.0.0.1:${await freePort()},127.0.0.1:${node.port}`;
     await deliver(await start(url), await start(url));
   });
 
-  it('a cluster of two nodes: servers at different nodes hear each other', async () => {
+  it('works as a cluster of two nodes: servers at different nodes hear each other', async () => {
     const [a, b] = await Promise.all([clusterNode(), clusterNode()]);
     await a.node.command('cluster', 'addslotsrange', 0, 8191);
     await b.node.command('cluster', 'addslotsrange', 8192, 16383);
@@ -96,7 +96,7 @@ describe.skipIf(!inject('redisProgram'))('Redis', () => {
     return { node: await redis(['--cluster-enabled', 'yes', '--cluster-port', String(bus)]), bus };
   }
 
-  it('sentinels: the master that they name, and the next one after a failover', async () => {
+  it('works with sentinels: the master that they name, and the next one after a failover', async () => {
     const master = await redis();
     const replica = await redis(['--replicaof', '127.0.0.1', String(master.port)]);
     await until('replicated', async () =>
@@ -139,37 +139,40 @@ describe.skipIf(!inject('redisProgram'))('Redis', () => {
     expect(String(await replica.command('pubsub', 'channels', `*${root}`))).toContain(root);
   });
 
-  it.skipIf(withoutOpenssl)('with TLS, and a certificate that Node.js was told to trust', async () => {
-    const [key, certificate] = [join(directory, 'key.pem'), join(directory, 'cert.pem')];
-    execFileSync(
-      'openssl',
-      // biome-ignore format: one command
-      ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=localhost',
+  it.skipIf(withoutOpenssl)(
+    'works with TLS, and a certificate that Node.js trusts by a setting',
+    async () => {
+      const [key, certificate] = [join(directory, 'key.pem'), join(directory, 'cert.pem')];
+      execFileSync(
+        'openssl',
+        // biome-ignore format: one command
+        ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=localhost',
        '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1', '-keyout', key, '-out', certificate],
-      { stdio: 'ignore' },
-    );
-    expect(await readFile(certificate, 'utf8')).toContain('CERTIFICATE');
-    const port = await freePort();
-    await redis(
-      // biome-ignore format: pairs
-      ['--port', '0', '--tls-port', String(port), '--tls-cert-file', certificate, '--tls-key-file', key,
+        { stdio: 'ignore' },
+      );
+      expect(await readFile(certificate, 'utf8')).toContain('CERTIFICATE');
+      const port = await freePort();
+      await redis(
+        // biome-ignore format: pairs
+        ['--port', '0', '--tls-port', String(port), '--tls-cert-file', certificate, '--tls-key-file', key,
        '--tls-ca-cert-file', certificate, '--tls-auth-clients', 'no'],
-      { port },
-    );
-    const stranger = await start(`rediss://localhost:${port}`);
-    await until('refused', () => /self-signed certificate/.test(stranger.log()));
-    expect(stranger.transport.route).toBe('notify');
+        { port },
+      );
+      const stranger = await start(`rediss://localhost:${port}`);
+      await until('refused', () => /self-signed certificate/.test(stranger.log()));
+      expect(stranger.transport.route).toBe('notify');
 
-    let server: ServerProcess | undefined;
-    try {
-      server = await startServerProcess(db.url, {
-        REDIS_URL: `rediss://localhost:${port}`,
-        NODE_EXTRA_CA_CERTS: certificate,
-      });
-      const ready = new URL('/readyz', server.url);
-      await until('on Redis', async () => (await (await fetch(ready)).text()).includes('redis'));
-    } finally {
-      await server?.end();
-    }
-  });
+      let server: ServerProcess | undefined;
+      try {
+        server = await startServerProcess(db.url, {
+          REDIS_URL: `rediss://localhost:${port}`,
+          NODE_EXTRA_CA_CERTS: certificate,
+        });
+        const ready = new URL('/readyz', server.url);
+        await until('on Redis', async () => (await (await fetch(ready)).text()).includes('redis'));
+      } finally {
+        await server?.end();
+      }
+    },
+  );
 });

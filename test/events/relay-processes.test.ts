@@ -27,7 +27,7 @@ describe.skipIf(inject('redisUrl') === undefined)('a relay', () => {
   const passing = 'passing notifications on to Redis';
 
   it.each(['SIGKILL', 'SIGSTOP'] as const)(
-    'is replaced after %s, and a subscriber elsewhere goes on',
+    'is replaced after %s, and a subscriber elsewhere continues',
     async (signal) => {
       const [victim, other] = await Promise.all([start(passing), start(passing)]);
       const third = await start('messages come from Redis');
@@ -63,7 +63,7 @@ describe.skipIf(inject('redisUrl') === undefined)('a relay', () => {
     },
   );
 
-  it('and the other one hang at once: a third takes over', async () => {
+  it('is replaced by a third one if both hang at once', async () => {
     const both = await Promise.all([start(passing), start(passing)]);
     const third = await start('messages come from Redis');
     for (const { process } of both) process.kill('SIGSTOP');

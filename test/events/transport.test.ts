@@ -26,7 +26,7 @@ async function start(url: string, env: Record<string, string> = {}): Promise<Tes
 
 const openJobs = ({ trees }: TestTransport) => trees.map((tree) => tree.openJobs);
 
-it('without Redis, every server has it from Postgres', async () => {
+it('without Redis, every server gets messages from Postgres', async () => {
   const a = await start(db.url);
   const b = await start(db.url);
   const root = randomUUID();
@@ -37,7 +37,7 @@ it('without Redis, every server has it from Postgres', async () => {
   for (const transport of [a, b]) await until('told', () => openJobs(transport).join() === '3,2,1');
 });
 
-it('tells of joined trees only, but that others changed', async () => {
+it('delivers joined trees only, and that others changed', async () => {
   const { transport, trees, activity } = await start(db.url);
   const [joined, left, foreign] = [randomUUID(), randomUUID(), randomUUID()];
   await transport.join(joined);
@@ -56,7 +56,7 @@ it('tells of joined trees only, but that others changed', async () => {
   expect(activity()).toBeLessThanOrEqual(2 + (performance.now() - startedAt) / 250);
 });
 
-it('what is no message of ours harms nobody', async () => {
+it('ignores foreign messages', async () => {
   const a = await start(db.url);
   const root = randomUUID();
   await a.transport.join(root);
@@ -67,7 +67,7 @@ it('what is no message of ours harms nobody', async () => {
   await until('told', () => openJobs(a).join() === '1');
 });
 
-it('a connection that ends is replaced, and said to have lost messages', async () => {
+it('replaces a connection that ends, and reports possible losses', async () => {
   const a = await start(db.url);
   const root = randomUUID();
   await a.transport.join(root);
@@ -81,7 +81,7 @@ it('a connection that ends is replaced, and said to have lost messages', async (
   await until('told', () => openJobs(a).join() === '1');
 });
 
-it('stops in time on a connection that is cut off without a word', async () => {
+it('stops in time on a connection that was cut silently', async () => {
   const proxy = await startProxy(db.url);
   const a = createTransport(proxy.url);
   await a.transport.start();
@@ -105,7 +105,7 @@ async function listeners(): Promise<number[]> {
   return rows.map(({ pid }) => pid);
 }
 
-it('a process that does nothing else for five seconds keeps its connection, and hears all that was said meanwhile', async () => {
+it('keeps the connection of a process that blocks for five seconds, and delivers everything', async () => {
   const a = await start(db.url);
   const root = randomUUID();
   await a.transport.join(root);
@@ -134,7 +134,7 @@ describe.skipIf(inject('redisUrl') === undefined)('with Redis', () => {
     return started;
   }
 
-  it('every server has it from Redis, and once, though two pass it on', async () => {
+  it('every server gets each message from Redis once, though two publish it', async () => {
     const [a, b, c] = [await startOnRedis(), await startOnRedis(), await startOnRedis()];
     expect(await relays(db)).toHaveLength(2);
     const root = randomUUID();
@@ -151,7 +151,7 @@ describe.skipIf(inject('redisUrl') === undefined)('with Redis', () => {
     for (const transport of [a, b, c]) expect(openJobs(transport)).toEqual([3, 2, 1]);
   });
 
-  it('Redis that dies as the wall clock is set back by an hour is noticed all the same', async () => {
+  it('a dead Redis is noticed even if the wall clock is set back by an hour', async () => {
     const proxy = await startProxy(env.REDIS_URL);
     try {
       const a = await startOnRedis(db.url, { REDIS_URL: proxy.url });
@@ -195,7 +195,7 @@ describe.skipIf(inject('redisUrl') === undefined)('with Redis', () => {
     await until('told of all', () => new Set(a.trees.map((tree) => tree.root)).size === roots.length);
   });
 
-  it('databases on one Redis do not mix, unless they are given the same prefix', async () => {
+  it('databases on one Redis do not mix, unless they have the same prefix', async () => {
     const other = await createDatabase();
     try {
       const a = await startOnRedis();
@@ -220,7 +220,7 @@ describe.skipIf(inject('redisUrl') === undefined)('with Redis', () => {
     }
   });
 
-  it('needs no rights in Postgres but to connect', async () => {
+  it('Postgres needs no right except to connect', async () => {
     const role = `plain_${randomUUID().slice(0, 8)}`;
     await db.query(`create role ${role} login password 'p'`);
     try {
@@ -234,7 +234,7 @@ describe.skipIf(inject('redisUrl') === undefined)('with Redis', () => {
     }
   });
 
-  it('a relay that is cut off without a word is thrown out, and replaced; it comes back by itself', async () => {
+  it('a relay that is cut off silently is removed and replaced, and returns by itself', async () => {
     const proxy = await startProxy(db.url);
     try {
       const cutOff = await startOnRedis(proxy.url);
@@ -269,7 +269,7 @@ describe.skipIf(inject('redisUrl') === undefined)('with Redis', () => {
     }
   });
 
-  it('a relay that can not reach Redis leaves the role to one that can', async () => {
+  it("a relay that can't reach Redis leaves the role to one that can", async () => {
     const proxy = await startProxy(env.REDIS_URL);
     try {
       const cutOff = await startOnRedis(db.url, { REDIS_URL: proxy.url });

@@ -99,7 +99,7 @@ describe('with 100 idle workers on two servers', () => {
     expect(calls.count).toBeLessThan(jobs * 15);
   });
 
-  it('100 items wake them all, also if each takes one and works on it for long', async () => {
+  it('100 items wake all of them, also if each takes one and works on it for long', async () => {
     const claimed = counter();
     for (const server of [0, 1]) {
       await subscribeMany(urlOf(server), 'many', 50, async () => {
@@ -124,7 +124,7 @@ it('an item does not wait for workers that were woken and do not claim', async (
   }
 });
 
-it('an item that a claim looked past, since another server added it with another priority, is found soon', async () => {
+it('an item that a claim missed, since another server added it with another priority, is found soon', async () => {
   const claimed = counter();
   await subscribeMany(urlOf(1), 'past', 1, async () => {
     if ((await claim(urlOf(1), 'past')) !== undefined) claimed.add();
@@ -135,7 +135,7 @@ it('an item that a claim looked past, since another server added it with another
   await claimed.reached(2);
 });
 
-it('items that a success feeds, that are given back, or that failed and are due at once, wake workers', async () => {
+it('items that are fed, given back, or failed and due at once wake workers', async () => {
   const claimed: string[] = [];
   const any = counter();
   for (const type of ['parent', 'child']) {
@@ -183,7 +183,7 @@ it('a caller of SQL can wake workers with its commit', async () => {
   await claimed.reached(1);
 });
 
-it('messages that nobody understands do no harm', async () => {
+it('unknown messages do no harm', async () => {
   const hinted = counter();
   await subscribeMany(urlOf(0), 'harm', 1, async () => hinted.add());
   const nonsense = [

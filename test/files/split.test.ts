@@ -123,7 +123,7 @@ const files: { name: string; options: FileOptions; text: string; rows: unknown[]
 ];
 
 it.each(files)(
-  '$name: the same rows in pieces of any size, and from any place on',
+  '$name: pieces of any size give the same rows, from any place on',
   async ({ options, text, rows }) => {
     const bytes = Buffer.from(text);
     const whole = await collect(split(options, bytes, bytes.length));
@@ -247,7 +247,7 @@ async function readText(
 
 const sample = `größe,näme\n${'zeile,ü\n'.repeat(2_000)}`;
 
-it('text of any encoding and compression is read, with or without a byte order mark, and from anywhere on', async () => {
+it('text in any encoding and compression is read, with or without a byte order mark, from any place on', async () => {
   const utf16 = Buffer.from(`\ufeff${sample}`, 'utf16le');
   const all: [Buffer, string | undefined][] = [
     [Buffer.from(sample), undefined],
@@ -273,7 +273,7 @@ it('text of any encoding and compression is read, with or without a byte order m
   }
 });
 
-it('what is damaged, cut off, of another encoding or too large is refused by its code', async () => {
+it('damaged, incomplete, wrongly encoded or too large files are refused with codes', async () => {
   const zipped = gzipSync(sample);
   await expect(readText(zipped.subarray(0, -20))).rejects.toMatchObject({ code: 'NOT_DECOMPRESSED' });
   const damaged = Buffer.from(zipped);
@@ -292,7 +292,7 @@ it('what is damaged, cut off, of another encoding or too large is refused by its
   expect((await readText(brotliCompressSync('x'))).position).toBe(0);
 });
 
-it('zstd is read where Node.js knows it, and refused by name elsewhere', async () => {
+it('zstd is read if Node.js supports it, and otherwise refused by name', async () => {
   const zstd = Buffer.from('28b52ffd240319000061620a', 'hex');
   const reading = readText(zstd);
   if (Number(process.versions.node.split('.')[0]) < 22)

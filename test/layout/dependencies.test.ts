@@ -91,19 +91,19 @@ function circleOf(file: string, imported: (file: string) => readonly string[]): 
   return undefined;
 }
 
-it('no file imports itself, by whatever way', () => {
+it('no file imports itself, directly or indirectly', () => {
   const imported = new Map(files.map((file) => [file, importedFiles(file)]));
   const circles = files.map((file) => circleOf(file, (other) => imported.get(other) ?? []));
   expect(circles.filter((circle) => circle !== undefined)).toEqual([]);
 });
 
-it('sees a circle', () => {
+it('finds a circle', () => {
   const imported: Record<string, string[]> = { a: ['b', 'c'], b: [], c: ['d'], d: ['a'] };
   expect(circleOf('a', (file) => imported[file] ?? [])).toEqual(['a', 'c', 'd', 'a']);
   expect(circleOf('b', (file) => imported[file] ?? [])).toBeUndefined();
 });
 
-it('sees the imports that it is to judge', () => {
+it('finds the imports that it judges', () => {
   expect(
     imports('server/create-app.ts').map((specifier) => target('server/create-app.ts', specifier)),
   ).toContain('domain');

@@ -65,7 +65,7 @@ it('is small', async () => {
   expect(sizes.reduce((sum, size) => sum + size)).toBeLessThan(3 * mb);
 });
 
-it.each(['nodenext', 'bundler'])('its types are whole, with moduleResolution %s', async (resolution) => {
+it.each(['nodenext', 'bundler'])('has complete types with moduleResolution %s', async (resolution) => {
   const words = [
     '--strict',
     '--noEmit',
@@ -105,7 +105,7 @@ it.each([
   expect(gzipSync(outputFiles[0]?.contents ?? '').length).toBeLessThan(10_000);
 });
 
-it('has the licence of what is built in', async () => {
+it('includes the licences of what is built in', async () => {
   const files = await readdir(join(folder, 'node_modules/jobtree-client/dist'));
   expect(files).toContain('LICENSE-graphql-ws.md');
 });

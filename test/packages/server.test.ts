@@ -62,7 +62,7 @@ it('takes less than 100 MB', async () => {
   expect(sizes.reduce((sum, size) => sum + size)).toBeLessThan(100 * mb);
 });
 
-it('brings no development tool along', () => {
+it('installs no development tool', () => {
   expect(packages.length).toBeGreaterThan(50);
   expect(packages.map(({ name }) => name).filter((name) => developmentTools.test(name))).toEqual([]);
 });
@@ -71,7 +71,7 @@ it('has only permissive licences', () => {
   expect(packages.filter(({ license }) => !permissive.test(license))).toEqual([]);
 });
 
-it('has the licences of what is built in', async () => {
+it('includes the licences of what is built in', async () => {
   const texts = await readFile(join(folder, 'node_modules/jobtree/dist/LICENSES.md'), 'utf8');
   for (const name of ['@prisma/client', '@pothos/plugin-prisma', 'graphql-yoga', 'graphiql', 'codemirror'])
     expect(texts).toMatch(

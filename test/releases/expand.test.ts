@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import pino from 'pino';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { type Client, createClient, Worker } from '../../src/client/index.ts';
 import { readConfig } from '../../src/config.ts';
 import { migrate } from '../../src/db/migrate.ts';
@@ -165,7 +165,7 @@ class Load {
   }
 }
 
-test('the next release migrates the database while this one works on it, and nobody notices', async () => {
+it('the next release migrates the database unnoticed while this one works on it', async () => {
   const load = new Load(app.url);
   await load.start();
   await load.progress();
@@ -193,7 +193,7 @@ test('the next release migrates the database while this one works on it, and nob
   console.log(`${load.completed} trees; repeated by clients: ${JSON.stringify([...load.repeated])}`);
 });
 
-test('this one can be started on what the next one has made of the database, and is refused from where that says so', async () => {
+it('this release starts on a database of the next one, and is refused where that says so', async () => {
   await app.close();
   app = await start();
   const load = new Load(app.url);
@@ -210,7 +210,7 @@ test('this one can be started on what the next one has made of the database, and
   );
 });
 
-test('no function that servers call returns rows of a table: they have prepared what it returns', async () => {
+it('no function that servers call returns rows of a table, since they have prepared its result', async () => {
   const rows = await db.query<{ name: string }>(
     `select p.proname as name from pg_proc p
      join pg_type t on t.oid = p.prorettype

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as currentLibrary from '../../src/client/index.ts';
 import { migrate, migrationsDirectory } from '../../src/db/migrate.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
@@ -63,7 +63,7 @@ describe.skipIf('reason' in found)(title, () => {
   /** Which library and server the producer has, and which the worker. */
   const pairs = ways.flatMap((producer) => ways.map((worker) => [...producer, ...worker] as const));
 
-  test.each(pairs)(
+  it.each(pairs)(
     'the %s client at the %s server gives work to the %s worker at the %s server',
     async (...names) => {
       const [producerLibrary, producerServer, workerLibrary, workerServer] = names;
@@ -117,7 +117,7 @@ describe.skipIf('reason' in found)(title, () => {
     },
   );
 
-  test.each(sides)('a %s server can be started anew', async (name) => {
+  it.each(sides)('a %s server can be restarted', async (name) => {
     const server = await startServerProcess(db.url, {}, [], name === 'previous' ? release.cli : cli).catch(
       (error: Error) => error,
     );

@@ -1,6 +1,6 @@
 /** Two servers are replaced one after the other under load: clients, workers and watchers notice nothing that they do not repeat by themselves. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createClient, Worker } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { type Balancer, startBalancer } from '../support/balancer.ts';
@@ -31,7 +31,7 @@ afterAll(async () => {
   await db?.drop();
 });
 
-test('a release rolls over two servers, and nobody notices', async () => {
+it('a release rolls over two servers unnoticed', async () => {
   const errors: unknown[] = [];
   /** What clients and workers met, and repeated by themselves. */
   const repeated = new Map<string, number>();

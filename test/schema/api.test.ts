@@ -134,7 +134,7 @@ describe('reads', () => {
     expect(await list('rootsOnly: false')).toHaveLength(3);
   });
 
-  it('lists trees by what all of their jobs do', async () => {
+  it('lists trees by the state of all their jobs', async () => {
     const type = 'whole trees';
     const open = await createJob(app.url, { type, sealed: true, children: [{ type: 'open below' }] });
     const done = await createJob(app.url, { type, sealed: true });
@@ -158,11 +158,20 @@ describe('reads', () => {
       expect(await list('status: COMPLETED', ofType)).not.toContain(open);
       expect(await list('outcome: SUCCEEDED', ofType)).toContain(done);
       expect(await list('outcome: SUCCEEDED', ofType)).not.toContain(cancelled);
+      expect(await list('outcome: SUCCEEDED', ofType)).not.toContain(open);
       expect(await list('outcome: CANCELLED', ofType)).toContain(cancelled);
       expect(await list('status: WAITING', ofType)).toContain(waiting);
     }
     expect(await list('status: RUNNING')).toEqual([open]);
     expect(await list('status: COMPLETED')).toEqual([done]);
+    for (const [wholeTrees, running] of [
+      [false, []],
+      [true, [open]],
+    ]) {
+      const filter = `type: "${type}", wholeTrees: ${wholeTrees}, status: RUNNING`;
+      const { jobs } = await data(app.url, `{ jobs(filter: { ${filter} }) { nodes { id } } }`);
+      expect(jobs.nodes.map(({ id }: { id: string }) => id)).toEqual(running);
+    }
     const answer = await request(
       app.url,
       '{ jobs(filter: { wholeTrees: true, rootsOnly: false }) { nodes { id } } }',
@@ -171,6 +180,19 @@ describe('reads', () => {
       code: 'INVALID_INPUT',
       field: 'filter.wholeTrees',
     });
+  });
+
+  it('shows the progress of a tree with what the mutation did', async () => {
+    const jobId = await createJob(app.url, { type: 'grows', items: [{}] });
+    for (let itemCount = 2; itemCount <= 10; itemCount++) {
+      const { addItems } = await data(
+        app.url,
+        `mutation ($id: ID!) { addItems(input: { jobId: $id, items: [{ payload: 1 }] }) {
+          ... on AddItemsPayload { job { id treeProgress { itemCount } } } } }`,
+        { id: jobId },
+      );
+      expect(addItems.job).toEqual({ id: jobId, treeProgress: { itemCount } });
+    }
   });
 
   it('finds any node by its id', async () => {
@@ -237,7 +259,7 @@ describe('reads', () => {
       expect((await node(bad)).errors?.[0]?.extensions).toMatchObject({ code: 'INVALID_INPUT', field: 'id' });
   });
 
-  it('null is a result, and a pending item has none', async () => {
+  it('has null as a result, and no result for a pending item', async () => {
     const id = await createJob(app.url, { type: 'nulls', items: [{}, {}] });
     await work(app.url, 'nulls', 1, null);
     const { job } = await data(
@@ -251,7 +273,7 @@ describe('reads', () => {
     ]);
   });
 
-  it('gives the first and the last failures, and how many there were', async () => {
+  it('returns the first and the last failures, and their number', async () => {
     const id = await createJob(app.url, { type: 'failures', items: [{}] });
     const { job } = await data(
       app.url,
@@ -275,7 +297,7 @@ describe('reads', () => {
     ]);
   });
 
-  it('gives JSON back as it came', async () => {
+  it('returns JSON unchanged', async () => {
     const payload = {
       text: 'ü 𝒳 \\ " \n',
       list: [1, 2.5, -0.001, 1e100, true, null, [], {}],
@@ -312,7 +334,7 @@ async function statementsOf(action: () => Promise<unknown>): Promise<string[]> {
 }
 
 describe('the SQL behind a query', () => {
-  it('does not grow with the rows that there are', async () => {
+  it('does not grow with the number of rows', async () => {
     const query = `query ($id: ID!) {
       job(id: $id) {
         tree { id progress { itemCount } parent { id } children { id } }
@@ -492,7 +514,7 @@ describe('refusals', () => {
     expect(await refusal(field, input)).toMatchObject({ ...expected, message: expect.any(String) });
   });
 
-  it('a sealed job takes no items', async () => {
+  it('a sealed job accepts no items', async () => {
     const id = await createJob(app.url, { type: 'sealed', sealed: true });
     expect(await refusal('addItems', { jobId: id, items: [{}] })).toMatchObject({
       __typename: 'JobSealedError',
@@ -501,7 +523,7 @@ describe('refusals', () => {
     });
   });
 
-  it('a fed job is sealed by its parent alone', async () => {
+  it('a fed job is sealed only by its parent', async () => {
     const id = await createJob(app.url, { type: 'p', children: [{ type: 'c', feed: {} }] });
     const { job } = await data(app.url, `query ($id: ID!) { job(id: $id) { children { id } } }`, { id });
     expect(await refusal('sealJob', { jobId: job.children[0].id })).toMatchObject({
@@ -509,7 +531,7 @@ describe('refusals', () => {
     });
   });
 
-  it('an item that is held says so', async () => {
+  it('a held item is refused with the reason', async () => {
     const id = await createJob(app.url, { type: 'held', items: [{}] });
     const { job } = await data(app.url, `query ($id: ID!) { job(id: $id) { items { nodes { id } } } }`, {
       id,
@@ -524,7 +546,7 @@ describe('refusals', () => {
     expect(again.data.claimItem).toEqual({ reason: 'HELD', code: 'ITEM_NOT_CLAIMABLE', field: 'itemId' });
   });
 
-  it('text that can not be stored is refused wherever it stands', async () => {
+  it("text that can't be stored is refused everywhere", async () => {
     for (const text of ['a\u0000', '\ud800']) {
       const jobs = await request(
         app.url,
@@ -555,7 +577,7 @@ describe('refusals', () => {
     }
   });
 
-  it('a number beyond what JavaScript can hold is refused, and null is not', async () => {
+  it('a number beyond the range of JavaScript is refused, and null is not', async () => {
     const id = await createJob(app.url, { type: 'numbers' });
     const add = async (payload: string) => {
       const response = await fetch(app.url, {
@@ -577,7 +599,7 @@ describe('refusals', () => {
     expect(inline.addItems.entries).toEqual([{ error: { field: 'items[0].payload' } }]);
   });
 
-  it('a day that no calendar has is refused', async () => {
+  it('a day that does not exist is refused', async () => {
     const id = await createJob(app.url, { type: 'days' });
     const days = ['2026-02-31', '2026-02-29', '2026-04-31', '2026-13-01', '2026-00-10', '2026-01-00'];
     const items = [...days, '2028-02-29'].map((day) => ({ runAt: `${day}T09:00:00+05:00` }));
@@ -592,7 +614,7 @@ describe('refusals', () => {
     ]);
   });
 
-  it('a failure that is reported again answers when the item is due, as the first time', async () => {
+  it('a failure that is reported again returns the same due time', async () => {
     await createJob(app.url, {
       type: 'again',
       items: [{}, {}],
@@ -704,6 +726,8 @@ describe('refusals', () => {
         outcome: { failure: { code: 'E', message: 'no', permanent: true, retryAfterMs: 1 } },
       },
       { assignmentId: c, outcome: { snoozeMs: 999 } },
+      { assignmentId: c, outcome: { failure: { code: 'E', message: 'no', stack: 'at f \0' } } },
+      { assignmentId: c, outcome: { failure: { code: 'E', message: 'no', stack: 'x'.repeat(4_097) } } },
       { assignmentId: `Assignment:${unknown}`, outcome: { success: { result: 1 } } },
       { assignmentId: a, outcome: { success: {} } },
     ];
@@ -715,10 +739,12 @@ describe('refusals', () => {
       ['INVALID', 'reports[3].outcome.failure.retryAfterMs'],
       ['INVALID', 'reports[4].outcome.failure.retryAfterMs'],
       ['INVALID', 'reports[5].outcome.snoozeMs'],
+      ['INVALID', 'reports[6].outcome.failure.stack'],
+      ['INVALID', 'reports[7].outcome.failure.stack'],
       ['STALE', null],
       ['ACCEPTED', null],
     ]);
-    expect(reportOutcomes.rest.map((entry: any) => entry.index)).toEqual([0, 1, 2, 3, 4, 5, 6]);
+    expect(reportOutcomes.rest.map((entry: any) => entry.index)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
   });
 
   it.each([
@@ -763,7 +789,7 @@ describe('refusals', () => {
     expect(await send(['x'])).toEqual([invalid('x', 0)]);
   });
 
-  it('JSON nested beyond all measure is refused, alone', async () => {
+  it('JSON with extreme nesting is refused, alone', async () => {
     const id = await createJob(app.url, { type: 'deep' });
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
     const response = await fetch(app.url, {
@@ -774,7 +800,7 @@ describe('refusals', () => {
     expect(await response.text()).toMatch(/nested more than 256 levels/);
   });
 
-  it('malformed JSON, an unknown field, and a variable of the wrong type are told in GraphQL errors', async () => {
+  it('malformed JSON, an unknown field, and a variable of the wrong type are GraphQL errors', async () => {
     const post = async (body: string) => {
       const response = await fetch(app.url, {
         method: 'POST',
@@ -821,7 +847,7 @@ describe('refusals', () => {
     'first: 2, last: 2, after: "junk"',
     'after: "junk"',
     'first: 3, after: "bm9uc2Vuc2U="',
-  ])('a page that makes no sense is refused: %s', async (args) => {
+  ])('an invalid page is refused: %s', async (args) => {
     const id = await createJob(app.url, { type: 'pages', items: [{}] });
     for (const query of [
       `{ jobs(${args}) { nodes { id } } }`,
@@ -856,7 +882,7 @@ describe('refusals', () => {
     expect(roots.filter(({ type }) => isNonNullType(type)).map(({ name }) => name)).toEqual([]);
   });
 
-  it('a fault is masked, with an id to find it in the log by', async () => {
+  it('a fault is masked, with an id that finds it in the log', async () => {
     await db.query('alter function jobtree.seal_job(uuid) rename to seal_job_away');
     try {
       const answer = await mutation('sealJob', { jobId: `Job:${unknown}` });

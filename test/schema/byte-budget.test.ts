@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { ByteBudget } from '../../src/schema/byte-budget.ts';
 
-it('has no more bytes under way than fit, in the order in which they came; small ones and failures hold up nobody', async () => {
+it('limits the bytes under way, in order of arrival; small requests and failures delay nobody', async () => {
   const budget = new ByteBudget(1_000_000);
   const ends = new Map<string, () => void>();
   const begun: string[] = [];

@@ -47,7 +47,7 @@ async function deletedBeforeReading<T>(
 
 const tree = (type: string) => ({ type, items: [{ payload: 1 }], children: [{ type: `${type} below` }] });
 
-it('a tree is deleted between the reads of the page of jobs and of their progress: the others are listed', async () => {
+it('a tree is deleted between reading the page of jobs and their progress, and the others are listed', async () => {
   const [kept, gone] = [await createJob(server.url, tree('page')), await createJob(server.url, tree('page'))];
   const { jobs } = await deletedBeforeReading('job_progress', [gone], () =>
     data(
@@ -68,7 +68,7 @@ it('a tree is deleted between the reads of the page of jobs and of their progres
   ]);
 });
 
-it('a tree is deleted between the reads of all its jobs and of their progress: it has none any more', async () => {
+it('a tree is deleted between reading its jobs and their progress, and has no jobs', async () => {
   const gone = await createJob(server.url, tree('whole'));
   const { job } = await deletedBeforeReading('job_progress', [gone], () =>
     data(server.url, 'query ($id: ID!) { job(id: $id) { id tree { id progress { status } } } }', {
@@ -78,7 +78,7 @@ it('a tree is deleted between the reads of all its jobs and of their progress: i
   expect(job).toEqual({ id: gone, tree: [] });
 });
 
-it('an item is deleted between the reads of what is held and of the items: the others are shown, and its id', async () => {
+it('an item is deleted between reading held items and their details, and its id and the others are shown', async () => {
   const ids = [await createJob(server.url, tree('held')), await createJob(server.url, tree('held'))];
   await data(
     server.url,
@@ -114,7 +114,7 @@ async function failFor(type: string, code: string): Promise<string> {
   return id;
 }
 
-it('the last item of a group is deleted between the reads of the groups and of their examples: the others are shown', async () => {
+it('the last item of a group is deleted between reading groups and examples, and the others are shown', async () => {
   const [kept, gone] = [await failFor('dead', 'KEPT'), await failFor('dead', 'GONE')];
   const { deadLetterGroups } = await deletedBeforeReading('job_item', [gone], () =>
     data(server.url, '{ deadLetterGroups(types: ["dead"]) { code example { id } } }'),
@@ -128,7 +128,7 @@ it('the last item of a group is deleted between the reads of the groups and of t
   );
 });
 
-it('a group is settled between the reads of the digest and of its groups: the others are told', async () => {
+it('a group is settled between reading the digest and its groups, and the others are shown', async () => {
   const since = new Date(0).toISOString();
   const [, gone] = [await failFor('digest', 'KEPT'), await failFor('digest', 'GONE')];
   const { deadLetterDigest } = await deletedBeforeReading('dead_letter_note', [gone], () =>

@@ -36,7 +36,7 @@ it('lists every code of an answer', () => {
   );
 });
 
-it('lists every code of the client that no answer has', () => {
+it('lists every code that only the client has', () => {
   const [text = ''] =
     /export type ClientErrorCode =[^;]*;/.exec(readFileSync('src/client/errors.ts', 'utf8')) ?? [];
   const answers = new Set(listed('Codes in answers'));
@@ -45,7 +45,7 @@ it('lists every code of the client that no answer has', () => {
   );
 });
 
-it('lists every code of a failure that jobtree gives itself', () => {
+it('lists every code of failures that jobtree itself creates', () => {
   expect(listed('Codes of failures')).toEqual(
     unique([
       ...found(sources('prisma/functions'), /array_fill\('([A-Z]+)'::text|"code": "([A-Z_]+)"/g),

@@ -28,7 +28,7 @@ it.each(lists.map(({ at, field }) => [at, field] as const))('%s has a bound', (_
   expect(takesFirst || /\bup to (about )?[\d,]+/i.test(description ?? '')).toBe(true);
 });
 
-it('no page is a list without a cursor', () => {
+it('every page has edges and pageInfo', () => {
   const connections = Object.values(schema.getTypeMap()).filter(({ name }) => name.endsWith('Connection'));
   for (const type of connections) {
     if (!isObjectType(type)) continue;

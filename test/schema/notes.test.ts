@@ -50,7 +50,7 @@ const notesOf = async (id: string) =>
     await data(app.url, `{ job(id: "${id}") { items { edges { node { note log { attempt at text } } } } } }`)
   ).job.items.edges.map(({ node }: { node: unknown }) => node);
 
-it('keeps notes and logs of what is held, and repeating changes nothing', async () => {
+it('keeps notes and logs of held items, and a repetition changes nothing', async () => {
   const { id, assignments } = await held();
   const [a, b] = assignments;
   const notes = [
@@ -82,7 +82,7 @@ it('keeps notes and logs of what is held, and repeating changes nothing', async 
   expect(await notesOf(id)).toMatchObject([{ note: 'all of it', log: [{ text: 'new' }] }, {}]);
 });
 
-it('keeps nothing of what is not held any more, and takes the others', async () => {
+it('ignores items that are no longer held, and accepts the others', async () => {
   const { id, assignments } = await held();
   const client = createClient({ url: app.url });
   const [a, b] = assignments;
@@ -120,7 +120,7 @@ it.each([0, 1_001])('refuses %i notes', async (count) => {
   expect(await noteItems(notes)).toEqual({ code: 'INVALID_INPUT', field: 'notes' });
 });
 
-it('refuses lines of a time that is none, or beyond those that there are', async () => {
+it('refuses lines with invalid times, or too many of them', async () => {
   const { id, assignments } = await held();
   const assignmentId = assignments[0]?.id;
   for (const wrong of ['2026-02-31T10:00:00Z', '+275760-09-13T00:00:00Z', '1969-12-31T23:59:59Z']) {

@@ -47,7 +47,7 @@ it('refuses an empty list of statuses', async () => {
   expect(errors?.[0]?.extensions).toEqual({ code: 'INVALID_INPUT', field: 'statuses' });
 });
 
-it('counts the items of a job, all or those of some statuses, from its progress', async () => {
+it('counts the items of a job, all or by status, from its progress', async () => {
   const id = await createJob(app.url, { type: 'counted', sealed: true, items: numbers(7) });
   await work(app.url, 'counted', 3);
   const counts = async () => {
@@ -73,8 +73,8 @@ it('counts the items of a job, all or those of some statuses, from its progress'
   });
 });
 
-describe('a filter that the row of the cursor does not meet any more', () => {
-  it('leaves out no item', async () => {
+describe('a filter that the row of the cursor no longer meets', () => {
+  it('skips no item', async () => {
     const id = await createJob(app.url, { type: 'walked', items: numbers(9) });
     const seen: number[] = [];
     let after = '';
@@ -88,7 +88,7 @@ describe('a filter that the row of the cursor does not meet any more', () => {
     expect(seen).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
   });
 
-  it('leaves out no item on the way back', async () => {
+  it('skips no item backwards', async () => {
     const id = await createJob(app.url, { type: 'walked back', items: numbers(6) });
     const last = await itemsOf(id, 'statuses: [WAITING], last: 2');
     expect([payloads(last), last.pageInfo.hasPreviousPage]).toEqual([[4, 5], true]);
@@ -116,7 +116,7 @@ describe('a filter that the row of the cursor does not meet any more', () => {
     expect([payloads(first), first.pageInfo.hasPreviousPage]).toEqual([[1], false]);
   });
 
-  it('leaves out no job', async () => {
+  it('skips no job', async () => {
     const created: string[] = [];
     for (let i = 0; i < 6; i++) created.push(await createJob(app.url, { type: 'listed', items: [{}] }));
     const filter = 'filter: { type: "listed", status: WAITING }';
@@ -135,7 +135,7 @@ describe('a filter that the row of the cursor does not meet any more', () => {
     }
   });
 
-  it('leaves out no result, over several final stages, both ways', async () => {
+  it('skips no result, over several final stages, in both directions', async () => {
     const id = await createJob(app.url, {
       type: 'stages',
       sealed: true,
@@ -174,7 +174,7 @@ describe('a filter that the row of the cursor does not meet any more', () => {
   });
 });
 
-it('a page between two cursors, and an empty one', async () => {
+it('a page lies between two cursors, and may be empty', async () => {
   const id = await createJob(app.url, { type: 'between', items: numbers(6) });
   const { startCursor, endCursor } = (await itemsOf(id, 'first: 5')).pageInfo;
   expect(payloads(await itemsOf(id, `first: 9, after: "${startCursor}", before: "${endCursor}"`))).toEqual([
@@ -189,7 +189,7 @@ it('a page between two cursors, and an empty one', async () => {
   });
 });
 
-describe('a cursor that is none is refused, with its name', () => {
+describe('refuses an invalid cursor by name', () => {
   it.each(['after', 'before'])('%s', async (field) => {
     const id = await createJob(app.url, { type: 'cursors', sealed: true, items: numbers(2) });
     await work(app.url, 'cursors', 2);

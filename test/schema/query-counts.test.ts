@@ -154,7 +154,7 @@ describe('under many jobs it costs as many queries as under one', () => {
     expect(await queriesOf(selection, parents)).toBe(await queriesOf(selection, 1));
   });
 
-  it('and what is asked for of each is its own', async () => {
+  it('and each part of the answer belongs to its job', async () => {
     const { jobs } = await data(
       app.url,
       `{ jobs(first: ${parents}, filter: { type: "parent" }) { nodes {

@@ -54,7 +54,7 @@ const refusal = (fits: number) => ({
   extensions: { code: 'LIMIT_EXCEEDED', limit: 'bytes', maximum },
 });
 
-describe('what would be too large is refused before it is read, and the refusal says how many fit:', () => {
+describe('too large an answer is refused before it is read, and the error says how many items fit:', () => {
   it.each<[string, string, number]>([
     ['payloads', page('items', 'first: 20', 'payload'), 9],
     ['payloads from the end', page('items', 'last: 20', 'payload'), 9],
@@ -80,7 +80,7 @@ describe('what would be too large is refused before it is read, and the refusal 
     }
   });
 
-  it('pages of one operation, which count together', async () => {
+  it('pages of one operation count together', async () => {
     const two = (first: number) =>
       `query ($id: ID!) { job(id: $id) { a: items(first: 5) { nodes { payload } } b: items(last: ${first}) { nodes { result } } } }`;
     for (const send of transports) {
@@ -103,7 +103,7 @@ describe('what would be too large is refused before it is read, and the refusal 
     }
   });
 
-  it('an item that many others show', async () => {
+  it('an item that many others refer to', async () => {
     const id = await createJob(app.url, {
       type: 'one',
       items: [{ payload: 'x'.repeat(100_000) }],
@@ -157,6 +157,28 @@ describe('what would be too large is refused before it is read, and the refusal 
     ).toMatchObject([refusal(1)]);
   });
 
+  it('stacks of items outside pages', async () => {
+    const id = await createJob(app.url, { type: 'stacked', items: [{}, {}] });
+    await db.query(
+      `insert into jobtree.failure (job_id, position, attempt, lease_id, at, lost, code, message, stack)
+       select job_id, position, n, gen_random_uuid(), now(), false, 'E', '', repeat('s', 4000)
+       from jobtree.job_item, generate_series(1, 150) n where job_id = $1`,
+      [id.slice(4)],
+    );
+    const { nodes } = (await data(app.url, page('items', 'first: 2', 'id'), { id })).job.items;
+    const each = (count: number) =>
+      nodes
+        .slice(0, count)
+        .map((item: { id: string }, i: number) => {
+          return `a${i}: node(id: "${item.id}") { ... on JobItem { failures { stack } } }`;
+        })
+        .join(' ');
+    const one = await request(app.url, `{ ${each(1)} }`);
+    expect(one.data.a0.failures).toHaveLength(150);
+    const { errors } = await request(app.url, `{ ${each(2)} }`);
+    expect(errors).toMatchObject([{ extensions: { code: 'LIMIT_EXCEEDED', limit: 'bytes' } }]);
+  });
+
   it('a watched page', async () => {
     const watched = (first: number, fields: string) =>
       `subscription ($id: ID!) { jobItems(jobId: $id, first: ${first}) { items { ${fields} } } }`;
@@ -169,8 +191,8 @@ describe('what would be too large is refused before it is read, and the refusal 
   });
 });
 
-describe('what is allowed:', () => {
-  it('as many as the refusal says, and any number of what is small', async () => {
+describe('accepted are:', () => {
+  it('as many items as the error says, and any number of small ones', async () => {
     for (const [first, fields] of [
       [9, 'payload'],
       [4, 'payload result'],
@@ -182,10 +204,13 @@ describe('what is allowed:', () => {
     }
   });
 
-  it('one item alone, however large it is', async () => {
+  it('a single item of any size', async () => {
     expect(
       (await data(app.url, page('items', 'first: 1', 'payload'), { id: huge })).job.items.nodes,
     ).toHaveLength(1);
+    const [{ id }] = (await data(app.url, page('items', 'first: 1', 'id'), { id: huge })).job.items.nodes;
+    const { item } = await data(app.url, 'query ($id: ID!) { item(id: $id) { payload } }', { id });
+    expect(JSON.stringify(item.payload).length).toBeGreaterThan(maximum);
     const { errors } = await request(app.url, page('items', 'first: 2', 'payload'), { id: huge });
     expect(errors).toMatchObject([refusal(1)]);
   });

@@ -94,8 +94,8 @@ const createKey = `mutation ($input: CreateApiKeyInput!) {
   createApiKey(input: $input) { ... on CreateApiKeyPayload { key apiKey { id name roles types createdBy expiresAt } } ... on UserError { code field message } }
 }`;
 
-describe('a key', () => {
-  it('is made by an admin, told once, and stored as a hash', async () => {
+describe('an API key', () => {
+  it('is created by an admin, shown once, and stored as a hash', async () => {
     const input = { name: 'ci', roles: ['PRODUCER'], types: ['mail.*'] };
     const { data } = await ask(admin, createKey, { input });
     const { key, apiKey } = data.createApiKey;
@@ -129,7 +129,7 @@ describe('a key', () => {
     expect(data.createApiKey).toMatchObject({ code: 'INVALID_INPUT', field });
   });
 
-  it('that there is not is refused, whether its checksum is right or not', async () => {
+  it('that does not exist is refused, whatever its checksum', async () => {
     const stranger = await createDatabase();
     const { key } = await makeKey(stranger, ['admin']);
     await stranger.drop();
@@ -140,7 +140,7 @@ describe('a key', () => {
     }
   });
 
-  it('that nobody knows is looked up so often for an address, and others are served meanwhile', async () => {
+  it('that is unknown is looked up a limited number of times per address, and others are served meanwhile', async () => {
     const stranger = await createDatabase();
     const keys = await Promise.all(Array.from({ length: 40 }, () => makeKey(stranger, ['worker'])));
     await stranger.drop();
@@ -151,7 +151,7 @@ describe('a key', () => {
     expect(await ask(admin, typename)).toMatchObject({ status: 200 });
   });
 
-  it('that is over is refused from that moment on, and its socket and stream end', async () => {
+  it('that expires is refused from then on, and its socket and stream end', async () => {
     const { key } = await makeKey(db, ['watcher'], { expiresAt: new Date(Date.now() + 1_500) });
     const socket = await openSocket(app.url, key);
     const stream = await openStream(app.url, key);
@@ -160,7 +160,7 @@ describe('a key', () => {
     expect(await ask(key, typename)).toMatchObject({ status: 401 });
   });
 
-  it('is good beside its next text for a while, once it is rotated', async () => {
+  it('is valid beside its successor for a while after a rotation', async () => {
     const { key, id } = await makeKey(db, ['watcher']);
     const rotate = `mutation ($id: ID!, $keep: Count) { rotateApiKey(input: { id: $id, keepPreviousMs: $keep }) { ... on RotateApiKeyPayload { key apiKey { previousUntil } } ... on UserError { code } } }`;
     const variables = { id: `ApiKey:${id}`, keep: 3_000 };
@@ -176,7 +176,7 @@ describe('a key', () => {
     expect(await ask(next, typename)).toMatchObject({ status: 200 });
   });
 
-  it('that is revoked while the body of a request comes carries out nothing of it', async () => {
+  it('that is revoked while the body of a request arrives has the request refused', async () => {
     const { key, id } = await makeKey(db, ['admin']);
     await ask(key, typename);
     const sent = { method: 'POST', headers: { 'content-type': 'application/json', ...bearer(key) } };
@@ -192,7 +192,7 @@ describe('a key', () => {
     expect(await db.query(`select from jobtree.job where type = 'late'`)).toEqual([]);
   });
 
-  it('that is revoked ends its sockets and streams on all servers within five seconds, and nobody else’s', async () => {
+  it('that is revoked ends its sockets and streams on all servers within five seconds, and no others', async () => {
     const { key, id } = await makeKey(db, ['watcher']);
     const bystander = await makeKey(db, ['watcher']);
     const sockets = await Promise.all([openSocket(app.url, key), openSocket(other.url, key)]);
@@ -219,7 +219,7 @@ describe('a key', () => {
     ).not.toBeNull();
   });
 
-  it('is noted as used, once a minute', async () => {
+  it('is recorded as used, once a minute', async () => {
     const { key, id } = await makeKey(db, ['watcher']);
     const used = async () =>
       (
@@ -250,7 +250,7 @@ describe('a key', () => {
   });
 });
 
-it('a key that is shown again and again is looked up once, and then with all others', async () => {
+it('a key in constant use is looked up once, and then together with all others', async () => {
   const database = db.open();
   const looks: number[] = [];
   const keys = new KnownKeys({
@@ -275,7 +275,7 @@ it('a key that is shown again and again is looked up once, and then with all oth
   await database.close();
 });
 
-it('a session of a key ends with it while Postgres is away, and one whose end moves ahead ends then', async () => {
+it('a session ends with its key while Postgres is away, and earlier if the expiry moves', async () => {
   const database = db.open(2);
   let isAway = false;
   const keys = new KnownKeys({

@@ -69,7 +69,7 @@ describe('every mutation', () => {
     ...(extensions.pothosOptions as { authScopes: { may: string }; audited?: unknown }),
   }));
 
-  it('that administers, or takes something away, is audited', () => {
+  it('that administers or removes something is audited', () => {
     const asked = fields.filter(
       ({ name, authScopes }) => authScopes.may === 'administer' || grave.includes(name),
     );
@@ -78,8 +78,8 @@ describe('every mutation', () => {
   });
 });
 
-describe('what was done', () => {
-  it('is noted with who, what, on what, from where and when, in the table and in the log', async () => {
+describe('an action', () => {
+  it('is recorded with who, what, on what, from where and when, in the table and in the log', async () => {
     await ask(pause('mail.one'));
     const [entry] = await entries('setQueue');
     expect(entry).toMatchObject({
@@ -93,7 +93,7 @@ describe('what was done', () => {
     expect(logged()).toContainEqual(told);
   });
 
-  it('is noted once when it calls several functions, and when it deletes a tree for a producer', async () => {
+  it('is recorded once if it calls several functions, and if it deletes a tree for a producer', async () => {
     const client = createClient({ url: app.url, token: producer.key });
     const { id } = await client.createJob({ type: 'mail', items: [{ payload: 1 }], sealed: true });
     await client.deleteJob(id);
@@ -103,7 +103,7 @@ describe('what was done', () => {
     ]);
   });
 
-  it('is noted after it where no function did it', async () => {
+  it('without a function is recorded after it', async () => {
     const id = 'DeadLetterGroup:00000000-0000-0000-0000-000000000000';
     await ask(`mutation { noteDeadLetters(input: { groupId: "${id}", note: "x" }) { __typename } }`);
     expect(await entries('noteDeadLetters')).toMatchObject([{ subjects: [id], outcome: 'NOT_FOUND' }]);
@@ -111,7 +111,7 @@ describe('what was done', () => {
     expect(await entries('syncSchedules')).toHaveLength(1);
   });
 
-  it('over a WebSocket is noted with the address that opened it', async () => {
+  it('over a WebSocket is recorded with the address that opened it', async () => {
     const socket = connect({
       url: app.url.replace('http', 'ws'),
       webSocketImpl: class extends WebSocket {
@@ -129,7 +129,7 @@ describe('what was done', () => {
     });
   });
 
-  it('is not there if what was to be done is undone', async () => {
+  it('that is rolled back is not recorded', async () => {
     await db.query(
       `create function public.refuse() returns trigger language plpgsql as $$ begin raise exception 'no' using errcode = 'JT002'; end $$;
        create trigger refuse before insert on jobtree.queue for each row execute function public.refuse()`,
@@ -141,7 +141,7 @@ describe('what was done', () => {
     expect(ofIt).toMatchObject([{ outcome: 'INVALID_INPUT' }]);
   });
 
-  it('is undone if it can not be noted', async () => {
+  it("that can't be recorded is rolled back", async () => {
     await db.query(
       `create function public.refuse() returns trigger language plpgsql as $$ begin raise exception 'no'; end $$;
        create trigger refuse before insert on jobtree.audit_entry for each row execute function public.refuse()`,
@@ -157,7 +157,7 @@ describe('what was done', () => {
     });
   });
 
-  it('by anybody is by "anybody" where nobody is asked', async () => {
+  it('without authentication is recorded as by "anybody"', async () => {
     const open = await startServer(db.url);
     await fetch(open.url, {
       method: 'POST',
@@ -169,8 +169,8 @@ describe('what was done', () => {
   });
 });
 
-describe('what was refused', () => {
-  it('is noted with the code: by rights, and by what was asked', async () => {
+describe('a refusal', () => {
+  it('is recorded with its code, for rights and for input', async () => {
     await ask(pause('mail.two'), { key: producer.key });
     await ask(pause(''));
     const [forbidden, invalid] = (await entries('setQueue')).slice(-2);
@@ -178,7 +178,7 @@ describe('what was refused', () => {
     expect(invalid).toMatchObject({ subjects: ['type ', 'paused true'], outcome: 'INVALID_INPUT' });
   });
 
-  it('over and over is kept a few times, and others are noted meanwhile', async () => {
+  it('that repeats is recorded a few times, and others are recorded meanwhile', async () => {
     const watcher = await makeKey(db, ['watcher']);
     const revoke = (key: string, id: string) =>
       ask(`mutation { revokeApiKey(input: { id: "${id}" }) { __typename } }`, { key });
@@ -190,7 +190,7 @@ describe('what was refused', () => {
     expect(noted.at(-1)).toMatchObject({ subjects: [id], outcome: 'OK' });
   });
 
-  it('is noted whatever it says, as text that can be read in a terminal', async () => {
+  it('is recorded with any text, escaped for terminals', async () => {
     const name = `\u0000\u001b[2J\ud800${'x'.repeat(1_000)}`;
     await ask('mutation ($name: String!) { pauseSchedule(input: { name: $name }) { __typename } }', {
       variables: { name },
@@ -227,7 +227,7 @@ it('has no payload, no secret and no path of a URL', async () => {
   }
 });
 
-it('is listed to admins alone, newest first, by pages and filters', async () => {
+it('is listed to admins only, newest first, with pages and filters', async () => {
   const client = createClient({ url: app.url, token: admin.key });
   const all = await client.auditEntries({ first: 1_000 });
   expect(all.nodes.length).toBe((await db.query('select from jobtree.audit_entry')).length);
@@ -257,7 +257,7 @@ it('is listed to admins alone, newest first, by pages and filters', async () => 
   await other.close();
 });
 
-describe('the table', () => {
+describe('the audit table', () => {
   it.each([
     ['update', `update jobtree.audit_entry set outcome = 'OK'`],
     ['delete', 'delete from jobtree.audit_entry'],
@@ -270,7 +270,7 @@ describe('the table', () => {
     expect(await db.query('select * from jobtree.audit_entry order by id')).toEqual(before);
   });
 
-  it('is pruned of what is older than its retention, by a server, and of nothing that is younger than a day', async () => {
+  it('is pruned by a server after its retention, and never of entries younger than a day', async () => {
     const add = (age: string) =>
       db.query(
         `insert into jobtree.audit_entry (id, at, actor, action, subjects, address, outcome)
@@ -287,7 +287,7 @@ describe('the table', () => {
   });
 });
 
-it('of a tenant shows what its callers did, and nothing of others', async () => {
+it('of a tenant shows the actions of its callers only', async () => {
   const keys = await Promise.all(['acme', 'globex'].map((tenant) => makeKey(db, ['admin'], { tenant })));
   for (const { key } of keys) await ask(pause('mail'), { key });
   const list = '{ auditEntries(filter: { subject: "type mail" }) { edges { node { actor subjects } } } }';

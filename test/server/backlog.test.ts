@@ -30,7 +30,7 @@ async function drops(): Promise<number> {
   return Number(values[names.indexOf('ListenOverflows')]);
 }
 
-it.runIf(process.platform === 'linux')(`${count} at once are all taken`, async () => {
+it.runIf(process.platform === 'linux')(`${count} connections at once are all accepted`, async () => {
   const { hostname, port } = new URL(app.url);
   const before = await drops();
   const startedAt = performance.now();

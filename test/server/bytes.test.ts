@@ -93,11 +93,11 @@ async function untilServed(url: string, client: string): Promise<void> {
   });
 }
 
-describe('bodies that are held open', () => {
+describe('request bodies that are held open', () => {
   const large = 10_000_000;
   const env = { JOBTREE_CALLER_BYTES_UNDER_WAY: '35000000', JOBTREE_MAX_BYTES_UNDER_WAY: '55000000' };
 
-  it('are refused beyond what an address may have, and beyond what all may have', async () => {
+  it('are refused beyond the limit of an address, and beyond that of all', async () => {
     const url = await start(env);
     const held: RawHttp[] = [];
     for (let i = 0; i < 3; i++) held.push(await raw(url, head('1.1.1.1', large) + '{'.repeat(1_000)));
@@ -113,7 +113,7 @@ describe('bodies that are held open', () => {
     await untilServed(url, '1.1.1.1');
   });
 
-  it('are so many for one address that others still get in', async () => {
+  it('are limited per address so that others still get in', async () => {
     const url = await start({ JOBTREE_MAX_REQUESTS: '10' });
     for (let i = 0; i < 9; i++) await raw(url, head('1.1.1.1', 100));
     await untilServed(url, '2.2.2.2');
@@ -122,7 +122,7 @@ describe('bodies that are held open', () => {
     for (let i = 0; i < 3; i++) await untilServed(url, '2.2.2.2');
   });
 
-  it('in chunks are cut where they become too much', async () => {
+  it('in chunks are cut off beyond the limit', async () => {
     const url = await start(env);
     for (let i = 0; i < 3; i++) await raw(url, head('1.1.1.1', large));
     await data(url, '{ __typename }');
@@ -145,14 +145,14 @@ describe('bodies that are held open', () => {
     expect(await Promise.race(sockets.map(({ closed }) => closed))).toBe(1013);
   });
 
-  it('and do not go on are cut', async () => {
+  it('and stand still are cut off', async () => {
     const url = await start({}, 300);
     await (await raw(url, `${head('1.1.1.1', 1_000)}{"query":`)).closed;
   });
 });
 
-describe('answers that nobody reads', () => {
-  it('are refused beyond what an address may have, and cut when they stand still', async () => {
+describe('unread answers', () => {
+  it('are refused beyond the limit of an address, and cut off when they stand still', async () => {
     const setUp = await start();
     const type = 'unread';
     const id = await createJob(setUp, { type, items: Array.from({ length: 20 }, () => ({})) });

@@ -114,8 +114,8 @@ function signature({ headers, text }: Received, secret: string): string {
   return `v1,${createHmac('sha256', key).update(signed).digest('base64')}`;
 }
 
-describe('a tree that is complete', () => {
-  it('is told once, signed, by one of two servers', async () => {
+describe('a complete tree', () => {
+  it('is reported once, signed, by one of two servers', async () => {
     const to = await endpoint('/well');
     const rootId = await completed(to);
     expect(await tried(to)).toMatchObject({ status: 'DELIVERED', event: 'TREE', rootId, attemptCount: 1 });
@@ -145,7 +145,7 @@ describe('a tree that is complete', () => {
       );
   });
 
-  it('has two signatures after a rotation, and both are good', async () => {
+  it('has two valid signatures after a rotation', async () => {
     const to = await endpoint('/rotated');
     const { secret } = await client.callbacks.rotateSecret(to.name);
     await completed(to);
@@ -157,7 +157,7 @@ describe('a tree that is complete', () => {
     for (const one of [secret, to.secret]) verifyCallback(message.text, message.headers, one);
   });
 
-  it('is told again with the same id and body when a first attempt failed', async () => {
+  it('is reported again with the same id and body after a failed attempt', async () => {
     const to = await endpoint('/500-once');
     await completed(to);
     const first = await tried(to);
@@ -181,7 +181,7 @@ describe('a receiver that', () => {
     ['drips', '/drips', { statusCode: 500 }, 'The endpoint answered with status 500: x'],
     ['redirects', '/redirects', { statusCode: 307 }, 'not followed'],
     ['sends a gigabyte', '/large', { statusCode: 500 }, 'status 500: xxx'],
-  ])('%s is asked again, and that is all', async (_, path, attempt, error) => {
+  ])('%s is called again, and nothing else happens', async (_, path, attempt, error) => {
     const to = await endpoint(path);
     await completed(to);
     const { status, attempts } = await tried(to);
@@ -190,7 +190,7 @@ describe('a receiver that', () => {
     expect(attempts[0]?.error?.length).toBeLessThan(300);
   });
 
-  it('sends a gigabyte can not send much of it, nor until the time is over', async () => {
+  it('sends a gigabyte is cut off early, by size and by time', async () => {
     const [delivery] = (await client.callbacks.deliveries({ first: 1_000 })).nodes.filter(({ attempts }) =>
       attempts[0]?.error?.endsWith('x'.repeat(100)),
     );
@@ -201,13 +201,13 @@ describe('a receiver that', () => {
     expect(receiver.at('/elsewhere')).toEqual([]);
   });
 
-  it('takes the message has it, whatever it then drips', async () => {
+  it('accepts the message has received it, even if its answer drips', async () => {
     const to = await endpoint('/drips-well');
     await completed(to);
     expect((await tried(to)).status).toBe('DELIVERED');
   });
 
-  it('is gone is not asked again', async () => {
+  it('is gone is not called again', async () => {
     const to = await endpoint('/gone');
     await completed(to);
     expect(await tried(to)).toMatchObject({ status: 'FAILED', attempts: [{ statusCode: 410 }] });
@@ -222,7 +222,7 @@ describe('a receiver that', () => {
   it.each([
     ['an hour', '/slow-down', 3_600_000],
     ['two hours, as a date', '/slow-down-until', 7_200_000],
-  ])('wants to be left alone for %s is', async (_, path, ms) => {
+  ])('asks for a pause of %s gets it', async (_, path, ms) => {
     const to = await endpoint(path);
     await completed(to);
     const { dueAt, attempts } = await tried(to);
@@ -265,7 +265,7 @@ describe('an address', () => {
     ['all of which are forbidden', ['169.254.169.254']],
     ['an IPv6 form of which is forbidden', ['::ffff:10.0.0.1']],
     ['none', []],
-  ])('of a name with addresses %s gets nothing', async (title, addresses) => {
+  ])('of a name with addresses %s is not called', async (title, addresses) => {
     const host = `${newType('host')}.test`;
     names[host] = [['127.0.0.1'], addresses];
     const to = await endpoint('/forbidden', host);
@@ -280,7 +280,7 @@ describe('an address', () => {
     expect(receiver.at('/forbidden')).toEqual([]);
   });
 
-  it('that a name leads to when it is looked up is the one that is called, whatever it leads to then', async () => {
+  it('that a name has when it is looked up is the one called, even if the name changes', async () => {
     const host = `${newType('rebinding')}.test`;
     // When it is put, when it is called, and from then on.
     names[host] = [['127.0.0.1'], ['127.0.0.1'], ['10.0.0.1']];
@@ -291,7 +291,7 @@ describe('an address', () => {
     expect(lookUps.filter((name) => name === host)).toHaveLength(2);
   });
 
-  it('of its own is nothing to a server that is not told of its network, by address or by name', async () => {
+  it('in a private network is refused by a server without that setting, by address and by name', async () => {
     const strict = await createDatabase();
     const app = await startServer(strict.url);
     const other = createClient({ url: app.url });
@@ -324,7 +324,7 @@ describe('an address', () => {
   });
 });
 
-it('a server that is killed between the lease and the answer has it sent again by another, with the same id', async () => {
+it('a server killed between lease and answer has the delivery repeated by another one, with the same id', async () => {
   const own = await createDatabase();
   const hanging = await startReceiver({
     '/': (response, nth) => (nth === 1 ? undefined : response.writeHead(200).end()),

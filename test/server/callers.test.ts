@@ -64,7 +64,7 @@ async function begin(app: App, headers: Record<string, string>): Promise<void> {
   expect(String(answer)).toMatch(/^HTTP\/1.1 100 /);
 }
 
-describe('requests under way', () => {
+describe('concurrent requests', () => {
   it('of one key count together from all addresses, and those of two keys at one address do not', async () => {
     const app = await start({ JOBTREE_MAX_REQUESTS: '10', JOBTREE_TRUSTED_PROXIES: '1' });
     const [one, other] = [await makeKey(db, ['admin']), await makeKey(db, ['admin'])];
@@ -87,7 +87,7 @@ describe('strangers', () => {
     ['what browsers ask first', 'OPTIONS', { origin: 'http://localhost' }],
     ['the page of GraphiQL', 'GET', { accept: 'text/html, text/event-stream' }],
   ])(
-    'that ask for %s, with a body that never comes, take no place of others, and are ended',
+    'that ask for %s with a body that never comes take no slot of others, and are cut off',
     async (_, method, headers) => {
       const app = await start({ JOBTREE_MAX_REQUESTS: '10' });
       const { key } = await makeKey(db, ['admin']);
@@ -109,7 +109,7 @@ describe('strangers', () => {
     },
   );
 
-  it('of one address that keep a file of GraphiQL waiting have places of their own', async () => {
+  it('of one address that keep a file of GraphiQL waiting have their own slots', async () => {
     const app = await start({ JOBTREE_MAX_REQUESTS: '10' });
     const { key } = await makeKey(db, ['admin']);
     const page = await (await fetch(app.url, { headers: { accept: 'text/html' } })).text();
@@ -124,7 +124,7 @@ describe('strangers', () => {
   });
 });
 
-describe('keys that a server has not seen', () => {
+describe('keys that are new to a server', () => {
   it('are all looked up when many come from one address at once, as at a restart', async () => {
     const keys = await Promise.all(Array.from({ length: 100 }, () => makeKey(db, ['watcher'])));
     const app = await start();
@@ -132,7 +132,7 @@ describe('keys that a server has not seen', () => {
     expect(new Set(statuses)).toEqual(new Set([200]));
   });
 
-  it('are refused for a moment at an address that has shown many that are none', async () => {
+  it('are refused for a moment at an address that has sent many invalid ones', async () => {
     const stranger = await createDatabase();
     ends.push(() => stranger.drop());
     const app = await start();
@@ -190,7 +190,7 @@ describe('connections', () => {
   });
 });
 
-it('a socket whose caller says who it is in the headers needs no payload', async () => {
+it('a socket with credentials in its headers needs none in its payload', async () => {
   const app = await start();
   const { key } = await makeKey(db, ['admin']);
   const client = createClient({

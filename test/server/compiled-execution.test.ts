@@ -119,7 +119,7 @@ it.each<[string, string, (jobId: string) => Record<string, unknown>]>([
   expect(last).toEqual(first);
 });
 
-it('events, after many as before', async () => {
+it('events are the same after many as before', async () => {
   const client = createClient({ url: app.url });
   const { id } = await client.createJob({ type: 'watched' });
   const watchWith = (name: string) =>

@@ -66,7 +66,7 @@ const send = (base: string, path: string, init: RequestInit, headers: Record<str
   });
 
 describe.each(ways)('%s', (_, path, init, status) => {
-  it('is asked for and read by pages of allowed origins, and by no others', async () => {
+  it('is requested and read by pages of allowed origins only', async () => {
     for (const { url } of [app, open]) {
       const preflight = {
         'access-control-request-method': init().method ?? 'GET',
@@ -103,14 +103,14 @@ describe.each(ways)('%s', (_, path, init, status) => {
     }
   });
 
-  it('tells a page that it shows no key, and not that something failed', async () => {
+  it('says that a page sends no key, and not that something failed', async () => {
     const answer = await send(app.url, path, init(), page);
     expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([401, page.origin]);
     expect(await answer.json()).toMatchObject({ errors: [{ extensions: { code: 'UNAUTHENTICATED' } }] });
   });
 });
 
-describe('what the guard refuses', () => {
+describe('a refusal of the guard', () => {
   const refusals: [string, () => RequestInit][] = [
     [
       'a body with an encoding',
@@ -119,7 +119,7 @@ describe('what the guard refuses', () => {
     ['a multipart request that a form could send', () => ({ method: 'POST', body: form() })],
   ];
 
-  it.each(refusals)('%s: a page of an allowed origin reads why, and no other page', async (_, init) => {
+  it.each(refusals)('%s can be read by a page of an allowed origin, and by no other', async (_, init) => {
     const refused = await send(app.url, 'graphql', init(), { ...page, ...bearer(key) });
     expect([refused.status, refused.headers.get('access-control-allow-origin')]).toEqual([415, page.origin]);
     expect(refused.headers.get('vary')).toContain('origin');
@@ -129,7 +129,7 @@ describe('what the guard refuses', () => {
   });
 });
 
-it('what the guard refuses under /api has the form of all errors', async () => {
+it('under /api has the form of all errors', async () => {
   const post = { method: 'POST', body: 'a=b' };
   const refused = await send(app.url, 'api/uploads', post, { 'content-type': 'text/plain' });
   expect(refused.status).toBe(415);

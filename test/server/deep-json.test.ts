@@ -43,11 +43,11 @@ const report = async (reports: unknown[]) => {
   return reportOutcomes.entries as { status: string; error: { message: string } | null }[];
 };
 
-describe('256 levels are taken, and 257 refused', () => {
+describe('256 levels are accepted, and 257 refused', () => {
   const add =
     'mutation ($id: ID!, $items: [ItemInput!]!) { addItems(input: { jobId: $id, items: $items }) { ... on AddItemsPayload { entries { status error { message } } } } }';
 
-  it('of payloads in variables and in the text', async () => {
+  it('in payloads, as variables and in the text', async () => {
     const id = await createJob(app.url, { type: 'payloads' });
     const { addItems } = await data(app.url, add, {
       id,
@@ -66,7 +66,7 @@ describe('256 levels are taken, and 257 refused', () => {
     });
   });
 
-  it('of results and new items', async () => {
+  it('in results and new items', async () => {
     await createJob(app.url, {
       type: 'results',
       items: [{}, {}],
@@ -99,7 +99,7 @@ describe('256 levels are taken, and 257 refused', () => {
     ]);
   });
 
-  it('of what SQL gives', async () => {
+  it('in payloads from SQL', async () => {
     const id = (await createJob(app.url, { type: 'sql' })).slice('Job:'.length);
     const items = (depth: number) => JSON.stringify([{ payload: 1 }, { payload: deep(depth) }]);
     const addItems = 'select added from jobtree.add_items($1, $2)';
@@ -136,7 +136,7 @@ describe('256 levels are taken, and 257 refused', () => {
     expect((await outcome(256))?.status ?? 'ACCEPTED').toBe('ACCEPTED');
   });
 
-  it('of what a feed wraps', async () => {
+  it('in what a feed wraps', async () => {
     await createJob(app.url, {
       type: 'wrapped',
       items: [{ payload: deep(256) }, {}, {}, { payload: deep(256) }],
@@ -154,7 +154,7 @@ describe('256 levels are taken, and 257 refused', () => {
     expect(await status(2, deep(255))).toEqual({ status: 'ACCEPTED', error: null });
   });
 
-  it('of what the client sends', async () => {
+  it('in what the client sends', async () => {
     const client = createClient({ url: app.url });
     const id = await createJob(app.url, { type: 'client' });
     await client.addItems(id, [{ payload: deep(256) }]);
@@ -163,7 +163,7 @@ describe('256 levels are taken, and 257 refused', () => {
   });
 });
 
-describe('what is stored and deeper', () => {
+describe('a deeper payload from SQL', () => {
   /** Gives an item of a job such a payload, as older versions took them. */
   const store = (jobId: string, index: number, depth: number) =>
     db.query(
@@ -193,7 +193,7 @@ describe('what is stored and deeper', () => {
     await watching.close();
   });
 
-  it('fails for good when it is claimed, and a worker does the others', async () => {
+  it('fails for good when it is claimed, and a worker processes the others', async () => {
     const id = await createJob(app.url, { type: 'work', sealed: true, items: [{}, {}, {}] });
     await store(id, 1, 4_098);
     const client = createClient({ url: app.url });

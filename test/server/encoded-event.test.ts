@@ -1,7 +1,7 @@
 /** Frames that are made past ws are what a WebSocket client reads, of every length. */
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import { EncodedEvent } from '../../src/server/execution/encoded-event.ts';
 import { writeAtEndOfTurn } from '../../src/server/limits/turn-writes.ts';
@@ -12,7 +12,7 @@ const lengths = [
   0, 80, 90, 100, 4_080, 4_100, 65_480, 65_490, 65_500, 65_510, 65_520, 65_536, 200_000, 1_100_000,
 ];
 
-test.each([false, true])('events of all lengths, at the end of the turn: %s', async (atEnd) => {
+it.each([false, true])('events of all lengths, at the end of the turn: %s', async (atEnd) => {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
   onTestFinished(() => void server.close());
   await once(server, 'listening');

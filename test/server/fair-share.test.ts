@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { FairShare } from '../../src/server/limits/fair-share.ts';
 
 /** The time, which passes when a test says so: how much of it a busy machine takes is no matter here. */
@@ -29,7 +29,7 @@ function expectShortWait(wait: number): void {
   expect(wait).toBeLessThan(60);
 }
 
-test('a busy process waits longer than it told, and all who tell wait one after the other', () => {
+it('a busy process pauses longer than it published, and publishers wait in turn', () => {
   beBusy(1);
   const fairShare = new FairShare();
   tellFor(fairShare, 1_500);
@@ -38,7 +38,7 @@ test('a busy process waits longer than it told, and all who tell wait one after 
   expect(fairShare.price(5)).toBeCloseTo(2 * first);
 });
 
-test('a process with time to spare waits less than it told', () => {
+it('a process with spare time pauses less than it published', () => {
   beBusy(0.1);
   const fairShare = new FairShare();
   tellFor(fairShare, 300);
@@ -46,7 +46,7 @@ test('a process with time to spare waits less than it told', () => {
   expectShortWait(fairShare.price(100));
 });
 
-test('a process that is busy with telling alone goes on telling', () => {
+it('a process that is only busy with publishing continues', () => {
   beBusy(0.6);
   const fairShare = new FairShare();
   for (let i = 0; i < 20; i++) {
@@ -56,7 +56,7 @@ test('a process that is busy with telling alone goes on telling', () => {
   expectShortWait(fairShare.price(100));
 });
 
-test('a process that is no longer busy forgets that it was', () => {
+it('a process forgets that it was busy', () => {
   beBusy(1);
   const fairShare = new FairShare();
   tellFor(fairShare, 1_500);
@@ -67,7 +67,7 @@ test('a process that is no longer busy forgets that it was', () => {
   expectShortWait(fairShare.price(100));
 });
 
-test('nobody waits for longer than two seconds, however much there is to tell', () => {
+it('nobody waits longer than two seconds, however much is published', () => {
   beBusy(1);
   const fairShare = new FairShare();
   tellFor(fairShare, 1_500);

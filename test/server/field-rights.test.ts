@@ -153,7 +153,7 @@ it.each([
   expect((await ask(app.url, keys.admin, statuses)).data.job.items.nodes).toEqual([{ status: 'WAITING' }]);
 });
 
-it('all that is not an answer of a mutation is among them', () => {
+it('every field outside the payloads of mutations is covered', () => {
   expect(ways.size).toBeGreaterThan(350);
   for (const place of Object.keys(hidden)) expect(ways.has(place), place).toBe(true);
 });

@@ -51,7 +51,7 @@ function startWorker(type: string, options: { name: string; version?: string; ur
   return worker;
 }
 
-it('the examples of the documentation run: in GraphQL, in TypeScript and in SQL', async () => {
+it('the documented examples work in GraphQL, in TypeScript and in SQL', async () => {
   await client.createJob({
     type: 'sendMail',
     items: ['a', 'b', 'bad', 'long', 'c'].map((payload) => ({ payload })),
@@ -112,7 +112,7 @@ it('the examples of the documentation run: in GraphQL, in TypeScript and in SQL'
 });
 
 describe('GET /metrics', () => {
-  it('has what servers saw and what there is, with help for each, for so many types at most', async () => {
+  it('has counters, histograms and gauges with help texts, for a limited number of types', async () => {
     for (const type of ['one', 'two', 'three', 'four']) {
       await client.createJob({ type, items: [{ payload: type }, { payload: 'bad' }] });
       startWorker(type, { name: `worker of ${type}` });
@@ -154,7 +154,7 @@ describe('GET /metrics', () => {
     expect(metricOf(text, 'process_resident_memory_bytes')).toBeGreaterThan(10_000_000);
   });
 
-  it('is not there if the settings say so, and answers nothing but GET', async () => {
+  it('is off if the settings say so, and accepts only GET', async () => {
     const other = await startServer(db.url, { JOBTREE_METRICS: 'false' });
     onTestFinished(() => other.close());
     expect((await fetch(new URL('/metrics', other.url))).status).toBe(404);
@@ -165,7 +165,7 @@ describe('GET /metrics', () => {
   });
 });
 
-it('a server that is shut down has saved its figures, and another one shows them and its workers', async () => {
+it('a server that shuts down saves its figures, and another one shows them and its workers', async () => {
   const [one, other] = [await startServer(db.url), await startServer(db.url)];
   onTestFinished(() => other.close());
   await client.createJob({ type: 'moved', items: [{}, {}, {}] });
@@ -178,7 +178,7 @@ it('a server that is shut down has saved its figures, and another one shows them
   expect((await data(other.url, figures)).queue.figures.succeeded).toBe(3);
 });
 
-it('a worker is listed as long as its connection lasts, and whoever only claims as long as it holds something', async () => {
+it('a worker is listed while it is connected, and one that only claims while it holds items', async () => {
   const names = async () => {
     const { workers } = await data(
       app.url,
@@ -219,7 +219,7 @@ it.each([
   expect(errors?.[0]?.extensions).toMatchObject({ code: 'INVALID_INPUT', field });
 });
 
-it('a history of very many queues costs too much to be asked for', async () => {
+it('a history of very many queues exceeds the cost limit', async () => {
   const { errors } = await request(app.url, '{ queues { history(lastMinutes: 1440) { claimed } } }');
   expect(errors?.[0]?.extensions).toMatchObject({ code: 'LIMIT_EXCEEDED' });
 });

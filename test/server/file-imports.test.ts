@@ -1,7 +1,7 @@
 /** Files that become the items of jobs: what a client sends, and what it sees of that. */
 import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { FileSpec } from '../../src/client/index.ts';
 import { useServer } from '../cli/setup.ts';
 import { data } from '../support/api.ts';
@@ -19,7 +19,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
   const read = (bytes: string | Uint8Array, file: Omit<FileSpec, 'uploadId'>) =>
     importBytes(server.url, server.client, bytes, file);
 
-  test('CSV, gzipped: its rows become items in their order, the bad ones dead letters, and the job is sealed', async () => {
+  it('rows of a gzipped CSV become items in order, bad ones dead letters, and the job is sealed', async () => {
     const rows = Array.from({ length: 3_000 }, (_, i) => (i % 1_000 === 7 ? `${i}` : `${i};"row ""${i}"""`));
     const text = `n;text\r\n${rows.join('\r\n')}`;
     const zipped = gzipSync(text);
@@ -50,7 +50,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
     expect(claimed).toHaveLength(1_000);
   });
 
-  test('a bad line can be replayed with a payload that is right', async () => {
+  it('a bad line can be replayed with a corrected payload', async () => {
     const { job } = await read('1\nnonsense\n', { format: 'NDJSON' });
     await server.client.replayDeadLetters(
       { itemIds: [(await server.client.items(job.id, { statuses: ['FAILED'] })).nodes[0]?.id as string] },
@@ -60,7 +60,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
     expect(claimed.map(({ payload }) => payload)).toEqual([1, 2]);
   });
 
-  test('rows that break the schema of their type are dead letters with the line and the path', async () => {
+  it('rows that violate the schema of their type are dead letters with the line and the path', async () => {
     const type = `typed-${randomBytes(4).toString('hex')}`;
     const of = (name: string) => ({
       type: 'object',
@@ -91,7 +91,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
     expect(replayed?.payload).toEqual({ to: 'xy' });
   });
 
-  test('rows of CSV are checked as the texts that they are; another type is not checked', async () => {
+  it('rows of CSV are validated as texts, and those of other types are not validated', async () => {
     const type = `typed-${randomBytes(4).toString('hex')}`;
     const payload = { type: 'object', properties: { n: { type: 'string', pattern: '^[0-9]+$' } } };
     await server.client.types.register({ type, version: 1, payload });
@@ -106,7 +106,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
     }
   });
 
-  test.each<[string, string | Buffer, Omit<FileSpec, 'uploadId'>, unknown[]]>([
+  it.each<[string, string | Buffer, Omit<FileSpec, 'uploadId'>, unknown[]]>([
     [
       'NDJSON, with all digits',
       '{"n":12345678901234567890}\n[]\n',
@@ -157,7 +157,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
 
   const lines = (count: number) => Array.from({ length: count }, (_, i) => `{"line":${i}}\n`).join('');
 
-  test.each<[string, string | Buffer, Omit<FileSpec, 'uploadId'>, string, number]>([
+  it.each<[string, string | Buffer, Omit<FileSpec, 'uploadId'>, string, number]>([
     [
       'a gzip that is cut off',
       gzipSync(randomBytes(90_000).toString('hex').replaceAll(/.{90}/g, '"$&"\n')).subarray(0, 60_000),
@@ -201,25 +201,22 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
       'LIMIT_EXCEEDED',
       100_000,
     ],
-  ])(
-    '%s ends the import: the job has failed, and what was imported stays',
-    async (_, bytes, file, code, atLeast) => {
-      const { job } = await read(bytes, file);
-      expect(job.import).toMatchObject({ status: 'FAILED', error: { code, message: expect.any(String) } });
-      await expect.poll(async () => (await server.client.job(job.id)).progress.status).toBe('COMPLETED');
-      const { progress, failedAt, treeOutcome } = await server.client.job(job.id);
-      expect(failedAt).not.toBeNull();
-      expect(treeOutcome).toBe('FAILED');
-      expect(progress).toMatchObject({ outcome: 'FAILED', message: 'Job failed' });
-      expect(progress.itemCount).toBeGreaterThanOrEqual(atLeast);
-      expect(progress.itemCount).toBe(job.import?.items);
-      await expect(server.client.addItems(job.id, [{ payload: 1 }])).rejects.toMatchObject({
-        code: 'JOB_SEALED',
-      });
-    },
-  );
+  ])('%s ends the import: the job fails, and imported items stay', async (_, bytes, file, code, atLeast) => {
+    const { job } = await read(bytes, file);
+    expect(job.import).toMatchObject({ status: 'FAILED', error: { code, message: expect.any(String) } });
+    await expect.poll(async () => (await server.client.job(job.id)).progress.status).toBe('COMPLETED');
+    const { progress, failedAt, treeOutcome } = await server.client.job(job.id);
+    expect(failedAt).not.toBeNull();
+    expect(treeOutcome).toBe('FAILED');
+    expect(progress).toMatchObject({ outcome: 'FAILED', message: 'Job failed' });
+    expect(progress.itemCount).toBeGreaterThanOrEqual(atLeast);
+    expect(progress.itemCount).toBe(job.import?.items);
+    await expect(server.client.addItems(job.id, [{ payload: 1 }])).rejects.toMatchObject({
+      code: 'JOB_SEALED',
+    });
+  });
 
-  test('one endless line is one failed item', async () => {
+  it('one endless line is one failed item', async () => {
     const { job, bad } = await read(gzipSync('x'.repeat(2_900_000)), { format: 'LINES' });
     expect(job.import).toMatchObject({ status: 'COMPLETED', items: 1, badLines: 1 });
     expect(bad).toEqual([
@@ -227,7 +224,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
     ]);
   });
 
-  test('a file in a tree: beside items, in a child, and what waits for it goes on', async () => {
+  it('a file in a tree is imported beside items and in a child, and jobs that wait for it continue', async () => {
     const { body } = await postFile(server.url, 'a\nb\n');
     const file = { uploadId: body.id, format: 'LINES' } as const;
     const { id } = await server.client.createJob({
@@ -252,7 +249,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
       .toBe(1);
   });
 
-  test('bad lines count as failures: with more than it tolerates the job fails, and the import ends', async () => {
+  it('bad lines count as failures, and beyond the tolerance the job fails and the import ends', async () => {
     const { body } = await postFile(server.url, 'no\n'.repeat(100_000));
     const { id } = await server.client.createJob({
       type: 'intolerant',
@@ -265,7 +262,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
     expect(['CANCELLED', 'COMPLETED']).toContain(job.import?.status);
   });
 
-  test('cancelling or sealing the job ends its import; deleting it leaves nothing', async () => {
+  it('cancelling or sealing the job ends its import, and deleting it leaves nothing', async () => {
     const { body } = await postFile(server.url, lines(200_000).slice(0, 2_900_000));
     const file = { uploadId: body.id, format: 'NDJSON' } as const;
     const [cancelled, sealed] = await Promise.all(
@@ -291,7 +288,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
       .toBe(0);
   });
 
-  test('a job with a dedupe key is made of its file once', async () => {
+  it('a job with a dedupe key is created from its file once', async () => {
     const { body } = await postFile(server.url, 'a\n');
     const spec = { type: 'once', dedupeKey: 'k', file: { uploadId: body.id, format: 'LINES' } } as const;
     const first = await server.client.createJob(spec);
@@ -300,7 +297,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
     expect((await server.client.items(first.id)).nodes).toHaveLength(1);
   });
 
-  test('a schedule can have no file, and a fed or sealed job none', async () => {
+  it("a schedule can't have a file, nor can a fed or sealed job", async () => {
     const { body } = await postFile(server.url, 'a\n');
     const file = { uploadId: body.id, format: 'LINES' } as const;
     await expect(
@@ -315,7 +312,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
     ).rejects.toMatchObject({ code: 'INVALID_INPUT', field: 'children[0].file' });
   });
 
-  test('an upload that is being imported is kept, and one that was may be imported again until its time', async () => {
+  it('an upload is kept during its import, and can be imported again until it expires', async () => {
     const { body } = await postFile(server.url, 'a\n');
     const id = body.id.replace('Upload:', '');
     const make = () =>
@@ -356,7 +353,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
     expect((await remove()).status).toBe(404);
   });
 
-  test('the state of an import stands in lists, too', async () => {
+  it('lists show the state of an import', async () => {
     const { job } = await read('a\nb\n', { format: 'LINES' });
     const answer = await data(
       server.url,

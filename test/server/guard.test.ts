@@ -58,14 +58,14 @@ async function upgrade(headers: Record<string, string>): Promise<number> {
 
 describe('a host', () => {
   it.each(['localhost', 'LOCALHOST', 'app.localhost', '127.0.0.1', '192.168.1.2', '[::1]'])(
-    'of this machine or an address is served: %s',
+    'that is an IP address or this machine is served: %s',
     async (host) => {
       expect(await send({ host: `${host}:${port}` }, { path: query })).toSatisfy(isAnswered);
     },
   );
 
   it.each(['rebound.example', 'localhost.rebound.example', '127.0.0.1.rebound.example'])(
-    'that any name server could have led here is refused, on every way: %s',
+    'that a name server could have pointed here is refused in every way: %s',
     async (name) => {
       const host = `${name}:${port}`;
       const body = '{"query": "{ __typename }"}';
@@ -96,7 +96,7 @@ describe('a host', () => {
 });
 
 describe('a page of another site', () => {
-  it.each(['cross-site', 'same-site'])('runs nothing without an Origin: %s', async (site) => {
+  it.each(['cross-site', 'same-site'])('executes nothing without an Origin: %s', async (site) => {
     const foreign = { 'sec-fetch-site': site, 'sec-fetch-mode': 'no-cors' };
     expect((await send({ ...foreign, 'sec-fetch-dest': 'image' }, { path: query })).status).toBe(403);
     expect((await send({ ...foreign, accept: 'text/event-stream' }, { path: query })).status).toBe(403);
@@ -104,7 +104,7 @@ describe('a page of another site', () => {
     expect((await send({ ...frame, accept: 'text/html' })).status).toBe(403);
   });
 
-  it('may lead to GraphiQL, where nothing is run', async () => {
+  it('may link to GraphiQL, where nothing is executed', async () => {
     const link = {
       'sec-fetch-site': 'cross-site',
       'sec-fetch-mode': 'navigate',
@@ -116,7 +116,7 @@ describe('a page of another site', () => {
     expect((await send({ ...link, accept: 'application/json' }, { path: query })).status).toBe(403);
   });
 
-  it('uses the API if its origin is allowed', async () => {
+  it('may use the API if its origin is allowed', async () => {
     const server = await startServer(db.url, { JOBTREE_ALLOWED_ORIGINS: 'https://a.example' });
     const page = { origin: 'https://a.example', 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'cors' };
     expect(await send(page, { path: query, url: server.url })).toSatisfy(isAnswered);
@@ -131,7 +131,7 @@ describe('a page of another site', () => {
       (mutation: string) =>
         `--x\r\nContent-Disposition: form-data; name="operations"\r\n\r\n${JSON.stringify({ query: mutation })}\r\n--x--\r\n`,
     ],
-  ])('carries out no mutation by a form without an Origin: %s', async (type, encode) => {
+  ])('executes no mutation by a form without an Origin: %s', async (type, encode) => {
     const body = encode('mutation { createJob(input: { type: "forged" }) { __typename } }');
     const { status } = await send({ 'content-type': type }, { method: 'POST', body });
     expect(status).toBe(415);
@@ -146,7 +146,7 @@ describe('GraphiQL', () => {
       ([, path]) => path ?? '',
     );
 
-  it('sends a page that browsers ask for again, and no other page shows in a frame', async () => {
+  it('has a page that browsers revalidate and that no other page shows in a frame', async () => {
     const page = await send(browser);
     expect(page.headers).toMatchObject({
       'content-security-policy': expect.stringMatching(/default-src 'self'.*frame-ancestors 'none'/),
@@ -158,7 +158,7 @@ describe('GraphiQL', () => {
     expect([again.status, again.body.length]).toEqual([304, 0]);
   });
 
-  it('sends its files compressed, in less than a megabyte, and browsers keep them', async () => {
+  it('has compressed files of less than a megabyte, which browsers cache', async () => {
     const paths = await assets();
     expect(paths).toHaveLength(2);
     let bytes = 0;
@@ -187,7 +187,7 @@ describe('GraphiQL', () => {
 });
 
 it.each(['GET http://localhost/graphql?query={__typename}', 'OPTIONS *', 'GET graphql'])(
-  'a request target that is no path is refused without a stack: %s',
+  'a request target that is not a path is refused without a stack: %s',
   async (line) => {
     const socket = connect(Number(port), '127.0.0.1');
     socket.write(`${line} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`);
@@ -208,7 +208,7 @@ it.each(['br', 'gzip', 'x'])('a body with a Content-Encoding is refused: %s', as
   );
 });
 
-it('every answer during the delay of a shutdown is the last on its connection', async () => {
+it('every answer during the shutdown delay is the last on its connection', async () => {
   const server = await startServer(db.url, { JOBTREE_SHUTDOWN_DELAY_MS: '1000' });
   expect(
     (await send({ connection: 'keep-alive' }, { path: query, url: server.url })).headers.connection,

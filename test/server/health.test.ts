@@ -23,7 +23,7 @@ const endSessions = () =>
     `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name like 'jobtree%'`,
   );
 
-it('a server is not ready while its Postgres is read-only, and what it can not do may be repeated', async () => {
+it('a server is not ready while its Postgres is read-only, and refused operations may be repeated', async () => {
   const app = await startServer(db.url, { JOBTREE_SWEEP_INTERVAL_MS: '100' });
   onTestFinished(() => app.close());
   expect(await ready(app.url)).toMatch(/^200 ok/);
@@ -63,7 +63,7 @@ it('a server is not ready while the disk of its Postgres is full, and is again a
   expect((await request(app.url, add, { id })).errors).toBeUndefined();
 });
 
-it('an outage stands in the log once for each thing that fails, however often it does', async () => {
+it('an outage is logged once for each kind of failure', async () => {
   const proxy = await startProxy(db.url);
   onTestFinished(() => proxy.close());
   const port = String(await freePort());
@@ -100,7 +100,7 @@ it('an outage stands in the log once for each thing that fails, however often it
   expect(warnings.length, warnings.join('\n')).toBeLessThan(30);
 });
 
-it('while a server goes on before its shutdown, connections are not kept', async () => {
+it('connections are not kept while a server waits for its shutdown', async () => {
   const app = await startServer(db.url, { JOBTREE_SHUTDOWN_DELAY_MS: '1000' });
   const answer = async () =>
     (

@@ -163,7 +163,7 @@ async function firstSse(query: string): Promise<Answer> {
   throw new Error('There was no event.');
 }
 
-it('refuses a claim whose payloads could not all be shown, before it claims', async () => {
+it('refuses a claim whose payloads could exceed the limit, before it claims', async () => {
   await createJob(app.url, { type: 'kept', items: [{}, {}] });
   const claim = (selection: string) =>
     `claimItems(input: { worker: "w", requests: [{ type: "kept", limit: 1000 }] }) { ... on ClaimItemsPayload { assignments { ${selection} } } }`;

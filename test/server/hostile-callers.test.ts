@@ -44,11 +44,11 @@ async function claim(key: string, type: string, limit: number): Promise<string[]
   return (await ask(key, query)).data.claimItems.assignments.map(({ id }: { id: string }) => id);
 }
 
-describe('what belongs to another worker', () => {
+describe('an item of another worker', () => {
   const noteOn = `mutation ($id: ID!) { noteItems(input: { notes: [{ assignmentId: $id, note: "mine" }] }) { ... on NoteItemsPayload { noted } ... on UserError { code } } }`;
   const snooze = `mutation ($id: ID!) { reportOutcomes(input: { reports: [{ assignmentId: $id, outcome: { snoozeMs: 1000 } }] }) { ... on ReportOutcomesPayload { entries { status } } } }`;
 
-  it('is noted on and snoozed by nobody whose scope or tenant has it not, nor by whoever only guesses', async () => {
+  it('gets no notes or snoozes from callers without its scope or tenant, nor from guessed ids', async () => {
     const job = await create(admin, { type: 'theirs', items: itemsOf(1) });
     const [id = ''] = await claim(admin, 'theirs', 1);
     const strangers = {
@@ -84,7 +84,7 @@ describe('what belongs to another worker', () => {
     expect((await ask(worker, noteOn, { id })).data.noteItems).toEqual({ noted: 1 });
   });
 
-  it('a snooze is no shorter than a second and no longer than can be waited for, and gives a place of a limit back', async () => {
+  it("can't be snoozed for less than a second or for too long, and a snooze frees a slot", async () => {
     const limit = 'mutation { setQueue(input: { type: "snoozed", concurrency: 1 }) { __typename } }';
     await ask(admin, limit);
     await create(admin, { type: 'snoozed', items: itemsOf(3) });
@@ -107,10 +107,10 @@ describe('what belongs to another worker', () => {
   });
 });
 
-describe('what is stored', () => {
+describe('stored bytes', () => {
   const storedBy = async (key: string) => (await ask(key, '{ storage { items bytes } }')).data.storage;
 
-  it('is counted once and given back once, however many race at the limit, break off and delete', async () => {
+  it('are counted once and given back once, however callers race, break off and delete', async () => {
     const one = await keyOf(['admin'], { tenant: 'racer' });
     const two = await keyOf(['admin'], { tenant: 'racer' });
     const jobs = await Promise.all(
@@ -164,7 +164,7 @@ describe('what is stored', () => {
   });
 });
 
-it('a hundred ids of others are null, for every role, and cost what ids cost that there are not', async () => {
+it('a hundred foreign ids are null for every role, and cost the same as unknown ids', async () => {
   const ids = await Promise.all(
     Array.from({ length: 50 }, () => create(admin, { type: 'hidden', items: itemsOf(1) })),
   );

@@ -254,7 +254,7 @@ describe.each(roleNames)('from: %s', (role) => {
   });
 });
 
-describe('a body that can not be read', () => {
+describe('an unreadable body', () => {
   const yoga = { 'content-type': 'application/json;charset=utf-8' };
 
   it('is 400 and not repeated', async () => {
@@ -305,7 +305,7 @@ describe('a body that can not be read', () => {
     }
   });
 
-  it('is read if its keys are many, but alike', async () => {
+  it('is read if it has many equal keys', async () => {
     const items = Array.from({ length: 1_000 }, () => ({
       payload: Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`key${i}`, i])),
     }));
@@ -313,7 +313,7 @@ describe('a body that can not be read', () => {
     expect((await post(bodyOf({ query: add, variables }))).text).toContain('NotFoundError');
   });
 
-  it('form: runs as before, and bad variables are 400', async () => {
+  it('as a form is executed as before, with 400 for invalid variables', async () => {
     const form = { 'content-type': 'application/x-www-form-urlencoded', origin: new URL(app.url).origin };
     const query = encodeURIComponent('query ($n: Int) { jobs(first: $n) { nodes { id } } }');
     expect((await post(`query=${query}&variables=%7B%22n%22%3A1%7D`, form)).text).toContain('"nodes"');

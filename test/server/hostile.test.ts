@@ -116,7 +116,7 @@ function longestBlock(): number {
 const percentile = (sorted: readonly number[], share: number) =>
   Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0);
 
-describe('everybody else goes on', () => {
+describe('everybody else is served', () => {
   const cases = attacks
     .filter(({ title }) => only.test(title))
     .map((attack, turn) => ({

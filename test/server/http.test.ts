@@ -93,7 +93,7 @@ describe('a POST of JSON', () => {
     }
   });
 
-  it('whose client leaves before the answer is carried out, and harms nobody', async () => {
+  it('whose client leaves before the answer is executed and harms nobody', async () => {
     const job = await createJob(app.url, { type: 'left' });
     const holder = await db.connect();
     await holder.query('begin');
@@ -136,7 +136,7 @@ describe('a POST of JSON', () => {
   });
 });
 
-it('shows payloads as they are stored, with all of their digits, also beside an error', async () => {
+it('shows payloads as stored, with all digits, also beside an error', async () => {
   const digits = '12345678901234567890.123456789';
   const [row] = await db.query<{ job_id: string }>('select job_id from jobtree.create_job($1)', [
     `{"type": "digits", "items": [{"payload": {"number": ${digits}}}]}`,
@@ -168,7 +168,7 @@ function nextRequest(): Promise<IncomingMessage> {
   });
 }
 
-it('serves GraphiQL to browsers, with nothing from elsewhere, and its example operations are valid', async () => {
+it('serves GraphiQL to browsers without external files, and its example operations are valid', async () => {
   const page = await (await fetch(app.url, { headers: { accept: 'text/html' } })).text();
   expect(page).toContain('jobtree');
   expect(page).not.toMatch(/(src|href)="https?:/);
@@ -179,7 +179,7 @@ it('serves GraphiQL to browsers, with nothing from elsewhere, and its example op
   expect((await fetch(at('/'), { redirect: 'manual' })).headers.get('location')).toBe('/graphql');
 });
 
-it('refuses a request that is too large, and goes on', async () => {
+it('refuses too large a request, and continues', async () => {
   const small = await startServer(db.url, { JOBTREE_MAX_REQUEST_BYTES: '20000' });
   const body = JSON.stringify({ query: '{ jobs { nodes { id } } }', variables: { x: 'x'.repeat(30_000) } });
   const response = await fetch(small.url, {
@@ -221,7 +221,7 @@ describe('web pages', () => {
     return opened;
   };
 
-  it('of other origins are refused, over HTTP and WebSocket; those of its own are not', async () => {
+  it('of other origins are refused, over HTTP and WebSocket, and its own are served', async () => {
     for (const origin of [
       'http://evil.example',
       'null',
@@ -236,7 +236,7 @@ describe('web pages', () => {
     expect(await open(app.url, own)).toBe(true);
   });
 
-  it('of origins that are named are served, with the headers that browsers ask for', async () => {
+  it('of listed origins are served, with the headers that browsers require', async () => {
     const server = await startServer(db.url, {
       JOBTREE_ALLOWED_ORIGINS: 'https://a.example,https://b.example',
     });
@@ -259,7 +259,7 @@ describe('health', () => {
 });
 
 describe('shutdown', () => {
-  it('lets a request in flight finish, closes subscriptions, and takes no more', async () => {
+  it('finishes a request in flight, closes subscriptions, and accepts no more', async () => {
     const server = await startServer(db.url);
     const job = await createJob(server.url, { type: 'shutdown' });
     const watch = subscribe(server.url, `subscription { jobProgress(jobId: "${job}") { status } }`);
@@ -282,7 +282,7 @@ describe('shutdown', () => {
     expect(row?.sealed_at).toBeInstanceOf(Date);
   });
 
-  it('refuses what comes on an open connection, and still answers what came before', async () => {
+  it('refuses new requests on an open connection, and answers earlier ones', async () => {
     const server = await startServer(db.url);
     const job = await createJob(server.url, { type: 'pipelined' });
     const holder = await db.connect();
@@ -314,7 +314,7 @@ describe('shutdown', () => {
     expect(received).toContain('SealJobPayload');
   });
 
-  it('does not wait for a stuck request longer than it may', async () => {
+  it('waits for a stuck request only for a limited time', async () => {
     const server = await startServer(db.url, { JOBTREE_SHUTDOWN_TIMEOUT_MS: '50' });
     const job = await createJob(server.url, { type: 'stuck' });
     const holder = await db.connect();

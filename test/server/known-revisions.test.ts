@@ -71,7 +71,7 @@ describe.each([
   ['jobTreeProgress', watchTree],
   ['jobProgress in a fragment', watchApart],
 ])('%s', (name, query) => {
-  it('says nothing that its reader knows, though others were told less', async () => {
+  it('omits states that its reader knows, even if others know less', async () => {
     const type = `known ${name}`;
     const id = await createJob(app.url, { type, items: [{}, {}] });
     const intervalMs = 60_000;
@@ -90,7 +90,7 @@ describe.each([
     await Promise.all([watch.close(), other.close()]);
   });
 
-  it('of a server that lags: it is read again, and tells what is newer', async () => {
+  it('on a server that lags is read again, and newer states are sent', async () => {
     const type = `lagging ${name}`;
     const id = await createJob(app.url, { type, items: [{}, {}, {}] });
     const watches: Watch[] = [];
@@ -116,7 +116,7 @@ describe.each([
   });
 });
 
-it('who joins others on a page is told the newest page, and all that changes after it', async () => {
+it('a reader that joins others on a page gets the newest page, and all later changes', async () => {
   const id = await createJob(app.url, {
     type: 'joined',
     sealed: true,
@@ -164,7 +164,7 @@ it('an event stream whose client leaves before the first event leaves nothing be
   await eventually(async () => expect((await watched.mock.results[0]?.value)?.isClosed).toBe(true));
 });
 
-it('operations of the same text share, though each was parsed on its own', async () => {
+it('operations with the same text share, though each was parsed on its own', async () => {
   const id = await createJob(app.url, { type: 'long', items: [{}] });
   const watched = vi.spyOn(Hub.prototype, 'watchJob');
   // Longer than what is kept parsed.

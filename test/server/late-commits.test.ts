@@ -35,7 +35,7 @@ afterAll(async () => {
 const adding = `select cardinality(positions) as count
   from jobtree.add_items($1, (select json_agg(json_build_object('payload', $2::text)) from generate_series(1, $3::integer)))`;
 
-it(`${lateCount} items of transactions that commit late are claimed at once, though ${backlogCount} came after them`, async () => {
+it(`${lateCount} items of transactions that commit late are claimed at once, though ${backlogCount} were added after them`, async () => {
   const { id } = await client.createJob({ type });
   const job = id.slice('Job:'.length);
   const transactions = await Promise.all(Array.from({ length: transactionCount }, () => db.connect()));

@@ -81,7 +81,7 @@ async function treeChannels(): Promise<number> {
   }
 }
 
-it(`${cycles} clients that came and went leave nothing behind`, async () => {
+it(`${cycles} clients that connect and leave leave nothing behind`, async () => {
   const id = await createJob(app.url, { type: 'leaks', items: [{}] });
   const queries = [
     `subscription { jobProgress(jobId: "${id}") { revision } }`,

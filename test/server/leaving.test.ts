@@ -59,7 +59,7 @@ it('an event stream whose client leaves before the first event leaves neither re
   await eventually(() => expect(watched).toMatchObject([{ isClosed: true }]));
 });
 
-it('hundreds of large pages that were watched on a socket keep nobody waiting once it has left', async () => {
+it('hundreds of large watched pages on a socket delay nobody once it has closed', async () => {
   const items = Array.from({ length: 1_000 }, (_, n) => ({ payload: { n, text: 'x'.repeat(2_000) } }));
   const id = await createJob(app.url, { type: 'pages', items });
   const raw = await openRaw(app.url);

@@ -60,7 +60,7 @@ const repeat = (count: number, text: (i: number) => string) =>
   Array.from({ length: count }, (_, i) => text(i)).join(' ');
 const nested = (depth: number, field: string) => `${`${field} { `.repeat(depth)}id${' }'.repeat(depth)}`;
 
-describe('an operation beyond a limit is refused, and names it:', () => {
+describe('an operation beyond a limit is refused with the name of the limit:', () => {
   it.each<[string, string, string, Record<string, unknown>?]>([
     [
       'many tokens',
@@ -165,7 +165,7 @@ describe('an operation beyond a limit is refused, and names it:', () => {
     await socket.dispose();
   });
 
-  it('a claim that is refused claims nothing', async () => {
+  it('a refused claim claims nothing', async () => {
     await createJob(app.url, { type: 'kept', items: [{}] });
     await request(
       app.url,
@@ -199,7 +199,7 @@ describe('an operation beyond a limit is refused, and names it:', () => {
   });
 });
 
-describe('what is allowed:', () => {
+describe('accepted are:', () => {
   it('introspection, the examples of GraphiQL, and every operation of the client with the largest pages', async () => {
     const refused = async (query: string, variables?: Record<string, unknown>, operationName?: string) => {
       const response = await fetch(app.url, {
@@ -255,7 +255,7 @@ describe('what is allowed:', () => {
   });
 });
 
-describe('what the server remembers of operations', () => {
+describe('what the server caches about operations', () => {
   setFlagsFromString('--expose-gc');
   const collectGarbage = runInNewContext('gc') as () => void;
   const heap = () => {
@@ -266,7 +266,7 @@ describe('what the server remembers of operations', () => {
   const large = (n: string, items: number) =>
     `mutation { addItems(input: { jobId: "${unknown}", items: [${repeat(items, (i) => `{ payload: { n: "${n}", i: ${i}, name: "x" } }`)}] }) { __typename } }`;
 
-  it.each(['HTTP', 'WebSocket'])('is little, over %s', async (transport) => {
+  it.each(['HTTP', 'WebSocket'])('is small, over %s', async (transport) => {
     const socket = open();
     const send = (query: string) =>
       transport === 'HTTP' ? request(app.url, query) : overSocket(socket, query);

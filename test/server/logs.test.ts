@@ -1,6 +1,6 @@
 /** What the log says of items: which they are, and why one failed. What is in them only where a setting says so. */
 import pino from 'pino';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createClient, Worker } from '../../src/client/index.ts';
 import { readConfig } from '../../src/config.ts';
 import { createApp } from '../../src/server/create-app.ts';
@@ -45,7 +45,7 @@ async function workOn(env: Record<string, string>, logger: pino.Logger) {
 }
 
 describe('the server', () => {
-  test('names each item that starts, ends and fails, and says nothing of what is in them', async () => {
+  it('logs each item that starts, ends and fails, without payloads', async () => {
     const { logger, linesOf } = recording();
     const { id, good, bad } = await workOn({}, logger);
     const rawId = (globalId: string) => globalId.slice(globalId.indexOf(':') + 1);
@@ -80,7 +80,7 @@ describe('the server', () => {
       expect(JSON.stringify(linesOf(msg))).not.toMatch(/secret|bad payload/);
   });
 
-  test('with JOBTREE_LOG_PAYLOADS shows payloads and results', async () => {
+  it('with JOBTREE_LOG_PAYLOADS shows payloads and results', async () => {
     const { logger, linesOf } = recording();
     await workOn({ JOBTREE_LOG_PAYLOADS: 'true' }, logger);
     expect(JSON.stringify(linesOf('item started'))).toContain('secret payload');
@@ -88,7 +88,7 @@ describe('the server', () => {
   });
 });
 
-test('a worker says what started, what failed and why, and what came of the rest', async () => {
+it('a worker logs starts, failures with their reasons, and all other outcomes', async () => {
   const { logger, linesOf } = recording();
   const { app } = await workOn({}, pino({ level: 'silent' }));
   const client = createClient({ url: app.url });

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
 import { useServer } from '../cli/setup.ts';
 import { type Answer, data } from '../support/api.ts';
@@ -66,7 +66,7 @@ async function refused(parts: readonly Part[]): Promise<[number, unknown, string
   return [status, errors?.[0]?.extensions?.code, errors?.[0]?.message ?? ''];
 }
 
-test('a file is a variable, and becomes an upload', async () => {
+it('a file is a variable and becomes an upload', async () => {
   const bytes = randomBytes(1_300_000);
   const { data: answered, status } = await post(one(bytes));
   expect(status).toBe(200);
@@ -82,7 +82,7 @@ test('a file is a variable, and becomes an upload', async () => {
   expect((await post(one(Buffer.alloc(0)))).data.createUpload.upload).toMatchObject({ size: 0 });
 });
 
-test('a job is made of a file in one request', async () => {
+it('a job is created from a file in one request', async () => {
   const { data: answered } = await post([
     [
       'operations',
@@ -101,7 +101,7 @@ test('a job is made of a file in one request', async () => {
   expect((await imported(client, job.id)).import).toMatchObject({ status: 'COMPLETED', items: 2 });
 });
 
-test('files of several jobs, in lists and one of them for two jobs', async () => {
+it('files of several jobs can be in lists, and one file can serve two jobs', async () => {
   const file = { source: { file: null }, format: 'LINES' };
   const children = ['b', 'c'].map((type) => ({ type, file }));
   const { data: answered, errors } = await post([
@@ -127,7 +127,7 @@ test('files of several jobs, in lists and one of them for two jobs', async () =>
   expect(byType.get('b')).not.toBe(job.import.uploadId);
 });
 
-test('of a file that the operation does not keep nothing is left', async () => {
+it('a file that the operation does not keep leaves nothing', async () => {
   const before = await uploads();
   const input = { type: 'kept', dedupeKey: 'k', file: { source: { file: null }, format: 'CSV' } };
   const parts = (more: object): Part[] => [
@@ -148,7 +148,7 @@ test('of a file that the operation does not keep nothing is left', async () => {
   await expect.poll(uploads).toBe(before + 1);
 });
 
-test('forms of other pages are refused, and so is who sends no header that forms can not send', async () => {
+it("forms of other pages are refused, and so are requests without a header that forms can't send", async () => {
   const before = await uploads();
   expect((await post(one(randomBytes(10)), {})).status).toBe(415);
   expect((await post(one(randomBytes(10)), { origin: 'https://app.example.com' })).status).toBe(415);
@@ -160,7 +160,7 @@ test('forms of other pages are refused, and so is who sends no header that forms
   expect(named.data.createUpload.upload.size).toBe(10);
 });
 
-test('pages of allowed origins may send files', async () => {
+it('pages of allowed origins may send files', async () => {
   const origin = 'https://app.example.com';
   const asked = await fetch(server.url, {
     method: 'OPTIONS',
@@ -180,7 +180,7 @@ test('pages of allowed origins may send files', async () => {
   expect(await answered.json()).toMatchObject({ data: { createUpload: { upload: { size: 1 } } } });
 });
 
-test('what does not follow the specification is refused, with nothing left', async () => {
+it('violations of the specification are refused and leave nothing', async () => {
   const file = ['0', randomBytes(100)] as const;
   const operations = ['operations', { query: createUpload, variables: { file: null } }] as const;
   const map = (paths: unknown, name = '0') => ['map', { [name]: paths }] as const;
@@ -235,7 +235,7 @@ test('what does not follow the specification is refused, with nothing left', asy
   );
 });
 
-test('an operation that can not be executed is refused before its file is read', async () => {
+it("an operation that can't be executed is refused before its file is read", async () => {
   const before = await uploads();
   const invalid = await post(one(randomBytes(100), 'mutation ($file: File!) { nothing(file: $file) }'));
   expect(invalid.errors?.[0]?.message).toContain('Cannot query field "nothing"');
@@ -244,7 +244,7 @@ test('an operation that can not be executed is refused before its file is read',
   expect(await uploads()).toBe(before);
 });
 
-test('a File in a request without parts is refused', async () => {
+it('a File in a request without parts is refused', async () => {
   const ask = (variables: object, query = createUpload) =>
     fetch(server.url, {
       method: 'POST',
@@ -257,7 +257,7 @@ test('a File in a request without parts is refused', async () => {
   expect(inline.errors?.[0]?.message).toContain('given as a variable');
 });
 
-test('what is too large is refused before or in the middle, and leaves nothing', async () => {
+it('too large a file is refused before or during the upload, and leaves nothing', async () => {
   expect(await refused(one(randomBytes(7_000_000)))).toMatchObject([413, 'LIMIT_EXCEEDED', /5000000/]);
   const large = 'x'.repeat(1_100_000);
   const operations = { query: createUpload, variables: { file: null, large } };
@@ -310,7 +310,7 @@ function begin(url: string, length: number | 'chunked', text = start + partHead(
 
 const closed = (socket: Socket) => new Promise((resolve) => socket.once('close', resolve));
 
-test('a request that is cut off in the middle of a file leaves nothing', async () => {
+it('a request cut off in the middle of a file leaves nothing', async () => {
   const before = await uploads();
   const { socket } = begin(server.url, 2_000_000);
   socket.write(randomBytes(900_000));
@@ -319,7 +319,7 @@ test('a request that is cut off in the middle of a file leaves nothing', async (
   await expect.poll(uploads).toBe(before);
 });
 
-test('a request that ends in the middle of a file, or has no boundary, is refused', async () => {
+it('a request that ends in the middle of a file, or has no boundary, is refused', async () => {
   const before = await uploads();
   const text = `${start}${partHead('0')}only a part`;
   const { socket, answer } = begin(server.url, text.length, text);
@@ -337,7 +337,7 @@ test('a request that ends in the middle of a file, or has no boundary, is refuse
   expect(await uploads()).toBe(before);
 });
 
-test('a file behind which the client goes, at its last byte, is not executed', async () => {
+it('a request whose client leaves at the last byte of a file is not executed', async () => {
   const before = await uploads();
   const end = `\r\n--${boundary}--`;
   const length = start.length + partHead('0').length + 600_000 + end.length + 1;
@@ -348,7 +348,7 @@ test('a file behind which the client goes, at its last byte, is not executed', a
   await expect.poll(uploads).toBe(before);
 });
 
-test('a part that drips is cut off, and leaves nothing', async () => {
+it('a dripping part is cut off and leaves nothing', async () => {
   const impatient = await startServer(server.db.url, {}, { times: { stalledAfterMs: 300 } });
   onTestFinished(() => impatient.close());
   const before = await uploads();
@@ -361,7 +361,7 @@ test('a part that drips is cut off, and leaves nothing', async () => {
   await expect.poll(uploads).toBe(before);
 });
 
-test('what stands between and behind the parts is bounded', async () => {
+it('text between and after the parts is bounded', async () => {
   const noise = Buffer.alloc(100_000, 'x');
   for (const text of ['', `${start}${partHead('0')}abc\r\n--${boundary}--\r\n`]) {
     const { socket, answer } = begin(server.url, 50_000_000, text);
@@ -375,7 +375,7 @@ test('what stands between and behind the parts is bounded', async () => {
   }
 });
 
-test('an address has only so many at once', async () => {
+it('an address has a limited number of concurrent requests', async () => {
   const strict = await startServer(server.db.url, { JOBTREE_CALLER_BYTES_UNDER_WAY: '5000000' });
   onTestFinished(() => strict.close());
   const before = await uploads();
@@ -389,12 +389,12 @@ test('an address has only so many at once', async () => {
   await expect.poll(uploads).toBe(before);
 });
 
-test('a request that comes again and again, over one connection, is compiled and answered all the same', async () => {
+it('a request that repeats on one connection is compiled and answered the same way', async () => {
   for (let i = 0; i < 30; i++)
     expect((await post(one(Buffer.from(String(i))))).data.createUpload.upload.size).toBe(String(i).length);
 });
 
-test.runIf(process.platform === 'linux')('a large file takes no memory', async () => {
+it.runIf(process.platform === 'linux')('a large file takes little memory', async () => {
   const process = await startServerProcess(server.db.url, { JOBTREE_MAX_UPLOAD_BYTES: '1000000000' });
   onTestFinished(async () => void (await process.end()));
   const residentMb = async () =>

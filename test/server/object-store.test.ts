@@ -1,6 +1,6 @@
 /** Uploads in an object store that is away, hangs, refuses or is another one than before; and servers that die between it and Postgres. */
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { examine } from '../../src/cli/doctor/examine.ts';
 import type { Finding } from '../../src/cli/doctor/finding.ts';
 import { createClient } from '../../src/client/index.ts';
@@ -78,7 +78,7 @@ describe.skipIf(withoutSwift)('uploads in an object store', () => {
     return row;
   };
 
-  test('while it takes no connections uploads are refused, and nothing is left of them; then they work again', async () => {
+  it('are refused while it accepts no connections, leave nothing, and then work again', async () => {
     const server = await serve(viaProxy());
     const counted = async () =>
       (await db.query('select from jobtree.upload where removed_at is null')).length;
@@ -101,7 +101,7 @@ describe.skipIf(withoutSwift)('uploads in an object store', () => {
     expect((await postFile(server.url, randomBytes(3_000_000))).status).toBe(201);
   });
 
-  test('while it hangs uploads are refused in time; nobody else waits, and no connection to Postgres is held', async () => {
+  it('are refused in time while it hangs, without delaying others or holding connections to Postgres', async () => {
     const inPostgres = await serve();
     const older = await begin(inPostgres, 20);
     const server = await serve(viaProxy());
@@ -130,7 +130,7 @@ describe.skipIf(withoutSwift)('uploads in an object store', () => {
       ]);
   });
 
-  test('while it answers 503 uploads are refused, and work again afterwards', async () => {
+  it('are refused while it answers 503, and work again afterwards', async () => {
     const server = await serve(viaProxy(), 10_000);
     const restore = await swift.loseObjects();
     const refused = await postFile(server.url, 'x');
@@ -145,7 +145,7 @@ describe.skipIf(withoutSwift)('uploads in an object store', () => {
     expect((await postFile(server.url, 'x')).status).toBe(201);
   });
 
-  test('wrong credentials and a bucket that does not exist refuse uploads with the reason, but no secret', async () => {
+  it('are refused with the reason but no secret, if credentials or bucket are wrong', async () => {
     const right = process.env.AWS_SECRET_ACCESS_KEY;
     process.env.AWS_SECRET_ACCESS_KEY = 'wrong-secret';
     onTestFinished(() => {
@@ -166,7 +166,7 @@ describe.skipIf(withoutSwift)('uploads in an object store', () => {
     ]);
   });
 
-  test('an import waits for its store and says so, keeps what it has, and goes on', async () => {
+  it('have imports that wait for the store and say so, keep what they have, and continue', async () => {
     const server = await serve(viaProxy());
     // The third part is gone for a while.
     const lines = Array.from({ length: 600_000 }, (_, i) => `line-${i}`).join('\n');
@@ -194,7 +194,7 @@ describe.skipIf(withoutSwift)('uploads in an object store', () => {
     });
   });
 
-  test('an import that waited for an hour has failed', async () => {
+  it('have imports that fail after an hour of waiting', async () => {
     const server = await serve(viaProxy());
     const { body: upload } = await postFile(server.url, 'a\nb\n');
     proxy.cut();
@@ -220,7 +220,7 @@ describe.skipIf(withoutSwift)('uploads in an object store', () => {
     await expect.poll(async () => (await client(server).job(id)).treeOutcome).toBe('FAILED');
   });
 
-  test('imports that hang at their store hold up none of a file in Postgres', async () => {
+  it('have imports that hang without delaying those of files in Postgres', async () => {
     const inPostgres = await serve();
     const { body: older } = await postFile(inPostgres.url, 'a\nb\n');
     await inPostgres.close();
@@ -246,7 +246,7 @@ describe.skipIf(withoutSwift)('uploads in an object store', () => {
       expect((await imported(client(server), id)).import).toMatchObject({ status: 'COMPLETED', items: 1 });
   });
 
-  test('an import whose store is slow keeps its lease meanwhile', async () => {
+  it('have imports that keep their lease while the store is slow', async () => {
     const server = await serve(viaProxy(), 9_000);
     const { body: upload } = await postFile(server.url, 'a\nb\n');
     proxy.freeze();
@@ -265,7 +265,7 @@ describe.skipIf(withoutSwift)('uploads in an object store', () => {
     expect((await imported(client(server), id)).import).toMatchObject({ status: 'COMPLETED', items: 2 });
   });
 
-  test('an upload stays where it began when new ones go elsewhere, and one in a store that is not set says so', async () => {
+  it('stay where they began when new ones go elsewhere, and name a store that is not set', async () => {
     const former = await serve();
     const bytes = Buffer.from(Array.from({ length: 100_000 }, (_, i) => `row-${i}\n`).join(''));
     const older = await begin(former, bytes.length);
@@ -305,7 +305,7 @@ describe.skipIf(withoutSwift)('uploads in an object store', () => {
     expect((await imported(client(former), id)).import).toMatchObject({ status: 'COMPLETED', items: 2 });
   });
 
-  test('two who store the same part at once: both objects are there when the first row is written, and the loser removes its own', async () => {
+  it('of the same part at once write both objects before the first row, and the loser removes its own', async () => {
     const server = await serve(viaProxy());
     const id = await begin(server, 5);
     const holder = await db.connect();
@@ -322,7 +322,7 @@ describe.skipIf(withoutSwift)('uploads in an object store', () => {
     expect(await complete(server, id)).toMatchObject({ complete: true, size: 5 });
   });
 
-  test('a server that is killed between the object and its row has stored nothing; what it left goes with the upload', async () => {
+  it('store nothing if a server is killed between object and row, and the object goes with the upload', async () => {
     const settings = swift.settings();
     const dying = await startServerProcess(db.url, { JOBTREE_LOG_LEVEL: 'warn', ...settings });
     onTestFinished(() => void dying.end('SIGKILL'));
@@ -363,7 +363,7 @@ describe.skipIf(withoutSwift)('uploads in an object store', () => {
     expect(await keys()).toEqual([]);
   });
 
-  test('a turn of the removal is bounded, and where it broke off the next one goes on', async () => {
+  it('are removed in bounded turns, each continuing where the last one stopped', async () => {
     const settings = { ...swift.settings('turns'), DATABASE_URL: db.url };
     const database = new Database({ url: db.url, poolSize: 2, timeoutMs: 10_000, onIdleError: () => {} });
     const config = readConfig(settings).uploadStore;
@@ -412,7 +412,7 @@ describe.skipIf(withoutSwift)('uploads in an object store', () => {
     expect(await db.query('select from jobtree.upload where id = $1', [id])).toEqual([]);
   });
 
-  test('the doctor says whether the store can be used, and which uploads are in another one', async () => {
+  it('are checked by the doctor: whether the store works, and which uploads are in another one', async () => {
     const findings = async (settings: Record<string, string>): Promise<Finding[]> => {
       const config = readConfig({ DATABASE_URL: db.url, ...settings });
       const found: Finding[] = [];

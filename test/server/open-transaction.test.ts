@@ -90,7 +90,7 @@ async function holdEverything(transaction: pg.Client, type: string): Promise<{ j
 }
 
 it(
-  `rows of every kind, held for ${seconds} s: the work of others goes on, and none of it is lost`,
+  `rows of every kind, locked for ${seconds} s, delay no other work, and nothing is lost`,
   async () => {
     const counts = Array.from({ length: workerCount }, () => 0);
     let wake = () => {};
@@ -183,7 +183,7 @@ it(
   60_000 + seconds * 4_000,
 );
 
-it('an uncommitted report from SQL does not stop the heartbeats of other leases, nor of its own', async () => {
+it('an uncommitted report from SQL blocks no heartbeats, neither of other leases nor of its own', async () => {
   const { id } = await client.createJob({ type: 'beaten', items: items(3) });
   const claimed = [];
   for (let i = 0; i < 3; i++) claimed.push(...(await client.claimItems('w', [{ type: 'beaten', limit: 1 }])));
@@ -212,7 +212,7 @@ const report = `mutation ($reports: [ReportInput!]!) {
   reportOutcomes(input: { reports: $reports }) { ... on ReportOutcomesPayload { entries { status } } }
 }`;
 
-it('a report whose own lease is locked answers BUSY, holds up no other, and succeeds once the lock is gone', async () => {
+it('a report of a locked lease answers BUSY, delays no other, and succeeds once the lock is gone', async () => {
   const { id } = await client.createJob({ type: 'busy', items: items(3), sealed: true });
   const claimed = [];
   for (let i = 0; i < 3; i++) claimed.push(...(await client.claimItems('w', [{ type: 'busy', limit: 1 }])));
@@ -243,7 +243,7 @@ it('a report whose own lease is locked answers BUSY, holds up no other, and succ
   );
 });
 
-it('a worker whose lease is locked reports again until the lock is gone, and says nothing of it', async () => {
+it('a worker with a locked lease silently repeats its report until the lock is gone', async () => {
   const { id } = await client.createJob({ type: 'locked', items: [{}], sealed: true });
   const finish = signal();
   const worker = new Worker({

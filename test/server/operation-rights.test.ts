@@ -54,7 +54,7 @@ async function begin(socket: RawSocket, jobId: string, token: string | undefined
 const errorOf = (socket: RawSocket, id: string) =>
   socket.until((message) => message.id === id && message.type === 'error');
 
-describe('an operation', () => {
+describe('an operation with its own token', () => {
   it('opens the tree of its token and nothing else, beside others', async () => {
     const [one, other] = [await newTree(), await newTree()];
     const [ofOne, ofOther] = [await watchToken(app.url, admin, one), await watchToken(app.url, admin, other)];
@@ -73,7 +73,7 @@ describe('an operation', () => {
     expect(forbidden.code).toBe('FORBIDDEN');
   });
 
-  it('shows what its token shows, not what another of the same tree does, though they share what they watch', async () => {
+  it('shows what its own token allows, even if it shares its source with others', async () => {
     const watched = vi.spyOn(Hub.prototype, 'watchJob');
     onTestFinished(() => watched.mockRestore());
     const id = await newTree();
@@ -92,7 +92,7 @@ describe('an operation', () => {
     expect(watched).toHaveBeenCalledTimes(2);
   });
 
-  it('is refused without a token, with another, or with what is no watch token, and the others go on', async () => {
+  it('is refused without a token, with another one, or with an invalid one, and the others continue', async () => {
     const id = await newTree();
     const socket = await open();
     const token = await watchToken(app.url, admin, id);
@@ -116,7 +116,7 @@ describe('an operation', () => {
     expect(await begin(socket, id, token)).toMatchObject({ type: 'next' });
   });
 
-  it('has no token of its own where the connection shows one, and none is looked at where nobody is asked', async () => {
+  it('has no token if its connection has one, and none is read without authentication', async () => {
     const id = await newTree();
     const token = await watchToken(app.url, admin, id);
     const socket = await open(bearer(admin).authorization);
@@ -130,7 +130,7 @@ describe('an operation', () => {
 });
 
 describe('the end of a token', () => {
-  it('ends its operations with a reason, and no others, by its time and by a revocation', async () => {
+  it('ends its operations with a reason, and no others, by expiry and by revocation', async () => {
     const trees = [await newTree(), await newTree(), await newTree()] as const;
     const socket = await open();
     const kept = await begin(socket, trees[0], await watchToken(app.url, admin, trees[0]));
@@ -173,8 +173,8 @@ describe('the end of a token', () => {
   });
 });
 
-describe('whoever shows no good token', () => {
-  it('can’t stay, whatever they send meanwhile', async () => {
+describe('a socket without a valid token', () => {
+  it('is closed, whatever it sends meanwhile', async () => {
     const silent = await open();
     const noisy = await open();
     const sending = setInterval(
@@ -192,7 +192,7 @@ describe('whoever shows no good token', () => {
     expect(performance.now() - startedAt).toBeLessThan(10_000);
   });
 
-  it('can’t stay when the last good one has ended', async () => {
+  it('is closed when its last valid token has ended', async () => {
     const tree = await newTree();
     const socket = await open();
     const { id } = await begin(socket, tree, await watchToken(app.url, admin, tree));

@@ -20,7 +20,7 @@ it.each([
     },
   ],
   ['rejects', () => Promise.reject(new Error('a fault'))],
-])('an execution that %s is answered, and not under way any more', async (_, execute) => {
+])('an execution that %s is answered, and no longer under way', async (_, execute) => {
   const operations = new Operations({
     logger: pino({ level: 'silent' }),
     maxTokens: 1_000,

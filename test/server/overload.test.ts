@@ -88,7 +88,7 @@ async function limitedTo(connections: number): Promise<string> {
   return url.href;
 }
 
-it('servers for which Postgres has hardly a connection answer, or say that nothing was done; and lose no assignment', async () => {
+it('servers with hardly a connection to Postgres answer, or say that nothing was done, and lose no assignment', async () => {
   // Three servers keep five each.
   const url = await limitedTo(17);
   const apps: App[] = [];
@@ -144,7 +144,7 @@ it('servers for which Postgres has hardly a connection answer, or say that nothi
   }
 });
 
-it('a start waits while Postgres has no connection, and says so when its time is over', async () => {
+it('a start waits while Postgres has no connection, and says so when it gives up', async () => {
   const url = await limitedTo(8);
   const others = new pg.Pool({ connectionString: url, max: 8 });
   const taken = await Promise.all(Array.from({ length: 8 }, () => others.connect()));
@@ -183,7 +183,7 @@ const post = (app: App, body: string) =>
   fetch(app.url, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
 const small = JSON.stringify({ query: '{ __typename }' });
 
-it('one request too many is told to come again before it is read, and a client does so', async () => {
+it('one request too many is refused before it is read, and a client repeats it', async () => {
   const app = await startServer(db.url, { JOBTREE_MAX_REQUESTS: '10' });
   onTestFinished(() => app.close());
   const begun = await Promise.all(Array.from({ length: 10 }, () => begin(app, 100)));
@@ -205,7 +205,7 @@ it('one request too many is told to come again before it is read, and a client d
   await client.close();
 });
 
-it('bodies are taken as long as there is room for them, and small ones always', async () => {
+it('bodies are accepted while there is room, and small ones always', async () => {
   const app = await startServer(db.url, {
     JOBTREE_MAX_REQUEST_BYTES: '1000000',
     JOBTREE_MAX_BYTES_UNDER_WAY: '1000000',
@@ -224,7 +224,7 @@ it('bodies are taken as long as there is room for them, and small ones always', 
   await expect.poll(async () => (await post(app, large)).status).toBe(200);
 });
 
-it('reads that are too many are refused one by one, and leave room for what keeps leases alive', async () => {
+it('too many reads are refused one by one, and leave room for what keeps leases alive', async () => {
   const app = await startServer(db.url, { JOBTREE_MAX_REQUESTS: '16', JOBTREE_POOL_SIZE: '4' });
   onTestFinished(() => app.close());
   const id = await createJob(app.url, { type: 'room', items: [{ payload: 1 }] });
@@ -246,7 +246,7 @@ it('reads that are too many are refused one by one, and leave room for what keep
   await Promise.all(reads);
 });
 
-it('queries whose answers may be very large are carried out two at a time, and small ones beside them', async () => {
+it('queries with possibly very large answers run two at a time, and small ones beside them', async () => {
   const app = await startServer(db.url);
   onTestFinished(() => app.close());
   const id = await createJob(app.url, { type: 'heavy' });
@@ -272,7 +272,7 @@ it('queries whose answers may be very large are carried out two at a time, and s
   expect((await small).data).toEqual({ job: { type: 'heavy' } });
 });
 
-it('reads of clients that have gone are not sent', async () => {
+it('reads of clients that have left are not sent', async () => {
   const app = await startServer(db.url, { JOBTREE_POOL_SIZE: '4' });
   onTestFinished(() => app.close());
   const id = await createJob(app.url, { type: 'gone', items: [{ payload: 1 }] });
@@ -303,7 +303,7 @@ it('reads of clients that have gone are not sent', async () => {
   await lock.query('rollback');
 });
 
-it('a small read comes before the many of others of its client', async () => {
+it('a small read comes before many reads of other clients', async () => {
   const app = await startServer(db.url);
   onTestFinished(() => app.close());
   await createJob(app.url, { type: 'listed' });

@@ -24,7 +24,7 @@ it('parts start in order, and stop in the opposite one', async () => {
   expect(log).toEqual(['start a', 'start b', 'stop b', 'stop a']);
 });
 
-it('one that does not start stops all, and its error is what comes of it', async () => {
+it('one that fails to start stops all, and its error is thrown', async () => {
   const { log, parts } = recorded(['a', 'b', 'c'], {
     b: {
       start: () => {
@@ -36,7 +36,7 @@ it('one that does not start stops all, and its error is what comes of it', async
   expect(log).toEqual(['start a', 'stop c', 'stop b', 'stop a']);
 });
 
-it('one that fails to stop keeps no other from it, and one that hangs is named', async () => {
+it('one that fails to stop does not keep others from stopping, and one that hangs is named', async () => {
   let release = () => {};
   const { log, parts } = recorded(['a', 'b', 'c'], {
     b: {

@@ -17,7 +17,7 @@ describe.skipIf(withoutPgbouncer)('behind PgBouncer', () => {
     await db.drop();
   });
 
-  it('everything works with the direct address for LISTEN, and without prepared statements', async () => {
+  it('everything works with a direct address for LISTEN, and without prepared statements', async () => {
     const app = await startServer(pooler.url, {
       DATABASE_URL: pooler.url,
       JOBTREE_DIRECT_DATABASE_URL: db.url,
@@ -52,7 +52,7 @@ describe.skipIf(withoutPgbouncer)('behind PgBouncer', () => {
     }
   });
 
-  it('the start is refused where LISTEN would be swallowed, and says what to set', async () => {
+  it('the start is refused if LISTEN would be lost, and names the setting', async () => {
     const starting = startServer(pooler.url, { JOBTREE_PREPARED_STATEMENTS: 'false' });
     await expect(starting).rejects.toThrow('JOBTREE_DIRECT_DATABASE_URL');
   });

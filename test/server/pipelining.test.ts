@@ -37,7 +37,7 @@ async function leaveBehind(stream: string, others: string): Promise<void> {
   await once(client, 'close');
 }
 
-it('requests that wait behind another one do not count any more once their client has left', async () => {
+it('requests that wait behind another one stop counting once their client has left', async () => {
   const id = await createJob(app.url, { type: 'pipelined', items: [{}] });
   const stream = encodeURIComponent(`subscription { jobProgress(jobId: "${id}") { revision } }`);
   const body = JSON.stringify({ query: '{ __typename }' });
@@ -48,7 +48,7 @@ it('requests that wait behind another one do not count any more once their clien
   });
 });
 
-it('requests that come in one packet are all answered, a few at a time, in their order', async () => {
+it('requests in one packet are all answered, a few at a time, in order', async () => {
   const { hostname, port } = new URL(app.url);
   const client = connect(Number(port), hostname);
   const posts = Array.from({ length: 100 }, (_, i) => {
@@ -65,7 +65,7 @@ it('requests that come in one packet are all answered, a few at a time, in their
   expect([...text.matchAll(/"a(\d+)"/g)].map(([, i]) => Number(i))).toEqual(posts.map((_, i) => i));
 });
 
-it('event streams that wait behind another one do not count any more once their client has left', async () => {
+it('event streams that wait behind another one stop counting once their client has left', async () => {
   const id = await createJob(app.url, { type: 'pipelined', items: [{}] });
   const stream = encodeURIComponent(`subscription { jobProgress(jobId: "${id}") { revision } }`);
   const another = `GET /graphql?query=${stream} HTTP/1.1\r\n${head}`;

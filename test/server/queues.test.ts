@@ -108,7 +108,7 @@ function mostIn(holds: readonly Hold[], intervalMs: number): number {
 }
 
 it(
-  `forty workers, killed and paused: never ${concurrency + 1} at once, never ${rateLimit + 1} in ${intervalMs} ms`,
+  `forty workers, killed and paused, never exceed ${concurrency} at once or ${rateLimit} in ${intervalMs} ms`,
   async () => {
     const types = ['show-concurrency', 'show-rate'] as const;
     const [limited, rated] = types;
@@ -210,7 +210,7 @@ it.each([
     { rate: { limit: 3, intervalMs: 3_600_000 } },
     3,
   ],
-] as const)('workers hear of it when their type is %s', async (name, before, first, after, then) => {
+] as const)('workers are woken when their type is %s', async (name, before, first, after, then) => {
   const type = `heard ${name}`;
   await client.queues.set(type, before);
   const workers = await idleWorkers(type);
@@ -223,7 +223,7 @@ it.each([
   await workers.stop();
 });
 
-it('an end that nobody reported makes room for a worker that waits', async () => {
+it('an end that nobody reports makes room for a waiting worker', async () => {
   const type = 'made room';
   await client.queues.set(type, { concurrency: 1 });
   const { id } = await client.createJob({ type, items: [{}, {}] });
@@ -241,7 +241,7 @@ it('an end that nobody reported makes room for a worker that waits', async () =>
   await workers.stop();
 });
 
-it('a worker takes the place that its own report makes, in the same exchange', async () => {
+it('a worker takes the slot that its own report frees, in the same exchange', async () => {
   const type = 'own place';
   await client.queues.set(type, { concurrency: 2 });
   const workers = await idleWorkers(type);
@@ -254,7 +254,7 @@ it('a worker takes the place that its own report makes, in the same exchange', a
   await workers.stop();
 });
 
-it('an item comes back on the next instant of a rate', async () => {
+it('an item is available again at the next instant of a rate', async () => {
   const type = 'next instant';
   await client.queues.set(type, { rate: { limit: 2, intervalMs: 500 } });
   const workers = await idleWorkers(type);
@@ -264,7 +264,7 @@ it('an item comes back on the next instant of a rate', async () => {
   expect(mostIn(await readHolds(type), 500)).toBe(2);
 });
 
-it('the client reads and lists what it has set', async () => {
+it('the client reads and lists what it set', async () => {
   const set = await client.queues.set('listed', {
     rate: { limit: 5, intervalMs: 1_000 },
     backoffMs: [1],

@@ -1,17 +1,17 @@
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { Quota } from '../../src/server/limits/quota.ts';
 
 const [a, b] = [{ account: 'a' }, { account: 'b' }];
 const limits = { mostPerCaller: 1_000_000, most: 2_000_000 };
 
-test('whoever has nothing can have anything once', () => {
+it('an idle caller can take anything once', () => {
   const quota = new Quota(limits);
   expect(quota.share(a).take(5_000_000)).toBeUndefined();
   expect(quota.share(a).take(5_000_000)).toBe('caller');
   expect(quota.share(b).take(5_000_000)).toBe('server');
 });
 
-test('a tenth is for what is small, also when what is large holds more than there is', () => {
+it('a tenth is reserved for small work, even if large work holds more than there is', () => {
   const quota = new Quota(limits);
   quota.share(a).set(30_000_000);
   expect(quota.share(a).take(70_000)).toBe('caller');
@@ -21,7 +21,7 @@ test('a tenth is for what is small, also when what is large holds more than ther
   expect(quota.share(a).take(33_000)).toBe('caller');
 });
 
-test('a share that grows in small steps is large', () => {
+it('a share that grows in small steps is large', () => {
   const quota = new Quota(limits);
   const share = quota.share(a);
   let taken = 0;
@@ -31,7 +31,7 @@ test('a share that grows in small steps is large', () => {
   expect(quota.share(a).take(5_000_000)).toBeUndefined();
 });
 
-test('the callers of a tenant have a part together, and a caller may have one of its own', () => {
+it('the callers of a tenant share a part, and a caller may have its own', () => {
   const quota = new Quota({
     mostPerCaller: ({ account }) => (account === 'x//2' ? 1 : 3),
     mostPerTenant: 4,

@@ -65,8 +65,8 @@ async function socketOf(app: App, key: string) {
 
 const slow = { requestsPerSecond: 3 };
 
-describe('operations beyond the requests a second of a key', () => {
-  it('are refused over HTTP with 429, and all answers tell what is left', async () => {
+describe('operations beyond the requests per second of a key', () => {
+  it('are refused over HTTP with 429, and every answer says what is left', async () => {
     const app = await start();
     const { key } = await makeKey(db, ['admin'], { limits: slow });
     const answers: Told[] = [];
@@ -85,7 +85,7 @@ describe('operations beyond the requests a second of a key', () => {
     await expect.poll(async () => (await ask(app, key)).status, { interval: 300 }).toBe(200);
   });
 
-  it('are refused by the plugins of Yoga too, and on event streams', async () => {
+  it("are refused by Yoga's plugins too, and on event streams", async () => {
     const app = await start();
     const { key } = await makeKey(db, ['admin'], { limits: { requestsPerSecond: 1 } });
     await ask(app, key);
@@ -99,7 +99,7 @@ describe('operations beyond the requests a second of a key', () => {
     expect(events[0].errors[0].extensions.code).toBe('RATE_LIMITED');
   });
 
-  it('are answered with an error on a socket, which stays', async () => {
+  it('are answered with an error on a socket, which stays open', async () => {
     const app = await start();
     const { key } = await makeKey(db, ['admin'], { limits: slow });
     const socket = await socketOf(app, key);
@@ -112,7 +112,7 @@ describe('operations beyond the requests a second of a key', () => {
       .toEqual({ __typename: 'Query' });
   });
 
-  it('count together over HTTP and sockets, and not with those of another key', async () => {
+  it('count together over HTTP and sockets, and separately from those of other keys', async () => {
     const app = await start({ JOBTREE_CALLER_REQUESTS_PER_SECOND: '4' });
     const [one, other] = [await makeKey(db, ['admin']), await makeKey(db, ['admin'])];
     const socket = await socketOf(app, one.key);
@@ -122,7 +122,7 @@ describe('operations beyond the requests a second of a key', () => {
   });
 });
 
-it('operations beyond the cost a second of a key are refused; one alone may cost more, and is paid off after', async () => {
+it('operations beyond the cost per second of a key are refused; a single one may exceed it and is paid off afterwards', async () => {
   const app = await start();
   const { key } = await makeKey(db, ['admin'], { limits: { costPerSecond: 1_000 } });
   const pages = '{ jobs(first: 1000) { nodes { id type } } }';
@@ -135,7 +135,7 @@ it('operations beyond the cost a second of a key are refused; one alone may cost
   expect(second.body.errors?.[0]?.extensions).toMatchObject({ code: 'RATE_LIMITED', limit: 'cost' });
 });
 
-describe('what is no operation that can be executed counts as one, and is refused beyond the limit', () => {
+describe("an operation that can't be executed counts as one, and is refused beyond the limit:", () => {
   const post = (path: string, headers: object, body?: string) => (app: App, key: string) =>
     fetch(new URL(path, app.url), {
       method: body === undefined ? 'GET' : 'POST',
@@ -188,7 +188,7 @@ describe('what is no operation that can be executed counts as one, and is refuse
     expect(refused?.text).toContain('RATE_LIMITED');
   });
 
-  it('heartbeats go on when what is none has used up the limit', async () => {
+  it('heartbeats continue when invalid operations have used up the limit', async () => {
     const app = await start();
     const { key } = await makeKey(db, ['admin'], { limits: { requestsPerSecond: 1 } });
     await Promise.all([1, 2, 3].map(() => operation('{')(app, key)));
@@ -229,7 +229,7 @@ describe('what is no operation that can be executed counts as one, and is refuse
     );
   });
 
-  it('and a large text of a caller that has used up its limit is not even parsed', async () => {
+  it('and a large text of a caller over its limit is not even parsed', async () => {
     const app = await start();
     const { key } = await makeKey(db, ['admin'], { limits: { requestsPerSecond: 1 } });
     const heartbeat = 'mutation { heartbeat(input: { assignmentIds: [] }) { __typename } }';
@@ -240,7 +240,7 @@ describe('what is no operation that can be executed counts as one, and is refuse
     await expect.poll(askBoth).toBe(429);
   });
 
-  it('bytes of uploads and exports are paid off after, as cost', async () => {
+  it('bytes of uploads and exports are paid off afterwards, as cost', async () => {
     const app = await start();
     const { key } = await makeKey(db, ['admin'], { limits: { costPerSecond: 100 } });
     const upload = await post(
@@ -265,7 +265,7 @@ it('without a limit there is no header', async () => {
   expect(headers.get('ratelimit')).toBeNull();
 });
 
-it('a key may have so many connections and subscriptions of its own', async () => {
+it('a key has its own limits of connections and subscriptions', async () => {
   const app = await start();
   const { key } = await makeKey(db, ['admin'], { limits: { connections: 1, subscriptions: 2 } });
   const socket = await socketOf(app, key);
@@ -288,7 +288,7 @@ it('a key may have so many connections and subscriptions of its own', async () =
     .toBe(false);
 });
 
-it('limits that are none are refused when a key is made', async () => {
+it('invalid limits are refused when a key is created', async () => {
   const { createApiKey } = await import('../../src/domain/api-keys.ts');
   const call = () => Promise.reject(new Error('not asked'));
   const key = { name: 'x', roles: ['worker' as const], limits: { requestsPerSecond: 0 } };
@@ -299,7 +299,7 @@ it('limits that are none are refused when a key is made', async () => {
 });
 
 describe('the clients', () => {
-  it('wait as long as they are asked to, and go on', async () => {
+  it('wait as long as they are asked to, and continue', async () => {
     const app = await start();
     const { key } = await makeKey(db, ['admin'], { limits: { requestsPerSecond: 2 } });
     const retries: string[] = [];
@@ -314,7 +314,7 @@ describe('the clients', () => {
     expect(retries[0]).toContain('more operations a second than it may');
   });
 
-  it('lose nothing: a worker at its limit reports all that it has done, at the first attempt', async () => {
+  it('lose nothing: a worker at its limit reports everything, at the first attempt', async () => {
     const app = await start();
     const admin = await makeKey(db, ['admin']);
     const { key } = await makeKey(db, ['worker'], { limits: { requestsPerSecond: 4 } });
@@ -356,7 +356,7 @@ describe('the clients', () => {
 });
 
 describe('an allowance', () => {
-  it('keeps as much for reports when everything else has used its part, and for heartbeats when reports have', () => {
+  it('reserves parts for reports and for heartbeats', () => {
     const allowance = new Allowance(10);
     for (let i = 0; i < 10; i++) allowance.take(1, 0);
     expect(allowance.waitMs(1, 0)).toBeGreaterThan(50);

@@ -4,7 +4,7 @@ import { get, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { useServer } from '../cli/setup.ts';
 import { bearer, makeKey } from '../support/keys.ts';
 import { startServer } from '../support/server.ts';
@@ -53,7 +53,7 @@ async function read(id: string, query = '') {
   };
 }
 
-test('the successes of final stages, a line each, as the pages of the API have them', async () => {
+it("the successes of final stages are lines, in the order of the API's pages", async () => {
   const id = await makeTree();
   const early = await read(id);
   expect(early.response.headers.get('jobtree-complete')).toBe('false');
@@ -83,7 +83,7 @@ test('the successes of final stages, a line each, as the pages of the API have t
   expect((await read(id, `?after=${lines[5].itemId}`)).lines).toEqual([]);
 });
 
-test('large results come in parts, whole and in order, compressed if the reader takes that', async () => {
+it('large results arrive in parts, whole and in order, compressed if the reader accepts that', async () => {
   const type = 'large';
   const large = 'x'.repeat(300_000);
   const { id } = await server.client.createJob({
@@ -106,7 +106,7 @@ test('large results come in parts, whole and in order, compressed if the reader 
   expect(lines[39].result).toBe(`39${large}`);
 });
 
-test('a payload that came by SQL in several lines stands in one, with all of its digits', async () => {
+it('a payload of several lines from SQL is one line, with all digits', async () => {
   const { id } = await server.client.createJob({ type: 'sql' });
   const key = id.replace('Job:', '');
   await server.db.query('select count(*) from jobtree.add_items($1, $2, true)', [
@@ -120,7 +120,7 @@ test('a payload that came by SQL in several lines stands in one, with all of its
   expect(JSON.parse(text).payload.text).toBe('a\nb');
 });
 
-test('a reader that leaves in the middle leaves nothing behind, and a slow one holds no snapshot', async () => {
+it('a reader that leaves halfway leaves nothing behind, and a slow one holds no snapshot', async () => {
   const { id } = await server.client.createJob({
     type: 'slow',
     items: Array.from({ length: 60 }, (_, payload) => ({ payload })),
@@ -145,7 +145,7 @@ test('a reader that leaves in the middle leaves nothing behind, and a slow one h
   expect((await read(id, `?after=${lines[58].itemId}`)).lines).toEqual(lines.slice(59));
 });
 
-test('what can not be read is refused with a code', async () => {
+it("what can't be read is refused with a code", async () => {
   const id = await makeTree();
   const refused = async (url: URL, method = 'GET') => {
     const response = await fetch(url, { method });
@@ -168,7 +168,7 @@ test('what can not be read is refused with a code', async () => {
   expect(await refused(address(id), 'DELETE')).toMatchObject([405, { code: 'INVALID_INPUT' }]);
 });
 
-test('a page of another site reads nothing', async () => {
+it('a page of another site reads nothing', async () => {
   const id = await makeTree();
   const request = get(address(id), { headers: { 'sec-fetch-site': 'cross-site' } });
   const [response] = (await once(request, 'response')) as [IncomingMessage];
@@ -176,7 +176,7 @@ test('a page of another site reads nothing', async () => {
   response.resume();
 });
 
-test('what listens for the end of an answer is no more than it says, also where the caller is known and others wait', async () => {
+it('the number of listeners for the end of an answer is bounded, with known callers and waiting requests', async () => {
   const warnings: string[] = [];
   const note = ({ name, message }: Error) => {
     if (name === 'MaxListenersExceededWarning') warnings.push(message);

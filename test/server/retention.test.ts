@@ -24,7 +24,7 @@ const gone = (id: string) =>
 const seal = (id: string) =>
   data(url(), 'mutation ($id: ID!) { sealJob(input: { jobId: $id }) { __typename } }', { id });
 
-it('a watcher has the final state and the end of its stream, whichever server reaps the tree', async () => {
+it('a watcher gets the final state and the end of its stream, whichever server reaps the tree', async () => {
   const id = await createJob(url(), { type: 'ended', items: [{}, {}] });
   const watched = ([0, 1] as const).flatMap((n) => [
     collect(subscribe(url(n), `subscription { jobProgress(jobId: "${id}") { status itemProgress } }`)),
@@ -41,7 +41,7 @@ it('a watcher has the final state and the end of its stream, whichever server re
   }
 });
 
-it('a reaped tree is not found, as a deleted one is not, and leaves the lists that are watched', async () => {
+it('a reaped tree is not found, like a deleted one, and leaves watched lists', async () => {
   const [reaped, deleted] = [
     await createJob(url(), { type: 'gone', retentionSeconds: null }),
     await createJob(url(), { type: 'gone', retentionSeconds: null }),
@@ -87,7 +87,7 @@ it('a reaped tree is not found, as a deleted one is not, and leaves the lists th
   });
 });
 
-it('a retention that can not be is refused by its field', async () => {
+it('an invalid retention is refused by its field', async () => {
   for (const [input, field] of [
     [{ retentionSeconds: -1 }, 'retentionSeconds'],
     [{ retentionSeconds: 2_147_483_647 }, 'retentionSeconds'],
@@ -102,7 +102,7 @@ it('a retention that can not be is refused by its field', async () => {
   }
 });
 
-it('a tree that expires says why to those who watch it, and is reaped', async () => {
+it('a tree that expires tells its watchers why, and is reaped', async () => {
   const id = await createJob(url(), { type: 'idle', idleExpirySeconds: 1, retentionSeconds: 60 });
   const events = await collect(
     subscribe(url(1), `subscription { jobProgress(jobId: "${id}") { status outcome cancelReason message } }`),

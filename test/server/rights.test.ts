@@ -67,8 +67,8 @@ afterAll(async () => {
   await db.drop();
 });
 
-describe('the rules', () => {
-  it('stand beside every root field', () => {
+describe('the rights', () => {
+  it('are stated at every root field', () => {
     expect(
       rootFields.filter(({ permission }) => !(permission in permissions)).map(({ name }) => name),
     ).toEqual([]);
@@ -120,7 +120,7 @@ describe('the rules', () => {
     'CreateWatchTokenPayload.token': 'rule',
   };
 
-  it('keep every way to a job, an item or an assignment in bounds', () => {
+  it('cover every path to a job, an item or an assignment', () => {
     const sensitive = new Set([
       'Job',
       'JobItem',
@@ -150,7 +150,7 @@ describe('the rules', () => {
   });
 });
 
-it('a refusal names the role that would do, or the scope that stands in the way', async () => {
+it('a refusal names the role that would suffice, or the scope that prevents it', async () => {
   const messageOf = async (query: string, role: Role) =>
     (await (await post(app.url, query, bearer(keys[role]))).json()).errors[0].message;
   const replay = 'mutation { replayDeadLetters(input: { filter: { types: ["x"] } }) { __typename } }';
@@ -175,7 +175,7 @@ it('a refusal names the role that would do, or the scope that stands in the way'
 const plainFields = rootFields.filter(({ name }) => name !== 'createUpload');
 
 it.each(plainFields.filter(({ kind }) => kind !== 'subscription'))(
-  '$kind $name is for those of its permission over HTTP',
+  '$kind $name requires its permission over HTTP',
   async ({ permission, query }) => {
     for (const role of roles) {
       const answer = await errorsOverHttp(app.url, query, bearer(keys[role]));
@@ -194,7 +194,7 @@ it.each(plainFields.filter(({ kind }) => kind !== 'subscription'))(
 );
 
 it.each(plainFields)(
-  '$kind $name is for those of its permission over server-sent events',
+  '$kind $name requires its permission over server-sent events',
   async ({ permission, query }) => {
     for (const role of roles) {
       const codes = codesOf(await errorsOverEvents(app.url, query, bearer(keys[role])));
@@ -204,7 +204,7 @@ it.each(plainFields)(
   },
 );
 
-it.each(roles)('over a WebSocket a %s gets what it gets over HTTP', async (role) => {
+it.each(roles)('a %s gets the same over a WebSocket as over HTTP', async (role) => {
   const client = openSocket(app.url, bearer(keys[role]));
   for (const { name, permission, query } of plainFields) {
     const codes = codesOf(await errorsOverSocket(client, query));
@@ -213,7 +213,7 @@ it.each(roles)('over a WebSocket a %s gets what it gets over HTTP', async (role)
   await client.dispose();
 });
 
-it('a subscription tells nobody anything over plain HTTP', async () => {
+it('a subscription reveals nothing over plain HTTP', async () => {
   for (const { name, permission, query } of plainFields.filter(({ kind }) => kind === 'subscription')) {
     for (const role of roles) {
       const response = await post(app.url, query, bearer(keys[role]));
@@ -259,14 +259,14 @@ describe('beside GraphQL', () => {
     expect(await status('/graphql?query={__typename}')).toBe(401);
   });
 
-  it('uploads are for those that make jobs', async () => {
+  it('uploads require a role that creates jobs', async () => {
     for (const role of roles)
       expect(await upload(bearer(keys[role])), role).toBe(isAllowed(role, 'create') ? 201 : 403);
     expect(await upload({})).toBe(401);
     expect(await status('/api/uploads', { method: 'OPTIONS' })).toBe(204);
   });
 
-  it('files in multipart requests are for those that make jobs, and nothing of them is stored for others', async () => {
+  it('files in multipart requests require a role that creates jobs, and are not stored for others', async () => {
     const send = (headers: Record<string, string>) => {
       const form = new FormData();
       const query = 'mutation ($file: File!) { createUpload(input: { file: $file }) { __typename } }';
@@ -288,7 +288,7 @@ describe('beside GraphQL', () => {
     expect(await stored()).toBe(before + 2);
   });
 
-  it('results are for those that read', async () => {
+  it('results require a role that reads', async () => {
     const path = '/api/jobs/Job:00000000-0000-7000-8000-000000000000/results';
     for (const role of roles)
       expect(await status(path, { headers: bearer(keys[role]) }), role).toBe(
@@ -297,7 +297,7 @@ describe('beside GraphQL', () => {
     expect(await status(path)).toBe(401);
   });
 
-  it('metrics are for those that see all types', async () => {
+  it('metrics require a caller that sees all types', async () => {
     for (const role of roles)
       expect(await status('/metrics', { headers: bearer(keys[role]) }), role).toBe(
         isAllowed(role, 'survey') ? 200 : 403,

@@ -99,7 +99,7 @@ describe.each([
   ['of types', () => ({ types: ['mail.*'] })],
   ['of trees', () => ({ rootIds: [mail.slice(4)] })],
 ] as const)('a scope %s', (_, scope) => {
-  it.each(onJobs)('hides other jobs from %s as if there were none', async (_, query, role) => {
+  it.each(onJobs)('hides other jobs from %s as if they did not exist', async (_, query, role) => {
     const key = await keyFor([role], scope());
     const hidden = await ask(key, query, { id: bill });
     expect(JSON.stringify(hidden)).toMatch(notThere);
@@ -133,7 +133,7 @@ describe.each([
     }
   });
 
-  it('shows what is its own', async () => {
+  it('shows its own jobs', async () => {
     const key = await keyFor(['watcher'], scope());
     const { data } = await ask(
       key,
@@ -159,7 +159,7 @@ describe.each([
     expect((await get(mail))[0]).toBe(200);
   });
 
-  it('hides what a subscription would tell', async () => {
+  it('hides other jobs in subscriptions', async () => {
     const key = await keyFor(['watcher'], scope());
     const first = async (field: string) => {
       const response = await fetch(app.url, {
@@ -178,7 +178,7 @@ describe.each([
 });
 
 describe('a scope of types', () => {
-  it('leaves other types out of lists, and of trees', async () => {
+  it('omits other types from lists and trees', async () => {
     const key = await keyFor(['watcher'], { types: ['mail.*'] });
     const { data } = await ask(
       key,
@@ -235,7 +235,7 @@ describe('a scope of types', () => {
     expect((await ask(ofTenant, query, { id: inside })).data.job).toEqual({ id: inside });
   });
 
-  it('hides the jobs above one that it has', async () => {
+  it('hides the jobs above a visible one', async () => {
     const key = await keyFor(['watcher'], { types: ['bill'] });
     const { data, errors } = await ask(key, 'query ($id: ID!) { job(id: $id) { id parent { id } } }', {
       id: mixed.child,
@@ -247,7 +247,7 @@ describe('a scope of types', () => {
     ).toBe('NOT_FOUND');
   });
 
-  it('does not let a tree with other types be cancelled, deleted or exported', async () => {
+  it('does not allow a tree with other types to be cancelled, deleted or exported', async () => {
     const key = await keyFor(['producer'], { types: ['mail.*'] });
     for (const [name, query] of onJobs.filter(([name]) =>
       ['cancelJob', 'deleteJob', 'setRetention'].includes(name),
@@ -259,7 +259,7 @@ describe('a scope of types', () => {
     expect(errors?.[0]?.extensions?.code).toBe('NOT_FOUND');
   });
 
-  it('refuses other types of what it makes or works on', async () => {
+  it('refuses other types in jobs and in work', async () => {
     const producer = await keyFor(['producer'], { types: ['mail.*'] });
     const createJob =
       'mutation ($input: JobInput!) { createJob(input: $input) { __typename ... on UserError { code } } }';
@@ -309,9 +309,10 @@ describe('a scope of types', () => {
   });
 });
 
-describe('what concerns a whole tree', () => {
-  it('is told to those alone whose scope has all of it', async () => {
-    const fields = 'treeOutcome reapAt idleSince callbacks { endpoint } deletion { itemCount }';
+describe('fields about a whole tree', () => {
+  it('are shown only to callers whose scope includes all of it', async () => {
+    const fields =
+      'treeOutcome treeProgress { openJobs } reapAt idleSince callbacks { endpoint } deletion { itemCount }';
     const query = `query ($id: ID!) { job(id: $id) { ${fields} } }`;
     await ask(
       admin,
@@ -328,12 +329,14 @@ describe('what concerns a whole tree', () => {
     await eventually(async () =>
       expect((await ask(all, query, { id })).data.job).toMatchObject({
         treeOutcome: 'SUCCEEDED',
+        treeProgress: { openJobs: 0 },
         reapAt: expect.any(String),
         callbacks: [{ endpoint: 'whole' }],
       }),
     );
     expect((await ask(some, query, { id })).data.job).toEqual({
       treeOutcome: null,
+      treeProgress: null,
       reapAt: null,
       idleSince: null,
       callbacks: [],
@@ -348,7 +351,7 @@ describe('a worker of a type', () => {
   const report =
     'mutation ($reports: [ReportInput!]!) { reportOutcomes(input: { reports: $reports }) { ... on ReportOutcomesPayload { entries { status error { message field } } } } }';
 
-  it('reports new items of its types alone', async () => {
+  it('reports new items only of its types', async () => {
     const child = { feed: { source: 'REPORTS' } };
     const tree = {
       type: 'feeds.a',
@@ -383,7 +386,7 @@ describe('a worker of a type', () => {
     ).toEqual([{ count: 0 }]);
   });
 
-  it('ends no assignments of other types, though it knows their ids, and its own beside them', async () => {
+  it('ends no assignments of other types by their ids, and ends its own beside them', async () => {
     await create({ type: 'foreign', items: [{}] });
     const type = `feeds.${randomUUID()}`;
     await create({ type, items: [{}, {}] });
@@ -416,7 +419,7 @@ describe('an assignment', () => {
     'mutation ($type: String!) { claimItems(input: { worker: "w", requests: [{ type: $type, limit: 1 }] }) { ... on ClaimItemsPayload { assignments { id item { id payload } } } } }';
   const byId = 'query ($id: ID!) { node(id: $id) { ... on Assignment { id payload item { result } } } }';
 
-  it('tells its id to its worker and to admins, and what it holds to its worker alone while it holds it', async () => {
+  it('shows its id to its worker and to admins, and its contents to its worker while held', async () => {
     const type = `held.${randomUUID()}`;
     const jobId = (await create({ type, items: [{ payload: { secret: 'pie' } }] })).id;
     const worker = await keyFor(['worker'], {});
@@ -459,8 +462,8 @@ describe('an assignment', () => {
 });
 
 // Last: it adds a tree to those that the others count.
-describe('a scope of types beside a tree that feeds', () => {
-  it('leaves out the items that fed its own, and those that were fed by them', async () => {
+describe('a scope of types in a feeding tree', () => {
+  it('omits the items that fed its own, and those that they fed', async () => {
     const type = 'mail.fed';
     const tree = await create({
       type,

@@ -60,7 +60,7 @@ async function receive(client: ReturnType<typeof createClient>, name: string) {
 }
 
 describe('a box', () => {
-  it('opens what it has sealed, for the same name, and no two texts are alike', () => {
+  it('opens what it sealed, for the same name, and no two sealed texts are alike', () => {
     const box = boxOf(first);
     const sealed = box.seal('whsec_abc', 'a');
     expect(sealed).not.toContain('abc');
@@ -76,7 +76,7 @@ describe('a box', () => {
 });
 
 describe('secrets of endpoints', () => {
-  it('stand in the database sealed, and sign as before', async () => {
+  it('are stored sealed, and sign as before', async () => {
     await withServer(first, async (client) => {
       const { secret } = await put(client, 'sealed');
       const rotated = (await client.callbacks.rotateSecret('sealed')).secret;
@@ -89,7 +89,7 @@ describe('secrets of endpoints', () => {
     });
   });
 
-  it('that were there before are sealed by servers that have a key, and with the next one once it is rotated', async () => {
+  it('from before are sealed by servers that have a key, and with the next key once it is rotated', async () => {
     const secret = await withServer('', async (client) => (await put(client, 'before')).secret as string);
     const of = async (name: string) => (await stored()).find((row) => row.name === name)?.secret ?? '';
     expect(await of('before')).toBe(secret);
@@ -109,7 +109,7 @@ describe('secrets of endpoints', () => {
     });
   });
 
-  it('that nobody can open fail deliveries with the reason, which are tried again, and the doctor says so', async () => {
+  it('that nobody can open fail deliveries with the reason; these are retried, and the doctor says so', async () => {
     await withServer(newKey(), async (client) => {
       const { id } = await client.createJob({
         type: newType(),

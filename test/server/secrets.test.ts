@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-it('no line of a run under trace has a key, a token or the secret of a proxy, and no table has a key', async () => {
+it('no line of a traced run contains a key, a token or the secret of a proxy, and no table contains a key', async () => {
   let log = '';
   const write = (text: string) => {
     log += text;

@@ -75,7 +75,7 @@ it('readers of the same operation share its source, over WebSocket and server-se
   await client.dispose();
 });
 
-it('one reader that leaves takes nothing from the others; the last one closes the source', async () => {
+it('a reader that leaves takes nothing from the others, and the last one closes the source', async () => {
   const id = await createJob(app.url, { type: 'leaving', items: [{}] });
   const watched = vi.spyOn(Hub.prototype, 'watchJob');
   const client = socket();
@@ -93,7 +93,7 @@ it('one reader that leaves takes nothing from the others; the last one closes th
 });
 
 describe('sinceRevision', () => {
-  it('leaves out a first event that is known, and readers with different ones share', async () => {
+  it('omits a known first event, and readers with different values share', async () => {
     const id = await createJob(app.url, { type: 'since', items: [{}] });
     const watched = vi.spyOn(Hub.prototype, 'watchJob');
     const client = socket();
@@ -111,7 +111,7 @@ describe('sinceRevision', () => {
     await client.dispose();
   });
 
-  it('never leaves out the final state', async () => {
+  it('never omits the final state', async () => {
     const id = await createJob(app.url, { type: 'since final', sealed: true });
     const events = await collect(subscribe(app.url, watchJob, { id }));
     const { revision } = events.at(-1).data.jobProgress;
@@ -121,7 +121,7 @@ describe('sinceRevision', () => {
 });
 
 describe('intervalMs', () => {
-  it('merges what comes within it, but not the final state', async () => {
+  it('merges events within it, except the final state', async () => {
     const id = await createJob(app.url, { type: 'paced', items: [{}] });
     const watch = subscribe(app.url, watchJob, { id, intervalMs: 60_000 });
     const events = watch[Symbol.asyncIterator]();
@@ -145,7 +145,7 @@ describe('intervalMs', () => {
   });
 });
 
-it('a reader that stops reading costs the others nothing, and has the newest state when it reads again', async () => {
+it('a reader that stops reading costs the others nothing, and gets the newest state when it reads again', async () => {
   const width = 400;
   const id = await createJob(app.url, {
     type: 'wide',
@@ -180,14 +180,14 @@ it('a reader that stops reading costs the others nothing, and has the newest sta
   await watch.close();
 });
 
-it('a job that is deleted while it is watched ends the stream', async () => {
+it('a job that is deleted while watched ends the stream', async () => {
   const id = await createJob(app.url, { type: 'deleted', items: [{}] });
   const watching = collect(subscribe(app.url, watchJob, { id }));
   await data(app.url, 'mutation ($id: ID!) { deleteJob(input: { jobId: $id }) { __typename } }', { id });
   await watching;
 });
 
-it('what differs only in order, defaults or undeclared variables is shared', async () => {
+it('operations that differ only in order, defaults or undeclared variables share', async () => {
   const id = await createJob(app.url, { type: 'same', items: [{}] });
   const watched = vi.spyOn(Hub.prototype, 'watchJob');
   const query = `subscription ($id: ID!, $ms: Int = 50) { jobProgress(jobId: $id, intervalMs: $ms) { revision } }`;
@@ -200,7 +200,7 @@ it('what differs only in order, defaults or undeclared variables is shared', asy
   await client.dispose();
 });
 
-it('an invalid sinceRevision is refused, whoever watches already', async () => {
+it('an invalid sinceRevision is refused, whoever else is watching', async () => {
   const id = await createJob(app.url, { type: 'invalid', items: [{}] });
   const client = socket();
   await client.iterate({ query: watchJob, variables: { id } }).next();
@@ -226,8 +226,8 @@ it.each([
   await watch.close();
 });
 
-describe('who joins while an event is being resolved', () => {
-  it('is told it once', async () => {
+describe('a reader that joins while an event is being resolved', () => {
+  it('gets it once', async () => {
     const id = await createJob(app.url, { type: 'joining', items: [{}] });
     const query = `subscription { jobItems(jobId: "${id}", intervalMs: 100) { items { retryAt job { deletion { itemCount } } } } }`;
     const retryAt = (time: string) =>
@@ -259,7 +259,7 @@ describe('who joins while an event is being resolved', () => {
   });
 });
 
-it('a socket with many subscriptions is told no faster than it reads', async () => {
+it('a socket with many subscriptions is sent no more than it reads', async () => {
   const id = await createJob(app.url, {
     type: 'many',
     children: Array.from({ length: 400 }, () => ({ type: 'one of many', items: [{}] })),
@@ -315,7 +315,7 @@ it('an operation whose id is used again before it has begun leaves nothing behin
   });
 });
 
-it('who was told of a failure is told how things stand when it has passed', async () => {
+it('a reader that got an error gets the present state when it is over', async () => {
   const id = await createJob(app.url, { type: 'failing', items: [{}] });
   const query = `subscription { jobItems(jobId: "${id}", intervalMs: 100) { items { retryAt job { type } } } }`;
   const client = socket();
@@ -334,7 +334,7 @@ it('who was told of a failure is told how things stand when it has passed', asyn
   await client.dispose();
 });
 
-it('an event stream whose client vanishes is over', async () => {
+it('an event stream whose client vanishes ends', async () => {
   const id = await createJob(app.url, { type: 'vanishing', items: [{}] });
   const watched = vi.spyOn(Hub.prototype, 'watchJob');
   const vanishing = new AbortController();
@@ -349,7 +349,7 @@ it('an event stream whose client vanishes is over', async () => {
   await eventually(() => expect(live.isClosed).toBe(true));
 });
 
-it('who has missed an event is told what left the page with it', async () => {
+it('a reader that missed an event learns what left the page with it', async () => {
   const older = await createJob(app.url, { type: 'left', items: [{}] });
   const newer = await createJob(app.url, { type: 'left', priority: 1, items: [{}] });
   const query = `subscription { jobs(filter: { status: WAITING }, first: 1, intervalMs: 100) { goneIds jobs { id createdAt } } }`;

@@ -38,7 +38,7 @@ async function hold(jobId: string): Promise<() => Promise<void>> {
 const sealing = (id: string) => `mutation { sealJob(input: { jobId: "${id}" }) { __typename } }`;
 const watching = (id: string) => `subscription { jobProgress(jobId: "${id}") { status } }`;
 
-it('a socket with nothing to answer is closed at once, one that has something after its answer', async () => {
+it('an idle socket is closed at once, and one with a pending answer after that', async () => {
   const server = await startServer(db.url);
   const id = await createJob(server.url, { type: 'busy', items: [{}] });
   const idle = await openRaw(server.url);
@@ -64,7 +64,7 @@ it('a socket with nothing to answer is closed at once, one that has something af
     expect(messages.filter((message) => message.id === 'late')).toEqual([]);
 });
 
-it('the documented client of graphql-ws that subscribes just then goes on with the next server', async () => {
+it('the documented client of graphql-ws that subscribes just then continues with the next server', async () => {
   const port = String(await freePort());
   const server = await startServer(db.url, { JOBTREE_PORT: port });
   const other = await createJob(server.url, { type: 'held' });

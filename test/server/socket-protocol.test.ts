@@ -34,7 +34,7 @@ const watch = (id: string) => ({
 const seal = (id: string, url = app.url) =>
   data(url, `mutation ($id: ID!) { sealJob(input: { jobId: $id }) { __typename } }`, { id });
 
-it('an id that was completed and is used again belongs to the second operation alone', async () => {
+it('an id that completed and is used again belongs only to the second operation', async () => {
   const first = await createJob(app.url, { type: 'first', items: [{}] });
   const second = await createJob(app.url, { type: 'second', items: [{}, {}] });
   const raw = await open();
@@ -53,7 +53,7 @@ it('an id that was completed and is used again belongs to the second operation a
   expect(new Set(counts)).toEqual(new Set([2]));
 });
 
-it('ids that are used again pass no limit', async () => {
+it('ids that are used again do not exceed any limit', async () => {
   const server = await startServer(db.url, { JOBTREE_MAX_OPERATIONS_PER_SOCKET: '5' });
   closers.push(() => server.close());
   const id = await createJob(server.url, { type: 'again', items: [{}] });
@@ -89,7 +89,7 @@ it.each([
 });
 
 it.each(['x'.repeat(1_000), 'ü'.repeat(1_000)])(
-  'an id in use that is too long for a reason closes the socket with 4409, and nothing else',
+  'an id in use that is too long for a close reason closes the socket with 4409',
   async (id) => {
     const raw = await open();
     const payload = watch(await createJob(app.url, { type: 'long', items: [{}] }));
@@ -99,7 +99,7 @@ it.each(['x'.repeat(1_000), 'ü'.repeat(1_000)])(
   },
 );
 
-it('a ping whose payload is nested too deeply to be sent back closes the socket with 4400', async () => {
+it('a ping with a payload nested too deeply to be returned closes the socket with 4400', async () => {
   const raw = await open();
   const depth = 100_000;
   raw.socket.send(`{"type":"ping","payload":{"x":${'['.repeat(depth)}${']'.repeat(depth)}}}`);
@@ -107,7 +107,7 @@ it('a ping whose payload is nested too deeply to be sent back closes the socket 
   expect(await data(app.url, '{ __typename }')).toBeDefined();
 });
 
-it('variables that are nested too deeply are refused alone', async () => {
+it('variables nested too deeply are refused alone', async () => {
   const raw = await open();
   const depth = 100_000;
   const query = 'mutation ($input: AddItemsInput!) { addItems(input: $input) { __typename } }';

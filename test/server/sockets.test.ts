@@ -67,7 +67,7 @@ async function closeCode(socket: WebSocket): Promise<number> {
 }
 
 describe('operations of a socket', () => {
-  it('beyond the limit are refused; the others go on, and make room when they end', async () => {
+  it('beyond the limit are refused; the others continue, and make room when they end', async () => {
     const url = await start({ JOBTREE_MAX_OPERATIONS_PER_SOCKET: '2' });
     const id = await createJob(url, { type: 'cap', items: [{}] });
     const client = connectTo(url);
@@ -90,7 +90,7 @@ describe('operations of a socket', () => {
     await first.return?.();
   });
 
-  it('that are wrong or fail are answered alone, as over HTTP and server-sent events', async () => {
+  it('that are invalid or fail are answered alone, as over HTTP and server-sent events', async () => {
     const id = await createJob(app.url, { type: 'wrong', items: [{}] });
     const client = connectTo(app.url);
     const going = client.iterate<any>(watchJob(id));
@@ -137,7 +137,7 @@ describe('operations of a socket', () => {
     await going.return?.();
   });
 
-  it('under an id that is in use close the socket, as the protocol says', async () => {
+  it('under an id in use close the socket, as the protocol demands', async () => {
     const id = await createJob(app.url, { type: 'twice', items: [{}] });
     const socket = await open(app.url);
     socket.send('{"type": "connection_init"}');
@@ -150,11 +150,11 @@ describe('operations of a socket', () => {
   });
 });
 
-it('a socket that never says hello is closed', async () => {
+it('a socket that never initialises is closed', async () => {
   expect(await closeCode(await open(app.url))).toBe(4408);
 });
 
-it('a socket is read no faster than it may, and stays', async () => {
+it('a socket is read at a limited rate, and stays open', async () => {
   const url = await start({ JOBTREE_MAX_MESSAGES_PER_SECOND: '100' });
   const socket = await open(url);
   let count = 0;
@@ -201,7 +201,7 @@ describe('connections of an address', () => {
       signal,
     });
 
-  it('are limited, sockets and event streams together, by what the trusted proxy says', async () => {
+  it('are limited, sockets and event streams together, by the address from the trusted proxy', async () => {
     const url = await start({ JOBTREE_CALLER_CONNECTIONS: '2', JOBTREE_TRUSTED_PROXIES: '1' });
     const id = await createJob(url, { type: 'address', items: [{}] });
     const socket = await open(url, { 'x-forwarded-for': '9.9.9.9, 1.1.1.1' });
@@ -219,15 +219,15 @@ describe('connections of an address', () => {
     await once(socket, 'close');
   });
 
-  it('are those of the peer where no proxy is trusted', async () => {
+  it('are those of the peer if no proxy is trusted', async () => {
     const url = await start({ JOBTREE_CALLER_CONNECTIONS: '1' });
     await open(url, { 'x-forwarded-for': '1.1.1.1' });
     expect(await refused(url, '2.2.2.2')).toBe(429);
   });
 });
 
-describe('at its end the server', () => {
-  it('says first that it is not ready and goes on, then closes sockets with 1012 and cuts event streams', async () => {
+describe('at shutdown the server', () => {
+  it('first reports that it is not ready and continues, then closes sockets with 1012 and cuts event streams', async () => {
     const server = await startServer(db.url, { JOBTREE_SHUTDOWN_DELAY_MS: '1000' });
     const id = await createJob(server.url, { type: 'end', items: [{}] });
     const client = connectTo(server.url);

@@ -17,7 +17,7 @@ afterAll(async () => {
   await db.drop();
 });
 
-it('commits with the row that caused it; workers are told, and it is counted', async () => {
+it('commits with the row that caused it, and workers and counters are updated', async () => {
   const hints = subscribe(app.url, 'subscription { workAvailable(types: ["welcome"]) { types } }');
   const told = hints[Symbol.asyncIterator]();
   await told.next();
@@ -45,7 +45,7 @@ it('commits with the row that caused it; workers are told, and it is counted', a
   expect(last).toEqual({ itemCount: 1, succeeded: 1, status: 'COMPLETED' });
 });
 
-it('vanishes with the transaction that is rolled back', async () => {
+it('vanishes when the transaction is rolled back', async () => {
   const application = await db.connect();
   await application.query('begin');
   await application.query('insert into customer values (8)');

@@ -28,7 +28,7 @@ async function pair(): Promise<{ ours: Socket; theirs: Socket }> {
 
 const chunk = Buffer.alloc(1_000_000);
 
-it('a connection that stands still with something to send is ended', async () => {
+it('a connection that stalls with something to send is ended', async () => {
   const stalls = new Stalls({ afterMs: 150 });
   closers.push(() => stalls.close());
   const { ours, theirs } = await pair();
@@ -38,7 +38,7 @@ it('a connection that stands still with something to send is ended', async () =>
   await once(ours, 'close');
 });
 
-it('one that has nothing to send, and one that moves, are left alone', async () => {
+it('a connection with nothing to send, and one that moves, stay', async () => {
   const stalls = new Stalls({ afterMs: 1_000 });
   closers.push(() => stalls.close());
   const quiet = await pair();
@@ -59,7 +59,7 @@ it('one that has nothing to send, and one that moves, are left alone', async () 
   expect(quiet.ours.destroyed).toBe(false);
 });
 
-it('a pace lets a second of messages through at once, and then asks for rests', () => {
+it('a rate limit passes a second of messages at once, and then requires pauses', () => {
   const pace = new TokenBucket(10);
   for (let i = 0; i < 10; i++) {
     expect(pace.restMs()).toBe(0);

@@ -83,7 +83,7 @@ const knows = async (caller: Caller, items: number) => {
 };
 
 describe('a tenant at its limit of items', () => {
-  it('adds no more, in whichever way, and says how much there is; nothing is half done', async () => {
+  it('adds no more in any way, with the stored amount in the error, and nothing is half done', async () => {
     const tenant = newTenant();
     const caller = await callerOf(tenant);
     const { client, ask } = caller;
@@ -119,7 +119,7 @@ describe('a tenant at its limit of items', () => {
     await whole.client.createJob({ type: 'full', items: itemsOf(150) });
   });
 
-  it('claims, reports and feeds on; deleting a tree makes room', async () => {
+  it('continues to claim, report and feed, and deleting a tree makes room', async () => {
     const caller = await callerOf(newTenant());
     const { client, ask } = caller;
     const { id } = await client.createJob({
@@ -153,7 +153,7 @@ describe('a tenant at its limit of items', () => {
     await client.createJob({ type: 'more', items: itemsOf(100) });
   });
 
-  it('replays nothing while it is beyond it, and corrects no payload', async () => {
+  it('replays nothing while beyond it, and corrects no payload', async () => {
     const tenant = newTenant();
     const caller = await callerOf(tenant);
     const { client, ask } = caller;
@@ -190,7 +190,7 @@ describe('a tenant at its limit of items', () => {
   });
 });
 
-it('a tenant at its limit of bytes adds, uploads and imports no more, and a schedule of it makes nothing', async () => {
+it('a tenant at its limit of bytes adds, uploads and imports no more, and its schedules create nothing', async () => {
   const tenant = newTenant();
   const caller = await callerOf(tenant);
   const { client, key, ask } = caller;
@@ -272,7 +272,7 @@ it('a tenant at its limit of bytes adds, uploads and imports no more, and a sche
 });
 
 describe('limits of a key', () => {
-  it('are about what its tenant stores, and never more than the limit of the tenant', async () => {
+  it('apply to what its tenant stores, and never exceed the limit of the tenant', async () => {
     const tenant = newTenant();
     const admin = await callerOf(tenant);
     const low = await callerOf(tenant, ['producer'], { limits: { storedItems: 10 } });
@@ -287,7 +287,7 @@ describe('limits of a key', () => {
     await expect(high.client.addItems(id, itemsOf(1))).rejects.toMatchObject(tooMuch);
   });
 
-  it('without a tenant are about all that is stored', async () => {
+  it('without a tenant apply to everything stored', async () => {
     const admin = await callerOf(null);
     await admin.client.createJob({ type: 'some', items: itemsOf(10) });
     await expect.poll(async () => (await storageOf(admin)).items).toBeGreaterThan(9);
@@ -296,8 +296,8 @@ describe('limits of a key', () => {
   });
 });
 
-describe('what is stored', () => {
-  it('is told to admins: of a tenant what it stores, of none by tenants and in all', async () => {
+describe('the stored amount', () => {
+  it('is shown to admins: of their tenant, or without one by tenant and in total', async () => {
     const tenant = newTenant();
     const caller = await callerOf(tenant);
     await caller.client.createJob({ type: 'told', items: itemsOf(3, 'abc') });
@@ -317,7 +317,7 @@ describe('what is stored', () => {
     expect(await producer.ask('{ storage { items } }')).toEqual({ storage: null });
   });
 
-  it('is a metric by tenants', async () => {
+  it('is a metric by tenant', async () => {
     const tenant = newTenant();
     const caller = await callerOf(tenant);
     await caller.client.createJob({ type: 'told', items: itemsOf(3, 'abc') });

@@ -80,7 +80,7 @@ async function openSse(request: typeof hints | typeof page): Promise<Open> {
 it.each([
   ['hints for many types', hints],
   ['large pages', page],
-])('refuses what is too much for one connection until something has ended: %s', async (_, request) => {
+])('refuses what exceeds the limit of a connection until something has ended: %s', async (_, request) => {
   const { open } = connect();
   const first = await open(request);
   const others = [await open(request)];
@@ -91,7 +91,7 @@ it.each([
   await expect.poll(async () => (await open(request)).code).toBeUndefined();
 });
 
-it('refuses what is too much for an address, and forgets what its connections had', async () => {
+it('refuses what exceeds the limit of an address, and forgets closed connections', async () => {
   // Five times, so that anything kept would show.
   for (let round = 0; round < 5; round++) {
     const clients = [];

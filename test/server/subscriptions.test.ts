@@ -25,7 +25,7 @@ const watchTree = `subscription ($id: ID!) {
   jobTreeProgress(rootId: $id) { complete openJobs jobs { jobId revision status itemProgress } }
 }`;
 
-it('goes from waiting over running to complete, never back, and then completes the stream', async () => {
+it('goes from waiting over running to complete, never back, and then ends the stream', async () => {
   const id = await createJob(app.url, {
     type: 'a',
     items: Array.from({ length: 4 }, (_, i) => ({ payload: i })),
@@ -71,14 +71,14 @@ describe.each(['WebSocket', 'server-sent events'])('over %s', (transport) => {
       ? collect(subscribe(app.url, query, { id }))
       : collectSse(app.url, query, { id });
 
-  it('a job that is complete gives its final state, and the end', async () => {
+  it('a complete job sends its final state and ends the stream', async () => {
     const id = await createJob(app.url, { type: 'b', sealed: true });
     await data(app.url, `query ($id: ID!) { job(id: $id) { progress { status } } }`, { id });
     const events = await all(watchJob, id);
     expect(events.at(-1)?.data.jobProgress).toMatchObject({ status: 'COMPLETED', percent: 100 });
   });
 
-  it('a tree tells all its jobs first, then the changed ones, and ends when all are complete', async () => {
+  it('a tree first sends all its jobs, then changed ones, and ends when all are complete', async () => {
     const type = `tree ${transport}`;
     const child = `${type} child`;
     const id = await createJob(app.url, {
@@ -106,7 +106,7 @@ describe.each(['WebSocket', 'server-sent events'])('over %s', (transport) => {
     ]);
   });
 
-  it('an unknown job, and an id of another type, are told with code and field', async () => {
+  it('an unknown job, and an id of another type, are refused with code and field', async () => {
     const watch = async (id: string) =>
       transport === 'WebSocket'
         ? (await collect(subscribe(app.url, watchJob, { id })))[0]
@@ -121,7 +121,7 @@ describe.each(['WebSocket', 'server-sent events'])('over %s', (transport) => {
   });
 });
 
-it('a rejected operation leaves the other subscriptions of its socket alone', async () => {
+it('a rejected operation does not affect the other subscriptions of its socket', async () => {
   const id = await createJob(app.url, { type: 'c', items: [{}] });
   const client = createClient({
     url: app.url.replace('http', 'ws'),
@@ -143,7 +143,7 @@ it('a rejected operation leaves the other subscriptions of its socket alone', as
   await client.dispose();
 });
 
-it('progress goes on after the listening connection was lost, without a gap', async () => {
+it('progress continues without a gap after the listening connection was lost', async () => {
   const id = await createJob(app.url, { type: 'd', items: [{}, {}] });
   const watch = subscribe(app.url, watchJob, { id });
   const events = watch[Symbol.asyncIterator]();
@@ -160,7 +160,7 @@ it('progress goes on after the listening connection was lost, without a gap', as
   await watch.close();
 });
 
-it('a notification of somebody else ends no server', async () => {
+it('a foreign notification ends no server', async () => {
   for (const channel of ['jobtree_work', 'jobtree_progress']) {
     for (const payload of ['hello', '{}', 'null', '[1]'])
       await db.query('select pg_notify($1, $2)', [channel, payload]);
@@ -184,7 +184,7 @@ it('a subscription to a tree that is deleted ends', async () => {
 const treeCounts =
   'revision openJobs unsealedJobs complete outcome percent itemCount itemProgress succeeded failed cancelled';
 
-it('one percentage for a tree, told and read alike: null while items may come, and never back', async () => {
+it('a tree has one percentage, in events and reads: null while items may come, and never decreasing', async () => {
   const id = await createJob(app.url, {
     type: 'counted',
     sealed: true,
@@ -244,7 +244,7 @@ it('hints come at the start, and when items of the type are added, on this serve
   await other.close();
 });
 
-it('what others say on the channel of NOTIFY harms nobody', async () => {
+it('foreign messages on the channel of NOTIFY harm nobody', async () => {
   const id = await createJob(app.url, { type: 'notified', sealed: true, items: [{}] });
   const watch = subscribe(app.url, watchTree, { id });
   const events = watch[Symbol.asyncIterator]();

@@ -36,7 +36,7 @@ const cancelled = (job: string) =>
   ]);
 
 describe('the sweeper', () => {
-  it('finishes a cancellation that was begun, over as many batches as it takes', async () => {
+  it('finishes a cancellation that was begun, in as many batches as it takes', async () => {
     const type = newType();
     const { [type]: job = '' } = await t.create({ type });
     await t.db.query(
@@ -51,7 +51,7 @@ describe('the sweeper', () => {
     expect((await t.fold(job))[type]).toMatchObject({ cancelled: 2_500, completedAt: expect.any(Number) });
   });
 
-  it('is poked as often as there is something to finish, and keeps nothing of that', async () => {
+  it('is woken as often as there is something to finish, and leaks nothing', async () => {
     const warnings: string[] = [];
     const note = ({ name, message }: Error) => {
       if (name === 'MaxListenersExceededWarning') warnings.push(message);
@@ -80,7 +80,7 @@ describe('the sweeper', () => {
     expect(await t.db.query('select from jobtree.job_item where job_id = $1', [job])).toEqual([]);
   });
 
-  it('finds any lease that nobody keeps up when it starts, however old', async () => {
+  it('finds any lease without heartbeats when it starts, however old', async () => {
     const type = newType();
     await t.create({ type, items: [{}] });
     const { id } = await t.claimOne(type);
@@ -89,7 +89,7 @@ describe('the sweeper', () => {
     await lost(id);
   });
 
-  it('passes by a lease that a long transaction has locked, and finds it once that is over', async () => {
+  it('skips a lease that a long transaction has locked, and finds it afterwards', async () => {
     const type = newType();
     await t.create({ type, items: [{}, {}] });
     const [{ id }, seen] = [await t.claimOne(type), await t.claimOne(type)];
@@ -106,7 +106,7 @@ describe('the sweeper', () => {
     await lost(id);
   });
 
-  it('gives every lease a full lease time after a gap in which nobody looked', async () => {
+  it('gives every lease a full lease time after a gap without sweeps', async () => {
     const type = newType();
     await t.create({ type, heartbeatIntervalMs: 60_000, items: [{}] });
     const { id } = await t.claimOne(type);
@@ -209,7 +209,7 @@ describe('a part of the sweep that fails', () => {
     },
   };
 
-  it.each(Object.keys(parts))('%s: the others go on, and it is tried again', async (broken) => {
+  it.each(Object.keys(parts))('%s: the others continue, and it is retried', async (broken) => {
     const sweeping = watchedEngine();
     const ends: Record<string, () => Promise<void>> = {};
     for (const [name, { prepare }] of Object.entries(parts)) ends[name] = await prepare(sweeping);
@@ -226,7 +226,7 @@ describe('a part of the sweep that fails', () => {
   });
 });
 
-it('a look for unfolded trees names the roots whose deltas stayed since the look before, and a first one all', async () => {
+it('a search for unfolded trees names roots whose deltas are older than the last search, and at first all', async () => {
   const [early, late] = [newType('early'), newType('late')];
   const { [early]: one = '' } = await t.create({ type: early, items: [{}] });
   const look = async (seen: string | null) => {

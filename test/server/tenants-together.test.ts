@@ -266,7 +266,7 @@ async function alone(commands: readonly Command[]): Promise<string[]> {
 
 const seed = Number(process.env.PROPERTY_SEED ?? Date.now() % 2 ** 31);
 
-it('each of two tenants hears what it would hear if it were alone', async () => {
+it('each of two tenants gets what it would get alone', async () => {
   console.log(`PROPERTY_SEED=${seed}`);
   let runs = 0;
   const turns = fc.array(fc.record({ who: fc.nat({ max: 1 }), command }), {

@@ -196,7 +196,7 @@ const shape = (answer: unknown) =>
     .replaceAll(/"revision":"[^"]*"|"\w*[cC]ursor":"[^"]*"/g, '#');
 
 describe('of two tenants with the same names', () => {
-  it.each(Object.entries(lists))('%s shows each its own, as if there were nobody else', async (_, query) => {
+  it.each(Object.entries(lists))('%s shows each its own, as if it were alone', async (_, query) => {
     const [ours, theirs] = await Promise.all([ask(acme.key, query), ask(globex.key, query)]);
     expect(ours.errors).toBeUndefined();
     expect(shape(ours.data)).not.toMatch(/^\{"\w+":(\[\]|null|0|\{"nodes":\[\].*)\}$/);
@@ -244,7 +244,7 @@ describe('of two tenants with the same names', () => {
       ? query.replace('mutation', 'mutation ($id: ID!)')
       : `query ($id: ID!) ${query}`;
 
-  it.each(single)('what belongs to the other, a %s, is not there: %s', async (kind, query) => {
+  it.each(single)('a %s of the other does not exist: %s', async (kind, query) => {
     const hidden = await ask(acme.key, withId(query), { id: globex.ids[kind] });
     expect(JSON.stringify(hidden)).toMatch(
       /^{ nodes?\(/.test(query) ? /^\{"data":\{"nodes?":(null|\[null\])\}\}$/ : 'NOT_FOUND',
@@ -253,14 +253,14 @@ describe('of two tenants with the same names', () => {
     expect(withoutIds(hidden)).toBe(withoutIds(none));
   });
 
-  it('a corrected payload is checked by no schema of the other', async () => {
+  it('a corrected payload is not validated by a schema of the other', async () => {
     const query = `mutation { replayDeadLetters(input: { filter: { itemIds: [$id] }, payload: 1 }) { ${problem} } }`;
     const hidden = await ask(acme.key, withId(query), { id: globex.ids.item });
     const none = await ask(acme.key, withId(query), { id: globex.ids.item.replace(uuid, unknown) });
     expect(withoutIds(hidden)).toBe(withoutIds(none));
   });
 
-  describe('no time tells what belongs to the other: the same statements run, with as many rows, as for what there is not', () => {
+  describe('response times reveal nothing of the other: the same statements run, with as many rows, as for unknown ids', () => {
     const workIt = (fields: string) => `mutation { ${fields} { __typename } }`;
     const operations: [Kind, string][] = [
       ...single,
@@ -307,7 +307,7 @@ describe('of two tenants with the same names', () => {
       await compare(globex.ids[kind], (id) => ask(key, withId(query), { id }));
     });
 
-    it.each(callers.slice(1))('%s, a job outside of its scope by its dedupe key', async (_, keyOf) => {
+    it.each(callers.slice(1))('%s reads a job outside its scope by dedupe key', async (_, keyOf) => {
       const dedupeKey = randomUUID();
       await create(acme.key, { type: 'bill', dedupeKey });
       const key = await keyOf();
@@ -380,7 +380,7 @@ describe('of two tenants with the same names', () => {
     expect(kept.entries).toEqual([{ status: 'HELD' }]);
   });
 
-  it('files of the other are not there over HTTP, nor are results', async () => {
+  it('files and results of the other do not exist over HTTP', async () => {
     const get = async (path: string, key: string, method = 'GET') => {
       const response = await fetch(new URL(path, app.url), { method, headers: bearer(key) });
       return { status: response.status, text: (await response.text()).replaceAll(uuid, '#') };
@@ -410,14 +410,14 @@ describe('of two tenants with the same names', () => {
       'subscription ($id: ID!) { operationProgress(operationId: $id) { id } }',
       'operation',
     ],
-  ] as const)('%s of the other is not there', async (_, query, kind) => {
+  ] as const)('%s of the other does not exist', async (_, query, kind) => {
     const [hidden] = await firstEvents(acme.key, query, { id: globex.ids[kind] });
     expect(JSON.stringify(hidden)).toContain('NOT_FOUND');
     const [none] = await firstEvents(acme.key, query, { id: globex.ids[kind].replace(uuid, unknown) });
     expect(withoutIds(hidden)).toBe(withoutIds(none));
   });
 
-  it('lists that are watched show each its own', async () => {
+  it('watched lists show each its own', async () => {
     for (const query of [
       'subscription { jobs(filter: { type: "mail" }) { jobs { id type } } }',
       'subscription { queues { type ready running } }',
@@ -431,7 +431,7 @@ describe('of two tenants with the same names', () => {
     }
   });
 
-  it('a hint of work reaches only those whose work it is, by the name that they have for it', async () => {
+  it('a hint of work reaches only the tenant of the work, with its own name for the type', async () => {
     const type = `hint-${randomUUID()}`;
     const hints = { ours: [] as unknown[], theirs: [] as unknown[] };
     const query =
@@ -509,8 +509,8 @@ function watch(key: string, query: string, variables: object, onEvent: (event: u
   client.subscribe({ query, variables: { ...variables } }, sink);
 }
 
-describe('nothing of one tenant blocks the other', () => {
-  it('a serialize key, a dedupe key and a name are each one of its own', async () => {
+describe('tenants do not block each other', () => {
+  it('by a serialize key, a dedupe key or a name', async () => {
     const input = {
       type: 'alike',
       dedupeKey: 'same',
@@ -527,7 +527,7 @@ describe('nothing of one tenant blocks the other', () => {
     ]);
   });
 
-  it('a claim id is one of its own', async () => {
+  it('by a claim id', async () => {
     const claimId = newClaimId();
     const again = (key: string) =>
       data(
@@ -543,7 +543,7 @@ describe('nothing of one tenant blocks the other', () => {
     expect((await again(globex.key)).assignments).toEqual([theirs]);
   });
 
-  it('nor do the settings of a queue, or the schemas of a type', async () => {
+  it('by the settings of a queue, or the schemas of a type', async () => {
     await data(
       globex.key,
       `mutation { setQueue(input: { type: "settings", paused: true }) { ... on SetQueuePayload { queue { type } } ${problem} } }`,
@@ -561,7 +561,7 @@ describe('nothing of one tenant blocks the other', () => {
     expect(await claim(globex.key, 'settings')).toEqual({ assignments: [], limitedTypes: ['settings'] });
   });
 
-  it('operations without a type are about its own items', async () => {
+  it('by operations without a type', async () => {
     const filter = '{ addedFrom: "2020-01-01T00:00:00Z" }';
     const count = `{ pendingItemCount(filter: ${filter}) }`;
     await create(globex.key, { type: 'swept', items: [{}, {}] });
@@ -602,7 +602,7 @@ describe('nothing of one tenant blocks the other', () => {
     expect(await claim(globex.key, 'later')).toMatchObject({ assignments: [] });
   });
 
-  it('stating all schedules deletes only its own', async () => {
+  it('by syncing all schedules', async () => {
     const third = (await makeKey(db, ['admin'], { tenant: 'hooli' })).key;
     const sync = (names: string[]) =>
       data(
@@ -627,7 +627,7 @@ describe('nothing of one tenant blocks the other', () => {
     });
   });
 
-  it('keys by which items are fed are its own', async () => {
+  it('by keys of fed items', async () => {
     const tree = {
       type: 'parent',
       items: [{ payload: { k: 'fed' } }],
@@ -647,7 +647,7 @@ describe('nothing of one tenant blocks the other', () => {
 });
 
 describe('the names of a tenant', () => {
-  it('may be those of another one, and be as long as everybody’s', async () => {
+  it('may equal those of another one, and have the full length', async () => {
     const type = `globex//${'x'.repeat(192)}`;
     const created = await create(acme.key, { type, items: [{ serializeKey: `acme//${'k'.repeat(249)}` }] });
     expect(created.job.type).toBe(type);
@@ -662,7 +662,7 @@ describe('the names of a tenant', () => {
     );
   });
 
-  it('are in errors as the caller wrote them', async () => {
+  it('appear in errors as the caller wrote them', async () => {
     const answers = [
       await ask(acme.key, '{ schedule(name: "gone") { name } }'),
       await ask(acme.key, `mutation { pauseSchedule(input: { name: "gone" }) { ${problem} } }`),
@@ -686,7 +686,7 @@ describe('the names of a tenant', () => {
   });
 
   it.each(['Acme', 'ac*', '*', 'a/b', 'a//b', '', 'a b', 'ä', 'x'.repeat(41), 'acme\n'])(
-    'none is %j',
+    'are refused if invalid: %j',
     async (tenant) => {
       const { createApiKey } = (
         await ask(
@@ -705,7 +705,7 @@ describe('the names of a tenant', () => {
     },
   );
 
-  it('are in callbacks as the tenant of the endpoint has them', async () => {
+  it('appear in callbacks as the tenant of the endpoint writes them', async () => {
     const callbacks = [{ endpoint: 'hook' }, { endpoint: 'hook', on: 'JOB' }];
     const { job } = await create(acme.key, { type: 'called', sealed: true, callbacks });
     const filter = `filter: { rootId: "${job.id}" }`;
@@ -734,7 +734,7 @@ describe('the names of a tenant', () => {
     await expect(create(acme.key, { type: 'a', callbacks: [{ endpoint: 'all' }] })).rejects.toThrow('all');
   });
 
-  it('are told in full to whoever belongs to no tenant', async () => {
+  it('appear in full to callers without a tenant', async () => {
     expect(
       await data(operator, 'query ($id: ID!) { job(id: $id) { type items { nodes { serializeKey } } } }', {
         id: acme.ids.job,
@@ -751,7 +751,7 @@ describe('the names of a tenant', () => {
     ]);
   });
 
-  it('are nowhere in what its callers hear', () => {
+  it('appear nowhere in what its callers get', () => {
     for (const { key } of [acme, globex]) {
       const text = (heard.get(key) ?? '').replaceAll(/"tenant":"\w+"|globex\/\/x+|acme\/\/k+/g, '');
       expect(text.length).toBeGreaterThan(10_000);
@@ -770,7 +770,7 @@ describe('an admin of a tenant', () => {
       { input },
     );
 
-  it('makes and lists keys of it alone', async () => {
+  it('creates and lists only its keys', async () => {
     const { data: made } = await createKey(acme.key, {
       name: 'narrow',
       roles: ['PRODUCER', 'WATCHER'],

@@ -72,7 +72,7 @@ function shown(options: object = {}, url = app.url): Promise<PeerCertificate> {
 }
 
 describe.skipIf(withoutOpenssl)('over TLS', () => {
-  it('the API answers, and says https where it is', async () => {
+  it('the API answers, and its URLs start with https', async () => {
     expect(app.url).toMatch(/^https:\/\/127\.0\.0\.1:\d+\/graphql$/);
     expect(await ask('/graphql?query={__typename}')).toMatchObject({ status: 200 });
     expect(await ask('/readyz')).toEqual({ status: 200, body: 'ok, messages by notify\n' });
@@ -85,7 +85,7 @@ describe.skipIf(withoutOpenssl)('over TLS', () => {
     await expect(plain).rejects.toMatchObject({ code: 'ECONNRESET' });
   });
 
-  it('the server refuses what was before TLS 1.2, whatever its Node.js would take, also with a new certificate', async () => {
+  it('the server refuses versions before TLS 1.2, whatever its Node.js accepts, also with a new certificate', async () => {
     const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' };
     // It is no fault of the client: a server that allows it speaks TLS 1.1 with it.
     const { cert, key } = { cert: readFileSync(file('cert.pem')), key: readFileSync(file('key.pem')) };
@@ -112,7 +112,7 @@ describe.skipIf(withoutOpenssl)('over TLS', () => {
     }
   });
 
-  it('the command line, the client and a worker use it with an authority of their own, and refuse it without', async () => {
+  it('the command line, the client and a worker use it with their own authority, and refuse it without', async () => {
     const env = { JOBTREE_URL: app.url, NODE_EXTRA_CA_CERTS: authority.file };
     const rows = file('rows.csv');
     writeFileSync(rows, 'a\n1\n2\n');
@@ -137,8 +137,8 @@ describe.skipIf(withoutOpenssl)('over TLS', () => {
   });
 });
 
-describe.skipIf(withoutOpenssl)('a certificate that changes', () => {
-  it('is shown to new connections, and those that are open go on', async () => {
+describe.skipIf(withoutOpenssl)('a changing certificate', () => {
+  it('is used for new connections, and open ones continue', async () => {
     const client = createClient({
       url: app.url.replace('http', 'ws'),
       webSocketImpl: class extends WebSocket {
@@ -160,7 +160,7 @@ describe.skipIf(withoutOpenssl)('a certificate that changes', () => {
     await client.dispose();
   });
 
-  it('stays the one before while the files do not go together, and says so', async () => {
+  it('stays the previous one while the files do not match, and the log says so', async () => {
     const before = await shown();
     const next = authority.issue(['DNS:localhost', 'IP:127.0.0.1']);
     for (const spoil of [
@@ -181,11 +181,11 @@ describe.skipIf(withoutOpenssl)('a certificate that changes', () => {
   });
 });
 
-describe.skipIf(withoutOpenssl)('a server does not start', () => {
+describe.skipIf(withoutOpenssl)('a server refuses to start', () => {
   const start = (certFile: string, keyFile: string) =>
     startServer(db.url, { JOBTREE_TLS_CERT_FILE: certFile, JOBTREE_TLS_KEY_FILE: keyFile });
 
-  it('with a certificate that is not there, is over, or has another key', async () => {
+  it('with a certificate that is missing, expired, or has another key', async () => {
     const [good, other] = [authority.issue(['DNS:a']), authority.issue(['DNS:b'])];
     const over = authority.issue(['DNS:c'], { isOver: true });
     await expect(start(file('none.pem'), good.keyFile)).rejects.toThrow(/ENOENT.*none\.pem/);
@@ -197,7 +197,7 @@ describe.skipIf(withoutOpenssl)('a server does not start', () => {
     expect(() => startServer(db.url, { JOBTREE_TLS_CERT_FILE: good.certFile })).toThrow('set together');
   });
 
-  it('and its exit code says that a setting is to blame', () => {
+  it('with an exit code for settings', () => {
     const { certFile } = authority.issue(['DNS:a']);
     const { keyFile } = authority.issue(['DNS:b']);
     const cli = new URL('../../dist/cli/main.js', import.meta.url).pathname;

@@ -109,7 +109,7 @@ async function ask(token: string, query = '{ queues { type } }') {
   return { status: response.status, code: errors?.[0]?.extensions.code, message: errors?.[0]?.message };
 }
 
-it('a token gives the roles and scopes of its claims, and is verified once', async () => {
+it('a token grants the roles and scopes of its claims, and is verified once', async () => {
   const token = await sign({ jobtree_roles: 'producer worker', jobtree_types: ['mail.*'] });
   expect(await ask(token)).toEqual({ status: 200 });
   expect(await ask(token, '{ serializeKeys { key } }')).toMatchObject({ code: 'FORBIDDEN' });
@@ -122,7 +122,7 @@ it('a token gives the roles and scopes of its claims, and is verified once', asy
   expect(fetches).toBe(1);
 });
 
-it('a token may be for a tenant, and sees nothing beside it', async () => {
+it('a token can belong to a tenant, and sees nothing of others', async () => {
   const create = 'mutation { createJob(input: { type: "mail" }) { __typename } }';
   const only = (type: string) => `{ jobs(filter: { type: "${type}" }) { nodes { id } } }`;
   const acme = await sign({ jobtree_roles: ['admin'], jobtree_tenant: 'acme' });
@@ -140,7 +140,7 @@ it('a token may be for a tenant, and sees nothing beside it', async () => {
   ]);
 });
 
-it('API keys are good beside tokens', async () => {
+it('API keys are valid beside tokens', async () => {
   const { key } = await makeKey(db, ['watcher']);
   expect(await ask(key)).toEqual({ status: 200 });
   expect(fetches).toBe(0);
@@ -205,7 +205,7 @@ it.each(hostile)('a token that %s is refused', async (_, make) => {
   expect(await ask(await make())).toMatchObject({ status: 401, code: 'UNAUTHENTICATED' });
 });
 
-it('a key id that leads elsewhere, or an address in a token, is never fetched', async () => {
+it('a key id that points elsewhere, or an address in a token, is never fetched', async () => {
   let strays = 0;
   const stray = createServer((_, response) => {
     strays++;
@@ -226,7 +226,7 @@ it('a key id that leads elsewhere, or an address in a token, is never fetched', 
   stray.close();
 });
 
-it('a token of a megabyte is refused before it is looked at, on a socket too', async () => {
+it('a token of a megabyte is refused before it is parsed, on a socket too', async () => {
   const large = 'a'.repeat(1_000_000);
   const client = createClient({
     url: app.url.replace('http', 'ws'),
@@ -240,7 +240,7 @@ it('a token of a megabyte is refused before it is looked at, on a socket too', a
   expect(fetches).toBe(0);
 });
 
-it('a socket ends when its token is over, with 4403', async () => {
+it('a socket ends when its token expires, with 4403', async () => {
   const client = createClient({
     url: app.url.replace('http', 'ws'),
     webSocketImpl: WebSocket,
@@ -254,8 +254,8 @@ it('a socket ends when its token is over, with 4403', async () => {
   expect(await closed).toMatchObject({ code: 4403, reason: 'The token has expired.' });
 });
 
-describe('the issuer', () => {
-  it('rotates its keys: the new one is fetched when it is first named', async () => {
+describe('an issuer', () => {
+  it('rotates its keys, and a new one is fetched when it is first named', async () => {
     expect((await ask(await sign())).status).toBe(200);
     answer = gives(await jwkOf(second, 'second', 'ES256'));
     // The same token all the time: nothing of what it was refused is remembered.
@@ -275,7 +275,7 @@ describe('the issuer', () => {
     expect(fetches).toBe(2);
   });
 
-  it('hangs: those whose keys are known go on, and so do API keys', async () => {
+  it('that hangs does not affect tokens with known keys, or API keys', async () => {
     const known = await sign();
     expect((await ask(known)).status).toBe(200);
     let asked = () => {};
@@ -297,7 +297,7 @@ describe('the issuer', () => {
     expect(await waiting).toMatchObject({ status: 503, code: 'UNAVAILABLE' });
   });
 
-  it('is away from the start: tokens get 503, and API keys go on', async () => {
+  it('that is away from the start gives tokens 503, and API keys continue', async () => {
     answer = (_, response) => response.writeHead(500).end();
     expect(await ask(await sign())).toMatchObject({ status: 503, code: 'UNAVAILABLE' });
     const { key } = await makeKey(db, ['watcher']);

@@ -5,13 +5,13 @@ import { Tries } from '../../src/server/limits/tries.ts';
 const bad = () => Promise.reject(new UnauthenticatedError('none'));
 const good = async () => 'good';
 
-it('any number of good ones of an address pass, also at once', async () => {
+it('any number of valid ones from an address pass, also at once', async () => {
   const tries = new Tries();
   const found = await Promise.all(Array.from({ length: 1_000 }, () => tries.run('a', good)));
   expect(new Set(found)).toEqual(new Set(['good']));
 });
 
-it('an address that has shown many that are none is refused for a second at most, and no other', async () => {
+it('an address with many invalid ones is refused for a second at most, and no other is', async () => {
   const tries = new Tries();
   const shown = await Promise.allSettled(Array.from({ length: 500 }, () => tries.run('a', bad)));
   expect(shown.every(({ status }) => status === 'rejected')).toBe(true);
@@ -21,7 +21,7 @@ it('an address that has shown many that are none is refused for a second at most
   expect(await tries.run('a', good)).toBe('good');
 });
 
-it('those that take long hold up their address alone, and few of many that are none are looked at', async () => {
+it('slow ones delay only their address, and few of many invalid ones are checked', async () => {
   const tries = new Tries({ atOnce: 5 });
   let looked = 0;
   let end = () => {};

@@ -70,7 +70,7 @@ it.each([
   ).toBe(status);
 });
 
-it('a tenant is the one that it names, and none if it names none', async () => {
+it('a tenant is the one in the header, and none without it', async () => {
   const app = await startServer(db.url, { JOBTREE_AUTH: 'proxy', JOBTREE_PROXY_SECRET: secret });
   try {
     const run = async (tenant: string | undefined, query: string) => {
@@ -106,7 +106,7 @@ it.each([
   ['a user', ['X-Forwarded-User', 'eve', 'X-Forwarded-User', 'ada', 'X-Forwarded-Roles', 'watcher']],
   ['roles', ['X-Forwarded-User', 'ada', 'X-Forwarded-Roles', 'admin', 'x-forwarded-roles', 'watcher']],
   ['a tenant', ['X-Forwarded-User', 'ada', 'X-Forwarded-Tenant', 'a', 'x-forwarded-tenant', 'a']],
-])('%s that the caller and the proxy both give are refused', async (_, headers) => {
+])('%s from both the caller and the proxy are refused', async (_, headers) => {
   const app = await startServer(db.url, { JOBTREE_AUTH: 'proxy', JOBTREE_PROXY_NETWORKS: '127.0.0.0/8' });
   const send = (more: string[]) =>
     new Promise<number | undefined>((resolve, reject) => {

@@ -26,7 +26,7 @@ const read = 'query ($id: ID!) { job(id: $id) { type items(first: 1) { nodes { i
 const code = async (query: string, id: string) =>
   (await request(app.url, query, { id })).errors?.[0]?.extensions;
 
-it('says BUSY where somebody has locked what is read', async () => {
+it('answers BUSY if the rows are locked', async () => {
   const id = await createJob(app.url, { type: 'locked' });
   const locker = await db.connect();
   await locker.query('begin');
@@ -37,7 +37,7 @@ it('says BUSY where somebody has locked what is read', async () => {
   await locker.end();
 });
 
-it('says that an operation may have been carried out when the connection broke at its answer', async () => {
+it('says that an operation may have been carried out if the connection broke at its answer', async () => {
   const id = await createJob(app.url, { type: 'broken' });
   const wasCut = proxy.cutAt('positions');
   const answer = code(add, id);

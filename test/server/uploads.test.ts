@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { Upload as TusUpload } from 'tus-js-client';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
 import { useServer } from '../cli/setup.ts';
 import { request as graphql } from '../support/api.ts';
@@ -75,7 +75,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
   const uploads = async () =>
     (await server.db.query('select id from jobtree.upload where removed_at is null')).length;
 
-  test('a POST answers id, size and SHA-256, and stores what came', async () => {
+  it('a POST returns id, size and SHA-256, and stores the body', async () => {
     const bytes = randomBytes(1_300_000);
     const { status, body: answer, headers } = await postFile(server.url, bytes);
     expect(status).toBe(201);
@@ -94,7 +94,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
     expect(empty.body).toMatchObject({ size: 0, sha256: sha256Of('').toString('hex') });
   });
 
-  test('a body without a length is stored as it comes', async () => {
+  it('a body without a length is stored', async () => {
     const bytes = randomBytes(900_000);
     const response = await fetch(address(), {
       method: 'POST',
@@ -108,8 +108,8 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
     });
   });
 
-  test.each(['repr-digest', 'content-digest'])(
-    'a %s is verified; a wrong one leaves nothing',
+  it.each(['repr-digest', 'content-digest'])(
+    'a %s is verified, and a wrong one leaves nothing',
     async (name) => {
       const bytes = randomBytes(600_000);
       const others = `md5=:AAAA:, ${digestField(sha256Of(bytes))}`;
@@ -126,7 +126,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
     },
   );
 
-  test('what is too large is refused before or in the middle, and leaves nothing', async () => {
+  it('too large a body is refused before or during the upload, and leaves nothing', async () => {
     const before = await uploads();
     const known = await postFile(server.url, randomBytes(5_000_001));
     expect([known.status, known.body.errors[0].extensions.code]).toEqual([413, 'LIMIT_EXCEEDED']);
@@ -144,7 +144,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
     await expect.poll(uploads).toBe(before);
   });
 
-  test('a POST that is cut off leaves nothing', async () => {
+  it('a POST that is cut off leaves nothing', async () => {
     const before = await uploads();
     const { hostname, port } = new URL(server.url);
     const socket = connect(Number(port), hostname);
@@ -157,7 +157,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
     await expect.poll(uploads).toBe(before);
   });
 
-  test('an upload that is cut off is taken up where it was, with the digest of all of it', async () => {
+  it('an upload that is cut off resumes where it was, with the digest of the whole', async () => {
     const bytes = randomBytes(4_000_000);
     const path = await begin(bytes.length, { 'repr-digest': digestField(sha256Of(bytes)) });
     const { hostname, port } = new URL(server.url);
@@ -189,7 +189,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
     expect(again.status).toBe(409);
   });
 
-  test('of two who send the same part at once one stores it', async () => {
+  it('of two callers that send the same part at once, one stores it', async () => {
     const bytes = randomBytes(700_000);
     const path = await begin(bytes.length);
     const statuses = await Promise.all(
@@ -202,7 +202,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
     });
   });
 
-  test('an upload that stands still is cut off, and what had come is kept', async () => {
+  it('an upload that stalls is cut off, and its bytes are kept', async () => {
     const impatient = await startServer(server.db.url, store.settings, { times: { stalledAfterMs: 300 } });
     onTestFinished(() => impatient.close());
     const path = await begin(10_000);
@@ -216,7 +216,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
     await expect.poll(async () => (await ask('HEAD', path, tus)).headers.get('upload-offset')).toBe('1000');
   });
 
-  test('the rest of a request that was answered early is not read for ever', async () => {
+  it('the rest of a request that was answered early is read only for a limited time', async () => {
     const impatient = await startServer(server.db.url, store.settings, { times: { stalledAfterMs: 300 } });
     onTestFinished(() => impatient.close());
     const { hostname, port } = new URL(impatient.url);
@@ -232,7 +232,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
     clearInterval(drip);
   });
 
-  test('an address has only so many uploads at once, however large they are', async () => {
+  it('an address has a limited number of concurrent uploads, whatever their size', async () => {
     const strict = await startServer(server.db.url, { JOBTREE_CALLER_BYTES_UNDER_WAY: '2500000' });
     onTestFinished(() => strict.close());
     const before = await uploads();
@@ -258,7 +258,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
     await expect.poll(uploads).toBe(before);
   });
 
-  test('a wrong digest in the last part removes the upload', async () => {
+  it('a wrong digest in the last part removes the upload', async () => {
     const path = await begin(10, { 'repr-digest': digestField(sha256Of('other')) });
     const { status, body: answer } = await ask(
       'PATCH',
@@ -270,7 +270,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
     expect((await ask('HEAD', path, tus)).status).toBe(404);
   });
 
-  test('the last part may name the length; one that ended unsaid is complete when it is asked for', async () => {
+  it('the last part may state the length, and an upload that ended unnoticed is complete when it is read', async () => {
     const { headers } = await ask('POST', '', { ...tus, 'upload-defer-length': '1' });
     const path = (headers.get('location') as string).replace('uploads', '');
     await ask('PATCH', path, { ...body, 'upload-offset': '0' }, 'hello');
@@ -285,7 +285,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
     });
   });
 
-  test('the tus client of others uploads, over a connection that breaks', async () => {
+  it('a foreign tus client uploads over a connection that breaks', async () => {
     const bytes = randomBytes(3_000_000);
     const proxy = await startProxy(server.url);
     onTestFinished(() => proxy.close());
@@ -315,7 +315,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
     expect((await ask('HEAD', `/${url.split('/').at(-1)}`, tus)).status).toBe(404);
   });
 
-  test('the client uploads what is a path, a Blob or a stream, while the connection breaks', async () => {
+  it('the client uploads a path, a Blob or a stream over a connection that breaks', async () => {
     const bytes = randomBytes(4_900_000);
     const proxy = await startProxy(server.url);
     onTestFinished(() => proxy.close());
@@ -341,7 +341,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
     await expect(client.upload(new Blob([bytes, bytes]))).rejects.toMatchObject({ code: 'LIMIT_EXCEEDED' });
   });
 
-  test('an upload that nobody needs is removed after its time, and by DELETE at once', async () => {
+  it('an unneeded upload is removed after its time, and by DELETE at once', async () => {
     const [first, second] = [await begin(600_000), await begin(10)];
     await ask('PATCH', first, { ...body, 'upload-offset': '0' }, randomBytes(600_000));
     const { headers } = await ask('HEAD', second, tus);
@@ -373,7 +373,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
     await expect.poll(left, { timeout: 30_000 }).toEqual({ uploads: 0, parts: 0 });
   });
 
-  test('what can not be is refused with a code', async () => {
+  it('invalid requests are refused with codes', async () => {
     const refused = async (method: string, path: string, headers: Record<string, string>, bytes?: string) => {
       const { status, body: answer } = await ask(method, path, headers, bytes);
       return [status, answer?.errors[0].extensions.code, answer?.errors[0].extensions.field];
@@ -419,7 +419,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
     await elsewhere.text();
   });
 
-  test('pages of allowed origins may upload', async () => {
+  it('pages of allowed origins may upload', async () => {
     const origin = { origin: 'https://app.example.com' };
     const preflight = await ask('OPTIONS', '', {
       ...origin,
@@ -433,7 +433,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
     expect(headers.get('access-control-expose-headers')).toContain('location');
   });
 
-  test('a job is made of an upload that is complete, and of no other', async () => {
+  it('a job is created only from a complete upload', async () => {
     const path = await begin(10);
     const create = (uploadId: string, more = '') =>
       graphql(

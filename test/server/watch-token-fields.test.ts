@@ -81,7 +81,7 @@ it('the page on security names every field that a watch token shows', () => {
   expect(documented.size).toBeGreaterThan(50);
 });
 
-it('every field that a watch token shows can be reached by fields that it shows', () => {
+it('every field that a watch token shows can be reached through fields that it shows', () => {
   const hidden = [...ways].filter(([place, way]) => {
     const sees = documented.get(place);
     return sees !== undefined && !way.every(({ field }) => showsAll(sees, seenByOf(field) ?? 'RESULTS'));
@@ -112,7 +112,7 @@ describe('results over HTTP', () => {
   const results = async (token: string) =>
     fetch(`${app.url.replace('/graphql', '')}/api/jobs/${treeId}/results`, { headers: bearer(token) });
 
-  it('are for tokens that show them, without payloads', async () => {
+  it('require a token that shows them, and omit payloads', async () => {
     const response = await results(tokens.RESULTS);
     expect(response.status).toBe(200);
     expect(JSON.parse(await response.text())).toEqual({ itemId, result: { found: 'cake' } });

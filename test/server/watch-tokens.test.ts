@@ -118,7 +118,7 @@ describe('a token', () => {
     }
   });
 
-  it('opens nothing else, in the words that what there is not is answered with', async () => {
+  it('opens nothing else, with the same error as for unknown ids', async () => {
     const token = await watchToken(app.url, admin, tree.id, 'RESULTS');
     const withoutIds = (value: unknown) =>
       JSON.stringify(value).replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, '#');
@@ -178,11 +178,11 @@ describe('a token', () => {
     ['what is no job', { jobId: 'JobItem:x', sees: 'PROGRESS' }, 'INVALID_INPUT', 'jobId'],
     ['too short a time', { expiresInSeconds: 9, sees: 'PROGRESS' }, 'INVALID_INPUT', 'expiresInSeconds'],
     ['more than a day', { expiresInSeconds: 86_401, sees: 'PROGRESS' }, 'INVALID_INPUT', 'expiresInSeconds'],
-  ])('is not made for %s', async (_, input, code, field) => {
+  ])('is not created for %s', async (_, input, code, field) => {
     expect(await askForToken(app.url, admin, { jobId: tree.id, ...input })).toMatchObject({ code, field });
   });
 
-  it('is not made for a job that is no root, nor by whom the tree is hidden from', async () => {
+  it("is not created for a job below a root, nor by callers that can't see the tree", async () => {
     expect(await askForToken(app.url, admin, { jobId: tree.child, sees: 'PROGRESS' })).toMatchObject({
       code: 'INVALID_INPUT',
       field: 'jobId',
@@ -205,7 +205,7 @@ describe('a token', () => {
   });
 });
 
-describe('what is refused', () => {
+describe('refused are', () => {
   const rootId = () => tree.id.slice(4);
   const secretOf = async () =>
     (await db.query<{ secret: Buffer }>('select secret from jobtree.watch_secret order by id desc'))[0]
@@ -311,7 +311,7 @@ describe('what is refused', () => {
     expect(await closed).toMatchObject({ code: 4403 });
   });
 
-  it('a token of a megabyte, before it is looked at, on a socket too', async () => {
+  it('a token of a megabyte, before it is parsed, on a socket too', async () => {
     const token = watchTokenPrefix + 'a'.repeat(1_000_000);
     const client = createClient({
       url: app.url.replace('http', 'ws'),
@@ -326,7 +326,7 @@ describe('what is refused', () => {
     expect(response.status).toBe(431);
   });
 
-  it('tokens that name unknown keys cost so many look-ups for an address, and others are served meanwhile', async () => {
+  it('tokens with unknown keys are looked up a limited number of times per address, and others are served meanwhile', async () => {
     const token = await watchToken(app.url, admin, tree.id);
     const strange = Array.from({ length: 40 }, (_, i) =>
       signed({ alg: 'HS256', typ, kid: String(1_000 + i) }, randomBytes(32)),
@@ -344,8 +344,8 @@ describe('what is refused', () => {
   });
 });
 
-describe('the end of a token', () => {
-  it('comes with its time: its socket and stream end with a reason, and it is refused', async () => {
+describe('the end of a watch token', () => {
+  it('comes with its expiry: its socket and stream end with a reason, and it is refused', async () => {
     const token = await forge(db, { rootId: tree.id.slice(4), expiresMs: Date.now() + 2_500 });
     const { closed, ended } = await openSocket(app.url, token);
     const stream = await openStream(streamUrl(other.url, await ticketFor(token)));
@@ -355,7 +355,7 @@ describe('the end of a token', () => {
     expect(await ask(app.url, token, typename)).toMatchObject({ status: 401 });
   });
 
-  it('comes within five seconds on all servers when those of its tree are revoked, and nobody else’s', async () => {
+  it('comes within five seconds on all servers when those of its tree are revoked, and for no others', async () => {
     const { id } = await newTree();
     const token = await watchToken(app.url, admin, id);
     const sockets = await Promise.all([openSocket(app.url, token, id), openSocket(other.url, token, id)]);
@@ -388,7 +388,7 @@ describe('the end of a token', () => {
       });
   });
 
-  it('is seen by a server though the revocation committed long after others that began later', async () => {
+  it('is noticed even if the revocation commits long after later ones', async () => {
     const [slow, quick] = [await newTree(), await newTree()];
     const token = await watchToken(app.url, admin, slow.id);
     const { closed } = await openSocket(app.url, token, slow.id);
@@ -407,7 +407,7 @@ describe('the end of a token', () => {
     expect(await closed).toMatchObject({ code: 4403, reason: 'The watch token was revoked.' });
   });
 
-  it('comes with the second rotation of the secret, not with the first one', async () => {
+  it('comes with the second rotation of the secret, not with the first', async () => {
     const token = await watchToken(app.url, admin, tree.id);
     const { closed } = await openSocket(other.url, token);
     const rotate = () => ask(app.url, admin, 'mutation { rotateWatchSecret { rotated } }');
@@ -424,7 +424,7 @@ describe('the end of a token', () => {
     expect(await db.query('select 1 from jobtree.watch_secret')).toHaveLength(2);
   });
 
-  it('leaves nothing behind with its tree, nor when it could not be good any more', async () => {
+  it('leaves nothing behind with its tree, or once it has expired', async () => {
     const { id } = await newTree();
     const revoke = (jobId: string) => db.query('select jobtree.revoke_watch_tokens($1)', [jobId.slice(4)]);
     const rows = (rootId: string) =>
@@ -444,7 +444,7 @@ describe('the end of a token', () => {
 });
 
 describe('a ticket', () => {
-  it('opens one event stream, once, of those who show it at once on all servers', async () => {
+  it('opens one event stream once, among concurrent uses on all servers', async () => {
     const token = await watchToken(app.url, admin, tree.id);
     const ticket = await ticketFor(token);
     const streams = await Promise.all(
@@ -457,7 +457,7 @@ describe('a ticket', () => {
     expect(rows).not.toContain(ticket.slice(-20));
   });
 
-  it('is good for nothing but an event stream, of its tree', async () => {
+  it('is valid only for an event stream of its tree', async () => {
     const token = await watchToken(app.url, admin, tree.id);
     const hidden = await openStream(streamUrl(app.url, await ticketFor(token), elsewhere));
     expect(hidden.first).toContain('NOT_FOUND');
@@ -477,7 +477,7 @@ describe('a ticket', () => {
     expect((await openStream(streamUrl(app.url, ticket))).status).toBe(200);
   });
 
-  it('is over after half a minute, and goes then', async () => {
+  it('expires after half a minute and is removed', async () => {
     const token = await watchToken(app.url, admin, tree.id);
     const ticket = await ticketFor(token);
     await db.query(`update jobtree.watch_ticket set expires_at = now() - interval '1 second'`);
@@ -486,7 +486,7 @@ describe('a ticket', () => {
     expect(await db.query('select 1 from jobtree.watch_ticket where expires_at < now()')).toEqual([]);
   });
 
-  it('is made by watch tokens alone', async () => {
+  it('is created only by watch tokens', async () => {
     expect(codeOf(await ask(app.url, admin, 'mutation { createWatchTicket { ticket } }'))).toBe('FORBIDDEN');
   });
 });
@@ -494,7 +494,7 @@ describe('a ticket', () => {
 describe('a page of another origin', () => {
   const from = (origin: string) => ({ origin });
 
-  it('may use a token where its origin is allowed, on every way', async () => {
+  it('may use a token in every way if its origin is allowed', async () => {
     const token = await watchToken(app.url, admin, tree.id);
     const preflight = await fetch(app.url, {
       method: 'OPTIONS',
@@ -516,7 +516,7 @@ describe('a page of another origin', () => {
     expect((await openStream(streamUrl(app.url, await ticketFor(token)), from(page))).status).toBe(200);
   });
 
-  it('may not where it is not, and a ticket is not used up by that', async () => {
+  it('may not if it is not, and uses up no ticket', async () => {
     const token = await watchToken(app.url, admin, tree.id);
     const ticket = await ticketFor(token);
     const evil = from('https://evil.example');
@@ -531,7 +531,7 @@ describe('a page of another origin', () => {
   });
 });
 
-it('a token of a tenant shows names as the tenant has them, by a ticket too, and no tenant ends those of others', async () => {
+it('a token of a tenant shows names as the tenant writes them, by a ticket too, and no tenant revokes those of others', async () => {
   const { key } = await makeKey(db, ['admin'], { tenant: 'acme' });
   const create = 'mutation { createJob(input: { type: "mail" }) { ... on CreateJobPayload { job { id } } } }';
   const { id } = (await ask(app.url, key, create)).data.createJob.job;
@@ -552,7 +552,7 @@ it('a token of a tenant shows names as the tenant has them, by a ticket too, and
   });
 });
 
-it('all who watch a tree with tokens that show the same share what they watch', async () => {
+it('watchers of a tree with equal tokens share their source', async () => {
   const watched = vi.spyOn(Hub.prototype, 'watchJob');
   onTestFinished(() => watched.mockRestore());
   const { id } = await newTree();
@@ -561,7 +561,7 @@ it('all who watch a tree with tokens that show the same share what they watch', 
   expect(watched).toHaveBeenCalledTimes(1);
 });
 
-it('the header of a token is the one that its secret has, to the letter', () => {
+it('the header of a token equals that of its secret exactly', () => {
   expect(Buffer.from(headerOf(7), 'base64url').toString()).toBe(
     '{"alg":"HS256","typ":"jobtree-watch+jwt","kid":"7"}',
   );

@@ -19,7 +19,7 @@ afterAll(async () => {
 const seal = (id: string) =>
   data(app.url, 'mutation ($id: ID!) { sealJob(input: { jobId: $id }) { __typename } }', { id });
 
-it('jobItems: the page, then items as they are added, held and finished, then the end', async () => {
+it('jobItems sends the page, then items as they are added, held and finished, then the end', async () => {
   const id = await createJob(app.url, { type: 'items', items: [{ payload: 0 }, { payload: 1 }] });
   const watch = subscribe(
     app.url,
@@ -52,7 +52,7 @@ it('jobItems: the page, then items as they are added, held and finished, then th
   await watch.close();
 });
 
-it('jobs: a root whose tree is asked for changes with the jobs below it', async () => {
+it('jobs sends a root whose treeProgress is requested again when jobs below it change', async () => {
   const id = await createJob(app.url, {
     type: 'above',
     items: [],
@@ -72,7 +72,7 @@ it('jobs: a root whose tree is asked for changes with the jobs below it', async 
   await watch.close();
 });
 
-it('jobs: the list, then what appears, changes and leaves', async () => {
+it('jobs sends the list, then what appears, changes and leaves', async () => {
   const a = await createJob(app.url, { type: 'listed', items: [{}] });
   const watch = subscribe(
     app.url,
@@ -98,7 +98,7 @@ it('jobs: the list, then what appears, changes and leaves', async () => {
   await watch.close();
 });
 
-it('queues: what waits, is scheduled and runs, by query and as it changes', async () => {
+it('queues sends what waits, is scheduled and runs, in a query and as it changes', async () => {
   const id = await createJob(app.url, {
     type: 'counted',
     items: [{}, {}, { runAt: '2200-01-01T00:00:00Z' }],

@@ -53,7 +53,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-it('the package has a bill of materials, which is made when it is packed', () => {
+it('the package has a bill of materials, created when it is packed', () => {
   expect(scripts.prepack).toContain('tools/sbom.ts');
   expect(publishConfig).toEqual({ provenance: true });
   expect(bom).toMatchObject({ bomFormat: 'CycloneDX', metadata: { component: { name: 'jobtree' } } });
@@ -90,7 +90,7 @@ it('it names every dependency, and every package that the program imports', () =
   expect(missing).toEqual([]);
 });
 
-it('whatever a part depends on is a part', () => {
+it('every dependency of a part is a part', () => {
   const refs = new Set(bom.components.map((component) => component['bom-ref']));
   const open = bom.dependencies.flatMap(({ dependsOn }) => dependsOn).filter((ref) => !refs.has(ref));
   expect(open).toEqual([]);
@@ -105,7 +105,7 @@ it('every part has a permissive licence', () => {
   expect(others.map(({ name, licenses }) => `${name}: ${licenses?.[0]?.license.id}`)).toEqual([]);
 });
 
-it('the package has no test, no configuration of this repository and nothing that looks like a secret', () => {
+it('the package has no test, no configuration of this repository and nothing that resembles a secret', () => {
   expect(
     files.filter((file) => /\/(test|bench|\.ci|\.git)\//.test(file) || /\.(pem|key|env)$/.test(file)),
   ).toEqual([]);

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { migrate } from '../../src/db/migrate.ts';
 import { createScratchDatabase } from '../../tools/scratch-database.ts';
 import { startScratchServer } from '../../tools/scratch-server.ts';
@@ -74,7 +74,7 @@ async function migratedFunctions(): Promise<string[]> {
 
 // Migrations of the same second sort by name: hence the letters.
 
-test('the first migration has the tables and each function file as it is; then nothing is missing', async () => {
+it('the first migration contains the tables and each function file, and then nothing is missing', async () => {
   const sql = textOf(await write('a'));
   expect(sql).toContain('CREATE TABLE "jobtree"."person"');
   expect(sql).toContain(`${readFileSync(join(project, 'functions/greet.sql'), 'utf8')}\n`);
@@ -83,7 +83,7 @@ test('the first migration has the tables and each function file as it is; then n
   expect(await migratedFunctions()).toEqual(['jobtree.greet(text)', 'jobtree.twice(text)']);
 });
 
-test('a changed body brings that function alone', async () => {
+it('a changed body migrates that function only', async () => {
   await write('a');
   writeFunction('twice', `(p_name text) returns text language sql as $$ select repeat(p_name, 2) $$`);
   const sql = textOf(await write('b'));
@@ -92,7 +92,7 @@ test('a changed body brings that function alone', async () => {
   expect(await write('c')).toBeUndefined();
 });
 
-test('a changed table brings that change alone', async () => {
+it('a changed table migrates that change only', async () => {
   await write('a');
   writeTables('name String\n  age Int?');
   const sql = textOf(await write('b'));
@@ -100,7 +100,7 @@ test('a changed table brings that change alone', async () => {
   expect(sql).not.toMatch(/greet|twice/);
 });
 
-test.each([
+it.each([
   ['other arguments', '(p_name text, p_times int default 2) returns text', 'jobtree.twice(text,integer)'],
   ['another result', '(p_name text) returns char(9)', 'jobtree.twice(text)'],
   ['another name of an argument', '(p_text text) returns text', 'jobtree.twice(text)'],
@@ -114,14 +114,14 @@ test.each([
   expect(await write('c')).toBeUndefined();
 });
 
-test('a function without a file is dropped', async () => {
+it('a function without a file is dropped', async () => {
   await write('a');
   rmSync(join(project, 'functions/greet.sql'));
   expect(textOf(await write('b'))).toBe('drop routine jobtree.greet(text);\n');
   expect(await migratedFunctions()).toEqual(['jobtree.twice(text)']);
 });
 
-test('a file that creates something else, or fails, is named and nothing is written', async () => {
+it('a file that creates something else, or fails, is named, and nothing is written', async () => {
   writeFunction('twice', `_more() returns int language sql as $$ select 1 $$`);
   writeFunction('greet', `() returns text language sql as $$ select 'Hello' $$`);
   await expect(write('a')).rejects.toThrow('look at twice, twice_more');

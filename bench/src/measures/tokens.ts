@@ -2,8 +2,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Database } from '../../../dist/db/database.js';
 import { readWatchTokens, signWatchToken } from '../../../dist/domain/watch-tokens.js';
-import { KnownWatchTokens } from '../../../dist/server/rights/known-watch-tokens.js';
 import { createLogger } from '../../../dist/server/log.js';
+import { KnownWatchTokens } from '../../../dist/server/rights/known-watch-tokens.js';
 import { type Bench, type Report, withJobtree } from '../bench.ts';
 import { whole } from '../figures.ts';
 import { atMost } from '../verdicts.ts';

@@ -13,18 +13,18 @@ export class Meters {
     const meter = metrics.getMeter(system);
     this.#attributes = operation('process', 'process', type);
     this.#duration = meter.createHistogram('messaging.process.duration', {
-      description: 'How long handlers take.',
+      description: 'Duration of handler calls.',
       unit: 's',
       advice: {
         explicitBucketBoundaries: [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10],
       },
     });
     this.#consumed = meter.createCounter('messaging.client.consumed.messages', {
-      description: 'Items that were given to a handler.',
+      description: 'Items passed to a handler.',
       unit: '{message}',
     });
     this.#active = meter.createUpDownCounter('jobtree.worker.active', {
-      description: 'Handlers at work.',
+      description: 'Running handlers.',
       unit: '{handler}',
     });
   }

@@ -64,7 +64,7 @@ export function createMetrics(options: {
     addFigures(own, labels, engine.figures);
     new Gauge({
       name: 'jobtree_workers_connected',
-      help: 'Workers that are connected to this server and have said who they are.',
+      help: 'Workers connected to this server that have sent their name.',
       registers: [own],
     }).set(engine.workers.count);
     const all = Registry.merge([own, processMetrics()]);
@@ -132,13 +132,13 @@ function addStored(registry: Registry, labels: TypeLabels, stored: readonly Tena
   const labelNames = ['tenant'] as const;
   const items = new Gauge({
     name: 'jobtree_stored_items',
-    help: 'Items that are stored, pending and finished, by tenant; without a name those of none. The same from every server.',
+    help: 'Stored items, pending and finished, by tenant; an empty tenant stands for items without one. The same from every server.',
     labelNames,
     registers,
   });
   const bytes = new Gauge({
     name: 'jobtree_stored_bytes',
-    help: 'Bytes that are stored of payloads and results, as JSON text, and of uploads, by tenant. The same from every server.',
+    help: 'Stored bytes of payloads and results (as JSON text) and of uploads, by tenant; an empty tenant stands for data without one. The same from every server.',
     labelNames,
     registers,
   });
@@ -158,12 +158,12 @@ const depths: readonly {
 }[] = [
   {
     name: 'jobtree_items_ready',
-    help: 'Items that wait for a worker. The same from every server.',
+    help: 'Items ready to be claimed. The same from every server.',
     of: ({ ready }) => ready,
   },
   {
     name: 'jobtree_items_scheduled',
-    help: 'Items that wait for their time. The same from every server.',
+    help: 'Items that wait until they are due. The same from every server.',
     of: ({ scheduled }) => scheduled,
   },
   {
@@ -173,7 +173,7 @@ const depths: readonly {
   },
   {
     name: 'jobtree_items_blocked',
-    help: 'Items that wait behind others with their serialize key. The same from every server.',
+    help: 'Items that wait for another item with the same serialize key. The same from every server.',
     of: ({ blocked }) => blocked,
   },
   {
@@ -183,18 +183,18 @@ const depths: readonly {
   },
   {
     name: 'jobtree_items_slow',
-    help: 'Items that workers have held for far longer than is usual for their type. The same from every server.',
+    help: 'Items that workers have held far longer than usual for their type. The same from every server.',
     of: (_, slow) => slow,
   },
   {
     name: 'jobtree_oldest_ready_seconds',
-    help: 'For how long the item that has been ready for longest has waited for a worker; 0 if none is ready. The same from every server.',
+    help: 'How long the oldest ready item has waited for a worker; 0 if none is ready. The same from every server.',
     of: ({ oldestReadyMs }) => (oldestReadyMs ?? 0) / 1_000,
     join: Math.max,
   },
   {
     name: 'jobtree_queue_paused',
-    help: 'Whether the type is paused: 1 or 0. The same from every server.',
+    help: '1 while the type is paused, otherwise 0. The same from every server.',
     of: ({ paused }) => Number(paused),
     join: Math.max,
   },
@@ -203,7 +203,7 @@ const depths: readonly {
 function addDepths(registry: Registry, labels: TypeLabels, found: Depths | undefined): void {
   new Gauge({
     name: 'jobtree_database_up',
-    help: 'Whether this server could read the queues from Postgres just now: 1 or 0.',
+    help: '1 if this server could read the queues from Postgres for this scrape, otherwise 0.',
     registers: [registry],
   }).set(found === undefined ? 0 : 1);
   for (const { name, help, of, join } of depths) {
@@ -226,27 +226,27 @@ const counters: readonly {
 }[] = [
   {
     name: 'jobtree_items_claimed_total',
-    help: 'Items that workers got from this server.',
+    help: 'Items that workers claimed from this server.',
     of: ({ claimed }) => claimed,
   },
   {
     name: 'jobtree_items_succeeded_total',
-    help: 'Items that succeeded, reported to this server.',
+    help: 'Successful items reported to this server.',
     of: ({ succeeded }) => succeeded,
   },
   {
     name: 'jobtree_attempts_failed_total',
-    help: 'Attempts that failed, reported to this server or lost.',
+    help: 'Failed attempts: reported to this server, or found lost by it.',
     of: ({ failed }) => failed,
   },
   {
     name: 'jobtree_heartbeats_lost_total',
-    help: 'Attempts that failed since their worker fell silent, found by this server.',
+    help: 'Attempts that failed because their worker stopped sending heartbeats, found by this server.',
     of: ({ lost }) => lost,
   },
   {
     name: 'jobtree_items_dead_total',
-    help: 'Items that failed for good, reported to this server or found by it.',
+    help: 'Items that failed for good: reported to this server, or found by it.',
     of: ({ dead }) => dead,
   },
 ];
@@ -259,12 +259,12 @@ function addFigures(registry: Registry, labels: TypeLabels, { totals }: Figures)
   }
   addHistogram(registry, {
     name: 'jobtree_item_wait_seconds',
-    help: 'From being ready to being claimed, of items that workers got from this server.',
+    help: 'Time from ready to claimed, of items claimed from this server.',
     histograms: tallies.map(({ type, tally }) => ({ type, histogram: tally.wait })),
   });
   addHistogram(registry, {
     name: 'jobtree_item_processing_seconds',
-    help: 'From the claim to the report, of attempts that were reported to this server.',
+    help: 'Time from the claim to the report, of attempts reported to this server.',
     histograms: tallies.map(({ type, tally }) => ({ type, histogram: tally.took })),
   });
 }
@@ -315,7 +315,7 @@ function processMetrics(): Registry {
   const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
   new Gauge({
     name: 'jobtree_build_info',
-    help: 'The version of jobtree; always 1.',
+    help: 'Always 1; the label has the version of jobtree.',
     labelNames: ['version'],
     registers: [ofProcess],
   }).set({ version }, 1);
