@@ -68,6 +68,15 @@ export const JobProgress = builder.objectRef<JobProgressState>('JobProgress').im
       description: 'The job.',
       resolve: (progress) => encodeGlobalId('Job', progress.jobId),
     }),
+    job: t.prismaField({
+      seenBy: 'PROGRESS',
+      type: 'Job',
+      nullable: true,
+      authScopes: { may: 'read' },
+      description: 'The job; null if its tree was deleted meanwhile.',
+      resolve: (query, { jobId }, _, { engine }) =>
+        engine.database.prisma.job.findUnique({ ...query, where: { id: jobId } }),
+    }),
     status: t.field({
       seenBy: 'PROGRESS',
       type: JobStatus,
@@ -176,6 +185,15 @@ function treeFields(t: PothosSchemaTypes.ObjectFieldBuilder<Types, TreeState>) {
       seenBy: 'PROGRESS',
       description: 'The root of the tree.',
       resolve: ({ root }) => encodeGlobalId('Job', root),
+    }),
+    root: t.prismaField({
+      seenBy: 'PROGRESS',
+      type: 'Job',
+      nullable: true,
+      authScopes: { may: 'read' },
+      description: 'The root of the tree; null if the tree was deleted meanwhile.',
+      resolve: (query, { root }, _, { engine }) =>
+        engine.database.prisma.job.findUnique({ ...query, where: { id: root } }),
     }),
     revision: t.exposeString('revision', {
       seenBy: 'PROGRESS',

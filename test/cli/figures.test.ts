@@ -1,7 +1,7 @@
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { counted } from '../../src/cli/figures.ts';
 
-test('a noun is in the plural unless there is one', () => {
+it('a noun is in the plural unless there is one', () => {
   expect([0, 1, 2, 3_376].map((n) => counted(n, 'item'))).toEqual([
     '0 items',
     '1 item',

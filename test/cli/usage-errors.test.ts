@@ -1,9 +1,9 @@
 /** What is said of a command line that can't be used: which value, which rule, and where the help is. */
 import { stripVTControlCharacters } from 'node:util';
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { run, startOnTerminal } from './program.ts';
 
-test.each([
+it.each([
   [['jobs', '--limit', '0'], '--limit is "0": give a whole number from 1 to 1000000.', 'jobtree jobs --help'],
   [['jobs', '--limit'], '--limit needs a value: --limit <n>', 'jobtree jobs --help'],
   [['jobs', '--outcome', 'x'], '--outcome is "x": allowed choices are succeeded', 'jobtree jobs --help'],
@@ -26,14 +26,14 @@ test.each([
   expect(stderr.split('\n').at(-2)).toMatch(new RegExp(`^\`${help}\` (explains|lists)`));
 });
 
-test.each([40, 80])('a refusal fits a terminal of %i columns, with our name in front', async (columns) => {
+it.each([40, 80])('a refusal fits a terminal of %i columns, with our name in front', async (columns) => {
   const { stdout } = await startOnTerminal(['update-item', 'x', '--run-at', 'soon'], {}, columns).ended;
   const lines = stripVTControlCharacters(stdout).split(/\r?\n/);
   expect(lines[0]).toMatch(/^jobtree: --run-at is "soon": give/);
   expect(lines.filter((line) => line.length > columns)).toEqual([]);
 });
 
-test('a help lists the options that many commands share last', async () => {
+it('a help lists the options that many commands share last', async () => {
   for (const command of ['schedule put', 'cancel-items', 'replay', 'queue']) {
     const { stdout } = await run([...command.split(' '), '--help']);
     const options = [...stdout.matchAll(/^ {2}(?:-h, )?(--[a-z-]+)/gm)].map(([, name]) => name);

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { createElement } from 'react';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type Client, createClient } from '../../src/client/index.ts';
 import { useJobProgress } from '../../src/client/react.ts';
 import type { App } from '../../src/server/create-app.ts';
@@ -338,7 +338,7 @@ describe('the page on watch tokens', () => {
   });
 });
 
-test('examples/progress-page starts without JOBTREE_URL', async () => {
+it('examples/progress-page starts without JOBTREE_URL', async () => {
   const program = fileURLToPath(new URL('../../examples/progress-page/server.mjs', import.meta.url));
   const { JOBTREE_URL: _, ...env } = process.env;
   const child = spawn(process.execPath, [program], { env: { ...env, PORT: '0' } });

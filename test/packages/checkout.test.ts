@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const execute = promisify(execFile);
 
-test('a checkout that is not compiled says how to compile it; its command works from then on', async () => {
+it('a checkout that is not compiled says how to compile it; its command works from then on', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'jobtree-checkout-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   await cp(join(root, 'bin'), join(folder, 'bin'), { recursive: true });
