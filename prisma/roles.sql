@@ -2,8 +2,8 @@
 --
 --   jobtree_enqueue   creates jobs and adds items, and reads nothing
 --   jobtree_work      claims items and reports on them, and reads nothing else
---   jobtree_watch     reads everything except callback endpoints, API keys, the audit, and the secrets and tickets of watch tokens;
---                     changes nothing
+--   jobtree_watch     reads everything except callback endpoints, API keys, the audit, the secrets and tickets of watch tokens, and
+--                     the ids of assignments, with which items can be finished; changes nothing
 --
 -- Run it as the owner of the schema jobtree, who needs the right to create roles if these don't exist yet. It may be run any number of
 -- times; migrations run it again in databases where it was run before.
@@ -51,3 +51,26 @@ grant execute on function jobtree.queue_depths to jobtree_watch;
 grant select on all tables in schema jobtree to jobtree_watch;
 revoke all on jobtree.callback_endpoint, jobtree.api_key, jobtree.audit_entry, jobtree.watch_secret, jobtree.watch_ticket,
   jobtree._prisma_migrations from jobtree_watch;
+
+-- Of tables and views with ids of assignments: all other columns.
+do $$
+declare
+  v_relation record;
+begin
+  for v_relation in
+    select c.oid::regclass as name,
+      string_agg(quote_ident(a.attname), ', ') filter (where not secret.is_id) as readable
+    from pg_catalog.pg_class c
+    join pg_catalog.pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+    cross join lateral (
+      select a.attname in ('lease_id', 'claim_id') or (a.attname = 'id' and c.relname in ('lease', 'assignment')) as is_id
+    ) secret
+    where c.relnamespace = 'jobtree'::regnamespace and c.relkind in ('r', 'v') and has_table_privilege('jobtree_watch', c.oid, 'select')
+    group by c.oid
+    having bool_or(secret.is_id)
+  loop
+    execute format('revoke select on %s from jobtree_watch', v_relation.name);
+    execute format('grant select (%s) on %s to jobtree_watch', v_relation.readable, v_relation.name);
+  end loop;
+end
+$$;
