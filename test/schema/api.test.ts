@@ -3,7 +3,7 @@ import { assertObjectType, isNonNullType } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { schema } from '../../src/schema/index.ts';
 import type { App } from '../../src/server/create-app.ts';
-import { createJob, data, request, work } from '../support/api.ts';
+import { createJob, data, request, subscribe, work } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { startServer } from '../support/server.ts';
 
@@ -193,6 +193,34 @@ describe('reads', () => {
       );
       expect(addItems.job).toEqual({ id: jobId, treeProgress: { itemCount } });
     }
+  });
+
+  it('leads from the progress of a job to the job, and from that of a tree to its root', async () => {
+    const id = await createJob(app.url, {
+      type: 'led',
+      items: [{}],
+      children: [{ type: 'led-below', items: [{}] }],
+    });
+    const { job } = await data(
+      app.url,
+      `query ($id: ID!) { job(id: $id) { tree { progress { jobId job { id type } } treeProgress { root { id } } } } }`,
+      { id },
+    );
+    expect(job.tree.map(({ progress }: any) => progress.job.type).toSorted()).toEqual(['led', 'led-below']);
+    for (const { progress, treeProgress } of job.tree) {
+      expect(progress.job.id).toBe(progress.jobId);
+      expect(treeProgress.root.id).toBe(id);
+    }
+    const watch = subscribe(
+      app.url,
+      `subscription { jobTreeProgress(rootId: "${id}") { root { id } jobs { job { id } } } }`,
+    );
+    for await (const { data: event } of watch) {
+      expect(event.jobTreeProgress.root.id).toBe(id);
+      expect(event.jobTreeProgress.jobs.map((one: any) => one.job.id)).toContain(id);
+      break;
+    }
+    await watch.close();
   });
 
   it('finds any node by its id', async () => {
