@@ -6,7 +6,6 @@ const quietMs = 2_000;
 const againMs = 5_000;
 /** A tree with more open jobs than this has other things to show. */
 const mostJobs = 10;
-const sampleSize = 50;
 
 /** Looks for items that wait, once nothing has changed for a while, and calls `onNotes` with what to say of each job. */
 export class RetryWatch {
@@ -55,11 +54,12 @@ export class RetryWatch {
 
   async #noteOf(jobId: string): Promise<string | undefined> {
     const types = [this.#types.get(jobId) ?? ''];
-    const waiting = await this.#client.pendingItemCount({ jobId, types, states: ['SCHEDULED'] });
+    const count = (state: 'RETRYING' | 'SCHEDULED') =>
+      this.#client.pendingItemCount({ jobId, types, states: [state] });
+    const [retrying, scheduled] = await Promise.all([count('RETRYING'), count('SCHEDULED')]);
+    const waiting = retrying + scheduled;
     if (waiting === 0) return undefined;
-    const { nodes } = await this.#client.items(jobId, { statuses: ['SCHEDULED'], first: sampleSize });
     const verb = waiting === 1 ? 'waits' : 'wait';
-    const why = nodes.every(({ failureCount }) => failureCount > 0) ? 'for a retry' : 'to be due';
-    return `${counted(waiting, 'item')} ${verb} ${why}`;
+    return `${counted(waiting, 'item')} ${verb} ${scheduled === 0 ? 'for a retry' : 'to be due'}`;
   }
 }

@@ -39,17 +39,20 @@ function toCount(value: unknown): number {
   return value as number;
 }
 
+/** Concerns one value only: the rest of the answer is shown. */
+export const tooDeep = () =>
+  new GraphQLError(
+    `This is nested more than ${maxShownDepth} levels deep, which is too deep to be shown; it is older than the limit of ${maxJsonDepth}.`,
+    { extensions: { code: 'TOO_DEEP' } },
+  );
+
 builder.scalarType('JSON', {
   specifiedByURL: 'https://www.rfc-editor.org/rfc/rfc8259',
   description:
     "Any JSON value, including null. It is returned as it was sent, with its keys in order (but keys that are whole numbers come first, as in JavaScript); of several equal keys the last one counts, and numbers that JavaScript can't represent exactly lose digits. Refused are text with `\\u0000` or half a surrogate pair, numbers beyond 1.8e308, and more than 256 levels of lists and objects.",
   serialize: (value) => {
     if (!isDeeperThan(value, maxShownDepth)) return value;
-    // The error concerns this value only: the rest of the answer is shown.
-    throw new GraphQLError(
-      `This is nested more than ${maxShownDepth} levels deep, which is too deep to be shown; it is older than the limit of ${maxJsonDepth}.`,
-      { extensions: { code: 'TOO_DEEP' } },
-    );
+    throw tooDeep();
   },
   parseValue: (value) => value as NonNullable<unknown>,
   parseLiteral: (node, variables) => literal(node, variables ?? {}) as NonNullable<unknown>,

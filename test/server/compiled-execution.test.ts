@@ -10,6 +10,8 @@ import { startServer } from '../support/server.ts';
 let db: TestDatabase;
 let app: App;
 let jobId: string;
+/** With a payload as older versions took it. */
+let deepId: string;
 
 beforeAll(async () => {
   db = await createDatabase();
@@ -17,6 +19,12 @@ beforeAll(async () => {
   const client = createClient({ url: app.url });
   const items = [{ payload: { a: [1, null] } }, { payload: null }, { payload: 'x' }];
   jobId = (await client.createJob({ type: 'known', items, sealed: true })).id;
+  deepId = (await client.createJob({ type: 'deep', items: [{}], sealed: true })).id;
+  const payload = '['.repeat(2_000) + ']'.repeat(2_000);
+  await db.query('update jobtree.job_item set payload = $2 where job_id = $1', [
+    deepId.replace('Job:', ''),
+    payload,
+  ]);
   await client.close();
   // The fold of its progress comes behind: from here on nothing of it changes by itself.
   const counted = () =>
@@ -47,6 +55,11 @@ it.each<[string, string, (jobId: string) => Record<string, unknown>]>([
     'something that is not there',
     'query { job(id: "Job:01a1ff75-d8cb-7164-97e0-b363652e3901") { id } }',
     () => ({}),
+  ],
+  [
+    'a value that is too deep to be shown',
+    'query ($id: ID!) { job(id: $id) { items { nodes { id payload } } } }',
+    () => ({ id: deepId }),
   ],
   ['an id that is none', 'query ($id: ID!) { job(id: $id) { id } }', () => ({ id: 'nothing' })],
   ['a variable that is missing', 'query ($id: ID!) { job(id: $id) { id } }', () => ({})],

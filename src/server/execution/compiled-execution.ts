@@ -18,6 +18,7 @@ import {
   typeFromAST,
 } from 'graphql';
 import { type CompiledQuery, compileQuery, isCompiledQuery } from 'graphql-jit';
+import { tooDeep } from '../../schema/scalars.ts';
 import { type Complete, completeOf } from './complete-variables.ts';
 
 export type Execute = (args: ExecutionArgs) => ReturnType<typeof execute>;
@@ -97,10 +98,17 @@ function withPlaces(result: ExecutionResult, { loc }: DocumentNode): ExecutionRe
         source,
         positions: locations?.map(({ line, column }) => (starts[line - 1] ?? 0) + column - 1),
         path,
-        originalError,
+        originalError: originalError ?? causeOf(message),
       }),
   );
   return { ...result, errors };
+}
+
+/** Of these errors the compiler keeps only the message. A value that must not be null and is one is a fault of the server. */
+function causeOf(message: string): Error | undefined {
+  const known = tooDeep();
+  if (message === known.message) return known;
+  return message.startsWith('Cannot return null for non-nullable field') ? new Error(message) : undefined;
 }
 
 function compile(

@@ -161,7 +161,8 @@ const answers: Attack[] = [
           query: `query ($id: ID!) { job(id: $id) { tree { ${aliases(count, (i) => `f${i}: feed { payload }`)} } } }`,
           variables: JSON.stringify({ id: attacker.target.wide }),
         },
-        /LIMIT_EXCEEDED|UNAVAILABLE/,
+        // A scope that has only the root of the tree shows no feed.
+        /LIMIT_EXCEEDED|UNAVAILABLE|"tree":\[\{("f\d+":null,?)+\}\]/,
       ),
   })),
   {

@@ -40,7 +40,7 @@ export async function makeTokens(
     watcher: await keyOf(['watcher']),
     'key for a type': await keyOf(['producer', 'worker'], { types: [tree.type] }),
     'admin of a tenant': await keyOf(['admin'], { tenant: 'hostile' }),
-    'watch token': await watchToken(url, admin, tree.id, 'RESULTS'),
+    'watch token': await watchToken(url, admin, tree.id, 'RESULTS', 86_400),
   };
 }
 
