@@ -377,26 +377,42 @@ describe.skipIf(withoutBrowser)('examples/progress-page', () => {
     ['desktop', 'dark', 1280],
     ['phone', 'light', 390],
     ['phone', 'dark', 390],
-  ] as const)('shows a user their imports, on a %s in %s', async (device, colorScheme, width) => {
-    const page = await browser.newPage({ colorScheme, viewport: { width, height: 800 } });
-    onTestFinished(() => page.close());
-    const faults: string[] = [];
-    page.on('pageerror', (error) => faults.push(String(error)));
-    page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
-    await page.goto(url);
-    await page.getByRole('button').click();
-    await page.getByText('Waiting for job to start…').waitFor();
-    await page.getByRole('button').click();
-    await expect.poll(() => bars(page)).toEqual([0, 0]);
-    await work('import', 13);
-    await expect.poll(() => bars(page)).toEqual([65, 0]);
-    const folder = process.env.TEST_SCREENSHOTS;
-    if (folder !== undefined) await page.screenshot({ path: `${folder}/${device}-${colorScheme}.png` });
-    await work('import', 27);
-    await expect.poll(() => bars(page)).toEqual([100, 100]);
-    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
-    expect(faults).toEqual([]);
-  });
+  ] as const)(
+    'shows a user their fifty imports over one connection, on a %s in %s',
+    async (device, colorScheme, width) => {
+      const page = await browser.newPage({ colorScheme, viewport: { width, height: 800 } });
+      onTestFinished(() => page.close());
+      const faults: string[] = [];
+      page.on('pageerror', (error) => faults.push(String(error)));
+      page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
+      let sockets = 0;
+      page.on('websocket', () => sockets++);
+      await page.goto(url);
+      const length = 50;
+      for (let i = 1; i <= length; i++) {
+        await page.getByRole('button').click();
+        await page
+          .locator('progress')
+          .nth(i - 1)
+          .waitFor();
+      }
+      await page
+        .getByText('Waiting for job to start…')
+        .nth(length - 1)
+        .waitFor();
+      const some = [...Array.from({ length: 25 }, () => 100), 65, ...Array.from({ length: 24 }, () => 0)];
+      await work('import', 25 * 20 + 13);
+      await expect.poll(() => bars(page)).toEqual(some);
+      const folder = process.env.TEST_SCREENSHOTS;
+      if (folder !== undefined)
+        await page.screenshot({ path: `${folder}/${device}-${colorScheme}.png`, fullPage: true });
+      await work('import', 24 * 20 + 7);
+      await expect.poll(() => bars(page)).toEqual(some.map(() => 100));
+      expect(sockets).toBe(1);
+      expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+      expect(faults).toEqual([]);
+    },
+  );
 
   it('gives nobody a token for imports of others', async () => {
     const session = async () => (await fetch(url)).headers.get('set-cookie')?.split(';')[0] ?? '';
