@@ -38,6 +38,8 @@ it('workers lists what each handles and holds, when it was last seen, and its ve
   expect((await list('--type', 'letter')).split('\n')).toHaveLength(3);
   expect(await list('--type', 'letter')).toMatch(/^b /m);
   expect((await list('--limit', '1')).split('\n')).toHaveLength(3);
+  const onTerminal = startOnTerminal(['workers', '--type', 'none'], server.env);
+  expect((await onTerminal.ended).stdout).toBe('No connected worker does these types.\r\n');
   const [first = ''] = (await list('--json')).split('\n');
   expect(JSON.parse(first)).toMatchObject({ name: 'a', version: '1.4.0', types: [{ type: 'fax' }, {}] });
 });

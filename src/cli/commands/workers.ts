@@ -14,7 +14,8 @@ export interface WorkersOptions extends ApiOptions {
 const pageSize = 1_000;
 
 export async function listWorkers({ type: types, limit, ...options }: WorkersOptions): Promise<number> {
-  const table = new Table(columns, 'No worker is connected.');
+  const none = types === undefined ? 'No worker is connected.' : 'No connected worker does these types.';
+  const table = new Table(columns, none);
   await withClient(options, async (client) => {
     let left = limit;
     let after: string | undefined;
