@@ -4,15 +4,13 @@
  */
 import SchemaBuilder, { BasePlugin, type PothosOutputFieldConfig, type SchemaTypes } from '@pothos/core';
 import {
-  type GraphQLCompositeType,
+  type FieldNode,
+  type FragmentDefinitionNode,
   type GraphQLFieldResolver,
   type GraphQLResolveInfo,
-  getNamedType,
-  isCompositeType,
-  isUnionType,
-  Kind,
-  type SelectionNode,
-  type SelectionSetNode,
+  TypeInfo,
+  visit,
+  visitWithTypeInfo,
 } from 'graphql';
 import { explainRefusal, type Permission } from '../domain/rights.ts';
 import { ForbiddenError } from '../errors.ts';
@@ -51,44 +49,39 @@ interface Need {
 }
 
 /** Operations are parsed once and executed often. */
-const known = new WeakMap<SelectionNode, readonly Need[]>();
+const known = new WeakMap<FieldNode, readonly Need[]>();
 
 /** The fields below a field that need a permission. Selections with a directive, which may skip them, are left to the execution. */
 function neededBelow(
-  node: SelectionNode,
-  { schema, fragments, returnType }: GraphQLResolveInfo,
+  node: FieldNode,
+  { schema, fragments, parentType }: GraphQLResolveInfo,
 ): readonly Need[] {
   const before = known.get(node);
   if (before !== undefined) return before;
   const needs: Need[] = [];
   const visited = new Set<string>();
-  const visit = (type: GraphQLCompositeType, set: SelectionSetNode | undefined): void => {
-    for (const selection of set?.selections ?? []) {
-      if (selection.directives?.length) continue;
-      if (selection.kind === Kind.FIELD) visitField(type, selection.name.value, selection.selectionSet);
-      else if (selection.kind === Kind.INLINE_FRAGMENT) {
-        visitAs(selection.typeCondition?.name.value ?? type.name, selection.selectionSet);
-      } else if (!visited.has(selection.name.value)) {
-        visited.add(selection.name.value);
-        const fragment = fragments[selection.name.value];
-        if (fragment !== undefined) visitAs(fragment.typeCondition.name.value, fragment.selectionSet);
-      }
-    }
+  const look = (part: FieldNode | FragmentDefinitionNode, types: TypeInfo): void => {
+    visit(
+      part,
+      visitWithTypeInfo(types, {
+        Field: (field) => {
+          if (field === node) return;
+          if (field.directives?.length) return false;
+          const options = types.getFieldDef()?.extensions.pothosOptions;
+          const { may } = (options as { authScopes?: { may?: Permission } } | undefined)?.authScopes ?? {};
+          if (may !== undefined) needs.push({ name: field.name.value, permission: may });
+        },
+        InlineFragment: ({ directives }) => (directives?.length ? false : undefined),
+        FragmentSpread: ({ name, directives }) => {
+          const fragment = fragments[name.value];
+          if (directives?.length || fragment === undefined || visited.has(name.value)) return;
+          visited.add(name.value);
+          look(fragment, new TypeInfo(schema));
+        },
+      }),
+    );
   };
-  const visitAs = (typeName: string, set: SelectionSetNode): void => {
-    const type = schema.getType(typeName);
-    if (isCompositeType(type)) visit(type, set);
-  };
-  const visitField = (type: GraphQLCompositeType, name: string, set: SelectionSetNode | undefined): void => {
-    const field = isUnionType(type) ? undefined : type.getFields()[name];
-    if (field === undefined) return;
-    const { authScopes } = (field.extensions.pothosOptions ?? {}) as { authScopes?: { may?: Permission } };
-    if (authScopes?.may !== undefined) needs.push({ name, permission: authScopes.may });
-    const value = getNamedType(field.type);
-    if (isCompositeType(value)) visit(value, set);
-  };
-  const value = getNamedType(returnType);
-  if (isCompositeType(value) && node.kind === Kind.FIELD) visit(value, node.selectionSet);
+  look(node, new TypeInfo(schema, parentType));
   known.set(node, needs);
   return needs;
 }

@@ -21,7 +21,7 @@ const anybodysRight = new Right({ caller: anybody });
 /** The caller of requests that are answered without authentication. */
 export const nobody = createCaller('nobody', []);
 
-/** Where a request carries its right: a WeakMap of requests costs the garbage collector several microseconds for each. */
+/** Where a request carries the right that it was admitted with. */
 const admitted = Symbol('right');
 type Admitted = object & { [admitted]?: Right };
 
