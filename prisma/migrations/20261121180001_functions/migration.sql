@@ -6024,7 +6024,7 @@ declare
 begin
   operation := p_operation;
   loop
-    select * into v_window from jobtree.pending_window(operation, p_limit);
+    select * into v_window from jobtree.pending_window(operation, p_limit, 5120);
     more := found;
     exit when not more;
     operation.next_job_id := v_window.from_job_id;
