@@ -52,6 +52,11 @@ it.each<[string, string, (jobId: string) => Record<string, unknown>]>([
     (id) => ({ id, with: true }),
   ],
   [
+    'what a directive leaves out of a field that is selected twice',
+    `query ($id: ID!, $with: Boolean!) { job(id: $id) { ... @include(if: $with) { root { id } } ...F } } fragment F on Job { root { type } }`,
+    (id) => ({ id, with: false }),
+  ],
+  [
     'something that is not there',
     'query { job(id: "Job:01a1ff75-d8cb-7164-97e0-b363652e3901") { id } }',
     () => ({}),
@@ -130,6 +135,43 @@ it.each<[string, string, (jobId: string) => Record<string, unknown>]>([
   let last = first;
   for (let i = 0; i < more; i++) last = await ask();
   expect(last).toEqual(first);
+});
+
+it('a payload that is written out in the operation has the values of its variables', async () => {
+  const create = `mutation ($user: JSON!, $note: String) {
+    createJob(input: { type: "written", items: [{ payload: { user: $user, notes: [$note] } }] }) {
+      ... on CreateJobPayload { job { items { nodes { payload } } } }
+    }
+  }`;
+  for (let i = 0; i < more; i++) {
+    const { data } = await request(app.url, create, { user: { i }, note: 'n' });
+    expect(data.createJob.job.items.nodes).toEqual([{ payload: { user: { i }, notes: ['n'] } }]);
+  }
+});
+
+it('what an input leaves out because a variable is omitted is left out, and not null', async () => {
+  const set = `mutation ($type: String!, $concurrency: Int, $paused: Boolean) {
+    setQueue(input: { type: $type, concurrency: $concurrency, paused: $paused }) {
+      ... on SetQueuePayload { queue { concurrency paused } }
+    }
+  }`;
+  await request(app.url, set, { type: 'kept', concurrency: 7 });
+  for (let i = 0; i < more; i++) {
+    const { data } = await request(app.url, set, { type: 'kept', paused: i % 2 === 0 });
+    expect(data.setQueue.queue).toEqual({ concurrency: 7, paused: i % 2 === 0 });
+  }
+});
+
+it('a null variable fails the field in whose place with a default it may not be, and that field alone', async () => {
+  const both = `mutation ($input: AddItemsInput!, $first: Boolean) {
+    one: addItems(input: { jobId: "Job:01a1ff75-d8cb-7164-97e0-b363652e3901", items: [], seal: $first }) { __typename }
+    two: addItems(input: $input) { __typename }
+  }`;
+  const input = { jobId: 'Job:01a1ff75-d8cb-7164-97e0-b363652e3901', items: [] };
+  for (let i = 0; i < more; i++) {
+    const { data } = await request(app.url, both, { input, first: null });
+    expect(data).toEqual({ one: null, two: { __typename: expect.any(String) } });
+  }
 });
 
 it('events are the same after many as before', async () => {

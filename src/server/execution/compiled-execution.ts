@@ -20,6 +20,8 @@ import {
 import { type CompiledQuery, compileQuery, isCompiledQuery } from 'graphql-jit';
 import { tooDeep } from '../../schema/scalars.ts';
 import { type Complete, completeOf } from './complete-variables.ts';
+import { mergesConditions } from './merged-conditions.ts';
+import { delicateVariables } from './variable-uses.ts';
 
 export type Execute = (args: ExecutionArgs) => ReturnType<typeof execute>;
 
@@ -28,6 +30,8 @@ const usesBeforeCompiling = 20;
 
 interface Compiled {
   readonly query: CompiledQuery['query'];
+  /** The variables that graphql-js has to see if they are null or omitted: `variable-uses.ts`. */
+  readonly delicate: readonly string[];
   /** The variables that need completing, by name. */
   readonly completes: readonly (readonly [string, Complete])[];
 }
@@ -59,7 +63,8 @@ export function createExecute({ compileAfter = usesBeforeCompiling } = {}): Exec
 
   return (args) => {
     const compiled = compiledFor(args);
-    if (compiled === null) return execute(args);
+    if (compiled === null || compiled.delicate.some((name) => args.variableValues?.[name] == null))
+      return execute(args);
     const variables = completed(compiled, args.variableValues ?? {});
     if (variables === undefined) return execute(args);
     const result = compiled.query(args.rootValue, args.contextValue, variables) as
@@ -116,10 +121,14 @@ function compile(
   document: DocumentNode,
   operationName: string | null | undefined,
 ): Compiled | null {
-  const variables = getOperationAST(document, operationName)?.variableDefinitions ?? [];
+  const operation = getOperationAST(document, operationName);
+  if (operation == null || mergesConditions(document, operation)) return null;
+  const variables = operation.variableDefinitions ?? [];
   const types = variables.map(({ type }) => typeFromAST(schema, type));
   // The compiler expands input types in full, and would never finish a recursive one.
   if (types.some((type) => isInputType(type) && isRecursive(getNamedType(type)))) return null;
+  const delicate = delicateVariables(schema, document);
+  if (delicate === null) return null;
   const outcome = compileQuery(schema, document, operationName ?? undefined);
   if (!isCompiledQuery(outcome)) return null;
   const completes = variables.flatMap(({ variable }, i) => {
@@ -127,7 +136,7 @@ function compile(
     const complete = isInputType(type) ? completeOf(type) : null;
     return complete === null ? [] : [[variable.name.value, complete] as const];
   });
-  return { query: outcome.query, completes };
+  return { query: outcome.query, completes, delicate };
 }
 
 function isRecursive(type: GraphQLNamedInputType, above: readonly GraphQLNamedInputType[] = []): boolean {
