@@ -53,7 +53,8 @@ it.each<[string, string, (jobId: string) => Record<string, unknown>]>([
   ],
   [
     'what a directive leaves out of a field that is selected twice',
-    `query ($id: ID!, $with: Boolean!) { job(id: $id) { ... @include(if: $with) { root { id } } ...F } } fragment F on Job { root { type } }`,
+    `query ($id: ID!, $with: Boolean!) { job(id: $id) { ... @include(if: $with) { root { ...F } } root @include(if: true) { id } } }
+     fragment F on Job { type type @include(if: true) }`,
     (id) => ({ id, with: false }),
   ],
   [
