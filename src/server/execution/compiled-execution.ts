@@ -21,7 +21,7 @@ import { type CompiledQuery, compileQuery, isCompiledQuery } from 'graphql-jit';
 import { tooDeep } from '../../schema/scalars.ts';
 import { type Complete, completeOf } from './complete-variables.ts';
 import { mergesConditions } from './merged-conditions.ts';
-import { delicateVariables } from './variable-uses.ts';
+import { type DelicateVariable, delicateVariables } from './variable-uses.ts';
 
 export type Execute = (args: ExecutionArgs) => ReturnType<typeof execute>;
 
@@ -30,8 +30,8 @@ const usesBeforeCompiling = 20;
 
 interface Compiled {
   readonly query: CompiledQuery['query'];
-  /** The variables that graphql-js has to see if they are null or omitted: `variable-uses.ts`. */
-  readonly delicate: readonly string[];
+  /** The variables that the compiler can't do without a value. */
+  readonly delicate: readonly DelicateVariable[];
   /** The variables that need completing, by name. */
   readonly completes: readonly (readonly [string, Complete])[];
 }
@@ -63,9 +63,10 @@ export function createExecute({ compileAfter = usesBeforeCompiling } = {}): Exec
 
   return (args) => {
     const compiled = compiledFor(args);
-    if (compiled === null || compiled.delicate.some((name) => args.variableValues?.[name] == null))
-      return execute(args);
-    const variables = completed(compiled, args.variableValues ?? {});
+    if (compiled === null) return execute(args);
+    const given = args.variableValues ?? {};
+    if (compiled.delicate.some((variable) => lacksValue(variable, given))) return execute(args);
+    const variables = completed(compiled, given);
     if (variables === undefined) return execute(args);
     const result = compiled.query(args.rootValue, args.contextValue, variables) as
       | ExecutionResult
@@ -74,6 +75,14 @@ export function createExecute({ compileAfter = usesBeforeCompiling } = {}): Exec
     // An answer without data means that the variables do not fit. Nothing was executed, so graphql-js may run it again and word the error.
     return 'data' in result ? withPlaces(result, args.document) : execute(args);
   };
+}
+
+function lacksValue(
+  { name, hasDefault }: DelicateVariable,
+  given: Readonly<Record<string, unknown>>,
+): boolean {
+  const value = Object.hasOwn(given, name) ? given[name] : undefined;
+  return value === null || (value === undefined && !hasDefault);
 }
 
 /** Undefined if the variables do not fit: graphql-js words that error. */

@@ -2,7 +2,7 @@
  * Three rules for variables that the compiler does not know:
  *
  *   `payload: { a: $a }`, of a scalar   has the value of the variable
- *   `input: { a: $a }`                  has no `a` if the variable is omitted; an `a` that is null may mean something else
+ *   `input: { a: $a }`                  has no `a` if the variable is omitted, which may mean something else than null
  *   `a: $a`, not null, with a default   if the variable is null, only this field fails
  */
 import {
@@ -20,15 +20,27 @@ import {
   visitWithTypeInfo,
 } from 'graphql';
 
-/** The variables that only graphql-js can do if they are null or omitted; null if it has to do all operations of the document. */
-export function delicateVariables(schema: GraphQLSchema, document: DocumentNode): readonly string[] | null {
+export interface DelicateVariable {
+  readonly name: string;
+  /** Whether it has a value even if it is omitted. */
+  readonly hasDefault: boolean;
+}
+
+/** The variables that only graphql-js can do if they have no value; null if it has to do all operations of the document. */
+export function delicateVariables(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+): readonly DelicateVariable[] | null {
   const types = new TypeInfo(schema);
-  const never = new Set<string>();
+  /** The variables that may be null, in any operation, and whether each has a default in all of them. */
+  const nullable = new Map<string, boolean>();
   const delicate = new Set<string>();
   let isInScalar = false;
   const rules = {
-    VariableDefinition: ({ type, variable }: VariableDefinitionNode) => {
-      if (type.kind === Kind.NON_NULL_TYPE) never.add(variable.name.value);
+    VariableDefinition: ({ type, variable, defaultValue }: VariableDefinitionNode) => {
+      const hasDefault = defaultValue !== undefined && defaultValue.kind !== Kind.NULL;
+      const name = variable.name.value;
+      if (type.kind !== Kind.NON_NULL_TYPE) nullable.set(name, hasDefault && nullable.get(name) !== false);
       return false;
     },
     Variable: ({ name }: VariableNode, _: unknown, parent: ASTNode | readonly ASTNode[] | undefined) => {
@@ -43,5 +55,6 @@ export function delicateVariables(schema: GraphQLSchema, document: DocumentNode)
     },
   };
   visit(document, visitWithTypeInfo(types, rules));
-  return isInScalar ? null : [...delicate].filter((name) => !never.has(name));
+  if (isInScalar) return null;
+  return [...nullable].flatMap(([name, hasDefault]) => (delicate.has(name) ? [{ name, hasDefault }] : []));
 }
