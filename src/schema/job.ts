@@ -1,7 +1,7 @@
 import { createContextCache } from '@pothos/core';
 import type { GraphQLResolveInfo } from 'graphql';
 import { type Callback, readCallbacks } from '../domain/callback-deliveries.ts';
-import { checkName, isId } from '../domain/checks.ts';
+import { checkInstant, checkName, isId } from '../domain/checks.ts';
 import {
   type CancelReason as CancelReasonName,
   type ItemKey,
@@ -696,7 +696,7 @@ export async function toConditions(
     status: filter?.status ?? null,
     outcome: filter?.outcome ?? null,
     schedule: filter?.schedule == null ? null : checkName(filter.schedule, 'filter.schedule', maxNameLength),
-    idleSince: filter?.idleSince ?? null,
+    idleSince: filter?.idleSince == null ? null : checkInstant(filter.idleSince, 'filter.idleSince'),
     rootsOnly: filter?.rootsOnly !== false,
     wholeTrees: filter?.wholeTrees === true,
   };
