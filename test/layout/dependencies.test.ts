@@ -7,6 +7,7 @@ const layers = [
   'redis-url.ts',
   'encryption.ts',
   'object-store-url.ts',
+  'settings.ts',
   'config.ts',
   'errors.ts',
   'db',
