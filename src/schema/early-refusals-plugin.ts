@@ -18,7 +18,7 @@ import {
   type SelectionNode,
   type SelectionSetNode,
 } from 'graphql';
-import { explainRefusal, type Permission } from '../domain/rights.ts';
+import { explainRefusal, type Permission } from '../domain/access/rights.ts';
 import { ForbiddenError } from '../errors.ts';
 import type { Services } from './services.ts';
 
