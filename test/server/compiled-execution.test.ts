@@ -1,7 +1,12 @@
 /** What comes again and again is compiled, and is answered as it was the first time. */
+import { getOperationAST, type OperationDefinitionNode, parse } from 'graphql';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
+import * as operations from '../../src/generated/operations.ts';
+import { schema } from '../../src/schema/index.ts';
 import type { App } from '../../src/server/create-app.ts';
+import { mergesConditions } from '../../src/server/execution/merged-conditions.ts';
+import { delicateVariables } from '../../src/server/execution/variable-uses.ts';
 import { request, subscribe } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
@@ -173,6 +178,21 @@ it('a null variable fails the field in whose place with a default it may not be,
     const { data } = await request(app.url, both, { input, first: null });
     expect(data).toEqual({ one: null, two: { __typename: expect.any(String) } });
   }
+});
+
+it.each([
+  'AddItems',
+  'CreateJob',
+  'Exchange',
+  'ExchangeParts',
+  'Heartbeat',
+  'HeartbeatWithNotes',
+  'NoteItems',
+] as const)('%s of the client is compiled, whatever it leaves out', (name) => {
+  const document = parse(String(operations[name]));
+  const operation = getOperationAST(document) as OperationDefinitionNode;
+  expect(mergesConditions(document, operation)).toBe(false);
+  expect(delicateVariables(schema, document)?.filter(({ hasDefault }) => !hasDefault)).toEqual([]);
 });
 
 it('events are the same after many as before', async () => {
