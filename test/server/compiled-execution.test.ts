@@ -181,14 +181,14 @@ it('a null variable fails the field in whose place with a default it may not be,
 });
 
 it.each([
-  operations.AddItems,
-  operations.CreateJob,
-  operations.Exchange,
-  operations.ExchangeParts,
-  operations.Heartbeat,
-  operations.HeartbeatWithNotes,
-  operations.NoteItems,
-])('what the client sends often is compiled, whatever it leaves out', (text) => {
+  ['AddItems', operations.AddItems],
+  ['CreateJob', operations.CreateJob],
+  ['Exchange', operations.Exchange],
+  ['ExchangeParts', operations.ExchangeParts],
+  ['Heartbeat', operations.Heartbeat],
+  ['HeartbeatWithNotes', operations.HeartbeatWithNotes],
+  ['NoteItems', operations.NoteItems],
+] as const)('%s of the client is compiled, whatever it leaves out', (_, text) => {
   const document = parse(String(text));
   const operation = getOperationAST(document) as OperationDefinitionNode;
   expect(mergesConditions(document, operation)).toBe(false);
