@@ -222,7 +222,10 @@ builder.subscriptionType({
         await toConditions(filter, services);
         // By then, the scope may cover more types.
         const read = async () => {
-          const page = { ...(await toConditions(filter, services)), first: most, withTrees };
+          const conditions = await toConditions(filter, services);
+          // What changes in jobs that the caller does not see is nothing to tell.
+          const treeTypes = withTrees ? await shownTypes(services, null) : null;
+          const page = { ...conditions, first: most, withTrees, treeTypes };
           return { rows: await readJobPage(engine.database, page), final: false };
         };
         return hub.watchPage(read, everyMs);

@@ -1,9 +1,10 @@
 /** Callers with a scope: what is outside of it does not exist for them, in the same words as what there is not. */
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { NewApiKey } from '../../src/domain/access/api-keys.ts';
 import type { Role } from '../../src/domain/access/rights.ts';
 import type { App } from '../../src/server/create-app.ts';
+import { openSocket } from '../support/answers.ts';
 import type { Answer } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
@@ -199,6 +200,36 @@ describe('a scope of types', () => {
     expect(data.queues).toEqual([{ type: 'mail.send' }]);
     expect(data.otherQueues).toEqual([]);
     expect(data.job).toEqual({ tree: [{ id: mixed.root }], children: [] });
+  });
+
+  it('is not told by a watched list of trees what other types do', async () => {
+    const root = await create({ type: 'mail.watched', children: [{ type: 'bill' }] });
+    const [hidden] = root.children;
+    const query =
+      'subscription { jobs(filter: { type: "mail.watched" }, intervalMs: 100) { jobs { sealedAt tree { type } } } }';
+    const watch = (key: string) => {
+      const socket = openSocket(app.url, bearer(key));
+      onTestFinished(async () => void (await socket.dispose()));
+      return socket.iterate<any>({ query });
+    };
+    const scoped = watch(await keyFor(['watcher'], { types: ['mail.*'] }));
+    const all = watch(admin);
+    const first = (await scoped.next()).value.data.jobs.jobs;
+    expect(first).toEqual([{ sealedAt: null, tree: [{ type: 'mail.watched' }] }]);
+    const next = scoped.next();
+    await all.next();
+    for (let n = 0; n < 5; n++) {
+      await ask(
+        admin,
+        'mutation ($id: ID!) { addItems(input: { jobId: $id, items: [{}] }) { __typename } }',
+        { id: hidden.id },
+      );
+      await all.next();
+    }
+    await ask(admin, 'mutation ($id: ID!) { sealJob(input: { jobId: $id }) { __typename } }', {
+      id: root.id,
+    });
+    expect((await next).value.data.jobs.jobs).toMatchObject([{ sealedAt: expect.any(String) }]);
   });
 
   it('has no wildcard but the * at the end', async () => {

@@ -78,25 +78,31 @@ export async function readItemPage(
   };
 }
 
-/** The newest jobs that meet the conditions, the newest first. */
+/**
+ * The newest jobs that meet the conditions, the newest first. With trees, the mark of a root also differs when another job of its tree may, of
+ * `treeTypes` alone unless that is null.
+ */
 export async function readJobPage(
   database: Queries,
-  page: JobConditions & { first: number; withTrees: boolean },
+  page: JobConditions & { first: number; withTrees: boolean; treeTypes?: readonly string[] | null },
 ): Promise<MarkedRow[]> {
-  const treeMark = page.withTrees
+  const { withTrees, treeTypes = null } = page;
+  const values = jobValues(page, { take: page.first, backwards: true });
+  const ofTypes = treeTypes === null ? '' : `and j.type = any ($${values.length + 1}::text[])`;
+  const treeMark = withTrees
     ? `, case when j.parent_id is null then (
-               select concat(count(*), '+', sum(p.version)) from jobtree.job j ${latestProgress} where j.root_id = k.id
+               select concat(count(*), '+', sum(p.version)) from jobtree.job j ${latestProgress} where j.root_id = k.id ${ofTypes}
              ) end`
     : '';
   const { rows } = await database.pool.query<MarkedRow>({
-    name: `read_job_page/${page.withTrees}/${variantOf(page)}`,
+    name: `read_job_page/${withTrees}/${treeTypes === null}/${variantOf(page)}`,
     text: `select j.id, concat_ws('/', p.generation, p.item_count, p.succeeded, p.failed, p.cancelled, p.started_at,
              p.completed_at, j.sealed_at, j.cancelled_at, j.waits${treeMark}) as mark
            from (${selectJobs(page, 'desc')}) k
            join jobtree.job j on j.id = k.id
            ${latestProgress}
            order by j.id desc`,
-    values: jobValues(page, { take: page.first, backwards: true }),
+    values: withTrees && treeTypes !== null ? [...values, treeTypes] : values,
   });
   return rows;
 }
