@@ -1,6 +1,7 @@
 /** Trees: creation, feeding, sealing that cascades, completion, results, deletion. */
 import { describe, expect, it } from 'vitest';
 import { addItems } from '../../src/domain/add-items.ts';
+import { cancelJob } from '../../src/domain/cancel-job.ts';
 import { claimItem } from '../../src/domain/claim-item.ts';
 import { claimItems } from '../../src/domain/claim-items.ts';
 import { createJob, type NewJob } from '../../src/domain/create-job.ts';
@@ -192,14 +193,40 @@ describe('feeding', () => {
 
   it('refuses new items for a type that is not a fed child, and accepts the other reports', async () => {
     const [parent, child] = [newType('parent'), newType('child')];
-    await t.create({ type: parent, items: [{}, {}], children: [{ type: child }] });
-    const [a, b] = await claimItems(t.engine, 'w', [{ type: parent, limit: 2 }]);
+    const twice = { type: `${child} twice`, feed: {} };
+    await t.create({ type: parent, items: [{}, {}, {}], children: [{ type: child }, twice, twice] });
+    const [a, b, c] = await claimItems(t.engine, 'w', [{ type: parent, limit: 3 }]);
     const answers = await reportOutcomes(t.engine, [
       { assignmentId: a?.id ?? '', result: 1, newItems: [{ type: child, payload: 1 }] },
-      { assignmentId: b?.id ?? '', result: 1 },
+      { assignmentId: b?.id ?? '', result: 1, newItems: [{ type: twice.type, payload: 1 }] },
+      { assignmentId: c?.id ?? '', result: 1 },
     ]);
-    expect(answers.map(({ status }) => status)).toEqual(['INVALID', 'ACCEPTED']);
-    expect(answers[0]?.error?.field).toBe('newItems');
+    expect(answers.map(({ status }) => status)).toEqual(['INVALID', 'INVALID', 'ACCEPTED']);
+    for (const { error } of answers.slice(0, 2)) expect(error?.field).toBe('newItems');
+  });
+
+  it('accepts results that the mapping of a cancelled child can not use', async () => {
+    const [parent, child] = [newType('parent'), newType('child')];
+    const results = ['no list', Array(1_001).fill('key'), ['x'.repeat(256)]];
+    const jobs = await t.create({
+      type: parent,
+      items: results.map((payload) => ({ payload })),
+      children: [
+        { type: child, feed: { forEach: 'result', payload: { e: 'element' }, serializeKey: 'element' } },
+      ],
+    });
+    const report = async () =>
+      (
+        await reportOutcomes(
+          t.engine,
+          held.map(({ id, payload }) => ({ assignmentId: id, result: payload.value })),
+        )
+      ).map(({ status, error }) => [status, error?.field]);
+    const held = await claimItems(t.engine, 'w', [{ type: parent, limit: 3 }]);
+    expect(await report()).toEqual(Array(3).fill(['INVALID', 'result']));
+    await cancelJob(t.engine, jobs[child] ?? '');
+    expect(await report()).toEqual(Array(3).fill(['ACCEPTED', undefined]));
+    expect((await t.fold(jobs[parent] ?? ''))[child]?.itemCount).toBe(0);
   });
 
   it('continues down the tree: seals and completions cascade, through empty levels too', async () => {

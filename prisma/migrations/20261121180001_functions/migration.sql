@@ -2822,7 +2822,8 @@ $$;
 
 -- Finds what is wrong with a success whose job feeds child jobs: a forEach that does not lead to a list, new items of a type that is not
 -- the type of exactly one fed child, more than 1,000 new items, more than 20 MB of them by mappings (a report of a few kilobytes could
--- create gigabytes), an invalid serialize key, or a payload that is nested too deeply once a mapping wraps it in an object.
+-- create gigabytes), an invalid serialize key, or a payload that is nested too deeply once a mapping wraps it in an object. The
+-- mappings of cancelled children don't matter.
 --
 -- p_job_id   the job of the item
 -- p_payload  the item's payload
@@ -2837,7 +2838,7 @@ as $$
     select 'result' as field,
       format('%s is not a list, so it can''t feed the job of type %s.', c.feed ->> 'forEach', c.type) as message
     from jobtree.job c
-    where c.parent_id = p_job_id and c.feed ->> 'source' = 'SUCCESSES' and c.feed ->> 'forEach' is not null
+    where c.parent_id = p_job_id and c.feed ->> 'source' = 'SUCCESSES' and c.feed ->> 'forEach' is not null and c.cancelled_at is null
       and json_typeof(jobtree.feed_value(c.feed ->> 'forEach', p_payload, p_report -> 'result', null)) is distinct from 'array'
     union all
     select 'newItems',
@@ -4711,8 +4712,8 @@ begin
 end
 $$;
 
--- Locks the serialize keys of the items that reports will feed to child jobs, and with p_wait also those that the reports free. All are
--- locked in one order: otherwise a report that frees A and feeds B could deadlock with one that frees B and feeds A.
+-- Locks the serialize keys of the items that reports will feed to child jobs, in one order: otherwise a report that feeds A and then B could
+-- deadlock with one that feeds B and then A. Those that the reports free need no lock in advance, since nothing waits for them: free_keys.
 --
 -- p_lease_ids, p_numbers, p_reports   as report_each takes them
 -- p_held     the leases that lock_for_report has locked
@@ -4735,7 +4736,7 @@ declare
   v_locked text[];
 begin
   with reported as materialized (
-    select u.lease_id, l.job_id, l.position + u.number - 1 as position, l.keyed, u.report
+    select u.lease_id, l.job_id, l.position + u.number - 1 as position, u.report
     from unnest(p_lease_ids, p_numbers, p_reports) u(lease_id, number, report)
     join jobtree.lease l on l.id = u.lease_id
     join jobtree.job j on j.id = l.job_id
@@ -4761,11 +4762,7 @@ begin
     cross join lateral jobtree.feed_keys(c.feed, i.payload, r.report -> 'result') k(value)
     where r.report ->> 'failure' is null and r.report ->> 'snoozeMs' is null
   )
-  select array_agg(f.lease_id) as lease_ids, array_agg(f.key) as keys,
-    array(
-      select i.serialize_key from reported r join jobtree.job_item i on i.job_id = r.job_id and i.position = r.position where r.keyed
-    ) as own
-  into v_fed
+  select array_agg(f.lease_id) as lease_ids, array_agg(f.key) as keys into v_fed
   from fed f
   where jobtree.is_name(f.key, 255);
   if v_fed.keys is null then
@@ -4773,7 +4770,7 @@ begin
     return;
   end if;
 
-  v_locked := jobtree.lock_keys(v_fed.keys || case when p_wait then v_fed.own end, p_wait);
+  v_locked := jobtree.lock_keys(v_fed.keys, p_wait);
   return query select
     array(
       select h from unnest(p_held) h
