@@ -141,6 +141,10 @@ it('an item has the status by which a page finds it, read whole or in part', asy
       expect([status, new Set(items.map((item) => item?.status))]).toEqual([status, new Set([status])]);
       expect(items.every((item) => (item?.retryAt != null) === (status === 'SCHEDULED'))).toBe(true);
     }
+    const whole = await readItems(t.engine.database, keys);
+    const hasWorker = status === 'RUNNING' || status === 'SUCCEEDED';
+    expect(whole.every((item) => (item?.assignmentId != null) === hasWorker)).toBe(true);
+    expect(whole.some((item) => item?.blockedBy != null)).toBe(status === 'WAITING');
   }
 });
 
