@@ -120,6 +120,10 @@ describe('reads', () => {
     const type = 'listed';
     const done = await createJob(app.url, { type, sealed: true });
     const waiting = await createJob(app.url, { type, items: [{}], children: [{ type }] });
+    const cancelled = await createJob(app.url, { type });
+    await data(app.url, 'mutation ($id: ID!) { cancelJob(input: { jobId: $id }) { __typename } }', {
+      id: cancelled,
+    });
     const list = async (filter: string, order = 'OLDEST_FIRST') =>
       (
         await data(
@@ -127,11 +131,12 @@ describe('reads', () => {
           `{ jobs(filter: { type: "${type}", ${filter} }, order: ${order}) { nodes { id } } }`,
         )
       ).jobs.nodes.map(({ id }: { id: string }) => id);
-    expect(await list('')).toEqual([done, waiting]);
-    expect(await list('', 'NEWEST_FIRST')).toEqual([waiting, done]);
+    expect(await list('')).toEqual([done, waiting, cancelled]);
+    expect(await list('', 'NEWEST_FIRST')).toEqual([cancelled, waiting, done]);
+    await expect.poll(() => list('status: CANCELLED')).toEqual([cancelled]);
     expect(await list('status: COMPLETED')).toEqual([done]);
     expect(await list('status: WAITING')).toEqual([waiting]);
-    expect(await list('rootsOnly: false')).toHaveLength(3);
+    expect(await list('rootsOnly: false')).toHaveLength(4);
   });
 
   it('lists trees by the state of all their jobs', async () => {
