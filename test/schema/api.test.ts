@@ -118,7 +118,8 @@ describe('reads', () => {
 
   it('lists jobs by type, status and order', async () => {
     const type = 'listed';
-    const done = await createJob(app.url, { type, sealed: true });
+    const done = await createJob(app.url, { type, sealed: true, items: [{}] });
+    await work(app.url, type, 1);
     const waiting = await createJob(app.url, { type, items: [{}], children: [{ type }] });
     const cancelled = await createJob(app.url, { type });
     await data(app.url, 'mutation ($id: ID!) { cancelJob(input: { jobId: $id }) { __typename } }', {
@@ -134,25 +135,30 @@ describe('reads', () => {
     expect(await list('')).toEqual([done, waiting, cancelled]);
     expect(await list('', 'NEWEST_FIRST')).toEqual([cancelled, waiting, done]);
     await expect.poll(() => list('status: CANCELLED')).toEqual([cancelled]);
-    expect(await list('status: COMPLETED')).toEqual([done]);
+    await expect.poll(() => list('status: COMPLETED')).toEqual([done]);
     expect(await list('status: WAITING')).toEqual([waiting]);
+    expect(await list('status: RUNNING')).toEqual([]);
     expect(await list('rootsOnly: false')).toHaveLength(4);
   });
 
   it('lists trees by the state of all their jobs', async () => {
     const type = 'whole trees';
-    const open = await createJob(app.url, { type, sealed: true, children: [{ type: 'open below' }] });
+    const open = await createJob(app.url, {
+      type,
+      sealed: true,
+      children: [{ type: 'cancelled' }, { type: 'open below' }],
+    });
     const done = await createJob(app.url, { type, sealed: true });
     const waiting = await createJob(app.url, { type, items: [{}] });
     const cancelled = await createJob(app.url, { type, sealed: true, children: [{ type: 'cancelled' }] });
-    const { job } = await data(app.url, 'query ($id: ID!) { job(id: $id) { children { id } } }', {
-      id: cancelled,
-    });
-    await data(
-      app.url,
-      'mutation ($id: ID!) { cancelJob(input: { jobId: $id }) { ... on CancelJobPayload { job { id progress { outcome } } } } }',
-      { id: job.children[0].id },
-    );
+    for (const id of [open, cancelled]) {
+      const { job } = await data(app.url, 'query ($id: ID!) { job(id: $id) { children { id } } }', { id });
+      await data(
+        app.url,
+        'mutation ($id: ID!) { cancelJob(input: { jobId: $id }) { ... on CancelJobPayload { job { id progress { outcome } } } } }',
+        { id: job.children[0].id },
+      );
+    }
     const list = async (filter: string, ofType = `type: "${type}", `) =>
       (
         await data(app.url, `{ jobs(filter: { ${ofType}wholeTrees: true, ${filter} }) { nodes { id } } }`)
@@ -165,6 +171,8 @@ describe('reads', () => {
       expect(await list('outcome: SUCCEEDED', ofType)).not.toContain(cancelled);
       expect(await list('outcome: SUCCEEDED', ofType)).not.toContain(open);
       expect(await list('outcome: CANCELLED', ofType)).toContain(cancelled);
+      expect(await list('outcome: CANCELLED', ofType)).not.toContain(open);
+      expect(await list('status: CANCELLED', ofType)).not.toContain(open);
       expect(await list('status: WAITING', ofType)).toContain(waiting);
     }
     expect(await list('status: RUNNING')).toEqual([open]);
