@@ -254,6 +254,17 @@ describe('operations', () => {
   });
 
   it.each([
+    ['DISCARD', 1],
+    ['REPLAY', 2],
+  ])('refuse a payload to %s %i items', async (kind, count) => {
+    const { id } = await failedJob(count, count);
+    await expect(start(kind, { items: await t.items(id) }, 1)).rejects.toMatchObject({
+      code: 'JT002',
+      column: 'payload',
+    });
+  });
+
+  it.each([
     [{ codes: ['E'] }, 2],
     [{ codes: ['F'] }, 0],
     [{ diedUntil: '2020-01-01T00:00:00Z' }, 0],
