@@ -354,9 +354,15 @@ describe('the last attempt', () => {
     expect(facts(await claim(claimId))).toEqual(expected);
     expect(await read(last)).toEqual(expected);
     // Of an assignment that has ended it is what it was.
-    const b = last.find(({ lastAttempt }) => lastAttempt);
-    await reportOutcomes(t.engine, [{ assignmentId: b?.id ?? '', failure }]);
+    await reportOutcomes(
+      t.engine,
+      last.map(({ id: assignmentId }) => ({ assignmentId, failure })),
+    );
     await replay(jobId);
     expect(await read(last)).toEqual(expected);
+    expect(facts(await claim())).toEqual([
+      ['"a"', 4, false],
+      ['"b"', 4, false],
+    ]);
   });
 });

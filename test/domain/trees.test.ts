@@ -7,8 +7,10 @@ import { claimItems } from '../../src/domain/claim-items.ts';
 import { createJob, type NewJob } from '../../src/domain/create-job.ts';
 import { deleteJob } from '../../src/domain/delete-job.ts';
 import { foldProgress } from '../../src/domain/fold-progress.ts';
+import { noteItems } from '../../src/domain/item-notes.ts';
 import type { ItemKey } from '../../src/domain/item-state.ts';
 import { readFailures, readItems } from '../../src/domain/items.ts';
+import { startOperation } from '../../src/domain/operations.ts';
 import { readDeletions } from '../../src/domain/read-deletions.ts';
 import { reportOutcomes } from '../../src/domain/report-outcomes.ts';
 import { sealJob } from '../../src/domain/seal-job.ts';
@@ -650,6 +652,63 @@ describe('deletion', () => {
     expect(
       await t.db.query('select from jobtree.job_item where job_id = any ($1)', [Object.values(jobs)]),
     ).toEqual([]);
+  });
+
+  it('leaves no row that names a job of the tree, except for deliveries of callbacks', async () => {
+    const [parent, child] = [newType('parent'), newType('child')];
+    const endpoint = newType('endpoint');
+    await t.db.query(`select jobtree.put_endpoint($1, 'https://example.com/', $2)`, [
+      endpoint,
+      `whsec_${'a'.repeat(32)}`,
+    ]);
+    const jobs = await t.create({
+      type: parent,
+      maxFailuresPerItem: 0,
+      callbacks: [{ endpoint }],
+      children: [{ type: child, feed: {} }],
+      traceContext: { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01` },
+      items: [{ payload: 'good' }, { payload: 'bad' }, {}],
+    });
+    const root = jobs[parent] ?? '';
+    const claimed = await claimItems(t.engine, 'w', [{ type: parent, limit: 2 }]);
+    const [good = '', bad = ''] = claimed.map(({ id }) => id);
+    const failure = { code: 'E', message: 'no' };
+    await noteItems(t.engine, [{ assignmentId: good, note: 'half of it' }]);
+    await reportOutcomes(t.engine, [
+      { assignmentId: good, result: 1 },
+      { assignmentId: bad, failure },
+    ]);
+    await startOperation(t.engine, 'REPLAY', { jobId: root });
+    await t.finish();
+    const held = await claimItems(t.engine, 'w', [{ type: parent, limit: 2 }]);
+    const again = held.find(({ payload }) => payload.value === 'bad');
+    await reportOutcomes(t.engine, [{ assignmentId: again?.id ?? '', failure }]);
+    await t.db.query('select jobtree.hold_tree($1, 60), jobtree.revoke_watch_tokens($1)', [root]);
+    await t.db.query('insert into jobtree.idle_tree (root_id, idle_since) values ($1, now())', [root]);
+    await t.fold(root);
+    const tables = await t.db.query<{ table: string; column: string }>(
+      `select table_name as table, column_name as column
+       from information_schema.columns join information_schema.tables using (table_schema, table_name)
+       where table_schema = 'jobtree' and table_type = 'BASE TABLE' and column_name in ('job_id', 'root_id')
+         and table_name not in ('callback_delivery', 'operation')`,
+    );
+    const found = async () => {
+      const rows = new Set<string>();
+      for (const { table, column } of tables) {
+        const [row] = await t.db.query<{ rows: number }>(
+          `select count(*)::int as rows from jobtree.${table} where ${column} = any ($1)`,
+          [Object.values(jobs)],
+        );
+        if (row?.rows !== 0) rows.add(table);
+      }
+      return rows;
+    };
+    const all =
+      'job job_item job_progress queue_entry lease outcome failure replay dead_letter item_note trace_context callback idle_tree tree_hold watch_revocation';
+    expect([...(await found())]).toEqual(expect.arrayContaining(all.split(' ')));
+    await deleteJob(t.engine, root);
+    await t.finish();
+    expect(await found()).toEqual(new Set());
   });
 
   it('frees the dedupe key of the tree at once', async () => {
