@@ -309,6 +309,18 @@ describe('completion', () => {
 });
 
 describe('retries', () => {
+  it('are announced only once they are due', async () => {
+    const type = newType();
+    await t.create({ type, backoffMs: [0, 3_600_000], items: [{}] });
+    const announced = async () => {
+      t.announced.length = 0;
+      const { id } = await t.claimOne(type);
+      await reportOutcomes(t.engine, [{ assignmentId: id, failure: { code: 'E', message: 'no' } }]);
+      return [...t.announced];
+    };
+    expect([await announced(), await announced()]).toEqual([[[type, 1]], []]);
+  });
+
   it('keeps every failure with attempt, code, message, worker and time, and fails after maxFailuresPerItem of them', async () => {
     const type = newType();
     const { [type]: job = '' } = await t.create({ type, maxFailuresPerItem: 2, backoffMs: [0], items: [{}] });
