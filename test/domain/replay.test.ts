@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { newClaimId } from '../../src/client/claim-id.ts';
 import type { Assignment } from '../../src/domain/assignment.ts';
 import { claimItems } from '../../src/domain/claim-items.ts';
+import { readDeadItems, readDigest, readLargestGroups } from '../../src/domain/dead-letters.ts';
 import { readAssignments } from '../../src/domain/read-assignments.ts';
 import { reportOutcomes } from '../../src/domain/report-outcomes.ts';
 import { newType, useEngine } from '../support/engine.ts';
@@ -72,6 +73,30 @@ describe('dead letters', () => {
     const dead = await deadLetters(id);
     expect(dead).toMatchObject([{ type, code: 'E', pattern: 'no' }, { type }]);
     expect(dead[0]?.fingerprint).toBe(dead[1]?.fingerprint);
+  });
+
+  it('are grouped by type, counted from an instant on, and shown with the newest first', async () => {
+    const { type, id: jobId } = await failedJob(3, 3);
+    const { type: other } = await failedJob(1, 1);
+    const at = (minutes: number) => new Date(Date.UTC(2026, 0, 1, 0, minutes));
+    const items = await t.items(jobId);
+    for (const [i, minutes] of [2, 3, 1].entries())
+      await t.db.query('update jobtree.dead_letter set died_at = $3 where job_id = $1 and position = $2', [
+        jobId,
+        items[i]?.position,
+        at(minutes),
+      ]);
+    const { database } = t.engine;
+    const groups = await readLargestGroups(database, { types: [type, other], first: 9 });
+    expect(groups).toMatchObject([
+      { type, code: 'E', pattern: 'no', count: 3, firstAt: at(1), lastAt: at(3), example: items[1] },
+      { type: other, count: 1 },
+    ]);
+    const groupId = groups[0]?.id ?? '';
+    expect(await readDeadItems(database, { groupId, first: 2 })).toEqual([items[1], items[0]]);
+    expect(await readDigest(database, { since: at(2), types: [type], first: 9 })).toEqual([
+      { id: groupId, count: 2 },
+    ]);
   });
 });
 
