@@ -17,7 +17,7 @@ begin
   update jobtree.file_import f
   set finished_at = v_now, lease_id = null, leased_until = null, error_code = p_code, error_message = p_message,
     bytes_read = greatest(f.bytes_read, p_bytes_read)
-  where f.job_id = p_job_id and f.lease_id = p_lease_id and f.finished_at is null;
+  where f.job_id = p_job_id and f.lease_id = p_lease_id;
   if not found then
     return null;
   end if;

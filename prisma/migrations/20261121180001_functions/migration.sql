@@ -2555,7 +2555,7 @@ begin
   update jobtree.file_import f
   set finished_at = v_now, lease_id = null, leased_until = null, error_code = p_code, error_message = p_message,
     bytes_read = greatest(f.bytes_read, p_bytes_read)
-  where f.job_id = p_job_id and f.lease_id = p_lease_id and f.finished_at is null;
+  where f.job_id = p_job_id and f.lease_id = p_lease_id;
   if not found then
     return null;
   end if;
@@ -5471,7 +5471,7 @@ declare
   v_run record;
 begin
   select f.position into v_position from jobtree.file_import f
-  where f.job_id = p_job_id and f.lease_id = p_lease_id and f.finished_at is null
+  where f.job_id = p_job_id and f.lease_id = p_lease_id
   for update;
   if not found then
     return query select 'LOST', null::uuid, null::text;
@@ -5852,7 +5852,7 @@ declare
   v_since timestamptz;
 begin
   select coalesce(f.store_away_at, v_now) into v_since from jobtree.file_import f
-  where f.job_id = p_job_id and f.lease_id = p_lease_id and f.finished_at is null
+  where f.job_id = p_job_id and f.lease_id = p_lease_id
   for update;
   if not found then
     return true;
