@@ -1,7 +1,7 @@
 /** Schemas of strangers: what is taken, what is refused and why, and that no value of one takes long. */
 import { describe, expect, it } from 'vitest';
-import { compileSchema } from '../../src/domain/json-schema.ts';
-import { maxSchemaWork } from '../../src/domain/limits.ts';
+import { compileSchema } from '../../src/domain/types/json-schema.ts';
+import { maxSchemaWork } from '../../src/domain/values/limits.ts';
 
 const list = <T>(count: number, make: (i: number) => T) => Array.from({ length: count }, (_, i) => make(i));
 const map = <T>(count: number, make: (i: number) => T) =>

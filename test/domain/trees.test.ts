@@ -1,19 +1,18 @@
 /** Trees: creation, feeding, sealing that cascades, completion, results, deletion. */
 import { describe, expect, it } from 'vitest';
-import { addItems } from '../../src/domain/add-items.ts';
-import { cancelJob } from '../../src/domain/cancel-job.ts';
-import { claimItem } from '../../src/domain/claim-item.ts';
-import { claimItems } from '../../src/domain/claim-items.ts';
-import { createJob, type NewJob } from '../../src/domain/create-job.ts';
-import { deleteJob } from '../../src/domain/delete-job.ts';
-import { foldProgress } from '../../src/domain/fold-progress.ts';
-import { noteItems } from '../../src/domain/item-notes.ts';
-import type { ItemKey } from '../../src/domain/item-state.ts';
-import { readFailures, readItems } from '../../src/domain/items.ts';
-import { startOperation } from '../../src/domain/operations.ts';
-import { readDeletions } from '../../src/domain/read-deletions.ts';
-import { reportOutcomes } from '../../src/domain/report-outcomes.ts';
-import { sealJob } from '../../src/domain/seal-job.ts';
+import { addItems } from '../../src/domain/items/add-items.ts';
+import { noteItems } from '../../src/domain/items/item-notes.ts';
+import { startOperation } from '../../src/domain/items/operations.ts';
+import { readFailures, readItems } from '../../src/domain/items/read-items.ts';
+import { cancelJob } from '../../src/domain/jobs/cancel-job.ts';
+import { createJob, type NewJob } from '../../src/domain/jobs/create-job.ts';
+import { deleteJob, readDeletions } from '../../src/domain/jobs/delete-job.ts';
+import { foldProgress } from '../../src/domain/jobs/fold-progress.ts';
+import { sealJob } from '../../src/domain/jobs/seal-job.ts';
+import type { ItemKey } from '../../src/domain/values/ids.ts';
+import { claimItem } from '../../src/domain/work/claim-item.ts';
+import { claimItems } from '../../src/domain/work/claim-items.ts';
+import { reportOutcomes } from '../../src/domain/work/report-outcomes.ts';
 import { InvalidInputError, JobFedByParentError, NotFoundError } from '../../src/errors.ts';
 import { newType, useEngine } from '../support/engine.ts';
 
