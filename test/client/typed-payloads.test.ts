@@ -231,7 +231,10 @@ describe('a result whose mapping creates an invalid payload', () => {
     const { id } = await client.createJob({
       type: parent,
       items: payloads.map((one) => ({ payload: one })),
-      children: [{ type, feed }, { type: newType('any'), feed: {} }],
+      children: [
+        { type, feed },
+        { type: newType('any'), feed: {} },
+      ],
     });
     const claimed = await client.claimItems('w', [{ type: parent, limit: payloads.length }]);
     return { id, ids: claimed.map((assignment) => assignment.id) };
