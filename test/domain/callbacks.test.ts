@@ -315,6 +315,24 @@ describe('an endpoint', () => {
     expect(JSON.stringify(endpoints)).not.toContain('whsec_');
   });
 
+  it('has its secrets replaced one by one by what they are sealed as', async () => {
+    const name = await endpoint();
+    const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((letter) => `whsec_${letter.repeat(32)}`);
+    for (const secret of [a, b]) await t.db.query('select jobtree.rotate_secret($1, $2)', [name, secret]);
+    for (const [from, to, after] of [
+      [a, c, [b, c]],
+      [b, d, [d, c]],
+      [a, b, [d, c]],
+    ] as const) {
+      await t.db.query('select jobtree.seal_secret($1, $2, $3)', [name, from, to]);
+      const [row] = await t.db.query<{ secret: string; previous_secret: string }>(
+        'select secret, previous_secret from jobtree.callback_endpoint where name = $1',
+        [name],
+      );
+      expect([row?.secret, row?.previous_secret]).toEqual(after);
+    }
+  });
+
   it.each([
     ['rotate_secret', ['nobody', `whsec_${'a'.repeat(32)}`], 'JT001', 'name'],
     ['delete_endpoint', ['nobody'], 'JT001', 'name'],
