@@ -3,11 +3,15 @@ import { expect, it } from 'vitest';
 import { createJob } from '../../src/domain/jobs/create-job.ts';
 import {
   failImport,
+  fileImportStatus,
   leaseImports,
   noteImport,
   postponeImport,
   type Row,
+  readFileImports,
 } from '../../src/domain/uploads/file-imports.ts';
+import { Uploads } from '../../src/domain/uploads/uploads.ts';
+import { importFile } from '../../src/files/import-file.ts';
 import { newType, useEngine } from '../support/engine.ts';
 
 const t = useEngine();
@@ -116,14 +120,18 @@ it('an import whose store is away is due again later and later, for an hour, and
     expect(Math.abs((read?.waits ?? 0) - waits)).toBeLessThan(2);
     expect(read?.error_code).toBe('STORE_UNAVAILABLE');
   }
+  const status = async () =>
+    (await readFileImports(t.engine.database, [jobId])).map((read) => fileImportStatus(read))[0];
   let lease = await leased();
   expect(lease.attempts).toBe(1);
   const note = (position: number, bytesRead: number) =>
     noteImport(t.engine, lease, { rows: [], place: at(position, 1), bytesRead, next: 'KEEP' });
   await note(0, 5);
   expect(await row()).toMatchObject({ error_code: 'STORE_UNAVAILABLE', bytes_read: '5' });
+  expect(await status()).toBe('WAITING');
   await note(2, 3);
   expect(await row()).toMatchObject({ error_code: null, bytes_read: '5' });
+  expect(await status()).toBe('RUNNING');
   // Away anew, and then for too long.
   expect(await postponeImport(t.engine, lease, away)).toBe(true);
   lease = await leased();
@@ -155,6 +163,10 @@ it('good and bad lines keep their order, however they alternate', async () => {
   );
   expect(counts).toEqual({ dead: bad, failures: bad, ready: rows.length - bad, noted: bad });
   expect((await t.fold(jobId))[type]).toMatchObject({ itemCount: rows.length, failed: bad });
+  const stored = rows.reduce((bytes, { payload }) => bytes + payload.length, 0);
+  expect(await t.db.query('select bytes::int from jobtree.job_progress where job_id = $1', [jobId])).toEqual([
+    { bytes: stored },
+  ]);
 });
 
 it('a cancelled job takes nothing more, and its import is over', async () => {
@@ -166,6 +178,27 @@ it('a cancelled job takes nothing more, and its import is over', async () => {
   expect(await noteImport(t.engine, lease, note)).toBe('SEALED');
   expect(await payloads(jobId)).toEqual([]);
   expect((await leaseImports(t.engine, 10)).map((one) => one.jobId)).not.toContain(jobId);
+});
+
+it.each([
+  [10, null, 1],
+  [11, 'INTERNAL', 0],
+])('at attempt %i without progress an import ends with the error %s', async (attempts, error, items) => {
+  const jobId = await makeImport();
+  const leased = (await leaseImports(t.engine, 10)).find((one) => one.jobId === jobId);
+  if (leased === undefined) throw new Error('nothing was leased');
+  const { database } = t.engine;
+  await importFile({
+    engine: t.engine,
+    uploads: new Uploads({ database, lifetimeMs: 60_000 }),
+    leased: { ...leased, attempts },
+    maxTextBytes: 1_000,
+    signal: new AbortController().signal,
+    othersWait: () => false,
+  });
+  expect(await readFileImports(database, [jobId])).toMatchObject([
+    { finishedAt: expect.any(Date), errorCode: error, items },
+  ]);
 });
 
 it('a job that is sealed already does not fail with its import', async () => {
