@@ -108,6 +108,7 @@ it('an import whose store is away is due again later and later, for an hour, and
   for (const [seconds, waits] of [
     [0, 1],
     [10, 10],
+    [0, 10],
     [1_800, 60],
   ] as const) {
     const lease = await leased();

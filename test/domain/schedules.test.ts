@@ -1,6 +1,7 @@
 /** Schedules: what each operation does in each state, what servers make of what is due, and the races between them. */
 import type pg from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { readJobIds } from '../../src/domain/jobs/job-pages.ts';
 import { deleteSchedule } from '../../src/domain/schedules/delete-schedule.ts';
 import { fireSchedules } from '../../src/domain/schedules/fire-schedules.ts';
 import { pauseSchedule } from '../../src/domain/schedules/pause-schedule.ts';
@@ -175,6 +176,11 @@ describe('a schedule that is due', () => {
     await fire();
     expect(await made(name)).toEqual(at);
     expect(await read(name)).toMatchObject({ queued: [], last_occurrence_at: at[2] });
+    const listed = async (status: 'COMPLETED' | 'WAITING') => {
+      const filter = { type: null, status, schedule: name, rootsOnly: true };
+      return (await readJobIds(t.engine.database, filter, { take: 9, backwards: false })).length;
+    };
+    expect([await listed('COMPLETED'), await listed('WAITING')]).toEqual([2, 1]);
   });
 
   it('queues behind what is queued, even if no earlier tree runs any more', async () => {

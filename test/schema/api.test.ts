@@ -164,6 +164,16 @@ describe('reads', () => {
         await data(app.url, `{ jobs(filter: { ${ofType}wholeTrees: true, ${filter} }) { nodes { id } } }`)
       ).jobs.nodes.map(({ id }: { id: string }) => id);
     await expect.poll(() => list('status: CANCELLED')).toEqual([cancelled]);
+    for (const [id, outcome] of [
+      [open, null],
+      [cancelled, 'CANCELLED'],
+    ]) {
+      const query = 'query ($id: ID!) { job(id: $id) { treeOutcome treeProgress { outcome } } }';
+      expect((await data(app.url, query, { id })).job).toEqual({
+        treeOutcome: outcome,
+        treeProgress: { outcome },
+      });
+    }
     for (const ofType of [undefined, '']) {
       expect(await list('status: RUNNING', ofType)).toContain(open);
       expect(await list('status: COMPLETED', ofType)).not.toContain(open);
