@@ -12,6 +12,7 @@ import { sealJob } from '../../src/domain/jobs/seal-job.ts';
 import type { ItemKey } from '../../src/domain/values/ids.ts';
 import { claimItem } from '../../src/domain/work/claim-item.ts';
 import { claimItems } from '../../src/domain/work/claim-items.ts';
+import { releaseAssignments } from '../../src/domain/work/release-assignments.ts';
 import { reportOutcomes } from '../../src/domain/work/report-outcomes.ts';
 import { InvalidInputError, JobFedByParentError, NotFoundError } from '../../src/errors.ts';
 import { newType, useEngine } from '../support/engine.ts';
@@ -308,6 +309,33 @@ describe('completion', () => {
 });
 
 describe('retries', () => {
+  it('each have an assignment that says how they ended, whatever came of the others', async () => {
+    const type = newType();
+    const { [type]: jobId = '' } = await t.create({
+      type,
+      backoffMs: [0],
+      maxFailuresPerItem: 5,
+      items: [{}],
+    });
+    await releaseAssignments(t.engine, [(await t.claimOne(type)).id]);
+    const failure = { code: 'E', message: 'no' };
+    await reportOutcomes(t.engine, [{ assignmentId: (await t.claimOne(type)).id, failure }]);
+    await t.expire((await t.claimOne(type)).id);
+    await t.sweep();
+    await reportOutcomes(t.engine, [{ assignmentId: (await t.claimOne(type)).id, result: 1 }]);
+    expect(
+      await t.db.query(
+        'select attempt, state from jobtree.assignment where job_id = $1 order by claimed_at, id',
+        [jobId],
+      ),
+    ).toEqual([
+      { attempt: 1, state: 'RELEASED' },
+      { attempt: 1, state: 'FAILED' },
+      { attempt: 2, state: 'LOST' },
+      { attempt: 3, state: 'SUCCEEDED' },
+    ]);
+  });
+
   it('are announced only once they are due', async () => {
     const type = newType();
     await t.create({ type, backoffMs: [0, 3_600_000], items: [{}] });
