@@ -147,6 +147,8 @@ export interface HandlerContext {
  *     await client.createJob(sendCheck.job({ items: [{ employee: 'e1' }], sealed: true }));
  *     new Worker({ types: { sendCheck: { concurrency: 10, handler: sendCheck.handler(async ({ employee }) => …) } } });
  *
+ * If its handlers return nothing, the result is null: declare it as `void`.
+ *
  * @param type the name, 1 to 200 characters
  * @param policies how jobs of this type treat their items, unless a job has its own policies
  */

@@ -244,7 +244,7 @@ it('an outcome that the server never receives is reported, with exit code 1', as
   const { code, stderr } = await program.ended;
   expect({ code, stderr }).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('stopped before the server knew what became of 1 items'),
+    stderr: expect.stringContaining('stopped before the server knew what became of 1 item'),
   });
   await server.client.cancelJob(id);
 });
