@@ -157,6 +157,7 @@ it('--json prints one object per line, the summary last', async () => {
     seconds: null,
     itemsPerSecond: null,
     failures: [],
+    fileError: null,
   });
 });
 
