@@ -167,7 +167,19 @@ export function fromGraphqlErrors(errors: readonly unknown[]): JobtreeError {
   if (typeof code !== 'string' || !expected.has(code))
     return new JobtreeError('BAD_RESPONSE', message, { cause: errors });
   const details = { field: typeof field === 'string' ? field : undefined };
-  return refusal(code as ErrorCode, message, ended === true ? { ...details, cause: { ended } } : details);
+  return refusal(
+    code as ErrorCode,
+    ofInput(message),
+    ended === true ? { ...details, cause: { ended } } : details,
+  );
+}
+
+/** What GraphQL says of a value that has no place in the input, without the value: `children[0]: Field "typ" is not defined by type "JobInput".` */
+function ofInput(message: string): string {
+  const [, path, what] =
+    /^Variable "\$\w+" got invalid value .*?(?: at "\w+\.?([^"]*)")?; (.*)$/s.exec(message) ?? [];
+  if (what === undefined) return message;
+  return path === undefined || path === '' ? what : `${path}: ${what}`;
 }
 
 const codes: Record<ErrorCode, true> = {

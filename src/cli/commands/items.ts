@@ -4,7 +4,7 @@ import { type ApiOptions, withClient } from '../api-options.ts';
 import { colourOf } from '../colours.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { printField } from '../fields.ts';
-import { wait } from '../figures.ts';
+import { counted, wait } from '../figures.ts';
 import { oneLine, print } from '../output.ts';
 import { type Cell, Table } from '../table.ts';
 
@@ -83,7 +83,10 @@ function fieldsOf(item: Item): (readonly [name: string, text: string])[] {
     ['due', retryAt ?? runAt],
     [
       'held by',
-      assignment && `${assignment.worker}, attempt ${assignment.attempt}, since ${assignment.claimedAt}`,
+      // The assignment may be read a moment later than the item.
+      item.status === 'RUNNING' && assignment
+        ? `${assignment.worker}, attempt ${assignment.attempt}, since ${assignment.claimedAt}`
+        : null,
     ],
     ['behind', blockedBy?.id],
     ['key', item.serializeKey],
@@ -91,12 +94,12 @@ function fieldsOf(item: Item): (readonly [name: string, text: string])[] {
     ['note', item.note],
     ['payload', JSON.stringify(item.payload)],
     ['result', item.status === 'SUCCEEDED' ? JSON.stringify(result) : null],
-    ['failures', failureCount === 0 ? null : String(failureCount)],
+    ['failures', failureCount === 0 ? null : `${failureCount}, each behind its attempt`],
     ...failures.map(({ attempt, at, worker, code, message }) => [
       `  ${attempt}`,
       `${at}${worker == null ? '' : ` ${worker}`}: ${code}: ${message}`,
     ]),
-    ['log', item.log.length === 0 ? null : String(item.log.length)],
+    ['log', item.log.length === 0 ? null : `${counted(item.log.length, 'line')}, each behind its attempt`],
     ...item.log.map(({ attempt, at, text }) => [`  ${attempt}`, `${at} ${text}`]),
   ] as const;
   return fields.flatMap(([name = '', text]) => (text == null ? [] : [[name, oneLine(text)] as const]));
