@@ -140,5 +140,8 @@ it('impossible requests are refused at once and change nothing', async () => {
   const [held] = await server.client.claimItems('w', [{ type: 'refused', limit: 1 }]);
   expect(held?.payload).toBe(1);
   const late = await run(['update-item', itemId, '--payload', '2'], env());
-  expect([late.code, late.stderr]).toEqual([1, expect.stringContaining('it is held')]);
+  expect([late.code, late.stderr]).toEqual([
+    1,
+    `jobtree: Item ${itemId} can't be changed: its state is HELD.\n`,
+  ]);
 });

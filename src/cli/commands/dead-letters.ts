@@ -1,5 +1,10 @@
 /** `jobtree dead-letters`: what failed for good, in groups; or one group, with examples. */
-import type { Client, DeadLetterGroup, DeadLetterGroupWithItems, PendingItemFilter } from '../../client/index.ts';
+import type {
+  Client,
+  DeadLetterGroup,
+  DeadLetterGroupWithItems,
+  PendingItemFilter,
+} from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { CommandError } from '../command-error.ts';
 import { exitCodes } from '../exit-codes.ts';

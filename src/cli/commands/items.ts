@@ -94,12 +94,12 @@ function fieldsOf(item: Item): (readonly [name: string, text: string])[] {
     ['note', item.note],
     ['payload', JSON.stringify(item.payload)],
     ['result', item.status === 'SUCCEEDED' ? JSON.stringify(result) : null],
-    ['failures', failureCount === 0 ? null : `${failureCount}, each behind its attempt`],
+    ['failures', failureCount === 0 ? null : String(failureCount)],
     ...failures.map(({ attempt, at, worker, code, message }) => [
       `  ${attempt}`,
       `${at}${worker == null ? '' : ` ${worker}`}: ${code}: ${message}`,
     ]),
-    ['log', item.log.length === 0 ? null : `${counted(item.log.length, 'line')}, each behind its attempt`],
+    ['log', item.log.length === 0 ? null : counted(item.log.length, 'line')],
     ...item.log.map(({ attempt, at, text }) => [`  ${attempt}`, `${at} ${text}`]),
   ] as const;
   return fields.flatMap(([name = '', text]) => (text == null ? [] : [[name, oneLine(text)] as const]));
