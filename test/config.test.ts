@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ConfigError, readConfig, refuseOpen, settingDescriptions } from '../src/config.ts';
+import { ConfigError, readConfig, refuseOpen } from '../src/config.ts';
+import { settingDescriptions } from '../src/settings.ts';
 
 describe('configuration', () => {
   it('has a default for everything, and is frozen', () => {

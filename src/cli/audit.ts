@@ -2,7 +2,7 @@
 import { hostname, userInfo } from 'node:os';
 import pino from 'pino';
 import type { Queries } from '../db/database.ts';
-import { type Act, Audit } from '../domain/audit.ts';
+import { type Act, Audit } from '../domain/access/audit.ts';
 
 export function auditCommand<T>(
   database: Queries,

@@ -1,23 +1,23 @@
 /** Assembles the engine: the memory of where claims start, and the batchers that merge concurrent calls. */
 import type { Database } from '../db/database.ts';
 import { Turns } from '../db/turns.ts';
-import { type AddEntry, insertItems } from './add-items.ts';
-import { Backlog, Batcher } from './batcher.ts';
-import { claimForRequests } from './claim-items.ts';
-import type { Engine } from './engine.ts';
-import { exchangeParts } from './exchange.ts';
-import { FailureLog } from './failure-log.ts';
-import { Figures } from './figures.ts';
-import { keepLeases } from './heartbeat.ts';
-import type { PreparedItem } from './items.ts';
-import { maxBatch } from './limits.ts';
-import { LowWater } from './low-water.ts';
-import { type PreparedReport, reportPrepared } from './report-outcomes.ts';
-import { SecretBox } from './secret-box.ts';
-import { SlowAfter, type Slowness } from './slow-items.ts';
-import { notStored, type StoredLimits, StoredUse } from './stored.ts';
-import { TypeSchemas } from './type-schemas.ts';
-import { Workers } from './workers.ts';
+import { notStored, type StoredLimits, StoredUse } from './access/stored.ts';
+import { SecretBox } from './callbacks/secret-box.ts';
+import { Backlog, Batcher } from './engine/batcher.ts';
+import type { Engine } from './engine/engine.ts';
+import { FailureLog } from './engine/failure-log.ts';
+import { LowWater } from './engine/low-water.ts';
+import { Workers } from './engine/workers.ts';
+import { Figures } from './figures/figures.ts';
+import { SlowAfter, type Slowness } from './figures/slow-items.ts';
+import { type AddEntry, insertItems } from './items/add-items.ts';
+import type { PreparedItem } from './items/new-items.ts';
+import { TypeSchemas } from './types/type-schemas.ts';
+import { maxBatch } from './values/limits.ts';
+import { claimForRequests } from './work/claim-items.ts';
+import { exchangeParts } from './work/exchange.ts';
+import { keepLeases } from './work/heartbeat.ts';
+import { type PreparedReport, reportPrepared } from './work/report-outcomes.ts';
 
 /** Two batches of a kind at a time: one travels while Postgres works on the other. */
 const width = 2;

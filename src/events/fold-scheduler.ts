@@ -14,7 +14,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Database } from '../db/database.ts';
-import { type Fold, foldTrees } from '../domain/fold-progress.ts';
+import { type Fold, foldTrees } from '../domain/jobs/fold-progress.ts';
 import { Signal } from './signal.ts';
 
 interface Tree {

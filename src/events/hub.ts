@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import DataLoader from 'dataloader';
 import type { Logger } from 'pino';
 import type { Database } from '../db/database.ts';
-import { readRoots, readTrees, type TreeProgress } from '../domain/progress.ts';
+import { readRoots, readTrees, type TreeProgress } from '../domain/jobs/progress.ts';
 import { LivePage, type Page, type PageRow } from './live-page.ts';
 import { LiveProgress } from './live-progress.ts';
 import { Semaphore } from './semaphore.ts';

@@ -1,12 +1,12 @@
 /** The progress of a tree, or of one of its jobs, as a subscription shows it: the newest state of each job. */
-import { type JobOutcome, worstOutcome } from '../domain/item-state.ts';
 import {
   type JobProgress,
   stepsOf,
   type TreeCounts,
   type TreeProgress,
   toRevision,
-} from '../domain/progress.ts';
+} from '../domain/jobs/progress.ts';
+import { type JobOutcome, worstOutcome } from '../domain/values/item-state.ts';
 import { Live } from './live.ts';
 
 /** The jobs of a tree: all of them at first, then those that changed. */

@@ -10,7 +10,7 @@
  */
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import type { TreeProgress } from '../domain/progress.ts';
+import type { TreeProgress } from '../domain/jobs/progress.ts';
 import type { RedisConfig } from '../redis-url.ts';
 import { DirectConnection, type Query } from './direct-connection.ts';
 import { Numbers } from './numbers.ts';

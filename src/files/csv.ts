@@ -4,7 +4,9 @@
  * swallowed.
  */
 import { CsvError, type InfoRecord, type Parser, parse } from 'csv-parse';
-import { FileError, type FileOptions, type FilePlace, type Row } from '../domain/file-imports.ts';
+import { FileError } from '../domain/uploads/file-errors.ts';
+import type { FilePlace, Row } from '../domain/uploads/file-imports.ts';
+import type { FileOptions } from '../domain/uploads/file-options.ts';
 import { badLine, checkUtf8, keptBytes, type Split, type SplitOptions, splitRows } from './rows.ts';
 
 export const maxColumns = 1_000;

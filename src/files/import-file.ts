@@ -3,9 +3,9 @@
  * with the position reached. The next rows are read while a batch is being written, so at most two batches are in memory.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Engine } from '../domain/engine.ts';
+import type { Engine } from '../domain/engine/engine.ts';
+import { FileError } from '../domain/uploads/file-errors.ts';
 import {
-  FileError,
   type FilePlace,
   failImport,
   type ImportNote,
@@ -13,8 +13,8 @@ import {
   noteImport,
   postponeImport,
   type Row,
-} from '../domain/file-imports.ts';
-import type { Uploads } from '../domain/uploads.ts';
+} from '../domain/uploads/file-imports.ts';
+import type { Uploads } from '../domain/uploads/uploads.ts';
 import { BusyError, StorageLimitError } from '../errors.ts';
 import { StoreError } from '../object-store/store-error.ts';
 import { checkRows } from './check-rows.ts';

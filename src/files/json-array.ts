@@ -1,5 +1,6 @@
 /** A file that is one JSON array: each of its elements becomes an item. The file is split by its brackets, and each element is parsed alone. */
-import { FileError, type Row } from '../domain/file-imports.ts';
+import { FileError } from '../domain/uploads/file-errors.ts';
+import type { Row } from '../domain/uploads/file-imports.ts';
 import {
   badLine,
   checkedJson,

@@ -1,6 +1,6 @@
 /** A file of lines: texts, or JSON. `\r\n` also ends a line, and empty lines are no items. */
-import { toJsonText } from '../domain/checks.ts';
-import type { Row } from '../domain/file-imports.ts';
+import type { Row } from '../domain/uploads/file-imports.ts';
+import { toJsonText } from '../domain/values/checks.ts';
 import {
   checkedJson,
   checkUtf8,

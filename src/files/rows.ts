@@ -1,7 +1,8 @@
 /** What a file is split into: rows, which become items, and bad lines, which become failed items. */
 import { isUtf8 } from 'node:buffer';
-import { toJsonText } from '../domain/checks.ts';
-import { FileError, type FilePlace, type Row } from '../domain/file-imports.ts';
+import { FileError } from '../domain/uploads/file-errors.ts';
+import type { FilePlace, Row } from '../domain/uploads/file-imports.ts';
+import { toJsonText } from '../domain/values/checks.ts';
 import { InvalidInputError } from '../errors.ts';
 
 /** Some rows, and where the next one begins. */

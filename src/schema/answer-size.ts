@@ -12,10 +12,10 @@ import {
   Kind,
   type SelectionSetNode,
 } from 'graphql';
-import { type ItemKey, itemIdOf } from '../domain/item-state.ts';
-import { type ItemParts, readItemSizes } from '../domain/items.ts';
-import { JsonText } from '../domain/json-text.ts';
-import { maxClaimBytes } from '../domain/limits.ts';
+import { type ItemParts, readItemSizes } from '../domain/items/read-items.ts';
+import { type ItemKey, itemIdOf } from '../domain/values/ids.ts';
+import { JsonText } from '../domain/values/json-text.ts';
+import { maxClaimBytes } from '../domain/values/limits.ts';
 import { limitExceeded } from './limit-exceeded.ts';
 import type { Services } from './services.ts';
 

@@ -4,7 +4,7 @@
  * the answer can't take seconds, or exceed the length of a string.
  */
 import { type ExecutionResult, GraphQLError } from 'graphql';
-import { stringify } from '../domain/json-text.ts';
+import { stringify } from '../domain/values/json-text.ts';
 import { measured, textLength } from './answer-size.ts';
 import { limitExceeded } from './limit-exceeded.ts';
 import type { Services } from './services.ts';

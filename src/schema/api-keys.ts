@@ -1,7 +1,7 @@
 import type { FieldRef } from '@pothos/core';
-import { type ApiKey as ApiKeyState, findApiKey, listApiKeys } from '../domain/api-keys.ts';
-import { maxBatch } from '../domain/limits.ts';
-import { type CallerLimits, type Role as RoleName, roleMeanings, roles } from '../domain/rights.ts';
+import { type ApiKey as ApiKeyState, findApiKey, listApiKeys } from '../domain/access/api-keys.ts';
+import { type CallerLimits, type Role as RoleName, roleMeanings, roles } from '../domain/access/rights.ts';
+import { maxBatch } from '../domain/values/limits.ts';
 import { NotFoundError } from '../errors.ts';
 import { builder } from './builder.ts';
 import { encodeGlobalId, keyOf } from './global-id.ts';

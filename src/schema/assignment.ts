@@ -1,7 +1,7 @@
-import type { Assignment as AssignmentState } from '../domain/assignment.ts';
-import { parseItemId } from '../domain/item-state.ts';
-import { readAssignments } from '../domain/read-assignments.ts';
-import { readTraceContexts, type TraceContext as TraceContextState } from '../domain/trace-context.ts';
+import { parseItemId } from '../domain/values/ids.ts';
+import { readTraceContexts, type TraceContext as TraceContextState } from '../domain/values/trace-context.ts';
+import type { Assignment as AssignmentState } from '../domain/work/assignment.ts';
+import { readAssignments } from '../domain/work/read-assignments.ts';
 import { NotFoundError } from '../errors.ts';
 import { builder } from './builder.ts';
 import { encodeGlobalId } from './global-id.ts';

@@ -1,5 +1,5 @@
-import { type AuditKey, type AuditEntry as EntryState, listAudit } from '../domain/audit.ts';
-import { isId } from '../domain/checks.ts';
+import { type AuditKey, type AuditEntry as EntryState, listAudit } from '../domain/access/audit.ts';
+import { isId } from '../domain/values/checks.ts';
 import { builder } from './builder.ts';
 import { encodeGlobalId } from './global-id.ts';
 import { type ListOrder, pageSize, readPage } from './pages.ts';

@@ -7,7 +7,7 @@ import PrismaPlugin from '@pothos/plugin-prisma';
 import RelayPlugin, { resolveNodes } from '@pothos/plugin-relay';
 import ScopeAuthPlugin from '@pothos/plugin-scope-auth';
 import type { GraphQLResolveInfo } from 'graphql';
-import { explainRefusal, type Permission } from '../domain/rights.ts';
+import { explainRefusal, type Permission } from '../domain/access/rights.ts';
 import { ForbiddenError } from '../errors.ts';
 import type PrismaTypes from '../generated/pothos.ts';
 import { getDatamodel } from '../generated/pothos.ts';

@@ -5,14 +5,14 @@ import {
   type CallbackDelivery as DeliveryState,
   listDeliveries,
   readDeliveries,
-} from '../domain/callback-deliveries.ts';
+} from '../domain/callbacks/deliveries.ts';
 import {
   type CallbackEndpoint as EndpointState,
   listEndpoints,
   readEndpoints,
-} from '../domain/callback-endpoints.ts';
-import { checkName, isId } from '../domain/checks.ts';
-import { maxBatch, maxNameLength } from '../domain/limits.ts';
+} from '../domain/callbacks/endpoints.ts';
+import { checkName, isId } from '../domain/values/checks.ts';
+import { maxBatch, maxNameLength } from '../domain/values/limits.ts';
 import { NotFoundError } from '../errors.ts';
 import { builder } from './builder.ts';
 import { encodeGlobalId, keyOf } from './global-id.ts';

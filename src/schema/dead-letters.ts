@@ -4,8 +4,8 @@ import {
   readDigest,
   readGroups,
   readLargestGroups,
-} from '../domain/dead-letters.ts';
-import { countMatching, type DeadLetterFilter as Filter } from '../domain/operations.ts';
+} from '../domain/items/dead-letters.ts';
+import { countMatching, type DeadLetterFilter as Filter } from '../domain/items/operations.ts';
 import { NotFoundError } from '../errors.ts';
 import { checkAnswerSize } from './answer-size.ts';
 import { builder } from './builder.ts';

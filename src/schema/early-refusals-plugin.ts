@@ -12,7 +12,7 @@ import {
   visit,
   visitWithTypeInfo,
 } from 'graphql';
-import { explainRefusal, type Permission } from '../domain/rights.ts';
+import { explainRefusal, type Permission } from '../domain/access/rights.ts';
 import { ForbiddenError } from '../errors.ts';
 import type { Services } from './services.ts';
 

@@ -4,8 +4,8 @@
  */
 import { createContextCache } from '@pothos/core';
 import DataLoader from 'dataloader';
-import { maxBatch } from '../domain/limits.ts';
-import { type FeedRow, readFeeds } from '../domain/read-feeds.ts';
+import { type FeedRow, readFeeds } from '../domain/jobs/read-feeds.ts';
+import { maxBatch } from '../domain/values/limits.ts';
 import { measured, takes } from './answer-size.ts';
 import { builder } from './builder.ts';
 import { FeedSource } from './inputs.ts';

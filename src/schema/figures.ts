@@ -1,8 +1,8 @@
 /** How many items of a type are done, and how long they wait and take: fields of a queue. */
-import { checkInteger } from '../domain/checks.ts';
-import type { Histogram } from '../domain/histogram.ts';
-import { type FigureSpan, readFigures } from '../domain/read-figures.ts';
-import { countSlow } from '../domain/slow-items.ts';
+import type { Histogram } from '../domain/figures/histogram.ts';
+import { type FigureSpan, readFigures } from '../domain/figures/read-figures.ts';
+import { countSlow } from '../domain/figures/slow-items.ts';
+import { checkInteger } from '../domain/values/checks.ts';
 import { builder } from './builder.ts';
 import { createGroupLoader, createLoader } from './loader.ts';
 import { Queue } from './queue.ts';

@@ -1,9 +1,9 @@
+import { fileErrorCodes } from '../domain/uploads/file-errors.ts';
 import {
   type FileImport as FileImportState,
-  fileErrorCodes,
   fileImportStatus,
   readFileImports,
-} from '../domain/file-imports.ts';
+} from '../domain/uploads/file-imports.ts';
 import { builder } from './builder.ts';
 import { encodeGlobalId } from './global-id.ts';
 import { FileFormat } from './inputs.ts';

@@ -1,6 +1,6 @@
 /** Files in the graph: those sent with an operation, and stored ones. */
 import { GraphQLError } from 'graphql';
-import type { Upload as StoredUpload } from '../domain/uploads.ts';
+import type { Upload as StoredUpload } from '../domain/uploads/uploads.ts';
 import { builder } from './builder.ts';
 import { encodeGlobalId } from './global-id.ts';
 import { ReceivedFile } from './received-file.ts';

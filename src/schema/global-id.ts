@@ -2,9 +2,9 @@
  * The ids that clients see: the type and the key, `Job:019a…`. They are readable on purpose: people meet them in logs and on the
  * command line, and can tell a wrong one from a right one.
  */
-import { checkId, checkName } from '../domain/checks.ts';
-import { type ItemKey, itemIdOf, parseItemId } from '../domain/item-state.ts';
-import { maxNameLength } from '../domain/limits.ts';
+import { checkId, checkName } from '../domain/values/checks.ts';
+import { type ItemKey, itemIdOf, parseItemId } from '../domain/values/ids.ts';
+import { maxNameLength } from '../domain/values/limits.ts';
 import { InvalidInputError } from '../errors.ts';
 
 const kinds = {

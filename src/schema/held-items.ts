@@ -1,7 +1,7 @@
-import { checkBatch, checkName } from '../domain/checks.ts';
-import { type HeldItem as HeldItemState, readHeldItems } from '../domain/held-items.ts';
-import { itemIdOf } from '../domain/item-state.ts';
-import { maxNameLength } from '../domain/limits.ts';
+import { checkBatch, checkName } from '../domain/values/checks.ts';
+import { itemIdOf } from '../domain/values/ids.ts';
+import { maxNameLength } from '../domain/values/limits.ts';
+import { type HeldItem as HeldItemState, readHeldItems } from '../domain/work/held-items.ts';
 import { Assignment } from './assignment.ts';
 import { builder } from './builder.ts';
 import { isSlow } from './figures.ts';

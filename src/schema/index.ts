@@ -1,6 +1,6 @@
 /** The graph, assembled from its types. Needs no database until it is executed. */
 import { assertObjectType } from 'graphql';
-import { type ItemKey, itemIdOf } from '../domain/item-state.ts';
+import { type ItemKey, itemIdOf } from '../domain/values/ids.ts';
 import { ForbiddenError } from '../errors.ts';
 import type { ReadAssignment } from './assignment.ts';
 import { builder } from './builder.ts';

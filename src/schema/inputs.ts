@@ -1,6 +1,6 @@
 /** The inputs of producers: items and trees of jobs. */
-import type { NewCallback, NewJob } from '../domain/create-job.ts';
-import type { FileOptions } from '../domain/file-imports.ts';
+import type { NewCallback, NewJob } from '../domain/jobs/create-job.ts';
+import type { FileOptions } from '../domain/uploads/file-options.ts';
 import { builder } from './builder.ts';
 import type { ReceivedFile } from './received-file.ts';
 

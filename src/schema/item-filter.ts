@@ -1,6 +1,6 @@
 /** The fields that the filters of all operations share. */
-import type { ItemFilter } from '../domain/operations.ts';
-import { isUnscoped } from '../domain/rights.ts';
+import { isUnscoped } from '../domain/access/rights.ts';
+import type { ItemFilter } from '../domain/items/operations.ts';
 import type { SchemaTypes } from './builder.ts';
 import { itemKeyOf, keyOf } from './global-id.ts';
 import { checkJob } from './scope.ts';

@@ -1,7 +1,7 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import { Turns } from '../db/turns.ts';
-import { type ItemNote, readNotes } from '../domain/item-notes.ts';
-import { type ItemKey, itemIdOf, parseItemId } from '../domain/item-state.ts';
+import { type ItemNote, readNotes } from '../domain/items/item-notes.ts';
+import { type ChildrenRequest, readChildKeys } from '../domain/items/item-pages.ts';
 import {
   type FailureKey,
   type Item,
@@ -11,9 +11,9 @@ import {
   readPayloads,
   readResults,
   readStacks,
-} from '../domain/items.ts';
-import { maxBatch } from '../domain/limits.ts';
-import { type ChildrenRequest, readChildKeys } from '../domain/pages.ts';
+} from '../domain/items/read-items.ts';
+import { type ItemKey, itemIdOf, parseItemId } from '../domain/values/ids.ts';
+import { maxBatch } from '../domain/values/limits.ts';
 import { NotFoundError } from '../errors.ts';
 import { checkAnswerSize, takesPart } from './answer-size.ts';
 import { Assignment } from './assignment.ts';

@@ -1,27 +1,16 @@
 import { createContextCache } from '@pothos/core';
 import type { GraphQLResolveInfo } from 'graphql';
-import { type Callback, readCallbacks } from '../domain/callback-deliveries.ts';
-import { checkName, isId } from '../domain/checks.ts';
-import {
-  type CancelReason as CancelReasonName,
-  type ItemKey,
-  type ItemStatus as ItemStatusName,
-  itemIdOf,
-  parseItemId,
-  parsePosition,
-  pendingStatuses,
-} from '../domain/item-state.ts';
-import { maxAfter, maxCallbacks, maxNameLength, maxTreeJobs } from '../domain/limits.ts';
+import { isUnscoped } from '../domain/access/rights.ts';
+import { type Callback, readCallbacks } from '../domain/callbacks/deliveries.ts';
 import {
   type ItemsRequest,
-  type JobConditions,
-  type Range,
   type ResultsRequest,
   readItemKeys,
-  readJobIds,
   readResultKeys,
   statusesOf,
-} from '../domain/pages.ts';
+} from '../domain/items/item-pages.ts';
+import { readDeletions, type TreeDeletion } from '../domain/jobs/delete-job.ts';
+import { type JobConditions, readJobIds } from '../domain/jobs/job-pages.ts';
 import {
   itemProgress,
   type JobProgress as JobProgressState,
@@ -29,10 +18,17 @@ import {
   readTreeCounts,
   readTreeOutcomes,
   toRevision,
-} from '../domain/progress.ts';
-import { readDeletions, type TreeDeletion } from '../domain/read-deletions.ts';
-import { readRetentions, type TreeRetention } from '../domain/retention.ts';
-import { isUnscoped } from '../domain/rights.ts';
+} from '../domain/jobs/progress.ts';
+import { readRetentions, type TreeRetention } from '../domain/jobs/retention.ts';
+import { checkName, isId } from '../domain/values/checks.ts';
+import { type ItemKey, itemIdOf, parseItemId, parsePosition } from '../domain/values/ids.ts';
+import {
+  type CancelReason as CancelReasonName,
+  type ItemStatus as ItemStatusName,
+  pendingStatuses,
+} from '../domain/values/item-state.ts';
+import { maxAfter, maxCallbacks, maxNameLength, maxTreeJobs } from '../domain/values/limits.ts';
+import type { Range } from '../domain/values/range.ts';
 import { InvalidInputError, NotFoundError } from '../errors.ts';
 import type { Prisma } from '../generated/prisma/client.ts';
 import { Assignment } from './assignment.ts';

@@ -4,7 +4,7 @@
  */
 import { createContextCache } from '@pothos/core';
 import DataLoader from 'dataloader';
-import { maxBatch } from '../domain/limits.ts';
+import { maxBatch } from '../domain/values/limits.ts';
 import type { Services } from './services.ts';
 
 export const loaderOptions = { cache: false, maxBatchSize: maxBatch } as const;

@@ -1,6 +1,6 @@
 /** Turns the jobs of an input into those of the domain, with their files stored as uploads and referred to by key. */
-import type { NewJob } from '../domain/create-job.ts';
-import type { NewFile } from '../domain/file-imports.ts';
+import type { NewJob } from '../domain/jobs/create-job.ts';
+import type { NewFile } from '../domain/uploads/file-options.ts';
 import { keyOf } from './global-id.ts';
 import type { GivenFile, GivenJob } from './inputs.ts';
 import type { ReceivedFile } from './received-file.ts';

@@ -1,10 +1,10 @@
 /** Who may see what by its id alone. What a caller may not see is answered like something that does not exist. */
 import { createContextCache } from '@pothos/core';
 import type { GraphQLResolveInfo } from 'graphql';
-import { coversGroup } from '../domain/dead-letters.ts';
-import { type ItemKey, parseItemId } from '../domain/item-state.ts';
-import { readAssignments } from '../domain/read-assignments.ts';
-import { coversType, isUnscoped, type Permission } from '../domain/rights.ts';
+import { coversType, isUnscoped, type Permission } from '../domain/access/rights.ts';
+import { coversGroup } from '../domain/items/dead-letters.ts';
+import { type ItemKey, parseItemId } from '../domain/values/ids.ts';
+import { readAssignments } from '../domain/work/read-assignments.ts';
 import { InvalidInputError, NotFoundError } from '../errors.ts';
 import { checkAnswerSize } from './answer-size.ts';
 import type { NodeType } from './global-id.ts';

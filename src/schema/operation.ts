@@ -1,6 +1,10 @@
 import type { FieldRef } from '@pothos/core';
-import { isId } from '../domain/checks.ts';
-import { listOperations, type Operation as OperationState, readOperations } from '../domain/operations.ts';
+import {
+  listOperations,
+  type Operation as OperationState,
+  readOperations,
+} from '../domain/items/operations.ts';
+import { isId } from '../domain/values/checks.ts';
 import { NotFoundError } from '../errors.ts';
 import { builder } from './builder.ts';
 import { encodeGlobalId } from './global-id.ts';

@@ -5,8 +5,8 @@
 import { queryFromInfo } from '@pothos/plugin-prisma';
 import { parseCursorConnectionArgs } from '@pothos/plugin-relay';
 import type { GraphQLResolveInfo } from 'graphql';
-import { checkInteger } from '../domain/checks.ts';
-import type { Range } from '../domain/pages.ts';
+import { checkInteger } from '../domain/values/checks.ts';
+import type { Range } from '../domain/values/range.ts';
 import { InvalidInputError } from '../errors.ts';
 
 const defaultPageSize = 50;

@@ -1,4 +1,4 @@
-import { countMatching, type PendingItemFilter as Filter } from '../domain/operations.ts';
+import { countMatching, type PendingItemFilter as Filter } from '../domain/items/operations.ts';
 import { builder } from './builder.ts';
 import { itemFilterFields, toItemFilter } from './item-filter.ts';
 import type { Services } from './services.ts';

@@ -1,4 +1,3 @@
-import { type JobOutcome as JobOutcomeName, jobStatus } from '../domain/item-state.ts';
 import {
   itemProgress,
   type JobProgress as JobProgressState,
@@ -7,7 +6,8 @@ import {
   revision,
   type TreeCounts,
   treePercent,
-} from '../domain/progress.ts';
+} from '../domain/jobs/progress.ts';
+import { type JobOutcome as JobOutcomeName, jobStatus } from '../domain/values/item-state.ts';
 import type { ProgressEvent } from '../events/live-progress.ts';
 import { builder } from './builder.ts';
 import { encodeGlobalId } from './global-id.ts';

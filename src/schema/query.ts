@@ -1,6 +1,6 @@
-import { checkName, checkText } from '../domain/checks.ts';
-import { itemIdOf } from '../domain/item-state.ts';
-import { maxDedupeKeyLength, maxNameLength } from '../domain/limits.ts';
+import { checkName, checkText } from '../domain/values/checks.ts';
+import { itemIdOf } from '../domain/values/ids.ts';
+import { maxDedupeKeyLength, maxNameLength } from '../domain/values/limits.ts';
 import { NotFoundError } from '../errors.ts';
 import { checkAnswerSize } from './answer-size.ts';
 import { builder } from './builder.ts';

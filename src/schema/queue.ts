@@ -1,12 +1,12 @@
-import { checkBatch, checkName } from '../domain/checks.ts';
-import { maxBatch, maxNameLength } from '../domain/limits.ts';
+import { checkBatch, checkName } from '../domain/values/checks.ts';
+import { maxBatch, maxNameLength } from '../domain/values/limits.ts';
 import {
   type DeadLetterAlert,
   type Queue as QueueState,
   type Rate,
   readQueue,
   readQueues,
-} from '../domain/queues.ts';
+} from '../domain/work/queues.ts';
 import { builder } from './builder.ts';
 import { checkFirst, firstComplexity } from './pages.ts';
 import { checkTypeScope, shownTypes } from './scope.ts';

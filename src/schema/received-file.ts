@@ -1,4 +1,4 @@
-import type { Upload as StoredUpload } from '../domain/uploads.ts';
+import type { Upload as StoredUpload } from '../domain/uploads/uploads.ts';
 
 /** A part of a request: stored before its operation begins, and removed afterwards unless the operation keeps it. */
 export class ReceivedFile {

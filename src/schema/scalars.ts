@@ -1,6 +1,6 @@
 import { GraphQLError, Kind, type ValueNode } from 'graphql';
-import { isDeeperThan } from '../domain/checks.ts';
-import { maxJsonDepth, maxShownDepth } from '../domain/limits.ts';
+import { isDeeperThan } from '../domain/values/checks.ts';
+import { maxJsonDepth, maxShownDepth } from '../domain/values/limits.ts';
 import { builder } from './builder.ts';
 
 builder.scalarType('DateTime', {

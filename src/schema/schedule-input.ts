@@ -1,5 +1,5 @@
 /** The inputs for schedules, and the schedule in payloads. */
-import type { NewSchedule } from '../domain/put-schedule.ts';
+import type { NewSchedule } from '../domain/schedules/put-schedule.ts';
 import { NotFoundError } from '../errors.ts';
 import { builder } from './builder.ts';
 import { type GivenJob, JobInput } from './inputs.ts';

@@ -1,9 +1,9 @@
-import { checkInteger, checkName } from '../domain/checks.ts';
-import { maxNameLength } from '../domain/limits.ts';
-import { nextOccurrences, type Timing } from '../domain/occurrences.ts';
-import type { Range } from '../domain/pages.ts';
-import { readClock, readScheduleNames, readTemplates } from '../domain/read-schedules.ts';
-import { namesOf, toShown, toStored } from '../domain/tenants.ts';
+import { nextOccurrences, type Timing } from '../domain/schedules/occurrences.ts';
+import { readClock, readScheduleNames, readTemplates } from '../domain/schedules/read-schedules.ts';
+import { checkInteger, checkName } from '../domain/values/checks.ts';
+import { maxNameLength } from '../domain/values/limits.ts';
+import type { Range } from '../domain/values/range.ts';
+import { namesOf, toShown, toStored } from '../domain/values/tenants.ts';
 import { NotFoundError } from '../errors.ts';
 import { takes } from './answer-size.ts';
 import { builder } from './builder.ts';

@@ -1,8 +1,8 @@
 /** What callers with a scope see: nothing else exists for them. For all others, each of these functions is a single comparison. */
-import { isId } from '../domain/checks.ts';
-import { type ItemKey, leaseIdOf, leaseIdsOf } from '../domain/item-state.ts';
-import { coversType, isUnscoped, type Scope, spansSlashes } from '../domain/rights.ts';
-import { coveredJobs, coveredTrees, coveredTypes, coversTree } from '../domain/scoped-reads.ts';
+import { coversType, isUnscoped, type Scope, spansSlashes } from '../domain/access/rights.ts';
+import { coveredJobs, coveredTrees, coveredTypes, coversTree } from '../domain/access/scoped-reads.ts';
+import { isId } from '../domain/values/checks.ts';
+import { type ItemKey, leaseIdOf, leaseIdsOf } from '../domain/values/ids.ts';
 import { ForbiddenError, NotFoundError } from '../errors.ts';
 import type { Prisma } from '../generated/prisma/client.ts';
 import { createLoader } from './loader.ts';

@@ -6,7 +6,7 @@
  * every value.
  */
 import { type DocumentNode, type GraphQLSchema, TypeInfo, visit, visitWithTypeInfo } from 'graphql';
-import { type Caller, type Sees, showsAll } from '../domain/rights.ts';
+import { type Caller, type Sees, showsAll } from '../domain/access/rights.ts';
 import { ForbiddenError } from '../errors.ts';
 
 declare global {

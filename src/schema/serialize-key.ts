@@ -1,6 +1,6 @@
-import { checkBatch } from '../domain/checks.ts';
-import { maxBatch } from '../domain/limits.ts';
-import { readSerializeKeys, type SerializeKey as SerializeKeyState } from '../domain/serialize-keys.ts';
+import { readSerializeKeys, type SerializeKey as SerializeKeyState } from '../domain/items/serialize-keys.ts';
+import { checkBatch } from '../domain/values/checks.ts';
+import { maxBatch } from '../domain/values/limits.ts';
 import { builder } from './builder.ts';
 import { itemOrNull, JobItem } from './job-item.ts';
 import { checkFirst, firstComplexity, firstDescription } from './pages.ts';

@@ -1,6 +1,6 @@
-import type { Audit } from '../domain/audit.ts';
-import type { Engine } from '../domain/engine.ts';
-import type { Caller } from '../domain/rights.ts';
+import type { Audit } from '../domain/access/audit.ts';
+import type { Caller } from '../domain/access/rights.ts';
+import type { Engine } from '../domain/engine/engine.ts';
 import type { FoldScheduler } from '../events/fold-scheduler.ts';
 import type { Hub } from '../events/hub.ts';
 import type { WorkHints } from '../events/work-hints.ts';

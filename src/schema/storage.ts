@@ -1,5 +1,5 @@
 /** How much is stored, by tenant and in total. */
-import { listStored, readStoredBy, type Stored, type TenantStored } from '../domain/stored.ts';
+import { listStored, readStoredBy, type Stored, type TenantStored } from '../domain/access/stored.ts';
 import { builder } from './builder.ts';
 import { checkFirst, firstComplexity, firstDescription } from './pages.ts';
 

@@ -1,10 +1,10 @@
-import { checkInteger, checkRevision } from '../domain/checks.ts';
-import { parseItemId } from '../domain/item-state.ts';
-import { maxBatch } from '../domain/limits.ts';
-import { readOperations } from '../domain/operations.ts';
-import { type MarkedRow, readItemPage, readJobPage } from '../domain/pages.ts';
-import { type Queue as QueueState, readQueues } from '../domain/queues.ts';
-import { checkIntroduction } from '../domain/workers.ts';
+import { checkIntroduction } from '../domain/engine/workers.ts';
+import { readOperations } from '../domain/items/operations.ts';
+import { type MarkedRow, readItemPage, readJobPage } from '../domain/jobs/watched-pages.ts';
+import { checkInteger, checkRevision } from '../domain/values/checks.ts';
+import { parseItemId } from '../domain/values/ids.ts';
+import { maxBatch } from '../domain/values/limits.ts';
+import { type Queue as QueueState, readQueues } from '../domain/work/queues.ts';
 import { InvalidInputError, NotFoundError } from '../errors.ts';
 import type { PageChange } from '../events/live-page.ts';
 import { builder } from './builder.ts';

@@ -1,6 +1,6 @@
 /**
  * Converts names between callers and tables. A caller of a tenant neither sends nor sees the prefix that its names have in the
- * tables (`domain/tenants.ts`): it is added here to the names in an operation, and removed from the names in an answer. Without a
+ * tables (`domain/values/tenants.ts`): it is added here to the names in an operation, and removed from the names in an answer. Without a
  * tenant, this costs one comparison for each of these fields. A test walks the schema: each field with text is listed here, or
  * known to contain no names.
  */
@@ -17,8 +17,8 @@ import {
   isNonNullType,
   isObjectType,
 } from 'graphql';
-import { JsonText } from '../domain/json-text.ts';
-import { inWordsOf, toShown, toStored, toStoredClaimId } from '../domain/tenants.ts';
+import { JsonText } from '../domain/values/json-text.ts';
+import { inWordsOf, toShown, toStored, toStoredClaimId } from '../domain/values/tenants.ts';
 import type { Services } from './services.ts';
 
 /** Fields and arguments that callers send. */

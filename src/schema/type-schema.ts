@@ -1,11 +1,11 @@
-import { checkName } from '../domain/checks.ts';
-import { maxBatch, maxNameLength } from '../domain/limits.ts';
+import { coversType } from '../domain/access/rights.ts';
 import {
   readTypeSchemas,
   readTypesWithSchemas,
   type TypeSchema as TypeSchemaState,
-} from '../domain/put-type-schema.ts';
-import { coversType } from '../domain/rights.ts';
+} from '../domain/types/put-type-schema.ts';
+import { checkName } from '../domain/values/checks.ts';
+import { maxBatch, maxNameLength } from '../domain/values/limits.ts';
 import { builder } from './builder.ts';
 import { checkFirst, firstComplexity } from './pages.ts';
 import { checkTypeScope } from './scope.ts';

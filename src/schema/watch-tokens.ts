@@ -1,4 +1,4 @@
-import { type Sees, seen } from '../domain/rights.ts';
+import { type Sees, seen } from '../domain/access/rights.ts';
 import { builder } from './builder.ts';
 
 const meanings: Readonly<Record<Sees, string>> = {

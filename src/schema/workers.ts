@@ -1,7 +1,7 @@
-import { checkName } from '../domain/checks.ts';
-import { maxBatch, maxNameLength } from '../domain/limits.ts';
-import { coversType, seesTenant } from '../domain/rights.ts';
-import type { WorkerIntroduction, Worker as WorkerState } from '../domain/workers.ts';
+import { coversType, seesTenant } from '../domain/access/rights.ts';
+import type { WorkerIntroduction, Worker as WorkerState } from '../domain/engine/workers.ts';
+import { checkName } from '../domain/values/checks.ts';
+import { maxBatch, maxNameLength } from '../domain/values/limits.ts';
 import { builder } from './builder.ts';
 import { checkFirst, firstComplexity } from './pages.ts';
 import { checkTypes } from './queue.ts';

@@ -5,7 +5,7 @@
  * number of repeats. Other lines, errors included, are always logged.
  */
 import pino, { type DestinationStream, type Logger } from 'pino';
-import { Repeats } from '../domain/repeats.ts';
+import { Repeats } from '../domain/engine/repeats.ts';
 
 const warn = 40;
 

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { expect, it } from 'vitest';
 import { exitCodeMeanings, exitCodes } from '../../src/cli/exit-codes.ts';
 import { createProgram } from '../../src/cli/program.ts';
-import { settingDescriptions } from '../../src/config.ts';
+import { settingDescriptions } from '../../src/settings.ts';
 import { run, startOnTerminal } from './program.ts';
 
 const page = readFileSync(new URL('../../docs/cli.md', import.meta.url), 'utf8');

@@ -2,7 +2,13 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Client, createClient, type ItemSpec, type JobSpec, JobtreeError } from '../../src/client/index.ts';
+import {
+  type Client,
+  createClient,
+  type ItemSpec,
+  type JobSpec,
+  JobtreeError,
+} from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { startProxy } from '../support/proxy.ts';

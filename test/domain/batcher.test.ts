@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { Backlog, Batcher } from '../../src/domain/batcher.ts';
+import { Backlog, Batcher } from '../../src/domain/engine/batcher.ts';
 import { InvalidInputError } from '../../src/errors.ts';
 
 /** A batcher whose batches end when the test says so. */

@@ -1,7 +1,7 @@
 /** What every server asks for all the time about callbacks and alerts reads by its indexes, and little, however much there is. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
-import { listDeliveries } from '../../src/domain/callback-deliveries.ts';
+import { listDeliveries } from '../../src/domain/callbacks/deliveries.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { plansOf, readsOf, withoutBitmaps } from '../support/plans.ts';
 

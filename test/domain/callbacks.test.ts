@@ -11,20 +11,20 @@ import {
   readCallbacks,
   readDeliveries,
   retryDelivery,
-} from '../../src/domain/callback-deliveries.ts';
+} from '../../src/domain/callbacks/deliveries.ts';
 import {
   deleteEndpoint,
   listEndpoints,
   putEndpoint,
   rotateSecret,
-} from '../../src/domain/callback-endpoints.ts';
-import { createJob, type NewCallback } from '../../src/domain/create-job.ts';
-import { deleteJob } from '../../src/domain/delete-job.ts';
-import { startOperation } from '../../src/domain/operations.ts';
-import { putSchedule } from '../../src/domain/put-schedule.ts';
-import { readQueue, setQueue } from '../../src/domain/queues.ts';
-import { reportOutcomes } from '../../src/domain/report-outcomes.ts';
-import { runSchedule } from '../../src/domain/run-schedule.ts';
+} from '../../src/domain/callbacks/endpoints.ts';
+import { startOperation } from '../../src/domain/items/operations.ts';
+import { createJob, type NewCallback } from '../../src/domain/jobs/create-job.ts';
+import { deleteJob } from '../../src/domain/jobs/delete-job.ts';
+import { putSchedule } from '../../src/domain/schedules/put-schedule.ts';
+import { runSchedule } from '../../src/domain/schedules/run-schedule.ts';
+import { readQueue, setQueue } from '../../src/domain/work/queues.ts';
+import { reportOutcomes } from '../../src/domain/work/report-outcomes.ts';
 import { newType, useEngine } from '../support/engine.ts';
 import { lockWaiters } from '../support/locks.ts';
 

@@ -1,19 +1,19 @@
 /** Single pending items of jobs that go on, cancelled by a filter: in batches, beside workers. */
 import { describe, expect, it } from 'vitest';
-import { cancelJob } from '../../src/domain/cancel-job.ts';
-import { claimItems } from '../../src/domain/claim-items.ts';
-import { deleteJob } from '../../src/domain/delete-job.ts';
-import { heartbeat } from '../../src/domain/heartbeat.ts';
-import { readItems } from '../../src/domain/items.ts';
+import { readItemKeys } from '../../src/domain/items/item-pages.ts';
 import {
   countMatching,
   type PendingItemFilter,
   readOperations,
   startOperation,
-} from '../../src/domain/operations.ts';
-import { readItemKeys } from '../../src/domain/pages.ts';
-import { releaseAssignments } from '../../src/domain/release-assignments.ts';
-import { reportOutcomes } from '../../src/domain/report-outcomes.ts';
+} from '../../src/domain/items/operations.ts';
+import { readItems } from '../../src/domain/items/read-items.ts';
+import { cancelJob } from '../../src/domain/jobs/cancel-job.ts';
+import { deleteJob } from '../../src/domain/jobs/delete-job.ts';
+import { claimItems } from '../../src/domain/work/claim-items.ts';
+import { heartbeat } from '../../src/domain/work/heartbeat.ts';
+import { releaseAssignments } from '../../src/domain/work/release-assignments.ts';
+import { reportOutcomes } from '../../src/domain/work/report-outcomes.ts';
 import { newType, useEngine } from '../support/engine.ts';
 import { checkInvariants } from '../support/model/invariants.ts';
 

@@ -1,13 +1,13 @@
 /** Cancelling in bounded batches: over many items, beside workers that claim, and after a server died in the middle. */
 import { describe, expect, it } from 'vitest';
-import { cancelJob } from '../../src/domain/cancel-job.ts';
-import { claimItem } from '../../src/domain/claim-item.ts';
-import { claimItems } from '../../src/domain/claim-items.ts';
-import { finishSome } from '../../src/domain/finish.ts';
-import { heartbeat } from '../../src/domain/heartbeat.ts';
-import { assignmentIdOf, type ItemKey } from '../../src/domain/item-state.ts';
-import type { JobProgress } from '../../src/domain/progress.ts';
-import { reportOutcomes } from '../../src/domain/report-outcomes.ts';
+import { cancelJob } from '../../src/domain/jobs/cancel-job.ts';
+import { finishSome } from '../../src/domain/jobs/finish.ts';
+import type { JobProgress } from '../../src/domain/jobs/progress.ts';
+import { assignmentIdOf, type ItemKey } from '../../src/domain/values/ids.ts';
+import { claimItem } from '../../src/domain/work/claim-item.ts';
+import { claimItems } from '../../src/domain/work/claim-items.ts';
+import { heartbeat } from '../../src/domain/work/heartbeat.ts';
+import { reportOutcomes } from '../../src/domain/work/report-outcomes.ts';
 import { newType, useEngine } from '../support/engine.ts';
 import { lockWaiters } from '../support/locks.ts';
 

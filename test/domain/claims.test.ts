@@ -1,13 +1,13 @@
 /** What a claim may weigh, and what a claim gets that is sent again because its answer was lost. */
 import { describe, expect, it } from 'vitest';
-import type { Assignment } from '../../src/domain/assignment.ts';
-import { cancelJob } from '../../src/domain/cancel-job.ts';
-import { claimItem } from '../../src/domain/claim-item.ts';
-import { type ClaimRequest, claimForRequests, claimItems } from '../../src/domain/claim-items.ts';
-import { heartbeat } from '../../src/domain/heartbeat.ts';
-import type { ItemKey } from '../../src/domain/item-state.ts';
-import { releaseAssignments } from '../../src/domain/release-assignments.ts';
-import { reportOutcomes } from '../../src/domain/report-outcomes.ts';
+import { cancelJob } from '../../src/domain/jobs/cancel-job.ts';
+import type { ItemKey } from '../../src/domain/values/ids.ts';
+import type { Assignment } from '../../src/domain/work/assignment.ts';
+import { claimItem } from '../../src/domain/work/claim-item.ts';
+import { type ClaimRequest, claimForRequests, claimItems } from '../../src/domain/work/claim-items.ts';
+import { heartbeat } from '../../src/domain/work/heartbeat.ts';
+import { releaseAssignments } from '../../src/domain/work/release-assignments.ts';
+import { reportOutcomes } from '../../src/domain/work/report-outcomes.ts';
 import { InvalidInputError } from '../../src/errors.ts';
 import { newClaimId, newType, useEngine } from '../support/engine.ts';
 

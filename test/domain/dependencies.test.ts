@@ -2,18 +2,18 @@
 
 import type pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { addItems } from '../../src/domain/add-items.ts';
-import { cancelJob } from '../../src/domain/cancel-job.ts';
-import { claimItem } from '../../src/domain/claim-item.ts';
-import { claimItems } from '../../src/domain/claim-items.ts';
-import { createJob, type NewJob } from '../../src/domain/create-job.ts';
-import { deleteJob } from '../../src/domain/delete-job.ts';
-import { readItems } from '../../src/domain/items.ts';
-import { findMissedEntries } from '../../src/domain/missed-entries.ts';
-import { type JobProgress, readTreeOutcomes } from '../../src/domain/progress.ts';
-import { readQueues } from '../../src/domain/queues.ts';
-import { reportOutcomes } from '../../src/domain/report-outcomes.ts';
-import { sealJob } from '../../src/domain/seal-job.ts';
+import { addItems } from '../../src/domain/items/add-items.ts';
+import { readItems } from '../../src/domain/items/read-items.ts';
+import { cancelJob } from '../../src/domain/jobs/cancel-job.ts';
+import { createJob, type NewJob } from '../../src/domain/jobs/create-job.ts';
+import { deleteJob } from '../../src/domain/jobs/delete-job.ts';
+import { type JobProgress, readTreeOutcomes } from '../../src/domain/jobs/progress.ts';
+import { sealJob } from '../../src/domain/jobs/seal-job.ts';
+import { claimItem } from '../../src/domain/work/claim-item.ts';
+import { claimItems } from '../../src/domain/work/claim-items.ts';
+import { findMissedEntries } from '../../src/domain/work/missed-entries.ts';
+import { readQueues } from '../../src/domain/work/queues.ts';
+import { reportOutcomes } from '../../src/domain/work/report-outcomes.ts';
 import { InvalidInputError, ItemNotClaimableError } from '../../src/errors.ts';
 import { newType, useEngine } from '../support/engine.ts';
 

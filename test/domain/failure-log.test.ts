@@ -1,11 +1,11 @@
 /** What the log says of failures: which item, and of many alike a line a minute. */
 import pino from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { claimItems } from '../../src/domain/claim-items.ts';
-import { FailureLog } from '../../src/domain/failure-log.ts';
-import { type ItemKey, itemIdOf } from '../../src/domain/item-state.ts';
-import { setQueue, tendQueues } from '../../src/domain/queues.ts';
-import { reportOutcomes } from '../../src/domain/report-outcomes.ts';
+import { FailureLog } from '../../src/domain/engine/failure-log.ts';
+import { type ItemKey, itemIdOf } from '../../src/domain/values/ids.ts';
+import { claimItems } from '../../src/domain/work/claim-items.ts';
+import { setQueue, tendQueues } from '../../src/domain/work/queues.ts';
+import { reportOutcomes } from '../../src/domain/work/report-outcomes.ts';
 import { newType, useEngine } from '../support/engine.ts';
 
 const t = useEngine();

@@ -4,15 +4,15 @@
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { addItems } from '../../src/domain/add-items.ts';
-import type { Assignment } from '../../src/domain/assignment.ts';
-import { cancelJob } from '../../src/domain/cancel-job.ts';
-import { claimItems } from '../../src/domain/claim-items.ts';
-import { createJob, type NewJob } from '../../src/domain/create-job.ts';
-import { heartbeat } from '../../src/domain/heartbeat.ts';
-import { type JobProgress, progressMessage, readTreeOutcomes } from '../../src/domain/progress.ts';
-import { reportOutcomes } from '../../src/domain/report-outcomes.ts';
-import { sealJob } from '../../src/domain/seal-job.ts';
+import { addItems } from '../../src/domain/items/add-items.ts';
+import { cancelJob } from '../../src/domain/jobs/cancel-job.ts';
+import { createJob, type NewJob } from '../../src/domain/jobs/create-job.ts';
+import { type JobProgress, progressMessage, readTreeOutcomes } from '../../src/domain/jobs/progress.ts';
+import { sealJob } from '../../src/domain/jobs/seal-job.ts';
+import type { Assignment } from '../../src/domain/work/assignment.ts';
+import { claimItems } from '../../src/domain/work/claim-items.ts';
+import { heartbeat } from '../../src/domain/work/heartbeat.ts';
+import { reportOutcomes } from '../../src/domain/work/report-outcomes.ts';
 import { InvalidInputError, JobSealedError } from '../../src/errors.ts';
 import { newType, useEngine } from '../support/engine.ts';
 

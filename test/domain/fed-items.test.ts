@@ -1,11 +1,11 @@
 /** Items know the items that fed them, and those the items that they fed. */
 import { describe, expect, it } from 'vitest';
-import { claimItems } from '../../src/domain/claim-items.ts';
-import type { NewJob } from '../../src/domain/create-job.ts';
-import { type ItemKey, itemIdOf } from '../../src/domain/item-state.ts';
-import { readItems } from '../../src/domain/items.ts';
-import { readChildKeys } from '../../src/domain/pages.ts';
-import { reportOutcomes } from '../../src/domain/report-outcomes.ts';
+import { readChildKeys } from '../../src/domain/items/item-pages.ts';
+import { readItems } from '../../src/domain/items/read-items.ts';
+import type { NewJob } from '../../src/domain/jobs/create-job.ts';
+import { type ItemKey, itemIdOf } from '../../src/domain/values/ids.ts';
+import { claimItems } from '../../src/domain/work/claim-items.ts';
+import { reportOutcomes } from '../../src/domain/work/report-outcomes.ts';
 import { newType, useEngine } from '../support/engine.ts';
 
 const t = useEngine();

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { claimItem } from '../../src/domain/claim-item.ts';
-import { claimItems } from '../../src/domain/claim-items.ts';
-import { exchange } from '../../src/domain/exchange.ts';
-import { Figures, restOfTypes } from '../../src/domain/figures.ts';
-import { readHeldItems } from '../../src/domain/held-items.ts';
-import { readQueue, readQueues, setQueue, tendQueues } from '../../src/domain/queues.ts';
-import { readFigures } from '../../src/domain/read-figures.ts';
-import { releaseAssignments } from '../../src/domain/release-assignments.ts';
-import { reportOutcomes } from '../../src/domain/report-outcomes.ts';
-import { countSlow } from '../../src/domain/slow-items.ts';
+import { Figures, restOfTypes } from '../../src/domain/figures/figures.ts';
+import { readFigures } from '../../src/domain/figures/read-figures.ts';
+import { countSlow } from '../../src/domain/figures/slow-items.ts';
+import { claimItem } from '../../src/domain/work/claim-item.ts';
+import { claimItems } from '../../src/domain/work/claim-items.ts';
+import { exchange } from '../../src/domain/work/exchange.ts';
+import { readHeldItems } from '../../src/domain/work/held-items.ts';
+import { readQueue, readQueues, setQueue, tendQueues } from '../../src/domain/work/queues.ts';
+import { releaseAssignments } from '../../src/domain/work/release-assignments.ts';
+import { reportOutcomes } from '../../src/domain/work/report-outcomes.ts';
 import { newType, useEngine } from '../support/engine.ts';
 
 const t = useEngine();

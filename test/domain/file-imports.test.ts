@@ -1,7 +1,7 @@
 /** Servers that share imports: one at a time, and none adds what another one has taken over. */
 import { expect, it } from 'vitest';
-import { createJob } from '../../src/domain/create-job.ts';
-import { failImport, leaseImports, noteImport, type Row } from '../../src/domain/file-imports.ts';
+import { createJob } from '../../src/domain/jobs/create-job.ts';
+import { failImport, leaseImports, noteImport, type Row } from '../../src/domain/uploads/file-imports.ts';
 import { newType, useEngine } from '../support/engine.ts';
 
 const t = useEngine();

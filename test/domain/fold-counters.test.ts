@@ -1,10 +1,10 @@
 /** Folding many trees at once does what folding each alone does, and leaves alone what needs more than adding up. */
 import { expect, it } from 'vitest';
-import { addItems } from '../../src/domain/add-items.ts';
-import { createJob } from '../../src/domain/create-job.ts';
-import { foldTrees } from '../../src/domain/fold-progress.ts';
-import { reportOutcomes } from '../../src/domain/report-outcomes.ts';
-import { sealJob } from '../../src/domain/seal-job.ts';
+import { addItems } from '../../src/domain/items/add-items.ts';
+import { createJob } from '../../src/domain/jobs/create-job.ts';
+import { foldTrees } from '../../src/domain/jobs/fold-progress.ts';
+import { sealJob } from '../../src/domain/jobs/seal-job.ts';
+import { reportOutcomes } from '../../src/domain/work/report-outcomes.ts';
 import { newType, useEngine } from '../support/engine.ts';
 
 const t = useEngine();

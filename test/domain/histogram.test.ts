@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { bucketOf, Histogram, lowerBoundMs } from '../../src/domain/histogram.ts';
+import { bucketOf, Histogram, lowerBoundMs } from '../../src/domain/figures/histogram.ts';
 
 const longestMs = 2 ** 31 - 1;
 

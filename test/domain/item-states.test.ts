@@ -1,21 +1,21 @@
 /** Every operation against an item in every state: what it answers, the state that it leaves, and what becomes of the neighbours. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { addItems } from '../../src/domain/add-items.ts';
-import { cancelJob } from '../../src/domain/cancel-job.ts';
-import { claimItem } from '../../src/domain/claim-item.ts';
-import { claimItems } from '../../src/domain/claim-items.ts';
-import { deleteJob } from '../../src/domain/delete-job.ts';
-import { heartbeat } from '../../src/domain/heartbeat.ts';
-import { type ItemKey, itemIdOf } from '../../src/domain/item-state.ts';
+import { addItems } from '../../src/domain/items/add-items.ts';
 import {
   type OperationKind,
   type PendingItemFilter,
   readOperations,
   startOperation,
-} from '../../src/domain/operations.ts';
-import { releaseAssignments } from '../../src/domain/release-assignments.ts';
-import { type Report, reportOutcomes } from '../../src/domain/report-outcomes.ts';
-import { type ItemChanges, updateItem } from '../../src/domain/update-item.ts';
+} from '../../src/domain/items/operations.ts';
+import { type ItemChanges, updateItem } from '../../src/domain/items/update-item.ts';
+import { cancelJob } from '../../src/domain/jobs/cancel-job.ts';
+import { deleteJob } from '../../src/domain/jobs/delete-job.ts';
+import { type ItemKey, itemIdOf } from '../../src/domain/values/ids.ts';
+import { claimItem } from '../../src/domain/work/claim-item.ts';
+import { claimItems } from '../../src/domain/work/claim-items.ts';
+import { heartbeat } from '../../src/domain/work/heartbeat.ts';
+import { releaseAssignments } from '../../src/domain/work/release-assignments.ts';
+import { type Report, reportOutcomes } from '../../src/domain/work/report-outcomes.ts';
 import { ItemNotClaimableError, ItemNotUpdatableError } from '../../src/errors.ts';
 import { newType, useEngine } from '../support/engine.ts';
 

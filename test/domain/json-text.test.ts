@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { JsonText, serialize, stringify } from '../../src/domain/json-text.ts';
+import { JsonText, serialize, stringify } from '../../src/domain/values/json-text.ts';
 
 const text = '{"n": 12345678901234567890, "s": "ü😀\\n"}';
 const value = (count: number) => ({ a: Array.from({ length: count }, () => new JsonText(text)), b: 'ö' });

@@ -1,11 +1,11 @@
 /** Where claims start to look: what the cursors remember, and that claims behind them miss nothing. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { addItems } from '../../src/domain/add-items.ts';
-import { claimItems } from '../../src/domain/claim-items.ts';
-import { LowWater } from '../../src/domain/low-water.ts';
-import { findMissedEntries } from '../../src/domain/missed-entries.ts';
-import { releaseAssignments } from '../../src/domain/release-assignments.ts';
+import { LowWater } from '../../src/domain/engine/low-water.ts';
+import { addItems } from '../../src/domain/items/add-items.ts';
+import { claimItems } from '../../src/domain/work/claim-items.ts';
+import { findMissedEntries } from '../../src/domain/work/missed-entries.ts';
+import { releaseAssignments } from '../../src/domain/work/release-assignments.ts';
 import { newType, useEngine } from '../support/engine.ts';
 
 const [highest, lowest] = [32_767, -32_768];

@@ -7,7 +7,7 @@ import {
   type NewTiming,
   nextOccurrences,
   type Timing,
-} from '../../src/domain/occurrences.ts';
+} from '../../src/domain/schedules/occurrences.ts';
 
 const at = (text: string) => new Date(text);
 const timing = (input: Partial<Timing>): Timing => ({

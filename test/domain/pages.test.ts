@@ -1,12 +1,12 @@
 /** Pages of items by statuses are what the states of the items say, from any place, in both directions, for many jobs at once. */
 import { expect, it } from 'vitest';
-import { cancelJob } from '../../src/domain/cancel-job.ts';
-import { claimItems } from '../../src/domain/claim-items.ts';
-import { type ItemStatus, itemStatuses, pendingStatuses } from '../../src/domain/item-state.ts';
-import { readItems } from '../../src/domain/items.ts';
-import { readItemKeys } from '../../src/domain/pages.ts';
-import { releaseAssignments } from '../../src/domain/release-assignments.ts';
-import { reportOutcomes } from '../../src/domain/report-outcomes.ts';
+import { readItemKeys } from '../../src/domain/items/item-pages.ts';
+import { readItems } from '../../src/domain/items/read-items.ts';
+import { cancelJob } from '../../src/domain/jobs/cancel-job.ts';
+import { type ItemStatus, itemStatuses, pendingStatuses } from '../../src/domain/values/item-state.ts';
+import { claimItems } from '../../src/domain/work/claim-items.ts';
+import { releaseAssignments } from '../../src/domain/work/release-assignments.ts';
+import { reportOutcomes } from '../../src/domain/work/report-outcomes.ts';
 import { newType, useEngine } from '../support/engine.ts';
 
 const t = useEngine();

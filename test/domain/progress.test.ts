@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isNewer, type JobProgress, percent, progressMessage } from '../../src/domain/progress.ts';
+import { isNewer, type JobProgress, percent, progressMessage } from '../../src/domain/jobs/progress.ts';
 
 const progress = (given: Partial<JobProgress>): JobProgress => ({
   jobId: 'j',

@@ -1,16 +1,16 @@
 /** Scheduled items that are made ready before their time, by a filter: in batches, beside workers. */
 import { describe, expect, it } from 'vitest';
-import { claimItems } from '../../src/domain/claim-items.ts';
-import { readItems } from '../../src/domain/items.ts';
 import {
   countMatching,
   type PendingItemFilter,
   readOperations,
   startOperation,
-} from '../../src/domain/operations.ts';
-import { setQueue } from '../../src/domain/queues.ts';
-import { reportOutcomes } from '../../src/domain/report-outcomes.ts';
-import { updateItem } from '../../src/domain/update-item.ts';
+} from '../../src/domain/items/operations.ts';
+import { readItems } from '../../src/domain/items/read-items.ts';
+import { updateItem } from '../../src/domain/items/update-item.ts';
+import { claimItems } from '../../src/domain/work/claim-items.ts';
+import { setQueue } from '../../src/domain/work/queues.ts';
+import { reportOutcomes } from '../../src/domain/work/report-outcomes.ts';
 import { itemOf, newType, useEngine } from '../support/engine.ts';
 import { checkInvariants } from '../support/model/invariants.ts';
 

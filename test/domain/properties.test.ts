@@ -11,11 +11,11 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
-import { claimItems } from '../../src/domain/claim-items.ts';
-import { createJob } from '../../src/domain/create-job.ts';
-import { heartbeat } from '../../src/domain/heartbeat.ts';
-import { reportOutcomes } from '../../src/domain/report-outcomes.ts';
-import { findUnfolded, sweepLeases } from '../../src/domain/sweep.ts';
+import { createJob } from '../../src/domain/jobs/create-job.ts';
+import { claimItems } from '../../src/domain/work/claim-items.ts';
+import { heartbeat } from '../../src/domain/work/heartbeat.ts';
+import { reportOutcomes } from '../../src/domain/work/report-outcomes.ts';
+import { findUnfolded, sweepLeases } from '../../src/domain/work/sweep.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { checkAll, commandsOf } from '../support/model/commands.ts';
 import { actions, Crowd } from '../support/model/crowd.ts';

@@ -1,17 +1,23 @@
 /** Queues: what a pause, limits, a lifetime and defaults of a type do, whatever way an item takes. Races are forced. */
 import type pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Assignment } from '../../src/domain/assignment.ts';
-import { putEndpoint } from '../../src/domain/callback-endpoints.ts';
-import { cancelJob } from '../../src/domain/cancel-job.ts';
-import { claimItem } from '../../src/domain/claim-item.ts';
-import { claim, claimItems } from '../../src/domain/claim-items.ts';
-import { deleteJob } from '../../src/domain/delete-job.ts';
-import { exchange } from '../../src/domain/exchange.ts';
-import { findMissedEntries } from '../../src/domain/missed-entries.ts';
-import { type QueueChange, readQueue, readQueues, setQueue, tendQueues } from '../../src/domain/queues.ts';
-import { releaseAssignments } from '../../src/domain/release-assignments.ts';
-import { type Report, reportOutcomes } from '../../src/domain/report-outcomes.ts';
+import { putEndpoint } from '../../src/domain/callbacks/endpoints.ts';
+import { cancelJob } from '../../src/domain/jobs/cancel-job.ts';
+import { deleteJob } from '../../src/domain/jobs/delete-job.ts';
+import type { Assignment } from '../../src/domain/work/assignment.ts';
+import { claimItem } from '../../src/domain/work/claim-item.ts';
+import { claim, claimItems } from '../../src/domain/work/claim-items.ts';
+import { exchange } from '../../src/domain/work/exchange.ts';
+import { findMissedEntries } from '../../src/domain/work/missed-entries.ts';
+import {
+  type QueueChange,
+  readQueue,
+  readQueues,
+  setQueue,
+  tendQueues,
+} from '../../src/domain/work/queues.ts';
+import { releaseAssignments } from '../../src/domain/work/release-assignments.ts';
+import { type Report, reportOutcomes } from '../../src/domain/work/report-outcomes.ts';
 import { InvalidInputError, ItemNotClaimableError } from '../../src/errors.ts';
 import { newClaimId, newType, useEngine } from '../support/engine.ts';
 import { lockWaiters } from '../support/locks.ts';

@@ -1,24 +1,29 @@
 /** Races, each forced: one side holds its locks, the other is seen to wait (or to pass by), then the first lets go. */
 import type pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { addItems } from '../../src/domain/add-items.ts';
-import type { Assignment } from '../../src/domain/assignment.ts';
-import { cancelJob } from '../../src/domain/cancel-job.ts';
-import { claimItem } from '../../src/domain/claim-item.ts';
-import { claimItems } from '../../src/domain/claim-items.ts';
-import { createJob, type NewJob } from '../../src/domain/create-job.ts';
-import { deleteJob } from '../../src/domain/delete-job.ts';
-import type { Engine } from '../../src/domain/engine.ts';
-import { foldProgress } from '../../src/domain/fold-progress.ts';
-import { heartbeat } from '../../src/domain/heartbeat.ts';
-import { assignmentIdOf, type ItemKey } from '../../src/domain/item-state.ts';
-import { splitTexts } from '../../src/domain/json-text.ts';
-import { findMissedEntries } from '../../src/domain/missed-entries.ts';
-import { cancelOperation, readOperations, runSome, startOperation } from '../../src/domain/operations.ts';
-import { releaseAssignments } from '../../src/domain/release-assignments.ts';
-import { reportOutcomes } from '../../src/domain/report-outcomes.ts';
-import { sealJob } from '../../src/domain/seal-job.ts';
-import { updateItem } from '../../src/domain/update-item.ts';
+import type { Engine } from '../../src/domain/engine/engine.ts';
+import { addItems } from '../../src/domain/items/add-items.ts';
+import {
+  cancelOperation,
+  readOperations,
+  runSome,
+  startOperation,
+} from '../../src/domain/items/operations.ts';
+import { updateItem } from '../../src/domain/items/update-item.ts';
+import { cancelJob } from '../../src/domain/jobs/cancel-job.ts';
+import { createJob, type NewJob } from '../../src/domain/jobs/create-job.ts';
+import { deleteJob } from '../../src/domain/jobs/delete-job.ts';
+import { foldProgress } from '../../src/domain/jobs/fold-progress.ts';
+import { sealJob } from '../../src/domain/jobs/seal-job.ts';
+import { assignmentIdOf, type ItemKey } from '../../src/domain/values/ids.ts';
+import { splitTexts } from '../../src/domain/values/json-text.ts';
+import type { Assignment } from '../../src/domain/work/assignment.ts';
+import { claimItem } from '../../src/domain/work/claim-item.ts';
+import { claimItems } from '../../src/domain/work/claim-items.ts';
+import { heartbeat } from '../../src/domain/work/heartbeat.ts';
+import { findMissedEntries } from '../../src/domain/work/missed-entries.ts';
+import { releaseAssignments } from '../../src/domain/work/release-assignments.ts';
+import { reportOutcomes } from '../../src/domain/work/report-outcomes.ts';
 import { BusyError, JobSealedError, NotFoundError } from '../../src/errors.ts';
 import { itemOf, newClaimId, newType, useEngine } from '../support/engine.ts';
 import { anyRow, lockWaiters } from '../support/locks.ts';

@@ -1,9 +1,9 @@
 /** Dead letters: what failed for good, replayed or discarded. */
 import { describe, expect, it } from 'vitest';
 import { newClaimId } from '../../src/client/claim-id.ts';
-import { claimItems } from '../../src/domain/claim-items.ts';
-import { readAssignments } from '../../src/domain/read-assignments.ts';
-import { reportOutcomes } from '../../src/domain/report-outcomes.ts';
+import { claimItems } from '../../src/domain/work/claim-items.ts';
+import { readAssignments } from '../../src/domain/work/read-assignments.ts';
+import { reportOutcomes } from '../../src/domain/work/report-outcomes.ts';
 import { newType, useEngine } from '../support/engine.ts';
 
 const t = useEngine();

@@ -2,8 +2,8 @@
 import type pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
-import { readJobIds } from '../../src/domain/pages.ts';
-import { readRetentions } from '../../src/domain/retention.ts';
+import { readJobIds } from '../../src/domain/jobs/job-pages.ts';
+import { readRetentions } from '../../src/domain/jobs/retention.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { plansOf, readsOf } from '../support/plans.ts';
 

@@ -1,8 +1,12 @@
 /** What every server asks for all the time, and what it does when a schedule is due, reads by its indexes, however many there are. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
-import { readJobIds } from '../../src/domain/pages.ts';
-import { readAgenda, readDueSchedules, readScheduleNames } from '../../src/domain/read-schedules.ts';
+import { readJobIds } from '../../src/domain/jobs/job-pages.ts';
+import {
+  readAgenda,
+  readDueSchedules,
+  readScheduleNames,
+} from '../../src/domain/schedules/read-schedules.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { plansOf, readsOf, withoutBitmaps } from '../support/plans.ts';
 

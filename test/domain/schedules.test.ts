@@ -1,15 +1,15 @@
 /** Schedules: what each operation does in each state, what servers make of what is due, and the races between them. */
 import type pg from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { claimItems } from '../../src/domain/claim-items.ts';
-import { deleteSchedule } from '../../src/domain/delete-schedule.ts';
-import { fireSchedules } from '../../src/domain/fire-schedules.ts';
-import { pauseSchedule } from '../../src/domain/pause-schedule.ts';
-import { type NewSchedule, putSchedule, syncSchedules } from '../../src/domain/put-schedule.ts';
-import { reportOutcomes } from '../../src/domain/report-outcomes.ts';
-import { resumeSchedule } from '../../src/domain/resume-schedule.ts';
-import { runSchedule } from '../../src/domain/run-schedule.ts';
-import { skipOccurrence } from '../../src/domain/skip-occurrence.ts';
+import { deleteSchedule } from '../../src/domain/schedules/delete-schedule.ts';
+import { fireSchedules } from '../../src/domain/schedules/fire-schedules.ts';
+import { pauseSchedule } from '../../src/domain/schedules/pause-schedule.ts';
+import { type NewSchedule, putSchedule, syncSchedules } from '../../src/domain/schedules/put-schedule.ts';
+import { resumeSchedule } from '../../src/domain/schedules/resume-schedule.ts';
+import { runSchedule } from '../../src/domain/schedules/run-schedule.ts';
+import { skipOccurrence } from '../../src/domain/schedules/skip-occurrence.ts';
+import { claimItems } from '../../src/domain/work/claim-items.ts';
+import { reportOutcomes } from '../../src/domain/work/report-outcomes.ts';
 import { newType, useEngine } from '../support/engine.ts';
 import { lockWaiters } from '../support/locks.ts';
 

@@ -6,16 +6,16 @@
  *     LINES_SEEDS  runs, each with a seed of its own: numbers (1,2,3)
  */
 import { expect, it } from 'vitest';
-import { addItems } from '../../src/domain/add-items.ts';
-import type { Assignment } from '../../src/domain/assignment.ts';
-import { cancelJob } from '../../src/domain/cancel-job.ts';
-import { claimItems } from '../../src/domain/claim-items.ts';
-import { deleteJob } from '../../src/domain/delete-job.ts';
-import { parseItemId } from '../../src/domain/item-state.ts';
-import { type OperationKind, startOperation } from '../../src/domain/operations.ts';
-import { releaseAssignments } from '../../src/domain/release-assignments.ts';
-import { reportOutcomes } from '../../src/domain/report-outcomes.ts';
-import { promoteBlocked } from '../../src/domain/sweep.ts';
+import { addItems } from '../../src/domain/items/add-items.ts';
+import { type OperationKind, startOperation } from '../../src/domain/items/operations.ts';
+import { cancelJob } from '../../src/domain/jobs/cancel-job.ts';
+import { deleteJob } from '../../src/domain/jobs/delete-job.ts';
+import { parseItemId } from '../../src/domain/values/ids.ts';
+import type { Assignment } from '../../src/domain/work/assignment.ts';
+import { claimItems } from '../../src/domain/work/claim-items.ts';
+import { releaseAssignments } from '../../src/domain/work/release-assignments.ts';
+import { reportOutcomes } from '../../src/domain/work/report-outcomes.ts';
+import { promoteBlocked } from '../../src/domain/work/sweep.ts';
 import { newType, useEngine } from '../support/engine.ts';
 import { checkInvariants } from '../support/model/invariants.ts';
 

@@ -1,16 +1,15 @@
 /** Trees: creation, feeding, sealing that cascades, completion, results, deletion. */
 import { describe, expect, it } from 'vitest';
-import { addItems } from '../../src/domain/add-items.ts';
-import { claimItem } from '../../src/domain/claim-item.ts';
-import { claimItems } from '../../src/domain/claim-items.ts';
-import { createJob, type NewJob } from '../../src/domain/create-job.ts';
-import { deleteJob } from '../../src/domain/delete-job.ts';
-import { foldProgress } from '../../src/domain/fold-progress.ts';
-import type { ItemKey } from '../../src/domain/item-state.ts';
-import { readFailures, readItems } from '../../src/domain/items.ts';
-import { readDeletions } from '../../src/domain/read-deletions.ts';
-import { reportOutcomes } from '../../src/domain/report-outcomes.ts';
-import { sealJob } from '../../src/domain/seal-job.ts';
+import { addItems } from '../../src/domain/items/add-items.ts';
+import { readFailures, readItems } from '../../src/domain/items/read-items.ts';
+import { createJob, type NewJob } from '../../src/domain/jobs/create-job.ts';
+import { deleteJob, readDeletions } from '../../src/domain/jobs/delete-job.ts';
+import { foldProgress } from '../../src/domain/jobs/fold-progress.ts';
+import { sealJob } from '../../src/domain/jobs/seal-job.ts';
+import type { ItemKey } from '../../src/domain/values/ids.ts';
+import { claimItem } from '../../src/domain/work/claim-item.ts';
+import { claimItems } from '../../src/domain/work/claim-items.ts';
+import { reportOutcomes } from '../../src/domain/work/report-outcomes.ts';
 import { InvalidInputError, JobFedByParentError, NotFoundError } from '../../src/errors.ts';
 import { newType, useEngine } from '../support/engine.ts';
 

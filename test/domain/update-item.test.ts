@@ -1,13 +1,13 @@
 /** An item that waits is changed: when it is due, its priority, its payload. */
 import { describe, expect, it } from 'vitest';
-import { claimItem } from '../../src/domain/claim-item.ts';
-import { claimItems } from '../../src/domain/claim-items.ts';
-import type { ItemKey } from '../../src/domain/item-state.ts';
-import { readItems } from '../../src/domain/items.ts';
-import { readItemPage } from '../../src/domain/pages.ts';
-import { setQueue } from '../../src/domain/queues.ts';
-import { reportOutcomes } from '../../src/domain/report-outcomes.ts';
-import { updateItem } from '../../src/domain/update-item.ts';
+import { readItems } from '../../src/domain/items/read-items.ts';
+import { updateItem } from '../../src/domain/items/update-item.ts';
+import { readItemPage } from '../../src/domain/jobs/watched-pages.ts';
+import type { ItemKey } from '../../src/domain/values/ids.ts';
+import { claimItem } from '../../src/domain/work/claim-item.ts';
+import { claimItems } from '../../src/domain/work/claim-items.ts';
+import { setQueue } from '../../src/domain/work/queues.ts';
+import { reportOutcomes } from '../../src/domain/work/report-outcomes.ts';
 import { newType, useEngine } from '../support/engine.ts';
 import { lockWaiters } from '../support/locks.ts';
 import { checkInvariants } from '../support/model/invariants.ts';

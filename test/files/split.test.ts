@@ -1,7 +1,8 @@
 /** Files as text and as rows, whatever pieces they come in, and from wherever somebody goes on. */
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
-import type { FileOptions, FilePlace, Row } from '../../src/domain/file-imports.ts';
+import type { FilePlace, Row } from '../../src/domain/uploads/file-imports.ts';
+import type { FileOptions } from '../../src/domain/uploads/file-options.ts';
 import { splitCsv } from '../../src/files/csv.ts';
 import { splitJsonArray } from '../../src/files/json-array.ts';
 import { splitLines, splitNdjson } from '../../src/files/lines.ts';

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { buildSchema, isEnumType, isInputObjectType, isInterfaceType, isObjectType } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { settingDescriptions } from '../../src/config.ts';
+import { settingDescriptions } from '../../src/settings.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const schema = buildSchema(readFileSync(join(root, 'schema.graphql'), 'utf8'));

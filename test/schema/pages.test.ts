@@ -1,6 +1,6 @@
 /** Pages while what they show changes: nothing is left out, nothing comes twice; and cursors that are none. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { itemStatuses, pendingStatuses } from '../../src/domain/item-state.ts';
+import { itemStatuses, pendingStatuses } from '../../src/domain/values/item-state.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { createJob, data, request, work } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';

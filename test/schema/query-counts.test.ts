@@ -8,7 +8,7 @@
 import { type GraphQLObjectType, getNamedType, isLeafType, isObjectType } from 'graphql';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { itemStatuses } from '../../src/domain/item-state.ts';
+import { itemStatuses } from '../../src/domain/values/item-state.ts';
 import { schema } from '../../src/schema/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { data, work } from '../support/api.ts';

@@ -5,7 +5,7 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CallbackDelivery, type Client, createClient, verifyCallback } from '../../src/client/index.ts';
-import type { LookUp } from '../../src/domain/callback-addresses.ts';
+import type { LookUp } from '../../src/domain/callbacks/addresses.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { newType } from '../support/engine.ts';

@@ -3,7 +3,7 @@
  * field, and to nobody else. Those with a rule of their own are named here.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Permission, permissions, type Role, roles } from '../../src/domain/rights.ts';
+import { type Permission, permissions, type Role, roles } from '../../src/domain/access/rights.ts';
 import { schema } from '../../src/schema/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import {

@@ -6,7 +6,7 @@ import type { Finding } from '../../src/cli/doctor/finding.ts';
 import { createClient } from '../../src/client/index.ts';
 import { readConfig } from '../../src/config.ts';
 import { Database } from '../../src/db/database.ts';
-import { Uploads } from '../../src/domain/uploads.ts';
+import { Uploads } from '../../src/domain/uploads/uploads.ts';
 import { S3Store } from '../../src/object-store/s3.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';

@@ -3,7 +3,7 @@ import { GraphQLObjectType, GraphQLSchema, GraphQLString } from 'graphql';
 import { createYoga } from 'graphql-yoga';
 import pino from 'pino';
 import { expect, it } from 'vitest';
-import { anybody } from '../../src/domain/rights.ts';
+import { anybody } from '../../src/domain/access/rights.ts';
 import { Operations } from '../../src/server/execution/operations.ts';
 import { RateLimits } from '../../src/server/limits/rate-limits.ts';
 

@@ -289,7 +289,7 @@ it('a key has its own limits of connections and subscriptions', async () => {
 });
 
 it('invalid limits are refused when a key is created', async () => {
-  const { createApiKey } = await import('../../src/domain/api-keys.ts');
+  const { createApiKey } = await import('../../src/domain/access/api-keys.ts');
   const call = () => Promise.reject(new Error('not asked'));
   const key = { name: 'x', roles: ['worker' as const], limits: { requestsPerSecond: 0 } };
   await expect(createApiKey({ call } as never, key, 'a test')).rejects.toMatchObject({

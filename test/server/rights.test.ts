@@ -9,7 +9,7 @@ import {
   permissions,
   type Role,
   roles,
-} from '../../src/domain/rights.ts';
+} from '../../src/domain/access/rights.ts';
 import { schema } from '../../src/schema/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import {

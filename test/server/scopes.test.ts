@@ -1,8 +1,8 @@
 /** Callers with a scope: what is outside of it does not exist for them, in the same words as what there is not. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { NewApiKey } from '../../src/domain/api-keys.ts';
-import type { Role } from '../../src/domain/rights.ts';
+import type { NewApiKey } from '../../src/domain/access/api-keys.ts';
+import type { Role } from '../../src/domain/access/rights.ts';
 import type { App } from '../../src/server/create-app.ts';
 import type { Answer } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';

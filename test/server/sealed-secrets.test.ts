@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClient, verifyCallback } from '../../src/client/index.ts';
-import { SecretBox } from '../../src/domain/secret-box.ts';
+import { SecretBox } from '../../src/domain/callbacks/secret-box.ts';
 import { run } from '../cli/program.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { newType } from '../support/engine.ts';

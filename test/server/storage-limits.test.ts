@@ -1,8 +1,8 @@
 /** How much a tenant may store: what is refused beyond it, what is not, what makes room, and how the use is told. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Client, createClient } from '../../src/client/index.ts';
-import type { NewApiKey } from '../../src/domain/api-keys.ts';
-import type { Role } from '../../src/domain/rights.ts';
+import type { NewApiKey } from '../../src/domain/access/api-keys.ts';
+import type { Role } from '../../src/domain/access/rights.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { bearer, makeKey } from '../support/keys.ts';

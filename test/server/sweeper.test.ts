@@ -2,8 +2,8 @@
 import pino from 'pino';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createEngine } from '../../src/domain/create-engine.ts';
-import { createJob } from '../../src/domain/create-job.ts';
-import type { Engine } from '../../src/domain/engine.ts';
+import type { Engine } from '../../src/domain/engine/engine.ts';
+import { createJob } from '../../src/domain/jobs/create-job.ts';
 import { Sweeper } from '../../src/server/loops/sweeper.ts';
 import { newType, useEngine } from '../support/engine.ts';
 import { anyRow } from '../support/locks.ts';

@@ -3,7 +3,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Sees, seen, showsAll } from '../../src/domain/rights.ts';
+import { type Sees, seen, showsAll } from '../../src/domain/access/rights.ts';
 import { schema } from '../../src/schema/index.ts';
 import { seenByOf } from '../../src/schema/seen-by.ts';
 import type { App } from '../../src/server/create-app.ts';

@@ -4,7 +4,7 @@ import { createClient } from 'graphql-ws';
 import { exportSPKI, generateKeyPair, jwtVerify, SignJWT, UnsecuredJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { WebSocket } from 'ws';
-import { headerOf, watchTokenPrefix } from '../../src/domain/watch-tokens.ts';
+import { headerOf, watchTokenPrefix } from '../../src/domain/access/watch-tokens.ts';
 import { Hub } from '../../src/events/hub.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';

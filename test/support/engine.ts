@@ -2,17 +2,17 @@
 import pino from 'pino';
 import { afterAll, beforeAll } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
-import type { Assignment } from '../../src/domain/assignment.ts';
-import { CallbackAddresses } from '../../src/domain/callback-addresses.ts';
-import { claimItems } from '../../src/domain/claim-items.ts';
+import { CallbackAddresses } from '../../src/domain/callbacks/addresses.ts';
 import { createEngine } from '../../src/domain/create-engine.ts';
-import { createJob, type NewJob } from '../../src/domain/create-job.ts';
-import type { Engine } from '../../src/domain/engine.ts';
-import { finishSome } from '../../src/domain/finish.ts';
-import { foldProgress } from '../../src/domain/fold-progress.ts';
-import { type ItemKey, parseItemId } from '../../src/domain/item-state.ts';
-import { type JobProgress, readTrees } from '../../src/domain/progress.ts';
-import { promoteBlocked, promoteDue, sweepLeases } from '../../src/domain/sweep.ts';
+import type { Engine } from '../../src/domain/engine/engine.ts';
+import { createJob, type NewJob } from '../../src/domain/jobs/create-job.ts';
+import { finishSome } from '../../src/domain/jobs/finish.ts';
+import { foldProgress } from '../../src/domain/jobs/fold-progress.ts';
+import { type JobProgress, readTrees } from '../../src/domain/jobs/progress.ts';
+import { type ItemKey, parseItemId } from '../../src/domain/values/ids.ts';
+import type { Assignment } from '../../src/domain/work/assignment.ts';
+import { claimItems } from '../../src/domain/work/claim-items.ts';
+import { promoteBlocked, promoteDue, sweepLeases } from '../../src/domain/work/sweep.ts';
 import { createDatabase, type TestDatabase } from './database.ts';
 
 export interface TestEngine {

@@ -14,7 +14,7 @@ import {
   isRequiredArgument,
   isRequiredInputField,
 } from 'graphql';
-import type { Permission } from '../../src/domain/rights.ts';
+import type { Permission } from '../../src/domain/access/rights.ts';
 import { schema } from '../../src/schema/index.ts';
 
 export type Field = GraphQLField<unknown, unknown>;

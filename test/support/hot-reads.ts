@@ -1,7 +1,7 @@
 /** What the API reads for lists, and by which indexes. */
 import type { Database } from '../../src/db/database.ts';
-import { readNotes } from '../../src/domain/item-notes.ts';
-import { pendingStatuses } from '../../src/domain/item-state.ts';
+import { readNotes } from '../../src/domain/items/item-notes.ts';
+import { readItemKeys, readResultKeys } from '../../src/domain/items/item-pages.ts';
 import {
   readFailures,
   readItemSizes,
@@ -9,16 +9,12 @@ import {
   readPayloads,
   readResults,
   readStacks,
-} from '../../src/domain/items.ts';
-import {
-  readItemKeys,
-  readItemPage,
-  readJobIds,
-  readJobPage,
-  readResultKeys,
-} from '../../src/domain/pages.ts';
-import { readProgress, readRoots, readTrees } from '../../src/domain/progress.ts';
-import { readAssignments } from '../../src/domain/read-assignments.ts';
+} from '../../src/domain/items/read-items.ts';
+import { readJobIds } from '../../src/domain/jobs/job-pages.ts';
+import { readProgress, readRoots, readTrees } from '../../src/domain/jobs/progress.ts';
+import { readItemPage, readJobPage } from '../../src/domain/jobs/watched-pages.ts';
+import { pendingStatuses } from '../../src/domain/values/item-state.ts';
+import { readAssignments } from '../../src/domain/work/read-assignments.ts';
 import type { Subject } from './hot-calls.ts';
 
 const around = ['lease by lease_job_id_position_idx', 'queue_entry by queue_entry_pkey'];

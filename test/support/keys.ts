@@ -1,6 +1,6 @@
 /** API keys for tests, made in the database as the command does it. */
-import { createApiKey, type NewApiKey } from '../../src/domain/api-keys.ts';
-import type { Role } from '../../src/domain/rights.ts';
+import { createApiKey, type NewApiKey } from '../../src/domain/access/api-keys.ts';
+import type { Role } from '../../src/domain/access/rights.ts';
 import type { TestDatabase } from './database.ts';
 
 /** Gives the text of a new key, and its id. */

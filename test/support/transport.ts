@@ -3,7 +3,7 @@ import { Writable } from 'node:stream';
 import pino from 'pino';
 import { expect } from 'vitest';
 import { readConfig } from '../../src/config.ts';
-import type { TreeProgress } from '../../src/domain/progress.ts';
+import type { TreeProgress } from '../../src/domain/jobs/progress.ts';
 import { relayLockClass } from '../../src/events/relay.ts';
 import { LiveTransport } from '../../src/events/transport.ts';
 import type { TestDatabase } from './database.ts';

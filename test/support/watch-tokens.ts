@@ -1,7 +1,7 @@
 /** Watch tokens for tests: as the API makes them, and as others make them up. */
 
-import type { Sees, WatchedTree } from '../../src/domain/rights.ts';
-import { signWatchToken } from '../../src/domain/watch-tokens.ts';
+import type { Sees, WatchedTree } from '../../src/domain/access/rights.ts';
+import { signWatchToken } from '../../src/domain/access/watch-tokens.ts';
 import type { Answer } from './api.ts';
 import type { TestDatabase } from './database.ts';
 import { bearer } from './keys.ts';

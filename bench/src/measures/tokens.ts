@@ -1,7 +1,7 @@
 /** What watch tokens cost a server: a thousand different ones a second. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Database } from '../../../dist/db/database.js';
-import { readWatchTokens, signWatchToken } from '../../../dist/domain/watch-tokens.js';
+import { readWatchTokens, signWatchToken } from '../../../dist/domain/access/watch-tokens.js';
 import { createLogger } from '../../../dist/server/log.js';
 import { KnownWatchTokens } from '../../../dist/server/rights/known-watch-tokens.js';
 import { type Bench, type Report, withJobtree } from '../bench.ts';

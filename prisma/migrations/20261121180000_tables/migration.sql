@@ -632,7 +632,7 @@ create table "jobtree"."dead_letter_alert" (
 ) with (fillfactor = 50);
 
 -- Figures of a type in a minute, as seen by one server, with histograms of how long items waited and attempts took, in the buckets of
--- src/domain/histogram.ts. A server rewrites the rows of its current minute every few seconds.
+-- src/domain/figures/histogram.ts. A server rewrites the rows of its current minute every few seconds.
 create table "jobtree"."figure" (
   "type" text collate "C" not null,
   "minute" timestamptz(3) not null,

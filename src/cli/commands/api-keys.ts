@@ -2,9 +2,14 @@
 import { readConfig } from '../../config.ts';
 import type { Queries } from '../../db/database.ts';
 import { migrate } from '../../db/migrate.ts';
-import { createApiKey, listApiKeys as list, revokeApiKey, rotateApiKey } from '../../domain/api-keys.ts';
-import type { Act } from '../../domain/audit.ts';
-import type { Role } from '../../domain/rights.ts';
+import {
+  createApiKey,
+  listApiKeys as list,
+  revokeApiKey,
+  rotateApiKey,
+} from '../../domain/access/api-keys.ts';
+import type { Act } from '../../domain/access/audit.ts';
+import type { Role } from '../../domain/access/rights.ts';
 import { InvalidInputError, NotFoundError } from '../../errors.ts';
 import { encodeGlobalId, keyOf } from '../../schema/global-id.ts';
 import { auditCommand } from '../audit.ts';

@@ -1,5 +1,5 @@
 /** Secrets of endpoints: whether servers with these settings can open them. */
-import { SecretBox } from '../../domain/secret-box.ts';
+import { SecretBox } from '../../domain/callbacks/secret-box.ts';
 import { counted } from '../figures.ts';
 import { oneLine } from '../output.ts';
 import { type Judgement, ok, sick } from './finding.ts';

@@ -1,5 +1,6 @@
 /** A file as rows, each of which becomes an item: split as servers split those that are uploaded. Nothing is kept but some rows. */
-import { FileError, type FileFormat } from '../../domain/file-imports.ts';
+import { FileError } from '../../domain/uploads/file-errors.ts';
+import type { FileFormat } from '../../domain/uploads/file-options.ts';
 import { split } from '../../files/split.ts';
 import { badFile, type Input } from './input.ts';
 

@@ -1,5 +1,5 @@
-import { type AddEntry, addItems } from '../../domain/add-items.ts';
-import { isUnscoped } from '../../domain/rights.ts';
+import { isUnscoped } from '../../domain/access/rights.ts';
+import { type AddEntry, addItems } from '../../domain/items/add-items.ts';
 import {
   InvalidInputError,
   JobFedByParentError,

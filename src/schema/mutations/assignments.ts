@@ -1,5 +1,5 @@
-import { checkBatch } from '../../domain/checks.ts';
-import type { Engine } from '../../domain/engine.ts';
+import type { Engine } from '../../domain/engine/engine.ts';
+import { checkBatch } from '../../domain/values/checks.ts';
 import { InvalidInputError } from '../../errors.ts';
 import { builder } from '../builder.ts';
 import { EntryError, toEntryError } from '../errors.ts';

@@ -1,4 +1,4 @@
-import { startOperation } from '../../domain/operations.ts';
+import { startOperation } from '../../domain/items/operations.ts';
 import { InvalidInputError, NotFoundError } from '../../errors.ts';
 import { toConditions } from '../audit-subjects.ts';
 import { builder } from '../builder.ts';

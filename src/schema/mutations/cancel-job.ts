@@ -1,4 +1,4 @@
-import { cancelJob } from '../../domain/cancel-job.ts';
+import { cancelJob } from '../../domain/jobs/cancel-job.ts';
 import { InvalidInputError, NotFoundError } from '../../errors.ts';
 import { builder } from '../builder.ts';
 import { keyOf } from '../global-id.ts';

@@ -1,4 +1,4 @@
-import { cancelOperation } from '../../domain/operations.ts';
+import { cancelOperation } from '../../domain/items/operations.ts';
 import { InvalidInputError, NotFoundError } from '../../errors.ts';
 import { builder } from '../builder.ts';
 import { keyOf } from '../global-id.ts';

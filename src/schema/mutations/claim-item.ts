@@ -1,5 +1,5 @@
-import type { Assignment as AssignmentState } from '../../domain/assignment.ts';
-import { claimItem } from '../../domain/claim-item.ts';
+import type { Assignment as AssignmentState } from '../../domain/work/assignment.ts';
+import { claimItem } from '../../domain/work/claim-item.ts';
 import { InvalidInputError, ItemNotClaimableError, NotFoundError } from '../../errors.ts';
 import { Assignment } from '../assignment.ts';
 import { builder } from '../builder.ts';

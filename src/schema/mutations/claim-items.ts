@@ -1,5 +1,5 @@
-import { type Claimed, claim } from '../../domain/claim-items.ts';
-import { maxBatch } from '../../domain/limits.ts';
+import { maxBatch } from '../../domain/values/limits.ts';
+import { type Claimed, claim } from '../../domain/work/claim-items.ts';
 import { InvalidInputError } from '../../errors.ts';
 import { checkClaim, countClaimed } from '../answer-size.ts';
 import { Assignment } from '../assignment.ts';

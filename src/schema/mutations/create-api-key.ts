@@ -1,4 +1,4 @@
-import { createApiKey } from '../../domain/api-keys.ts';
+import { createApiKey } from '../../domain/access/api-keys.ts';
 import { ForbiddenError, InvalidInputError } from '../../errors.ts';
 import { apiKeyField, limitMeanings, Role } from '../api-keys.ts';
 import { builder } from '../builder.ts';

@@ -1,5 +1,5 @@
-import { createJob, type NewJob } from '../../domain/create-job.ts';
-import { findStrangeUpload } from '../../domain/uploads.ts';
+import { createJob, type NewJob } from '../../domain/jobs/create-job.ts';
+import { findStrangeUpload } from '../../domain/uploads/uploads.ts';
 import { InvalidInputError, NotFoundError, StorageLimitError } from '../../errors.ts';
 import { builder } from '../builder.ts';
 import { type GivenJob, JobInput } from '../inputs.ts';

@@ -1,4 +1,4 @@
-import type { Upload as StoredUpload } from '../../domain/uploads.ts';
+import type { Upload as StoredUpload } from '../../domain/uploads/uploads.ts';
 import { InvalidInputError } from '../../errors.ts';
 import { builder } from '../builder.ts';
 import { Upload } from '../file.ts';

@@ -1,5 +1,5 @@
-import type { Sees } from '../../domain/rights.ts';
-import { createWatchToken, standardWatchTokenSeconds } from '../../domain/watch-tokens.ts';
+import type { Sees } from '../../domain/access/rights.ts';
+import { createWatchToken, standardWatchTokenSeconds } from '../../domain/access/watch-tokens.ts';
 import { InvalidInputError, NotFoundError } from '../../errors.ts';
 import { builder } from '../builder.ts';
 import { keyOf } from '../global-id.ts';

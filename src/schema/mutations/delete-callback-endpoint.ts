@@ -1,4 +1,4 @@
-import { deleteEndpoint } from '../../domain/callback-endpoints.ts';
+import { deleteEndpoint } from '../../domain/callbacks/endpoints.ts';
 import { InvalidInputError, NotFoundError } from '../../errors.ts';
 import { builder } from '../builder.ts';
 

@@ -1,4 +1,4 @@
-import { deleteJob } from '../../domain/delete-job.ts';
+import { deleteJob } from '../../domain/jobs/delete-job.ts';
 import { InvalidInputError, NotFoundError } from '../../errors.ts';
 import { builder } from '../builder.ts';
 import { keyOf } from '../global-id.ts';

@@ -1,4 +1,4 @@
-import { deleteSchedule } from '../../domain/delete-schedule.ts';
+import { deleteSchedule } from '../../domain/schedules/delete-schedule.ts';
 import { InvalidInputError, NotFoundError } from '../../errors.ts';
 import { builder } from '../builder.ts';
 import { scheduleInput } from '../schedule-input.ts';

@@ -1,4 +1,4 @@
-import { deleteTypeSchema } from '../../domain/put-type-schema.ts';
+import { deleteTypeSchema } from '../../domain/types/put-type-schema.ts';
 import { InvalidInputError } from '../../errors.ts';
 import { builder } from '../builder.ts';
 

@@ -1,7 +1,7 @@
-import type { Assignment as AssignmentState } from '../../domain/assignment.ts';
-import { exchange } from '../../domain/exchange.ts';
-import { reportOutcomes } from '../../domain/report-outcomes.ts';
-import { coversType } from '../../domain/rights.ts';
+import { coversType } from '../../domain/access/rights.ts';
+import type { Assignment as AssignmentState } from '../../domain/work/assignment.ts';
+import { exchange } from '../../domain/work/exchange.ts';
+import { reportOutcomes } from '../../domain/work/report-outcomes.ts';
 import { InvalidInputError } from '../../errors.ts';
 import { checkClaim, countClaimed } from '../answer-size.ts';
 import { Assignment } from '../assignment.ts';

@@ -1,4 +1,4 @@
-import { heartbeat } from '../../domain/heartbeat.ts';
+import { heartbeat } from '../../domain/work/heartbeat.ts';
 import { builder } from '../builder.ts';
 import { assignmentsMutation, invalidStatus } from './assignments.ts';
 

@@ -1,4 +1,4 @@
-import { noteGroup } from '../../domain/dead-letters.ts';
+import { noteGroup } from '../../domain/items/dead-letters.ts';
 import { InvalidInputError, NotFoundError } from '../../errors.ts';
 import { builder } from '../builder.ts';
 import { DeadLetterGroup } from '../dead-letters.ts';

@@ -1,4 +1,4 @@
-import { type AssignmentNote, checkNotes, noteItems } from '../../domain/item-notes.ts';
+import { type AssignmentNote, checkNotes, noteItems } from '../../domain/items/item-notes.ts';
 import { InvalidInputError } from '../../errors.ts';
 import { builder } from '../builder.ts';
 import { keyOf } from '../global-id.ts';

@@ -1,4 +1,4 @@
-import { pauseSchedule } from '../../domain/pause-schedule.ts';
+import { pauseSchedule } from '../../domain/schedules/pause-schedule.ts';
 import { InvalidInputError, NotFoundError } from '../../errors.ts';
 import { builder } from '../builder.ts';
 import { scheduleField, scheduleInput } from '../schedule-input.ts';

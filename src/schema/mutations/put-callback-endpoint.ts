@@ -1,4 +1,4 @@
-import { putEndpoint } from '../../domain/callback-endpoints.ts';
+import { putEndpoint } from '../../domain/callbacks/endpoints.ts';
 import { InvalidInputError } from '../../errors.ts';
 import { toHost } from '../audit-subjects.ts';
 import { builder } from '../builder.ts';

@@ -1,4 +1,4 @@
-import { putSchedule } from '../../domain/put-schedule.ts';
+import { putSchedule } from '../../domain/schedules/put-schedule.ts';
 import { InvalidInputError } from '../../errors.ts';
 import { builder } from '../builder.ts';
 import { ScheduleInput, scheduleField, toNewSchedule } from '../schedule-input.ts';

@@ -1,4 +1,4 @@
-import { putTypeSchema } from '../../domain/put-type-schema.ts';
+import { putTypeSchema } from '../../domain/types/put-type-schema.ts';
 import { InvalidInputError } from '../../errors.ts';
 import { builder } from '../builder.ts';
 

@@ -1,4 +1,4 @@
-import { releaseAssignments } from '../../domain/release-assignments.ts';
+import { releaseAssignments } from '../../domain/work/release-assignments.ts';
 import { builder } from '../builder.ts';
 import { assignmentsMutation, invalidStatus } from './assignments.ts';
 

@@ -1,11 +1,11 @@
-import { successField } from '../../domain/fed-payloads.ts';
-import { maxBatch } from '../../domain/limits.ts';
+import { coversType } from '../../domain/access/rights.ts';
+import { maxBatch } from '../../domain/values/limits.ts';
+import { successField } from '../../domain/work/fed-payloads.ts';
 import {
   type Report as GivenReport,
   type ReportAnswer,
   reportOutcomes,
-} from '../../domain/report-outcomes.ts';
-import { coversType } from '../../domain/rights.ts';
+} from '../../domain/work/report-outcomes.ts';
 import { InvalidInputError } from '../../errors.ts';
 import { builder } from '../builder.ts';
 import { EntryError, toEntryError } from '../errors.ts';

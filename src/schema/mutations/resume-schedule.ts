@@ -1,4 +1,4 @@
-import { resumeSchedule } from '../../domain/resume-schedule.ts';
+import { resumeSchedule } from '../../domain/schedules/resume-schedule.ts';
 import { InvalidInputError, NotFoundError } from '../../errors.ts';
 import { builder } from '../builder.ts';
 import { scheduleField, scheduleInput } from '../schedule-input.ts';

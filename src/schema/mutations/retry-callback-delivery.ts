@@ -1,4 +1,4 @@
-import { retryDelivery } from '../../domain/callback-deliveries.ts';
+import { retryDelivery } from '../../domain/callbacks/deliveries.ts';
 import { InvalidInputError, NotFoundError } from '../../errors.ts';
 import { builder } from '../builder.ts';
 import { CallbackDelivery } from '../callbacks.ts';

@@ -1,4 +1,4 @@
-import { revokeApiKey } from '../../domain/api-keys.ts';
+import { revokeApiKey } from '../../domain/access/api-keys.ts';
 import { InvalidInputError, NotFoundError } from '../../errors.ts';
 import { apiKeyField } from '../api-keys.ts';
 import { builder } from '../builder.ts';

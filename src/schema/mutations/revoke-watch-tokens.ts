@@ -1,4 +1,4 @@
-import { revokeWatchTokens } from '../../domain/watch-tokens.ts';
+import { revokeWatchTokens } from '../../domain/access/watch-tokens.ts';
 import { InvalidInputError, NotFoundError } from '../../errors.ts';
 import { builder } from '../builder.ts';
 import { keyOf } from '../global-id.ts';

@@ -1,4 +1,4 @@
-import { rotateApiKey } from '../../domain/api-keys.ts';
+import { rotateApiKey } from '../../domain/access/api-keys.ts';
 import { InvalidInputError, NotFoundError } from '../../errors.ts';
 import { apiKeyField } from '../api-keys.ts';
 import { builder } from '../builder.ts';

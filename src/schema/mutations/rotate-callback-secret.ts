@@ -1,4 +1,4 @@
-import { rotateSecret } from '../../domain/callback-endpoints.ts';
+import { rotateSecret } from '../../domain/callbacks/endpoints.ts';
 import { InvalidInputError, NotFoundError } from '../../errors.ts';
 import { builder } from '../builder.ts';
 import { endpointField } from '../callbacks.ts';

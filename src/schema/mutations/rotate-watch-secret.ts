@@ -1,4 +1,4 @@
-import { rotateWatchSecret } from '../../domain/watch-tokens.ts';
+import { rotateWatchSecret } from '../../domain/access/watch-tokens.ts';
 import { ForbiddenError } from '../../errors.ts';
 import { builder } from '../builder.ts';
 

@@ -1,4 +1,4 @@
-import { runSchedule } from '../../domain/run-schedule.ts';
+import { runSchedule } from '../../domain/schedules/run-schedule.ts';
 import { InvalidInputError, NotFoundError, StorageLimitError } from '../../errors.ts';
 import { builder } from '../builder.ts';
 import { scheduleField, scheduleInput } from '../schedule-input.ts';

@@ -1,4 +1,4 @@
-import { sealJob } from '../../domain/seal-job.ts';
+import { sealJob } from '../../domain/jobs/seal-job.ts';
 import { InvalidInputError, JobFedByParentError, NotFoundError } from '../../errors.ts';
 import { builder } from '../builder.ts';
 import { keyOf } from '../global-id.ts';

@@ -1,4 +1,4 @@
-import { type QueueChange, type Queue as QueueState, readQueue, setQueue } from '../../domain/queues.ts';
+import { type QueueChange, type Queue as QueueState, readQueue, setQueue } from '../../domain/work/queues.ts';
 import { InvalidInputError } from '../../errors.ts';
 import { toSettings } from '../audit-subjects.ts';
 import { builder } from '../builder.ts';

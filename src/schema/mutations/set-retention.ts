@@ -1,4 +1,4 @@
-import { type RetentionChange, setRetention } from '../../domain/retention.ts';
+import { type RetentionChange, setRetention } from '../../domain/jobs/retention.ts';
 import { InvalidInputError, NotFoundError } from '../../errors.ts';
 import { toSettings } from '../audit-subjects.ts';
 import { builder } from '../builder.ts';

@@ -1,4 +1,4 @@
-import { skipOccurrence } from '../../domain/skip-occurrence.ts';
+import { skipOccurrence } from '../../domain/schedules/skip-occurrence.ts';
 import { InvalidInputError, NotFoundError } from '../../errors.ts';
 import { toSettings } from '../audit-subjects.ts';
 import { builder } from '../builder.ts';

@@ -1,6 +1,6 @@
-import { maxBatch } from '../../domain/limits.ts';
-import { type SyncedSchedules, syncSchedules } from '../../domain/put-schedule.ts';
-import { toStored } from '../../domain/tenants.ts';
+import { type SyncedSchedules, syncSchedules } from '../../domain/schedules/put-schedule.ts';
+import { maxBatch } from '../../domain/values/limits.ts';
+import { toStored } from '../../domain/values/tenants.ts';
 import { InvalidInputError } from '../../errors.ts';
 import { toSettings } from '../audit-subjects.ts';
 import { builder } from '../builder.ts';

@@ -1,4 +1,4 @@
-import { updateItem } from '../../domain/update-item.ts';
+import { updateItem } from '../../domain/items/update-item.ts';
 import { InvalidInputError, ItemNotUpdatableError, NotFoundError, StorageLimitError } from '../../errors.ts';
 import { builder } from '../builder.ts';
 import { itemKeyOf, keyOf } from '../global-id.ts';

@@ -15,7 +15,7 @@ import {
   visit,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import { maxJsonDepth } from '../../domain/limits.ts';
+import { maxJsonDepth } from '../../domain/values/limits.ts';
 import { limitExceeded } from '../../schema/limit-exceeded.ts';
 
 /** Fragments count wherever they are spread. GraphiQL's introspection is 14 levels deep. */

@@ -1,7 +1,7 @@
 /** An event as all its readers get it: serialized once, and framed for WebSockets once for all readers whose operations have the same id. */
 import type { Writable } from 'node:stream';
 import type { ExecutionResult } from 'graphql';
-import { serialize } from '../../domain/json-text.ts';
+import { serialize } from '../../domain/values/json-text.ts';
 
 /** First byte of a final text frame (RFC 6455, section 5.2). */
 const finalText = 0x81;

@@ -9,8 +9,8 @@ import {
 import { isAsyncIterable } from 'graphql-yoga';
 import type { Database } from '../../db/database.ts';
 import type { Owner } from '../../db/fair-queue.ts';
-import { type Engine, forRequest } from '../../domain/engine.ts';
-import type { Caller } from '../../domain/rights.ts';
+import type { Caller } from '../../domain/access/rights.ts';
+import { type Engine, forRequest } from '../../domain/engine/engine.ts';
 import { ClientGoneError } from '../../errors.ts';
 import { Live } from '../../events/live.ts';
 import { boundAnswer } from '../../schema/answer-text.ts';

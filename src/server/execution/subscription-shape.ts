@@ -9,7 +9,7 @@ import {
   print,
   visit,
 } from 'graphql';
-import { isRevision } from '../../domain/checks.ts';
+import { isRevision } from '../../domain/values/checks.ts';
 import type { Services } from '../../schema/services.ts';
 
 /** How often a variable is used, not counting its declaration. */

@@ -11,7 +11,7 @@ import {
   getOperationAST,
 } from 'graphql';
 import { processRegularResult } from 'graphql-yoga';
-import { serialize, stringify } from '../../domain/json-text.ts';
+import { serialize, stringify } from '../../domain/values/json-text.ts';
 import type { Operations } from '../execution/operations.ts';
 import type { Yoga } from './graphql.ts';
 

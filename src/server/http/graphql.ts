@@ -4,9 +4,9 @@ import { createYoga, type GraphQLParams, isAsyncIterable, type Plugin } from 'gr
 import type { Config } from '../../config.ts';
 import type { Database } from '../../db/database.ts';
 import type { Owner } from '../../db/fair-queue.ts';
-import { type Engine, forRequest } from '../../domain/engine.ts';
-import { stringify } from '../../domain/json-text.ts';
-import type { Caller } from '../../domain/rights.ts';
+import type { Caller } from '../../domain/access/rights.ts';
+import { type Engine, forRequest } from '../../domain/engine/engine.ts';
+import { stringify } from '../../domain/values/json-text.ts';
 import { schema } from '../../schema/index.ts';
 import type { Parts, Services } from '../../schema/services.ts';
 import type { Operations } from '../execution/operations.ts';

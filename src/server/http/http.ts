@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createSecureServer, Server as SecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { GraphQLError } from 'graphql';
-import { explainRefusal } from '../../domain/rights.ts';
+import { explainRefusal } from '../../domain/access/rights.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
 import type { Authentication } from '../rights/authentication.ts';
 import type { Right } from '../rights/right.ts';

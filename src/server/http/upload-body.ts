@@ -5,8 +5,8 @@
 import type { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { IHasher } from 'hash-wasm';
-import type { Storer } from '../../domain/stored.ts';
-import type { Upload, Uploads } from '../../domain/uploads.ts';
+import type { Storer } from '../../domain/access/stored.ts';
+import type { Upload, Uploads } from '../../domain/uploads/uploads.ts';
 
 export interface BodyOptions {
   readonly uploads: Uploads;

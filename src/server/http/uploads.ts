@@ -5,8 +5,8 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
-import { type Caller, explainRefusal } from '../../domain/rights.ts';
-import { parseDigest, type Upload, type Uploads } from '../../domain/uploads.ts';
+import { type Caller, explainRefusal } from '../../domain/access/rights.ts';
+import { parseDigest, type Upload, type Uploads } from '../../domain/uploads/uploads.ts';
 import { InvalidInputError, NotFoundError } from '../../errors.ts';
 import { encodeGlobalId, keyOf } from '../../schema/global-id.ts';
 import type { OwnerOf } from '../rights/owners.ts';

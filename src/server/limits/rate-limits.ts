@@ -17,7 +17,7 @@ import {
   Kind,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import type { Storer } from '../../domain/stored.ts';
+import type { Storer } from '../../domain/access/stored.ts';
 import type { Services } from '../../schema/services.ts';
 import { costOf } from './cost-of.ts';
 

@@ -3,7 +3,7 @@
  * a server that stops in good order saves everything.
  */
 import type { Logger } from 'pino';
-import type { Engine } from '../../domain/engine.ts';
+import type { Engine } from '../../domain/engine/engine.ts';
 import { Loop } from './loop.ts';
 
 const saveEveryMs = 10_000;

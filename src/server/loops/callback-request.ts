@@ -3,9 +3,9 @@ import { type ClientRequest, type IncomingMessage, request as overHttp } from 'n
 import { request as overHttps } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { Webhook } from 'standardwebhooks';
-import type { CallbackAddresses } from '../../domain/callback-addresses.ts';
-import type { DeliveryAnswer, LeasedDelivery } from '../../domain/callback-deliveries.ts';
-import { SealedError, type SecretBox } from '../../domain/secret-box.ts';
+import type { CallbackAddresses } from '../../domain/callbacks/addresses.ts';
+import type { DeliveryAnswer, LeasedDelivery } from '../../domain/callbacks/deliveries.ts';
+import { SealedError, type SecretBox } from '../../domain/callbacks/secret-box.ts';
 
 /** How much is read of the body of a refusal, in bytes: enough for its first words. */
 const excerptBytes = 200;

@@ -8,9 +8,9 @@ import {
   leaseDeliveries,
   noteDelivery,
   pruneDeliveries,
-} from '../../domain/callback-deliveries.ts';
-import { sealSecrets } from '../../domain/callback-endpoints.ts';
-import type { Engine } from '../../domain/engine.ts';
+} from '../../domain/callbacks/deliveries.ts';
+import { sealSecrets } from '../../domain/callbacks/endpoints.ts';
+import type { Engine } from '../../domain/engine/engine.ts';
 import { sendCallback } from './callback-request.ts';
 import { Loop, pollMs } from './loop.ts';
 

@@ -3,9 +3,9 @@
  * and another continues where a server dies.
  */
 import type { Logger } from 'pino';
-import type { Engine } from '../../domain/engine.ts';
-import { importsWait, type LeasedImport, leaseImports } from '../../domain/file-imports.ts';
-import type { Uploads } from '../../domain/uploads.ts';
+import type { Engine } from '../../domain/engine/engine.ts';
+import { importsWait, type LeasedImport, leaseImports } from '../../domain/uploads/file-imports.ts';
+import type { Uploads } from '../../domain/uploads/uploads.ts';
 import { importFile } from '../../files/import-file.ts';
 import { Loop, pollMs } from './loop.ts';
 

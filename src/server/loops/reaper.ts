@@ -4,9 +4,9 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { pruneAudit } from '../../domain/audit.ts';
-import type { Engine } from '../../domain/engine.ts';
-import { reapSome } from '../../domain/retention.ts';
+import { pruneAudit } from '../../domain/access/audit.ts';
+import type { Engine } from '../../domain/engine/engine.ts';
+import { reapSome } from '../../domain/jobs/retention.ts';
 import { Loop, pollMs } from './loop.ts';
 
 /** The fraction of the time that Postgres spends on it. */

@@ -3,8 +3,8 @@
  * server runs. It also looks regularly for schedules that others have changed, for queued ones, and for those that failed.
  */
 import type { Logger } from 'pino';
-import type { Engine } from '../../domain/engine.ts';
-import { fireSchedules } from '../../domain/fire-schedules.ts';
+import type { Engine } from '../../domain/engine/engine.ts';
+import { fireSchedules } from '../../domain/schedules/fire-schedules.ts';
 import { Loop, pollMs } from './loop.ts';
 
 export function createScheduler({ engine, logger }: { engine: Engine; logger: Logger }): Loop {

@@ -4,13 +4,13 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { raiseAlerts } from '../../domain/callback-deliveries.ts';
-import type { Engine } from '../../domain/engine.ts';
-import { finishSome } from '../../domain/finish.ts';
-import { findMissedEntries } from '../../domain/missed-entries.ts';
-import { tendQueues } from '../../domain/queues.ts';
-import { findIdle } from '../../domain/retention.ts';
-import { foldStored } from '../../domain/stored.ts';
+import { foldStored } from '../../domain/access/stored.ts';
+import { raiseAlerts } from '../../domain/callbacks/deliveries.ts';
+import type { Engine } from '../../domain/engine/engine.ts';
+import { finishSome } from '../../domain/jobs/finish.ts';
+import { findIdle } from '../../domain/jobs/retention.ts';
+import { findMissedEntries } from '../../domain/work/missed-entries.ts';
+import { tendQueues } from '../../domain/work/queues.ts';
 import {
   type DeltaMarks,
   findUnfolded,
@@ -18,7 +18,7 @@ import {
   promoteBlocked,
   promoteDue,
   sweepLeases,
-} from '../../domain/sweep.ts';
+} from '../../domain/work/sweep.ts';
 import { Loop } from './loop.ts';
 
 /** A gap, in which nobody looked for lost heartbeats, is longer than this and than three intervals. */

@@ -3,9 +3,9 @@
  * caller may do is decided by the schema, beside each field.
  */
 import type { IncomingMessage } from 'node:http';
-import { keyPrefix } from '../../domain/api-keys.ts';
-import { anybody, createCaller } from '../../domain/rights.ts';
-import { watchTokenPrefix } from '../../domain/watch-tokens.ts';
+import { keyPrefix } from '../../domain/access/api-keys.ts';
+import { anybody, createCaller } from '../../domain/access/rights.ts';
+import { watchTokenPrefix } from '../../domain/access/watch-tokens.ts';
 import { UnauthenticatedError } from '../../errors.ts';
 import type { AddressOf } from './addresses.ts';
 import type { KnownKeys } from './known-keys.ts';

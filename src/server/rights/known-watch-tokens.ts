@@ -6,7 +6,7 @@
  */
 import type { Logger } from 'pino';
 import type { Queries } from '../../db/database.ts';
-import { createTokenCaller, type WatchedTree } from '../../domain/rights.ts';
+import { createTokenCaller, type WatchedTree } from '../../domain/access/rights.ts';
 import {
   headerIn,
   headerOf,
@@ -17,7 +17,7 @@ import {
   secretIdIn,
   useWatchTicket,
   type WatchSecret,
-} from '../../domain/watch-tokens.ts';
+} from '../../domain/access/watch-tokens.ts';
 import { UnauthenticatedError } from '../../errors.ts';
 import { Tries } from '../limits/tries.ts';
 import { Loop } from '../loops/loop.ts';

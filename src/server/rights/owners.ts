@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { Owner } from '../../db/fair-queue.ts';
-import type { Caller, CallerLimits } from '../../domain/rights.ts';
+import type { Caller, CallerLimits } from '../../domain/access/rights.ts';
 import type { AddressOf } from './addresses.ts';
 import type { Authentication } from './authentication.ts';
 

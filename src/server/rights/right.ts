@@ -2,7 +2,7 @@
  * The right that a caller was admitted with. It ends when its key is revoked or its time is over, which it watches itself, and then ends the
  * sockets and streams that depend on it.
  */
-import type { Caller } from '../../domain/rights.ts';
+import type { Caller } from '../../domain/access/rights.ts';
 
 /** Called with the reason when the right ends. */
 export type OnEnd = (reason: string) => void;

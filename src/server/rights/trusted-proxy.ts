@@ -7,9 +7,9 @@ import type { IncomingMessage } from 'node:http';
 import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 import type { ProxyConfig } from '../../config.ts';
-import { checkRoles } from '../../domain/api-keys.ts';
-import { createCaller } from '../../domain/rights.ts';
-import { checkTenant } from '../../domain/tenants.ts';
+import { checkRoles } from '../../domain/access/api-keys.ts';
+import { createCaller } from '../../domain/access/rights.ts';
+import { checkTenant } from '../../domain/values/tenants.ts';
 import { InvalidInputError, UnauthenticatedError } from '../../errors.ts';
 import { Right } from './right.ts';
 

@@ -8,7 +8,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { GraphQLError } from 'graphql';
-import type { Caller } from '../../domain/rights.ts';
+import type { Caller } from '../../domain/access/rights.ts';
 import { UnauthenticatedError } from '../../errors.ts';
 import { badRequest } from '../http/request-body.ts';
 import type { Authentication } from '../rights/authentication.ts';

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { type ExecutionArgs, type ExecutionResult, GraphQLError, getOperationAST } from 'graphql';
 import type { Owner } from '../../db/fair-queue.ts';
-import type { Caller } from '../../domain/rights.ts';
+import type { Caller } from '../../domain/access/rights.ts';
 import { Semaphore } from '../../events/semaphore.ts';
 import type { Charge } from '../execution/subscription-costs.ts';
 import type { Yoga } from '../http/graphql.ts';

@@ -15,7 +15,7 @@ import {
   type SubscribeMessage,
   type SubscribePayload,
 } from 'graphql-ws';
-import { serialize } from '../../domain/json-text.ts';
+import { serialize } from '../../domain/values/json-text.ts';
 
 /** The registered close code "service restart": the client should reconnect. */
 export const restart = 1012;

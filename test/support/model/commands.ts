@@ -2,15 +2,15 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { newClaimId } from '../../../src/client/claim-id.ts';
-import { createJob } from '../../../src/domain/create-job.ts';
-import { exchange } from '../../../src/domain/exchange.ts';
-import { heartbeat } from '../../../src/domain/heartbeat.ts';
-import type { PendingState } from '../../../src/domain/operations.ts';
-import { setQueue } from '../../../src/domain/queues.ts';
-import { releaseAssignments } from '../../../src/domain/release-assignments.ts';
-import type { Report } from '../../../src/domain/report-outcomes.ts';
-import { sealJob } from '../../../src/domain/seal-job.ts';
-import { promoteDue, sweepLeases } from '../../../src/domain/sweep.ts';
+import type { PendingState } from '../../../src/domain/items/operations.ts';
+import { createJob } from '../../../src/domain/jobs/create-job.ts';
+import { sealJob } from '../../../src/domain/jobs/seal-job.ts';
+import { exchange } from '../../../src/domain/work/exchange.ts';
+import { heartbeat } from '../../../src/domain/work/heartbeat.ts';
+import { setQueue } from '../../../src/domain/work/queues.ts';
+import { releaseAssignments } from '../../../src/domain/work/release-assignments.ts';
+import type { Report } from '../../../src/domain/work/report-outcomes.ts';
+import { promoteDue, sweepLeases } from '../../../src/domain/work/sweep.ts';
 import { JobtreeError } from '../../../src/errors.ts';
 import { beside, type CutKind, cutKind, toStatement } from './cut.ts';
 import {

@@ -1,6 +1,6 @@
 /** What commands choose from: each takes numbers from fast-check, and finds in the model what they mean there. */
 import fc from 'fast-check';
-import type { NewJob } from '../../../src/domain/create-job.ts';
+import type { NewJob } from '../../../src/domain/jobs/create-job.ts';
 import type { Model, ModelJob, ModelReport, ModelTree } from './model.ts';
 
 export const hour = 3_600_000;

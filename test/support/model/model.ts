@@ -13,8 +13,8 @@
  *
  * What is pending in a cancelled job counts as cancelled, whatever its state here.
  */
-import type { Feed, NewJob } from '../../../src/domain/create-job.ts';
-import type { PendingState } from '../../../src/domain/operations.ts';
+import type { PendingState } from '../../../src/domain/items/operations.ts';
+import type { Feed, NewJob } from '../../../src/domain/jobs/create-job.ts';
 import { ModelLines } from './lines.ts';
 
 export type State =

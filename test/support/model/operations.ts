@@ -1,20 +1,20 @@
 /** What commands do that takes more than a few lines: to the system, and to the model, which must agree. */
 import { expect } from 'vitest';
-import { addItems } from '../../../src/domain/add-items.ts';
-import { cancelJob } from '../../../src/domain/cancel-job.ts';
-import { claimItem } from '../../../src/domain/claim-item.ts';
-import { claimItems } from '../../../src/domain/claim-items.ts';
-import { deleteJob } from '../../../src/domain/delete-job.ts';
-import { foldProgress } from '../../../src/domain/fold-progress.ts';
-import { assignmentIdOf, itemIdOf } from '../../../src/domain/item-state.ts';
-import { splitTexts } from '../../../src/domain/json-text.ts';
+import { addItems } from '../../../src/domain/items/add-items.ts';
 import {
   type OperationKind,
   type PendingState,
   readOperations,
   startOperation,
-} from '../../../src/domain/operations.ts';
-import { type ItemChanges, updateItem } from '../../../src/domain/update-item.ts';
+} from '../../../src/domain/items/operations.ts';
+import { type ItemChanges, updateItem } from '../../../src/domain/items/update-item.ts';
+import { cancelJob } from '../../../src/domain/jobs/cancel-job.ts';
+import { deleteJob } from '../../../src/domain/jobs/delete-job.ts';
+import { foldProgress } from '../../../src/domain/jobs/fold-progress.ts';
+import { assignmentIdOf, itemIdOf } from '../../../src/domain/values/ids.ts';
+import { splitTexts } from '../../../src/domain/values/json-text.ts';
+import { claimItem } from '../../../src/domain/work/claim-item.ts';
+import { claimItems } from '../../../src/domain/work/claim-items.ts';
 import {
   ItemNotClaimableError,
   ItemNotUpdatableError,

@@ -5,18 +5,18 @@
 import pino from 'pino';
 import { expect } from 'vitest';
 import { type Database, destroySocket } from '../../../src/db/database.ts';
-import type { Assignment } from '../../../src/domain/assignment.ts';
-import { CallbackAddresses } from '../../../src/domain/callback-addresses.ts';
-import { claimItems } from '../../../src/domain/claim-items.ts';
+import { CallbackAddresses } from '../../../src/domain/callbacks/addresses.ts';
 import { createEngine } from '../../../src/domain/create-engine.ts';
-import type { Engine } from '../../../src/domain/engine.ts';
-import { finishSome } from '../../../src/domain/finish.ts';
-import { foldProgress } from '../../../src/domain/fold-progress.ts';
-import { parseItemId, splitAssignmentId } from '../../../src/domain/item-state.ts';
-import { findMissedEntries } from '../../../src/domain/missed-entries.ts';
-import { type JobProgress, readTrees, revision } from '../../../src/domain/progress.ts';
-import { type Report, reportOutcomes } from '../../../src/domain/report-outcomes.ts';
-import { promoteBlocked } from '../../../src/domain/sweep.ts';
+import type { Engine } from '../../../src/domain/engine/engine.ts';
+import { finishSome } from '../../../src/domain/jobs/finish.ts';
+import { foldProgress } from '../../../src/domain/jobs/fold-progress.ts';
+import { type JobProgress, readTrees, revision } from '../../../src/domain/jobs/progress.ts';
+import { parseItemId, splitAssignmentId } from '../../../src/domain/values/ids.ts';
+import type { Assignment } from '../../../src/domain/work/assignment.ts';
+import { claimItems } from '../../../src/domain/work/claim-items.ts';
+import { findMissedEntries } from '../../../src/domain/work/missed-entries.ts';
+import { type Report, reportOutcomes } from '../../../src/domain/work/report-outcomes.ts';
+import { promoteBlocked } from '../../../src/domain/work/sweep.ts';
 import type { TestDatabase } from '../database.ts';
 import {
   type Fed,

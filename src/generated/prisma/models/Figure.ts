@@ -653,7 +653,7 @@ export type $FigurePayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
     lost: number
     dead: number
     /**
-     * Histograms of how long items waited and attempts took, in the buckets of src/domain/histogram.ts.
+     * Histograms of how long items waited and attempts took, in the buckets of src/domain/figures/histogram.ts.
      */
     waitBuckets: number[]
     waitCounts: number[]

@@ -1,0 +1,195 @@
+/**
+ * The audit: who did something that is restricted or irreversible, to what, when, from where, and with which outcome. Entries go
+ * into an append-only table and into the log.
+ *
+ * An action that succeeds and its entry are written in one statement, so neither exists without the other. A refused action, or
+ * one that changed nothing, is noted afterwards. The number of refusals that are kept per caller is limited.
+ */
+import { randomUUID } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { Logger } from 'pino';
+import type { AuditRow, Queries } from '../../db/database.ts';
+import { asRefusal } from '../../db/sqlstate.ts';
+import { type ErrorCode, JobtreeError } from '../../errors.ts';
+import { checkInstant, checkText } from '../values/checks.ts';
+import { maxNameLength } from '../values/limits.ts';
+import type { Range } from '../values/range.ts';
+import { toStored } from '../values/tenants.ts';
+
+export type Act = Omit<AuditRow, 'id' | 'outcome'>;
+
+export interface AuditEntry extends AuditRow {
+  readonly at: Date;
+}
+
+const maxSubjects = 20;
+const maxTextLength = 300;
+/** The most refusals of one caller that one server keeps; the log says how many more there were. */
+const refusalsPerMinute = 60;
+const minuteMs = 60_000;
+
+export class Audit {
+  readonly #logger: Logger;
+  readonly #refusals = new LRUCache<string, { kept: number; beyond: number; until: number }>({ max: 1_000 });
+
+  constructor({ logger }: { logger: Logger }) {
+    this.#logger = logger;
+  }
+
+  /**
+   * Does something and notes it. The first function that `use` calls writes the entry in the same statement. For results that
+   * report a refusal instead of throwing it, `refusalOf` returns the code.
+   */
+  async run<T>(
+    database: Queries,
+    act: Act,
+    use: (database: Queries) => T | Promise<T>,
+    refusalOf: (result: T) => ErrorCode | undefined = () => undefined,
+  ): Promise<T> {
+    const entry = { ...bounded(act), id: randomUUID() };
+    let isNoted = false;
+    const carrying: Queries = {
+      prisma: database.prisma,
+      pool: database.pool,
+      callForLeases: (name, ...values) => database.callForLeases(name, ...values),
+      callAudited: (other, name, ...values) => database.callAudited(other, name, ...values),
+      audit: (other) => database.audit(other),
+      call: async (name, ...values) => {
+        if (isNoted) return database.call(name, ...values);
+        const rows = await database.callAudited({ ...entry, outcome: 'OK' }, name, ...values);
+        isNoted = true;
+        return rows as never;
+      },
+    };
+    let outcome = 'INTERNAL';
+    try {
+      const result = await use(carrying);
+      outcome = refusalOf(result) ?? 'OK';
+      return result;
+    } catch (error) {
+      const cause = asRefusal(error);
+      if (cause instanceof JobtreeError) outcome = cause.code;
+      throw error;
+    } finally {
+      if (isNoted) this.#tell({ ...entry, outcome: 'OK' });
+      else if (outcome === 'OK' || this.#hasRoom(entry.actor))
+        await this.#note(database, { ...entry, outcome });
+    }
+  }
+
+  async #note(database: Queries, entry: AuditRow): Promise<void> {
+    this.#tell(entry);
+    try {
+      await database.audit(entry);
+    } catch (error) {
+      this.#logger.warn({ err: error, id: entry.id }, 'an audit entry is only in the log');
+    }
+  }
+
+  #tell(entry: AuditRow): void {
+    this.#logger.info({ audit: entry }, 'audit');
+  }
+
+  #hasRoom(actor: string): boolean {
+    const now = performance.now();
+    let spent = this.#refusals.get(actor);
+    if (spent === undefined || now > spent.until) {
+      if (spent !== undefined && spent.beyond > 0)
+        this.#logger.warn(
+          { actor, times: spent.beyond },
+          "more of a caller's requests were refused than the audit keeps",
+        );
+      spent = { kept: 0, beyond: 0, until: now + minuteMs };
+      this.#refusals.set(actor, spent);
+    }
+    if (spent.kept >= refusalsPerMinute) {
+      spent.beyond++;
+      return false;
+    }
+    spent.kept++;
+    return true;
+  }
+}
+
+function bounded({ actor, tenant, action, subjects, address }: Act): Act {
+  const shown = subjects.slice(0, maxSubjects).map(toText);
+  const more = subjects.length - shown.length;
+  return {
+    actor: toText(actor),
+    tenant,
+    action,
+    subjects: more > 0 ? [...shown, `and ${more} more`] : shown,
+    address: toText(address),
+  };
+}
+
+/** Text from a caller may contain anything, and entries are also read in terminals. */
+function toText(text: string): string {
+  const cut = text.length > maxTextLength ? `${text.slice(0, maxTextLength)}…` : text;
+  return cut.toWellFormed().replaceAll(/\p{Cc}/gu, '\ufffd');
+}
+
+export interface AuditFilter {
+  /** A part of the actor's name. */
+  readonly actor?: string | null | undefined;
+  readonly action?: string | null | undefined;
+  readonly subject?: string | null | undefined;
+  readonly since?: Date | null | undefined;
+}
+
+export interface AuditKey {
+  readonly at: Date;
+  readonly id: string;
+}
+
+const first: AuditKey = { at: new Date(0), id: '00000000-0000-0000-0000-000000000000' };
+const last: AuditKey = { at: new Date(253_402_300_799_000), id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
+
+/** A page of the audit, newest first; from the end if `backwards`. For a tenant, only the actions of its callers. */
+export async function listAudit(
+  database: Queries,
+  tenant: string | null,
+  { actor, action, subject, since }: AuditFilter,
+  { after = last, before = first, take, backwards }: Range<AuditKey>,
+): Promise<AuditEntry[]> {
+  const values: unknown[] = [after.at, after.id, before.at, before.id, take];
+  const also = [
+    ...(tenant === null ? [] : [`tenant = $${values.push(tenant)}`]),
+    ...(actor == null
+      ? []
+      : [`strpos(actor, $${values.push(checkText(actor, 'filter.actor', maxNameLength))}) > 0`]),
+    ...(action == null
+      ? []
+      : [`action = $${values.push(checkText(action, 'filter.action', maxNameLength))}`]),
+    ...(subject == null
+      ? []
+      : [
+          `subjects && $${values.push(storedSubjects(tenant, checkText(subject, 'filter.subject', maxNameLength)))}`,
+        ]),
+    ...(since == null ? [] : [`at >= $${values.push(checkInstant(since, 'filter.since'))}`]),
+  ];
+  const direction = backwards ? 'asc' : 'desc';
+  const given = [tenant, actor, action, subject, since].map((value) => (value == null ? 0 : 1)).join('');
+  const { rows } = await database.pool.query<AuditEntry>({
+    name: `list_audit/${given}/${direction}`,
+    text: `select id, at, actor, action, subjects, address, outcome from jobtree.audit_entry
+           where (at, id) < ($1::timestamptz, $2::uuid) and (at, id) > ($3::timestamptz, $4::uuid)
+             ${also.map((condition) => `and ${condition}`).join(' ')}
+           order by at ${direction}, id ${direction} limit $5`,
+    values,
+  });
+  return rows;
+}
+
+/** A subject may be stored as a word for its kind followed by its name, which has the tenant's prefix. */
+function storedSubjects(tenant: string | null, subject: string): string[] {
+  return [subject, subject.replace(/^\w+ /, (word) => word + toStored(tenant, ''))];
+}
+
+const pruneBatch = 1_000;
+
+/** Deletes a batch of older entries. Returns whether there may be more. */
+export async function pruneAudit(database: Queries, keepSeconds: number): Promise<boolean> {
+  const [row] = await database.call<{ prune_audit: number }>('prune_audit', keepSeconds, pruneBatch);
+  return row?.prune_audit === pruneBatch;
+}

@@ -1,0 +1,147 @@
+/** Where callbacks go: named URLs with secrets, which are shown once, when they are created. */
+import { randomBytes } from 'node:crypto';
+import type { Logger } from 'pino';
+import type { Queries } from '../../db/database.ts';
+import { InvalidInputError } from '../../errors.ts';
+import { checkInteger, checkName, checkText } from '../values/checks.ts';
+import { keepPreviousMsRange, maxNameLength, maxUrlLength } from '../values/limits.ts';
+import { namesOf } from '../values/tenants.ts';
+import { type CallbackAddresses, ForbiddenAddressError } from './addresses.ts';
+import { SealedError, type SecretBox } from './secret-box.ts';
+
+/** What callbacks need of the engine. */
+export interface CallbackEngine {
+  readonly database: Queries;
+  readonly logger: Logger;
+  readonly callbackAddresses: CallbackAddresses;
+  /** For the secrets of endpoints. */
+  readonly secrets: SecretBox;
+}
+
+export interface CallbackEndpoint {
+  readonly name: string;
+  readonly url: string;
+  readonly createdAt: Date;
+  readonly previousSecretUntil: Date | null;
+  readonly goneAt: Date | null;
+}
+
+/** How long to wait for the addresses of a new URL; they are looked up again for each attempt. */
+const lookUpMs = 3_000;
+const dayMs = 86_400_000;
+
+/** Returns the secret only if the endpoint is new. */
+export async function putEndpoint(
+  engine: CallbackEngine,
+  endpoint: { readonly name: string; readonly url: string },
+): Promise<{ secret: string | null }> {
+  const name = checkName(endpoint.name, 'name', maxNameLength);
+  const url = await checkUrl(engine, endpoint.url);
+  const secret = newSecret();
+  const [row] = await engine.database.call<{ put_endpoint: boolean }>(
+    'put_endpoint',
+    name,
+    url,
+    engine.secrets.seal(secret, name),
+  );
+  return { secret: row?.put_endpoint ? secret : null };
+}
+
+/** The previous secret is also used for signatures for `keepPreviousMs`. */
+export async function rotateSecret(
+  engine: CallbackEngine,
+  named: string,
+  keepPreviousMs: number = dayMs,
+): Promise<{ secret: string }> {
+  const name = checkName(named, 'name', maxNameLength);
+  const secret = newSecret();
+  await engine.database.call(
+    'rotate_secret',
+    name,
+    engine.secrets.seal(secret, name),
+    checkInteger(keepPreviousMs, 'keepPreviousMs', ...keepPreviousMsRange),
+  );
+  return { secret };
+}
+
+/** Seals secrets that are not sealed, or that are sealed with an old key. A secret that can't be opened stays as it is. */
+export async function sealSecrets({ database, secrets, logger }: CallbackEngine): Promise<void> {
+  if (!secrets.seals) return;
+  const { rows } = await database.pool.query<{ name: string; stored: string }>({
+    name: 'read_secrets',
+    text: `select e.name, s.stored from jobtree.callback_endpoint e
+           cross join lateral (values (e.secret), (e.previous_secret)) s(stored)
+           where s.stored is not null`,
+  });
+  for (const { name, stored } of rows) {
+    if (secrets.isCurrent(stored)) continue;
+    try {
+      await database.call('seal_secret', name, stored, secrets.seal(secrets.open(stored, name), name));
+    } catch (error) {
+      if (!(error instanceof SealedError)) throw error;
+      logger.warn({ endpoint: name, reason: error.message }, 'the secret of an endpoint cannot be opened');
+    }
+  }
+}
+
+/** Deliveries to it that are pending fail. */
+export async function deleteEndpoint(engine: CallbackEngine, name: string): Promise<void> {
+  await engine.database.call('delete_endpoint', checkName(name, 'name', maxNameLength));
+}
+
+const columns = `name, url, created_at as "createdAt", gone_at as "goneAt",
+  case when previous_secret_until > now() then previous_secret_until end as "previousSecretUntil"`;
+
+/** The endpoints with these names, in any order. */
+export async function readEndpoints(
+  database: Queries,
+  names: readonly string[],
+): Promise<CallbackEndpoint[]> {
+  const { rows } = await database.pool.query<CallbackEndpoint>({
+    name: 'read_endpoints',
+    text: `select ${columns} from jobtree.callback_endpoint where name = any ($1)`,
+    values: [names],
+  });
+  return rows;
+}
+
+/** Lists endpoints by name, starting after `after`; only those of `tenant`, unless that is null. */
+export async function listEndpoints(
+  database: Queries,
+  { tenant = null, after, take }: { tenant?: string | null; after: string | null; take: number },
+): Promise<CallbackEndpoint[]> {
+  const { from, until } = namesOf(tenant);
+  const { rows } = await database.pool.query<CallbackEndpoint>({
+    name: 'list_endpoints',
+    text: `select ${columns} from jobtree.callback_endpoint 
+           where ($1::text is null or name > $1) and ($3::text is null or name < $3) order by name limit $2`,
+    values: [after ?? from, take, until],
+  });
+  return rows;
+}
+
+const newSecret = () => `whsec_${randomBytes(32).toString('base64')}`;
+
+/** Returns the normalized URL, so that different spellings of an address are equal. */
+async function checkUrl(engine: CallbackEngine, text: string): Promise<string> {
+  checkText(text, 'url', maxUrlLength);
+  if (!URL.canParse(text)) throw new InvalidInputError('url is not a URL.', 'url');
+  const url = new URL(text);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    throw new InvalidInputError(
+      `url begins with ${url.protocol}, and must begin with https: or http:.`,
+      'url',
+    );
+  if (url.username !== '' || url.password !== '')
+    throw new InvalidInputError('url has a user or a password; its secret shows who calls.', 'url');
+  url.hash = '';
+  checkText(url.href, 'url', maxUrlLength);
+  try {
+    await engine.callbackAddresses.of(url, AbortSignal.timeout(lookUpMs));
+  } catch (error) {
+    // A name that has no address now may have one when it is called.
+    if (error instanceof ForbiddenAddressError)
+      throw new InvalidInputError(`url can't be called: ${error.message}`, 'url');
+  }
+  return url.href;
+}

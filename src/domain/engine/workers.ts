@@ -1,0 +1,134 @@
+/**
+ * Workers: those connected to a server, and all others that hold items. Each server keeps its own connections in memory, and
+ * writes them to Postgres at intervals.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Queries } from '../../db/database.ts';
+import { checkBatch, checkInteger, checkName, checkText } from '../values/checks.ts';
+import { maxNameLength } from '../values/limits.ts';
+import { beginningOf } from '../values/tenants.ts';
+
+/** What a worker tells about itself when it connects. */
+export interface WorkerIntroduction {
+  readonly name: string;
+  readonly version?: string | null | undefined;
+  readonly types: readonly string[];
+  /** How many items of each type it runs at once; empty if it does not say. */
+  readonly concurrency: readonly number[];
+}
+
+export interface Worker {
+  readonly name: string;
+  readonly version: string | null;
+  readonly types: readonly string[];
+  readonly concurrency: readonly number[];
+  /** Null if it is connected to no server. */
+  readonly connectedAt: Date | null;
+  readonly seenAt: Date;
+  readonly holds: readonly { readonly type: string; readonly count: number }[];
+}
+
+/** At most this many are listed. */
+const mostWorkers = 10_000;
+const maxConcurrency = 10_000;
+
+export function checkIntroduction(worker: WorkerIntroduction): WorkerIntroduction {
+  checkName(worker.name, 'worker.name', maxNameLength);
+  if (worker.version != null) checkText(worker.version, 'worker.version', maxNameLength);
+  if (worker.concurrency.length > 0) checkBatch(worker.concurrency.length, 'worker.concurrency');
+  for (const [i, count] of worker.concurrency.entries())
+    checkInteger(count, `worker.concurrency[${i}]`, 1, maxConcurrency);
+  return worker;
+}
+
+export class Workers {
+  readonly #serverId = randomUUID();
+  readonly #connected = new Map<object, { introduction: WorkerIntroduction; since: number }>();
+  #isNoted = false;
+
+  /** Registers a connected worker, until the returned function is called. */
+  join(introduction: WorkerIntroduction): () => void {
+    const key = {};
+    if (this.#connected.size < mostWorkers)
+      this.#connected.set(key, { introduction, since: performance.now() });
+    return () => this.#connected.delete(key);
+  }
+
+  get count(): number {
+    return this.#connected.size;
+  }
+
+  /** Writes who is connected. */
+  async save(database: Queries): Promise<void> {
+    if (this.#connected.size === 0 && !this.#isNoted) return;
+    this.#isNoted = this.#connected.size > 0;
+    await database.call('note_workers', this.#serverId, JSON.stringify(this.#rows()));
+  }
+
+  /** Lists workers by name, starting after `after`; only those of `tenant`, unless that is null. */
+  async read(
+    database: Queries,
+    {
+      tenant = null,
+      types,
+      after,
+      take,
+    }: { tenant?: string | null; types: readonly string[] | null; after: string | null; take: number },
+  ): Promise<Worker[]> {
+    const { rows } = await database.pool.query<Worker>({
+      name: 'read_workers',
+      text: `with connected as (
+               select w.name, w.version, w.types, w.concurrency, clock_timestamp() - w."connectedMs" * interval '1 ms' as connected_at,
+                 clock_timestamp() as seen_at
+               from json_to_recordset($5::json) w(name text, version text, types text[], concurrency int[], "connectedMs" bigint)
+               union all
+               select w.name, w.version, w.types, w.concurrency, w.connected_at, w.seen_at
+               from jobtree.worker w
+               where w.server_id <> $4 and w.seen_at > clock_timestamp() - interval '30 seconds'
+             ), latest as (
+               select distinct on (c.name) c.* from connected c
+               where ($1::text[] is null or c.types && $1) and ($2::text is null or c.name > $2)
+                 and ($6::text is null or starts_with(c.name, $6))
+               order by c.name, c.connected_at desc
+             ), held as (
+               select h.worker as name, max(h.seen_at) as seen_at, json_agg(json_build_object('type', h.type, 'count', h.items) order by h.type) as holds
+               from (
+                 select l.worker, j.type, sum(bit_count(l.open))::integer as items, max(l.heartbeat_at) as seen_at
+                 from jobtree.lease l
+                 join jobtree.job j on j.id = l.job_id
+                 where l.deadline_at is not null and ($2::text is null or l.worker > $2)
+                   and ($6::text is null or starts_with(l.worker, $6))
+                 group by l.worker, j.type
+               ) h
+               group by h.worker
+               having $1::text[] is null or bool_or(h.type = any ($1)) or h.worker in (select c.name from latest c)
+             )
+             select name, c.version, coalesce(c.types, '{}') as types, coalesce(c.concurrency, '{}') as concurrency,
+               c.connected_at::timestamptz(3) as "connectedAt", greatest(c.seen_at, h.seen_at)::timestamptz(3) as "seenAt",
+               coalesce(h.holds, '[]') as holds
+             from latest c full join held h using (name)
+             order by name
+             limit $3`,
+      values: [
+        types,
+        after,
+        take,
+        this.#serverId,
+        JSON.stringify(this.#rows()),
+        tenant === null ? null : beginningOf(tenant),
+      ],
+    });
+    return rows;
+  }
+
+  /** If two connections have the same name, the later one counts. */
+  #rows() {
+    const rows = new Map<string, object>();
+    for (const { introduction, since } of this.#connected.values()) {
+      const { name, version = null, types, concurrency } = introduction;
+      const connectedMs = Math.round(performance.now() - since);
+      rows.set(name, { name, version, types, concurrency, connectedMs });
+    }
+    return [...rows.values()];
+  }
+}

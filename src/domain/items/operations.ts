@@ -1,0 +1,217 @@
+/**
+ * Operations replay or discard many dead letters at once, cancel pending items, or make scheduled ones ready. The call that starts one
+ * runs it for a moment; servers finish the rest in the background (`finish.ts`), and the operation's row shows the progress.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Queries } from '../../db/database.ts';
+import { NotFoundError } from '../../errors.ts';
+import { coveredJobs } from '../access/scoped-reads.ts';
+import { checkRoom, type Engine } from '../engine/engine.ts';
+import { checkBatch, checkInstant, checkName, checkText, toJsonText } from '../values/checks.ts';
+import type { ItemKey } from '../values/ids.ts';
+import { maxDedupeKeyLength, maxNameLength } from '../values/limits.ts';
+import { firstUuid, lastUuid, type Range } from '../values/range.ts';
+import { requirePayload } from './update-item.ts';
+
+export type OperationKind = 'REPLAY' | 'DISCARD' | 'CANCEL' | 'PROMOTE';
+
+/** Selects items that meet all conditions that are set; at least one must be. */
+export interface ItemFilter {
+  /** Only items of this tenant, which then owns the operation. */
+  readonly tenant?: string | undefined;
+  /** Includes all jobs below it. */
+  readonly jobId?: string | undefined;
+  readonly types?: readonly string[] | undefined;
+  /** Of the last failure. */
+  readonly codes?: readonly string[] | undefined;
+  readonly dedupeKeys?: readonly string[] | undefined;
+  readonly items?: readonly ItemKey[] | undefined;
+}
+
+export interface DeadLetterFilter extends ItemFilter {
+  readonly groupIds?: readonly string[] | undefined;
+  readonly diedFrom?: Date | undefined;
+  /** Exclusive. */
+  readonly diedUntil?: Date | undefined;
+}
+
+/** The state of a pending item, as in the view item_state, but SCHEDULED only until it has failed, and RETRYING from then on. */
+export type PendingState = 'WAITING' | 'SCHEDULED' | 'RETRYING' | 'READY' | 'BLOCKED' | 'HELD';
+
+export interface PendingItemFilter extends ItemFilter {
+  /** To promote items, only RETRYING, which is the default, and SCHEDULED. */
+  readonly states?: readonly PendingState[] | undefined;
+  readonly addedFrom?: Date | undefined;
+  /** Exclusive. */
+  readonly addedUntil?: Date | undefined;
+}
+
+type Filter<Kind extends OperationKind> = Kind extends 'CANCEL' | 'PROMOTE'
+  ? PendingItemFilter
+  : DeadLetterFilter;
+
+export interface Operation {
+  readonly id: string;
+  readonly kind: OperationKind;
+  readonly requestedAt: Date;
+  readonly total: number;
+  readonly done: number;
+  readonly cancelledAt: Date | null;
+  readonly finishedAt: Date | null;
+}
+
+/** How long the call itself runs it. */
+const atOnceMs = 500;
+/** After each batch of an operation, a pause of this share of the time that it took leaves room for others. */
+const restShare = 0.6;
+
+/** Starts an operation and returns its id. `payload` replaces that of the item, if exactly one is replayed. */
+export async function startOperation<Kind extends OperationKind>(
+  engine: Engine,
+  kind: Kind,
+  filter: Filter<Kind>,
+  payload?: unknown,
+): Promise<string> {
+  checkFilter(filter);
+  const text = payload === undefined ? null : toJsonText(payload, 'payload', engine.limits.maxJsonBytes);
+  // If the filter does not name exactly one item, the database reports that.
+  const [item] = filter.items ?? [];
+  if (text !== null && item !== undefined && (await isOf(engine, filter.tenant, item.jobId)))
+    await requirePayload(engine, item.jobId, payload, text);
+  if (kind === 'REPLAY') await checkRoom(engine, { items: 0, bytes: text?.length ?? 0 });
+  const [row] = await engine.database.call<{ operation_id: string }>(
+    'start_operation',
+    kind,
+    JSON.stringify(filter),
+    text,
+  );
+  if (row === undefined) throw new Error('start_operation returned no row');
+  await runForAMoment(engine, row.operation_id);
+  return row.operation_id;
+}
+
+/** Whether a job belongs to the tenant; without a tenant, every job does. */
+async function isOf({ database }: Engine, tenant: string | undefined, jobId: string): Promise<boolean> {
+  if (tenant === undefined) return true;
+  return (await coveredJobs(database, { tenant, types: null, rootIds: null }, [jobId])).size > 0;
+}
+
+/** How many items an operation with this filter would affect. */
+export async function countMatching<Kind extends OperationKind>(
+  engine: Engine,
+  kind: Kind,
+  filter: Filter<Kind>,
+): Promise<number> {
+  checkFilter(filter);
+  const [row] = await engine.database.call<{ count_matching: number }>(
+    'count_matching',
+    kind,
+    JSON.stringify(filter),
+  );
+  if (row === undefined) throw new Error('count_matching returned no row');
+  return row.count_matching;
+}
+
+/** The operation exists by now, so after an error the servers' background work continues it. */
+async function runForAMoment(engine: Engine, id: string): Promise<void> {
+  const endAt = performance.now() + atOnceMs;
+  try {
+    let state: Awaited<ReturnType<typeof runSome>>;
+    do state = await runSome(engine, id);
+    while (state === 'MORE' && performance.now() < endAt);
+    if (state === 'FINISHED') return;
+  } catch (error) {
+    engine.logger.warn({ err: error, id }, 'running an operation failed; trying again');
+  }
+  engine.effects.unfinished();
+}
+
+/** Runs one batch. WAITING: another server is running it, or the remaining items are locked. */
+export async function runSome(engine: Engine, id: string): Promise<'FINISHED' | 'MORE' | 'WAITING'> {
+  const startedAt = performance.now();
+  const [row] = await engine.database.call<{
+    finished: boolean;
+    more: boolean;
+    root_ids: string[] | null;
+    ready: Record<string, number> | null;
+  }>('run_operation', id);
+  if (row === undefined) return 'WAITING';
+  for (const rootId of row.root_ids ?? []) engine.effects.touched(rootId);
+  if (row.ready !== null) engine.effects.ready(new Map(Object.entries(row.ready)));
+  if (row.finished) return 'FINISHED';
+  if (!row.more) return 'WAITING';
+  await delay(restShare * (performance.now() - startedAt));
+  return 'MORE';
+}
+
+/** Items that were not processed yet stay as they are. Does nothing if the operation has finished. */
+export async function cancelOperation(
+  engine: Engine,
+  id: string,
+  tenant: string | null = null,
+): Promise<void> {
+  const { rowCount } = await engine.database.pool.query({
+    name: 'cancel_operation',
+    text: `update jobtree.operation set cancelled_at = coalesce(cancelled_at, clock_timestamp()), finished_at = clock_timestamp()
+           where id = $1 and finished_at is null and ($2::text is null or tenant = $2)`,
+    values: [id, tenant],
+  });
+  if (rowCount === 0 && (await readOperations(engine.database, [id], tenant)).length === 0)
+    throw new NotFoundError(`There is no operation ${id}.`, 'operationId');
+}
+
+const columns = `id, kind, requested_at as "requestedAt", total, done, cancelled_at as "cancelledAt", finished_at as "finishedAt"`;
+
+/** The operations with these ids, in any order; only those of `tenant`, unless that is null. */
+export async function readOperations(
+  database: Queries,
+  ids: readonly string[],
+  tenant: string | null = null,
+): Promise<Operation[]> {
+  const { rows } = await database.pool.query<Operation>({
+    name: 'read_operations',
+    text: `select ${columns} from jobtree.operation where id = any ($1) and ($2::text is null or tenant = $2)`,
+    values: [ids, tenant],
+  });
+  return rows;
+}
+
+/** A page of operations, newest first; from the end if `backwards`. Only those of `tenant`, unless that is null. */
+export async function listOperations(
+  database: Queries,
+  tenant: string | null,
+  { after = lastUuid, before = firstUuid, take, backwards }: Range<string>,
+): Promise<Operation[]> {
+  const ofTenant = tenant === null ? [] : [tenant];
+  const direction = backwards ? 'asc' : 'desc';
+  const { rows } = await database.pool.query<Operation>({
+    name: `list_operations/${ofTenant.length}/${direction}`,
+    text: `select ${columns} from jobtree.operation
+           where id < $1 and id > $2 ${tenant === null ? '' : 'and tenant = $4'}
+           order by id ${direction} limit $3`,
+    values: [after, before, take, ...ofTenant],
+  });
+  return rows;
+}
+
+function checkFilter(filter: DeadLetterFilter & PendingItemFilter): void {
+  for (const [field, entries] of [
+    ['types', filter.types],
+    ['codes', filter.codes],
+    ['groupIds', filter.groupIds],
+    ['dedupeKeys', filter.dedupeKeys],
+    ['itemIds', filter.items],
+    ['states', filter.states],
+  ] as const)
+    if (entries !== undefined) checkBatch(entries.length, `filter.${field}`);
+  for (const [i, type] of (filter.types ?? []).entries())
+    checkName(type, `filter.types[${i}]`, maxNameLength);
+  for (const [i, code] of (filter.codes ?? []).entries())
+    checkText(code, `filter.codes[${i}]`, maxNameLength);
+  for (const [i, key] of (filter.dedupeKeys ?? []).entries())
+    checkText(key, `filter.dedupeKeys[${i}]`, maxDedupeKeyLength);
+  for (const field of ['diedFrom', 'diedUntil', 'addedFrom', 'addedUntil'] as const) {
+    const instant = filter[field];
+    if (instant !== undefined) checkInstant(instant, `filter.${field}`);
+  }
+}

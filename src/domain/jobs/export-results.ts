@@ -1,0 +1,104 @@
+/** The results of a tree, as the text that Postgres has, for exports of any size. */
+import type { Queries } from '../../db/database.ts';
+import { NotFoundError } from '../../errors.ts';
+import { readResultKeys } from '../items/item-pages.ts';
+import type { ItemKey } from '../values/ids.ts';
+import { latestProgress } from './progress.ts';
+
+/** An item that succeeded, in a final stage. */
+export interface ResultText extends ItemKey {
+  readonly payload: string;
+  readonly result: string;
+}
+
+/** A part ends once it has this many bytes. */
+const maxPartBytes = 1_000_000;
+const maxPartItems = 1_000;
+
+/** The tree that a job belongs to, and whether it is complete; undefined if there is no such job. */
+export async function readTreeOf(
+  database: Queries,
+  jobId: string,
+): Promise<{ rootId: string; complete: boolean } | undefined> {
+  const { rows } = await database.pool.query<{ root_id: string; complete: boolean }>({
+    name: 'read_tree_of',
+    text: `select j.root_id, p.open_jobs = 0 as complete
+           from (select root_id as id, root_id from jobtree.job where id = $1) j
+           ${latestProgress}`,
+    values: [jobId],
+  });
+  return rows[0] && { rootId: rows[0].root_id, complete: rows[0].complete };
+}
+
+/** A reader protects a tree from being reaped for this long, and renews that at this interval. */
+const holdSeconds = 120;
+const holdEveryMs = 30_000;
+
+/** @throws NotFoundError the tree is gone, is being deleted, or its retention had ended before */
+export async function holdTree(database: Queries, rootId: string): Promise<void> {
+  const [row] = await database.call<{ hold_tree: boolean }>('hold_tree', rootId, holdSeconds);
+  if (row?.hold_tree !== true) throw new NotFoundError(`There is no job ${rootId}.`, 'id');
+}
+
+/**
+ * The successes of a tree's final stages that follow an item, by job and then in the order in which the items were added. Each
+ * part is a separate query, so no snapshot is held while a slow client reads. The reader holds the tree (holdTree), so that it is
+ * not reaped meanwhile.
+ *
+ * @throws NotFoundError the tree was deleted, so there may have been more
+ */
+export async function* exportResults(
+  database: Queries,
+  rootId: string,
+  after: ItemKey | undefined,
+): AsyncGenerator<ResultText[], void, undefined> {
+  let last = after;
+  let holdAt = performance.now() + holdEveryMs;
+  const hold = async () => {
+    await holdTree(database, rootId);
+    holdAt = performance.now() + holdEveryMs;
+  };
+  for (let take = maxPartItems; ; ) {
+    if (performance.now() >= holdAt) await hold();
+    const range = { after: last, take, backwards: false };
+    const [keys = []] = await readResultKeys(database, false, [{ rootId, range }]);
+    const part = await readTexts(database, keys);
+    // Items that are deleted or replayed meanwhile are left out.
+    if (part.length > 0) yield part;
+    const isCut = part.length > 0 && part.length < keys.length;
+    // A tree deleted meanwhile would look like the end, so this checks that it still exists.
+    if (keys.length < take && !isCut) return hold();
+    last = (isCut ? part : keys).at(-1);
+    // The items that follow are probably about as large.
+    take = Math.min(2 * Math.max(part.length, 1), maxPartItems);
+  }
+}
+
+/** The texts of the first of these items, as many as fit in a part. */
+async function readTexts(database: Queries, keys: readonly ItemKey[]): Promise<ResultText[]> {
+  const { rows } = await database.pool.query<{
+    job_id: string;
+    position: number;
+    payload: string;
+    result: string;
+  }>({
+    name: 'read_result_texts',
+    text: `select r.job_id, r.position, r.payload, r.result
+           from (
+             select u.n, i.job_id, i.position, i.payload::text as payload, o.result::text as result,
+               sum(i.payload_bytes + octet_length(o.result::text))
+                 over (order by u.n rows between unbounded preceding and 1 preceding) as bytes_before
+             from unnest($1::uuid[], $2::bigint[]) with ordinality as u(job_id, position, n)
+             cross join lateral (
+               select * from jobtree.job_item where job_id = u.job_id and position = u.position limit 1
+             ) i
+             cross join lateral (
+               select * from jobtree.outcome where job_id = u.job_id and position = u.position and not failed limit 1
+             ) o
+           ) r
+           where coalesce(r.bytes_before, 0) < ${maxPartBytes}
+           order by r.n`,
+    values: [keys.map(({ jobId }) => jobId), keys.map(({ position }) => position)],
+  });
+  return rows.map(({ job_id: jobId, position, payload, result }) => ({ jobId, position, payload, result }));
+}

@@ -1,8 +1,0 @@
-import { checkName } from './checks.ts';
-import type { Engine } from './engine.ts';
-import { maxNameLength } from './limits.ts';
-
-/** Keeps a schedule from creating trees until it is resumed. Does nothing if it is paused already. */
-export async function pauseSchedule(engine: Engine, name: string): Promise<void> {
-  await engine.database.call('pause_schedule', checkName(name, 'name', maxNameLength));
-}

@@ -1,0 +1,118 @@
+/** Registers, removes and reads the schemas of types. For what they do, see type-schemas.ts. */
+import type { Queries } from '../../db/database.ts';
+import { InvalidInputError } from '../../errors.ts';
+import { checkInteger, checkName, toJsonText } from '../values/checks.ts';
+import { JsonText } from '../values/json-text.ts';
+import { maxNameLength, maxSchemaBytes, maxTypeVersion } from '../values/limits.ts';
+import { namesOf } from '../values/tenants.ts';
+import type { TypeSchemas } from './type-schemas.ts';
+
+/** What schemas need of the engine. */
+interface SchemaEngine {
+  readonly database: Queries;
+  readonly schemas: TypeSchemas;
+}
+
+export interface TypeSchema {
+  readonly type: string;
+  readonly version: number;
+  /** JSON Schemas; null if anything is allowed. */
+  readonly payload: JsonText | null;
+  readonly result: JsonText | null;
+  readonly createdAt: Date;
+}
+
+export interface NewTypeSchema {
+  readonly type: string;
+  readonly version: number;
+  readonly payload?: unknown;
+  readonly result?: unknown;
+}
+
+/** Registers a version, unless the same one is registered already. @throws InvalidInputError */
+export async function putTypeSchema(
+  engine: SchemaEngine,
+  schema: NewTypeSchema,
+): Promise<{ created: boolean }> {
+  const type = checkName(schema.type, 'type', maxNameLength);
+  const version = checkInteger(schema.version, 'version', 1, maxTypeVersion);
+  if ((schema.payload ?? schema.result) == null)
+    throw new InvalidInputError('Neither a payload nor a result schema is given.', 'payload');
+  const payload = await toSchemaText(schema.payload, 'payload');
+  const result = await toSchemaText(schema.result, 'result');
+  const [row] = await engine.database.call<{ put_type_schema: boolean }>(
+    'put_type_schema',
+    type,
+    version,
+    payload,
+    result,
+  );
+  await engine.schemas.refresh();
+  return { created: row?.put_type_schema === true };
+}
+
+export async function deleteTypeSchema(
+  engine: SchemaEngine,
+  type: string,
+  version: number,
+): Promise<{ deleted: boolean }> {
+  checkName(type, 'type', maxNameLength);
+  checkInteger(version, 'version', 1, maxTypeVersion);
+  const [row] = await engine.database.call<{ delete_type_schema: boolean }>(
+    'delete_type_schema',
+    type,
+    version,
+  );
+  await engine.schemas.refresh();
+  return { deleted: row?.delete_type_schema === true };
+}
+
+async function toSchemaText(schema: unknown, field: string): Promise<string | null> {
+  if (schema == null) return null;
+  const { compileInTurn, SchemaError } = await import('./json-schema.ts');
+  const plain = schema instanceof JsonText ? schema.value : schema;
+  try {
+    await compileInTurn(plain, field);
+  } catch (error) {
+    if (error instanceof SchemaError) throw new InvalidInputError(error.message, error.path);
+    throw error;
+  }
+  return toJsonText(plain, field, maxSchemaBytes);
+}
+
+/** The names of all types of a tenant, or of all, that have schemas. */
+export async function readTypesWithSchemas(
+  database: Queries,
+  { tenant, after }: { tenant: string | null; after: string | null },
+): Promise<string[]> {
+  const { from, until } = namesOf(tenant);
+  const { rows } = await database.pool.query<{ type: string }>({
+    name: 'read_types_with_schemas',
+    text: `select distinct type from jobtree.type_schema
+           where ($1::text is null or type > $1) and ($2::text is null or type < $2) order by type`,
+    values: [after ?? from, until],
+  });
+  return rows.map(({ type }) => type);
+}
+
+/** All versions of a type, newest first. */
+export async function readTypeSchemas(database: Queries, type: string): Promise<TypeSchema[]> {
+  const { rows } = await database.pool.query<{
+    version: number;
+    payload: string | null;
+    result: string | null;
+    created_at: Date;
+  }>({
+    name: 'read_type_schemas',
+    text: `select version, payload::text, result::text, created_at from jobtree.type_schema
+           where type = $1 order by version desc`,
+    values: [type],
+  });
+  return rows.map(({ version, payload, result, created_at: createdAt }) => ({
+    type,
+    version,
+    payload: payload === null ? null : new JsonText(payload),
+    result: result === null ? null : new JsonText(result),
+    createdAt,
+  }));
+}

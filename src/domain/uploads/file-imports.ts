@@ -1,0 +1,213 @@
+/** Uploads that become the items of jobs: which server imports one, and how far it is. `files/` reads them, `server/loops/importer.ts` runs the imports. */
+import type { Queries } from '../../db/database.ts';
+import type { Engine } from '../engine/engine.ts';
+import { joinTexts } from '../values/json-text.ts';
+import { tenantOf } from '../values/tenants.ts';
+import type { FileErrorCode } from './file-errors.ts';
+import type { FileFormat, FileOptions } from './file-options.ts';
+
+/** An import that this server is working on. */
+export interface LeasedImport {
+  readonly jobId: string;
+  readonly leaseId: string;
+  readonly uploadId: string;
+  readonly options: FileOptions;
+  /** The size of the upload in bytes. */
+  readonly size: number;
+  /** How often a server has started it since it last made progress; 1 at first. */
+  readonly attempts: number;
+  readonly place: FilePlace;
+  /** The job's tenant; null for none. */
+  readonly tenant: string | null;
+}
+
+/** Where the next item begins. */
+export interface FilePlace {
+  /** The position of its first byte in the text, decompressed and in UTF-8. */
+  readonly position: number;
+  readonly line: number;
+  /** For a CSV file with a header: the names of the columns. */
+  readonly columns: readonly string[] | null;
+}
+
+/** A line that becomes an item, or can't become one. */
+export interface Row {
+  /** From 1. */
+  readonly line: number;
+  /** JSON text. */
+  readonly payload: string;
+  /** What is wrong with the line, which then becomes a failed item. */
+  readonly problem?: string | undefined;
+  /** The code of the failure. Without it, BAD_LINE: the line can't be read. */
+  readonly code?: 'INVALID_PAYLOAD' | undefined;
+}
+
+interface ImportRow {
+  job_id: string;
+  lease_id: string;
+  upload_id: string;
+  options: FileOptions;
+  size: number;
+  attempts: number;
+  position: number;
+  line: number;
+  columns: string[] | null;
+  type: string;
+}
+
+/** In milliseconds, longer than a working server is ever silent. */
+export const importLeaseMs = 10_000;
+
+/** Leases imports whose uploads are in an object store, or those whose uploads are in Postgres. */
+export async function leaseImports(engine: Engine, limit: number, inStore = false): Promise<LeasedImport[]> {
+  const rows = await engine.database.call<ImportRow>('lease_imports', limit, importLeaseMs, inStore);
+  return rows.map(({ job_id: jobId, lease_id: leaseId, upload_id: uploadId, ...row }) => ({
+    jobId,
+    leaseId,
+    uploadId,
+    options: row.options,
+    size: row.size,
+    attempts: row.attempts,
+    place: { position: row.position, line: row.line, columns: row.columns },
+    tenant: tenantOf(row.type),
+  }));
+}
+
+export interface ImportNote {
+  readonly rows: readonly Row[];
+  /** Where reading continues after these rows. */
+  readonly place: FilePlace;
+  readonly bytesRead: number;
+  /** KEEP: more follows. GIVE_BACK: another server may continue. DONE: the end of the file; the job is sealed. */
+  readonly next: 'KEEP' | 'GIVE_BACK' | 'DONE';
+}
+
+/** Adds the rows and notes the progress. LOST: another server has taken over. SEALED: the job takes no more items. */
+export async function noteImport(
+  engine: Engine,
+  { jobId, leaseId }: LeasedImport,
+  { rows, place, bytesRead, next }: ImportNote,
+): Promise<'NOTED' | 'LOST' | 'SEALED'> {
+  const bad: number[] = [];
+  const codes: string[] = [];
+  const problems: string[] = [];
+  for (const [i, { line, problem, code }] of rows.entries()) {
+    if (problem === undefined) continue;
+    bad.push(i + 1);
+    codes.push(code ?? 'BAD_LINE');
+    problems.push(`Line ${line}: ${problem}`);
+  }
+  const [row] = await engine.database.call<{
+    status: 'NOTED' | 'LOST' | 'SEALED';
+    root_id: string;
+    type: string;
+  }>(
+    'note_import',
+    jobId,
+    leaseId,
+    rows.length === 0 ? null : joinTexts(rows.map(({ payload }) => payload)),
+    bad,
+    codes,
+    problems,
+    place.position,
+    place.line,
+    place.columns === null ? null : JSON.stringify(place.columns),
+    bytesRead,
+    next === 'DONE',
+    next === 'KEEP' ? importLeaseMs : null,
+  );
+  if (row === undefined) throw new Error('note_import returned no row');
+  if (row.status === 'NOTED') {
+    if (rows.length > 0 || next === 'DONE') engine.effects.touched(row.root_id);
+    if (rows.length > bad.length) engine.effects.ready(new Map([[row.type, rows.length - bad.length]]));
+  }
+  return row.status;
+}
+
+export async function failImport(
+  engine: Engine,
+  { jobId, leaseId }: LeasedImport,
+  { code, message }: { code: FileErrorCode; message: string },
+  bytesRead: number,
+): Promise<void> {
+  const [row] = await engine.database.call<{ fail_import: string | null }>(
+    'fail_import',
+    jobId,
+    leaseId,
+    code,
+    message.slice(0, 1_000),
+    bytesRead,
+  );
+  if (row?.fail_import == null) return;
+  engine.effects.touched(row.fail_import);
+  engine.effects.unfinished();
+}
+
+/** How long an import waits for the store of its upload before it fails: long enough for restarts, repairs and corrected settings. */
+const storePatienceMs = 3_600_000;
+
+/** Gives the import back, to be tried again later. Returns false if it has waited for long enough. */
+export async function postponeImport(
+  engine: Engine,
+  { jobId, leaseId }: LeasedImport,
+  { code, message }: { code: FileErrorCode; message: string },
+): Promise<boolean> {
+  const [row] = await engine.database.call<{ postpone_import: boolean }>(
+    'postpone_import',
+    jobId,
+    leaseId,
+    code,
+    message,
+    storePatienceMs,
+  );
+  return row?.postpone_import === true;
+}
+
+export type FileImportStatus = 'WAITING' | 'RUNNING' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
+
+export interface FileImport {
+  readonly jobId: string;
+  readonly uploadId: string;
+  readonly format: FileFormat;
+  readonly size: number;
+  readonly bytesRead: number;
+  readonly items: number;
+  readonly badLines: number;
+  readonly startedAt: Date | null;
+  readonly finishedAt: Date | null;
+  readonly errorCode: FileErrorCode | null;
+  readonly errorMessage: string | null;
+}
+
+export function fileImportStatus({ startedAt, finishedAt, errorCode }: FileImport): FileImportStatus {
+  if (finishedAt === null) return startedAt === null || errorCode !== null ? 'WAITING' : 'RUNNING';
+  if (errorCode === null) return 'COMPLETED';
+  return errorCode === 'JOB_SEALED' ? 'CANCELLED' : 'FAILED';
+}
+
+/** The imports of these jobs; not every job has one. */
+export async function readFileImports(database: Queries, jobIds: readonly string[]): Promise<FileImport[]> {
+  const { rows } = await database.pool.query<FileImport>({
+    name: 'read_file_imports',
+    text: `select job_id as "jobId", upload_id as "uploadId", options ->> 'format' as format, size, bytes_read as "bytesRead", items,
+             bad_lines as "badLines", started_at as "startedAt", finished_at as "finishedAt", error_code as "errorCode",
+             error_message as "errorMessage"
+           from jobtree.file_import where job_id = any ($1)`,
+    values: [jobIds],
+  });
+  return rows;
+}
+
+/** Whether there are imports that no server is working on. */
+export async function importsWait(database: Queries, inStore: boolean): Promise<boolean> {
+  const { rows } = await database.pool.query<{ wait: boolean }>({
+    name: 'imports_wait',
+    text: `select exists (
+             select from jobtree.file_import f
+             where f.finished_at is null and (f.leased_until is null or f.leased_until <= clock_timestamp())
+               and exists (select from jobtree.upload u where u.id = f.upload_id and (u.store is not null) = $1)
+           ) as wait`,
+    values: [inStore],
+  });
+  return rows[0]?.wait === true;
+}

@@ -1,0 +1,172 @@
+/**
+ * Queues: the settings of all items of a type, whichever worker handles them. A pause and limits control how many may run,
+ * defaults apply to new jobs, and a lifetime limits how long an item may wait for its first worker. Claims obey them in the
+ * database (lock_queues).
+ */
+import type { Engine } from '../engine/engine.ts';
+import type { FailedItems } from '../engine/failure-log.ts';
+import { checkName, checkStorable, toCheckedText } from '../values/checks.ts';
+import { maxNameLength } from '../values/limits.ts';
+
+export interface Rate {
+  /** How many items may be claimed in any interval. */
+  readonly limit: number;
+  readonly intervalMs: number;
+}
+
+/** When people are alerted about dead letters. */
+export interface DeadLetterAlert {
+  /** The endpoint that is called. */
+  readonly endpoint: string;
+  /** The number of dead letters in an interval that raises the alert. */
+  readonly count: number;
+  readonly intervalMs: number;
+}
+
+export interface QueueSettings {
+  readonly paused: boolean;
+  /** How many items workers may hold at a time. */
+  readonly concurrency: number | null;
+  readonly rate: Rate | null;
+  readonly lifetimeMs: number | null;
+  readonly deadLetterAlert: DeadLetterAlert | null;
+  /** The rest are defaults for new jobs that don't set their own. */
+  readonly priority: number | null;
+  readonly maxFailuresPerItem: number | null;
+  readonly backoffMs: readonly number[] | null;
+  readonly backoffJitter: number | null;
+  readonly heartbeatIntervalMs: number | null;
+}
+
+/** Undefined keeps a setting, and null removes it. */
+export type QueueChange = { readonly [Name in keyof QueueSettings]?: QueueSettings[Name] | null | undefined };
+
+/** A type with its settings, and how many of its items wait and run. */
+export interface Queue extends QueueSettings {
+  readonly type: string;
+  /** When the number of dead letters last rose so high that the alert was raised. */
+  readonly alertedAt: Date | null;
+  readonly ready: number;
+  /** Items of jobs that wait for other jobs of their tree. */
+  readonly waiting: number;
+  readonly scheduled: number;
+  /** Behind other items with their serialize key. */
+  readonly blocked: number;
+  readonly running: number;
+  /** How long the item that has been ready for longest had waited at the time of reading. */
+  readonly oldestReadyMs: number | null;
+}
+
+export async function setQueue(engine: Engine, type: string, change: QueueChange): Promise<void> {
+  checkStorable(type, 'type');
+  await engine.database.call('set_queue', type, toCheckedText(change));
+}
+
+interface QueueRow extends Omit<Queue, 'rate'> {
+  readonly rateLimit: number | null;
+  readonly rateIntervalMs: number | null;
+}
+
+/**
+ * Reads queues by name, starting after `after`: of the given types, or else of those that have settings, waiting or running
+ * items, or work done in the last hour.
+ */
+export async function readQueues(
+  { database, figures }: Pick<Engine, 'database' | 'figures'>,
+  types: readonly string[] | null,
+  { after = null, take = null }: { after?: string | null; take?: number | null } = {},
+): Promise<Queue[]> {
+  const worked = figures.unsaved.flatMap(({ dirty, saving, tallies }) =>
+    dirty || saving ? [...tallies.keys()] : [],
+  );
+  const { rows } = await database.pool.query<QueueRow>({
+    name: 'read_queues',
+    text: `with depths as (
+             select * from jobtree.queue_depths($1, $2)
+           ), worked as (
+             -- A type that is done as fast as it comes is seen all the same.
+             select w.type from (
+               select jobtree.worked_types($1, $2) as type
+               union
+               select u.type from unnest($4::text[]) u(type)
+               where u.type > coalesce($2::text, '') and ($1::text[] is null or u.type = any ($1))
+             ) w
+             order by w.type
+             limit $3
+           ), settings as (
+             select q.* from jobtree.queue q
+             where ($1::text[] is null or q.type = any ($1)) and ($2::text is null or q.type > $2)
+           ), alerts as (
+             select a.type, a.spell_at as "alertedAt",
+               json_build_object('endpoint', a.endpoint, 'count', a.count, 'intervalMs', a.interval_ms) as "deadLetterAlert"
+             from jobtree.dead_letter_alert a
+             where ($1::text[] is null or a.type = any ($1)) and ($2::text is null or a.type > $2)
+           )
+           select type, coalesce(d.ready, 0) as ready, coalesce(d.scheduled, 0) as scheduled, coalesce(d.waiting, 0) as waiting,
+             coalesce(d.blocked, 0) as blocked, coalesce(d.running, 0) as running, d.oldest_ready_ms as "oldestReadyMs",
+             coalesce(s.paused, false) as paused, s.concurrency,
+             s.rate_limit as "rateLimit", s.rate_interval_ms as "rateIntervalMs", s.lifetime_ms as "lifetimeMs",
+             s.priority, s.max_failures_per_item as "maxFailuresPerItem", s.backoff_ms as "backoffMs",
+             s.backoff_jitter as "backoffJitter", s.heartbeat_interval_ms as "heartbeatIntervalMs", a."deadLetterAlert", a."alertedAt"
+           from depths d full join worked w using (type) full join settings s using (type) full join alerts a using (type)
+           order by type
+           limit $3`,
+    values: [types, after, take, worked],
+  });
+  return rows.map(({ rateLimit, rateIntervalMs, ...queue }) => ({
+    ...queue,
+    rate:
+      rateLimit === null || rateIntervalMs === null ? null : { limit: rateLimit, intervalMs: rateIntervalMs },
+  }));
+}
+
+/** One type, whether it has anything or not. */
+export async function readQueue(engine: Engine, type: string): Promise<Queue> {
+  const [queue] = await readQueues(engine, [checkName(type, 'type', maxNameLength)]);
+  return queue ?? { ...unset, ...empty, type };
+}
+
+const empty = {
+  ready: 0,
+  scheduled: 0,
+  waiting: 0,
+  blocked: 0,
+  running: 0,
+  oldestReadyMs: null,
+  alertedAt: null,
+};
+
+const unset: QueueSettings = {
+  paused: false,
+  concurrency: null,
+  rate: null,
+  lifetimeMs: null,
+  deadLetterAlert: null,
+  priority: null,
+  maxFailuresPerItem: null,
+  backoffMs: null,
+  backoffJitter: null,
+  heartbeatIntervalMs: null,
+};
+
+const expiryBatch = 100;
+
+/** Fails items that exceeded the lifetime of their type, and deletes records that rates no longer count. Returns whether there is more. */
+export async function tendQueues(engine: Engine): Promise<boolean> {
+  const [row] = await engine.database.call<{
+    expired: number;
+    more: boolean;
+    root_ids: string[] | null;
+    ready: Record<string, number> | null;
+    types: Record<string, number> | null;
+    failed: FailedItems[] | null;
+  }>('expire_items', expiryBatch);
+  if (row === undefined) throw new Error('expire_items returned no row');
+  for (const rootId of row.root_ids ?? []) engine.effects.touched(rootId);
+  if (row.ready !== null) engine.effects.ready(new Map(Object.entries(row.ready)));
+  if (row.types !== null) engine.figures.expired(new Map(Object.entries(row.types)));
+  engine.failureLog.note(row.failed);
+  if (row.more) return true;
+  await engine.database.call('prune_rates');
+  return false;
+}

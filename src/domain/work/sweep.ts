@@ -1,0 +1,79 @@
+/** What becomes due with time, and what a dead server left behind: each part is a separate call, so that one can fail without the others. */
+import type { Engine } from '../engine/engine.ts';
+import type { FailedItems } from '../engine/failure-log.ts';
+import type { ReportFigure } from '../figures/figures.ts';
+
+const batch = 1_000;
+
+type Ready = Record<string, number> | null;
+
+/** Since when servers have been checking for lost heartbeats without a gap. */
+export async function noteSweep(engine: Engine, gapMs: number): Promise<Date> {
+  const [row] = await engine.database.call<{ note_sweep: Date }>('note_sweep', gapMs);
+  if (row === undefined) throw new Error('note_sweep returned no row');
+  return row.note_sweep;
+}
+
+/** Takes back the items of workers that fell silent within a period (an ISO 8601 duration). Returns how many, and whether there are more. */
+export async function sweepLeases(
+  engine: Engine,
+  resumedAt: Date,
+  within: string | null = null,
+): Promise<{ lost: number; more: boolean }> {
+  const [row] = await engine.database.call<{
+    lost: number;
+    leases: number;
+    root_ids: string[] | null;
+    ready: Ready;
+    figures: ReportFigure[] | null;
+    failed: FailedItems[] | null;
+  }>('sweep_leases', resumedAt, batch, within);
+  if (row === undefined) throw new Error('sweep_leases returned no row');
+  for (const rootId of row.root_ids ?? []) engine.effects.touched(rootId);
+  announce(engine, row.ready);
+  engine.figures.ended(row.figures, true);
+  engine.failureLog.note(row.failed);
+  return { lost: row.lost, more: row.leases === batch };
+}
+
+/** Makes entries ready that became due within a period (an ISO 8601 duration). Returns whether there are more. */
+export async function promoteDue(engine: Engine, within: string | null = null): Promise<boolean> {
+  const [row] = await engine.database.call<{ promoted: number; ready: Ready }>('promote_due', batch, within);
+  if (row === undefined) throw new Error('promote_due returned no row');
+  announce(engine, row.ready);
+  return row.promoted === batch;
+}
+
+/** Passes on serialize keys whose heads have ended, if that was not possible at once. Returns whether there are more. */
+export async function promoteBlocked(engine: Engine): Promise<boolean> {
+  const [row] = await engine.database.call<{ promoted: number; ready: Ready }>('promote_blocked', batch);
+  if (row === undefined) throw new Error('promote_blocked returned no row');
+  announce(engine, row.ready);
+  return row.promoted === batch;
+}
+
+/** Where the search for unfolded deltas continues. */
+export interface DeltaMarks {
+  /** As far as is known, there is no older one. */
+  readonly from: number;
+  /** The last one that an earlier search saw; null for the first search. */
+  readonly seen: number | null;
+}
+
+/** Finds trees with deltas that nobody folds, and has them folded. */
+export async function findUnfolded(engine: Engine, { from, seen }: DeltaMarks): Promise<DeltaMarks> {
+  const [row] = await engine.database.call<{
+    root_ids: string[] | null;
+    ready: Ready;
+    first_delta: number | null;
+    last_delta: number | null;
+  }>('unfolded_trees', from, seen, batch);
+  if (row === undefined) throw new Error('unfolded_trees returned no row');
+  for (const rootId of row.root_ids ?? []) engine.effects.touched(rootId, true);
+  announce(engine, row.ready);
+  return { from: row.first_delta ?? seen ?? from, seen: row.last_delta ?? seen ?? from };
+}
+
+function announce(engine: Engine, ready: Ready): void {
+  if (ready !== null) engine.effects.ready(new Map(Object.entries(ready)));
+}
