@@ -1,5 +1,5 @@
 /** A type of work in one value that producer and handler share: its name, and the types of its payload and result. */
-import type { ItemSpec, JobPolicies, JobSpec } from './job-spec.ts';
+import { checkList, type ItemSpec, type JobPolicies, type JobSpec } from './job-spec.ts';
 import type { InputOf, StandardSchema } from './standard-schema.ts';
 
 /** The schemas of a type's payloads and results, from Zod or another library. `client.types.register` sends them to the server. */
@@ -173,12 +173,15 @@ export function defineType(
   return {
     type,
     schemas,
-    job: ({ items, ...spec } = {}) => ({
-      ...policies,
-      ...spec,
-      type,
-      items: items?.map(toItemSpec),
-    }),
+    job: ({ items, ...spec } = {}) => {
+      checkList(items, 'items');
+      return {
+        ...policies,
+        ...spec,
+        type,
+        items: items?.map(toItemSpec),
+      };
+    },
     item: (payload, options = {}) => new TypedItem(payload, options),
     handler: (handle) => {
       typesOfHandlers.set(handle, type);

@@ -110,7 +110,7 @@ export class Http {
 /** The API is at /graphql, unless a proxy says otherwise. */
 function hintFor(url: string): string {
   return /\/graphql([?#]|$)/.test(url)
-    ? ''
+    ? ' Is it the address of a jobtree server?'
     : ' The API of a server is usually at /graphql: does the URL lack it?';
 }
 

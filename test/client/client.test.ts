@@ -372,8 +372,8 @@ describe('a server that does not answer', () => {
     await expect(lost.job(unknown)).rejects.toEqual(refusal('BAD_RESPONSE'));
     const hint = ' The API of a server is usually at /graphql: does the URL lack it?';
     for (const [path, said] of [
-      ['/graphql', ''],
-      ['/jobs/graphql?a', ''],
+      ['/graphql', ' Is it the address of a jobtree server?'],
+      ['/jobs/graphql?a', ' Is it the address of a jobtree server?'],
       ['/', hint],
       ['/graphql/jobs', hint],
     ] as const) {

@@ -70,6 +70,7 @@ describe('a job is checked before it is sent', () => {
     expect(field({ children: [{ type: 'b', after: 'a' }] })).toBe('children[0].after');
     expect(field({ callbacks: { endpoint: 'a' } })).toBe('callbacks');
     expect(field({ children: { type: 'b' } })).toBe('children');
+    expect(() => defineType('a').job({ items: 1 as never })).toThrow('items must be a list.');
     expect(() => split({ payload: 1 } as never)).toThrow('items must be a list.');
   });
 

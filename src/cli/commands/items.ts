@@ -2,6 +2,7 @@
 import type { Item, ItemStatus } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { colourOf } from '../colours.ts';
+import { CommandError } from '../command-error.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { printField } from '../fields.ts';
 import { counted, wait } from '../figures.ts';
@@ -17,6 +18,11 @@ const pageSize = 1_000;
 
 export async function listItems(jobId: string, options: ItemsOptions): Promise<number> {
   if (jobId.startsWith('JobItem:')) return showItem(jobId, options);
+  if (!jobId.startsWith('Job:'))
+    throw new CommandError(
+      exitCodes.usage,
+      `id is "${jobId}": give the id of a job, which starts with Job:, or of an item, which starts with JobItem:`,
+    );
   const statuses = options.status?.map((status) => status.toUpperCase() as ItemStatus);
   const table = new Table(columns, 'There are no such items.');
   await withClient(options, async (client) => {
