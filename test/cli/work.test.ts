@@ -227,10 +227,19 @@ it('a worker with a refused key ends, and so does one whose key is for other typ
     code: 1,
     stderr: expect.stringContaining('refuses the caller'),
   });
-  expect(await refused(key)).toMatchObject({
+  expect(await refused('')).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('Your scope does not include the type "resize".'),
+    stderr: expect.stringMatching(/^The server requires a key: set JOBTREE_TOKEN to one\.\nStopped/),
   });
+  // Whatever is refused besides, one line says it.
+  const { code, stderr } = await refused(key);
+  expect([code, stderr.trimEnd().split('\n')]).toEqual([
+    1,
+    [
+      expect.stringContaining('Your scope does not include the type "resize".'),
+      'Stopped: 0 items succeeded, 0 attempts failed.',
+    ],
+  ]);
 });
 
 it('--json prints every outcome', async () => {
@@ -283,7 +292,7 @@ it('an outcome that the server never receives is reported, with exit code 1', as
   const { code, stderr } = await program.ended;
   expect({ code, stderr }).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('stopped before the server knew what became of 1 items'),
+    stderr: expect.stringContaining('stopped before the server knew what became of 1 item'),
   });
   await server.client.cancelJob(id);
 });

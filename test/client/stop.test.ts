@@ -51,7 +51,7 @@ it('a stopping worker with an unanswered request lets its process end', async ()
   expect(await ended).toEqual([0, null]);
   // What it could not know it says once, and nothing after the end.
   expect(said).toEqual([
-    'error: The worker stopped before the server knew what became of 1 items.',
+    'error: The worker stopped before the server knew what became of 1 item.',
     'stopped',
   ]);
   expect((await client.job(id)).progress).toMatchObject({ succeeded: 1 });

@@ -131,6 +131,62 @@ describe('cancelling pending items', () => {
     await checkInvariants(t.db);
   });
 
+  it('by the code of the last failure only, by what is due by now, and from a time inclusive until a time exclusive', async () => {
+    const type = newType();
+    const { [type]: jobId = '' } = await t.create({ type, backoffMs: [3_600_000], items: [{}] });
+    for (const more of [{ code: 'E', retryAfterMs: 0 }, { code: 'F' }]) {
+      const { id } = await t.claimOne(type);
+      await reportOutcomes(t.engine, [{ assignmentId: id, failure: { ...failure, ...more } }]);
+    }
+    const [item] = await readItems(t.engine.database, await t.items(jobId));
+    const counts = (kind: 'CANCEL' | 'PROMOTE', ...filters: PendingItemFilter[]) =>
+      Promise.all(filters.map((filter) => countMatching(t.engine, kind, { types: [type], ...filter })));
+    const at = item?.createdAt;
+    const filters = [{ codes: ['E'] }, { codes: ['F'] }, { addedFrom: at }, { addedUntil: at }];
+    for (const kind of ['CANCEL', 'PROMOTE'] as const)
+      expect([kind, await counts(kind, ...filters)]).toEqual([kind, [0, 1, 1, 0]]);
+    await t.db.query(`update jobtree.queue_entry set run_at = now() - interval '1 s' where job_id = $1`, [
+      jobId,
+    ]);
+    expect(await counts('CANCEL', { states: ['READY'] }, { states: ['RETRYING'] })).toEqual([1, 0]);
+    expect(await counts('PROMOTE', { states: ['RETRYING'] })).toEqual([0]);
+    // Its item is still in the queue.
+    await t.db.query('select jobtree.cancel_job($1, 0)', [jobId]);
+    expect(await counts('CANCEL', {})).toEqual([0]);
+  });
+
+  it('takes single items from a worker, who keeps the others', async () => {
+    const type = newType();
+    const { [type]: jobId = '' } = await t.create({ type, items: many(3) });
+    const ids = (await claimItems(t.engine, 'w', [{ type, limit: 3 }])).map(({ id }) => id);
+    const [, second] = await t.items(jobId);
+    expect(await cancel({ items: [second ?? { jobId, position: 0 }] })).toMatchObject({ done: 1 });
+    expect(await statesOf(jobId)).toEqual(['1 CANCELLED', '2 HELD']);
+    // The others are taken back once they are silent.
+    await t.expire(ids[0] ?? '', ids[2] ?? '');
+    await t.sweep();
+    expect(await statesOf(jobId)).toEqual(['1 CANCELLED', '2 SCHEDULED']);
+    await checkInvariants(t.db);
+  });
+
+  it('leaves an item that gets the key of a cancelled one, as it was not in that state before', async () => {
+    const [first, second] = [newType(), newType()];
+    const items = [{ serializeKey: first }];
+    await t.create({ type: first, items });
+    const { [second]: jobId = '' } = await t.create({ type: second, items });
+    expect(await cancel({ types: [first, second], states: ['READY'] })).toMatchObject({ total: 1, done: 1 });
+    await t.sweep();
+    expect(await statesOf(jobId)).toEqual(['1 READY']);
+  });
+
+  it('finds jobs of which all items wait for serialize keys of others', async () => {
+    const [first, second] = [newType(), newType()];
+    const items = [{ serializeKey: first }];
+    await t.create({ type: first, items });
+    await t.create({ type: second, items });
+    expect(await cancel({ types: [second] })).toMatchObject({ total: 1, done: 1 });
+  });
+
   it('of a job and its descendants, and of named items, skips cancelled jobs', async () => {
     const [type, below, other] = [newType(), newType(), newType()];
     const jobs = await t.create({ type, items: many(4), children: [{ type: below, items: many(3) }] });

@@ -145,8 +145,13 @@ describe('reads', () => {
 
   it('lists jobs by type, status and order', async () => {
     const type = 'listed';
-    const done = await createJob(app.url, { type, sealed: true });
+    const done = await createJob(app.url, { type, sealed: true, items: [{}] });
+    await work(app.url, type, 1);
     const waiting = await createJob(app.url, { type, items: [{}], children: [{ type }] });
+    const cancelled = await createJob(app.url, { type });
+    await data(app.url, 'mutation ($id: ID!) { cancelJob(input: { jobId: $id }) { __typename } }', {
+      id: cancelled,
+    });
     const list = async (filter: string, order = 'OLDEST_FIRST') =>
       (
         await data(
@@ -154,32 +159,48 @@ describe('reads', () => {
           `{ jobs(filter: { type: "${type}", ${filter} }, order: ${order}) { nodes { id } } }`,
         )
       ).jobs.nodes.map(({ id }: { id: string }) => id);
-    expect(await list('')).toEqual([done, waiting]);
-    expect(await list('', 'NEWEST_FIRST')).toEqual([waiting, done]);
-    expect(await list('status: COMPLETED')).toEqual([done]);
+    expect(await list('')).toEqual([done, waiting, cancelled]);
+    expect(await list('', 'NEWEST_FIRST')).toEqual([cancelled, waiting, done]);
+    await expect.poll(() => list('status: CANCELLED')).toEqual([cancelled]);
+    await expect.poll(() => list('status: COMPLETED')).toEqual([done]);
     expect(await list('status: WAITING')).toEqual([waiting]);
-    expect(await list('rootsOnly: false')).toHaveLength(3);
+    expect(await list('status: RUNNING')).toEqual([]);
+    expect(await list('rootsOnly: false')).toHaveLength(4);
   });
 
   it('lists trees by the state of all their jobs', async () => {
     const type = 'whole trees';
-    const open = await createJob(app.url, { type, sealed: true, children: [{ type: 'open below' }] });
+    const open = await createJob(app.url, {
+      type,
+      sealed: true,
+      children: [{ type: 'cancelled' }, { type: 'open below' }],
+    });
     const done = await createJob(app.url, { type, sealed: true });
     const waiting = await createJob(app.url, { type, items: [{}] });
     const cancelled = await createJob(app.url, { type, sealed: true, children: [{ type: 'cancelled' }] });
-    const { job } = await data(app.url, 'query ($id: ID!) { job(id: $id) { children { id } } }', {
-      id: cancelled,
-    });
-    await data(
-      app.url,
-      'mutation ($id: ID!) { cancelJob(input: { jobId: $id }) { ... on CancelJobPayload { job { id progress { outcome } } } } }',
-      { id: job.children[0].id },
-    );
+    for (const id of [open, cancelled]) {
+      const { job } = await data(app.url, 'query ($id: ID!) { job(id: $id) { children { id } } }', { id });
+      await data(
+        app.url,
+        'mutation ($id: ID!) { cancelJob(input: { jobId: $id }) { ... on CancelJobPayload { job { id progress { outcome } } } } }',
+        { id: job.children[0].id },
+      );
+    }
     const list = async (filter: string, ofType = `type: "${type}", `) =>
       (
         await data(app.url, `{ jobs(filter: { ${ofType}wholeTrees: true, ${filter} }) { nodes { id } } }`)
       ).jobs.nodes.map(({ id }: { id: string }) => id);
     await expect.poll(() => list('status: CANCELLED')).toEqual([cancelled]);
+    for (const [id, outcome] of [
+      [open, null],
+      [cancelled, 'CANCELLED'],
+    ]) {
+      const query = 'query ($id: ID!) { job(id: $id) { treeOutcome treeProgress { outcome } } }';
+      expect((await data(app.url, query, { id })).job).toEqual({
+        treeOutcome: outcome,
+        treeProgress: { outcome },
+      });
+    }
     for (const ofType of [undefined, '']) {
       expect(await list('status: RUNNING', ofType)).toContain(open);
       expect(await list('status: COMPLETED', ofType)).not.toContain(open);
@@ -187,6 +208,8 @@ describe('reads', () => {
       expect(await list('outcome: SUCCEEDED', ofType)).not.toContain(cancelled);
       expect(await list('outcome: SUCCEEDED', ofType)).not.toContain(open);
       expect(await list('outcome: CANCELLED', ofType)).toContain(cancelled);
+      expect(await list('outcome: CANCELLED', ofType)).not.toContain(open);
+      expect(await list('status: CANCELLED', ofType)).not.toContain(open);
       expect(await list('status: WAITING', ofType)).toContain(waiting);
     }
     expect(await list('status: RUNNING')).toEqual([open]);

@@ -1269,7 +1269,7 @@ begin
     end if;
     -- If it is READY, another transaction has split its entry meanwhile: look again.
     if v_state <> 'READY' then
-      raise exception 'Item % of job % can''t be claimed: it is %.', p_position, p_job_id, lower(v_state)
+      raise exception 'Item % of job % can''t be claimed: its state is %.', p_position, p_job_id, v_state
         using errcode = 'JT005', column = 'itemId', detail = v_state;
     end if;
   end loop;
@@ -2500,13 +2500,15 @@ begin
   update jobtree.file_import f
   set finished_at = v_now, lease_id = null, leased_until = null, error_code = p_code, error_message = p_message,
     bytes_read = greatest(f.bytes_read, p_bytes_read)
-  where f.job_id = p_job_id and f.lease_id = p_lease_id and f.finished_at is null;
+  where f.job_id = p_job_id and f.lease_id = p_lease_id;
   if not found then
     return null;
   end if;
   select * into v_job from jobtree.job j where j.id = p_job_id for no key update;
   if v_job.id is not null and v_job.sealed_at is null then
-    update jobtree.job j set failed_at = v_now, cancelled_at = v_now, cancelling = true, waits = false, sealed_at = v_now where j.id = p_job_id;
+    update jobtree.job j
+    set failed_at = v_now, cancelled_at = v_now, cancel_reason = 'FAILURES', cancelling = true, waits = false, sealed_at = v_now
+    where j.id = p_job_id;
     insert into jobtree.progress_delta (root_id, job_id) values (v_job.root_id, p_job_id);
   end if;
   return v_job.root_id;
@@ -2767,7 +2769,8 @@ $$;
 
 -- Finds what is wrong with a success whose job feeds child jobs: a forEach that does not lead to a list, new items of a type that is not
 -- the type of exactly one fed child, more than 1,000 new items, more than 20 MB of them by mappings (a report of a few kilobytes could
--- create gigabytes), an invalid serialize key, or a payload that is nested too deeply once a mapping wraps it in an object.
+-- create gigabytes), an invalid serialize key, or a payload that is nested too deeply once a mapping wraps it in an object. The
+-- mappings of cancelled children don't matter.
 --
 -- p_job_id   the job of the item
 -- p_payload  the item's payload
@@ -2782,7 +2785,7 @@ as $$
     select 'result' as field,
       format('%s is not a list, so it can''t feed the job of type %s.', c.feed ->> 'forEach', c.type) as message
     from jobtree.job c
-    where c.parent_id = p_job_id and c.feed ->> 'source' = 'SUCCESSES' and c.feed ->> 'forEach' is not null
+    where c.parent_id = p_job_id and c.feed ->> 'source' = 'SUCCESSES' and c.feed ->> 'forEach' is not null and c.cancelled_at is null
       and json_typeof(jobtree.feed_value(c.feed ->> 'forEach', p_payload, p_report -> 'result', null)) is distinct from 'array'
     union all
     select 'newItems',
@@ -3962,7 +3965,7 @@ as $$
     or exists (select from jobtree.tree_hold h where h.root_id = p_root_id and h.held_until > clock_timestamp())
     or exists (
       select from jobtree.operation o
-      where o.finished_at is null and o.kind <> 'CANCEL'
+      where o.finished_at is null and o.kind in ('REPLAY', 'DISCARD')
         and (o.job_id is null or p_root_id = (select j.root_id from jobtree.job j where j.id = o.job_id))
         and exists (
           select from jobtree.job j
@@ -4656,8 +4659,8 @@ begin
 end
 $$;
 
--- Locks the serialize keys of the items that reports will feed to child jobs, and with p_wait also those that the reports free. All are
--- locked in one order: otherwise a report that frees A and feeds B could deadlock with one that frees B and feeds A.
+-- Locks the serialize keys of the items that reports will feed to child jobs, in one order: otherwise a report that feeds A and then B could
+-- deadlock with one that feeds B and then A. Those that the reports free need no lock in advance, since nothing waits for them: free_keys.
 --
 -- p_lease_ids, p_numbers, p_reports   as report_each takes them
 -- p_held     the leases that lock_for_report has locked
@@ -4680,7 +4683,7 @@ declare
   v_locked text[];
 begin
   with reported as materialized (
-    select u.lease_id, l.job_id, l.position + u.number - 1 as position, l.keyed, u.report
+    select u.lease_id, l.job_id, l.position + u.number - 1 as position, u.report
     from unnest(p_lease_ids, p_numbers, p_reports) u(lease_id, number, report)
     join jobtree.lease l on l.id = u.lease_id
     join jobtree.job j on j.id = l.job_id
@@ -4706,11 +4709,7 @@ begin
     cross join lateral jobtree.feed_keys(c.feed, i.payload, r.report -> 'result') k(value)
     where r.report ->> 'failure' is null and r.report ->> 'snoozeMs' is null
   )
-  select array_agg(f.lease_id) as lease_ids, array_agg(f.key) as keys,
-    array(
-      select i.serialize_key from reported r join jobtree.job_item i on i.job_id = r.job_id and i.position = r.position where r.keyed
-    ) as own
-  into v_fed
+  select array_agg(f.lease_id) as lease_ids, array_agg(f.key) as keys into v_fed
   from fed f
   where jobtree.is_name(f.key, 255);
   if v_fed.keys is null then
@@ -4718,7 +4717,7 @@ begin
     return;
   end if;
 
-  v_locked := jobtree.lock_keys(v_fed.keys || case when p_wait then v_fed.own end, p_wait);
+  v_locked := jobtree.lock_keys(v_fed.keys, p_wait);
   return query select
     array(
       select h from unnest(p_held) h
@@ -5431,7 +5430,7 @@ declare
   v_run record;
 begin
   select f.position into v_position from jobtree.file_import f
-  where f.job_id = p_job_id and f.lease_id = p_lease_id and f.finished_at is null
+  where f.job_id = p_job_id and f.lease_id = p_lease_id
   for update;
   if not found then
     return query select 'LOST', null::uuid, null::text;
@@ -5896,7 +5895,7 @@ declare
   v_since timestamptz;
 begin
   select coalesce(f.store_away_at, v_now) into v_since from jobtree.file_import f
-  where f.job_id = p_job_id and f.lease_id = p_lease_id and f.finished_at is null
+  where f.job_id = p_job_id and f.lease_id = p_lease_id
   for update;
   if not found then
     return true;
@@ -8294,7 +8293,7 @@ as $$
 begin
   update jobtree.schedule s
   set next_at = case when s.next_at = p_at then p_next_at else s.next_at end,
-    queued = case when s.next_at = p_at then s.queued else array_remove(s.queued, p_at::timestamptz(3)) end,
+    queued = array_remove(s.queued, p_at::timestamptz(3)),
     skipped_at = p_at, skip_reason = 'ASKED'
   where s.name = p_name and (s.next_at = p_at or p_at = any (s.queued));
   if not found and not exists (select from jobtree.schedule s where s.name = p_name) then
@@ -8829,7 +8828,7 @@ begin
     end if;
     -- Otherwise it still waits, but another transaction has split its entry or passed it the key: look again.
     if v_state in ('HELD', 'SUCCEEDED', 'FAILED', 'CANCELLED') then
-      raise exception 'Item % of job % can''t be changed: it is %.', p_position, p_job_id, lower(v_state)
+      raise exception 'Item % of job % can''t be changed: its state is %.', p_position, p_job_id, v_state
         using errcode = 'JT007', column = 'itemId', detail = v_state;
     end if;
   end loop;
