@@ -17,13 +17,15 @@ begin
   update jobtree.file_import f
   set finished_at = v_now, lease_id = null, leased_until = null, error_code = p_code, error_message = p_message,
     bytes_read = greatest(f.bytes_read, p_bytes_read)
-  where f.job_id = p_job_id and f.lease_id = p_lease_id and f.finished_at is null;
+  where f.job_id = p_job_id and f.lease_id = p_lease_id;
   if not found then
     return null;
   end if;
   select * into v_job from jobtree.job j where j.id = p_job_id for no key update;
   if v_job.id is not null and v_job.sealed_at is null then
-    update jobtree.job j set failed_at = v_now, cancelled_at = v_now, cancelling = true, waits = false, sealed_at = v_now where j.id = p_job_id;
+    update jobtree.job j
+    set failed_at = v_now, cancelled_at = v_now, cancel_reason = 'FAILURES', cancelling = true, waits = false, sealed_at = v_now
+    where j.id = p_job_id;
     insert into jobtree.progress_delta (root_id, job_id) values (v_job.root_id, p_job_id);
   end if;
   return v_job.root_id;

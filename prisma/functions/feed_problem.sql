@@ -1,6 +1,7 @@
 -- Finds what is wrong with a success whose job feeds child jobs: a forEach that does not lead to a list, new items of a type that is not
 -- the type of exactly one fed child, more than 1,000 new items, more than 20 MB of them by mappings (a report of a few kilobytes could
--- create gigabytes), an invalid serialize key, or a payload that is nested too deeply once a mapping wraps it in an object.
+-- create gigabytes), an invalid serialize key, or a payload that is nested too deeply once a mapping wraps it in an object. The
+-- mappings of cancelled children don't matter.
 --
 -- p_job_id   the job of the item
 -- p_payload  the item's payload
@@ -15,7 +16,7 @@ as $$
     select 'result' as field,
       format('%s is not a list, so it can''t feed the job of type %s.', c.feed ->> 'forEach', c.type) as message
     from jobtree.job c
-    where c.parent_id = p_job_id and c.feed ->> 'source' = 'SUCCESSES' and c.feed ->> 'forEach' is not null
+    where c.parent_id = p_job_id and c.feed ->> 'source' = 'SUCCESSES' and c.feed ->> 'forEach' is not null and c.cancelled_at is null
       and json_typeof(jobtree.feed_value(c.feed ->> 'forEach', p_payload, p_report -> 'result', null)) is distinct from 'array'
     union all
     select 'newItems',

@@ -10,7 +10,7 @@ as $$
     or exists (select from jobtree.tree_hold h where h.root_id = p_root_id and h.held_until > clock_timestamp())
     or exists (
       select from jobtree.operation o
-      where o.finished_at is null and o.kind <> 'CANCEL'
+      where o.finished_at is null and o.kind in ('REPLAY', 'DISCARD')
         and (o.job_id is null or p_root_id = (select j.root_id from jobtree.job j where j.id = o.job_id))
         and exists (
           select from jobtree.job j

@@ -1,5 +1,5 @@
--- Locks the serialize keys of the items that reports will feed to child jobs, and with p_wait also those that the reports free. All are
--- locked in one order: otherwise a report that frees A and feeds B could deadlock with one that frees B and feeds A.
+-- Locks the serialize keys of the items that reports will feed to child jobs, in one order: otherwise a report that feeds A and then B could
+-- deadlock with one that feeds B and then A. Those that the reports free need no lock in advance, since nothing waits for them: free_keys.
 --
 -- p_lease_ids, p_numbers, p_reports   as report_each takes them
 -- p_held     the leases that lock_for_report has locked
@@ -22,7 +22,7 @@ declare
   v_locked text[];
 begin
   with reported as materialized (
-    select u.lease_id, l.job_id, l.position + u.number - 1 as position, l.keyed, u.report
+    select u.lease_id, l.job_id, l.position + u.number - 1 as position, u.report
     from unnest(p_lease_ids, p_numbers, p_reports) u(lease_id, number, report)
     join jobtree.lease l on l.id = u.lease_id
     join jobtree.job j on j.id = l.job_id
@@ -48,11 +48,7 @@ begin
     cross join lateral jobtree.feed_keys(c.feed, i.payload, r.report -> 'result') k(value)
     where r.report ->> 'failure' is null and r.report ->> 'snoozeMs' is null
   )
-  select array_agg(f.lease_id) as lease_ids, array_agg(f.key) as keys,
-    array(
-      select i.serialize_key from reported r join jobtree.job_item i on i.job_id = r.job_id and i.position = r.position where r.keyed
-    ) as own
-  into v_fed
+  select array_agg(f.lease_id) as lease_ids, array_agg(f.key) as keys into v_fed
   from fed f
   where jobtree.is_name(f.key, 255);
   if v_fed.keys is null then
@@ -60,7 +56,7 @@ begin
     return;
   end if;
 
-  v_locked := jobtree.lock_keys(v_fed.keys || case when p_wait then v_fed.own end, p_wait);
+  v_locked := jobtree.lock_keys(v_fed.keys, p_wait);
   return query select
     array(
       select h from unnest(p_held) h

@@ -32,7 +32,7 @@ declare
   v_run record;
 begin
   select f.position into v_position from jobtree.file_import f
-  where f.job_id = p_job_id and f.lease_id = p_lease_id and f.finished_at is null
+  where f.job_id = p_job_id and f.lease_id = p_lease_id
   for update;
   if not found then
     return query select 'LOST', null::uuid, null::text;

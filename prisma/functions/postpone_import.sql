@@ -16,7 +16,7 @@ declare
   v_since timestamptz;
 begin
   select coalesce(f.store_away_at, v_now) into v_since from jobtree.file_import f
-  where f.job_id = p_job_id and f.lease_id = p_lease_id and f.finished_at is null
+  where f.job_id = p_job_id and f.lease_id = p_lease_id
   for update;
   if not found then
     return true;

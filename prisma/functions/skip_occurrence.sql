@@ -12,7 +12,7 @@ as $$
 begin
   update jobtree.schedule s
   set next_at = case when s.next_at = p_at then p_next_at else s.next_at end,
-    queued = case when s.next_at = p_at then s.queued else array_remove(s.queued, p_at::timestamptz(3)) end,
+    queued = array_remove(s.queued, p_at::timestamptz(3)),
     skipped_at = p_at, skip_reason = 'ASKED'
   where s.name = p_name and (s.next_at = p_at or p_at = any (s.queued));
   if not found and not exists (select from jobtree.schedule s where s.name = p_name) then

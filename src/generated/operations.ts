@@ -137,7 +137,7 @@ export type CancelOperationInput = {
 export type CancelReason =
   /** A job that it waited for (`after`) did not succeed. */
   | 'DEPENDENCY'
-  /** More of its items failed than it tolerates. */
+  /** More of its items failed than it tolerates, or its file could not be read to its end. */
   | 'FAILURES'
   /** Its tree was idle for longer than `idleExpirySeconds`: a job was not sealed, and there was no more work. */
   | 'IDLE'
@@ -545,7 +545,7 @@ export type JobOrder =
 export type JobOutcome =
   /** It was cancelled before it was complete, or did not start because a job that it waited for (`after`) did not succeed. */
   | 'CANCELLED'
-  /** More items failed than `toleratedFailureCount` or `toleratedFailurePercentage` allows; its pending items were then cancelled. */
+  /** More items failed than `toleratedFailureCount` or `toleratedFailurePercentage` allows, or its file could not be read to its end; its pending items were then cancelled. */
   | 'FAILED'
   /** No more items failed than the job tolerates, and nobody cancelled it. Without a failure policy any number of failures is tolerated. */
   | 'SUCCEEDED';

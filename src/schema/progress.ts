@@ -37,7 +37,7 @@ export const JobOutcome = builder.enumType('JobOutcome', {
     },
     FAILED: {
       description:
-        'More items failed than `toleratedFailureCount` or `toleratedFailurePercentage` allows; its pending items were then cancelled.',
+        'More items failed than `toleratedFailureCount` or `toleratedFailurePercentage` allows, or its file could not be read to its end; its pending items were then cancelled.',
     },
     CANCELLED: {
       description:
@@ -50,7 +50,9 @@ export const CancelReason = builder.enumType('CancelReason', {
   description: 'Why a job was cancelled.',
   values: {
     REQUESTED: { description: 'Somebody cancelled it or a job above it, or deleted its tree.' },
-    FAILURES: { description: 'More of its items failed than it tolerates.' },
+    FAILURES: {
+      description: 'More of its items failed than it tolerates, or its file could not be read to its end.',
+    },
     DEPENDENCY: { description: 'A job that it waited for (`after`) did not succeed.' },
     IDLE: {
       description:

@@ -91,6 +91,30 @@ it('a Ctrl-C that arrives twice, as below npm, counts once', async () => {
   expect(await statuses()).toEqual(['SUCCEEDED', 'WAITING', 0]);
 });
 
+it('a second Ctrl-C that arrives twice still gives items back', async () => {
+  const { child, ended, statuses } = await startWith('never');
+  child.kill('SIGTERM');
+  await delay(100);
+  child.kill('SIGINT');
+  await delay(5);
+  child.kill('SIGINT');
+  expect(await ended).toEqual([130, null]);
+  expect(await statuses()).toEqual(['WAITING', 'WAITING', 0]);
+});
+
+it('a third signal ends it immediately', async () => {
+  const proxy = await startProxy(server.url);
+  onTestFinished(() => proxy.close());
+  const { child, ended, said } = await startWith('never', { url: proxy.url });
+  proxy.swallowAnswers();
+  child.kill('SIGINT');
+  await delay(100);
+  child.kill('SIGTERM');
+  await eventually(() => expect(said).toContain('aborted: STOPPED'));
+  child.kill('SIGINT');
+  expect(await ended).toEqual([130, null]);
+});
+
 it('a second signal ends it in time while the server does not answer', async () => {
   const proxy = await startProxy(server.url);
   onTestFinished(() => proxy.close());

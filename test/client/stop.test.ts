@@ -81,3 +81,32 @@ it('the last outcome has all of stopTimeoutMs to be delivered', async () => {
   expect(errors).toEqual([]);
   expect((await client.items(id)).nodes).toMatchObject([{ status: 'SUCCEEDED', result: 'delivered' }]);
 });
+
+it('atOnce gives back what handlers have, also while an earlier stop waits for them', async () => {
+  for (const isEarlier of [false, true]) {
+    const { id } = await client.createJob({ type: 'hurried', items: [{}], sealed: true });
+    const aborted = signal<unknown>();
+    const worker = new Worker({
+      client,
+      types: {
+        hurried: {
+          concurrency: 1,
+          handler: (_, { signal: end }) => {
+            end.addEventListener('abort', () => aborted.fire(end.reason.code));
+            return new Promise(() => {});
+          },
+        },
+      },
+      stopTimeoutMs: 60_000,
+    });
+    const claimed = once(worker, 'claimed');
+    await worker.start();
+    await claimed;
+    const stopped = isEarlier ? worker.stop() : undefined;
+    await worker.stop({ atOnce: true });
+    await stopped;
+    expect(await aborted.promise).toBe('STOPPED');
+    expect((await client.items(id)).nodes).toMatchObject([{ status: 'WAITING', failures: [] }]);
+    await client.cancelJob(id);
+  }
+});

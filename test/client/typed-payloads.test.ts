@@ -225,13 +225,16 @@ describe('versions', () => {
 });
 
 describe('a result whose mapping creates an invalid payload', () => {
-  /** A job whose successes feed a job of the type, and assignments of its items. */
+  /** A job whose successes feed a job of the type, and another one without schemas, and assignments of its items. */
   async function feeding(type: string, feed: object, payloads: unknown[]) {
     const parent = newType();
     const { id } = await client.createJob({
       type: parent,
       items: payloads.map((one) => ({ payload: one })),
-      children: [{ type, feed }],
+      children: [
+        { type, feed },
+        { type: newType('any'), feed: {} },
+      ],
     });
     const claimed = await client.claimItems('w', [{ type: parent, limit: payloads.length }]);
     return { id, ids: claimed.map((assignment) => assignment.id) };
@@ -276,6 +279,14 @@ describe('a result whose mapping creates an invalid payload', () => {
     expect(await client.reportOutcomes([{ assignmentId: list.ids[0] as string, result: {} }])).toMatchObject([
       { status: 'INVALID', error: expect.stringContaining('is not a list') },
     ]);
+    const tooMany = { assignmentId: list.ids[0] as string, result: { all: Array(1_001).fill({}) } };
+    expect(await client.reportOutcomes([tooMany])).toMatchObject([
+      { status: 'INVALID', error: expect.stringContaining('1002 new items') },
+    ]);
+    // A cancelled job gets no items, so its schemas don't matter.
+    await db.query('select jobtree.cancel_job(id) from jobtree.job where type = $1', [type]);
+    const reports = [list, whole].map(({ ids }) => ({ assignmentId: ids[0] as string, result: { all } }));
+    expect(await client.reportOutcomes(reports)).toMatchObject(Array(2).fill({ status: 'ACCEPTED' }));
     expect(await fed(type)).toEqual([]);
   });
 

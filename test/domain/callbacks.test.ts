@@ -315,6 +315,24 @@ describe('an endpoint', () => {
     expect(JSON.stringify(endpoints)).not.toContain('whsec_');
   });
 
+  it('has its secrets replaced one by one by what they are sealed as', async () => {
+    const name = await endpoint();
+    const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((letter) => `whsec_${letter.repeat(32)}`);
+    for (const secret of [a, b]) await t.db.query('select jobtree.rotate_secret($1, $2)', [name, secret]);
+    for (const [from, to, after] of [
+      [a, c, [b, c]],
+      [b, d, [d, c]],
+      [a, b, [d, c]],
+    ] as const) {
+      await t.db.query('select jobtree.seal_secret($1, $2, $3)', [name, from, to]);
+      const [row] = await t.db.query<{ secret: string; previous_secret: string }>(
+        'select secret, previous_secret from jobtree.callback_endpoint where name = $1',
+        [name],
+      );
+      expect([row?.secret, row?.previous_secret]).toEqual(after);
+    }
+  });
+
   it.each([
     ['rotate_secret', ['nobody', `whsec_${'a'.repeat(32)}`], 'JT001', 'name'],
     ['delete_endpoint', ['nobody'], 'JT001', 'name'],
@@ -351,6 +369,10 @@ describe('a delivery', () => {
     await note(first, { statusCode: 200 });
     await note(second, { error: 'later still' });
     expect(await delivery(name)).toMatchObject({ dueAt: null, deliveredAt: expect.any(Date) });
+    // Again on request, though it was delivered.
+    await retryDelivery(t.engine, first.id);
+    expect(await delivery(name)).toMatchObject({ dueAt: expect.any(Date), deliveredAt: null });
+    await note(await leaseOf(name), { statusCode: 200 });
   });
 
   it('that another server is leasing is skipped', async () => {
@@ -434,15 +456,20 @@ describe('a delivery', () => {
     await note(await leaseOf(name), { statusCode: 410, error: 'Gone' });
     const gone = await delivery(name);
     expect(gone).toMatchObject({ dueAt: null, failedAt: expect.any(Date) });
-    await completed([{ endpoint: name }]);
+    // More than are sent to one host at a time.
+    for (let i = 0; i < 6; i++) await completed([{ endpoint: name }]);
     expect((await lease()).filter(({ endpoint }) => endpoint === name)).toEqual([]);
-    expect((await sent(name))[0]).toMatchObject({
-      failedAt: expect.any(Date),
-      attemptCount: 0,
-      attempts: [{ error: 'The endpoint answered 410 before.' }],
-    });
+    for (const one of (await sent(name)).filter(({ id }) => id !== gone.id))
+      expect(one).toMatchObject({
+        failedAt: expect.any(Date),
+        attemptCount: 0,
+        attempts: [{ error: 'The endpoint answered 410 before.' }],
+      });
     await retryDelivery(t.engine, gone.id);
-    expect((await leaseOf(name)).id).toBe(gone.id);
+    const again = await leaseOf(name);
+    expect(again.id).toBe(gone.id);
+    await note(again, { statusCode: 410, error: 'Gone' });
+    await putEndpoint(t.engine, { name, url: 'https://back.invalid/' });
     await completed([{ endpoint: name }]);
     expect((await leaseOf(name)).attempt).toBe(1);
   });

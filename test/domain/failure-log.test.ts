@@ -35,7 +35,7 @@ describe('a line names type, job and item', () => {
       { code: 'A', message: 'a', permanent: true },
       { code: 'A', message: 'a', permanent: true },
       { code: 'A', message: 'a' },
-      { code: 'B', message: 'b', permanent: true },
+      { code: 'B', message: 'b'.repeat(1_001), permanent: true },
     ];
     await reportOutcomes(t.engine, [
       ...failures.map((failure, i) => ({ assignmentId: held[i]?.id ?? '', failure })),
@@ -53,6 +53,7 @@ describe('a line names type, job and item', () => {
       ].toSorted(),
     );
     expect(lines.at(-1)).toMatchObject({ jobId, attempt: 1, worker: 'w' });
+    expect(lines.find(({ code }) => code === 'B')?.message).toBe('b'.repeat(1_000));
     expect(JSON.stringify(lines)).not.toContain('secret');
   });
 

@@ -4,6 +4,8 @@ import { readChildKeys } from '../../src/domain/items/item-pages.ts';
 import { readItems } from '../../src/domain/items/read-items.ts';
 import type { NewJob } from '../../src/domain/jobs/create-job.ts';
 import { type ItemKey, itemIdOf } from '../../src/domain/values/ids.ts';
+import type { JsonText } from '../../src/domain/values/json-text.ts';
+import { readTraceContexts } from '../../src/domain/values/trace-context.ts';
 import { claimItems } from '../../src/domain/work/claim-items.ts';
 import { reportOutcomes } from '../../src/domain/work/report-outcomes.ts';
 import { newType, useEngine } from '../support/engine.ts';
@@ -120,4 +122,62 @@ describe.each([[['by the simplest mapping']], [Object.keys(fed)]])('fed %s', (wa
     expect(await read([])).toEqual([[]]);
     expect((await read([child?.type ?? '']))[0]?.map(({ jobId }) => jobId)).toEqual([child?.id]);
   });
+});
+
+it('a call that reports on several trees feeds each of them from its own items, and only the jobs that are fed', async () => {
+  const [parent, mapped, reported] = [newType('parent'), newType('mapped'), newType('reported')];
+  const trees = [];
+  for (const tree of ['a', 'b']) {
+    const root = await t.create({
+      type: parent,
+      items: [1, 2].map((n) => ({ payload: `${tree}${n}` })),
+      children: [
+        { type: mapped, feed: { payload: 'payload' } },
+        { type: reported, feed: { source: 'REPORTS' } },
+        { type: reported },
+      ],
+    });
+    trees.push({ tree, root });
+  }
+  const held = await claimItems(t.engine, 'w', [{ type: parent, limit: 4 }]);
+  const reports = held.map(({ id: assignmentId, payload }) => ({ assignmentId, result: 0, payload }));
+  const isFirst = ({ payload }: { payload: JsonText }) => payload.text.includes('1');
+  await reportOutcomes(t.engine, reports.filter(isFirst));
+  const newItems = ({ payload }: { payload: JsonText }) => [{ type: reported, payload: payload.value }];
+  await reportOutcomes(
+    t.engine,
+    reports.filter((report) => !isFirst(report)).map((report) => ({ ...report, newItems: newItems(report) })),
+  );
+  for (const { tree, root } of trees) {
+    const rows = await t.db.query(
+      `select j.type, j.feed is not null as fed, json_agg(i.payload order by i.position) as payloads
+       from jobtree.job j join jobtree.job_item i on i.job_id = j.id
+       where j.root_id = $1 and j.parent_id is not null group by j.id order by j.type`,
+      [root[parent]],
+    );
+    expect(rows).toEqual([
+      { type: mapped, fed: true, payloads: [`${tree}1`, `${tree}2`] },
+      { type: reported, fed: true, payloads: [`${tree}2`] },
+    ]);
+  }
+});
+
+it('a fed item belongs to the trace of the item that fed it, and to none if that has none', async () => {
+  const [parent, child] = [newType('parent'), newType('child')];
+  const ids = await t.create({ type: parent, children: [{ type: child, feed: { payload: 'payload' } }] });
+  const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
+  // Of four neighbours the second and the third.
+  await t.db.query('select jobtree.add_items($1, $2, false, $3)', [
+    ids[parent],
+    JSON.stringify([0, 1, 2, 3].map((payload) => ({ payload }))),
+    JSON.stringify([{ traceparent, from: 1, count: 2 }]),
+  ]);
+  const held = await claimItems(t.engine, 'w', [{ type: parent, limit: 4 }]);
+  await reportOutcomes(
+    t.engine,
+    held.map(({ id: assignmentId }) => ({ assignmentId, result: null })),
+  );
+  const keys = await t.items(ids[child] ?? '');
+  const traces = await readTraceContexts(t.engine.database, keys);
+  expect(traces.map((trace) => trace?.traceparent)).toEqual([undefined, traceparent, traceparent, undefined]);
 });

@@ -1,7 +1,17 @@
 /** Servers that share imports: one at a time, and none adds what another one has taken over. */
 import { expect, it } from 'vitest';
 import { createJob } from '../../src/domain/jobs/create-job.ts';
-import { failImport, leaseImports, noteImport, type Row } from '../../src/domain/uploads/file-imports.ts';
+import {
+  failImport,
+  fileImportStatus,
+  leaseImports,
+  noteImport,
+  postponeImport,
+  type Row,
+  readFileImports,
+} from '../../src/domain/uploads/file-imports.ts';
+import { Uploads } from '../../src/domain/uploads/uploads.ts';
+import { importFile } from '../../src/files/import-file.ts';
 import { newType, useEngine } from '../support/engine.ts';
 
 const t = useEngine();
@@ -18,7 +28,7 @@ async function makeImport(type = newType()): Promise<string> {
 }
 
 const row = (line: number, problem?: string): Row => ({ line, payload: String(line), problem });
-const at = (position: number, line: number) => ({ position, line, columns: null });
+const at = (position: number, line: number) => ({ position, line, columns: ['a', 'b'] });
 const overdue = (jobId: string) =>
   t.db.query(`update jobtree.file_import set leased_until = now() - interval '1 s' where job_id = $1`, [
     jobId,
@@ -33,6 +43,8 @@ const payloads = async (jobId: string) =>
 
 it('one of two servers gets an import; the other one takes over after a silence, and notes of the first no longer count', async () => {
   const jobId = await makeImport();
+  // It is not in an object store.
+  expect(await leaseImports(t.engine, 10, true)).toEqual([]);
   const [leases, others] = await Promise.all([leaseImports(t.engine, 10), leaseImports(t.otherEngine, 10)]);
   expect([...leases, ...others].map((one) => one.jobId)).toEqual([jobId]);
   const [first] = [...leases, ...others];
@@ -76,6 +88,62 @@ it('a returned import goes to the server that waited longest; attempts without p
   }
 });
 
+it('an import whose store is away is due again later and later, for an hour, and knows no error once it makes progress', async () => {
+  const jobId = await makeImport();
+  const leased = async () => {
+    await overdue(jobId);
+    const lease = (await leaseImports(t.engine, 10)).find((one) => one.jobId === jobId);
+    if (lease === undefined) throw new Error('nothing was leased');
+    return lease;
+  };
+  const away = { code: 'STORE_UNAVAILABLE', message: 'no answer' } as const;
+  const row = async () => {
+    const [read] = await t.db.query<{ waits: number; error_code: string | null; bytes_read: string }>(
+      `select extract(epoch from leased_until - clock_timestamp())::float8 as waits, error_code, bytes_read
+       from jobtree.file_import where job_id = $1`,
+      [jobId],
+    );
+    return read;
+  };
+  for (const [seconds, waits] of [
+    [0, 1],
+    [10, 10],
+    [0, 10],
+    [1_800, 60],
+  ] as const) {
+    const lease = await leased();
+    await t.db.query(
+      `update jobtree.file_import set store_away_at = store_away_at - $2 * interval '1 s' where job_id = $1`,
+      [jobId, seconds],
+    );
+    expect(await postponeImport(t.engine, lease, away)).toBe(true);
+    const read = await row();
+    expect(Math.abs((read?.waits ?? 0) - waits)).toBeLessThan(2);
+    expect(read?.error_code).toBe('STORE_UNAVAILABLE');
+  }
+  const status = async () =>
+    (await readFileImports(t.engine.database, [jobId])).map((read) => fileImportStatus(read))[0];
+  let lease = await leased();
+  expect(lease.attempts).toBe(1);
+  const note = (position: number, bytesRead: number) =>
+    noteImport(t.engine, lease, { rows: [], place: at(position, 1), bytesRead, next: 'KEEP' });
+  await note(0, 5);
+  expect(await row()).toMatchObject({ error_code: 'STORE_UNAVAILABLE', bytes_read: '5' });
+  expect(await status()).toBe('WAITING');
+  await note(2, 3);
+  expect(await row()).toMatchObject({ error_code: null, bytes_read: '5' });
+  expect(await status()).toBe('RUNNING');
+  // Away anew, and then for too long.
+  expect(await postponeImport(t.engine, lease, away)).toBe(true);
+  lease = await leased();
+  await t.db.query(
+    `update jobtree.file_import set store_away_at = store_away_at - interval '1 hour' where job_id = $1`,
+    [jobId],
+  );
+  expect(await postponeImport(t.engine, lease, away)).toBe(false);
+  await failImport(t.engine, lease, away, 5);
+});
+
 it('good and bad lines keep their order, however they alternate', async () => {
   const type = newType();
   const jobId = await makeImport(type);
@@ -96,6 +164,10 @@ it('good and bad lines keep their order, however they alternate', async () => {
   );
   expect(counts).toEqual({ dead: bad, failures: bad, ready: rows.length - bad, noted: bad });
   expect((await t.fold(jobId))[type]).toMatchObject({ itemCount: rows.length, failed: bad });
+  const stored = rows.reduce((bytes, { payload }) => bytes + payload.length, 0);
+  expect(await t.db.query('select bytes::int from jobtree.job_progress where job_id = $1', [jobId])).toEqual([
+    { bytes: stored },
+  ]);
 });
 
 it('a cancelled job takes nothing more, and its import is over', async () => {
@@ -107,6 +179,38 @@ it('a cancelled job takes nothing more, and its import is over', async () => {
   expect(await noteImport(t.engine, lease, note)).toBe('SEALED');
   expect(await payloads(jobId)).toEqual([]);
   expect((await leaseImports(t.engine, 10)).map((one) => one.jobId)).not.toContain(jobId);
+});
+
+it.each([
+  [10, null, 1],
+  [11, 'INTERNAL', 0],
+])('at attempt %i without progress an import ends with the error %s', async (attempts, error, items) => {
+  const jobId = await makeImport();
+  const leased = (await leaseImports(t.engine, 10)).find((one) => one.jobId === jobId);
+  if (leased === undefined) throw new Error('nothing was leased');
+  const { database } = t.engine;
+  await importFile({
+    engine: t.engine,
+    uploads: new Uploads({ database, lifetimeMs: 60_000 }),
+    leased: { ...leased, attempts },
+    maxTextBytes: 1_000,
+    signal: new AbortController().signal,
+    othersWait: () => false,
+  });
+  expect(await readFileImports(database, [jobId])).toMatchObject([
+    { finishedAt: expect.any(Date), errorCode: error, items },
+  ]);
+});
+
+it('a job that is sealed already does not fail with its import', async () => {
+  const jobId = await makeImport();
+  const lease = (await leaseImports(t.engine, 10)).find((one) => one.jobId === jobId);
+  if (lease === undefined) throw new Error('nothing was leased');
+  await t.db.query('select jobtree.seal_job($1)', [jobId]);
+  await failImport(t.engine, lease, { code: 'BAD_STRUCTURE', message: 'no' }, 3);
+  expect(await t.db.query('select failed_at, cancelled_at from jobtree.job where id = $1', [jobId])).toEqual([
+    { failed_at: null, cancelled_at: null },
+  ]);
 });
 
 it('an upload is not removed while a job is created from it: whichever locks its row first wins', async () => {

@@ -1,8 +1,12 @@
 /** Pages of items by statuses are what the states of the items say, from any place, in both directions, for many jobs at once. */
 import { expect, it } from 'vitest';
 import { readItemKeys } from '../../src/domain/items/item-pages.ts';
+import { startOperation } from '../../src/domain/items/operations.ts';
 import { readItems } from '../../src/domain/items/read-items.ts';
+import { updateItem } from '../../src/domain/items/update-item.ts';
 import { cancelJob } from '../../src/domain/jobs/cancel-job.ts';
+import { readItemPage, readJobPage } from '../../src/domain/jobs/watched-pages.ts';
+import type { ItemKey } from '../../src/domain/values/ids.ts';
 import { type ItemStatus, itemStatuses, pendingStatuses } from '../../src/domain/values/item-state.ts';
 import { claimItems } from '../../src/domain/work/claim-items.ts';
 import { releaseAssignments } from '../../src/domain/work/release-assignments.ts';
@@ -141,6 +145,10 @@ it('an item has the status by which a page finds it, read whole or in part', asy
       expect([status, new Set(items.map((item) => item?.status))]).toEqual([status, new Set([status])]);
       expect(items.every((item) => (item?.retryAt != null) === (status === 'SCHEDULED'))).toBe(true);
     }
+    const whole = await readItems(t.engine.database, keys);
+    const hasWorker = status === 'RUNNING' || status === 'SUCCEEDED';
+    expect(whole.every((item) => (item?.assignmentId != null) === hasWorker)).toBe(true);
+    expect(whole.some((item) => item?.blockedBy != null)).toBe(status === 'WAITING');
   }
 });
 
@@ -152,4 +160,103 @@ it('a job that does not exist has no items', async () => {
     { jobId, range },
   ]);
   expect(pages.map(({ length }) => length)).toEqual([0, 2]);
+});
+
+/** Which of the rows differ between two readings, each a text by its id. */
+const changed = (before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>) =>
+  [...after].flatMap(([id, text], i) => (before.get(id) === text ? [] : [i]));
+
+it('after each change of what a watched item shows it has another mark, and others keep theirs', async () => {
+  const type = newType();
+  const { [type]: jobId = '' } = await t.create({
+    type,
+    backoffMs: [0],
+    items: [
+      ...[0, 1, 2].map((payload) => ({ payload, serializeKey: type, priority: 1 })),
+      { runAt: new Date(Date.now() + 3_600_000) },
+      {},
+      {},
+      {},
+    ],
+  });
+  const keys = await t.items(jobId);
+  const [, , , , updated, , last] = keys;
+  const read = async () => {
+    const items = await readItems(t.engine.database, keys);
+    const { rows } = await readItemPage(t.engine.database, { jobId, first: 50, failedOnly: false });
+    return {
+      shown: new Map(items.map((item, i) => [`${i}`, JSON.stringify(item)])),
+      marks: new Map(rows.map(({ id, mark }) => [id, mark])),
+    };
+  };
+  const report = async (outcome: object) =>
+    reportOutcomes(t.engine, [{ assignmentId: (await t.claimOne(type)).id, ...outcome }]);
+  const steps: [string, number[], () => Promise<unknown>][] = [
+    ['fails, and is due again', [0], () => report({ failure: { code: 'E', message: 'no' } })],
+    ['passes on its serialize key', [0, 1, 2], () => report({ result: 1 })],
+    ['is claimed', [1], () => t.claimOne(type)],
+    [
+      'is due',
+      [3],
+      async () => {
+        await t.db.query(
+          `update jobtree.queue_entry set run_at = now() - interval '1 s' where job_id = $1 and run_at is not null`,
+          [jobId],
+        );
+        await t.sweep();
+      },
+    ],
+    ['is updated', [4], () => updateItem(t.engine, updated as ItemKey, { priority: -1 })],
+    [
+      'is cancelled',
+      [6],
+      async () => {
+        await startOperation(t.engine, 'CANCEL', { items: [last as ItemKey] });
+        await t.finish();
+      },
+    ],
+    ['is cancelled with its job', [1, 2, 3, 4, 5], () => cancelJob(t.engine, jobId)],
+  ];
+  for (const [what, expected, act] of steps) {
+    const before = await read();
+    await act();
+    const after = await read();
+    expect([what, changed(before.shown, after.shown)]).toEqual([what, expected]);
+    expect([what, changed(before.marks, after.marks)]).toEqual([what, expected]);
+  }
+});
+
+it('a watched job has another mark once it waits no longer, is sealed or is cancelled', async () => {
+  const [root, first, second] = [newType('root'), newType('first'), newType('second')];
+  const ids = await t.create({
+    type: root,
+    children: [
+      { type: first, sealed: true, items: [{}] },
+      { type: second, after: [first], items: [{}] },
+    ],
+  });
+  const page = { type: [root, first, second], status: null, rootsOnly: false, first: 9, withTrees: false };
+  const read = async () => {
+    const rows = await readJobPage(t.engine.database, page);
+    return new Map(rows.map(({ id, mark }) => [id, mark]));
+  };
+  const steps: [string[], () => Promise<unknown>][] = [
+    [
+      [second, first],
+      async () => {
+        await reportOutcomes(t.engine, [{ assignmentId: (await t.claimOne(first)).id, result: 1 }]);
+        await t.fold(ids[root] ?? '');
+      },
+    ],
+    [[second], () => t.db.query('select jobtree.seal_job($1)', [ids[second]])],
+    [[second], () => t.db.query('select jobtree.cancel_job($1)', [ids[second]])],
+  ];
+  for (const [expected, act] of steps) {
+    const before = await read();
+    await act();
+    const after = await read();
+    expect([...after.keys()].filter((id) => before.get(id) !== after.get(id))).toEqual(
+      expected.map((type) => ids[type]),
+    );
+  }
 });

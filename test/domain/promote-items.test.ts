@@ -87,8 +87,15 @@ describe('promoting items', () => {
       items: [{ payload: 0 }, { payload: 1, runAt: later() }],
     });
     await fail(type, 1);
+    const [before] = await t.db.query<{ now: Date }>('select now() as now');
     expect(await promote({ jobId, states: scheduled })).toMatchObject({ total: 1, done: 1 });
     expect(await statesOf(jobId)).toEqual(['1 READY', '1 SCHEDULED']);
+    expect(
+      await t.db.query(
+        'select ready_at >= $2 as anew from jobtree.queue_entry where job_id = $1 and run_at is null',
+        [jobId, before?.now],
+      ),
+    ).toEqual([{ anew: true }]);
     const keys = await t.items(jobId);
     const [retrying, promoted] = await readItems(t.engine.database, keys);
     expect(promoted).toMatchObject({ status: 'WAITING', retryAt: null });
@@ -152,6 +159,8 @@ describe('promoting items', () => {
       ].map(([at, count]) => ({ ...before, at, count })),
     );
     expect(await claim(type)).toEqual([0, 3, 4, 50]);
+    const items = await readItems(t.engine.database, await t.items(jobId));
+    expect(items.filter((item) => item?.runAt?.getTime() === runAt.getTime())).toHaveLength(96);
     await checkInvariants(t.db);
   });
 

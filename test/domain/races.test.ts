@@ -736,9 +736,13 @@ describe('cancel against feed', () => {
     expect((await t.fold(jobs[parent] ?? ''))[child]).toMatchObject({ itemCount: 1, cancelled: 1 });
   });
 
-  it('a report that waited for the cancellation of a child counts and feeds nothing', async () => {
-    const [parent, child] = [newType('parent'), newType('child')];
-    const jobs = await t.create({ type: parent, items: [{}], children: [{ type: child, feed: {} }] });
+  it('a report that waited for the cancellation of a child counts and feeds only the others', async () => {
+    const [parent, child, sibling] = [newType('parent'), newType('child'), newType('sibling')];
+    const jobs = await t.create({
+      type: parent,
+      items: [{}],
+      children: [child, sibling].map((type) => ({ type, feed: {} })),
+    });
     const { id } = await t.claimOne(parent);
     await otherCalls('cancel_job', jobs[child]);
     const report = reportOutcomes(t.engine, [{ assignmentId: id, result: 1 }]);
@@ -747,6 +751,7 @@ describe('cancel against feed', () => {
     expect((await report)[0]?.status).toBe('ACCEPTED');
     const progress = await t.fold(jobs[parent] ?? '');
     expect(progress[child]?.itemCount).toBe(0);
+    expect(progress[sibling]?.itemCount).toBe(1);
     expect(progress[parent]?.succeeded).toBe(1);
   });
 });

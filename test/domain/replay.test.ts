@@ -1,6 +1,8 @@
 /** Dead letters: what failed for good, replayed or discarded. */
 import { describe, expect, it } from 'vitest';
 import { newClaimId } from '../../src/client/claim-id.ts';
+import { readDeadItems, readDigest, readLargestGroups } from '../../src/domain/items/dead-letters.ts';
+import type { Assignment } from '../../src/domain/work/assignment.ts';
 import { claimItems } from '../../src/domain/work/claim-items.ts';
 import { readAssignments } from '../../src/domain/work/read-assignments.ts';
 import { reportOutcomes } from '../../src/domain/work/report-outcomes.ts';
@@ -56,6 +58,7 @@ describe('message_pattern', () => {
     ['019a1b2c-0000-7000-8000-00000000abcd is gone', '… is gone'],
     ['at 2026-11-21T10:00:00.123Z from 10.0.0.1:5432', 'at … from …'],
     ['', ''],
+    ['x'.repeat(300), 'x'.repeat(200)],
   ])('of %j', async (message, pattern) => {
     expect(await t.db.query('select jobtree.message_pattern($1) as pattern', [message])).toEqual([
       { pattern },
@@ -70,6 +73,30 @@ describe('dead letters', () => {
     const dead = await deadLetters(id);
     expect(dead).toMatchObject([{ type, code: 'E', pattern: 'no' }, { type }]);
     expect(dead[0]?.fingerprint).toBe(dead[1]?.fingerprint);
+  });
+
+  it('are grouped by type, counted from an instant on, and shown with the newest first', async () => {
+    const { type, id: jobId } = await failedJob(3, 3);
+    const { type: other } = await failedJob(1, 1);
+    const at = (minutes: number) => new Date(Date.UTC(2026, 0, 1, 0, minutes));
+    const items = await t.items(jobId);
+    for (const [i, minutes] of [2, 3, 1].entries())
+      await t.db.query('update jobtree.dead_letter set died_at = $3 where job_id = $1 and position = $2', [
+        jobId,
+        items[i]?.position,
+        at(minutes),
+      ]);
+    const { database } = t.engine;
+    const groups = await readLargestGroups(database, { types: [type, other], first: 9 });
+    expect(groups).toMatchObject([
+      { type, code: 'E', pattern: 'no', count: 3, firstAt: at(1), lastAt: at(3), example: items[1] },
+      { type: other, count: 1 },
+    ]);
+    const groupId = groups[0]?.id ?? '';
+    expect(await readDeadItems(database, { groupId, first: 2 })).toEqual([items[1], items[0]]);
+    expect(await readDigest(database, { since: at(2), types: [type], first: 9 })).toEqual([
+      { id: groupId, count: 2 },
+    ]);
   });
 });
 
@@ -146,21 +173,30 @@ describe('replay', () => {
   });
 
   it('can correct the payload of an item, whose size counts', async () => {
-    const { type, id } = await failedJob(1, 1);
+    const { type, id } = await failedJob(1, 1, { items: [{ payload: 1, priority: 5 }] });
     await replay(id, id, { much: 'x'.repeat(1_000) });
-    const [entry] = await t.db.query('select bytes from jobtree.queue_entry where job_id = $1', [id]);
-    expect(Number(entry?.bytes)).toBe(1_011);
+    await t.fold(id);
+    expect(
+      await t.db.query(
+        `select q.bytes::int as waiting, q.priority, p.bytes::int as stored
+         from jobtree.queue_entry q join jobtree.job_progress p on p.job_id = q.job_id where q.job_id = $1`,
+        [id],
+      ),
+    ).toEqual([{ waiting: 1_011, priority: 5, stored: 1_011 }]);
     expect(String((await t.claimOne(type)).payload.text)).toContain('xxx');
   });
 
-  it('unseals the jobs that it feeds, which get new successes and nothing twice', async () => {
-    const [parent, child] = [newType('parent'), newType('child')];
+  it('unseals only the jobs that it feeds, which get new successes and nothing twice', async () => {
+    const [parent, child, unfed] = [newType('parent'), newType('child'), newType('unfed')];
     const jobs = await t.create({
       type: parent,
       sealed: true,
       maxFailuresPerItem: 0,
       items: [{}, {}],
-      children: [{ type: child, feed: {} }],
+      children: [
+        { type: child, feed: {} },
+        { type: unfed, sealed: true },
+      ],
     });
     const root = jobs[parent] ?? '';
     const [a, b] = await claimItems(t.engine, 'w', [{ type: parent, limit: 2 }]);
@@ -175,6 +211,7 @@ describe('replay', () => {
     const reopened = await t.fold(root);
     expect(reopened[parent]).toMatchObject({ completedAt: null, generation: 1 });
     expect(reopened[child]).toMatchObject({ completedAt: null, generation: 1, sealed: false, itemCount: 1 });
+    expect(reopened[unfed]).toMatchObject({ completedAt: expect.any(Number), generation: 0, sealed: true });
     const again = await t.claimOne(parent);
     await reportOutcomes(t.engine, [{ assignmentId: again.id, result: 'second' }]);
     const second = await t.claimOne(child);
@@ -242,6 +279,17 @@ describe('operations', () => {
   });
 
   it.each([
+    ['DISCARD', 1],
+    ['REPLAY', 2],
+  ])('refuse a payload to %s %i items', async (kind, count) => {
+    const { id } = await failedJob(count, count);
+    await expect(start(kind, { items: await t.items(id) }, 1)).rejects.toMatchObject({
+      code: 'JT002',
+      column: 'payload',
+    });
+  });
+
+  it.each([
     [{ codes: ['E'] }, 2],
     [{ codes: ['F'] }, 0],
     [{ diedUntil: '2020-01-01T00:00:00Z' }, 0],
@@ -252,6 +300,33 @@ describe('operations', () => {
     const { type } = await failedJob(2, 2);
     expect(await start('DISCARD', { types: [type], ...filter })).toMatchObject({ total });
   });
+
+  it('find by times, the first inclusive and the second exclusive', async () => {
+    const { type, id } = await failedJob(1, 1);
+    const [{ died_at: at } = {}] = (await deadLetters(id)) as { died_at?: Date }[];
+    for (const [filter, total] of [
+      [{ diedFrom: at }, 1],
+      [{ diedUntil: at }, 0],
+    ] as const)
+      expect(await start('DISCARD', { types: [type], ...filter })).toMatchObject({ total });
+  });
+
+  it('leave what fails later, and keys that other items have kept', async () => {
+    const keys = [newType('key'), newType('key')];
+    const items = keys.map((serializeKey) => ({ serializeKey }));
+    const { type, id: job } = await failedJob(2, 2, { items, serializeOnFailure: 'BLOCK' });
+    const [first] = await t.items(job);
+    const { id } = await start('DISCARD', { items: [first] });
+    await run(id, 100);
+    expect(
+      await t.db.query('select held from jobtree.ended_head where job_id = $1 order by position', [job]),
+    ).toEqual([{ held: false }, { held: true }]);
+    const { id: all } = await start('DISCARD', { types: [type] });
+    const { [type]: later = '' } = await t.create({ type, maxFailuresPerItem: 0, items: [{}] });
+    await reportOutcomes(t.engine, [{ assignmentId: (await t.claimOne(type)).id, failure }]);
+    await run(all, 100);
+    expect([await deadLetters(job), (await deadLetters(later)).length]).toEqual([[], 1]);
+  });
 });
 
 describe('the last attempt', () => {
@@ -260,10 +335,20 @@ describe('the last attempt', () => {
     const items = [{ payload: 'a' }, { payload: 'b' }];
     const { [type]: jobId = '' } = await t.create({ type, items, maxFailuresPerItem: 2, backoffMs: [0] });
     const claim = (claimId?: string) => claimItems(t.engine, 'w', [{ type, limit: 2 }], claimId);
+    const facts = (all: readonly Pick<Assignment, 'payload' | 'attempt' | 'lastAttempt'>[]) =>
+      all.map(({ payload, attempt, lastAttempt }) => [payload.text, attempt, lastAttempt]).sort();
+    const read = async (all: readonly Assignment[]) =>
+      facts(
+        await readAssignments(
+          t.engine.database,
+          all.map(({ id }) => id),
+        ),
+      );
     const seen: unknown[] = [];
     for (const permanent of [false, true]) {
       const claimed = await claim();
       seen.push(claimed.map(({ attempt, lastAttempt }) => [attempt, lastAttempt]));
+      expect(await read(claimed)).toEqual(facts(claimed));
       await reportOutcomes(
         t.engine,
         claimed.map(({ id, payload }) => ({
@@ -276,8 +361,6 @@ describe('the last attempt', () => {
     await replay(jobId);
     const claimId = newClaimId();
     const last = await claim(claimId);
-    const facts = (all: typeof last) =>
-      all.map(({ payload, attempt, lastAttempt }) => [payload.text, attempt, lastAttempt]).sort();
     expect(seen).toEqual([
       [
         [1, false],
@@ -294,13 +377,17 @@ describe('the last attempt', () => {
     ];
     expect(facts(last)).toEqual(expected);
     expect(facts(await claim(claimId))).toEqual(expected);
-    expect(
-      facts(
-        await readAssignments(
-          t.engine.database,
-          last.map(({ id }) => id),
-        ),
-      ),
-    ).toEqual(expected);
+    expect(await read(last)).toEqual(expected);
+    // Of an assignment that has ended it is what it was.
+    await reportOutcomes(
+      t.engine,
+      last.map(({ id: assignmentId }) => ({ assignmentId, failure })),
+    );
+    await replay(jobId);
+    expect(await read(last)).toEqual(expected);
+    expect(facts(await claim())).toEqual([
+      ['"a"', 4, false],
+      ['"b"', 4, false],
+    ]);
   });
 });

@@ -95,10 +95,10 @@ describe('a retention', () => {
   it('of the servers applies to a tree without one, and changes with the setting', async () => {
     const { jobId } = await worked();
     const at = await completedAt(jobId);
-    expect(await retentionOf(jobId)).toMatchObject({
-      retentionSeconds: week,
-      reapAt: new Date(at + week * 1_000),
-    });
+    const ofServers = { retentionSeconds: week, reapAt: new Date(at + week * 1_000) };
+    expect(await retentionOf(jobId)).toMatchObject(ofServers);
+    await setRetention(t.engine, jobId, { idleExpirySeconds: 7 });
+    expect(await retentionOf(jobId)).toMatchObject(ofServers);
     const never = withPolicy({ retentionSeconds: null });
     expect(await retentionOf(jobId, never)).toMatchObject({ retentionSeconds: null, reapAt: null });
     await reap(never);
@@ -334,24 +334,6 @@ describe('reaping', () => {
     expect(await items()).toBe(isReaped ? 0 : before);
   });
 
-  it('leaves nothing of a tree in any table', async () => {
-    const { jobId } = await worked({ retentionSeconds: 0, dedupeKey: newType() }, 3, true);
-    await holdTree(t.engine.database, jobId);
-    await t.db.query(`update jobtree.tree_hold set held_until = now() where root_id = $1`, [jobId]);
-    await reap();
-    const tables = await t.db.query<{ name: string; columns: string[] }>(
-      `select c.table_name as name, array_agg(c.column_name::text) as columns from information_schema.columns c
-       join information_schema.tables t on t.table_schema = c.table_schema and t.table_name = c.table_name
-       where c.table_schema = 'jobtree' and t.table_type = 'BASE TABLE' and c.column_name in ('job_id', 'root_id')
-       group by 1`,
-    );
-    expect(tables.length).toBeGreaterThan(10);
-    for (const { name, columns } of tables) {
-      const where = columns.map((column) => `${column} = $1`).join(' or ');
-      expect(await t.db.query(`select from jobtree.${name} where ${where}`, [jobId]), name).toEqual([]);
-    }
-  });
-
   it('takes one batch at a time, shows how far it is, and continues on another server after a crash', async () => {
     const { jobId } = await worked({ retentionSeconds: 0, dedupeKey: newType() }, 1_000);
     await t.db.query(
@@ -462,6 +444,19 @@ describe('reaping', () => {
     await t.db.query('update jobtree.operation set finished_at = now() where id = $1', [row?.operation_id]);
     await reap();
     expect(await exists(jobId)).toBe(false);
+  });
+
+  it('does not wait for items to be promoted, nor for trees that are kept', async () => {
+    const { jobId: kept } = await worked({ retentionSeconds: 0 });
+    await holdTree(t.engine.database, kept);
+    const { jobId } = await worked({ retentionSeconds: 0 }, 1, true);
+    const [row] = await t.db.query<{ operation_id: string }>(
+      `select operation_id from jobtree.start_operation('PROMOTE', '{"codes": ["E"]}')`,
+    );
+    expect(await t.db.query('select jobtree.reap_trees(null, 1) as n')).toEqual([{ n: 1 }]);
+    await reap();
+    expect([await exists(kept), await exists(jobId)]).toEqual([true, false]);
+    await t.db.query('update jobtree.operation set finished_at = now() where id = $1', [row?.operation_id]);
   });
 
   it('waits for an export, which then is complete; a manual deletion does not wait, and the export says so', async () => {
@@ -833,6 +828,20 @@ describe('races', () => {
     await other.query('commit');
     expect(await expired).toEqual([{ cancelling: null }]);
     expect((await t.fold(jobId))[type]).toMatchObject({ cancelReason: null, itemCount: 1 });
+  });
+
+  it('an expiry meets a change to never and leaves the tree', async () => {
+    const type = newType();
+    const { [type]: jobId = '' } = await t.create({ type, idleExpirySeconds: 1 });
+    await t.db.query(
+      `update jobtree.job_progress set changed_at = now() - interval '1 hour' where job_id = $1`,
+      [jobId],
+    );
+    await setRetention(t.engine, jobId, { idleExpirySeconds: null });
+    expect(await t.db.query('select jobtree.expire_tree($1, 1) as cancelling', [jobId])).toEqual([
+      { cancelling: null },
+    ]);
+    expect((await t.fold(jobId))[type]).toMatchObject({ cancelReason: null });
   });
 
   it('an add meets an expiry in flight, waits, and is refused', async () => {

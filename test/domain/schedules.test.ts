@@ -1,6 +1,7 @@
 /** Schedules: what each operation does in each state, what servers make of what is due, and the races between them. */
 import type pg from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { readJobIds } from '../../src/domain/jobs/job-pages.ts';
 import { deleteSchedule } from '../../src/domain/schedules/delete-schedule.ts';
 import { fireSchedules } from '../../src/domain/schedules/fire-schedules.ts';
 import { pauseSchedule } from '../../src/domain/schedules/pause-schedule.ts';
@@ -175,6 +176,28 @@ describe('a schedule that is due', () => {
     await fire();
     expect(await made(name)).toEqual(at);
     expect(await read(name)).toMatchObject({ queued: [], last_occurrence_at: at[2] });
+    const listed = async (status: 'COMPLETED' | 'WAITING') => {
+      const filter = { type: null, status, schedule: name, rootsOnly: true };
+      return (await readJobIds(t.engine.database, filter, { take: 9, backwards: false })).length;
+    };
+    expect([await listed('COMPLETED'), await listed('WAITING')]).toEqual([2, 1]);
+  });
+
+  it('queues behind what is queued, even if no earlier tree runs any more', async () => {
+    const name = await hourly({ overlap: 'QUEUE' });
+    const at: Date[] = [];
+    for (const ago of ['7 s', '6 s']) {
+      at.push(await due(name, ago));
+      await fire();
+    }
+    await complete(name);
+    at.push(await due(name, '5 s'));
+    await t.db.query(`select jobtree.fire_schedule($1, $2, array[$2::timestamptz], now() + interval '1 h')`, [
+      name,
+      at[2],
+    ]);
+    expect(await read(name)).toMatchObject({ queued: at.slice(1) });
+    expect(await made(name)).toEqual(at.slice(0, 1));
   });
 
   it('queues a hundred at most, and skips the rest', async () => {
@@ -225,6 +248,18 @@ describe('a template that has become invalid', () => {
     await due(bad, '4 s');
     await fire();
     expect(await made(bad)).toHaveLength(1);
+    // The tree before is none of the next occurrence.
+    await spoil(bad);
+    const again = await due(bad, '3 s');
+    expect(
+      await t.db.query(
+        `select * from jobtree.fire_schedule($1, $2, array[$2::timestamptz], now() + interval '1 h')`,
+        [bad, again],
+      ),
+    ).toEqual([{ root_ids: [], ready: null }]);
+    await t.db.query(`update jobtree.schedule set template = '{"type": "x"}' where name = $1`, [bad]);
+    await runSchedule(t.engine, bad);
+    expect(await read(bad)).toMatchObject({ failed_at: null, error: null });
   });
 
   it('is recorded when it leaves the queue', async () => {
@@ -236,7 +271,7 @@ describe('a template that has become invalid', () => {
     const [queued] = (await read(name)).queued;
     await spoil(name);
     await complete(name);
-    await fire();
+    expect(await t.db.query('select * from jobtree.start_queued($1)', [name])).toEqual([]);
     expect(await read(name)).toMatchObject({
       queued: [],
       failed_at: queued,
@@ -257,7 +292,9 @@ describe('a template that has become invalid', () => {
 it("a schedule whose times can't be computed is paused with the reason, while others fire", async () => {
   const [bad, good] = [await hourly(), await hourly()];
   await t.db.query(
-    `update jobtree.schedule set every_ms = null, cron = '* * * * *', time_zone = 'Europe/Atlantis' where name = $1`,
+    `update jobtree.schedule
+     set every_ms = null, cron = '* * * * *', time_zone = 'Europe/Atlantis', failed_at = now(), error = 'an earlier one'
+     where name = $1`,
     [bad],
   );
   const at = await due(bad, '6 s');
@@ -313,8 +350,10 @@ describe('putting a schedule', () => {
       putSchedule(t.engine, { name, cron: '0 3 * * *', template: { type: 'x' }, paused });
     await put(true);
     expect(await read(name)).toMatchObject(paused);
-    expect(await put()).toEqual({ created: false, changed: false });
-    expect(await read(name)).toMatchObject(paused);
+    const { paused_at } = await read(name);
+    for (const again of [undefined, true])
+      expect(await put(again)).toEqual({ created: false, changed: false });
+    expect(await read(name)).toMatchObject({ ...paused, paused_at });
     expect(await put(false)).toEqual({ created: false, changed: true });
     expect(await read(name)).toMatchObject(unpaused);
     await put();
@@ -507,7 +546,11 @@ describe('each operation, in each state', () => {
     const { next_at: at } = await read(name);
     expect(await skipOccurrence(t.engine, name, at)).toEqual(at);
     expect(await skipOccurrence(t.engine, name, at)).toBeNull();
-    expect(await read(name)).toMatchObject({ next_at: new Date(at.getTime() + 3_600_000), skipped_at: at });
+    const after = { next_at: new Date(at.getTime() + 3_600_000), skipped_at: at };
+    expect(await read(name)).toMatchObject(after);
+    // It is not paused.
+    await resumeSchedule(t.engine, name);
+    expect(await read(name)).toMatchObject(after);
   });
 
   it('skipping removes an occurrence from the queue', async () => {
@@ -626,6 +669,20 @@ describe('races', () => {
     await stranger.query('rollback');
     await fire();
     expect(await made(locked)).toHaveLength(1);
+  });
+
+  it('an occurrence whose serialize key a stranger has locked is created later', async () => {
+    const name = newType('schedule');
+    const template = { type: name, items: [{ serializeKey: name }] };
+    await putSchedule(t.engine, { name, everyMs: 3_600_000, template });
+    const at = await due(name, '5 s');
+    const stranger = await transaction();
+    await stranger.query('select jobtree.lock_keys(array[$1], true)', [name]);
+    expect((await fire()).failed).toBe(true);
+    expect(await read(name)).toMatchObject({ failed_at: null, next_at: at });
+    await stranger.query('rollback');
+    await fire();
+    expect(await made(name)).toEqual([at]);
   });
 
   it('of two puts of a new name one creates it, and the other finds it', async () => {

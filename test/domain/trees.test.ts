@@ -1,7 +1,10 @@
 /** Trees: creation, feeding, sealing that cascades, completion, results, deletion. */
 import { describe, expect, it } from 'vitest';
 import { addItems } from '../../src/domain/items/add-items.ts';
+import { noteItems } from '../../src/domain/items/item-notes.ts';
+import { startOperation } from '../../src/domain/items/operations.ts';
 import { readFailures, readItems } from '../../src/domain/items/read-items.ts';
+import { cancelJob } from '../../src/domain/jobs/cancel-job.ts';
 import { createJob, type NewJob } from '../../src/domain/jobs/create-job.ts';
 import { deleteJob, readDeletions } from '../../src/domain/jobs/delete-job.ts';
 import { foldProgress } from '../../src/domain/jobs/fold-progress.ts';
@@ -9,6 +12,7 @@ import { sealJob } from '../../src/domain/jobs/seal-job.ts';
 import type { ItemKey } from '../../src/domain/values/ids.ts';
 import { claimItem } from '../../src/domain/work/claim-item.ts';
 import { claimItems } from '../../src/domain/work/claim-items.ts';
+import { releaseAssignments } from '../../src/domain/work/release-assignments.ts';
 import { reportOutcomes } from '../../src/domain/work/report-outcomes.ts';
 import { InvalidInputError, JobFedByParentError, NotFoundError } from '../../src/errors.ts';
 import { newType, useEngine } from '../support/engine.ts';
@@ -191,14 +195,40 @@ describe('feeding', () => {
 
   it('refuses new items for a type that is not a fed child, and accepts the other reports', async () => {
     const [parent, child] = [newType('parent'), newType('child')];
-    await t.create({ type: parent, items: [{}, {}], children: [{ type: child }] });
-    const [a, b] = await claimItems(t.engine, 'w', [{ type: parent, limit: 2 }]);
+    const twice = { type: `${child} twice`, feed: {} };
+    await t.create({ type: parent, items: [{}, {}, {}], children: [{ type: child }, twice, twice] });
+    const [a, b, c] = await claimItems(t.engine, 'w', [{ type: parent, limit: 3 }]);
     const answers = await reportOutcomes(t.engine, [
       { assignmentId: a?.id ?? '', result: 1, newItems: [{ type: child, payload: 1 }] },
-      { assignmentId: b?.id ?? '', result: 1 },
+      { assignmentId: b?.id ?? '', result: 1, newItems: [{ type: twice.type, payload: 1 }] },
+      { assignmentId: c?.id ?? '', result: 1 },
     ]);
-    expect(answers.map(({ status }) => status)).toEqual(['INVALID', 'ACCEPTED']);
-    expect(answers[0]?.error?.field).toBe('newItems');
+    expect(answers.map(({ status }) => status)).toEqual(['INVALID', 'INVALID', 'ACCEPTED']);
+    for (const { error } of answers.slice(0, 2)) expect(error?.field).toBe('newItems');
+  });
+
+  it('accepts results that the mapping of a cancelled child can not use', async () => {
+    const [parent, child] = [newType('parent'), newType('child')];
+    const results = ['no list', Array(1_001).fill('key'), ['x'.repeat(256)]];
+    const jobs = await t.create({
+      type: parent,
+      items: results.map((payload) => ({ payload })),
+      children: [
+        { type: child, feed: { forEach: 'result', payload: { e: 'element' }, serializeKey: 'element' } },
+      ],
+    });
+    const report = async () =>
+      (
+        await reportOutcomes(
+          t.engine,
+          held.map(({ id, payload }) => ({ assignmentId: id, result: payload.value })),
+        )
+      ).map(({ status, error }) => [status, error?.field]);
+    const held = await claimItems(t.engine, 'w', [{ type: parent, limit: 3 }]);
+    expect(await report()).toEqual(Array(3).fill(['INVALID', 'result']));
+    await cancelJob(t.engine, jobs[child] ?? '');
+    expect(await report()).toEqual(Array(3).fill(['ACCEPTED', undefined]));
+    expect((await t.fold(jobs[parent] ?? ''))[child]?.itemCount).toBe(0);
   });
 
   it('continues down the tree: seals and completions cascade, through empty levels too', async () => {
@@ -279,6 +309,45 @@ describe('completion', () => {
 });
 
 describe('retries', () => {
+  it('each have an assignment that says how they ended, whatever came of the others', async () => {
+    const type = newType();
+    const { [type]: jobId = '' } = await t.create({
+      type,
+      backoffMs: [0],
+      maxFailuresPerItem: 5,
+      items: [{}],
+    });
+    await releaseAssignments(t.engine, [(await t.claimOne(type)).id]);
+    const failure = { code: 'E', message: 'no' };
+    await reportOutcomes(t.engine, [{ assignmentId: (await t.claimOne(type)).id, failure }]);
+    await t.expire((await t.claimOne(type)).id);
+    await t.sweep();
+    await reportOutcomes(t.engine, [{ assignmentId: (await t.claimOne(type)).id, result: 1 }]);
+    expect(
+      await t.db.query(
+        'select attempt, state from jobtree.assignment where job_id = $1 order by claimed_at, id',
+        [jobId],
+      ),
+    ).toEqual([
+      { attempt: 1, state: 'RELEASED' },
+      { attempt: 1, state: 'FAILED' },
+      { attempt: 2, state: 'LOST' },
+      { attempt: 3, state: 'SUCCEEDED' },
+    ]);
+  });
+
+  it('are announced only once they are due', async () => {
+    const type = newType();
+    await t.create({ type, backoffMs: [0, 3_600_000], items: [{}] });
+    const announced = async () => {
+      t.announced.length = 0;
+      const { id } = await t.claimOne(type);
+      await reportOutcomes(t.engine, [{ assignmentId: id, failure: { code: 'E', message: 'no' } }]);
+      return [...t.announced];
+    };
+    expect([await announced(), await announced()]).toEqual([[[type, 1]], []]);
+  });
+
   it('keeps every failure with attempt, code, message, worker and time, and fails after maxFailuresPerItem of them', async () => {
     const type = newType();
     const { [type]: job = '' } = await t.create({ type, maxFailuresPerItem: 2, backoffMs: [0], items: [{}] });
@@ -622,6 +691,63 @@ describe('deletion', () => {
     expect(
       await t.db.query('select from jobtree.job_item where job_id = any ($1)', [Object.values(jobs)]),
     ).toEqual([]);
+  });
+
+  it('leaves no row that names a job of the tree, except for deliveries of callbacks', async () => {
+    const [parent, child] = [newType('parent'), newType('child')];
+    const endpoint = newType('endpoint');
+    await t.db.query(`select jobtree.put_endpoint($1, 'https://example.com/', $2)`, [
+      endpoint,
+      `whsec_${'a'.repeat(32)}`,
+    ]);
+    const jobs = await t.create({
+      type: parent,
+      maxFailuresPerItem: 0,
+      callbacks: [{ endpoint }],
+      children: [{ type: child, feed: {} }],
+      traceContext: { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01` },
+      items: [{ payload: 'good' }, { payload: 'bad' }, {}],
+    });
+    const root = jobs[parent] ?? '';
+    const claimed = await claimItems(t.engine, 'w', [{ type: parent, limit: 2 }]);
+    const [good = '', bad = ''] = claimed.map(({ id }) => id);
+    const failure = { code: 'E', message: 'no' };
+    await noteItems(t.engine, [{ assignmentId: good, note: 'half of it' }]);
+    await reportOutcomes(t.engine, [
+      { assignmentId: good, result: 1 },
+      { assignmentId: bad, failure },
+    ]);
+    await startOperation(t.engine, 'REPLAY', { jobId: root });
+    await t.finish();
+    const held = await claimItems(t.engine, 'w', [{ type: parent, limit: 2 }]);
+    const again = held.find(({ payload }) => payload.value === 'bad');
+    await reportOutcomes(t.engine, [{ assignmentId: again?.id ?? '', failure }]);
+    await t.db.query('select jobtree.hold_tree($1, 60), jobtree.revoke_watch_tokens($1)', [root]);
+    await t.db.query('insert into jobtree.idle_tree (root_id, idle_since) values ($1, now())', [root]);
+    await t.fold(root);
+    const tables = await t.db.query<{ table: string; column: string }>(
+      `select table_name as table, column_name as column
+       from information_schema.columns join information_schema.tables using (table_schema, table_name)
+       where table_schema = 'jobtree' and table_type = 'BASE TABLE' and column_name in ('job_id', 'root_id')
+         and table_name not in ('callback_delivery', 'operation')`,
+    );
+    const found = async () => {
+      const rows = new Set<string>();
+      for (const { table, column } of tables) {
+        const [row] = await t.db.query<{ rows: number }>(
+          `select count(*)::int as rows from jobtree.${table} where ${column} = any ($1)`,
+          [Object.values(jobs)],
+        );
+        if (row?.rows !== 0) rows.add(table);
+      }
+      return rows;
+    };
+    const all =
+      'job job_item job_progress queue_entry lease outcome failure replay dead_letter item_note trace_context callback idle_tree tree_hold watch_revocation';
+    expect([...(await found())]).toEqual(expect.arrayContaining(all.split(' ')));
+    await deleteJob(t.engine, root);
+    await t.finish();
+    expect(await found()).toEqual(new Set());
   });
 
   it('frees the dedupe key of the tree at once', async () => {

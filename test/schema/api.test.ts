@@ -3,7 +3,7 @@ import { assertObjectType, isNonNullType } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { schema } from '../../src/schema/index.ts';
 import type { App } from '../../src/server/create-app.ts';
-import { createJob, data, request, subscribe, work } from '../support/api.ts';
+import { collect, createJob, data, request, subscribe, work } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { startServer } from '../support/server.ts';
 
@@ -19,6 +19,33 @@ afterAll(async () => {
 });
 
 const unknown = '00000000-0000-7000-8000-000000000000';
+
+describe('a time that is none', () => {
+  const refused = '__typename ... on UserError { code field }';
+  it.each([
+    ['mutation', 'cancelItems', 'addedFrom'],
+    ['mutation', 'promoteItems', 'addedUntil'],
+    ['mutation', 'replayDeadLetters', 'diedFrom'],
+    ['mutation', 'discardDeadLetters', 'diedUntil'],
+    ['query', 'pendingItemCount', 'addedFrom'],
+    ['query', 'deadLetterCount', 'diedFrom'],
+    ['query', 'jobs', 'idleSince'],
+    ['subscription', 'jobs', 'idleSince'],
+    ['query', 'auditEntries', 'since'],
+  ])('is refused by name: %s %s %s', async (kind, field, condition) => {
+    const filter = `filter: { ${condition}: "2026-02-31T00:00:00Z" }`;
+    const args = kind === 'mutation' ? `input: { ${filter} }` : filter;
+    const selected = field.endsWith('Count') ? '' : `{ ${kind === 'mutation' ? refused : '__typename'} }`;
+    const operation = `${kind} { ${field}(${args}) ${selected} }`;
+    const [answer] =
+      kind === 'subscription'
+        ? await collect(subscribe(app.url, operation))
+        : [await request(app.url, operation, {})];
+    const problem = { code: 'INVALID_INPUT', field: `filter.${condition}` };
+    if (kind === 'mutation') expect(answer.data[field]).toMatchObject(problem);
+    else expect(answer.errors).toMatchObject([{ extensions: problem }]);
+  });
+});
 
 describe('reads', () => {
   it('shows a tree with its items and results', async () => {
@@ -118,8 +145,13 @@ describe('reads', () => {
 
   it('lists jobs by type, status and order', async () => {
     const type = 'listed';
-    const done = await createJob(app.url, { type, sealed: true });
+    const done = await createJob(app.url, { type, sealed: true, items: [{}] });
+    await work(app.url, type, 1);
     const waiting = await createJob(app.url, { type, items: [{}], children: [{ type }] });
+    const cancelled = await createJob(app.url, { type });
+    await data(app.url, 'mutation ($id: ID!) { cancelJob(input: { jobId: $id }) { __typename } }', {
+      id: cancelled,
+    });
     const list = async (filter: string, order = 'OLDEST_FIRST') =>
       (
         await data(
@@ -127,32 +159,48 @@ describe('reads', () => {
           `{ jobs(filter: { type: "${type}", ${filter} }, order: ${order}) { nodes { id } } }`,
         )
       ).jobs.nodes.map(({ id }: { id: string }) => id);
-    expect(await list('')).toEqual([done, waiting]);
-    expect(await list('', 'NEWEST_FIRST')).toEqual([waiting, done]);
-    expect(await list('status: COMPLETED')).toEqual([done]);
+    expect(await list('')).toEqual([done, waiting, cancelled]);
+    expect(await list('', 'NEWEST_FIRST')).toEqual([cancelled, waiting, done]);
+    await expect.poll(() => list('status: CANCELLED')).toEqual([cancelled]);
+    await expect.poll(() => list('status: COMPLETED')).toEqual([done]);
     expect(await list('status: WAITING')).toEqual([waiting]);
-    expect(await list('rootsOnly: false')).toHaveLength(3);
+    expect(await list('status: RUNNING')).toEqual([]);
+    expect(await list('rootsOnly: false')).toHaveLength(4);
   });
 
   it('lists trees by the state of all their jobs', async () => {
     const type = 'whole trees';
-    const open = await createJob(app.url, { type, sealed: true, children: [{ type: 'open below' }] });
+    const open = await createJob(app.url, {
+      type,
+      sealed: true,
+      children: [{ type: 'cancelled' }, { type: 'open below' }],
+    });
     const done = await createJob(app.url, { type, sealed: true });
     const waiting = await createJob(app.url, { type, items: [{}] });
     const cancelled = await createJob(app.url, { type, sealed: true, children: [{ type: 'cancelled' }] });
-    const { job } = await data(app.url, 'query ($id: ID!) { job(id: $id) { children { id } } }', {
-      id: cancelled,
-    });
-    await data(
-      app.url,
-      'mutation ($id: ID!) { cancelJob(input: { jobId: $id }) { ... on CancelJobPayload { job { id progress { outcome } } } } }',
-      { id: job.children[0].id },
-    );
+    for (const id of [open, cancelled]) {
+      const { job } = await data(app.url, 'query ($id: ID!) { job(id: $id) { children { id } } }', { id });
+      await data(
+        app.url,
+        'mutation ($id: ID!) { cancelJob(input: { jobId: $id }) { ... on CancelJobPayload { job { id progress { outcome } } } } }',
+        { id: job.children[0].id },
+      );
+    }
     const list = async (filter: string, ofType = `type: "${type}", `) =>
       (
         await data(app.url, `{ jobs(filter: { ${ofType}wholeTrees: true, ${filter} }) { nodes { id } } }`)
       ).jobs.nodes.map(({ id }: { id: string }) => id);
     await expect.poll(() => list('status: CANCELLED')).toEqual([cancelled]);
+    for (const [id, outcome] of [
+      [open, null],
+      [cancelled, 'CANCELLED'],
+    ]) {
+      const query = 'query ($id: ID!) { job(id: $id) { treeOutcome treeProgress { outcome } } }';
+      expect((await data(app.url, query, { id })).job).toEqual({
+        treeOutcome: outcome,
+        treeProgress: { outcome },
+      });
+    }
     for (const ofType of [undefined, '']) {
       expect(await list('status: RUNNING', ofType)).toContain(open);
       expect(await list('status: COMPLETED', ofType)).not.toContain(open);
@@ -160,6 +208,8 @@ describe('reads', () => {
       expect(await list('outcome: SUCCEEDED', ofType)).not.toContain(cancelled);
       expect(await list('outcome: SUCCEEDED', ofType)).not.toContain(open);
       expect(await list('outcome: CANCELLED', ofType)).toContain(cancelled);
+      expect(await list('outcome: CANCELLED', ofType)).not.toContain(open);
+      expect(await list('status: CANCELLED', ofType)).not.toContain(open);
       expect(await list('status: WAITING', ofType)).toContain(waiting);
     }
     expect(await list('status: RUNNING')).toEqual([open]);

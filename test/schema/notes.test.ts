@@ -1,5 +1,5 @@
 /** What workers note of items, over the API. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { data } from '../support/api.ts';
@@ -80,6 +80,45 @@ it('keeps notes and logs of held items, and a repetition changes nothing', async
   expect(await notesOf(id)).toMatchObject([{ note: 'all of it', log }, {}]);
   expect(await noteItems([{ assignmentId: a?.id, log: [{ at, text: 'new' }] }])).toEqual({ noted: 1 });
   expect(await notesOf(id)).toMatchObject([{ note: 'all of it', log: [{ text: 'new' }] }, {}]);
+});
+
+it('keeps the last fifty lines of all attempts, the oldest first', async () => {
+  const { id, assignments } = await held();
+  const [a, b] = assignments;
+  const lines = (from: number, count: number) =>
+    Array.from({ length: count }, (_, i) => ({ at, text: String(from + i) }));
+  expect(await noteItems([{ assignmentId: a?.id, log: lines(0, 50) }])).toEqual({ noted: 1 });
+  const client = createClient({ url: app.url });
+  await client.reportOutcomes([
+    { assignmentId: a?.id ?? '', failure: { code: 'E', message: 'no', retryAfterMs: 0 } },
+  ]);
+  const [again] = await client.claimItems('w', [{ type: `notes-${types}`, limit: 1 }]);
+  await client.close();
+  expect(again?.itemId).toBe(a?.itemId);
+  const notes = [
+    { assignmentId: again?.id, log: lines(50, 20) },
+    { assignmentId: b?.id, note: 'b' },
+  ];
+  for (const _ of [1, 2]) expect(await noteItems(notes)).toEqual({ noted: 2 });
+  const [{ log }] = await notesOf(id);
+  expect(log.map(({ attempt, text }: { attempt: number; text: string }) => [attempt, text])).toEqual([
+    ...lines(20, 30).map(({ text }) => [1, text]),
+    ...lines(50, 20).map(({ text }) => [2, text]),
+  ]);
+});
+
+it('ignores items of a job that is cancelled, while it still has them', async () => {
+  const { id, assignments } = await held();
+  const client = await db.connect();
+  onTestFinished(() => client.end());
+  await client.query('begin');
+  await client.query('select jobtree.cancel_job($1, 0)', [id.slice(4)]);
+  const { rows } = await client.query(
+    `select jobtree.note_items(array[jobtree.lease_id($1)], array[jobtree.assignment_number($1)], '{late}', '{null}') as noted`,
+    [assignments[0]?.id.replace('Assignment:', '')],
+  );
+  expect(rows).toEqual([{ noted: 0 }]);
+  await client.query('rollback');
 });
 
 it('ignores items that are no longer held, and accepts the others', async () => {

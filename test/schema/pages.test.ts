@@ -48,7 +48,7 @@ it('refuses an empty list of statuses', async () => {
 });
 
 it('counts the items of a job, all or by status, from its progress', async () => {
-  const id = await createJob(app.url, { type: 'counted', sealed: true, items: numbers(7) });
+  const id = await createJob(app.url, { type: 'counted', sealed: true, items: numbers(9) });
   await work(app.url, 'counted', 3);
   const counts = async () => {
     const totals = [['PENDING', pendingStatuses], ...itemStatuses.map((status) => [status, status])]
@@ -61,8 +61,8 @@ it('counts the items of a job, all or by status, from its progress', async () =>
   };
   const none = (totalCount: number | null) => ({ totalCount, nodes: [] });
   await expect.poll(counts).toEqual({
-    all: { totalCount: 7 },
-    PENDING: none(4),
+    all: { totalCount: 9 },
+    PENDING: none(6),
     // Counted together only.
     WAITING: none(null),
     SCHEDULED: none(null),
@@ -70,6 +70,30 @@ it('counts the items of a job, all or by status, from its progress', async () =>
     SUCCEEDED: none(3),
     FAILED: none(0),
     CANCELLED: none(0),
+  });
+  const failed = await data(
+    app.url,
+    `mutation { claimItems(input: { worker: "w", requests: [{ type: "counted", limit: 2 }] }) {
+      ... on ClaimItemsPayload { assignments { id } }
+    } }`,
+  );
+  await data(
+    app.url,
+    'mutation ($reports: [ReportInput!]!) { reportOutcomes(input: { reports: $reports }) { __typename } }',
+    {
+      reports: failed.claimItems.assignments.map(({ id }: { id: string }) => ({
+        assignmentId: id,
+        outcome: { failure: { code: 'E', message: 'no', permanent: true } },
+      })),
+    },
+  );
+  await data(app.url, 'mutation ($id: ID!) { cancelJob(input: { jobId: $id }) { __typename } }', { id });
+  await expect.poll(counts).toMatchObject({
+    all: { totalCount: 9 },
+    PENDING: { totalCount: 0 },
+    SUCCEEDED: { totalCount: 3 },
+    FAILED: { totalCount: 2 },
+    CANCELLED: { totalCount: 4 },
   });
 });
 

@@ -157,6 +157,21 @@ describe('too large an answer is refused before it is read, and the error says h
     ).toMatchObject([refusal(1)]);
   });
 
+  it('logs', async () => {
+    const id = await createJob(app.url, { type: 'logged', items: Array(20).fill({}) });
+    await db.query(
+      `insert into jobtree.item_note (job_id, position, noted_at, note, log)
+       select job_id, position, now(), 'note', (
+         select jsonb_agg(jsonb_build_object('attempt', 1, 'at', now(), 'text', repeat('x', 1900))) from generate_series(1, 50)
+       ) from jobtree.job_item where job_id = $1`,
+      [id.slice(4)],
+    );
+    const logs = (first: number) =>
+      request(app.url, page('items', `first: ${first}`, 'note log { text }'), { id });
+    expect((await logs(20)).errors).toMatchObject([refusal(10)]);
+    expect((await logs(10)).data.job.items.nodes[9].log).toHaveLength(50);
+  });
+
   it('stacks of items outside pages', async () => {
     const id = await createJob(app.url, { type: 'stacked', items: [{}, {}] });
     await db.query(

@@ -324,6 +324,25 @@ describe('an address', () => {
   });
 });
 
+it('a server that stops during an attempt aborts it, which is no failure', async () => {
+  const own = await createDatabase();
+  const hanging = await startReceiver({ '/': () => {} });
+  const stopping = await startServer(own.url, loopback);
+  const first = createClient({ url: stopping.url });
+  await first.callbacks.putEndpoint({ name: 'here', url: `http://127.0.0.1:${hanging.port}/` });
+  await first.createJob({ type: 'x', sealed: true, callbacks: [{ endpoint: 'here' }] });
+  await eventually(() => expect(hanging.received).toHaveLength(1));
+  await first.close();
+  await stopping.close();
+  expect(
+    await own.query(
+      'select attempts, history, failed_at from jobtree.callback_delivery where due_at > now()',
+    ),
+  ).toEqual([{ attempts: 1, history: [], failed_at: null }]);
+  await hanging.close();
+  await own.drop();
+});
+
 it('a server killed between lease and answer has the delivery repeated by another one, with the same id', async () => {
   const own = await createDatabase();
   const hanging = await startReceiver({

@@ -208,7 +208,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
     const { progress, failedAt, treeOutcome } = await server.client.job(job.id);
     expect(failedAt).not.toBeNull();
     expect(treeOutcome).toBe('FAILED');
-    expect(progress).toMatchObject({ outcome: 'FAILED', message: 'Job failed' });
+    expect(progress).toMatchObject({ outcome: 'FAILED', cancelReason: 'FAILURES', message: 'Job failed' });
     expect(progress.itemCount).toBeGreaterThanOrEqual(atLeast);
     expect(progress.itemCount).toBe(job.import?.items);
     await expect(server.client.addItems(job.id, [{ payload: 1 }])).rejects.toMatchObject({

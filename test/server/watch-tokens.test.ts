@@ -386,6 +386,14 @@ describe('the end of a watch token', () => {
       expect(await Promise.race([quiet.ended, quiet.closed, ask(other.url, key, typename)])).toMatchObject({
         status: 200,
       });
+    // Again, of the same tree, up to the very millisecond.
+    const [again] = await db.query<{ at: Date }>('select jobtree.revoke_watch_tokens($1) as at', [
+      id.slice(4),
+    ]);
+    const issuedMs = again?.at.getTime() ?? 0;
+    const last = await forge(db, { rootId: id.slice(4), issuedMs, expiresMs: issuedMs + 60_000 });
+    for (const one of [next, last])
+      await expect.poll(async () => (await ask(other.url, one, typename)).status).toBe(401);
   });
 
   it('is noticed even if the revocation commits long after later ones', async () => {
@@ -432,14 +440,29 @@ describe('the end of a watch token', () => {
     await revoke(id);
     await ask(app.url, admin, `mutation { deleteJob(input: { jobId: "${id}" }) { __typename } }`);
     expect(await rows(id)).toEqual([]);
-    const old = await newTree();
-    await revoke(old.id);
-    await db.query(
-      `update jobtree.watch_revocation set revoked_at = now() - interval '26 hours' where root_id = $1`,
-      [old.id.slice(4)],
-    );
+    const [old, recent] = [await newTree(), await newTree()];
+    for (const [tree, ago] of [
+      [old, '26 hours'],
+      [recent, '24 hours 1 minute'],
+    ] as const) {
+      await revoke(tree.id);
+      await db.query(
+        'update jobtree.watch_revocation set revoked_at = now() - $2::interval where root_id = $1',
+        [tree.id.slice(4), ago],
+      );
+    }
     await revoke((await newTree()).id);
-    expect(await rows(old.id)).toEqual([]);
+    expect([await rows(old.id), (await rows(recent.id)).length]).toEqual([[], 1]);
+  });
+
+  it('is final, even if the clock of Postgres goes back', async () => {
+    const rootId = (await newTree()).id.slice(4);
+    const later = new Date(Date.now() + 3_600_000);
+    await db.query(
+      'insert into jobtree.watch_revocation (root_id, revoked_at, transaction_id) values ($1, $2, 1)',
+      [rootId, later],
+    );
+    expect(await db.query('select jobtree.revoke_watch_tokens($1) as at', [rootId])).toEqual([{ at: later }]);
   });
 });
 

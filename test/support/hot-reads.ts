@@ -213,6 +213,7 @@ export const lists: Readonly<
     read: (database, { root }) => readItemPage(database, { jobId: root, first: 20, failedOnly: false }),
     reads: [
       'blocked_item by blocked_item_job_id_position_key',
+      'serialize_key by serialize_key_pkey',
       'cancellation by cancellation_pkey',
       'failure by failure_pkey',
       'job by job_pkey',

@@ -737,7 +737,7 @@ select i.job_id, i.position, j.root_id, j.type,
     when q.run_at > clock_timestamp() then 'SCHEDULED'
     else 'READY'
   end as state,
-  coalesce(o.finished_at, c.cancelled_at, case when o.job_id is null then j.cancelled_at end) as finished_at,
+  coalesce(o.finished_at, c.cancelled_at, j.cancelled_at) as finished_at,
   nullif(q.run_at, 'infinity') as due_at, coalesce(q.attempt, l.attempt, b.attempt) as attempt, l.id as lease_id, l.worker,
   i.created_at, i.payload, o.result, i.serialize_key, b.head_job_id, b.head_position
 from jobtree.job_item i

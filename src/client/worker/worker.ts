@@ -152,7 +152,7 @@ export class Worker extends Emitter {
 
   /**
    * Runs as a program does: until SIGINT, SIGTERM or `stop()`. The first signal stops it as `stop()` does; the second one aborts and gives back at once what handlers
-   * have, and ends the process. A worker that the server refuses at the start, for its key or the rights of that, stops. Sets the process's exit code: 0; 1 if the worker was
+   * have, and ends the process within a second; a third one ends it immediately. A worker that the server refuses at the start, for its key or the rights of that, stops. Sets the process's exit code: 0; 1 if the worker was
    * refused, or stopped before the server knew what became of an item; after a second signal 130 (SIGINT) or 143 (SIGTERM). Resolves when the worker has stopped. A handler that ignores its signal may keep the process alive until the second.
    *
    * @throws Error if the worker was started before
@@ -162,17 +162,14 @@ export class Worker extends Emitter {
     const stopped = new Promise<void>((resolve) => {
       this.prependOnceListener('stopped', resolve);
     });
-    const ignoreSignals = onSignals(
-      () => {
-        this.#sayStopping();
-        void this.stop();
-      },
-      (exitCode) => {
-        this.#isHasty = true;
-        void this.stop().then(() => process.exit(exitCode));
-        setTimeout(() => process.exit(exitCode), hastyMs);
-      },
-    );
+    const ignoreSignals = onSignals((count, exitCode) => {
+      if (count > 2) process.exit(exitCode);
+      if (count === 1) this.#sayStopping();
+      const stopped = this.stop({ atOnce: count > 1 });
+      if (count === 1) return;
+      void stopped.then(() => process.exit(exitCode));
+      setTimeout(() => process.exit(exitCode), hastyMs);
+    });
     try {
       await this.start();
       await stopped;
@@ -242,9 +239,14 @@ export class Worker extends Emitter {
 
   /**
    * Stops: claims no more, waits up to `stopTimeoutMs` for handlers and delivers their outcomes; then aborts and gives back
-   * the rest, which costs no attempt. Never fails; if outcomes can't be delivered there is an `error` event.
+   * the rest, which costs no attempt. With `atOnce` it does not wait for handlers, and no longer waits if it already does. Never fails; if
+   * outcomes can't be delivered there is an `error` event.
    */
-  stop(): Promise<void> {
+  stop({ atOnce = false }: { readonly atOnce?: boolean } = {}): Promise<void> {
+    if (atOnce) {
+      this.#isHasty = true;
+      this.#exchanges.wakeNow();
+    }
     this.#stopped ??= this.#stop();
     this.#check();
     return this.#stopped;

@@ -34,7 +34,7 @@ export async function readItemPage(
              )}) k
            ), marked as (
              -- The row of an item is another one when it was updated.
-             select i.position, concat(d.xmin, '/', o.finished_at, '/', coalesce(c.cancelled_at, j.cancelled_at), '/', q.run_at, '/', l.id, '/', b.turn, '/', (
+             select i.position, concat(d.xmin, '/', coalesce(o.finished_at, c.cancelled_at, j.cancelled_at), '/', q.run_at, '/', l.id, '/', b.job_id, '/', b.position, '/', (
                select max(f.attempt) from jobtree.failure f where f.job_id = $1 and f.position = i.position
              )) as mark
              from (select $1::uuid as job_id, p.position from page p) i
@@ -61,7 +61,11 @@ export async function readItemPage(
                limit 1
              ) l on true
              left join lateral (
-               select w.turn from jobtree.blocked_item w where w.job_id = $1 and w.position = i.position and o.job_id is null limit 1
+               select k.job_id, k.position
+               from jobtree.blocked_item w
+               cross join lateral (select * from jobtree.serialize_key where key = w.key limit 1) k
+               where w.job_id = $1 and w.position = i.position and o.job_id is null
+               limit 1
              ) b on true
            )
            select (select p.completed_at is not null from jobtree.job j ${latestProgress} where j.id = $1) as final,
