@@ -113,10 +113,24 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
 
+/** A setting that differs by a letter or two, or by two that changed places. */
+function suggestion(name: string): string {
+  const letters = (text: string) => [...text].sort().join('');
+  const near = Object.keys(settings).find((known) => {
+    if (letters(known) === letters(name)) return true;
+    let start = 0;
+    while (start < known.length && known[start] === name[start]) start++;
+    let end = 0;
+    while (end < known.length - start && known.at(-1 - end) === name.at(-1 - end)) end++;
+    return known.length - start - end <= 2 && name.length - start - end <= 2;
+  });
+  return near === undefined ? '' : `: did you mean ${near}?`;
+}
+
 export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
   const problems = Object.keys(env)
     .filter((name) => name.startsWith('JOBTREE_') && !(name in settings) && !foreignNames.has(name))
-    .map((name) => `${name} is not a setting`);
+    .map((name) => `${name} is not a setting${suggestion(name)}`);
 
   // An empty value means "not set", as it does for most programs.
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));

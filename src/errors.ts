@@ -41,13 +41,30 @@ export const notUpdatableReasons = {
 } as const;
 export type NotUpdatableReason = keyof typeof notUpdatableReasons;
 
+const prefixes: Readonly<Record<string, string>> = {
+  job: 'Job',
+  upload: 'Upload',
+  operation: 'Operation',
+  group: 'DeadLetterGroup',
+};
+const uuid = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
+const items = new RegExp(`\\b(item) (\\d+) of job (${uuid})`, 'gi');
+const others = new RegExp(`\\b(job|upload|operation|group) (${uuid})`, 'gi');
+
+/** The functions of the database know keys, and callers ids, which they copy from messages: `job Job:019a…`. */
+function withPrefixes(message: string): string {
+  return message
+    .replace(items, (_, noun: string, position: string, id: string) => `${noun} JobItem:${id}:${position}`)
+    .replace(others, (_, noun: string, id: string) => `${noun} ${prefixes[noun.toLowerCase()]}:${id}`);
+}
+
 export abstract class JobtreeError extends Error {
   abstract readonly code: ErrorCode;
   /** The path of the input field that is to blame: `items[3].runAt`. */
   readonly field: string | undefined;
 
   constructor(message: string, field?: string, options?: ErrorOptions) {
-    super(cut(message, 1_000), options);
+    super(withPrefixes(cut(message, 1_000)), options);
     this.name = new.target.name;
     this.field = field && cut(field, 500);
   }
@@ -58,22 +75,8 @@ function cut(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most)}…` : text;
 }
 
-const prefixes: Readonly<Record<string, string>> = { job: 'Job', upload: 'Upload', operation: 'Operation' };
-
-/** The functions of the database know keys, and callers ids, which they copy from messages: `job Job:019a…`. */
-function withPrefixes(message: string): string {
-  return message.replace(
-    /(?<= )(job|upload|operation) (?=[0-9a-f]{8}-[0-9a-f]{4}-)/g,
-    (_, noun: string) => `${noun} ${prefixes[noun]}:`,
-  );
-}
-
 export class NotFoundError extends JobtreeError {
   readonly code = 'NOT_FOUND' as const;
-
-  constructor(message: string, field?: string, options?: ErrorOptions) {
-    super(withPrefixes(message), field, options);
-  }
 }
 
 export class InvalidInputError extends JobtreeError {

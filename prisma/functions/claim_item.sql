@@ -63,7 +63,7 @@ begin
     end if;
     -- If it is READY, another transaction has split its entry meanwhile: look again.
     if v_state <> 'READY' then
-      raise exception 'Item % of job % can''t be claimed: it is %.', p_position, p_job_id, lower(v_state)
+      raise exception 'Item % of job % can''t be claimed: its state is %.', p_position, p_job_id, v_state
         using errcode = 'JT005', column = 'itemId', detail = v_state;
     end if;
   end loop;

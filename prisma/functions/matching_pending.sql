@@ -2,14 +2,12 @@
 -- single items that their serialize keys block. One that promotes selects only what was scheduled before it was requested, so an item that
 -- fails again meanwhile waits as usual.
 --
--- p_job_id   to cancel: only of this job; null for all that the operation selects
--- p_after, p_until   to cancel: only items after this position, and up to this one; null for no end
--- p_last_job_id, p_last_position   to promote, which goes on where the operation stopped: up to the entry at this position; null for no end
+-- p_last_job_id, p_last_position   only what comes after the position at which the operation has stopped, up to this one (pending_window); null
+--            for all that the operation selects
 -- returns    for each range with such items its key columns, its lease if it is one, whether it is blocked, and a bit for each of its items
 --            that matches
 create or replace function jobtree.matching_pending(
-  p_operation jobtree.operation, p_job_id uuid default null, p_after bigint default -1, p_until bigint default null,
-  p_last_job_id uuid default null, p_last_position bigint default null
+  p_operation jobtree.operation, p_last_job_id uuid default null, p_last_position bigint default null
 )
 returns table (job_id uuid, "position" bigint, count integer, attempt integer, lease_id uuid, blocked boolean, matching bit(128))
 language plpgsql stable
@@ -24,10 +22,11 @@ as $$
 declare
   v_now constant timestamptz := clock_timestamp();
   v_jobs constant uuid[] := case
-    when p_job_id is null then jobtree.jobs_of_operation(p_operation) else array[p_job_id]
+    when p_last_job_id is null then jobtree.jobs_of_operation(p_operation)
+    when p_last_job_id = p_operation.next_job_id then array[p_last_job_id]
   end;
-  v_after constant bigint := greatest(p_after, (select min(u) - 1 from unnest(p_operation.item_positions) u));
-  v_end constant bigint := least(p_until, p_operation.before_position - 1);
+  v_first constant bigint := coalesce((select min(u) from unnest(p_operation.item_positions) u), 0);
+  v_end constant bigint := p_operation.before_position - 1;
   v_states constant text[] := p_operation.states;
   -- Whether the items themselves must be read.
   v_by_item constant boolean := num_nonnulls(
@@ -39,7 +38,10 @@ begin
     select q.job_id, q.position, q.count::integer as count, q.attempt, null::uuid as lease_id, false as blocked, ~B'0'::bit(128) as open
     from jobtree.queue_entry q
     where p_operation.kind = 'CANCEL'
-      and (v_jobs is null or q.job_id = any (v_jobs)) and q.position > v_after - 128 and q.position <= v_end
+      and (v_jobs is null or q.job_id = any (v_jobs)) and q.position > v_first - 128 and q.position <= v_end
+      and (q.job_id, q.position) > (p_operation.next_job_id, p_operation.next_position - 127)
+      and (p_last_job_id is null or (q.job_id, q.position) <= (p_last_job_id, p_last_position))
+      and (p_operation.types is null or q.type = any (p_operation.types))
       and (v_states is null or case
         when q.run_at = 'infinity' then 'WAITING' when q.run_at <= v_now or q.run_at is null then 'READY'
         when q.attempt > 1 then 'RETRYING' else 'SCHEDULED'
@@ -50,28 +52,40 @@ begin
     where p_operation.kind = 'PROMOTE'
       -- Written as in the index of the scheduled entries of each job.
       and coalesce(q.run_at, 'infinity') < 'infinity'
-      and (q.job_id, q.position) > (p_operation.next_job_id, p_operation.next_position)
+      and (v_jobs is null or q.job_id = any (v_jobs)) and q.position > v_first - 128 and q.position <= v_end
+      and (q.job_id, q.position) > (p_operation.next_job_id, p_operation.next_position - 127)
       and (p_last_job_id is null or (q.job_id, q.position) <= (p_last_job_id, p_last_position))
-      and (v_jobs is null or q.job_id = any (v_jobs)) and q.position <= v_end
+      and (p_operation.types is null or q.type = any (p_operation.types))
       and q.ready_at <= p_operation.requested_at
       and case when q.run_at <= v_now then 'READY' when q.attempt > 1 then 'RETRYING' else 'SCHEDULED' end = any (v_states)
     union all
     select l.job_id, l.position, l.count, l.attempt, l.id, false, l.open
     from (select * from jobtree.lease l where l.deadline_at is not null offset 0) l
-    where p_operation.kind = 'CANCEL' and (v_jobs is null or l.job_id = any (v_jobs)) and l.position > v_after - 128 and l.position <= v_end
+    where p_operation.kind = 'CANCEL'
+      and (v_jobs is null or l.job_id = any (v_jobs)) and l.position > v_first - 128 and l.position <= v_end
+      and (l.job_id, l.position) > (p_operation.next_job_id, p_operation.next_position - 127)
+      and (p_last_job_id is null or (l.job_id, l.position) <= (p_last_job_id, p_last_position))
       and (v_states is null or 'HELD' = any (v_states))
     union all
     select b.job_id, b.position, 1, b.attempt, null, true, ~B'0'::bit(128)
     from jobtree.blocked_item b
-    where p_operation.kind = 'CANCEL' and (v_jobs is null or b.job_id = any (v_jobs)) and b.position > v_after and b.position <= v_end
+    where p_operation.kind = 'CANCEL'
+      and (v_jobs is null or b.job_id = any (v_jobs)) and b.position >= v_first and b.position <= v_end
+      and (b.job_id, b.position) > (p_operation.next_job_id, p_operation.next_position)
+      and (p_last_job_id is null or (b.job_id, b.position) <= (p_last_job_id, p_last_position))
+      and (p_operation.types is null or b.type = any (p_operation.types))
       and (v_states is null or 'BLOCKED' = any (v_states))
   ), named as (
     select p.*, (
         -- The range's items between the two positions.
-        p.open & (~B'0'::bit(128) << (127 - least(p.count - 1, v_end - p.position)::integer))
-        & (~B'0'::bit(128) >> greatest(0, v_after + 1 - p.position)::integer)
+        p.open & (~B'0'::bit(128) << (127 - least(p.count - 1, w.last - p.position)::integer))
+        & (~B'0'::bit(128) >> greatest(0, w.first - p.position)::integer)
       ) as items
     from pending p
+    cross join lateral (
+      select case when p.job_id = p_operation.next_job_id then greatest(p_operation.next_position + 1, v_first) else v_first end as first,
+        case when p.job_id = p_last_job_id then least(p_last_position, v_end) else v_end end as last
+    ) w
     cross join lateral (select j.type, j.cancelled_at from jobtree.job j where j.id = p.job_id offset 0) j
     where j.cancelled_at is null and (p_operation.types is null or j.type = any (p_operation.types))
       and (p_operation.tenant is null or starts_with(j.type, p_operation.tenant || '//'))

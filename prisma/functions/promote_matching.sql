@@ -18,44 +18,23 @@ set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  c_last_job constant uuid := 'ffffffff-ffff-ffff-ffff-ffffffffffff';
-  c_last_position constant bigint := 9223372036854775807;
   v_now constant timestamptz(3) := clock_timestamp();
-  v_named constant uuid[] := jobtree.jobs_of_operation(p_operation);
-  v_until_job uuid;
-  v_last record;
+  v_window record;
   v_found record;
   v_taken record;
 begin
   operation := p_operation;
   loop
-    if v_named is null then
-      v_until_job := case when operation.next_job_id < c_last_job then c_last_job end;
-    else
-      -- A step ends with its job, to pass by the jobs in between.
-      v_until_job := (
-        select u from unnest(v_named) u where (u, c_last_position) > (operation.next_job_id, operation.next_position) order by u limit 1
-      );
-      if v_until_job > operation.next_job_id then
-        operation.next_job_id := v_until_job;
-        operation.next_position := -1;
-      end if;
-    end if;
-    more := v_until_job is not null;
+    select * into v_window from jobtree.pending_window(operation, p_limit, 5120);
+    more := found;
     exit when not more;
-    select q.job_id, q.position into v_last from jobtree.queue_entry q
-    where (q.job_id, q.position) > (operation.next_job_id, operation.next_position) and q.job_id <= v_until_job
-      and coalesce(q.run_at, 'infinity') < 'infinity'
-    order by q.job_id, q.position
-    offset p_limit - 1 limit 1;
-    if not found then
-      select v_until_job as job_id, c_last_position as position into v_last;
-    end if;
+    operation.next_job_id := v_window.from_job_id;
+    operation.next_position := v_window.from_position;
 
     select coalesce(sum(bit_count(m.matching)), 0) as items, array_agg(m.job_id) as job_ids, array_agg(m.position) as positions,
       array_agg(m.count) as counts, array_agg(m.attempt) as attempts, array_agg(m.matching) as matching
     into v_found
-    from jobtree.matching_pending(operation, null, -1, null, v_last.job_id, v_last.position) m;
+    from jobtree.matching_pending(operation, v_window.last_job_id, v_window.last_position) m;
 
     -- Only unchanged entries that are still scheduled. Any change removes items from an entry, or puts them back with another attempt number
     -- or at another time.
@@ -103,8 +82,8 @@ begin
     end if;
     operation.done := operation.done + v_taken.items;
     operation.was_busy := operation.was_busy or v_taken.items < v_found.items;
-    operation.next_job_id := v_last.job_id;
-    operation.next_position := v_last.position;
+    operation.next_job_id := v_window.last_job_id;
+    operation.next_position := v_window.last_position;
     exit when clock_timestamp() > p_until;
   end loop;
   return next;

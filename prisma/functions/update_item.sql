@@ -54,7 +54,7 @@ begin
     end if;
     -- Otherwise it still waits, but another transaction has split its entry or passed it the key: look again.
     if v_state in ('HELD', 'SUCCEEDED', 'FAILED', 'CANCELLED') then
-      raise exception 'Item % of job % can''t be changed: it is %.', p_position, p_job_id, lower(v_state)
+      raise exception 'Item % of job % can''t be changed: its state is %.', p_position, p_job_id, v_state
         using errcode = 'JT007', column = 'itemId', detail = v_state;
     end if;
   end loop;

@@ -46,7 +46,7 @@ export function describeError(error: unknown): { text: string; exitCode: number 
   if (error instanceof JobtreeError && error.code === 'UNAUTHENTICATED')
     return { text: hint(error), exitCode: exitCodes.failure };
   if (error instanceof JobtreeError)
-    return { text: `${ofInput(error.message)}${hintOfServer(error)}`, exitCode: codeFor(error) };
+    return { text: `${error.message}${hintOfServer(error)}`, exitCode: codeFor(error) };
   const { name, message, code } = (error ?? {}) as Record<string, string | undefined>;
   // These come from modules that only `start`, `migrate` and `demo` load.
   if (name === 'ConfigError') return { text: message ?? '', exitCode: exitCodes.usage };
@@ -68,14 +68,6 @@ export function describeError(error: unknown): { text: string; exitCode: number 
     return { text: `Can't connect to Postgres${placeOf(error)}: ${code}.`, exitCode: exitCodes.unreachable };
   const known = isDebugging() ? '' : ' (JOBTREE_DEBUG=1 shows where.)';
   return { text: `${message || String(error)}${known}`, exitCode: exitCodes.failure };
-}
-
-/** What GraphQL says of a value that has no place in the input, without the value: `children[0]: Field "typ" is not defined by type "JobInput".` */
-function ofInput(message: string): string {
-  const [, path, what] =
-    /^Variable "\$\w+" got invalid value .*?(?: at "\w+\.?([^"]*)")?; (.*)$/s.exec(message) ?? [];
-  if (what === undefined) return message;
-  return path === undefined || path === '' ? what : `${path}: ${what}`;
 }
 
 /** An option would stand in the list of processes, for all who use the machine. */

@@ -8,14 +8,29 @@ const guessed: Readonly<Record<string, string>> = {
   status: 'To show how far a job is: `jobtree watch ID`, `jobtree jobs`. To show all types: `jobtree top`.',
   export: 'To write the results of a tree to a file: `jobtree results ID --out FILE`.',
   list: 'To list trees of jobs: `jobtree jobs`. To list all commands: `jobtree help commands`.',
+  ls: 'To list trees of jobs: `jobtree jobs`. To list all commands: `jobtree help commands`.',
+  stats: 'To show how much of each type is done, waits and fails: `jobtree top`, `jobtree queues`.',
+  add: 'To create a job with an item for each row of a file: `jobtree import FILE --type TYPE`. To create a tree: `jobtree create FILE`.',
   stop: 'To stop a server or a worker: press Ctrl-C where it runs, or send it SIGTERM. To stop work: `jobtree cancel ID`, `jobtree queue TYPE --pause`.',
   retry:
     'To try again what failed for good: `jobtree replay`. To try an item now: `jobtree update-item ID --run-at now`.',
 };
 
-/** Commander's message on an unknown command, with what was probably meant, if that is known. */
+/** What other servers take as options. */
+const settings: Readonly<Record<string, string>> = {
+  '--port': 'JOBTREE_PORT',
+  '--host': 'JOBTREE_HOST',
+  '--database': 'DATABASE_URL',
+  '--database-url': 'DATABASE_URL',
+};
+
+/** Commander's message on an unknown command or option, with what was probably meant, if that is known. */
 export function withHint(text: string): string {
-  const [line, name = ''] = /^error: unknown command '(\w+)'/.exec(text) ?? [];
-  const hint = guessed[name];
+  const [line, kind, name = ''] = /^error: unknown (command|option) '([\w-]+)'/.exec(text) ?? [];
+  const setting = settings[name];
+  const hint =
+    kind === 'command'
+      ? guessed[name]
+      : setting && `The settings of the server are environment variables: this one is ${setting}.`;
   return line === undefined || hint === undefined ? text : `${line}. ${hint}\n`;
 }

@@ -1,37 +1,46 @@
 /**
- * Ctrl-C and SIGTERM. The first asks a command to end in good order, which is what its `signal` is for; the second ends
- * the process at once.
+ * Ctrl-C and SIGTERM. The first asks a command to end in good order, which is what its `signal` is for; the second ends the process at once, or
+ * leaves the command a second to give back what it has.
  */
-import { constants } from 'node:os';
+import { onSignals } from '../client/worker/signals.ts';
 
 export interface Interruption {
   /** Aborts with the first SIGINT or SIGTERM. */
   readonly signal: AbortSignal;
-  /** What a process that was ended by that signal exits with: 130 or 143. */
+  /** What a process that was ended by the last of these signals exits with: 130 or 143. */
   readonly exitCode: number;
+  /** Whether there was a second signal. */
+  readonly isUrgent: boolean;
 }
 
-/** Below `npm run` one Ctrl-C arrives twice: from the terminal, and passed on by npm. */
-const echoMs = 500;
+/** How long a command has after a second signal. */
+const hurryMs = 1_000;
 
-/** `onSecond` is called right before a second signal ends the process. */
-export function catchInterruption(onSecond: () => void = () => {}): Interruption {
+/**
+ * `onEnd` is called right before a signal ends the process. With `hurry`, that is a third signal, or the end of the time that the command has
+ * after a second one, at which `hurry` is called.
+ */
+export function catchInterruption({
+  onEnd,
+  hurry,
+}: {
+  onEnd?: () => void;
+  hurry?: () => void;
+} = {}): Interruption {
   const controller = new AbortController();
-  const interruption = { signal: controller.signal, exitCode: 0 };
-  let firstAt = 0;
-  for (const name of ['SIGINT', 'SIGTERM'] as const) {
-    const exitCode = 128 + constants.signals[name];
-    process.on(name, () => {
-      if (!controller.signal.aborted) {
-        firstAt = performance.now();
-        interruption.exitCode = exitCode;
-        controller.abort();
-      } else if (interruption.exitCode !== exitCode || performance.now() - firstAt > echoMs) {
-        onSecond();
-        process.exit(exitCode);
-      }
-    });
-  }
+  const interruption = { signal: controller.signal, exitCode: 0, isUrgent: false };
+  onSignals((count, exitCode) => {
+    interruption.exitCode = exitCode;
+    interruption.isUrgent = count > 1;
+    if (count === 1) return controller.abort();
+    const end = () => {
+      onEnd?.();
+      process.exit(exitCode);
+    };
+    if (hurry === undefined || count > 2) return end();
+    hurry();
+    setTimeout(end, hurryMs).unref();
+  });
   return interruption;
 }
 

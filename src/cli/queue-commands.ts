@@ -33,7 +33,7 @@ export function addQueueCommands(program: Command): void {
       'after',
       helpEnd(
         ['success', 'failure', 'usage', 'unreachable'],
-        'READY is in brackets while the type is paused, and has a ! if no worker for the type is connected. OLDEST is how long the first ready item has waited. SLOW counts running items that have taken far longer than usual.',
+        'READY is in brackets while the type is paused, and has a ! if no worker for the type is connected. OLDEST is how long the first ready item has waited. SLOW counts running items that have taken far longer than usual. Why items FAILED, also those that are tried again: `jobtree dead-letters --type TYPE`, and `jobtree items ID` of a job.',
       ),
     )
     .action(run('end', async (options) => (await import('./commands/top.ts')).top(options)));

@@ -1,9 +1,15 @@
 /** A job that stands still may wait for the retries of items that failed: what to say of that. */
 import type { Client, JobProgress } from '../client/index.ts';
 import { counted } from './figures.ts';
+import { oneLine } from './output.ts';
+import { shorten } from './width.ts';
 
 const quietMs = 2_000;
 const againMs = 5_000;
+/** As many are read to find one that failed. */
+const mostItems = 10;
+/** Of a cause, in columns. `jobtree items` shows all of it. */
+const longest = 200;
 /** A tree with more open jobs than this has other things to show. */
 const mostJobs = 10;
 
@@ -12,6 +18,9 @@ export class RetryWatch {
   readonly #client: Client;
   readonly #types: ReadonlyMap<string, string>;
   readonly #onNotes: (notes: ReadonlyMap<string, string>) => void;
+  readonly #onCause: (text: string) => void;
+  /** The jobs and codes that were told of. */
+  readonly #told = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #round = 0;
 
@@ -19,10 +28,12 @@ export class RetryWatch {
     client: Client,
     types: ReadonlyMap<string, string>,
     onNotes: (notes: ReadonlyMap<string, string>) => void,
+    onCause: (text: string) => void,
   ) {
     this.#client = client;
     this.#types = types;
     this.#onNotes = onNotes;
+    this.#onCause = onCause;
   }
 
   /** The jobs have changed. */
@@ -59,7 +70,21 @@ export class RetryWatch {
     const [retrying, scheduled] = await Promise.all([count('RETRYING'), count('SCHEDULED')]);
     const waiting = retrying + scheduled;
     if (waiting === 0) return undefined;
+    if (retrying > 0) await this.#tellCause(jobId);
     const verb = waiting === 1 ? 'waits' : 'wait';
     return `${counted(waiting, 'item')} ${verb} ${scheduled === 0 ? 'for a retry' : 'to be due'}`;
+  }
+
+  /** Of one item: usually they all fail alike. Each code is told once. */
+  async #tellCause(jobId: string): Promise<void> {
+    const { nodes } = await this.#client.items(jobId, { statuses: ['SCHEDULED'], first: mostItems });
+    const item = nodes.find(({ failureCount }) => failureCount > 0);
+    const { code, message } = item?.failures.at(-1) ?? {};
+    const key = `${jobId} ${code}`;
+    if (item === undefined || this.#told.has(key)) return;
+    this.#told.add(key);
+    this.#onCause(
+      `${item.id} waits for a retry after ${shorten(oneLine(`${code}: ${message}`), longest, 'end')}`,
+    );
   }
 }

@@ -42,7 +42,7 @@ export function addServerCommands(program: Command): void {
     .addOption(
       new Option(
         '--url <url>',
-        'the API of a server to ask (default: http://127.0.0.1:4000/graphql, if one answers there)',
+        'the API of a server to ask (default: where JOBTREE_HOST and JOBTREE_PORT say, if one answers there)',
       ).env('JOBTREE_URL'),
     )
     .addOption(

@@ -19,6 +19,8 @@ export interface Summary {
   readonly itemsPerSecond: number | null;
   /** The most frequent ones among the first failed items. */
   readonly failures: readonly FailureGroup[];
+  /** Why its file could not be read to its end, which fails the job, with or without failed items. */
+  readonly fileError: { readonly code: string; readonly message: string } | null;
 }
 
 interface FailureGroup {
@@ -47,6 +49,7 @@ export async function summarise(client: Client, type: string, progress: JobProgr
     seconds: ms === null ? null : ms / 1_000,
     itemsPerSecond: ms === null ? null : (rate(itemCount, ms) ?? null),
     failures: failed === 0 ? [] : await failureGroups(client, jobId),
+    fileError: outcome === 'FAILED' ? ((await client.job(jobId)).import?.error ?? null) : null,
   };
 }
 
@@ -73,12 +76,17 @@ async function failureGroups(client: Client, jobId: string): Promise<FailureGrou
 export function printSummary(prefix: string, summary: Summary): void {
   const { itemCount, succeeded, failed, cancelled } = summary;
   const parts = [`${count(succeeded)} succeeded`];
-  const verdict = summary.outcome === 'FAILED' ? ' (more than the job tolerates)' : '';
+  const { fileError } = summary;
+  const verdict = summary.outcome === 'FAILED' && fileError === null ? ' (more than the job tolerates)' : '';
   if (failed > 0) parts.push(`${count(failed)} failed${verdict}`);
   if (cancelled > 0) parts.push(`${count(cancelled)} cancelled`);
   const time = summary.seconds === null ? '' : ` in ${seconds(summary.seconds * 1_000)}`;
   const speed = summary.itemsPerSecond === null ? '' : ` (${count(summary.itemsPerSecond)} items/s)`;
   printText(`${prefix}${counted(itemCount, 'item')}: ${parts.join(', ')}${time}${speed}\n`);
+  if (fileError !== null)
+    printText(
+      `  The file could not be read to its end: ${oneLine(`${fileError.code}: ${fileError.message}`)}\n`,
+    );
   for (const group of summary.failures) {
     const [line = ''] = group.message.split('\n');
     const text = `  ${count(group.count)} × ${oneLine(`${group.code}: ${line}`)}`;

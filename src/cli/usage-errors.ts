@@ -38,11 +38,12 @@ function ofUsage(theirs: string): string {
 /** For a command and all below it. The help that explains the command is named behind the error. */
 export function explainUsage(command: Command, path = 'jobtree'): void {
   const isProgram = command.parent === null;
+  const isServer = ['start', 'migrate', 'demo'].includes(command.name());
   const help = isProgram ? 'jobtree help' : `${path} --help`;
   const what = command.commands.length > 0 ? 'lists the commands' : 'explains the arguments and options';
   command.showHelpAfterError(`\`${help}\` ${what}.`);
   command.configureOutput({
-    outputError: (text) => printComplaint(ofUsage(isProgram ? withHint(text) : text).trimEnd()),
+    outputError: (text) => printComplaint(ofUsage(isServer || isProgram ? withHint(text) : text).trimEnd()),
   });
   if (!isProgram && command.commands.length > 0) command.helpCommand('help [command]', 'Explain a command.');
   for (const one of command.commands) explainUsage(one, `${path} ${one.name()}`);

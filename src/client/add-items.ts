@@ -3,7 +3,7 @@ import type { AddItemsMutation, AddStatus, ItemInput, TraceContextInput } from '
 import * as operations from '../generated/operations.ts';
 import { JobtreeError, payloadOf } from './errors.ts';
 import type { Http } from './http.ts';
-import { type ItemSpec, toItemInput } from './job-spec.ts';
+import { checkList, type ItemSpec, toItemInput } from './job-spec.ts';
 import { maxEntries, maxUnits } from './limits.ts';
 import type { CallOptions } from './types.ts';
 
@@ -78,6 +78,7 @@ export async function addInBatches(
 
 /** Splits items into batches that fit into one request each. @throws JobtreeError INVALID_INPUT */
 export function split(items: readonly ItemSpec[]): ItemInput[][] {
+  checkList(items, 'items');
   const batches: ItemInput[][] = [];
   let batch: ItemInput[] = [];
   let units = 0;

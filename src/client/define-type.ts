@@ -1,5 +1,5 @@
 /** A type of work in one value that producer and handler share: its name, and the types of its payload and result. */
-import type { ItemSpec, JobPolicies, JobSpec } from './job-spec.ts';
+import { checkList, type ItemSpec, type JobPolicies, type JobSpec } from './job-spec.ts';
 import type { InputOf, StandardSchema } from './standard-schema.ts';
 
 /** The schemas of a type's payloads and results, from Zod or another library. `client.types.register` sends them to the server. */
@@ -147,6 +147,8 @@ export interface HandlerContext {
  *     await client.createJob(sendCheck.job({ items: [{ employee: 'e1' }], sealed: true }));
  *     new Worker({ types: { sendCheck: { concurrency: 10, handler: sendCheck.handler(async ({ employee }) => …) } } });
  *
+ * If its handlers return nothing, the result is null: declare it as `void`.
+ *
  * @param type the name, 1 to 200 characters
  * @param policies how jobs of this type treat their items, unless a job has its own policies
  */
@@ -171,12 +173,15 @@ export function defineType(
   return {
     type,
     schemas,
-    job: ({ items, ...spec } = {}) => ({
-      ...policies,
-      ...spec,
-      type,
-      items: items?.map(toItemSpec),
-    }),
+    job: ({ items, ...spec } = {}) => {
+      checkList(items, 'items');
+      return {
+        ...policies,
+        ...spec,
+        type,
+        items: items?.map(toItemSpec),
+      };
+    },
     item: (payload, options = {}) => new TypedItem(payload, options),
     handler: (handle) => {
       typesOfHandlers.set(handle, type);

@@ -29,14 +29,15 @@ export class JobtreeError extends Error {
   override readonly name = 'JobtreeError';
   /** The kind of error, for programs. */
   readonly code: ClientErrorCode;
+  // These are declared, and set only with a value, so that a printed error has no lines of undefined.
   /** The path to the part of the input that is wrong, if the input is to blame: `items[3].runAt`. */
-  readonly field: string | undefined;
+  declare readonly field: string | undefined;
   /** With `ITEM_NOT_CLAIMABLE` and `ITEM_NOT_UPDATABLE`: the state that the item is in instead. */
-  readonly reason: NotClaimableReason | undefined;
+  declare readonly reason: NotClaimableReason | undefined;
   /** With `ITEM_FAILED`: the item's last failure, with the code and message that its worker reported. */
-  readonly failure: Failure | undefined;
+  declare readonly failure: Failure | undefined;
   /** With `ITEM_FAILED` and `ITEM_CANCELLED`: the id of the item. */
-  readonly itemId: string | undefined;
+  declare readonly itemId: string | undefined;
   /**
    * What became of the operation: `UNKNOWN` if the server may have carried it out although no answer came; `DONE` with
    * `ITEM_FAILED` and `ITEM_CANCELLED`.
@@ -46,10 +47,10 @@ export class JobtreeError extends Error {
   constructor(code: ClientErrorCode, message: string, details: ErrorDetails = {}) {
     super(message, 'cause' in details ? { cause: details.cause } : undefined);
     this.code = code;
-    this.field = details.field ?? undefined;
-    this.reason = details.reason;
-    this.failure = details.failure;
-    this.itemId = details.itemId;
+    if (details.field != null) this.field = details.field;
+    if (details.reason !== undefined) this.reason = details.reason;
+    if (details.failure !== undefined) this.failure = details.failure;
+    if (details.itemId !== undefined) this.itemId = details.itemId;
     const mayBeDone = code === 'UNREACHABLE' || code === 'BAD_RESPONSE';
     this.outcome = details.outcome ?? (mayBeDone ? 'UNKNOWN' : 'NOTHING_DONE');
   }
@@ -166,7 +167,19 @@ export function fromGraphqlErrors(errors: readonly unknown[]): JobtreeError {
   if (typeof code !== 'string' || !expected.has(code))
     return new JobtreeError('BAD_RESPONSE', message, { cause: errors });
   const details = { field: typeof field === 'string' ? field : undefined };
-  return refusal(code as ErrorCode, message, ended === true ? { ...details, cause: { ended } } : details);
+  return refusal(
+    code as ErrorCode,
+    ofInput(message),
+    ended === true ? { ...details, cause: { ended } } : details,
+  );
+}
+
+/** What GraphQL says of a value that has no place in the input, without the value: `children[0]: Field "typ" is not defined by type "JobInput".` */
+function ofInput(message: string): string {
+  const [, path, what] =
+    /^Variable "\$\w+" got invalid value .*?(?: at "\w+\.?([^"]*)")?; (.*)$/s.exec(message) ?? [];
+  if (what === undefined) return message;
+  return path === undefined || path === '' ? what : `${path}: ${what}`;
 }
 
 const codes: Record<ErrorCode, true> = {

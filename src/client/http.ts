@@ -9,6 +9,7 @@ import { dataOf, fromGraphqlErrors, isRefusal, isTransient, JobtreeError, retryA
 import type { Post, PostAnswer } from './post.ts';
 
 const unauthorized = 401;
+const contentTooLarge = 413;
 const tooManyRequests = 429;
 const badGateway = 502;
 const serviceUnavailable = 503;
@@ -87,6 +88,11 @@ export class Http {
       const text = answer?.errors ? fromGraphqlErrors(answer.errors).message : `${url} answered ${status}.`;
       throw new JobtreeError('UNREACHABLE', text, { outcome: 'NOTHING_DONE', cause: { retryAfter } });
     }
+    if (answer == null && status === contentTooLarge)
+      throw new JobtreeError(
+        'LIMIT_EXCEEDED',
+        `The request has ${body.length.toLocaleString('en')} bytes, more than a proxy before ${url} lets through. Split it, or raise the limit of the proxy.`,
+      );
     if (answer == null) {
       const unreachable = status === badGateway || status === gatewayTimeout;
       throw new JobtreeError(
@@ -104,7 +110,7 @@ export class Http {
 /** The API is at /graphql, unless a proxy says otherwise. */
 function hintFor(url: string): string {
   return /\/graphql([?#]|$)/.test(url)
-    ? ''
+    ? ' Is it the address of a jobtree server?'
     : ' The API of a server is usually at /graphql: does the URL lack it?';
 }
 
@@ -148,5 +154,13 @@ function describe(error: unknown): string {
   const code = codeOf(error);
   if (code !== undefined && untrusted.test(code))
     return `its certificate is not trusted (${code}). It must be for this host, by an authority that this machine knows, or that NODE_EXTRA_CA_CERTS names (a file in PEM)`;
+  if (code !== undefined && code in inWords) return `${code} (${inWords[code]})`;
   return code ?? (error instanceof Error ? error.message : String(error));
 }
+
+/** What is usually behind the codes that do not say it. */
+const inWords: Readonly<Record<string, string>> = {
+  EPROTO: 'is it http, and not https?',
+  ENOTFOUND: 'there is no host of this name',
+  EAI_AGAIN: 'the name of the host could not be looked up',
+};

@@ -142,9 +142,11 @@ export interface JobSpec extends JobPolicies {
 }
 
 const maxDepth = 32;
+const lists = ['backoffMs', 'after', 'items', 'callbacks', 'children'] as const;
 
 /** @throws JobtreeError INVALID_INPUT, with the path to what is wrong */
 export function toJobInput(job: JobSpec, path = '', above: readonly JobSpec[] = []): JobInput {
+  for (const name of lists) checkList(job[name], `${path}${name}`);
   const children = job.children ?? [];
   if (above.length === maxDepth && children.length > 0) {
     throw invalid(`${path}children`, `is more than ${maxDepth} levels below the root.`);
@@ -181,6 +183,9 @@ function toFeedInput({ source, ...feed }: FeedSpec): FeedInput {
 
 /** Also returns the rough size of its payload. @throws JobtreeError INVALID_INPUT */
 export function toItemInput(item: ItemSpec, path: string): { input: ItemInput; size: number } {
+  // Without types, a plain payload would else be taken apart as an item, and its own payload be null.
+  if (typeof item !== 'object' || item === null || Array.isArray(item))
+    throw invalid(path, 'must be an object with a payload: { payload: … }.');
   const { payload = null, dedupeKey, priority, runAt, serializeKey, ...rest } = item;
   for (const name in rest)
     throw invalid(`${path}.${name}`, 'is not a field of an item. The work to do goes into payload.');
@@ -195,6 +200,11 @@ export function toItemInput(item: ItemSpec, path: string): { input: ItemInput; s
 export function toItemChanges({ runAt, priority, payload }: ItemChanges): Omit<UpdateItemInput, 'itemId'> {
   if (payload !== undefined) check(payload, 'payload');
   return { priority, payload, runAt: runAt === null ? null : toInstant(runAt, 'runAt') };
+}
+
+/** What callers without types pass instead of a list is refused by its name. @throws JobtreeError INVALID_INPUT */
+export function checkList(value: unknown, field: string): void {
+  if (value !== undefined && !Array.isArray(value)) throw invalid(field, 'must be a list.');
 }
 
 export function toInstant(value: Date | string | undefined, field: string): string | undefined {

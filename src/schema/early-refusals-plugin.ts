@@ -5,12 +5,18 @@
 import SchemaBuilder, { BasePlugin, type PothosOutputFieldConfig, type SchemaTypes } from '@pothos/core';
 import {
   type FieldNode,
-  type FragmentDefinitionNode,
   type GraphQLFieldResolver,
+  GraphQLIncludeDirective,
+  type GraphQLNamedType,
   type GraphQLResolveInfo,
-  TypeInfo,
-  visit,
-  visitWithTypeInfo,
+  GraphQLSkipDirective,
+  getDirectiveValues,
+  getNamedType,
+  isInterfaceType,
+  isObjectType,
+  Kind,
+  type SelectionNode,
+  type SelectionSetNode,
 } from 'graphql';
 import { explainRefusal, type Permission } from '../domain/access/rights.ts';
 import { ForbiddenError } from '../errors.ts';
@@ -34,9 +40,11 @@ class EarlyRefusalsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     if (kind !== 'Mutation') return resolver;
     return (parent, args, context, info) => {
       const { caller } = context as Services;
-      for (const { name, permission } of info.fieldNodes.flatMap((node) => neededBelow(node, info))) {
-        if (!caller.permissions.has(permission))
-          throw new ForbiddenError(explainRefusal(caller, permission, name));
+      for (const node of info.fieldNodes) {
+        for (const { name, permission, within } of neededBelow(node, info)) {
+          if (!caller.permissions.has(permission) && within.every((part) => isSelected(part, info)))
+            throw new ForbiddenError(explainRefusal(caller, permission, name));
+        }
       }
       return resolver(parent, args, context, info);
     };
@@ -46,44 +54,57 @@ class EarlyRefusalsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
 interface Need {
   readonly name: string;
   readonly permission: Permission;
+  /** The selections with directives, which may leave it out, that it is in, or is itself. */
+  readonly within: readonly SelectionNode[];
 }
 
 /** Operations are parsed once and executed often. */
 const known = new WeakMap<FieldNode, readonly Need[]>();
 
-/** The fields below a field that need a permission. Selections with a directive, which may skip them, are left to the execution. */
+/** The fields below a field that need a permission. There are not many: operations are limited, with fragments counted wherever they are spread. */
 function neededBelow(
   node: FieldNode,
-  { schema, fragments, parentType }: GraphQLResolveInfo,
+  { schema, fragments, returnType }: GraphQLResolveInfo,
 ): readonly Need[] {
   const before = known.get(node);
   if (before !== undefined) return before;
   const needs: Need[] = [];
-  const visited = new Set<string>();
-  const look = (part: FieldNode | FragmentDefinitionNode, types: TypeInfo): void => {
-    visit(
-      part,
-      visitWithTypeInfo(types, {
-        Field: (field) => {
-          if (field === node) return;
-          if (field.directives?.length) return false;
-          const options = types.getFieldDef()?.extensions.pothosOptions;
-          const { may } = (options as { authScopes?: { may?: Permission } } | undefined)?.authScopes ?? {};
-          if (may !== undefined) needs.push({ name: field.name.value, permission: may });
-        },
-        InlineFragment: ({ directives }) => (directives?.length ? false : undefined),
-        FragmentSpread: ({ name, directives }) => {
-          const fragment = fragments[name.value];
-          if (directives?.length || fragment === undefined || visited.has(name.value)) return;
-          visited.add(name.value);
-          look(fragment, new TypeInfo(schema));
-        },
-      }),
-    );
+  const look = (
+    set: SelectionSetNode | undefined,
+    type: GraphQLNamedType | undefined,
+    above: readonly SelectionNode[],
+  ): void => {
+    for (const selection of set?.selections ?? []) {
+      const within = selection.directives?.length ? [...above, selection] : above;
+      if (selection.kind === Kind.FIELD) {
+        const name = selection.name.value;
+        const field = isObjectType(type) || isInterfaceType(type) ? type.getFields()[name] : undefined;
+        if (field === undefined) continue;
+        const permission = permissionOf(field.extensions.pothosOptions);
+        if (permission !== undefined) needs.push({ name, permission, within });
+        look(selection.selectionSet, getNamedType(field.type), within);
+      } else {
+        const part = selection.kind === Kind.INLINE_FRAGMENT ? selection : fragments[selection.name.value];
+        const condition = part?.typeCondition?.name.value;
+        look(part?.selectionSet, condition === undefined ? type : schema.getType(condition), within);
+      }
+    }
   };
-  look(node, new TypeInfo(schema, parentType));
+  look(node.selectionSet, getNamedType(returnType), []);
   known.set(node, needs);
   return needs;
+}
+
+/** A field that decides by its parent has no permission of its own. */
+function permissionOf(options: unknown): Permission | undefined {
+  return (options as { authScopes?: { may?: Permission } } | undefined)?.authScopes?.may;
+}
+
+function isSelected(part: SelectionNode, { variableValues }: GraphQLResolveInfo): boolean {
+  return (
+    getDirectiveValues(GraphQLSkipDirective, part, variableValues)?.if !== true &&
+    getDirectiveValues(GraphQLIncludeDirective, part, variableValues)?.if !== false
+  );
 }
 
 SchemaBuilder.registerPlugin(earlyRefusalsPlugin, EarlyRefusalsPlugin);

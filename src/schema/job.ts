@@ -20,7 +20,7 @@ import {
   toRevision,
 } from '../domain/jobs/progress.ts';
 import { readRetentions, type TreeRetention } from '../domain/jobs/retention.ts';
-import { checkName, isId } from '../domain/values/checks.ts';
+import { checkInstant, checkName, isId } from '../domain/values/checks.ts';
 import { type ItemKey, itemIdOf, parseItemId, parsePosition } from '../domain/values/ids.ts';
 import {
   type CancelReason as CancelReasonName,
@@ -692,7 +692,7 @@ export async function toConditions(
     status: filter?.status ?? null,
     outcome: filter?.outcome ?? null,
     schedule: filter?.schedule == null ? null : checkName(filter.schedule, 'filter.schedule', maxNameLength),
-    idleSince: filter?.idleSince ?? null,
+    idleSince: filter?.idleSince == null ? null : checkInstant(filter.idleSince, 'filter.idleSince'),
     rootsOnly: filter?.rootsOnly !== false,
     wholeTrees: filter?.wholeTrees === true,
   };

@@ -92,10 +92,10 @@ function checkInterval(
 const sinceRevisionDescription =
   'The last revision that you have seen: only newer states are sent, and the final state. Use it to continue after a lost connection, on this server or another.';
 
-/** Subscribers to the same thing share one execution: the event of such a field is a `Live`. */
 /** Fields of a listed job that change with the other jobs of its tree. */
 const ofTrees = ['treeProgress', 'tree', 'children'];
 
+/** Subscribers to the same thing share one execution: the event of such a field is a `Live`. */
 const shared = { extensions: { shared: true } };
 
 builder.subscriptionType({

@@ -99,6 +99,26 @@ it('roles are refused before the tables exist, with advice', async () => {
   });
 });
 
+it('roles are refused to an owner who may not create roles, with what to do', async () => {
+  const owned = await createDatabase();
+  onTestFinished(() => owned.drop());
+  const owner = `owner_${new URL(owned.url).pathname.slice(1)}`;
+  await owned.query(`create role ${owner} login password 'x'`);
+  onTestFinished(async () => {
+    await owned.query(`drop owned by ${owner} cascade; drop role ${owner}`);
+  });
+  await owned.query(
+    `grant all on schema jobtree to ${owner}; grant all on all tables in schema jobtree to ${owner}`,
+  );
+  const url = new URL(owned.url);
+  url.username = owner;
+  url.password = 'x';
+  expect(await run(['roles', '--apply'], { env: { DATABASE_URL: url.href } })).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^jobtree: [\s\S]*createrole[\s\S]*`jobtree roles` prints it\.\n$/),
+  });
+});
+
 it('a key may belong to a tenant', async () => {
   expect(await apiKeys('create', 'mailer', '--role', 'admin', '--tenant', 'acme')).toMatchObject({ code: 0 });
   expect((await apiKeys('list')).stdout).toMatch(/ApiKey:\S+ +mailer +acme +admin +all +never +valid/);

@@ -40,6 +40,12 @@ it('an item that failed before says why, and all its details can be shown', asyn
   const unknown = await run(['items', `JobItem:${unknownJob.slice(4)}:7`], env());
   expect([unknown.code, unknown.stderr]).toEqual([4, expect.stringContaining('There is no ')]);
   expect((await run(['items', unknownJob], env())).stderr).toBe(`jobtree: There is no job ${unknownJob}.\n`);
+  expect(await run(['items', 'DeadLetterGroup:1'], env())).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(
+      /^jobtree: id is "DeadLetterGroup:1": give the id of a job, .* or of an item,/,
+    ),
+  });
 });
 
 it('DETAIL has the note of an item or else its last failure, and its payload', async () => {

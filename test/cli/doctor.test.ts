@@ -122,6 +122,20 @@ it('reports a healthy installation as healthy, with any options', async () => {
   expect(checks.has('redis')).toBe(redisUrl !== undefined);
 });
 
+it('asks the server whose settings it has, and no other one', async () => {
+  const patient = await createPatient();
+  const { port } = new URL((await serve(patient.url)).url);
+  const env = { DATABASE_URL: patient.url, JOBTREE_URL: undefined, JOBTREE_PORT: port };
+  const { stdout } = await run(['doctor', '--json'], { env });
+  const found = stdout
+    .trim()
+    .split('\n')
+    .map((line): Finding => JSON.parse(line));
+  expect(found.find(({ check }) => check === 'server')?.message).toContain(
+    `http://127.0.0.1:${port}/graphql says: ok`,
+  );
+});
+
 it('matches the documented example: a database whose server died', async () => {
   const patient = await createPatient('jobtree');
   const lease = await claim(patient);

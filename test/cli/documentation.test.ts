@@ -87,6 +87,9 @@ it.each([
   ['retry', 'jobtree replay'],
   ['export', 'jobtree results ID --out FILE'],
   ['list', 'jobtree jobs'],
+  ['ls', 'jobtree jobs'],
+  ['stats', 'jobtree top'],
+  ['add', 'jobtree import FILE'],
   ['stop', 'jobtree cancel ID'],
 ])('the word that other queues use for %s leads to its name here', async (guess, command) => {
   const { code, stdout, stderr } = await run([guess]);

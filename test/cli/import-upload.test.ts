@@ -49,6 +49,21 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
     expect(stderr).toContain('11,000,000 bytes sent');
   });
 
+  it('a file that fails its job is what watch says of the job', async () => {
+    const object = await makeFile('rows.json', '{"name": "not-a-list"}');
+    const { code, stderr, stdout } = await importFile(object, '--watch');
+    expect(code).toBe(3);
+    expect(stdout).toContain('Job failed');
+    expect(`${stdout}${stderr}`).toMatch(/The file could not be read to its end: BAD_STRUCTURE: \S/);
+    const [line] = (await run(['jobs', '--json'], { env: server.env })).stdout.split('\n');
+    const watched = await run(['watch', JSON.parse(line ?? '').id, '--json'], { env: server.env });
+    expect(JSON.parse(watched.stdout.trim().split('\n').at(-1) ?? '')).toMatchObject({
+      event: 'summary',
+      outcome: 'FAILED',
+      fileError: { code: 'BAD_STRUCTURE' },
+    });
+  });
+
   it('files that only the server can read require an upload, and options that only the command supports refuse one', async () => {
     const zipped = await makeFile('rows.csv.gz', gzipSync('a\n1\n'));
     expect(await importFile(zipped, '--no-upload')).toMatchObject({

@@ -99,6 +99,10 @@ it('replay says what waits for a retry if nothing has failed for good', async ()
   expect(stderr).toBe(
     'Nothing that matches has failed for good. 2 items that could match wait for a retry: `jobtree promote-items` with the same --code tries them now.\n',
   );
+  const hint =
+    '2 items failed and wait for a retry: `jobtree jobs --status running` lists the jobs, `jobtree items ID --status scheduled` why.\n';
+  expect(await run(['dead-letters', '--type', 'later'], env())).toMatchObject({ code: 0, stderr: hint });
+  expect((await run(['dead-letters', '--type', 'other'], env())).stderr).toBe('');
   expect((await run(['discard', '--job', id], env())).stderr).toBe('');
   // That says nothing of items that wait.
   expect((await run(['replay', '--since', '1h'], env())).stderr).toBe('');
@@ -140,5 +144,8 @@ it('impossible requests are refused at once and change nothing', async () => {
   const [held] = await server.client.claimItems('w', [{ type: 'refused', limit: 1 }]);
   expect(held?.payload).toBe(1);
   const late = await run(['update-item', itemId, '--payload', '2'], env());
-  expect([late.code, late.stderr]).toEqual([1, expect.stringContaining('it is held')]);
+  expect([late.code, late.stderr]).toEqual([
+    1,
+    `jobtree: Item ${itemId} can't be changed: its state is HELD.\n`,
+  ]);
 });

@@ -153,6 +153,7 @@ it('invalid and unknown settings stop the start, and all are listed', async () =
   for (const name of Object.keys(env))
     expect(stderr).toMatch(new RegExp(`^  ${name} (must start|is "\\w+": it must be|is not a setting)`, 'm'));
   expect(stderr.trimEnd().split('\n')).toHaveLength(5);
+  expect(stderr).toMatch(/^ {2}JOBTREE_PROT is not a setting: did you mean JOBTREE_PORT\?$/m);
 });
 
 it('the variables that `jobtree work` sets for commands are not unknown settings', async () => {

@@ -18,6 +18,11 @@ it.each([
   [['jobs', '--statuss'], "unknown option '--statuss'\n(Did you mean --status?)", 'jobtree jobs --help'],
   [['schedule', 'puut'], "unknown command 'puut'\n(Did you mean put?)", 'jobtree schedule --help'],
   [['callback', 'list'], "unknown command 'list'\n`", 'jobtree callback --help'],
+  [
+    ['start', '--port', '80'],
+    "unknown option '--port'. The settings of the server are environment variables: this one is JOBTREE_PORT.",
+    'jobtree start --help',
+  ],
   [['nothing'], "unknown command 'nothing'", 'jobtree help'],
 ])('%j is refused, and the help that explains it is named', async (args, message, help) => {
   const { code, stdout, stderr } = await run(args);

@@ -157,6 +157,7 @@ it('--json prints one object per line, the summary last', async () => {
     seconds: null,
     itemsPerSecond: null,
     failures: [],
+    fileError: null,
   });
 });
 
@@ -245,7 +246,7 @@ it('an outage of the server and its end are reported, on a terminal too', async 
   }
 });
 
-it('a job that stands still says that items wait for a retry', async () => {
+it('a job that stands still says that items wait for a retry, and once why', async () => {
   const { client } = server;
   const { id } = await client.createJob({
     type: 'retried',
@@ -262,9 +263,13 @@ it('a job that stands still says that items wait for a retry', async () => {
   const drawn = startOnTerminal(['watch', id], server.env);
   await plain.printed('Job running, 50% complete… (1 item waits for a retry)\n');
   await drawn.printed('Job running, 50% complete…  1 item waits for a retry');
+  const cause = `${two?.itemId} waits for a retry after NO: not now`;
   await client.cancelJob(id);
-  expect((await plain.ended).stdout).toContain('Job cancelled');
-  await drawn.ended;
+  const { stdout, stderr } = await plain.ended;
+  expect(stdout).toContain('Job cancelled');
+  expect(stderr.split('\n').filter((line) => line === cause)).toHaveLength(1);
+  const screen = stripVTControlCharacters((await drawn.ended).stdout);
+  expect(screen.replaceAll(/\s+/g, ' ')).toContain(cause);
 });
 
 it('Ctrl-C ends it and restores the cursor', async () => {

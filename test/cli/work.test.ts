@@ -124,7 +124,7 @@ it('SIGTERM lets the command finish and claims no more', async () => {
   await startShell(`until [ -f ${folder}/started ]; do sleep 0.05; done`).ended;
   program.process.kill('SIGTERM');
   await program.printed(
-    'Stopping: 1 command may take 30 s to finish. A second Ctrl-C or SIGTERM ends it at once.\n',
+    'Stopping: 1 command may take 30 s to finish. A second Ctrl-C or SIGTERM ends it and gives its item back.\n',
   );
   await startShell(`touch ${folder}/go`).ended;
   expect(await program.ended).toMatchObject({ code: 0, stderr: expect.stringMatching(/\nStopped: 1 item/) });
@@ -140,21 +140,60 @@ it('a command that does not finish in time is ended and its item given back, at 
   expect(await items(id)).toMatchObject([{ status: 'WAITING', failures: [], assignment: null }]);
 });
 
-it('a second signal ends the worker and its commands at once', async () => {
-  const id = await create('stubborn', [0]);
-  const script = `trap '' TERM INT; echo $$ > "$1/pid"; while :; do sleep 0.1; done`;
+/** A worker that has begun a command which ends by SIGKILL alone. */
+async function startStubborn(id: string, url = server.url) {
   const folder = await makeFolder();
-  const program = start(['work', 'stubborn', '--', 'sh', '-c', script, 'sh', folder], server.env);
+  const script = `trap '' TERM INT; echo $$ > "$1/pid"; while :; do sleep 0.1; done`;
+  const program = start(['work', 'stubborn', '--', 'sh', '-c', script, 'sh', folder], { JOBTREE_URL: url });
   for await (const { status } of server.client.watchJob(id)) if (status === 'RUNNING') break;
   await startShell(`until [ -s ${folder}/pid ]; do sleep 0.05; done`).ended;
-  program.process.kill('SIGTERM');
-  program.process.kill('SIGINT');
-  const { code, stderr } = await program.ended;
-  expect([130, 143]).toContain(code);
-  expect(stderr).toContain('Ended at once: 1 item becomes ready again after three missed heartbeats.\n');
   const pid = Number(await readFile(join(folder, 'pid'), 'utf8'));
-  await startShell(`while kill -0 ${pid} 2>/dev/null; do sleep 0.05; done`).ended;
+  const commandEnded = () => startShell(`while kill -0 ${pid} 2>/dev/null; do sleep 0.05; done`).ended;
+  return { program, commandEnded };
+}
+
+it('a second signal ends commands at once and gives their items back, at no cost of an attempt', async () => {
+  const id = await create('stubborn', [0]);
+  const { program, commandEnded } = await startStubborn(id);
+  program.process.kill('SIGINT');
+  await program.printed('A second Ctrl-C or SIGTERM ends it and gives its item back.\n');
+  program.process.kill('SIGTERM');
+  const { code, stderr } = await program.ended;
+  expect({ code, stderr }).toEqual({
+    code: 143,
+    stderr: expect.stringMatching(/: given back\.\nStopped: 0 items/),
+  });
+  await commandEnded();
+  expect(await items(id)).toMatchObject([{ status: 'WAITING', failures: [], assignment: null }]);
   await server.client.cancelJob(id);
+});
+
+it('a second signal ends it within a moment, and a third one immediately, while the server does not answer', async () => {
+  for (const [first, second, third] of [
+    ['SIGINT', 'SIGTERM'],
+    ['SIGTERM', 'SIGINT', 'SIGTERM'],
+  ] as const) {
+    const id = await create('stubborn', [0]);
+    const proxy = await startProxy(server.url);
+    onTestFinished(() => proxy.close());
+    const { program, commandEnded } = await startStubborn(id, proxy.url);
+    proxy.swallowAnswers();
+    program.process.kill(first);
+    await program.printed('Stopping: ');
+    program.process.kill(second);
+    if (third !== undefined) {
+      await program.printed('its command is stopped');
+      program.process.kill(third);
+    }
+    expect(await program.ended).toMatchObject({
+      code: 143,
+      stderr: expect.stringContaining(
+        'Ended at once: 1 item becomes ready again after three missed heartbeats.\n',
+      ),
+    });
+    await commandEnded();
+    await server.client.cancelJob(id);
+  }
 });
 
 it('a command that does not exist is refused before anything is claimed', async () => {
@@ -188,10 +227,19 @@ it('a worker with a refused key ends, and so does one whose key is for other typ
     code: 1,
     stderr: expect.stringContaining('refuses the caller'),
   });
-  expect(await refused(key)).toMatchObject({
+  expect(await refused('')).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('Your scope does not include the type "resize".'),
+    stderr: expect.stringMatching(/^The server requires a key: set JOBTREE_TOKEN to one\.\nStopped/),
   });
+  // Whatever is refused besides, one line says it.
+  const { code, stderr } = await refused(key);
+  expect([code, stderr.trimEnd().split('\n')]).toEqual([
+    1,
+    [
+      expect.stringContaining('Your scope does not include the type "resize".'),
+      'Stopped: 0 items succeeded, 0 attempts failed.',
+    ],
+  ]);
 });
 
 it('--json prints every outcome', async () => {
@@ -244,7 +292,7 @@ it('an outcome that the server never receives is reported, with exit code 1', as
   const { code, stderr } = await program.ended;
   expect({ code, stderr }).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('stopped before the server knew what became of 1 items'),
+    stderr: expect.stringContaining('stopped before the server knew what became of 1 item'),
   });
   await server.client.cancelJob(id);
 });

@@ -2,7 +2,13 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Client, createClient, type ItemSpec, JobtreeError } from '../../src/client/index.ts';
+import {
+  type Client,
+  createClient,
+  type ItemSpec,
+  type JobSpec,
+  JobtreeError,
+} from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { startProxy } from '../support/proxy.ts';
@@ -346,6 +352,17 @@ describe('a server that does not answer', () => {
     );
   });
 
+  it('a field that does not exist is named without the value that has it', async () => {
+    const add = (job: object) => client.createJob(job as JobSpec);
+    await expect(add({ type: 'a', attempts: 3 })).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+      message: 'Field "attempts" is not defined by type "JobInput".',
+    });
+    await expect(add({ type: 'a', children: [{ type: 'b', attempts: 3 }] })).rejects.toThrow(
+      /^children\[0\]: Field "attempts" is not defined by type "JobInput"\.$/,
+    );
+  });
+
   it('an answer that is not from jobtree is a BAD_RESPONSE', async () => {
     const other = createServer((_, response) => response.end('<html>')).listen(0, '127.0.0.1');
     await once(other, 'listening');
@@ -355,8 +372,8 @@ describe('a server that does not answer', () => {
     await expect(lost.job(unknown)).rejects.toEqual(refusal('BAD_RESPONSE'));
     const hint = ' The API of a server is usually at /graphql: does the URL lack it?';
     for (const [path, said] of [
-      ['/graphql', ''],
-      ['/jobs/graphql?a', ''],
+      ['/graphql', ' Is it the address of a jobtree server?'],
+      ['/jobs/graphql?a', ' Is it the address of a jobtree server?'],
       ['/', hint],
       ['/graphql/jobs', hint],
     ] as const) {
@@ -368,5 +385,19 @@ describe('a server that does not answer', () => {
     other.closeAllConnections();
     other.close();
     await once(other, 'close');
+  });
+
+  it('a request that a proxy finds too large did nothing', async () => {
+    const proxy = createServer((_, response) => response.writeHead(413).end('<html>')).listen(0, '127.0.0.1');
+    await once(proxy, 'listening');
+    const { port } = proxy.address() as AddressInfo;
+    const behind = createClient({ url: `http://127.0.0.1:${port}/graphql` });
+    await expect(behind.createJob({ type: 'a' })).rejects.toMatchObject({
+      code: 'LIMIT_EXCEEDED',
+      outcome: 'NOTHING_DONE',
+    });
+    proxy.closeAllConnections();
+    proxy.close();
+    await once(proxy, 'close');
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, expectTypeOf, it } from 'vitest';
+import { split } from '../../src/client/add-items.ts';
 import { defineType, type JobSpec, JobtreeError } from '../../src/client/index.ts';
 import { toJobInput } from '../../src/client/job-spec.ts';
 
@@ -49,6 +50,30 @@ describe('a job is checked before it is sent', () => {
     );
   });
 
+  it('a plain payload in the place of an item is refused, and never becomes an item without a payload', () => {
+    for (const item of [1, 'Ada', null, undefined, true, ['Ada']]) {
+      expect(() => toJobInput({ type: 'x', items: [{ payload: 1 }, item as object] })).toThrow(
+        expect.objectContaining({
+          code: 'INVALID_INPUT',
+          field: 'items[1]',
+          message: 'items[1] must be an object with a payload: { payload: … }.',
+        }),
+      );
+    }
+  });
+
+  it('what is not a list where one belongs is refused by its name', () => {
+    const field = (job: object) => problem({ type: 'a', ...job })?.field;
+    expect(field({ backoffMs: 1_000 })).toBe('backoffMs');
+    expect(field({ items: { payload: 1 } })).toBe('items');
+    expect(field({ items: new Set([{ payload: 1 }]) })).toBe('items');
+    expect(field({ children: [{ type: 'b', after: 'a' }] })).toBe('children[0].after');
+    expect(field({ callbacks: { endpoint: 'a' } })).toBe('callbacks');
+    expect(field({ children: { type: 'b' } })).toBe('children');
+    expect(() => defineType('a').job({ items: 1 as never })).toThrow('items must be a list.');
+    expect(() => split({ payload: 1 } as never)).toThrow('items must be a list.');
+  });
+
   it('an invalid date is refused', () => {
     expect(problem({ type: 'a', items: [{ runAt: new Date('x') }] })?.field).toBe('items[0].runAt');
     expect(problem({ type: 'a', runAt: new Date('x') })?.field).toBe('runAt');
@@ -90,4 +115,10 @@ it('a defined type gives its producers and its handler the same payload and resu
   // @ts-expect-error: a handler that gives another result
   resize.handler((payload) => payload.url);
   expect(handle).toBeTypeOf('function');
+});
+
+it('handlers of a type with the result void return nothing', () => {
+  defineType<number, void>('a').handler(async () => {});
+  // @ts-expect-error the result is a number
+  defineType<number, number>('a').handler(async () => {});
 });

@@ -242,7 +242,7 @@ it('stop() ends in time without the server, and says what was not delivered', as
   await disconnected;
   finish.fire();
   await worker.stop();
-  expect(errors).toEqual(['Error: The worker stopped before the server knew what became of 1 items.']);
+  expect(errors).toEqual(['Error: The worker stopped before the server knew what became of 1 item.']);
   expect((await client.items(id)).nodes).toMatchObject([{ status: 'RUNNING' }]);
 });
 

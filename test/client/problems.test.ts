@@ -1,6 +1,8 @@
+import { inspect } from 'node:util';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { createClient, Worker } from '../../src/client/index.ts';
+import { createClient, JobtreeError, Worker } from '../../src/client/index.ts';
 import { Problems } from '../../src/client/worker/problems.ts';
+import { Unheard } from '../../src/client/worker/unheard.ts';
 import { createDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { startServer } from '../support/server.ts';
@@ -62,6 +64,23 @@ it('failures without a listener are on the console, the first of each code', asy
   for await (const { status } of client.watchJob(other.id)) if (status === 'COMPLETED') break;
   await listened.stop();
   expect([told.length, warn.mock.calls.length]).toEqual([20, 2]);
+});
+
+it('a refusal without a listener is one line on the console', async () => {
+  const error = vi.spyOn(console, 'error').mockImplementation(() => {});
+  onTestFinished(() => error.mockRestore());
+  const unheard = new Unheard('w');
+  unheard.error(new JobtreeError('FORBIDDEN', 'claimItems needs the role worker.'), 0);
+  const fault = new JobtreeError('BAD_RESPONSE', 'The server failed.');
+  unheard.error(fault, 0);
+  expect(error.mock.calls).toEqual([
+    ['jobtree worker w: FORBIDDEN: claimItems needs the role worker.'],
+    ['jobtree worker w:', fault],
+  ]);
+});
+
+it('a printed error has no lines for what it lacks', () => {
+  expect(inspect(new JobtreeError('BUSY', 'Later.'))).not.toContain('undefined');
 });
 
 it('a problem that lasts is reported again after a minute, with a count', () => {

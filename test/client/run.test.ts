@@ -20,6 +20,8 @@ interface Program {
   readonly ended: Promise<unknown[]>;
   /** The lines that it has printed. */
   readonly said: string[];
+  /** What the worker itself reported on standard error. */
+  readonly warned: () => string;
 }
 
 /** With one item that its handler has begun, and one that waits. */
@@ -29,12 +31,16 @@ async function startWith(payload: string, { url = server.url, stopTimeoutMs = 60
   const type = `run-${payload}-${stopTimeoutMs}-${Math.random()}`;
   const { id } = await client.createJob({ type, items: [{ payload }, {}], sealed: true });
   const child = spawn(process.execPath, ['--import', 'tsx', program, url, type, String(stopTimeoutMs)], {
-    stdio: ['pipe', 'pipe', 'inherit'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   });
   onTestFinished(() => void child.kill('SIGKILL'));
+  let warned = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    warned += text;
+  });
   const said: string[] = [];
   child.stdout.setEncoding('utf8').on('data', (text: string) => said.push(...text.trimEnd().split('\n')));
-  const started: Program = { child, ended: once(child, 'close'), said };
+  const started: Program = { child, ended: once(child, 'close'), said, warned: () => warned };
   await eventually(() => expect(said).toEqual(['claimed']));
   const statuses = async () => {
     const held = (await client.heldItems({ types: [type] })).length;
@@ -43,12 +49,15 @@ async function startWith(payload: string, { url = server.url, stopTimeoutMs = 60
   return { ...started, statuses };
 }
 
-it('the first signal stops claiming and lets the handler finish', async () => {
-  const { child, ended, said, statuses } = await startWith('input');
+it('the first signal stops claiming and lets the handler finish, and the worker says what it waits for', async () => {
+  const { child, ended, said, warned, statuses } = await startWith('input');
   child.kill('SIGTERM');
-  await delay(100);
+  await eventually(() => expect(warned()).not.toBe(''));
   child.stdin?.end();
   expect(await ended).toEqual([0, null]);
+  expect(warned()).toMatch(
+    /^jobtree worker \S+: stopping: waits up to 60 s for 1 handler; a second signal aborts it at once\.\n$/,
+  );
   expect(said).toEqual(['claimed', 'stopped']);
   expect(await statuses()).toEqual(['SUCCEEDED', 'WAITING', 0]);
 });
@@ -82,6 +91,30 @@ it('a Ctrl-C that arrives twice, as below npm, counts once', async () => {
   expect(await statuses()).toEqual(['SUCCEEDED', 'WAITING', 0]);
 });
 
+it('a second Ctrl-C that arrives twice still gives items back', async () => {
+  const { child, ended, statuses } = await startWith('never');
+  child.kill('SIGTERM');
+  await delay(100);
+  child.kill('SIGINT');
+  await delay(5);
+  child.kill('SIGINT');
+  expect(await ended).toEqual([130, null]);
+  expect(await statuses()).toEqual(['WAITING', 'WAITING', 0]);
+});
+
+it('a third signal ends it immediately', async () => {
+  const proxy = await startProxy(server.url);
+  onTestFinished(() => proxy.close());
+  const { child, ended, said } = await startWith('never', { url: proxy.url });
+  proxy.swallowAnswers();
+  child.kill('SIGINT');
+  await delay(100);
+  child.kill('SIGTERM');
+  await eventually(() => expect(said).toContain('aborted: STOPPED'));
+  child.kill('SIGINT');
+  expect(await ended).toEqual([130, null]);
+});
+
 it('a second signal ends it in time while the server does not answer', async () => {
   const proxy = await startProxy(server.url);
   onTestFinished(() => proxy.close());
@@ -104,7 +137,7 @@ it('a worker whose last outcome does not reach the server exits with 1', async (
   expect(await ended).toEqual([1, null]);
   expect(said).toEqual([
     'claimed',
-    'error: The worker stopped before the server knew what became of 1 items.',
+    'error: The worker stopped before the server knew what became of 1 item.',
     'stopped',
   ]);
 });
@@ -133,7 +166,7 @@ it('a worker that the server refuses at the start exits with 1, and one that is 
     const refused = begin(token, type);
     refused.child.stdin.end();
     expect(await refused.ended).toEqual([1, null]);
-    expect(refused.said()).toMatch(new RegExp(`^error: .*${why}[^]*stopped\n$`));
+    expect(refused.said()).toMatch(new RegExp(`^error: .*${why}.*\nstopped\n$`));
   }
 
   const client = createClient({ url: app.url, token: (await makeKey(db, ['admin'])).key });

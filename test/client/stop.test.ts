@@ -51,7 +51,7 @@ it('a stopping worker with an unanswered request lets its process end', async ()
   expect(await ended).toEqual([0, null]);
   // What it could not know it says once, and nothing after the end.
   expect(said).toEqual([
-    'error: The worker stopped before the server knew what became of 1 items.',
+    'error: The worker stopped before the server knew what became of 1 item.',
     'stopped',
   ]);
   expect((await client.job(id)).progress).toMatchObject({ succeeded: 1 });
@@ -80,4 +80,33 @@ it('the last outcome has all of stopTimeoutMs to be delivered', async () => {
   await stopped;
   expect(errors).toEqual([]);
   expect((await client.items(id)).nodes).toMatchObject([{ status: 'SUCCEEDED', result: 'delivered' }]);
+});
+
+it('atOnce gives back what handlers have, also while an earlier stop waits for them', async () => {
+  for (const isEarlier of [false, true]) {
+    const { id } = await client.createJob({ type: 'hurried', items: [{}], sealed: true });
+    const aborted = signal<unknown>();
+    const worker = new Worker({
+      client,
+      types: {
+        hurried: {
+          concurrency: 1,
+          handler: (_, { signal: end }) => {
+            end.addEventListener('abort', () => aborted.fire(end.reason.code));
+            return new Promise(() => {});
+          },
+        },
+      },
+      stopTimeoutMs: 60_000,
+    });
+    const claimed = once(worker, 'claimed');
+    await worker.start();
+    await claimed;
+    const stopped = isEarlier ? worker.stop() : undefined;
+    await worker.stop({ atOnce: true });
+    await stopped;
+    expect(await aborted.promise).toBe('STOPPED');
+    expect((await client.items(id)).nodes).toMatchObject([{ status: 'WAITING', failures: [] }]);
+    await client.cancelJob(id);
+  }
 });

@@ -318,6 +318,7 @@ describe('options', () => {
   const ok = { a: { concurrency: 1, handler } };
   it.each<[string, WorkerOptions]>([
     ['types', { types: {} }],
+    ['types', {} as never],
     ['types.a.concurrency', { types: { a: { concurrency: 0, handler } } }],
     ['types.a.handler', { types: { a: { concurrency: 1, handler: undefined as never } } }],
     ['types.a.handler', { types: { a: { concurrency: 1, handler: defineType('b').handler(() => 1) } } }],
@@ -328,6 +329,13 @@ describe('options', () => {
   ])('%s is refused by name', (field, options) => {
     expect(() => new Worker(options)).toThrow(expect.objectContaining({ code: 'INVALID_INPUT', field }));
   });
+});
+
+it('a number that is missing or a text is named as what it is', () => {
+  const type = (options: object) => () =>
+    new Worker({ types: { a: { handler: () => null, ...options } as never } });
+  expect(type({})).toThrow('types.a.concurrency is missing; it must be a whole number from 1 to 10000.');
+  expect(type({ concurrency: '5' })).toThrow('types.a.concurrency is "5"; it must be');
 });
 
 describe('waiting for work', () => {

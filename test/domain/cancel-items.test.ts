@@ -287,11 +287,12 @@ describe('cancelling pending items', () => {
       `select * from jobtree.start_operation('CANCEL', $1)`,
       [JSON.stringify({ jobId })],
     );
-    const steps = await t.db.query<{ cancelled: string; next_after: string | null }>(
-      `select s.* from jobtree.operation o cross join lateral jobtree.cancel_pending(o, $2, -1, 50) s where o.id = $1`,
-      [row?.operation_id, jobId],
+    const steps = await t.db.query<{ done: number; more: boolean }>(
+      `select (s.operation).done::float8 as done, s.more
+       from jobtree.operation o cross join lateral jobtree.cancel_matching(o, '-infinity', 50) s where o.id = $1`,
+      [row?.operation_id],
     );
-    expect(Number(steps[0]?.cancelled)).toBe(50);
+    expect(steps).toEqual([{ done: 50, more: true }]);
     await t.finish();
     expect(await statesOf(jobId)).toEqual(['900 CANCELLED']);
     expect(await readOperations(t.engine.database, [row?.operation_id ?? ''])).toMatchObject([
@@ -299,6 +300,86 @@ describe('cancelling pending items', () => {
     ]);
     await checkInvariants(t.db);
   });
+
+  it('goes through many trees together, part by part, and leaves other types alone', async () => {
+    const [type, other] = [newType(), newType()];
+    const keyed = { payload: 0, serializeKey: type };
+    for (let n = 0; n < 30; n++) {
+      await t.create({
+        type: n % 3 === 2 ? other : type,
+        sealed: true,
+        items: [...many(1 + (n % 4)), keyed],
+      });
+    }
+    // Leases and entries of a job overlap, and blocked items are between them.
+    const held = await claimItems(t.engine, 'w', [{ type, limit: 25 }]);
+    await releaseAssignments(
+      t.engine,
+      held.filter((_, n) => n % 2 === 0).map(({ id }) => id),
+    );
+    const [row] = await t.db.query<{ operation_id: string; total: string }>(
+      `select * from jobtree.start_operation('CANCEL', $1)`,
+      [JSON.stringify({ types: [type] })],
+    );
+    const roots = new Set<string>();
+    let steps = 0;
+    for (let more = true; more; steps++) {
+      const [step] = await t.db.query<{ more: boolean; root_ids: string[] | null }>(
+        `with step as materialized (
+           select s.* from jobtree.operation o cross join lateral jobtree.cancel_matching(o, '-infinity', 7) s where o.id = $1
+         ), saved as (
+           update jobtree.operation o
+           set done = (s.operation).done, next_job_id = (s.operation).next_job_id, next_position = (s.operation).next_position
+           from step s where o.id = $1
+         )
+         select s.more, s.root_ids from step s`,
+        [row?.operation_id],
+      );
+      more = step?.more ?? false;
+      for (const id of step?.root_ids ?? []) roots.add(id);
+    }
+    expect(roots.size).toBe(20);
+    // A part of seven ranges is of several trees.
+    expect(steps).toBeLessThan(20);
+    const states = await t.db.query(
+      `select j.type = $1 as ours, s.state = 'CANCELLED' as cancelled, count(*)::int
+       from jobtree.item_state s join jobtree.job j on j.id = s.job_id where j.type in ($1, $2) group by 1, 2`,
+      [type, other],
+    );
+    const total = Number(row?.total);
+    expect(states).toEqual(
+      expect.arrayContaining([
+        { ours: true, cancelled: true, count: total },
+        { ours: false, cancelled: false, count: expect.any(Number) },
+      ]),
+    );
+    expect(states).toHaveLength(2);
+    expect(await readOperations(t.engine.database, [row?.operation_id ?? ''])).toMatchObject([
+      { done: total },
+    ]);
+    await checkInvariants(t.db);
+  });
+
+  it.each(['CANCEL', 'PROMOTE'] as const)(
+    'a part that %s goes through has a limited number of items',
+    async (kind) => {
+      const type = newType();
+      const runAt = kind === 'PROMOTE' ? later() : undefined;
+      const { [type]: jobId = '' } = await t.create({
+        type,
+        items: many(600).map((item) => ({ ...item, ...(runAt && { runAt }) })),
+      });
+      const [first] = await t.items(jobId);
+      const [part] = await t.db.query<{ first: number; last: number }>(
+        `select from_position::float8 as first, last_position::float8 as last
+       from jobtree.operation_of($1, $2) o cross join lateral jobtree.pending_window(o, 1000, 200)`,
+        [kind, JSON.stringify({ jobId, states: ['SCHEDULED', ...(kind === 'CANCEL' ? ['READY'] : [])] })],
+      );
+      // Of what may overlap only the first item of the last range is in it.
+      const last = (first?.position ?? 0) + (kind === 'CANCEL' ? 128 : 255);
+      expect(part).toEqual({ first: -1, last });
+    },
+  );
 
   it('promotes the next item of a serialize key, and removes blocked items from the line', async () => {
     const type = newType();

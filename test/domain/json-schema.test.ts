@@ -70,9 +70,16 @@ describe('an invalid value is refused with the reason and the place', () => {
       kind: { enum: ['a', 'b'] },
       lines: { type: 'array', items: { $ref: '#/definitions/line' }, uniqueItems: true },
       toString: { type: 'number' },
+      'a/b %': { type: 'string', format: 'email', pattern: '@' },
     },
     additionalProperties: false,
-    definitions: { line: { type: 'object', required: ['n'], properties: { n: { type: 'integer' } } } },
+    definitions: {
+      line: {
+        type: 'object',
+        required: ['n'],
+        properties: { n: { type: 'integer' }, day: { type: 'string', format: 'date', pattern: '^\\d+$' } },
+      },
+    },
   };
   const { check } = compileSchema(schema, 's');
   it.each<[unknown, string | undefined]>([
@@ -80,6 +87,11 @@ describe('an invalid value is refused with the reason and the place', () => {
     [{}, 'x.to is missing'],
     [null, 'x must be object'],
     [{ to: 'ab' }, 'x.to must match pattern "^\\S+@\\S+$"'],
+    [{ to: 'a@b', 'a/b %': 'ab' }, 'x.a/b % is not in the format email: it must match pattern "@"'],
+    [
+      { to: 'a@b', lines: [{ n: 1, day: 'x' }] },
+      'x.lines[0].day is not in the format date: it must match pattern "^\\d+$"',
+    ],
     [{ to: 'a@b', kind: 'c' }, 'x.kind must be one of "a", "b"'],
     [{ to: 'a@b', more: 1 }, 'x.more is not a property that the schema has'],
     [{ to: 'a@b', lines: [{ n: 1 }, { n: 1.5 }] }, 'x.lines[1].n must be integer'],

@@ -201,6 +201,51 @@ describe('a batch of 500 lone items is not compared item by item', () => {
   });
 });
 
+describe('an operation on very many trees', () => {
+  const count = 500;
+  let db: TestDatabase;
+  beforeAll(async () => {
+    db = await createDatabase();
+    for (const [type, runAt] of [
+      ['now', null],
+      ['later', '2999-01-01T00:00:00Z'],
+    ]) {
+      await db.query('select jobtree.create_job($1) from generate_series(1, $2::integer)', [
+        JSON.stringify({ type, items: [{ payload: 1, ...(runAt !== null && { runAt }) }] }),
+        count,
+      ]);
+    }
+  });
+  afterAll(() => db.drop());
+
+  it.each([
+    ['CANCEL', { types: ['now'] }, count],
+    ['CANCEL', { types: ['none'] }, 0],
+    ['PROMOTE', { types: ['later'], states: ['SCHEDULED'] }, count],
+  ] as const)('does not go through them one by one: %s %j', async (kind, filter, expected) => {
+    let done = 0;
+    const plans = await plansOf(db, (client) =>
+      inTransaction(client, async () => {
+        const started = await client.query('select operation_id as id from jobtree.start_operation($1, $2)', [
+          kind,
+          JSON.stringify(filter),
+        ]);
+        const [{ id }] = started.rows;
+        let finished = false;
+        while (!finished) {
+          ({ finished } = (
+            await client.query('select finished from jobtree.run_operation($1)', [id])
+          ).rows[0]);
+        }
+        const state = await client.query('select done::integer from jobtree.operation where id = $1', [id]);
+        ({ done } = state.rows[0]);
+      }),
+    );
+    expect(done).toBe(expected);
+    expect(plans.length).toBeLessThan(100);
+  });
+});
+
 describe('a job that the statistics do not know', () => {
   let db: TestDatabase;
   let subject: Subject;

@@ -70,6 +70,9 @@ describe('progress', () => {
 
   it('has a message in words', () => {
     expect(progressMessage(progress({}))).toBe('Waiting for job to start…');
+    expect(progressMessage(progress({ itemCount: 12_000, succeeded: 1_500, startedAt: 1 }))).toBe(
+      'Job running, 1,500 of 12,000 items so far…',
+    );
     expect(
       progressMessage(progress({ itemCount: 200, succeeded: 1, failed: 1, sealed: true, startedAt: 1 })),
     ).toBe('Job running, 1% complete…');

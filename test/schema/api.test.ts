@@ -3,7 +3,7 @@ import { assertObjectType, isNonNullType } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { schema } from '../../src/schema/index.ts';
 import type { App } from '../../src/server/create-app.ts';
-import { createJob, data, request, subscribe, work } from '../support/api.ts';
+import { collect, createJob, data, request, subscribe, work } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { startServer } from '../support/server.ts';
 
@@ -19,6 +19,33 @@ afterAll(async () => {
 });
 
 const unknown = '00000000-0000-7000-8000-000000000000';
+
+describe('a time that is none', () => {
+  const refused = '__typename ... on UserError { code field }';
+  it.each([
+    ['mutation', 'cancelItems', 'addedFrom'],
+    ['mutation', 'promoteItems', 'addedUntil'],
+    ['mutation', 'replayDeadLetters', 'diedFrom'],
+    ['mutation', 'discardDeadLetters', 'diedUntil'],
+    ['query', 'pendingItemCount', 'addedFrom'],
+    ['query', 'deadLetterCount', 'diedFrom'],
+    ['query', 'jobs', 'idleSince'],
+    ['subscription', 'jobs', 'idleSince'],
+    ['query', 'auditEntries', 'since'],
+  ])('is refused by name: %s %s %s', async (kind, field, condition) => {
+    const filter = `filter: { ${condition}: "2026-02-31T00:00:00Z" }`;
+    const args = kind === 'mutation' ? `input: { ${filter} }` : filter;
+    const selected = field.endsWith('Count') ? '' : `{ ${kind === 'mutation' ? refused : '__typename'} }`;
+    const operation = `${kind} { ${field}(${args}) ${selected} }`;
+    const [answer] =
+      kind === 'subscription'
+        ? await collect(subscribe(app.url, operation))
+        : [await request(app.url, operation, {})];
+    const problem = { code: 'INVALID_INPUT', field: `filter.${condition}` };
+    if (kind === 'mutation') expect(answer.data[field]).toMatchObject(problem);
+    else expect(answer.errors).toMatchObject([{ extensions: problem }]);
+  });
+});
 
 describe('reads', () => {
   it('shows a tree with its items and results', async () => {

@@ -1,7 +1,12 @@
 /** What comes again and again is compiled, and is answered as it was the first time. */
+import { getOperationAST, type OperationDefinitionNode, parse } from 'graphql';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
+import * as operations from '../../src/generated/operations.ts';
+import { schema } from '../../src/schema/index.ts';
 import type { App } from '../../src/server/create-app.ts';
+import { mergesConditions } from '../../src/server/execution/merged-conditions.ts';
+import { delicateVariables } from '../../src/server/execution/variable-uses.ts';
 import { request, subscribe } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
@@ -50,6 +55,12 @@ it.each<[string, string, (jobId: string) => Record<string, unknown>]>([
     'fields that are left out by a variable',
     'query ($id: ID!, $with: Boolean!) { job(id: $id) { id @skip(if: $with) type @include(if: $with) } }',
     (id) => ({ id, with: true }),
+  ],
+  [
+    'what a directive leaves out of a field that is selected twice',
+    `query ($id: ID!, $with: Boolean!) { job(id: $id) { ... @include(if: $with) { root { ...F } } root @include(if: true) { id } } }
+     fragment F on Job { type type @include(if: true) }`,
+    (id) => ({ id, with: false }),
   ],
   [
     'something that is not there',
@@ -130,6 +141,58 @@ it.each<[string, string, (jobId: string) => Record<string, unknown>]>([
   let last = first;
   for (let i = 0; i < more; i++) last = await ask();
   expect(last).toEqual(first);
+});
+
+it('a payload that is written out in the operation has the values of its variables', async () => {
+  const create = `mutation ($user: JSON!, $note: String) {
+    createJob(input: { type: "written", items: [{ payload: { user: $user, notes: [$note] } }] }) {
+      ... on CreateJobPayload { job { items { nodes { payload } } } }
+    }
+  }`;
+  for (let i = 0; i < more; i++) {
+    const { data } = await request(app.url, create, { user: { i }, note: 'n' });
+    expect(data.createJob.job.items.nodes).toEqual([{ payload: { user: { i }, notes: ['n'] } }]);
+  }
+});
+
+it('what an input leaves out because a variable is omitted is left out, and not null', async () => {
+  const set = `mutation ($type: String!, $concurrency: Int, $paused: Boolean) {
+    setQueue(input: { type: $type, concurrency: $concurrency, paused: $paused }) {
+      ... on SetQueuePayload { queue { concurrency paused } }
+    }
+  }`;
+  await request(app.url, set, { type: 'kept', concurrency: 7 });
+  for (let i = 0; i < more; i++) {
+    const { data } = await request(app.url, set, { type: 'kept', paused: i % 2 === 0 });
+    expect(data.setQueue.queue).toEqual({ concurrency: 7, paused: i % 2 === 0 });
+  }
+});
+
+it('a null variable fails the field in whose place with a default it may not be, and that field alone', async () => {
+  const both = `mutation ($input: AddItemsInput!, $first: Boolean) {
+    one: addItems(input: { jobId: "Job:01a1ff75-d8cb-7164-97e0-b363652e3901", items: [], seal: $first }) { __typename }
+    two: addItems(input: $input) { __typename }
+  }`;
+  const input = { jobId: 'Job:01a1ff75-d8cb-7164-97e0-b363652e3901', items: [] };
+  for (let i = 0; i < more; i++) {
+    const { data } = await request(app.url, both, { input, first: null });
+    expect(data).toEqual({ one: null, two: { __typename: expect.any(String) } });
+  }
+});
+
+it.each([
+  operations.AddItems,
+  operations.CreateJob,
+  operations.Exchange,
+  operations.ExchangeParts,
+  operations.Heartbeat,
+  operations.HeartbeatWithNotes,
+  operations.NoteItems,
+])('what the client sends often is compiled, whatever it leaves out', (text) => {
+  const document = parse(String(text));
+  const operation = getOperationAST(document) as OperationDefinitionNode;
+  expect(mergesConditions(document, operation)).toBe(false);
+  expect(delicateVariables(schema, document)?.filter(({ hasDefault }) => !hasDefault)).toEqual([]);
 });
 
 it('events are the same after many as before', async () => {

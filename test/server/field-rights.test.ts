@@ -127,30 +127,75 @@ it.each([
   expect(data).toEqual({ heldItems: [{ itemId: item, assignmentId }] });
 });
 
-const claimed = (selection: string) =>
-  `mutation { claimItems(input: { worker: "w", requests: [{ type: "kept", limit: 1 }] }) {
+const claimed = (selection: string, variables = '') =>
+  `mutation${variables} { claimItems(input: { worker: "w", requests: [{ type: "kept", limit: 1 }] }) {
     ... on ClaimItemsPayload { assignments { ${selection} } } } }`;
 
-it.each([
+/** Creates an item for a claim, and returns a function that reads its status. */
+async function createKept(): Promise<() => Promise<string>> {
+  const made = await ask(
+    app.url,
+    keys.admin,
+    'mutation { createJob(input: { type: "kept", items: [{}] }) { ... on CreateJobPayload { job { items { nodes { id } } } } } }',
+  );
+  const [{ id }] = made.data.createJob.job.items.nodes;
+  return async () => (await ask(app.url, keys.admin, `{ item(id: "${id}") { status } }`)).data.item.status;
+}
+
+it.each<[string, string, Record<string, unknown>?]>([
   ['directly', claimed('id job { type }')],
+  ['by another name', claimed('id heartbeatIntervalMs: job { type }')],
+  ['in a selection that is merged', claimed('id item { id } item { job { type } }')],
   [
     'behind fragments',
     `${claimed('...held')} fragment held on Assignment { item { ... on JobItem { ...work } } } fragment work on JobItem { job { type } }`,
   ],
-])('a claim that selects what a worker may not see, %s, claims nothing', async (_, claim) => {
-  const made = await ask(
-    app.url,
-    keys.admin,
-    'mutation { createJob(input: { type: "kept", items: [{}] }) { ... on CreateJobPayload { job { id } } } }',
-  );
-  const { data, errors } = await ask(app.url, keys.worker, claim);
-  expect({ data, errors }).toMatchObject({
-    data: { claimItems: null },
-    errors: [{ path: ['claimItems'], extensions: { code: 'FORBIDDEN' } }],
-  });
-  const { id } = made.data.createJob.job;
-  const statuses = `{ job(id: "${id}") { items { nodes { status } } } }`;
-  expect((await ask(app.url, keys.admin, statuses)).data.job.items.nodes).toEqual([{ status: 'WAITING' }]);
+  ['behind an interface', claimed('item { ... on Node { ... on JobItem { job { type } } } }')],
+  ['with a directive that includes it', claimed('id job @include(if: true) { type }')],
+  ['with a directive that does not skip it', claimed('id job @skip(if: false) { type }')],
+  [
+    'with a variable that includes it',
+    claimed('id job @include(if: $with) { type }', '($with: Boolean!)'),
+    { with: true },
+  ],
+  [
+    'with a default that includes it',
+    claimed('id ... @include(if: $with) { job { type } }', '($with: Boolean! = true)'),
+  ],
+  [
+    'in a fragment that is first left out',
+    `${claimed('...held @skip(if: true) ... on Assignment { ...held }')} fragment held on Assignment { job { type } }`,
+  ],
+])('a claim that selects what a worker may not see, %s, claims nothing', async (_, claim, variables) => {
+  const statusOf = await createKept();
+  // More than the executions after which an operation is compiled.
+  for (let n = 0; n < 25; n++) {
+    const { data, errors } = await ask(app.url, keys.worker, claim, variables);
+    expect({ data, errors }).toMatchObject({
+      data: { claimItems: null },
+      errors: [{ path: ['claimItems'], extensions: { code: 'FORBIDDEN' } }],
+    });
+  }
+  expect(await statusOf()).toBe('WAITING');
+});
+
+it.each<[string, string, Record<string, unknown>?]>([
+  ['a directive', claimed('id job @skip(if: true) { type }')],
+  [
+    'a variable',
+    claimed('id ...held @include(if: $with)', '($with: Boolean = false)') +
+      ' fragment held on Assignment { job { type } }',
+  ],
+])('a claim may have what %s leaves out', async (_, claim, variables) => {
+  const statusOf = await createKept();
+  for (let n = 0; n < 25; n++) {
+    const { data, errors } = await ask(app.url, keys.worker, claim, variables);
+    expect({ data, errors }).toMatchObject({
+      data: { claimItems: { assignments: expect.any(Array) } },
+      errors: undefined,
+    });
+  }
+  expect(await statusOf()).toBe('RUNNING');
 });
 
 it('every field outside the payloads of mutations is covered', () => {

@@ -7,6 +7,7 @@ import { auditServer } from 'graphql-http';
 import { createClient } from 'graphql-ws';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { WebSocket } from 'ws';
+import { createClient as createJobtreeClient } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { createJob, data, subscribe } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
@@ -182,12 +183,28 @@ it('serves GraphiQL to browsers without external files, and its example operatio
 it('refuses too large a request, and continues', async () => {
   const small = await startServer(db.url, { JOBTREE_MAX_REQUEST_BYTES: '20000' });
   const body = JSON.stringify({ query: '{ jobs { nodes { id } } }', variables: { x: 'x'.repeat(30_000) } });
-  const response = await fetch(small.url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body,
-  });
-  expect(response.status).toBe(413);
+  // The second one has no length: it comes in chunks.
+  for (const sent of [body, new Blob([body]).stream()]) {
+    const response = await fetch(small.url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: sent,
+      duplex: 'half',
+    } as RequestInit);
+    expect(response.status).toBe(413);
+    expect((await response.json()).errors).toEqual([
+      {
+        message:
+          'The request has more than 20,000 bytes, which is the limit (JOBTREE_MAX_REQUEST_BYTES). Split it into several.',
+        extensions: { code: 'LIMIT_EXCEEDED', limit: 'bytes', maximum: 20_000 },
+      },
+    ]);
+  }
+  const producer = createJobtreeClient({ url: small.url });
+  await expect(
+    producer.createJob({ type: 'large', items: [{ payload: 'x'.repeat(30_000) }] }),
+  ).rejects.toMatchObject({ code: 'LIMIT_EXCEEDED', outcome: 'NOTHING_DONE' });
+  await producer.close();
   const printed = vi.spyOn(console, 'error');
   const client = createClient({
     url: small.url.replace('http', 'ws'),

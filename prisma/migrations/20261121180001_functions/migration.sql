@@ -750,97 +750,53 @@ begin
 end
 $$;
 
--- Does the next batch of a cancelling operation: job by job in the order of their ids, a number of ranges of a job at a time.
+-- Does the next batch of a cancelling operation: a number of ranges of pending items at a time, in the order of their jobs and positions.
 --
 -- p_until    when to stop; the step that is in progress then is completed
+-- p_limit    at how many ranges a step looks at most
 -- returns    the operation's new state; whether to continue at once; the trees that changed; and the types that got ready items because
 --            serialize keys were freed, and how many
 -- locks      those of cancel_pending
-create or replace function jobtree.cancel_matching(p_operation jobtree.operation, p_until timestamptz)
+create or replace function jobtree.cancel_matching(
+  p_operation jobtree.operation, p_until timestamptz, p_limit integer default 1000
+)
 returns table (operation jobtree.operation, more boolean, root_ids uuid[], ready jsonb)
 language plpgsql volatile
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
 as $$
 declare
-  c_most constant integer := 1000;
-  -- No item that the operation names has a lower position.
-  v_first constant bigint := coalesce((select min(u) - 1 from unnest(p_operation.item_positions) u), -1);
-  v_named constant uuid[] := jobtree.jobs_of_operation(p_operation);
-  v_jobs uuid[];
-  v_job record;
+  v_window record;
   v_step record;
 begin
   operation := p_operation;
-  if v_named is not null then
-    v_jobs := array(select u from unnest(v_named) u where u >= p_operation.next_job_id order by u limit c_most);
-  else
-    with recursive waiting as (
-      -- The jobs that have entries in the queue, one probe each.
-      (select q.job_id from jobtree.queue_entry q where q.job_id >= p_operation.next_job_id order by q.job_id limit 1)
-      union all
-      select n.job_id from waiting w
-      cross join lateral (select q.job_id from jobtree.queue_entry q where q.job_id > w.job_id order by q.job_id limit 1) n
-    ), blocked as (
-      (select b.job_id from jobtree.blocked_item b where b.job_id >= p_operation.next_job_id order by b.job_id limit 1)
-      union all
-      select n.job_id from blocked w
-      cross join lateral (select b.job_id from jobtree.blocked_item b where b.job_id > w.job_id order by b.job_id limit 1) n
-    )
-    select array_agg(p.job_id) into v_jobs
-    from (
-      (select w.job_id from waiting w limit c_most)
-      union
-      (select b.job_id from blocked b limit c_most)
-      union
-      select l.job_id from (select * from jobtree.lease l where l.deadline_at is not null offset 0) l
-      where l.job_id >= p_operation.next_job_id
-      order by job_id
-      limit c_most
-    ) p;
-  end if;
-
-  more := coalesce(cardinality(v_jobs), 0) >= c_most;
-  for v_job in
-    select u.id, j.root_id from unnest(v_jobs) with ordinality u(id, n) left join jobtree.job j on j.id = u.id order by u.n
   loop
-    if v_job.id <> operation.next_job_id then
-      operation.next_job_id := v_job.id;
-      operation.next_position := -1;
-    end if;
-    operation.next_position := greatest(operation.next_position, v_first);
-    loop
-      select * into v_step from jobtree.cancel_pending(operation, v_job.id, operation.next_position);
-      operation.done := operation.done + v_step.cancelled;
-      operation.was_busy := operation.was_busy or v_step.was_busy;
-      ready := jobtree.add_up(ready, v_step.ready);
-      operation.next_position := coalesce(v_step.next_after, operation.before_position);
-      if v_step.cancelled > 0 and (v_job.root_id = any (root_ids)) is not true then
-        root_ids := root_ids || v_job.root_id;
-      end if;
-      more := more or clock_timestamp() > p_until;
-      exit when v_step.next_after is null or clock_timestamp() > p_until;
-    end loop;
+    select * into v_window from jobtree.pending_window(operation, p_limit);
+    more := found;
+    exit when not more;
+    operation.next_job_id := v_window.from_job_id;
+    operation.next_position := v_window.from_position;
+    select * into v_step from jobtree.cancel_pending(operation, v_window.last_job_id, v_window.last_position);
+    operation.done := operation.done + v_step.cancelled;
+    operation.was_busy := operation.was_busy or v_step.was_busy;
+    operation.next_job_id := v_window.last_job_id;
+    operation.next_position := v_window.last_position;
+    root_ids := array(select unnest(root_ids) union select unnest(v_step.root_ids));
+    ready := jobtree.add_up(ready, v_step.ready);
     exit when clock_timestamp() > p_until;
   end loop;
   return next;
 end
 $$;
 
--- Cancels single items of a job that is not cancelled itself: among the next ranges of its pending items, those that the operation selects.
--- Waiting items leave the queue or the line of their key; held ones end, which their workers learn from the next heartbeat or report.
--- Serialize keys that they had pass to the next items.
+-- Cancels the pending items that an operation selects in the next part of those that it goes through. Waiting items leave the queue or the
+-- line of their key; held ones end, which their workers learn from the next heartbeat or report. Serialize keys that they had pass to the
+-- next items.
 --
--- p_after    the position to continue after
--- p_limit    how many ranges, approximately
--- returns    how many items were cancelled; whether some were left because they were locked; the position to continue after, null at the
---            end of the job; and the types that got ready items, and how many
+-- p_last_job_id, p_last_position   the end of the part (pending_window)
+-- returns    how many items were cancelled; whether some were left because they were locked; the trees that changed; and the types that got
+--            ready items, and how many
 -- locks      blocked items, queue entries, leases and those of promote_next, skipping locked ones
-create or replace function jobtree.cancel_pending(p_operation jobtree.operation, p_job_id uuid, p_after bigint, p_limit integer default 200)
-returns table (cancelled bigint, was_busy boolean, next_after bigint, ready jsonb)
+create or replace function jobtree.cancel_pending(p_operation jobtree.operation, p_last_job_id uuid, p_last_position bigint)
+returns table (cancelled bigint, was_busy boolean, root_ids uuid[], ready jsonb)
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -855,65 +811,51 @@ declare
   v_held record;
   v_gone record;
 begin
-  -- Every pending item up to the start of the last range is in one of these ranges now, even if it moves to another range later.
-  select greatest(r.position, p_after + 1) into next_after
-  from (
-    (select q.position from jobtree.queue_entry q
-    where q.job_id = p_job_id and q.position > p_after - 128 and q.position + q.count - 1 > p_after
-      and q.position < p_operation.before_position
-    order by q.position
-    limit p_limit)
-    union all
-    (select b.position from jobtree.blocked_item b
-    where b.job_id = p_job_id and b.position > p_after and b.position < p_operation.before_position
-    order by b.position
-    limit p_limit)
-    union all
-    select l.position from (select * from jobtree.lease l where l.deadline_at is not null offset 0) l
-    where l.job_id = p_job_id and l.position > p_after - 128 and l.position + l.count - 1 > p_after
-      and l.position < p_operation.before_position
-  ) r
-  order by r.position
-  offset p_limit - 1
-  limit 1;
-
-  select coalesce(sum(bit_count(m.matching)), 0) as items, array_agg(m.position) as positions, array_agg(m.count) as counts,
-    array_agg(m.attempt) as attempts, array_agg(m.lease_id) as lease_ids, array_agg(m.blocked) as blocked,
+  select coalesce(sum(bit_count(m.matching)), 0) as items, array_agg(m.job_id) as job_ids, array_agg(m.position) as positions,
+    array_agg(m.count) as counts, array_agg(m.attempt) as attempts, array_agg(m.lease_id) as lease_ids, array_agg(m.blocked) as blocked,
     array_agg(m.matching) as matching
   into v_found
-  from jobtree.matching_pending(p_operation, p_job_id, p_after, next_after) m;
+  from jobtree.matching_pending(p_operation, p_last_job_id, p_last_position) m;
+  cancelled := 0;
+  was_busy := false;
+  if v_found.items = 0 then
+    return next;
+    return;
+  end if;
 
   with picked as materialized (
-    select b.ctid as tid, b.position from unnest(v_found.positions, v_found.blocked) f(position, blocked)
-    join jobtree.blocked_item b on b.job_id = p_job_id and b.position = f.position
+    select b.ctid as tid, b.job_id, b.position
+    from unnest(v_found.job_ids, v_found.positions, v_found.blocked) f(job_id, position, blocked)
+    join jobtree.blocked_item b on b.job_id = f.job_id and b.position = f.position
     where f.blocked
-    order by b.position
+    order by b.job_id, b.position
     for update of b skip locked
   ), gone as (
     delete from jobtree.blocked_item b where b.ctid = any (array(select p.tid from picked p))
   )
-  select array_agg(p.position) as positions, array_agg(1::smallint) as counts, array_agg(jobtree.bit_at(1)) as taken, array_agg(false) as keyed
+  select array_agg(p.job_id) as job_ids, array_agg(p.position) as positions, array_agg(1::smallint) as counts,
+    array_agg(jobtree.bit_at(1)) as taken, array_agg(false) as keyed
   into v_blocked
   from picked p;
 
   -- Only unchanged entries: any change removes items from an entry, or puts them back with another attempt number.
-  select array_agg(w.tid) as tids, array_agg(w.entry) as entries, array_agg(w.position) as positions, array_agg(w.count) as counts,
-    array_agg(w.matching) as taken, array_agg(w.keyed) as keyed
+  select array_agg(w.tid) as tids, array_agg(w.entry) as entries, array_agg(w.job_id) as job_ids, array_agg(w.position) as positions,
+    array_agg(w.count) as counts, array_agg(w.matching) as taken, array_agg(w.keyed) as keyed
   into v_waiting
   from (
-    select q.ctid as tid, q as entry, q.position, q.count, q.keyed, f.matching
-    from unnest(v_found.positions, v_found.counts, v_found.attempts, v_found.lease_ids, v_found.blocked, v_found.matching)
-      f(position, count, attempt, lease_id, blocked, matching)
-    join jobtree.queue_entry q on q.job_id = p_job_id and q.position = f.position
+    select q.ctid as tid, q as entry, q.job_id, q.position, q.count, q.keyed, f.matching
+    from unnest(v_found.job_ids, v_found.positions, v_found.counts, v_found.attempts, v_found.lease_ids, v_found.blocked, v_found.matching)
+      f(job_id, position, count, attempt, lease_id, blocked, matching)
+    join jobtree.queue_entry q on q.job_id = f.job_id and q.position = f.position
     where f.lease_id is null and not f.blocked and q.count = f.count and q.attempt = f.attempt
-    order by q.position
+    order by q.job_id, q.position
     for update of q skip locked
   ) w;
   delete from jobtree.queue_entry q where q.ctid = any (v_waiting.tids);
   perform jobtree.put_back_rest(v_waiting.entries, v_waiting.taken);
 
   with picked as materialized (
-    select l.id, l.position, l.count, l.keyed, l.open & f.matching as ended
+    select l.id, l.job_id, l.position, l.count, l.keyed, l.open & f.matching as ended
     from unnest(v_found.lease_ids, v_found.matching) f(lease_id, matching)
     join jobtree.lease l on l.id = f.lease_id
     order by l.id
@@ -924,24 +866,27 @@ begin
     from picked p
     where l.id = p.id
   )
-  select array_agg(p.position) as positions, array_agg(p.count) as counts, array_agg(p.ended) as taken, array_agg(p.keyed) as keyed
+  select array_agg(p.job_id) as job_ids, array_agg(p.position) as positions, array_agg(p.count) as counts, array_agg(p.ended) as taken,
+    array_agg(p.keyed) as keyed
   into v_held
   from picked p;
 
-  select coalesce(sum(r.count), 0) as items, array_agg(p_job_id) as job_ids, array_agg(t.position + r."from") as positions,
+  select coalesce(sum(r.count), 0) as items, array_agg(t.job_id) as job_ids, array_agg(t.position + r."from") as positions,
     array_agg(r.count::bigint) as counts, array_agg(t.keyed) as keyed
   into v_gone
   from unnest(
-    v_blocked.positions || v_waiting.positions || v_held.positions, v_blocked.counts || v_waiting.counts || v_held.counts,
-    v_blocked.taken || v_waiting.taken || v_held.taken, v_blocked.keyed || v_waiting.keyed || v_held.keyed
-  ) t(position, count, taken, keyed)
+    v_blocked.job_ids || v_waiting.job_ids || v_held.job_ids, v_blocked.positions || v_waiting.positions || v_held.positions,
+    v_blocked.counts || v_waiting.counts || v_held.counts, v_blocked.taken || v_waiting.taken || v_held.taken,
+    v_blocked.keyed || v_waiting.keyed || v_held.keyed
+  ) t(job_id, position, count, taken, keyed)
   cross join lateral jobtree.bit_runs(t.taken, t.count) r;
   perform jobtree.cancel_ranges(v_gone.job_ids, v_gone.positions, v_gone.counts, clock_timestamp());
   cancelled := v_gone.items;
+  root_ids := array(select distinct j.root_id from unnest(v_gone.job_ids) u(id) join jobtree.job j on j.id = u.id);
   was_busy := cancelled < v_found.items;
   -- With a filter by states, an item that became ready now would no longer be in the state in which it was selected: promote_blocked does it later.
-  select jobtree.free_keys(array_agg(p_job_id), array_agg(g.position + n), p_operation.states is null) into ready
-  from unnest(v_gone.positions, v_gone.counts, v_gone.keyed) g(position, count, keyed)
+  select jobtree.free_keys(array_agg(g.job_id), array_agg(g.position + n), p_operation.states is null) into ready
+  from unnest(v_gone.job_ids, v_gone.positions, v_gone.counts, v_gone.keyed) g(job_id, position, count, keyed)
   cross join lateral generate_series(0, g.count - 1) n
   where g.keyed
   having count(*) > 0;
@@ -1324,7 +1269,7 @@ begin
     end if;
     -- If it is READY, another transaction has split its entry meanwhile: look again.
     if v_state <> 'READY' then
-      raise exception 'Item % of job % can''t be claimed: it is %.', p_position, p_job_id, lower(v_state)
+      raise exception 'Item % of job % can''t be claimed: its state is %.', p_position, p_job_id, v_state
         using errcode = 'JT005', column = 'itemId', detail = v_state;
     end if;
   end loop;
@@ -5144,14 +5089,12 @@ $$;
 -- single items that their serialize keys block. One that promotes selects only what was scheduled before it was requested, so an item that
 -- fails again meanwhile waits as usual.
 --
--- p_job_id   to cancel: only of this job; null for all that the operation selects
--- p_after, p_until   to cancel: only items after this position, and up to this one; null for no end
--- p_last_job_id, p_last_position   to promote, which goes on where the operation stopped: up to the entry at this position; null for no end
+-- p_last_job_id, p_last_position   only what comes after the position at which the operation has stopped, up to this one (pending_window); null
+--            for all that the operation selects
 -- returns    for each range with such items its key columns, its lease if it is one, whether it is blocked, and a bit for each of its items
 --            that matches
 create or replace function jobtree.matching_pending(
-  p_operation jobtree.operation, p_job_id uuid default null, p_after bigint default -1, p_until bigint default null,
-  p_last_job_id uuid default null, p_last_position bigint default null
+  p_operation jobtree.operation, p_last_job_id uuid default null, p_last_position bigint default null
 )
 returns table (job_id uuid, "position" bigint, count integer, attempt integer, lease_id uuid, blocked boolean, matching bit(128))
 language plpgsql stable
@@ -5166,10 +5109,11 @@ as $$
 declare
   v_now constant timestamptz := clock_timestamp();
   v_jobs constant uuid[] := case
-    when p_job_id is null then jobtree.jobs_of_operation(p_operation) else array[p_job_id]
+    when p_last_job_id is null then jobtree.jobs_of_operation(p_operation)
+    when p_last_job_id = p_operation.next_job_id then array[p_last_job_id]
   end;
-  v_after constant bigint := greatest(p_after, (select min(u) - 1 from unnest(p_operation.item_positions) u));
-  v_end constant bigint := least(p_until, p_operation.before_position - 1);
+  v_first constant bigint := coalesce((select min(u) from unnest(p_operation.item_positions) u), 0);
+  v_end constant bigint := p_operation.before_position - 1;
   v_states constant text[] := p_operation.states;
   -- Whether the items themselves must be read.
   v_by_item constant boolean := num_nonnulls(
@@ -5181,7 +5125,10 @@ begin
     select q.job_id, q.position, q.count::integer as count, q.attempt, null::uuid as lease_id, false as blocked, ~B'0'::bit(128) as open
     from jobtree.queue_entry q
     where p_operation.kind = 'CANCEL'
-      and (v_jobs is null or q.job_id = any (v_jobs)) and q.position > v_after - 128 and q.position <= v_end
+      and (v_jobs is null or q.job_id = any (v_jobs)) and q.position > v_first - 128 and q.position <= v_end
+      and (q.job_id, q.position) > (p_operation.next_job_id, p_operation.next_position - 127)
+      and (p_last_job_id is null or (q.job_id, q.position) <= (p_last_job_id, p_last_position))
+      and (p_operation.types is null or q.type = any (p_operation.types))
       and (v_states is null or case
         when q.run_at = 'infinity' then 'WAITING' when q.run_at <= v_now or q.run_at is null then 'READY'
         when q.attempt > 1 then 'RETRYING' else 'SCHEDULED'
@@ -5192,28 +5139,40 @@ begin
     where p_operation.kind = 'PROMOTE'
       -- Written as in the index of the scheduled entries of each job.
       and coalesce(q.run_at, 'infinity') < 'infinity'
-      and (q.job_id, q.position) > (p_operation.next_job_id, p_operation.next_position)
+      and (v_jobs is null or q.job_id = any (v_jobs)) and q.position > v_first - 128 and q.position <= v_end
+      and (q.job_id, q.position) > (p_operation.next_job_id, p_operation.next_position - 127)
       and (p_last_job_id is null or (q.job_id, q.position) <= (p_last_job_id, p_last_position))
-      and (v_jobs is null or q.job_id = any (v_jobs)) and q.position <= v_end
+      and (p_operation.types is null or q.type = any (p_operation.types))
       and q.ready_at <= p_operation.requested_at
       and case when q.run_at <= v_now then 'READY' when q.attempt > 1 then 'RETRYING' else 'SCHEDULED' end = any (v_states)
     union all
     select l.job_id, l.position, l.count, l.attempt, l.id, false, l.open
     from (select * from jobtree.lease l where l.deadline_at is not null offset 0) l
-    where p_operation.kind = 'CANCEL' and (v_jobs is null or l.job_id = any (v_jobs)) and l.position > v_after - 128 and l.position <= v_end
+    where p_operation.kind = 'CANCEL'
+      and (v_jobs is null or l.job_id = any (v_jobs)) and l.position > v_first - 128 and l.position <= v_end
+      and (l.job_id, l.position) > (p_operation.next_job_id, p_operation.next_position - 127)
+      and (p_last_job_id is null or (l.job_id, l.position) <= (p_last_job_id, p_last_position))
       and (v_states is null or 'HELD' = any (v_states))
     union all
     select b.job_id, b.position, 1, b.attempt, null, true, ~B'0'::bit(128)
     from jobtree.blocked_item b
-    where p_operation.kind = 'CANCEL' and (v_jobs is null or b.job_id = any (v_jobs)) and b.position > v_after and b.position <= v_end
+    where p_operation.kind = 'CANCEL'
+      and (v_jobs is null or b.job_id = any (v_jobs)) and b.position >= v_first and b.position <= v_end
+      and (b.job_id, b.position) > (p_operation.next_job_id, p_operation.next_position)
+      and (p_last_job_id is null or (b.job_id, b.position) <= (p_last_job_id, p_last_position))
+      and (p_operation.types is null or b.type = any (p_operation.types))
       and (v_states is null or 'BLOCKED' = any (v_states))
   ), named as (
     select p.*, (
         -- The range's items between the two positions.
-        p.open & (~B'0'::bit(128) << (127 - least(p.count - 1, v_end - p.position)::integer))
-        & (~B'0'::bit(128) >> greatest(0, v_after + 1 - p.position)::integer)
+        p.open & (~B'0'::bit(128) << (127 - least(p.count - 1, w.last - p.position)::integer))
+        & (~B'0'::bit(128) >> greatest(0, w.first - p.position)::integer)
       ) as items
     from pending p
+    cross join lateral (
+      select case when p.job_id = p_operation.next_job_id then greatest(p_operation.next_position + 1, v_first) else v_first end as first,
+        case when p.job_id = p_last_job_id then least(p_last_position, v_end) else v_end end as last
+    ) w
     cross join lateral (select j.type, j.cancelled_at from jobtree.job j where j.id = p.job_id offset 0) j
     where j.cancelled_at is null and (p_operation.types is null or j.type = any (p_operation.types))
       and (p_operation.tenant is null or starts_with(j.type, p_operation.tenant || '//'))
@@ -5821,6 +5780,90 @@ begin
 end
 $$;
 
+-- The next part of what an operation on pending items goes through: the jobs in the order of their ids, and the items of each in the order of
+-- their positions. If the filter names jobs, each has parts of its own.
+--
+-- p_ranges, p_items   how many ranges, and items of these, approximately
+-- returns    after which position of which job the part begins, and the job and position of its last item; no row at the end. Every item that
+--            is pending now is in a range that begins in this part or an earlier one, even if it moves to another range later
+create or replace function jobtree.pending_window(p_operation jobtree.operation, p_ranges integer default 1000, p_items bigint default 25600)
+returns table (from_job_id uuid, from_position bigint, last_job_id uuid, last_position bigint)
+language plpgsql stable
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+-- A custom plan drops the tables that the operation does not look at.
+set plan_cache_mode = force_custom_plan
+as $$
+declare
+  c_last_job constant uuid := 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+  c_last_position constant bigint := 9223372036854775807;
+  v_named constant uuid[] := jobtree.jobs_of_operation(p_operation);
+  v_until uuid := nullif(c_last_job, p_operation.next_job_id);
+begin
+  from_job_id := p_operation.next_job_id;
+  from_position := p_operation.next_position;
+  if v_named is not null then
+    -- To pass by the jobs in between.
+    v_until := (select u from unnest(v_named) u where (u, c_last_position) > (from_job_id, from_position) order by u limit 1);
+    if v_until > from_job_id then
+      from_job_id := v_until;
+      from_position := -1;
+    end if;
+    -- No item that the operation names has a lower position.
+    from_position := greatest(from_position, (select min(u) - 1 from unnest(p_operation.item_positions) u));
+  end if;
+  if v_until is null then
+    return;
+  end if;
+
+  select r.job_id, r.last into last_job_id, last_position
+  from (
+    select r.job_id, r.position, r.last, row_number() over w as n, sum(r.count) over w as items
+    from (
+      -- Entries, blocked items and leases of a job may overlap: of the last one only the first item is in the part.
+      (select q.job_id, q.position, q.position as last, q.count
+      from jobtree.queue_entry q
+      where p_operation.kind = 'CANCEL' and (q.job_id, q.position) > (from_job_id, from_position) and q.job_id <= v_until
+        and q.position < p_operation.before_position
+      order by q.job_id, q.position
+      limit p_ranges)
+      union all
+      (select q.job_id, q.position, q.position + q.count - 1, q.count
+      from jobtree.queue_entry q
+      where p_operation.kind = 'PROMOTE' and (q.job_id, q.position) > (from_job_id, from_position) and q.job_id <= v_until
+        and q.position < p_operation.before_position
+        -- Written as in the index of the scheduled entries of each job.
+        and coalesce(q.run_at, 'infinity') < 'infinity'
+      order by q.job_id, q.position
+      limit p_ranges)
+      union all
+      (select b.job_id, b.position, b.position, 1
+      from jobtree.blocked_item b
+      where p_operation.kind = 'CANCEL' and (b.job_id, b.position) > (from_job_id, from_position) and b.job_id <= v_until
+        and b.position < p_operation.before_position
+      order by b.job_id, b.position
+      limit p_ranges)
+      union all
+      select l.job_id, l.position, l.position, l.count
+      from (select * from jobtree.lease l where l.deadline_at is not null offset 0) l
+      where p_operation.kind = 'CANCEL' and (l.job_id, l.position) > (from_job_id, from_position) and l.job_id <= v_until
+        and l.position < p_operation.before_position
+    ) r
+    window w as (order by r.job_id, r.position rows unbounded preceding)
+  ) r
+  where r.n = p_ranges or r.items >= p_items
+  order by r.job_id, r.position
+  limit 1;
+  if not found then
+    last_job_id := v_until;
+    last_position := c_last_position;
+  end if;
+  return next;
+end
+$$;
+
 -- The positions of items that insert_payloads has added to a job, in their order.
 --
 -- p_firsts   what insert_payloads returned
@@ -5973,44 +6016,23 @@ set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  c_last_job constant uuid := 'ffffffff-ffff-ffff-ffff-ffffffffffff';
-  c_last_position constant bigint := 9223372036854775807;
   v_now constant timestamptz(3) := clock_timestamp();
-  v_named constant uuid[] := jobtree.jobs_of_operation(p_operation);
-  v_until_job uuid;
-  v_last record;
+  v_window record;
   v_found record;
   v_taken record;
 begin
   operation := p_operation;
   loop
-    if v_named is null then
-      v_until_job := case when operation.next_job_id < c_last_job then c_last_job end;
-    else
-      -- A step ends with its job, to pass by the jobs in between.
-      v_until_job := (
-        select u from unnest(v_named) u where (u, c_last_position) > (operation.next_job_id, operation.next_position) order by u limit 1
-      );
-      if v_until_job > operation.next_job_id then
-        operation.next_job_id := v_until_job;
-        operation.next_position := -1;
-      end if;
-    end if;
-    more := v_until_job is not null;
+    select * into v_window from jobtree.pending_window(operation, p_limit, 5120);
+    more := found;
     exit when not more;
-    select q.job_id, q.position into v_last from jobtree.queue_entry q
-    where (q.job_id, q.position) > (operation.next_job_id, operation.next_position) and q.job_id <= v_until_job
-      and coalesce(q.run_at, 'infinity') < 'infinity'
-    order by q.job_id, q.position
-    offset p_limit - 1 limit 1;
-    if not found then
-      select v_until_job as job_id, c_last_position as position into v_last;
-    end if;
+    operation.next_job_id := v_window.from_job_id;
+    operation.next_position := v_window.from_position;
 
     select coalesce(sum(bit_count(m.matching)), 0) as items, array_agg(m.job_id) as job_ids, array_agg(m.position) as positions,
       array_agg(m.count) as counts, array_agg(m.attempt) as attempts, array_agg(m.matching) as matching
     into v_found
-    from jobtree.matching_pending(operation, null, -1, null, v_last.job_id, v_last.position) m;
+    from jobtree.matching_pending(operation, v_window.last_job_id, v_window.last_position) m;
 
     -- Only unchanged entries that are still scheduled. Any change removes items from an entry, or puts them back with another attempt number
     -- or at another time.
@@ -6058,8 +6080,8 @@ begin
     end if;
     operation.done := operation.done + v_taken.items;
     operation.was_busy := operation.was_busy or v_taken.items < v_found.items;
-    operation.next_job_id := v_last.job_id;
-    operation.next_position := v_last.position;
+    operation.next_job_id := v_window.last_job_id;
+    operation.next_position := v_window.last_position;
     exit when clock_timestamp() > p_until;
   end loop;
   return next;
@@ -8806,7 +8828,7 @@ begin
     end if;
     -- Otherwise it still waits, but another transaction has split its entry or passed it the key: look again.
     if v_state in ('HELD', 'SUCCEEDED', 'FAILED', 'CANCELLED') then
-      raise exception 'Item % of job % can''t be changed: it is %.', p_position, p_job_id, lower(v_state)
+      raise exception 'Item % of job % can''t be changed: its state is %.', p_position, p_job_id, v_state
         using errcode = 'JT007', column = 'itemId', detail = v_state;
     end if;
   end loop;

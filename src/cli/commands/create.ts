@@ -43,7 +43,7 @@ function read(file: string): unknown {
     const where = mark === undefined ? '' : ` (line ${mark.line + 1})`;
     throw new CommandError(
       exitCodes.badFile,
-      `${file} does not describe a job: ${reason ?? message}${where}.`,
+      `${file === '-' ? 'Standard input' : file} does not describe a job: ${reason ?? message}${where}.`,
     );
   }
 }

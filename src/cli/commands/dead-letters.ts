@@ -1,10 +1,15 @@
 /** `jobtree dead-letters`: what failed for good, in groups; or one group, with examples. */
-import type { Client, DeadLetterGroup, DeadLetterGroupWithItems } from '../../client/index.ts';
+import type {
+  Client,
+  DeadLetterGroup,
+  DeadLetterGroupWithItems,
+  PendingItemFilter,
+} from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { CommandError } from '../command-error.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { count, counted } from '../figures.ts';
-import { oneLine, print, printText } from '../output.ts';
+import { oneLine, print, printError, printText } from '../output.ts';
 import { type Cell, Table } from '../table.ts';
 
 export interface DeadLettersOptions extends ApiOptions {
@@ -34,8 +39,23 @@ export async function listDeadLetters(
     const groups = await readGroups(client, options);
     if (options.json) for (const group of groups) print(`${JSON.stringify(group)}\n`);
     else new Table(columns, 'Nothing has failed for good.').print(groups.map(toCells));
+    if (groups.length === 0 && !options.json) await sayWhatWaits(client, options.type);
   });
   return exitCodes.success;
+}
+
+/** The server may have to look at very many items; a hint is not worth more than this. */
+const hintMs = 2_000;
+
+/** Whoever looks for failures may mean those of items that are still tried again. */
+async function sayWhatWaits(client: Client, types: readonly string[] | undefined): Promise<void> {
+  const filter: PendingItemFilter = { states: ['RETRYING'], ...(types && { types: [...types] }) };
+  const signal = AbortSignal.timeout(hintMs);
+  const waiting = await client.pendingItemCount(filter, { signal }).catch(() => 0);
+  if (waiting === 0) return;
+  printError(
+    `${counted(waiting, 'item')} failed and ${waiting === 1 ? 'waits' : 'wait'} for a retry: \`jobtree jobs --status running\` lists the jobs, \`jobtree items ID --status scheduled\` why.\n`,
+  );
 }
 
 /** Since a time: how many of each group there are since then. */

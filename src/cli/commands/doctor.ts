@@ -1,5 +1,5 @@
 /** `jobtree doctor`: what is wrong with an installation, since when, and what to do. Changes nothing. */
-import { readConfig } from '../../config.ts';
+import { type Config, readConfig } from '../../config.ts';
 import { CommandError } from '../command-error.ts';
 import { openDatabase } from '../database.ts';
 import { examine } from '../doctor/examine.ts';
@@ -16,8 +16,6 @@ export interface DoctorOptions {
   readonly patience: number;
 }
 
-const standardUrl = 'http://127.0.0.1:4000/graphql';
-
 export async function doctor(options: DoctorOptions): Promise<number> {
   const config = readConfig(process.env);
   const database = await openDatabase(config, { create: false }).catch((error: Error) => {
@@ -33,7 +31,7 @@ export async function doctor(options: DoctorOptions): Promise<number> {
       {
         config,
         databaseUrl: database.url,
-        apiUrl: options.url ?? standardUrl,
+        apiUrl: options.url ?? urlOf(config),
         isApiNamed: options.url !== undefined,
         patienceMs: options.patience,
       },
@@ -49,6 +47,13 @@ export async function doctor(options: DoctorOptions): Promise<number> {
   } finally {
     await database.stop();
   }
+}
+
+/** Where a server with these settings is, as seen from this machine. */
+function urlOf({ host, port, tls }: Config): string {
+  const isEverywhere = host === '0.0.0.0' || host === '::';
+  const name = isEverywhere ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host;
+  return `${tls === undefined ? 'http' : 'https'}://${name}:${port}/graphql`;
 }
 
 function describe({ check, status, message, since, advice }: Finding): string {

@@ -2,9 +2,10 @@
 import type { Item, ItemStatus } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { colourOf } from '../colours.ts';
+import { CommandError } from '../command-error.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { printField } from '../fields.ts';
-import { wait } from '../figures.ts';
+import { counted, wait } from '../figures.ts';
 import { oneLine, print } from '../output.ts';
 import { type Cell, Table } from '../table.ts';
 
@@ -17,6 +18,11 @@ const pageSize = 1_000;
 
 export async function listItems(jobId: string, options: ItemsOptions): Promise<number> {
   if (jobId.startsWith('JobItem:')) return showItem(jobId, options);
+  if (!jobId.startsWith('Job:'))
+    throw new CommandError(
+      exitCodes.usage,
+      `id is "${jobId}": give the id of a job, which starts with Job:, or of an item, which starts with JobItem:`,
+    );
   const statuses = options.status?.map((status) => status.toUpperCase() as ItemStatus);
   const table = new Table(columns, 'There are no such items.');
   await withClient(options, async (client) => {
@@ -83,7 +89,10 @@ function fieldsOf(item: Item): (readonly [name: string, text: string])[] {
     ['due', retryAt ?? runAt],
     [
       'held by',
-      assignment && `${assignment.worker}, attempt ${assignment.attempt}, since ${assignment.claimedAt}`,
+      // The assignment may be read a moment later than the item.
+      item.status === 'RUNNING' && assignment
+        ? `${assignment.worker}, attempt ${assignment.attempt}, since ${assignment.claimedAt}`
+        : null,
     ],
     ['behind', blockedBy?.id],
     ['key', item.serializeKey],
@@ -96,7 +105,7 @@ function fieldsOf(item: Item): (readonly [name: string, text: string])[] {
       `  ${attempt}`,
       `${at}${worker == null ? '' : ` ${worker}`}: ${code}: ${message}`,
     ]),
-    ['log', item.log.length === 0 ? null : String(item.log.length)],
+    ['log', item.log.length === 0 ? null : counted(item.log.length, 'line')],
     ...item.log.map(({ attempt, at, text }) => [`  ${attempt}`, `${at} ${text}`]),
   ] as const;
   return fields.flatMap(([name = '', text]) => (text == null ? [] : [[name, oneLine(text)] as const]));

@@ -9,6 +9,8 @@ import { exitCodes } from '../exit-codes.ts';
 import { printText } from '../output.ts';
 import { withQueries } from '../queries.ts';
 
+const insufficientPrivilege = '42501';
+const invalidSchemaName = '3F000';
 const names = ['jobtree_enqueue', 'jobtree_work', 'jobtree_watch'];
 
 export async function roles({ apply }: { readonly apply?: true }): Promise<number> {
@@ -24,8 +26,13 @@ export async function roles({ apply }: { readonly apply?: true }): Promise<numbe
       auditCommand(queries, act, () => applyRoles(config.directDatabaseUrl ?? database.url)),
     );
   } catch (error) {
-    // invalid_schema_name
-    if ((error as { code?: unknown }).code !== '3F000') throw error;
+    const { code, message } = error as { code?: unknown; message?: string };
+    if (code === insufficientPrivilege)
+      throw new CommandError(
+        exitCodes.failure,
+        `${message}. Only the owner of the schema can run this, with the right to create roles (\`alter role … createrole\`). Or let a superuser run the SQL in this database: \`jobtree roles\` prints it.`,
+      );
+    if (code !== invalidSchemaName) throw error;
     throw new CommandError(
       exitCodes.failure,
       'The database has no jobtree tables: run `jobtree migrate` first.',

@@ -26,7 +26,7 @@ export async function start(options: { processes: number }): Promise<number> {
   refuseOpen(config);
   const logger = createLogger(config.logLevel, terminalLog());
   for (const problem of encryptionProblems(config)) logger.warn(problem);
-  const { signal } = catchInterruption(() => processes?.kill());
+  const { signal } = catchInterruption({ onEnd: () => processes?.kill() });
   // They load what they need while Postgres starts.
   const processes =
     options.processes === 1 ? undefined : new Processes({ count: options.processes, config, logger });

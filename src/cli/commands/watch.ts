@@ -94,8 +94,11 @@ class DrawnView implements View {
 
   constructor(client: Client, types: ReadonlyMap<string, string>) {
     this.#types = types;
-    this.#retries = new RetryWatch(client, types, (notes) =>
-      showJobs(this.#display, this.#jobs, types, notes),
+    this.#retries = new RetryWatch(
+      client,
+      types,
+      (notes) => showJobs(this.#display, this.#jobs, types, notes),
+      (text) => this.#display.say(text),
     );
     this.#standstills = new Standstills(client, types, (...standstill) =>
       this.#display.say(inWords(...standstill)),

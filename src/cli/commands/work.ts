@@ -45,9 +45,13 @@ export async function work(
     },
   });
   const report = new Report(worker, options);
-  const interruption = catchInterruption(() => {
-    killAll();
-    report.endedAtOnce();
+  const interruption = catchInterruption({
+    hurry: () => {
+      killAll();
+      // What was killed is given back before its end is noticed, which would be a failure.
+      void worker.stop({ atOnce: true });
+    },
+    onEnd: () => report.endedAtOnce(),
   });
   const ends: Promise<unknown>[] = [
     new Promise((resolve) => interruption.signal.addEventListener('abort', resolve)),
@@ -67,6 +71,7 @@ export async function work(
   await Promise.allSettled(running); // what was aborted has some seconds to end
   await client.close();
   report.end();
+  if (interruption.isUrgent) return interruption.exitCode;
   return isRefused || report.unknown > 0 ? exitCodes.failure : exitCodes.success;
 }
 

@@ -2,8 +2,9 @@
  * What `jobtree work` says while it works: problems and failures, a line each, on standard error, and with `--verbose` every item. On a
  * terminal a live line below them counts. With `--json` every outcome goes to standard output.
  */
-import type { AbortCode, Worker } from '../../client/index.ts';
+import { type AbortCode, JobtreeError, type Worker } from '../../client/index.ts';
 import { colourOf, paint } from '../colours.ts';
+import { describeError } from '../command-error.ts';
 import { count, counted, seconds } from '../figures.ts';
 import { LiveLine } from '../live-line.ts';
 import { oneLine, print } from '../output.ts';
@@ -45,6 +46,7 @@ export class Report {
   #succeeded = 0;
   #failed = 0;
   #isConnected = false;
+  #isRefused = false;
 
   constructor(worker: Worker, options: ReportOptions) {
     this.#worker = worker;
@@ -68,7 +70,7 @@ export class Report {
     const left = this.#startedAt.size;
     if (json || left === 0 || stopTimeout === 0) return;
     this.#say(
-      `Stopping: ${counted(left, 'command')} may take ${stopTimeout / 1_000} s to finish. A second Ctrl-C or SIGTERM ends ${left === 1 ? 'it' : 'them'} at once.`,
+      `Stopping: ${counted(left, 'command')} may take ${stopTimeout / 1_000} s to finish. A second Ctrl-C or SIGTERM ends ${left === 1 ? 'it and gives its item' : 'them and gives their items'} back.`,
     );
   }
 
@@ -140,7 +142,16 @@ export class Report {
       this.#say(`${itemId}: given back.`);
     });
     worker.on('error', (error, again) => {
-      const text = error instanceof Error ? error.message : String(error);
+      // One refusal says enough: the worker stops.
+      if (this.#isRefused) return;
+      this.#isRefused =
+        error instanceof JobtreeError && (error.code === 'UNAUTHENTICATED' || error.code === 'FORBIDDEN');
+      const text =
+        error instanceof JobtreeError
+          ? describeError(error).text
+          : error instanceof Error
+            ? error.message
+            : String(error);
       this.#say(again === 0 ? text : `${text} (${again === 1 ? 'once more' : `${count(again)} more times`})`);
     });
   }

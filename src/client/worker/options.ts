@@ -102,7 +102,7 @@ export function readOptions(options: WorkerOptions): Settings {
   if (name.length < 1 || name.length > 200) throw invalid('name', 'must have 1 to 200 characters');
   if (version !== undefined && (version.length < 1 || version.length > 200))
     throw invalid('version', 'must have 1 to 200 characters');
-  const types = Object.entries(options.types);
+  const types = Object.entries(options.types ?? {});
   if (types.length === 0) throw invalid('types', 'must name at least one type');
   return {
     slots: types.map(([type, one]) => toSlots(type, one, { ...options, name })),
@@ -176,7 +176,9 @@ export function checkConcurrency(concurrency: number, field = 'concurrency'): nu
 
 function integer(value: number, field: string, lowest: number, highest: number): number {
   if (Number.isInteger(value) && value >= lowest && value <= highest) return value;
-  throw invalid(field, `is ${value}; it must be a whole number from ${lowest} to ${highest}`);
+  // Callers without types pass texts, too.
+  const found = value === undefined ? 'missing' : (JSON.stringify(value) ?? typeof value);
+  throw invalid(field, `is ${found}; it must be a whole number from ${lowest} to ${highest}`);
 }
 
 function invalid(field: string, why: string): JobtreeError {

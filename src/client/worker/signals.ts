@@ -1,4 +1,4 @@
-/** Handles SIGINT and SIGTERM, for a worker that is a program of its own. */
+/** Handles SIGINT and SIGTERM, for a program that gets to finish its work. */
 
 const names = ['SIGINT', 'SIGTERM'] as const;
 const numbers = { SIGINT: 2, SIGTERM: 15 };
@@ -6,25 +6,21 @@ const numbers = { SIGINT: 2, SIGTERM: 15 };
 const echoMs = 500;
 
 /**
- * Calls `onFirst` at the first signal, and `onSecond` at the next one, with the exit code of a process that this signal ends.
- * After that, signals end the process as they do without a listener.
+ * Calls `onSignal` at each signal, with its number from 1, and with the exit code of a process that this signal ends.
  *
  * @returns a function that stops listening
  */
-export function onSignals(onFirst: () => void, onSecond: (exitCode: number) => void): () => void {
-  let first: { readonly name: string; readonly at: number } | undefined;
+export function onSignals(onSignal: (count: number, exitCode: number) => void): () => void {
+  let count = 0;
+  let last: { readonly name: string; readonly at: number } | undefined;
   const listener = (name: (typeof names)[number]) => {
-    if (first === undefined) {
-      first = { name, at: performance.now() };
-      onFirst();
-    } else if (first.name !== name || performance.now() - first.at > echoMs) {
-      off();
-      onSecond(128 + numbers[name]);
-    }
-  };
-  const off = () => {
-    for (const name of names) process.off(name, listener);
+    const at = performance.now();
+    if (last?.name === name && at - last.at <= echoMs) return;
+    last = { name, at };
+    onSignal(++count, 128 + numbers[name]);
   };
   for (const name of names) process.on(name, listener);
-  return off;
+  return () => {
+    for (const name of names) process.off(name, listener);
+  };
 }

@@ -1,4 +1,5 @@
 /** Writes to the console what a worker has to report if nobody listens. */
+import { JobtreeError } from '../errors.ts';
 import type { Assignment } from '../types.ts';
 import { visible } from '../visible.ts';
 import type { ReportedFailure } from './events.ts';
@@ -13,8 +14,11 @@ export class Unheard {
     this.#worker = worker;
   }
 
+  /** What the server refuses is said by its message; where in the client that was noticed helps nobody. */
   error(error: unknown, again: number): void {
-    console.error(`${this.#prefix(again)}:`, error);
+    if (error instanceof JobtreeError && error.code !== 'BAD_RESPONSE')
+      console.error(visible(`${this.#prefix(again)}: ${error.code}: ${error.message}`));
+    else console.error(`${this.#prefix(again)}:`, error);
   }
 
   warn(text: string, again = 0): void {

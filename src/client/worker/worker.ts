@@ -8,12 +8,14 @@
  */
 import type { FailureInput } from '../../generated/operations.ts';
 import * as operations from '../../generated/operations.ts';
+import { counted } from '../counted.ts';
 import { type AbortCode, JobtreeError, payloadOf } from '../errors.ts';
 import type { Assignment } from '../types.ts';
 import { Conditions } from './conditions.ts';
 import { Emitter } from './emitter.ts';
 import type { ReportedFailure } from './events.ts';
 import { Exchanges, type ReportEntry } from './exchanges.ts';
+import type { Logger } from './handler.ts';
 import { callHandler } from './handler-results.ts';
 import { type EndedStatus, Heartbeats } from './heartbeats.ts';
 import { HeldAssignment, type Slots } from './held-assignments.ts';
@@ -58,6 +60,7 @@ export class Worker extends Emitter {
   readonly #unheard: Unheard;
   readonly #conditions = new Conditions();
   readonly #filling = new Set<Slots>();
+  readonly #logger: Logger | undefined;
   #overdueTimer: ReturnType<typeof setTimeout> | undefined;
   #running = 0;
   #started = false;
@@ -133,6 +136,7 @@ export class Worker extends Emitter {
       onReached: () => this.#reached(),
       onError: (error) => this.#problem(error),
     });
+    this.#logger = options.logger;
     if (options.logger) logEvents(this, options.logger);
   }
 
@@ -148,7 +152,7 @@ export class Worker extends Emitter {
 
   /**
    * Runs as a program does: until SIGINT, SIGTERM or `stop()`. The first signal stops it as `stop()` does; the second one aborts and gives back at once what handlers
-   * have, and ends the process. A worker that the server refuses at the start, for its key or the rights of that, stops. Sets the process's exit code: 0; 1 if the worker was
+   * have, and ends the process within a second; a third one ends it immediately. A worker that the server refuses at the start, for its key or the rights of that, stops. Sets the process's exit code: 0; 1 if the worker was
    * refused, or stopped before the server knew what became of an item; after a second signal 130 (SIGINT) or 143 (SIGTERM). Resolves when the worker has stopped. A handler that ignores its signal may keep the process alive until the second.
    *
    * @throws Error if the worker was started before
@@ -158,14 +162,14 @@ export class Worker extends Emitter {
     const stopped = new Promise<void>((resolve) => {
       this.prependOnceListener('stopped', resolve);
     });
-    const ignoreSignals = onSignals(
-      () => void this.stop(),
-      (exitCode) => {
-        this.#isHasty = true;
-        void this.stop().then(() => process.exit(exitCode));
-        setTimeout(() => process.exit(exitCode), hastyMs);
-      },
-    );
+    const ignoreSignals = onSignals((count, exitCode) => {
+      if (count > 2) process.exit(exitCode);
+      if (count === 1) this.#sayStopping();
+      const stopped = this.stop({ atOnce: count > 1 });
+      if (count === 1) return;
+      void stopped.then(() => process.exit(exitCode));
+      setTimeout(() => process.exit(exitCode), hastyMs);
+    });
     try {
       await this.start();
       await stopped;
@@ -235,12 +239,26 @@ export class Worker extends Emitter {
 
   /**
    * Stops: claims no more, waits up to `stopTimeoutMs` for handlers and delivers their outcomes; then aborts and gives back
-   * the rest, which costs no attempt. Never fails; if outcomes can't be delivered there is an `error` event.
+   * the rest, which costs no attempt. With `atOnce` it does not wait for handlers, and no longer waits if it already does. Never fails; if
+   * outcomes can't be delivered there is an `error` event.
    */
-  stop(): Promise<void> {
+  stop({ atOnce = false }: { readonly atOnce?: boolean } = {}): Promise<void> {
+    if (atOnce) {
+      this.#isHasty = true;
+      this.#exchanges.wakeNow();
+    }
     this.#stopped ??= this.#stop();
     this.#check();
     return this.#stopped;
+  }
+
+  /** Whoever pressed Ctrl-C wants to know why the program does not end. */
+  #sayStopping(): void {
+    if (this.#running === 0) return;
+    const seconds = this.#settings.stopTimeoutMs / 1_000;
+    const text = `waits up to ${seconds} s for ${counted(this.#running, 'handler')}; a second signal aborts ${this.#running === 1 ? 'it' : 'them'} at once`;
+    if (this.#logger !== undefined) this.#logger.info({ worker: this.name }, `worker stopping: ${text}`);
+    else this.#unheard.warn(`stopping: ${text}.`);
   }
 
   #start(): void {
@@ -276,7 +294,9 @@ export class Worker extends Emitter {
     await this.#conditions.until(() => this.#exchanges.isIdle, flushTimeoutMs);
     if (this.#held.size > 0) {
       this.#announce(
-        new Error(`The worker stopped before the server knew what became of ${this.#held.size} items.`),
+        new Error(
+          `The worker stopped before the server knew what became of ${counted(this.#held.size, 'item')}.`,
+        ),
       );
     }
     this.#over = true;
@@ -475,7 +495,8 @@ export class Worker extends Emitter {
   }
 
   #problem(error: unknown): void {
-    if (this.#over) return;
+    // One refusal says enough.
+    if (this.#over || this.#wasRefused) return;
     // The server is there, and what it could not do is sent again.
     if (error instanceof JobtreeError && error.code === 'BUSY') return;
     if (!(error instanceof JobtreeError) || error.code !== 'UNREACHABLE') {

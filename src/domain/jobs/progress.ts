@@ -67,6 +67,8 @@ function shareDone(counts: Pick<JobProgress, 'itemCount' | 'succeeded' | 'failed
   return Math.min(99, Math.floor((100 * itemProgress(counts)) / Math.max(1, counts.itemCount)));
 }
 
+const numbers = new Intl.NumberFormat('en');
+
 export function progressMessage(progress: JobProgress): string {
   switch (jobStatus(progress)) {
     case 'WAITING':
@@ -78,7 +80,7 @@ export function progressMessage(progress: JobProgress): string {
     case 'RUNNING': {
       const share = percent(progress);
       return share === null
-        ? `Job running, ${itemProgress(progress)} of ${progress.itemCount} items so far…`
+        ? `Job running, ${numbers.format(itemProgress(progress))} of ${numbers.format(progress.itemCount)} items so far…`
         : `Job running, ${share}% complete…`;
     }
   }

@@ -113,7 +113,7 @@ export function compileSchema(schema: unknown, field: string): Validator {
     const validate = ajv.compile(survey.bare(schema) as Schema | boolean);
     return {
       cost,
-      check: (value, at) => (validate(value) ? undefined : toProblem(validate.errors?.[0], at)),
+      check: (value, at) => (validate(value) ? undefined : toProblem(validate.errors?.[0], at, schema)),
     };
   } catch (error) {
     throw new SchemaError(field, `is not a JSON Schema: ${error instanceof Error ? error.message : error}.`);
@@ -278,7 +278,7 @@ function canonical(value: unknown): string {
 const maxPathLength = 200;
 const maxMessageLength = 200;
 
-function toProblem(error: ErrorObject | undefined, field: string): Problem {
+function toProblem(error: ErrorObject | undefined, field: string, schema: unknown): Problem {
   if (error === undefined) return { path: field, message: 'does not match' };
   const steps = error.instancePath
     .split('/')
@@ -296,7 +296,22 @@ function toProblem(error: ErrorObject | undefined, field: string): Problem {
     );
   if (keyword === 'const') return problem(field, steps, `must be ${JSON.stringify(params.allowedValue)}`);
   if (keyword === 'uniqueItems') return problem(field, steps, 'must not have the same element twice');
-  return problem(field, steps, message);
+  const format = keyword === 'pattern' ? formatBeside(error.schemaPath, schema) : undefined;
+  return problem(
+    field,
+    steps,
+    format === undefined ? message : `is not in the format ${format}: it ${message}`,
+  );
+}
+
+/** What the author of a schema calls a pattern, which few people read: the `format` next to it. */
+function formatBeside(schemaPath: string, schema: unknown): string | undefined {
+  const steps = schemaPath.split('/').slice(1, -1);
+  const place = steps
+    .map((step) => decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~'))
+    .reduce<unknown>((at, step) => (at as Record<string, unknown> | undefined)?.[step], schema);
+  const format = (place as { format?: unknown } | undefined)?.format;
+  return typeof format === 'string' ? format : undefined;
 }
 
 function problem(field: string, steps: readonly string[], message: string): Problem {

@@ -20,6 +20,8 @@ import {
 import { type CompiledQuery, compileQuery, isCompiledQuery } from 'graphql-jit';
 import { tooDeep } from '../../schema/scalars.ts';
 import { type Complete, completeOf } from './complete-variables.ts';
+import { mergesConditions } from './merged-conditions.ts';
+import { type DelicateVariable, delicateVariables } from './variable-uses.ts';
 
 export type Execute = (args: ExecutionArgs) => ReturnType<typeof execute>;
 
@@ -28,6 +30,8 @@ const usesBeforeCompiling = 20;
 
 interface Compiled {
   readonly query: CompiledQuery['query'];
+  /** The variables that the compiler can't do without a value. */
+  readonly delicate: readonly DelicateVariable[];
   /** The variables that need completing, by name. */
   readonly completes: readonly (readonly [string, Complete])[];
 }
@@ -60,7 +64,9 @@ export function createExecute({ compileAfter = usesBeforeCompiling } = {}): Exec
   return (args) => {
     const compiled = compiledFor(args);
     if (compiled === null) return execute(args);
-    const variables = completed(compiled, args.variableValues ?? {});
+    const given = args.variableValues ?? {};
+    if (compiled.delicate.some((variable) => lacksValue(variable, given))) return execute(args);
+    const variables = completed(compiled, given);
     if (variables === undefined) return execute(args);
     const result = compiled.query(args.rootValue, args.contextValue, variables) as
       | ExecutionResult
@@ -69,6 +75,14 @@ export function createExecute({ compileAfter = usesBeforeCompiling } = {}): Exec
     // An answer without data means that the variables do not fit. Nothing was executed, so graphql-js may run it again and word the error.
     return 'data' in result ? withPlaces(result, args.document) : execute(args);
   };
+}
+
+function lacksValue(
+  { name, hasDefault }: DelicateVariable,
+  given: Readonly<Record<string, unknown>>,
+): boolean {
+  const value = Object.hasOwn(given, name) ? given[name] : undefined;
+  return value === null || (value === undefined && !hasDefault);
 }
 
 /** Undefined if the variables do not fit: graphql-js words that error. */
@@ -116,10 +130,14 @@ function compile(
   document: DocumentNode,
   operationName: string | null | undefined,
 ): Compiled | null {
-  const variables = getOperationAST(document, operationName)?.variableDefinitions ?? [];
+  const operation = getOperationAST(document, operationName);
+  if (operation == null || mergesConditions(document, operation)) return null;
+  const variables = operation.variableDefinitions ?? [];
   const types = variables.map(({ type }) => typeFromAST(schema, type));
   // The compiler expands input types in full, and would never finish a recursive one.
   if (types.some((type) => isInputType(type) && isRecursive(getNamedType(type)))) return null;
+  const delicate = delicateVariables(schema, document);
+  if (delicate === null) return null;
   const outcome = compileQuery(schema, document, operationName ?? undefined);
   if (!isCompiledQuery(outcome)) return null;
   const completes = variables.flatMap(({ variable }, i) => {
@@ -127,7 +145,7 @@ function compile(
     const complete = isInputType(type) ? completeOf(type) : null;
     return complete === null ? [] : [[variable.name.value, complete] as const];
   });
-  return { query: outcome.query, completes };
+  return { query: outcome.query, completes, delicate };
 }
 
 function isRecursive(type: GraphQLNamedInputType, above: readonly GraphQLNamedInputType[] = []): boolean {

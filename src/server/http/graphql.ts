@@ -94,7 +94,7 @@ export function createGraphQL(options: {
     // Our own cache (`documents.ts`) still counts each invalid document against the rate limits when its errors are known.
     parserAndValidationCache: false,
     plugins: [
-      readBodies(ownerOf, rates),
+      readBodies(ownerOf, rates, config.maxRequestBytes),
       writeAnswers,
       operations.plugin,
       streams.plugin,
@@ -117,8 +117,9 @@ function callerOf(right: Right | undefined): Caller {
 }
 
 /** Reads bodies in bounded time, and answers unreadable ones itself: Yoga would quote the body in its error, or report a fault of the server. */
-const readBodies = (ownerOf: OwnerOf, rates: RateLimits): Plugin => ({
-  onRequestParse: ({ requestParser, setRequestParser, serverContext }) => {
+const readBodies = (ownerOf: OwnerOf, rates: RateLimits, maxBytes: number): Plugin => ({
+  onRequestParse: ({ request, requestParser, setRequestParser, serverContext }) => {
+    if (Number(request.headers.get('content-length')) > maxBytes) throw tooLarge(maxBytes);
     if (requestParser === undefined) return;
     const { req } = serverContext as Initial;
     const refuse = (error: unknown) => {
@@ -132,6 +133,8 @@ const readBodies = (ownerOf: OwnerOf, rates: RateLimits): Plugin => ({
         if (type?.startsWith('application/x-www-form-urlencoded')) return readForm(await request.text());
         return await requestParser(request);
       } catch (error) {
+        // Of a body without a length Yoga finds it out, and names neither the limit nor a code that clients know.
+        if ((error as GraphQLError).extensions?.code === 'REQUEST_ENTITY_TOO_LARGE') throw tooLarge(maxBytes);
         if (error instanceof GraphQLError) throw error;
         throw badRequest(
           error instanceof SyntaxError
@@ -143,6 +146,13 @@ const readBodies = (ownerOf: OwnerOf, rates: RateLimits): Plugin => ({
     setRequestParser((request) => read(request).catch(refuse));
   },
 });
+
+function tooLarge(maximum: number): GraphQLError {
+  const text = `The request has more than ${maximum.toLocaleString('en')} bytes, which is the limit (JOBTREE_MAX_REQUEST_BYTES). Split it into several.`;
+  return new GraphQLError(text, {
+    extensions: { code: 'LIMIT_EXCEEDED', limit: 'bytes', maximum, http: { status: 413 } },
+  });
+}
 
 /** Payloads and results are written as the text that they are: unparsed, with all their digits. */
 const writeAnswers: Plugin = {

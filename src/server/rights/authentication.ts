@@ -80,7 +80,7 @@ export class Authentication {
       const right = this.#proxy?.find(request);
       if (right !== undefined) return right;
       throw new UnauthenticatedError(
-        'The request has no credentials: it needs the header Authorization with "Bearer", a space, and a key or token.',
+        'The request has no key or token: set JOBTREE_TOKEN, or send the header Authorization with "Bearer", a space and the key.',
       );
     }
     const token =
