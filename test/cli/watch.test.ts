@@ -250,19 +250,22 @@ it('a job that stands still says that items wait for a retry, and once why', asy
   const { client } = server;
   const { id } = await client.createJob({
     type: 'retried',
-    items: [{}, {}],
+    items: [{}, {}, {}, {}],
     sealed: true,
     backoffMs: [3_600_000],
   });
-  const [one, two] = await client.claimItems('w', [{ type: 'retried', limit: 2 }]);
+  const [one, two, three] = await client.claimItems('w', [{ type: 'retried', limit: 3 }]);
   await client.reportOutcomes([
     { assignmentId: one?.id ?? '', result: 1 },
     { assignmentId: two?.id ?? '', failure: { code: 'NO', message: 'not now' } },
   ]);
   const plain = start(['watch', id], server.env);
   const drawn = startOnTerminal(['watch', id], server.env);
+  await plain.printed('Job running, 25% complete… (1 item waits for a retry)\n');
+  await drawn.printed('Job running, 25% complete…  1 item waits for a retry');
+  // It looks again after a change.
+  await client.reportOutcomes([{ assignmentId: three?.id ?? '', result: 1 }]);
   await plain.printed('Job running, 50% complete… (1 item waits for a retry)\n');
-  await drawn.printed('Job running, 50% complete…  1 item waits for a retry');
   const cause = `${two?.itemId} waits for a retry after NO: not now`;
   await client.cancelJob(id);
   const { stdout, stderr } = await plain.ended;

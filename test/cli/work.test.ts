@@ -231,14 +231,15 @@ it('a worker with a refused key ends, and so does one whose key is for other typ
     code: 1,
     stderr: expect.stringMatching(/^The server requires a key: set JOBTREE_TOKEN to one\.\nStopped/),
   });
-  // Whatever is refused besides, one line says it.
-  const { code, stderr } = await refused(key);
-  expect([code, stderr.trimEnd().split('\n')]).toEqual([
-    1,
-    [
-      expect.stringContaining('Your scope does not include the type "resize".'),
-      'Stopped: 0 items succeeded, 0 attempts failed.',
-    ],
+  expect(await refused(key)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('Your scope does not include the type "resize".'),
+  });
+  // Its claims and its hints are refused, and one line says it.
+  const { stderr } = await refused((await makeKey(db, ['producer'])).key);
+  expect(stderr.trimEnd().split('\n')).toEqual([
+    expect.stringMatching(/needs the role admin or worker; yours: producer\.$/),
+    'Stopped: 0 items succeeded, 0 attempts failed.',
   ]);
 });
 

@@ -162,6 +162,8 @@ it('a worker that the server refuses at the start exits with 1, and one that is 
   for (const [token, type, why] of [
     ['jobtree_nonsense', 'mail', 'refuses the caller'],
     [key, 'resize', 'does not include the type "resize"'],
+    // Its claims and its hints are refused, and one message says it.
+    [(await makeKey(db, ['producer'])).key, 'mail', 'needs the role admin or worker'],
   ] as const) {
     const refused = begin(token, type);
     refused.child.stdin.end();

@@ -235,6 +235,7 @@ it('a watched job has another mark once it waits no longer, is sealed or is canc
       { type: second, after: [first], items: [{}] },
     ],
   });
+  await t.fold(ids[root] ?? '');
   const page = { type: [root, first, second], status: null, rootsOnly: false, first: 9, withTrees: false };
   const read = async () => {
     const rows = await readJobPage(t.engine.database, page);

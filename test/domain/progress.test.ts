@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { isNewer, type JobProgress, percent, progressMessage } from '../../src/domain/jobs/progress.ts';
+import {
+  isNewer,
+  type JobProgress,
+  percent,
+  progressMessage,
+  treePercent,
+} from '../../src/domain/jobs/progress.ts';
 
 const progress = (given: Partial<JobProgress>): JobProgress => ({
   jobId: 'j',
@@ -39,10 +45,27 @@ describe('progress', () => {
   it('has a percentage only once sealed, and 100 only when complete', () => {
     const running = { itemCount: 1_000, succeeded: 999, startedAt: 1 };
     expect(percent(progress(running))).toBeNull();
-    expect(percent(progress({ ...running, sealed: true }))).toBe(99);
+    for (const succeeded of [999, 1_000])
+      expect(percent(progress({ ...running, succeeded, sealed: true }))).toBe(99);
     expect(percent(progress({ ...running, sealed: true, itemCount: 0, succeeded: 0, completedAt: 2 }))).toBe(
       100,
     );
+  });
+
+  it('of a tree has a percentage only once all its jobs are sealed, and 100 only when all are complete', () => {
+    const counts = {
+      generations: 0,
+      steps: 0,
+      openJobs: 1,
+      unsealedJobs: 0,
+      itemCount: 2,
+      failed: 0,
+      cancelled: 0,
+    };
+    expect(treePercent({ ...counts, succeeded: 1, unsealedJobs: 1 })).toBeNull();
+    expect(treePercent({ ...counts, succeeded: 1 })).toBe(50);
+    expect(treePercent({ ...counts, succeeded: 2 })).toBe(99);
+    expect(treePercent({ ...counts, succeeded: 0, itemCount: 0, openJobs: 0 })).toBe(100);
   });
 
   it('has a message in words', () => {

@@ -797,6 +797,13 @@ describe('races', () => {
     expect(await exists(jobId)).toBe(false);
   });
 
+  it('of two exports of a tree the longer one keeps it', async () => {
+    const { jobId } = await worked({ retentionSeconds: 0 });
+    for (const seconds of [60, 0]) await t.db.query('select jobtree.hold_tree($1, $2)', [jobId, seconds]);
+    await reap();
+    expect(await exists(jobId)).toBe(true);
+  });
+
   it('of a starting export and the reaper the first one gets the tree', async () => {
     const { jobId } = await worked({ retentionSeconds: 0 });
     await otherCalls('hold_tree', jobId, 60);

@@ -603,6 +603,11 @@ describe('refusals', () => {
 
   it('a fed job is sealed only by its parent', async () => {
     const id = await createJob(app.url, { type: 'p', children: [{ type: 'c', feed: {} }] });
+    const feeds = 'query ($id: ID!) { job(id: $id) { feed { source } children { feed { source } } } }';
+    expect((await data(app.url, feeds, { id })).job).toEqual({
+      feed: null,
+      children: [{ feed: { source: 'SUCCESSES' } }],
+    });
     const { job } = await data(app.url, `query ($id: ID!) { job(id: $id) { children { id } } }`, { id });
     expect(await refusal('sealJob', { jobId: job.children[0].id })).toMatchObject({
       code: 'JOB_FED_BY_PARENT',
