@@ -15,8 +15,9 @@ const alone = [
 /** Processes that are killed, clients that are hostile, and other programs around: they take long, and have a command of their own. */
 const faults = [
   'test/{conformance,crash,deploy,packages,releases}/**/*.test.ts',
-  'test/events/{transport,redis-faults,relay-processes}.test.ts',
-  'test/server/{hostile,hostile-bytes,hostile-input,object-store,overload}.test.ts',
+  'test/adapters/kills.test.ts',
+  'test/events/{transport,redis-faults,redis-kinds,relay-processes}.test.ts',
+  'test/server/{health,hostile*,object-store,overload}.test.ts',
   'test/cli/{canaries-left,encryption,processes}.test.ts',
   'test/client/outage.test.ts',
 ];

@@ -439,7 +439,7 @@ describe('the end of a watch token', () => {
       db.query('select 1 from jobtree.watch_revocation where root_id = $1', [rootId.slice(4)]);
     await revoke(id);
     await ask(app.url, admin, `mutation { deleteJob(input: { jobId: "${id}" }) { __typename } }`);
-    expect(await rows(id)).toEqual([]);
+    await expect.poll(() => rows(id)).toEqual([]);
     const [old, recent] = [await newTree(), await newTree()];
     for (const [tree, ago] of [
       [old, '26 hours'],
