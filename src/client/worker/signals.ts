@@ -8,7 +8,7 @@ const echoMs = 500;
 /**
  * Calls `onSignal` at each signal, with its number from 1, and with the exit code of a process that this signal ends.
  *
- * @returns a function that stops listening
+ * @returns a function that stops listening, after a signal as soon as it can't arrive again: that would end the process
  */
 export function onSignals(onSignal: (count: number, exitCode: number) => void): () => void {
   let count = 0;
@@ -20,7 +20,11 @@ export function onSignals(onSignal: (count: number, exitCode: number) => void): 
     onSignal(++count, 128 + numbers[name]);
   };
   for (const name of names) process.on(name, listener);
-  return () => {
+  const ignore = () => {
     for (const name of names) process.off(name, listener);
+  };
+  return () => {
+    if (last === undefined) ignore();
+    else setTimeout(ignore, echoMs).unref();
   };
 }
