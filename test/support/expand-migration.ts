@@ -69,11 +69,12 @@ export function createNextRelease(): NextRelease {
 export function newColumns(): string {
   return [
     'set local check_function_bodies = off;',
-    `create table jobtree.next (job_id uuid primary key references jobtree.job on delete cascade, what text);`,
     ...tables.flatMap((name) => [
       `alter table jobtree.${name} add column next_note text;`,
       `alter table jobtree.${name} add column next_count integer not null default 0;`,
     ]),
+    // After the stronger lock on what it refers to: to take that later would be a deadlock with whoever waits meanwhile.
+    `create table jobtree.next (job_id uuid primary key references jobtree.job on delete cascade, what text);`,
     next.get('fold_progress'),
     next.get('reopen_jobs'),
   ].join('\n');

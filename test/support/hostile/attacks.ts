@@ -625,7 +625,10 @@ const requests: Attack[] = [
           '400',
         ],
       ] as const) {
-        const answer = await attacker.say(text, 12);
+        let answer = await attacker.say(text, 12);
+        // While more comes than it reads, the server closes, and the system may drop an answer that was not read yet.
+        for (let i = 0; answer === '' && text.length > 100_000 && i < 20; i++)
+          answer = await attacker.say(text, 12);
         if (!answer.includes(status))
           throw new Error(`${text.slice(0, 100)} was answered with ${answer.slice(0, 100)}`);
         if (answer.includes(' at ')) throw new Error(`There is a stack: ${answer}`);
