@@ -236,7 +236,10 @@ it('a batch handler gets many items at once, and each has its own outcome', asyn
   });
   const worker = makeWorker({ types: { [square.type]: { concurrency: 2, batchSize: 4, batchHandler } } });
   await worker.runOnce();
-  expect(sizes).toEqual([4, 1]);
+  // A claim may give fewer than are ready.
+  expect(sizes.reduce((sum, size) => sum + size)).toBe(5);
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(4);
+  expect(sizes.length).toBeLessThan(5);
   expect((await client.items(id)).nodes.map(({ result, failures }) => result ?? failures[0]?.code)).toEqual([
     1,
     4,
