@@ -120,29 +120,28 @@ it('a second Ctrl-C that arrives twice still gives items back', async () => {
   expect(await statuses()).toEqual(['WAITING', 'WAITING', 0]);
 });
 
-it('a third signal ends it immediately', async () => {
+/** A worker that has had SIGINT and SIGTERM, while the server does not answer. */
+async function signalTwiceWithoutAnswers(): Promise<Program> {
   const proxy = await startProxy(server.url);
   onTestFinished(() => proxy.close());
   const worker = await startWith('never', { url: proxy.url });
-  const { child, ended, said } = worker;
+  const { child } = worker;
   proxy.swallowAnswers();
   child.kill('SIGINT');
   await isStopping(worker);
   child.kill('SIGTERM');
+  return worker;
+}
+
+it('a third signal ends it immediately', async () => {
+  const { child, ended, said } = await signalTwiceWithoutAnswers();
   await eventually(() => expect(said).toContain('aborted: STOPPED'));
   child.kill('SIGINT');
   expect(await ended).toEqual([130, null]);
 });
 
 it('a second signal ends it in time while the server does not answer', async () => {
-  const proxy = await startProxy(server.url);
-  onTestFinished(() => proxy.close());
-  const worker = await startWith('never', { url: proxy.url });
-  const { child, ended, said } = worker;
-  proxy.swallowAnswers();
-  child.kill('SIGINT');
-  await isStopping(worker);
-  child.kill('SIGTERM');
+  const { ended, said } = await signalTwiceWithoutAnswers();
   expect(await ended).toEqual([143, null]);
   expect(said).toEqual(['claimed', 'aborted: STOPPED']);
 });

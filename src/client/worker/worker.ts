@@ -164,10 +164,12 @@ export class Worker extends Emitter {
     });
     const ignoreSignals = onSignals((count, exitCode) => {
       if (count > 2) process.exit(exitCode);
-      if (count === 1) this.#sayStopping();
-      const stopped = this.stop({ atOnce: count > 1 });
-      if (count === 1) return;
-      void stopped.then(() => process.exit(exitCode));
+      if (count === 1) {
+        this.#sayStopping();
+        void this.stop();
+        return;
+      }
+      void this.stop({ atOnce: true }).then(() => process.exit(exitCode));
       setTimeout(() => process.exit(exitCode), hastyMs);
     });
     try {

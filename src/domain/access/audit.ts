@@ -13,7 +13,7 @@ import { asRefusal } from '../../db/sqlstate.ts';
 import { type ErrorCode, JobtreeError } from '../../errors.ts';
 import { checkInstant, checkText } from '../values/checks.ts';
 import { maxNameLength } from '../values/limits.ts';
-import type { Range } from '../values/range.ts';
+import { firstUuid, type Range } from '../values/range.ts';
 import { toStored } from '../values/tenants.ts';
 
 export type Act = Omit<AuditRow, 'id' | 'outcome'>;
@@ -142,7 +142,7 @@ export interface AuditKey {
   readonly id: string;
 }
 
-const first: AuditKey = { at: new Date(0), id: '00000000-0000-0000-0000-000000000000' };
+const first: AuditKey = { at: new Date(0), id: firstUuid };
 const last: AuditKey = { at: new Date(253_402_300_799_000), id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
 
 /** A page of the audit, newest first; from the end if `backwards`. For a tenant, only the actions of its callers. */

@@ -4,13 +4,13 @@
  */
 import { InvalidInputError } from '../../errors.ts';
 import { checkRoom, type Engine } from '../engine/engine.ts';
-import type { AddEntry } from '../engine/merged.ts';
+import type { AddEntry, PreparedItem } from '../engine/merged.ts';
 import { toChecked } from '../types/type-schemas.ts';
 import { checkBatch } from '../values/checks.ts';
 import { itemIdOf } from '../values/ids.ts';
 import { joinTexts } from '../values/json-text.ts';
 import { checkTraceContext, type TraceContext, toTraces } from '../values/trace-context.ts';
-import { type NewItem, type PreparedItem, prepareItem, sizeOf, toItemText } from './new-items.ts';
+import { type NewItem, prepareItem, sizeOf, toItemText } from './new-items.ts';
 
 export type { AddEntry };
 

@@ -4,8 +4,6 @@ import type { PreparedItem } from '../engine/merged.ts';
 import { checkInstant, checkInteger, checkName, checkText, toJsonText } from '../values/checks.ts';
 import { type Limits, maxDedupeKeyLength, maxSerializeKeyLength, priorityRange } from '../values/limits.ts';
 
-export type { PreparedItem };
-
 export interface NewItem {
   readonly payload?: unknown;
   readonly dedupeKey?: string | null | undefined;
