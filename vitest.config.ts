@@ -12,9 +12,9 @@ const alone = [
   'test/layout/**/*.test.ts',
 ];
 
-/** Processes that are killed, clients that are hostile, and other programs around: they take long, and have a command of their own. */
+/** Processes that are killed, clients that are hostile, browsers and other programs around: they take long, and have a command of their own. */
 const faults = [
-  'test/{conformance,crash,deploy,packages,releases}/**/*.test.ts',
+  'test/{conformance,crash,deploy,e2e,packages,releases,tools}/**/*.test.ts',
   'test/adapters/kills.test.ts',
   'test/events/{transport,redis-faults,redis-kinds,relay-processes}.test.ts',
   'test/server/{health,hostile*,object-store,overload}.test.ts',
