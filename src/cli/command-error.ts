@@ -45,6 +45,8 @@ export function describeError(error: unknown): { text: string; exitCode: number 
   if (error instanceof CommandError) return { text: error.message, exitCode: error.exitCode };
   if (error instanceof JobtreeError && error.code === 'UNAUTHENTICATED')
     return { text: hint(error), exitCode: exitCodes.failure };
+  if (error instanceof JobtreeError && error.code === 'FORBIDDEN')
+    return { text: `${error.message}${hintOfKey()}`, exitCode: exitCodes.failure };
   if (error instanceof JobtreeError)
     return { text: `${error.message}${hintOfServer(error)}`, exitCode: codeFor(error) };
   const { name, message, code } = (error ?? {}) as Record<string, string | undefined>;
@@ -75,6 +77,14 @@ function hint({ message }: JobtreeError): string {
   return process.env.JOBTREE_TOKEN
     ? `The server refuses the key in JOBTREE_TOKEN. ${message}`
     : 'The server requires a key: set JOBTREE_TOKEN to one.';
+}
+
+/** The server speaks of operations of the API; people have a command and a key. */
+function hintOfKey(): string {
+  const token = process.env.JOBTREE_TOKEN ?? '';
+  if (token.startsWith('jobtree_watch_'))
+    return ' JOBTREE_TOKEN has a watch token, which is for web pages: commands need an API key.';
+  return token === '' ? '' : ' The key is the one in JOBTREE_TOKEN.';
 }
 
 /** Nothing listens there: usually because no server was started. */

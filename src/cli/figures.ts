@@ -60,6 +60,15 @@ export function parseDuration(text: string): number {
   return Math.round(Number(number) * (units[unit ?? 's'] ?? 0));
 }
 
+/** The same, up to a day: timers of more than 24 days would run out at once. */
+export function parseDurationOfDay(lowest: string): (text: string) => number {
+  return (text) => {
+    const ms = parseDuration(text);
+    if (ms >= parseDuration(lowest) && ms <= parseDuration('1d')) return ms;
+    throw new InvalidArgumentError(`Give a time from ${lowest} to 1d.`);
+  };
+}
+
 /** `100/10s`: so many in any interval of so long. */
 export function parseRate(text: string): { limit: number; intervalMs: number } {
   const [, limit, interval] = /^(\d+)\/(.+)$/.exec(text) ?? [];

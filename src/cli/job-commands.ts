@@ -4,6 +4,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { jsonOption, urlOption } from './api-options.ts';
 import {
   parseDuration,
+  parseDurationOfDay,
   parseDurations,
   parseInstant,
   parseSeconds,
@@ -19,13 +20,6 @@ function parseJobStatus(text: string): string {
   if (jobStatuses.includes(text)) return text;
   const hint = ['failed', 'succeeded'].includes(text) ? ` For what came of them: --outcome ${text}.` : '';
   throw new InvalidArgumentError(`Allowed choices are ${jobStatuses.join(', ')}.${hint}`);
-}
-
-/** In seconds, as servers take it. */
-function parseTokenLifetime(text: string): number {
-  const seconds = Math.round(parseDuration(text) / 1_000);
-  if (seconds >= 10 && seconds <= 86_400) return seconds;
-  throw new InvalidArgumentError('Give a time from 10s to 1d.');
 }
 
 /** What servers take, too. */
@@ -126,7 +120,7 @@ export function addWork(program: Command): void {
       availableParallelism(),
     )
     .option('--name <name>', 'its name in lists and failures (default: host, process and a random part)')
-    .option('--stop-when-idle <time>', 'end after this long without work', parseDuration)
+    .option('--stop-when-idle <time>', 'end after this long without work', parseDurationOfDay('0s'))
     .addOption(
       new Option('--stop-timeout <time>', 'how long commands may take to finish after SIGTERM')
         .argParser(parseDuration)
@@ -287,8 +281,8 @@ export function addWatchCommands(program: Command): void {
     )
     .addOption(
       new Option('--expires <time>', 'how long it is valid: 10s to 1d')
-        .argParser(parseTokenLifetime)
-        .default(900, '15m'),
+        .argParser(parseDurationOfDay('10s'))
+        .default(900_000, '15m'),
     )
     .option('--revoke', 'revoke all tokens of the tree instead')
     .addOption(urlOption())

@@ -5,6 +5,7 @@ import {
   orNone,
   parseAlert,
   parseDuration,
+  parseDurationOfDay,
   parseDurations,
   parseRate,
   parseShare,
@@ -19,7 +20,9 @@ export function addQueueCommands(program: Command): void {
     .description('Show live how much of each type is done, how long it waits and takes, and what fails.')
     .option('--once', 'show it once')
     .addOption(
-      new Option('--interval <time>', 'how often to refresh').argParser(parseDuration).default(2_000, '2s'),
+      new Option('--interval <time>', 'how often to refresh, from 100ms on')
+        .argParser(parseDurationOfDay('100ms'))
+        .default(2_000, '2s'),
     )
     .option(
       '--minutes <n>',

@@ -23,7 +23,8 @@ export function shorten(text: string, width: number, where: 'middle' | 'end'): s
   const after = where === 'end' ? 0 : Math.floor(kept / 2);
   const before = take(charactersOf(text.slice(0, width * unitsPerColumn)), kept - after);
   const end = after === 0 ? [] : take(charactersOf(text.slice(-width * unitsPerColumn)).reverse(), after);
-  return `${before.join('')}…${end.reverse().join('')}`;
+  // A text that was shortened before has its mark already.
+  return `${before.join('').replace(/…+$/, '')}…${end.reverse().join('')}`;
 }
 
 /** Whole ones, as people see them. */

@@ -20,3 +20,10 @@ export function endpoint(given: string | undefined): string {
   if (isUrl) return absolute;
   throw new JobtreeError('INVALID_INPUT', `url must be an http or https address: ${url}`, { field: 'url' });
 }
+
+/** What to say when no jobtree answers there. The API is at /graphql, unless a proxy says otherwise. */
+export function hintFor(url: string): string {
+  return /\/graphql([?#]|$)/.test(url)
+    ? ' Is it the address of a jobtree server?'
+    : ' The API of a server is usually at /graphql: does the URL lack it?';
+}

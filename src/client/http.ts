@@ -5,6 +5,7 @@
 import type { TypedDocumentString } from '../generated/operations.ts';
 import { backoffMs, wait } from './backoff.ts';
 import type { Credentials } from './credentials.ts';
+import { hintFor } from './endpoint.ts';
 import { dataOf, fromGraphqlErrors, isRefusal, isTransient, JobtreeError, retryAfterMs } from './errors.ts';
 import type { Post, PostAnswer } from './post.ts';
 
@@ -105,13 +106,6 @@ export class Http {
       answer.errors?.filter((error) => !isOfOneValue(error)),
     ) as R;
   }
-}
-
-/** The API is at /graphql, unless a proxy says otherwise. */
-function hintFor(url: string): string {
-  return /\/graphql([?#]|$)/.test(url)
-    ? ' Is it the address of a jobtree server?'
-    : ' The API of a server is usually at /graphql: does the URL lack it?';
 }
 
 function parse(text: string): { data?: unknown; errors?: unknown[] } | undefined {

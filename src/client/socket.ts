@@ -17,6 +17,7 @@ import type { ClientOptions } from 'ws';
 import type { TypedDocumentString } from '../generated/operations.ts';
 import { restartPauseMs, wait } from './backoff.ts';
 import type { Credentials } from './credentials.ts';
+import { hintFor } from './endpoint.ts';
 import { dataOf, fromGraphqlErrors, isRefusal, JobtreeError, wasAdmitted } from './errors.ts';
 
 export interface SocketOptions {
@@ -282,5 +283,7 @@ function toError(error: unknown, url: string): JobtreeError {
   const why = typeof message === 'string' && message !== '' ? message : 'it could not be reached';
   // In Node.js the event has an error.
   const cause = (error as { error?: unknown } | undefined)?.error ?? error;
-  return new JobtreeError('UNREACHABLE', `No connection to ${url}: ${why}.`, { cause });
+  // Something answers, but neither a jobtree server nor a proxy whose server is away.
+  const hint = /server response: (?!50[234])/.test(why) ? hintFor(url) : '';
+  return new JobtreeError('UNREACHABLE', `No connection to ${url}: ${why}.${hint}`, { cause });
 }

@@ -2,7 +2,7 @@
  * The ids that clients see: the type and the key, `Job:019a…`. They are readable on purpose: people meet them in logs and on the
  * command line, and can tell a wrong one from a right one.
  */
-import { checkId, checkName } from '../domain/values/checks.ts';
+import { checkName, isId } from '../domain/values/checks.ts';
 import { type ItemKey, itemIdOf, parseItemId } from '../domain/values/ids.ts';
 import { maxNameLength } from '../domain/values/limits.ts';
 import { InvalidInputError } from '../errors.ts';
@@ -48,32 +48,38 @@ export function decodeGlobalId(globalId: string, field: string): { typename: Nod
 /** The key in an id, which must be of this type. */
 export function keyOf(type: NodeType, globalId: string, field: string): string {
   if (type === 'JobItem') return itemIdOf(itemKeyOf(globalId, field));
-  if (type === 'Schedule' || type === 'CallbackEndpoint')
-    return checkName(keyText(type, globalId, field), field, maxNameLength);
-  return checkId(keyText(type, globalId, field), kinds[type], field);
+  const key = keyText(type, globalId, field);
+  if (type === 'Schedule' || type === 'CallbackEndpoint') return checkName(key, field, maxNameLength);
+  if (!isId(key)) throw notAnId(type, globalId, field, `is ${type}: and a UUID.`);
+  // In the form that Postgres uses, so that ids can be compared.
+  return key.toLowerCase();
 }
 
 /** The key of the item that an id names. */
 export function itemKeyOf(globalId: string, field: string): ItemKey {
   const key = parseItemId(keyText('JobItem', globalId, field));
-  if (key === undefined) {
-    throw new InvalidInputError(
-      `${field} is not the id of an item: ${JSON.stringify(globalId.slice(0, 80))}. Such an id is JobItem:, the UUID of the job, another colon and a number.`,
+  if (key === undefined)
+    throw notAnId(
+      'JobItem',
+      globalId,
       field,
+      'is JobItem:, the UUID of the job, another colon and a number.',
     );
-  }
   return key;
 }
 
 function keyText(type: NodeType, globalId: string, field: string): string {
   const { typename, id } = split(globalId);
-  if (typename !== type) {
-    throw new InvalidInputError(
-      `${field} is not the id of ${kinds[type]}: ${JSON.stringify(globalId.slice(0, 80))}. Such an id starts with ${type}:`,
-      field,
-    );
-  }
+  if (typename !== type) throw notAnId(type, globalId, field, `starts with ${type}:`);
   return id;
+}
+
+function notAnId(type: NodeType, globalId: string, field: string, form: string): InvalidInputError {
+  const given = JSON.stringify(globalId.slice(0, 80));
+  return new InvalidInputError(
+    `${field} is not the id of ${kinds[type]}: ${given}. Such an id ${form}`,
+    field,
+  );
 }
 
 /** The key in the id of a batch entry. An id of another type is returned unchanged, so that the check of that entry refuses it. */

@@ -163,6 +163,11 @@ it('invalid requests are refused at once and change nothing', async () => {
     [['dead-letters', unknownGroup], 4, 'There are no dead letters in the group'],
     [['dead-letters', id], 2, `group is not the id of a group of dead letters: "${id}".`],
     [['dead-letters', '17'], 2, 'Such an id starts with DeadLetterGroup:'],
+    [
+      ['dead-letters', 'DeadLetterGroup:17'],
+      2,
+      '"DeadLetterGroup:17". Such an id is DeadLetterGroup: and a UUID.',
+    ],
     [['note', unknownGroup, 'x'], 4, 'There are no dead letters in the group'],
     [['note'], 2, "missing required argument 'group'"],
   ];

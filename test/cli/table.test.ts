@@ -81,6 +81,7 @@ it('a shortened text loses whole characters, and fits', () => {
   expect(shorten('東京都庁', 5, 'end')).toBe('東京…');
   expect(shorten('東京都庁', 6, 'middle')).toBe('東…庁');
   expect(shorten('👩‍👩‍👧‍👦👩‍👩‍👧‍👦', 3, 'end')).toBe('👩‍👩‍👧‍👦…');
+  expect(shorten('longer than … (ms)', 14, 'end')).toBe('longer than …');
   expect(pad('東', 4)).toBe('東  ');
   for (const width of [1, 2, 3, 8, 33]) {
     for (const where of ['end', 'middle'] as const)

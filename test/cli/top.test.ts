@@ -35,14 +35,14 @@ it('top --once shows types with their rates, the busiest first, with whole names
 });
 
 it('top repeats until Ctrl-C, also without a terminal', async () => {
-  const { process: child, printed, ended } = start(['top', '--interval', '50ms'], server.env);
+  const { process: child, printed, ended } = start(['top', '--interval', '100ms'], server.env);
   await printed('\n\nrates, times');
   child.kill('SIGINT');
   expect(await ended).toMatchObject({ code: 130, stderr: '' });
 });
 
 it('on a terminal top draws in place, and restores the screen', async () => {
-  const { process: child, printed, ended } = startOnTerminal(['top', '--interval', '50ms'], server.env);
+  const { process: child, printed, ended } = startOnTerminal(['top', '--interval', '100ms'], server.env);
   await printed('\u001b[H');
   await printed('letters');
   child.stdin.write('\u0003');
@@ -56,7 +56,7 @@ it('top says that the server is away, and goes on when it is back', async () => 
   const proxy = await startProxy(server.url);
   onTestFinished(() => proxy.close());
   const env = { ...server.env, JOBTREE_URL: proxy.url };
-  const { process: child, printed, ended } = startOnTerminal(['top', '--interval', '50ms'], env);
+  const { process: child, printed, ended } = startOnTerminal(['top', '--interval', '100ms'], env);
   await printed('letters');
   proxy.cut();
   await printed(/No answer from .*Trying again/s);

@@ -23,6 +23,13 @@ it.each([
     "unknown option '--port'. The settings of the server are environment variables: this one is JOBTREE_PORT.",
     'jobtree start --help',
   ],
+  [['top', '--interval', '0'], '--interval is "0": give a time from 100ms to 1d.', 'jobtree top --help'],
+  [['top', '--interval', '30d'], '--interval is "30d": give a time from 100ms to 1d.', 'jobtree top --help'],
+  [
+    ['work', 'x', '--stop-when-idle', '30d', '--', 'cat'],
+    '--stop-when-idle is "30d": give a time from 0s to 1d.',
+    'jobtree work --help',
+  ],
   [['nothing'], "unknown command 'nothing'", 'jobtree help'],
 ])('%j is refused, and the help that explains it is named', async (args, message, help) => {
   const { code, stdout, stderr } = await run(args);

@@ -1,6 +1,9 @@
 /** `jobtree watch-token`, and the same of the client. */
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
+import { createDatabase } from '../support/database.ts';
+import { makeKey } from '../support/keys.ts';
+import { startServer } from '../support/server.ts';
 import { run } from './program.ts';
 import { unknownJob, useServer } from './setup.ts';
 
@@ -22,6 +25,22 @@ it('watch-token prints a token with the validity and view that its options name'
   const { jobId, token, expiresAt } = JSON.parse(long.stdout);
   expect(jobId).toBe(id);
   expect(claimsOf(token)).toMatchObject({ sees: 'ITEMS', exp: Date.parse(expiresAt) / 1_000 });
+});
+
+it('a command with a watch token says what such tokens are for', async () => {
+  const db = await createDatabase();
+  onTestFinished(() => db.drop());
+  const app = await startServer(db.url, { JOBTREE_AUTH: 'keys' });
+  onTestFinished(() => app.close());
+  const client = createClient({ url: app.url, token: (await makeKey(db, ['admin'])).key });
+  onTestFinished(() => client.close());
+  const { id } = await client.createJob({ type: 'watched' });
+  const { token } = await client.createWatchToken(id);
+  const refused = await run(['items', id], { env: { JOBTREE_URL: app.url, JOBTREE_TOKEN: token } });
+  expect(refused).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/which is for web pages: commands need an API key\.\n$/),
+  });
 });
 
 it('watch-token --revoke confirms the revocation', async () => {

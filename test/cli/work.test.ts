@@ -238,7 +238,9 @@ it('a worker with a refused key ends, and so does one whose key is for other typ
   // Its claims and its hints are refused, and one line says it.
   const { stderr } = await refused((await makeKey(db, ['producer'])).key);
   expect(stderr.trimEnd().split('\n')).toEqual([
-    expect.stringMatching(/needs the role admin or worker; yours: producer\.$/),
+    expect.stringMatching(
+      /needs the role admin or worker; yours: producer\. The key is the one in JOBTREE_TOKEN\.$/,
+    ),
     'Stopped: 0 items succeeded, 0 attempts failed.',
   ]);
 });

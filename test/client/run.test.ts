@@ -10,7 +10,7 @@ import { createDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { makeKey } from '../support/keys.ts';
 import { startProxy } from '../support/proxy.ts';
-import { startServer } from '../support/server.ts';
+import { freePort, startServer } from '../support/server.ts';
 
 const server = useServer();
 const program = fileURLToPath(new URL('../support/running-worker.ts', import.meta.url));
@@ -217,4 +217,42 @@ it('a worker started with start() continues after a refusal', async () => {
   expect(await refused).toMatchObject({ code: 'UNAUTHENTICATED' });
   ({ key: token } = await makeKey(db, ['worker']));
   await connected;
+});
+
+it('runOnce() throws if no server answers, or if the server refuses the key', async () => {
+  const port = await freePort();
+  const nowhere = new Worker({
+    url: `http://127.0.0.1:${port}/graphql`,
+    types: { mail: { concurrency: 1, handler: () => null } },
+  });
+  nowhere.on('disconnected', () => {});
+  const silence = expect(nowhere.runOnce()).rejects.toMatchObject({
+    code: 'UNREACHABLE',
+    message: expect.stringContaining('ECONNREFUSED'),
+  });
+
+  const db = await createDatabase();
+  onTestFinished(() => db.drop());
+  const app = await startServer(db.url, { JOBTREE_AUTH: 'keys' });
+  onTestFinished(() => app.close());
+  const client = createClient({ url: app.url, token: 'jobtree_nonsense' });
+  onTestFinished(() => client.close());
+  const refused = new Worker({ client, types: { mail: { concurrency: 1, handler: () => null } } });
+  refused.on('error', () => {});
+  await expect(refused.runOnce()).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+  await silence;
+});
+
+it('a worker whose address answers without being the API says what may be wrong with it', async () => {
+  const worker = new Worker({
+    url: new URL('/', server.url).href,
+    types: { mail: { concurrency: 1, handler: () => null } },
+  });
+  onTestFinished(() => worker.stop());
+  const disconnected = once(worker, 'disconnected');
+  await worker.start();
+  const [{ message }] = (await disconnected) as [Error];
+  expect(message).toMatch(
+    /server response: \d+\. The API of a server is usually at \/graphql: does the URL lack it\?$/,
+  );
 });

@@ -5,6 +5,7 @@ import { exitCodes } from '../exit-codes.ts';
 import { printOutcome } from '../output.ts';
 
 export interface WatchTokenOptions extends ApiOptions {
+  /** In milliseconds. */
   readonly expires: number;
   readonly sees: Lowercase<Sees>;
   readonly revoke?: true;
@@ -15,7 +16,7 @@ export async function watchToken(id: string, options: WatchTokenOptions): Promis
   const [outcome, text] = await withClient(options, async (client) => {
     if (revoke) return [await client.revokeWatchTokens(id), 'Revoked.'] as const;
     const made = await client.createWatchToken(id, {
-      expiresInSeconds: expires,
+      expiresInSeconds: Math.round(expires / 1_000),
       sees: sees.toUpperCase() as Sees,
     });
     return [made, made.token] as const;

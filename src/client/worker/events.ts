@@ -36,8 +36,8 @@ export type WorkerEvents = {
   /** The item was given back, which costs no attempt. */
   released: [assignment: Assignment];
   /**
-   * The server has no more ready items of any type; the worker may still be processing what it claimed. Emitted once after the
-   * start and once after each stretch of work. Items that become ready later start a new stretch.
+   * The server gives the worker no more items of any type for the moment, as far as pauses and limits of their queues allow; the worker may
+   * still be processing what it claimed. Emitted once after the start and once after each stretch of work. Items that it gets later start a new stretch.
    */
   drained: [];
   /** As `drained`, and everything that was claimed is processed and reported. */

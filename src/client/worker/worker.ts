@@ -34,6 +34,9 @@ const flushTimeoutMs = 5_000;
 /** How long a second signal leaves to give back what handlers have. */
 const hastyMs = 1_000;
 
+/** How long `runOnce()` waits for a server that does not answer. */
+const connectTimeoutMs = 10_000;
+
 /** How long what was claimed ahead may wait for a handler. */
 const waitMs = 100;
 /** How much the time of one handler counts towards the mean. */
@@ -75,10 +78,13 @@ export class Worker extends Emitter {
   #stopped: Promise<void> | undefined;
   /** Does not wait for handlers when it stops. */
   #isHasty = false;
-  /** `run()` was called: whoever is refused at the start gives up. */
-  #isProgram = false;
+  /** `run()` or `runOnce()` was called: whoever is refused at the start gives up. */
+  #givesUp = false;
   #wasConnected = false;
-  #wasRefused = false;
+  /** Why it gave up. */
+  #hopeless: JobtreeError | undefined;
+  /** Why there is no connection. */
+  #outage: JobtreeError | undefined;
 
   /** @throws JobtreeError INVALID_INPUT, naming the option */
   constructor(options: WorkerOptions) {
@@ -158,7 +164,7 @@ export class Worker extends Emitter {
    * @throws Error if the worker was started before
    */
   async run(): Promise<void> {
-    this.#isProgram = true;
+    this.#givesUp = true;
     const stopped = new Promise<void>((resolve) => {
       this.prependOnceListener('stopped', resolve);
     });
@@ -178,24 +184,33 @@ export class Worker extends Emitter {
     } finally {
       ignoreSignals();
     }
-    process.exitCode ??= this.#wasRefused || this.#held.size > 0 ? 1 : 0;
+    process.exitCode ??= this.#hopeless !== undefined || this.#held.size > 0 ? 1 : 0;
   }
 
   /**
-   * For tests: works until the server has nothing more that is ready, then stops. What becomes ready later is not waited for, such as an item that is to be tried again, or
-   * a job that waits for another one.
+   * For tests: works until the server gives it nothing more, then stops. What becomes ready later is not waited for, such as an item that is to be tried again, or
+   * a job that waits for another one, nor what a pause or a limit of its queue holds back.
    *
    * @throws Error if the worker was started before
+   * @throws JobtreeError UNREACHABLE if no server answers within ten seconds, UNAUTHENTICATED, FORBIDDEN
    */
   async runOnce(): Promise<void> {
+    this.#givesUp = true;
     this.#start();
+    const patience = setTimeout(() => {
+      if (this.#wasConnected) return;
+      const silence = new JobtreeError('UNREACHABLE', 'The server did not answer within ten seconds.');
+      this.#giveUp(this.#outage ?? silence);
+    }, connectTimeoutMs);
     let begun: number;
     do {
       begun = this.#begun;
       this.#lookAgain();
       await this.#conditions.until(() => this.#isIdle || this.#stopped !== undefined);
     } while (this.#begun > begun && this.#stopped === undefined);
+    clearTimeout(patience);
     await this.stop();
+    if (this.#hopeless !== undefined) throw this.#hopeless;
   }
 
   /** Changes how many handlers of a type may be at work. @throws JobtreeError INVALID_INPUT */
@@ -256,9 +271,13 @@ export class Worker extends Emitter {
 
   /** Whoever pressed Ctrl-C wants to know why the program does not end. */
   #sayStopping(): void {
-    if (this.#running === 0) return;
+    const isLate = this.#connected === false && this.#held.size > 0;
+    if (this.#running === 0 && !isLate) return;
     const seconds = this.#settings.stopTimeoutMs / 1_000;
-    const text = `waits up to ${seconds} s for ${counted(this.#running, 'handler')}; a second signal aborts ${this.#running === 1 ? 'it' : 'them'} at once`;
+    const text =
+      this.#running === 0
+        ? `waits up to ${seconds} s for the server, which does not know what became of ${counted(this.#held.size, 'item')}`
+        : `waits up to ${seconds} s for ${counted(this.#running, 'handler')}; a second signal aborts ${this.#running === 1 ? 'it' : 'them'} at once`;
     if (this.#logger !== undefined) this.#logger.info({ worker: this.name }, `worker stopping: ${text}`);
     else this.#unheard.warn(`stopping: ${text}.`);
   }
@@ -498,13 +517,16 @@ export class Worker extends Emitter {
 
   #problem(error: unknown): void {
     // One refusal says enough.
-    if (this.#over || this.#wasRefused) return;
+    if (this.#over || this.#hopeless !== undefined) return;
     // The server is there, and what it could not do is sent again.
     if (error instanceof JobtreeError && error.code === 'BUSY') return;
     if (!(error instanceof JobtreeError) || error.code !== 'UNREACHABLE') {
       this.#problems.add(error);
-      if (this.#isProgram && !this.#wasConnected) this.#giveUpIfRefused(error);
-    } else if (this.#connected !== false) {
+      if (this.#givesUp && !this.#wasConnected) this.#giveUpIfRefused(error);
+      return;
+    }
+    this.#outage = error;
+    if (this.#connected !== false) {
       this.#connected = false;
       if (!this.tell('disconnected', error)) this.#unheard.warn(error.message);
     }
@@ -513,8 +535,12 @@ export class Worker extends Emitter {
   /** Later a key may be replaced, or rights be given; at the start there never were any, and whoever has deployed it is to know. */
   #giveUpIfRefused(error: unknown): void {
     if (!(error instanceof JobtreeError) || !['UNAUTHENTICATED', 'FORBIDDEN'].includes(error.code)) return;
-    this.#wasRefused = true;
-    void this.stop();
+    this.#giveUp(error);
+  }
+
+  #giveUp(why: JobtreeError): void {
+    this.#hopeless = why;
+    void this.stop({ atOnce: true });
   }
 
   #announce(error: unknown, again = 0): void {
