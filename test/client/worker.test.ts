@@ -326,6 +326,8 @@ describe('options', () => {
     ['stopTimeoutMs', { types: ok, stopTimeoutMs: Number.NaN }],
     ['name', { types: ok, name: '' }],
     ['url', { types: ok, url: 'ftp://x' }],
+    ['pollMs', { types: ok, pollMs: 200 } as never],
+    ['types.a.timeout', { types: { a: { concurrency: 1, handler, timeout: 3 } } } as never],
   ])('%s is refused by name', (field, options) => {
     expect(() => new Worker(options)).toThrow(expect.objectContaining({ code: 'INVALID_INPUT', field }));
   });

@@ -93,8 +93,31 @@ export interface Settings {
 /** The assumed duration of a handler, in milliseconds, until some have run. */
 const slowMs = 1_000;
 
+const workerOptions = {
+  types: true,
+  client: true,
+  url: true,
+  name: true,
+  version: true,
+  pollIntervalMs: true,
+  stopTimeoutMs: true,
+  maxResultBytes: true,
+  middleware: true,
+  logger: true,
+} satisfies Record<keyof WorkerOptions, true>;
+
+const typeOptions = {
+  concurrency: true,
+  timeoutMs: true,
+  claimAhead: true,
+  handler: true,
+  batchSize: true,
+  batchHandler: true,
+} satisfies Record<keyof HandlerOptions | keyof BatchOptions, true>;
+
 /** @throws JobtreeError INVALID_INPUT, naming the option */
 export function readOptions(options: WorkerOptions): Settings {
+  refuseUnknown(options, workerOptions, '');
   if (options.client !== undefined && options.url !== undefined) {
     throw invalid('url', 'must not be given together with client, which has its own');
   }
@@ -122,6 +145,7 @@ function toSlots(
   { name, logger, middleware = [] }: { name: string } & Pick<WorkerOptions, 'logger' | 'middleware'>,
 ): Slots {
   const field = `types.${type}`;
+  refuseUnknown(options, typeOptions, `${field}.`);
   const { concurrency, timeoutMs } = options;
   const kind = options.batchHandler === undefined ? 'handler' : 'batchHandler';
   const handler: unknown = options[kind];
@@ -179,6 +203,13 @@ function integer(value: number, field: string, lowest: number, highest: number):
   // Callers without types pass texts, too.
   const found = value === undefined ? 'missing' : (JSON.stringify(value) ?? typeof value);
   throw invalid(field, `is ${found}; it must be a whole number from ${lowest} to ${highest}`);
+}
+
+/** Without a compiler, a misspelt option would have no effect, silently. */
+function refuseUnknown(options: object, known: object, path: string): void {
+  for (const name of Object.keys(options))
+    if (!Object.hasOwn(known, name))
+      throw invalid(`${path}${name}`, `is not an option; there are ${Object.keys(known).join(', ')}`);
 }
 
 function invalid(field: string, why: string): JobtreeError {
