@@ -61,7 +61,7 @@ export function parseDuration(text: string): number {
 }
 
 /** The same, up to a day: timers of more than 24 days would run out at once. */
-export function parseDurationOfDay(lowest: string): (text: string) => number {
+export function parseDurationUpToDay(lowest: string): (text: string) => number {
   return (text) => {
     const ms = parseDuration(text);
     if (ms >= parseDuration(lowest) && ms <= parseDuration('1d')) return ms;

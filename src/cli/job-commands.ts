@@ -4,8 +4,8 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { jsonOption, urlOption } from './api-options.ts';
 import {
   parseDuration,
-  parseDurationOfDay,
   parseDurations,
+  parseDurationUpToDay,
   parseInstant,
   parseSeconds,
   parseTolerance,
@@ -120,10 +120,10 @@ export function addWork(program: Command): void {
       availableParallelism(),
     )
     .option('--name <name>', 'its name in lists and failures (default: host, process and a random part)')
-    .option('--stop-when-idle <time>', 'end after this long without work', parseDurationOfDay('0s'))
+    .option('--stop-when-idle <time>', 'end after this long without work', parseDurationUpToDay('0s'))
     .addOption(
       new Option('--stop-timeout <time>', 'how long commands may take to finish after SIGTERM')
-        .argParser(parseDuration)
+        .argParser(parseDurationUpToDay('0s'))
         .default(30_000, '30s'),
     )
     .option('--verbose', 'print a line for each item')
@@ -281,7 +281,7 @@ export function addWatchCommands(program: Command): void {
     )
     .addOption(
       new Option('--expires <time>', 'how long it is valid: 10s to 1d')
-        .argParser(parseDurationOfDay('10s'))
+        .argParser(parseDurationUpToDay('10s'))
         .default(900_000, '15m'),
     )
     .option('--revoke', 'revoke all tokens of the tree instead')

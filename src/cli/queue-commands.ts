@@ -5,8 +5,8 @@ import {
   orNone,
   parseAlert,
   parseDuration,
-  parseDurationOfDay,
   parseDurations,
+  parseDurationUpToDay,
   parseRate,
   parseShare,
   parseWholeNumber,
@@ -21,7 +21,7 @@ export function addQueueCommands(program: Command): void {
     .option('--once', 'show it once')
     .addOption(
       new Option('--interval <time>', 'how often to refresh, from 100ms on')
-        .argParser(parseDurationOfDay('100ms'))
+        .argParser(parseDurationUpToDay('100ms'))
         .default(2_000, '2s'),
     )
     .option(

@@ -283,7 +283,7 @@ function toError(error: unknown, url: string): JobtreeError {
   const why = typeof message === 'string' && message !== '' ? message : 'it could not be reached';
   // In Node.js the event has an error.
   const cause = (error as { error?: unknown } | undefined)?.error ?? error;
-  // Something answers, but neither a jobtree server nor a proxy whose server is away.
-  const hint = /server response: (?!50[234])/.test(why) ? hintFor(url) : '';
+  // What answers is neither the API, which refuses hosts and too many connections, nor a proxy whose server is away.
+  const hint = /server response: (?!403|429|5)/.test(why) ? hintFor(url) : '';
   return new JobtreeError('UNREACHABLE', `No connection to ${url}: ${why}.${hint}`, { cause });
 }

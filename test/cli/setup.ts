@@ -1,8 +1,9 @@
 /** A server with a database of its own for a test file, and a client of it. */
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import { type Client, createClient } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { makeKey } from '../support/keys.ts';
 import { startServer } from '../support/server.ts';
 
 export interface TestServer {
@@ -38,3 +39,14 @@ export function useServer(
 
 /** An id that nothing has. */
 export const unknownJob = 'Job:01890000-0000-7000-8000-000000000000';
+
+/** A server that asks for keys, with a client that may do everything, for one test. */
+export async function startWithKeys(): Promise<Pick<TestServer, 'client' | 'db' | 'url'>> {
+  const db = await createDatabase();
+  onTestFinished(() => db.drop());
+  const { url, close } = await startServer(db.url, { JOBTREE_AUTH: 'keys' });
+  onTestFinished(close);
+  const client = createClient({ url, token: (await makeKey(db, ['admin'])).key });
+  onTestFinished(() => client.close());
+  return { client, db, url };
+}

@@ -30,6 +30,11 @@ it.each([
     '--stop-when-idle is "30d": give a time from 0s to 1d.',
     'jobtree work --help',
   ],
+  [
+    ['work', 'x', '--stop-timeout', '2d', '--', 'cat'],
+    '--stop-timeout is "2d": give a time from 0s to 1d.',
+    'jobtree work --help',
+  ],
   [['nothing'], "unknown command 'nothing'", 'jobtree help'],
 ])('%j is refused, and the help that explains it is named', async (args, message, help) => {
   const { code, stdout, stderr } = await run(args);

@@ -1,11 +1,8 @@
 /** `jobtree watch-token`, and the same of the client. */
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
-import { createDatabase } from '../support/database.ts';
-import { makeKey } from '../support/keys.ts';
-import { startServer } from '../support/server.ts';
 import { run } from './program.ts';
-import { unknownJob, useServer } from './setup.ts';
+import { startWithKeys, unknownJob, useServer } from './setup.ts';
 
 const server = useServer();
 const env = () => ({ env: server.env });
@@ -28,15 +25,10 @@ it('watch-token prints a token with the validity and view that its options name'
 });
 
 it('a command with a watch token says what such tokens are for', async () => {
-  const db = await createDatabase();
-  onTestFinished(() => db.drop());
-  const app = await startServer(db.url, { JOBTREE_AUTH: 'keys' });
-  onTestFinished(() => app.close());
-  const client = createClient({ url: app.url, token: (await makeKey(db, ['admin'])).key });
-  onTestFinished(() => client.close());
+  const { client, url } = await startWithKeys();
   const { id } = await client.createJob({ type: 'watched' });
   const { token } = await client.createWatchToken(id);
-  const refused = await run(['items', id], { env: { JOBTREE_URL: app.url, JOBTREE_TOKEN: token } });
+  const refused = await run(['items', id], { env: { JOBTREE_URL: url, JOBTREE_TOKEN: token } });
   expect(refused).toMatchObject({
     code: 1,
     stderr: expect.stringMatching(/which is for web pages: commands need an API key\.\n$/),

@@ -1,13 +1,12 @@
 import { stripVTControlCharacters } from 'node:util';
-import { expect, it, onTestFinished } from 'vitest';
-import { createClient, PermanentError, Worker } from '../../src/client/index.ts';
+import { expect, it } from 'vitest';
+import { PermanentError, Worker } from '../../src/client/index.ts';
 import { signal } from '../client/signals.ts';
-import { createDatabase } from '../support/database.ts';
 import { makeKey } from '../support/keys.ts';
 import { startProxy } from '../support/proxy.ts';
-import { freePort, startServer } from '../support/server.ts';
+import { freePort } from '../support/server.ts';
 import { run, start, startOnTerminal, startShell } from './program.ts';
-import { unknownJob, useServer } from './setup.ts';
+import { startWithKeys, unknownJob, useServer } from './setup.ts';
 
 const server = useServer();
 
@@ -323,17 +322,12 @@ it('a root with jobs below it is watched as a whole tree, unless only the job is
 });
 
 it('a caller that sees only part of a tree watches its root alone', async () => {
-  const db = await createDatabase();
-  onTestFinished(() => db.drop());
-  const app = await startServer(db.url, { JOBTREE_AUTH: 'keys' });
-  onTestFinished(() => app.close());
-  const client = createClient({ url: app.url, token: (await makeKey(db, ['admin'])).key });
-  onTestFinished(() => client.close());
+  const { client, db, url } = await startWithKeys();
   const children = [{ type: 'seen', items: [{}] }, { type: 'hidden' }];
   const { id } = await client.createJob({ type: 'seen', sealed: true, children });
   const { key } = await makeKey(db, ['watcher'], { types: ['seen'] });
   const { code, stdout } = await run(['watch', id], {
-    env: { JOBTREE_URL: app.url, JOBTREE_TOKEN: key },
+    env: { JOBTREE_URL: url, JOBTREE_TOKEN: key },
   });
   expect([code, stdout]).toEqual([0, expect.stringMatching(/^Job complete\n0 items/)]);
 });

@@ -1,6 +1,8 @@
 /** Workers that are programs, and what signals do to them. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
@@ -243,16 +245,27 @@ it('runOnce() throws if no server answers, or if the server refuses the key', as
   await silence;
 });
 
-it('a worker whose address answers without being the API says what may be wrong with it', async () => {
-  const worker = new Worker({
-    url: new URL('/', server.url).href,
-    types: { mail: { concurrency: 1, handler: () => null } },
-  });
-  onTestFinished(() => worker.stop());
-  const disconnected = once(worker, 'disconnected');
-  await worker.start();
-  const [{ message }] = (await disconnected) as [Error];
-  expect(message).toMatch(
-    /server response: \d+\. The API of a server is usually at \/graphql: does the URL lack it\?$/,
-  );
-});
+it.each([
+  [400, '. The API of a server is usually at /graphql: does the URL lack it?'],
+  [403, '.'],
+  [429, '.'],
+  [502, '.'],
+])(
+  'a worker that is answered %i says what its URL may lack, if that can be the cause',
+  async (status, end) => {
+    const other = createServer().listen(0, '127.0.0.1');
+    onTestFinished(() => void other.close());
+    other.on('upgrade', (_, socket) => socket.end(`HTTP/1.1 ${status} No\r\ncontent-length: 0\r\n\r\n`));
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    const worker = new Worker({
+      url: `http://127.0.0.1:${port}/`,
+      types: { mail: { concurrency: 1, handler: () => null } },
+    });
+    onTestFinished(() => worker.stop({ atOnce: true }));
+    const disconnected = once(worker, 'disconnected');
+    await worker.start();
+    const [{ message }] = (await disconnected) as [Error];
+    expect(message.split('server response: ')[1]).toBe(`${status}${end}`);
+  },
+);

@@ -81,8 +81,7 @@ export class Worker extends Emitter {
   /** `run()` or `runOnce()` was called: whoever is refused at the start gives up. */
   #givesUp = false;
   #wasConnected = false;
-  /** Why it gave up. */
-  #hopeless: JobtreeError | undefined;
+  #fatalError: JobtreeError | undefined;
   /** Why there is no connection. */
   #outage: JobtreeError | undefined;
 
@@ -184,7 +183,7 @@ export class Worker extends Emitter {
     } finally {
       ignoreSignals();
     }
-    process.exitCode ??= this.#hopeless !== undefined || this.#held.size > 0 ? 1 : 0;
+    process.exitCode ??= this.#fatalError !== undefined || this.#held.size > 0 ? 1 : 0;
   }
 
   /**
@@ -199,8 +198,9 @@ export class Worker extends Emitter {
     this.#start();
     const patience = setTimeout(() => {
       if (this.#wasConnected) return;
-      const silence = new JobtreeError('UNREACHABLE', 'The server did not answer within ten seconds.');
-      this.#giveUp(this.#outage ?? silence);
+      this.#giveUp(
+        this.#outage ?? new JobtreeError('UNREACHABLE', 'The server did not answer within ten seconds.'),
+      );
     }, connectTimeoutMs);
     let begun: number;
     do {
@@ -210,7 +210,7 @@ export class Worker extends Emitter {
     } while (this.#begun > begun && this.#stopped === undefined);
     clearTimeout(patience);
     await this.stop();
-    if (this.#hopeless !== undefined) throw this.#hopeless;
+    if (this.#fatalError !== undefined) throw this.#fatalError;
   }
 
   /** Changes how many handlers of a type may be at work. @throws JobtreeError INVALID_INPUT */
@@ -517,7 +517,7 @@ export class Worker extends Emitter {
 
   #problem(error: unknown): void {
     // One refusal says enough.
-    if (this.#over || this.#hopeless !== undefined) return;
+    if (this.#over || this.#fatalError !== undefined) return;
     // The server is there, and what it could not do is sent again.
     if (error instanceof JobtreeError && error.code === 'BUSY') return;
     if (!(error instanceof JobtreeError) || error.code !== 'UNREACHABLE') {
@@ -539,7 +539,7 @@ export class Worker extends Emitter {
   }
 
   #giveUp(why: JobtreeError): void {
-    this.#hopeless = why;
+    this.#fatalError = why;
     void this.stop({ atOnce: true });
   }
 
