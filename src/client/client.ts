@@ -178,7 +178,7 @@ export class Client {
    * @param options policies and other options of the job. With a `dedupeKey`, a second call with the same key waits for the same
    *   item, and can also be made after a crash, for as long as the job is kept
    * @throws JobtreeError ITEM_FAILED, with the item's last `failure`, if it failed for good; ITEM_CANCELLED; INVALID_INPUT;
-   *   NOT_FOUND if the job was deleted meanwhile
+   *   NOT_FOUND or ITEM_CANCELLED if the job was deleted meanwhile
    */
   run<Payload, R>(type: DefinedType<Payload, R>, payload: Payload, options?: RunOptions): Promise<R>;
   run<R = unknown>(type: string, payload: unknown, options?: RunOptions): Promise<R>;

@@ -84,8 +84,9 @@ it('throws what the worker reported, once the item has failed for good', async (
 });
 
 it.each([
-  ['ITEM_CANCELLED', 'cancelled', 'cancelJob'],
-  ['NOT_FOUND', 'deleted', 'deleteJob'],
+  [/^ITEM_CANCELLED$/, 'cancelled', 'cancelJob'],
+  // What is deleted is cancelled first, and may be seen before it has gone.
+  [/^(NOT_FOUND|ITEM_CANCELLED)$/, 'deleted', 'deleteJob'],
 ] as const)('throws %s if the work is %s', async (code, _, act) => {
   const client = connect();
   const type = newType();
@@ -95,7 +96,7 @@ it.each([
     return once(signal, 'abort');
   });
   const rejected = expect(client.run(type, null, { heartbeatIntervalMs: 1_000 })).rejects.toMatchObject({
-    code,
+    code: expect.stringMatching(code),
   });
   await client[act](await started.promise);
   await rejected;
