@@ -50,10 +50,10 @@ const fill = `
   from one o
   cross join generate_series(0, ${itemsPerJob - 1}) i`;
 
-/** Fills the tables as if this many jobs had been done. */
-export async function fillHistory(pool: pg.Pool, jobs: number): Promise<void> {
-  await inFlight(Math.ceil(jobs / jobsPerCall), 2, (i) =>
-    pool.query(fill, [i * jobsPerCall + 1, Math.min(jobs, (i + 1) * jobsPerCall)]),
+/** Fills the tables as if this many jobs had been done; with `from`, as many were before. */
+export async function fillHistory(pool: pg.Pool, jobs: number, from = 0): Promise<void> {
+  await inFlight(Math.ceil((jobs - from) / jobsPerCall), 2, (i) =>
+    pool.query(fill, [from + i * jobsPerCall + 1, Math.min(jobs, from + (i + 1) * jobsPerCall)]),
   );
   await pool.query('vacuum analyze');
 }

@@ -16,6 +16,7 @@ import { measureFailures } from './measures/failures.ts';
 import { measureFairness } from './measures/fairness.ts';
 import { measureFanout } from './measures/fanout.ts';
 import { measureFed } from './measures/fed.ts';
+import { measureGrowth } from './measures/growth.ts';
 import { measureHeartbeats } from './measures/heartbeats.ts';
 import { measureHistory } from './measures/history.ts';
 import { measureIdle } from './measures/idle.ts';
@@ -47,6 +48,7 @@ const run: Record<Measure, (bench: Bench) => Promise<Report>> = {
   'dead-rows': measureDeadRows,
   snapshot: measureSnapshot,
   history: measureHistory,
+  growth: measureGrowth,
   cancel: measureCancel,
   replay: measureReplay,
   retention: measureRetention,
@@ -71,7 +73,7 @@ const run: Record<Measure, (bench: Bench) => Promise<Report>> = {
 const options = parse();
 closeOnSignals();
 try {
-  const postgres = await startPostgres();
+  const postgres = await startPostgres(options.postgres);
   const machine = describe(postgres);
   console.log(`${machine.processors} × ${machine.model}, Node ${machine.node}, Postgres ${machine.postgres}`);
   const bench = await prepare(options, postgres);

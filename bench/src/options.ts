@@ -9,6 +9,7 @@ export const measures = [
   'dead-rows',
   'snapshot',
   'history',
+  'growth',
   'cancel',
   'replay',
   'retention',
@@ -43,6 +44,8 @@ export interface Options {
   readonly samples: number;
   /** How many finished items the tables have in the measure `history`. */
   readonly history: number;
+  /** The folder of the programs of an installed Postgres. Default: the embedded one. */
+  readonly postgres: string | undefined;
   readonly redis: boolean;
   readonly profiles: string | undefined;
   readonly json: string | undefined;
@@ -58,6 +61,7 @@ export const usage = `npm run bench -- [options]
   --live-seconds N how long each course of latency and fanout lasts (4)
   --samples N    how often an idle worker is woken (500)
   --history N    finished items in the tables of the measure history (10000000)
+  --postgres DIR an installed Postgres, by the folder of its programs (the embedded one)
   --redis        give servers a Redis: redis-server, which must be installed
   --cpu-prof DIR write CPU profiles of servers there
   --json FILE    write the figures there, too`;
@@ -76,6 +80,7 @@ export function readOptions(args: readonly string[]): Options {
       'live-seconds': { type: 'string', default: '4' },
       samples: { type: 'string', default: '500' },
       history: { type: 'string', default: '10000000' },
+      postgres: { type: 'string' },
       'cpu-prof': { type: 'string' },
       redis: { type: 'boolean', default: false },
       json: { type: 'string' },
@@ -91,6 +96,7 @@ export function readOptions(args: readonly string[]): Options {
     liveSeconds: integer('--live-seconds', values['live-seconds'], 1, 600),
     samples: integer('--samples', values.samples, 10, 100_000),
     history: integer('--history', values.history, 1_000, 1_000_000_000),
+    postgres: values.postgres,
     redis: values.redis,
     profiles: values['cpu-prof'],
     json: values.json,

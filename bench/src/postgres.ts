@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { startEmbeddedPostgres } from '../../dist/embedded/start.js';
+import { startInstalledPostgres } from '../../test/support/postgres-programs.ts';
 import { atEnd } from './closers.ts';
 
 /**
@@ -39,21 +40,17 @@ export interface Database {
   drop(): Promise<void>;
 }
 
-export async function startPostgres(): Promise<Postgres> {
+/** @param programs as in the option `--postgres` */
+export async function startPostgres(programs?: string): Promise<Postgres> {
   const directory = await mkdtemp(join(tmpdir(), 'jobtree-bench-'));
   atEnd(() => rm(directory, { recursive: true, force: true }));
   // Postgres does not run as root: started by root, it runs under another account, which must be able to reach this directory.
   await chmod(directory, 0o755);
-  const server = await startEmbeddedPostgres({ dataDirectory: join(directory, 'data'), settings });
-  atEnd(async () => {
-    await server.stop();
-    await rm(server.dataDirectory, { recursive: true, force: true });
-  });
-  const pidFile = await readFile(join(server.dataDirectory, 'postgres', 'postmaster.pid'), 'utf8');
+  const server = await (programs === undefined ? startEmbedded(directory) : startInstalled(programs));
   const admin = openPool(server.url, 1);
   const { rows } = await admin.query('show server_version');
   return {
-    pid: Number(pidFile.split('\n')[0]),
+    pid: server.pid,
     version: rows[0].server_version,
     directory,
     settings,
@@ -81,6 +78,22 @@ export async function startPostgres(): Promise<Postgres> {
       };
     },
   };
+}
+
+async function startEmbedded(directory: string): Promise<{ url: string; pid: number }> {
+  const server = await startEmbeddedPostgres({ dataDirectory: join(directory, 'data'), settings });
+  atEnd(async () => {
+    await server.stop();
+    await rm(server.dataDirectory, { recursive: true, force: true });
+  });
+  const pidFile = await readFile(join(server.dataDirectory, 'postgres', 'postmaster.pid'), 'utf8');
+  return { url: server.url, pid: Number(pidFile.split('\n')[0]) };
+}
+
+async function startInstalled(programs: string): Promise<{ url: string; pid: number }> {
+  const server = await startInstalledPostgres(programs, { ...settings, fsync: 'on' });
+  atEnd(() => server.stop());
+  return { url: server.url('postgres'), pid: server.pid };
 }
 
 function openPool(connectionString: string, max: number): pg.Pool {

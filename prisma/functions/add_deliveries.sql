@@ -6,6 +6,7 @@
 create or replace function jobtree.add_deliveries(p_root_id uuid, p_job_ids uuid[])
 returns void
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off

@@ -6,6 +6,7 @@
 create or replace function jobtree.add_file(p_job_id uuid, p_file jsonb)
 returns void
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 as $$
 declare

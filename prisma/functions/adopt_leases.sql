@@ -4,6 +4,7 @@
 create or replace function jobtree.adopt_leases(p_type text)
 returns void
 language sql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off

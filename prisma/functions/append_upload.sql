@@ -14,6 +14,7 @@ create or replace function jobtree.append_upload(
 )
 returns boolean
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 as $$
 declare

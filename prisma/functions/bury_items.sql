@@ -12,6 +12,7 @@ create or replace function jobtree.bury_items(
 )
 returns jsonb
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off

@@ -9,6 +9,7 @@
 create or replace function jobtree.cancel_pending(p_operation jobtree.operation, p_last_job_id uuid, p_last_position bigint)
 returns table (cancelled bigint, was_busy boolean, root_ids uuid[], ready jsonb)
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off

@@ -9,6 +9,7 @@
 create or replace function jobtree.check_api_keys(p_hashes bytea[], p_used uuid[])
 returns table (hash bytea, id uuid, name text, roles text[], types text[], root_ids uuid[], left_ms bigint, tenant text, limits jsonb)
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$

@@ -32,6 +32,7 @@ returns table (
   has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[], kind text
 )
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan

@@ -14,6 +14,7 @@ create or replace function jobtree.create_watch_ticket(
 )
 returns void
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 as $$
 begin

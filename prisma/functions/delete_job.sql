@@ -7,6 +7,7 @@
 create or replace function jobtree.delete_job(p_job_id uuid)
 returns uuid[]
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off

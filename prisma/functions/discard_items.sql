@@ -6,6 +6,7 @@
 create or replace function jobtree.discard_items(p_job_ids uuid[], p_positions bigint[])
 returns integer
 language sql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off

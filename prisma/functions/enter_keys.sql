@@ -12,6 +12,7 @@ create or replace function jobtree.enter_keys(
 )
 returns integer
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off

@@ -8,6 +8,7 @@
 create or replace function jobtree.fail_import(p_job_id uuid, p_lease_id uuid, p_code text, p_message text, p_bytes_read bigint)
 returns uuid
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 as $$
 declare

@@ -11,6 +11,7 @@
 create or replace function jobtree.fail_jobs(p_rows jobtree.job_progress[], p_touched uuid[], p_exact uuid[])
 returns table (ended uuid[], inexact uuid[], held uuid[])
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off

@@ -10,6 +10,7 @@
 create or replace function jobtree.fed_payloads(p_types text[], p_lease_ids uuid[], p_numbers integer[], p_results json, p_from integer)
 returns table (n integer, type text, payload text)
 language sql stable
+set jit = off
 set enable_seqscan = off
 as $$
   with made as materialized (

@@ -7,6 +7,7 @@
 create or replace function jobtree.finish_upload(p_id uuid, p_size bigint, p_sha256 bytea, p_lifetime_ms bigint)
 returns boolean
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 as $$
 begin

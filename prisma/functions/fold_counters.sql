@@ -10,6 +10,7 @@
 create or replace function jobtree.fold_counters(p_root_ids uuid[], p_from bigint[])
 returns table (root_id uuid, last_delta bigint)
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off

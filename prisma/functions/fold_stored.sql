@@ -7,6 +7,7 @@
 create or replace function jobtree.fold_stored(p_limit integer default 10000)
 returns integer
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan

@@ -5,6 +5,7 @@
 create or replace function jobtree.idle_since(p_root_id uuid)
 returns timestamptz
 language sql stable
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off

@@ -3,6 +3,7 @@
 create or replace function jobtree.is_kept(p_root_id uuid)
 returns boolean
 language sql stable
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 as $$

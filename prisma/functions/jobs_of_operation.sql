@@ -2,6 +2,7 @@
 create or replace function jobtree.jobs_of_operation(p_operation jobtree.operation)
 returns uuid[]
 language plpgsql stable
+set jit = off
 set enable_seqscan = off
 as $$
 begin

@@ -8,6 +8,7 @@
 create or replace function jobtree.keep_leases(p_lease_ids uuid[], p_named bit(128)[])
 returns table (lease_id uuid, number integer, status text)
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off

@@ -10,6 +10,7 @@ create or replace function jobtree.last_attempts(
 )
 returns integer[]
 language plpgsql stable
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off

@@ -19,6 +19,7 @@ returns table (
   has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[]
 )
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off

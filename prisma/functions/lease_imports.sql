@@ -11,6 +11,7 @@ returns table (
   type text
 )
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off

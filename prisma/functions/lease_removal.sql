@@ -7,6 +7,7 @@
 create or replace function jobtree.lease_removal(p_store text, p_lease_ms integer)
 returns uuid
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 as $$
 declare

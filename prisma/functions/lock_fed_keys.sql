@@ -11,6 +11,7 @@ create or replace function jobtree.lock_fed_keys(
 )
 returns table (held uuid[], keys text[])
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off

@@ -9,6 +9,7 @@
 create or replace function jobtree.lock_queues(p_types text[])
 returns table (type text, room integer, again_in_ms integer)
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off

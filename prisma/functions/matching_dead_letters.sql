@@ -10,6 +10,7 @@ create or replace function jobtree.matching_dead_letters(
 returns table (job_id uuid, "position" bigint, root_id uuid)
 language plpgsql stable
 -- Each batch continues along the primary key where the last one stopped, so nothing is sorted again.
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off

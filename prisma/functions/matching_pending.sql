@@ -11,6 +11,7 @@ create or replace function jobtree.matching_pending(
 )
 returns table (job_id uuid, "position" bigint, count integer, attempt integer, lease_id uuid, blocked boolean, matching bit(128))
 language plpgsql stable
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off

@@ -5,6 +5,7 @@
 create or replace function jobtree.missed_entries(p_types text[], p_priorities integer[], p_places bigint[])
 returns table (type text, priority integer, place bigint)
 language sql stable
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 as $$

@@ -8,6 +8,7 @@
 create or replace function jobtree.note_removal(p_id uuid, p_is_empty boolean, p_settle_ms integer)
 returns void
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 as $$
 declare

@@ -7,6 +7,7 @@
 create or replace function jobtree.note_workers(p_server_id uuid, p_workers json)
 returns void
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$

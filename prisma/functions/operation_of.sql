@@ -6,6 +6,7 @@
 create or replace function jobtree.operation_of(p_kind text, p_filter jsonb, p_payload json default null)
 returns jobtree.operation
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 as $$
 declare

@@ -9,6 +9,7 @@
 create or replace function jobtree.postpone_import(p_job_id uuid, p_lease_id uuid, p_code text, p_message text, p_patience_ms integer)
 returns boolean
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 as $$
 declare

@@ -6,6 +6,7 @@
 create or replace function jobtree.promote_blocked(p_limit integer default 1000)
 returns table (promoted integer, ready jsonb)
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off

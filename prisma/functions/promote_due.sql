@@ -7,6 +7,7 @@
 create or replace function jobtree.promote_due(p_limit integer default 1000, p_within interval default null)
 returns table (promoted integer, ready jsonb)
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$

@@ -11,6 +11,7 @@ create or replace function jobtree.promote_matching(
 )
 returns table (operation jobtree.operation, more boolean, ready jsonb)
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off

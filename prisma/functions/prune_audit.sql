@@ -5,6 +5,7 @@
 create or replace function jobtree.prune_audit(p_keep_seconds bigint, p_limit integer default 1000)
 returns integer
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$

@@ -5,6 +5,7 @@
 create or replace function jobtree.prune_deliveries(p_limit integer default 1000)
 returns integer
 language sql volatile
+set jit = off
 set enable_seqscan = off
 as $$
   with old as (

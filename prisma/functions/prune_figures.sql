@@ -5,6 +5,7 @@
 create or replace function jobtree.prune_figures(p_limit integer default 5000)
 returns integer
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$

@@ -4,6 +4,7 @@
 create or replace function jobtree.prune_rates()
 returns void
 language sql volatile
+set jit = off
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off

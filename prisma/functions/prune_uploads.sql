@@ -6,6 +6,7 @@
 create or replace function jobtree.prune_uploads(p_limit integer default 32)
 returns boolean
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 as $$
 declare

@@ -9,6 +9,7 @@
 create or replace function jobtree.put_schedule(p_schedule json)
 returns table (created boolean, changed boolean)
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 as $$
 declare

@@ -8,6 +8,7 @@
 create or replace function jobtree.queue_rooms(p_types text[])
 returns table (type text, room integer, again_in_ms integer)
 language plpgsql stable
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off

@@ -6,6 +6,7 @@
 create or replace function jobtree.raise_alerts()
 returns integer
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off

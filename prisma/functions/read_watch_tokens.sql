@@ -12,6 +12,7 @@ returns table (
   now_ms double precision, seen_to text, secret_ids integer[], secrets bytea[], root_ids uuid[], revoked_ms double precision[]
 )
 language plpgsql stable
+set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$

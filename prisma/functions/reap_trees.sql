@@ -9,6 +9,7 @@
 create or replace function jobtree.reap_trees(p_default_seconds integer, p_limit integer default 100)
 returns integer
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off

@@ -5,6 +5,7 @@
 create or replace function jobtree.release_assignments(p_ids uuid[])
 returns table (assignment_id uuid, status text, type text, priority smallint, place bigint)
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off

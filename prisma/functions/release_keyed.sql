@@ -6,6 +6,7 @@
 create or replace function jobtree.release_keyed(p_job_id uuid, p_limit integer)
 returns table (entered integer, ready integer)
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off

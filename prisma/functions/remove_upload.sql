@@ -5,6 +5,7 @@
 create or replace function jobtree.remove_upload(p_id uuid)
 returns text
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 as $$
 begin

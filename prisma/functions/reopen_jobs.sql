@@ -7,6 +7,7 @@
 create or replace function jobtree.reopen_jobs(p_root_id uuid, p_job_ids uuid[])
 returns jobtree.job_progress[]
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off

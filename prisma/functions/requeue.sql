@@ -10,6 +10,7 @@ create or replace function jobtree.requeue(
 )
 returns void
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off

@@ -8,6 +8,7 @@
 create or replace function jobtree.revoke_watch_tokens(p_job_id uuid)
 returns timestamptz
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 as $$
 declare

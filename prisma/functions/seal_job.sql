@@ -6,6 +6,7 @@
 create or replace function jobtree.seal_job(p_job_id uuid)
 returns uuid
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$

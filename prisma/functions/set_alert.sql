@@ -5,6 +5,7 @@
 create or replace function jobtree.set_alert(p_type text, p_alert jsonb)
 returns void
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 as $$
 begin

@@ -9,6 +9,7 @@
 create or replace function jobtree.settle_dependents(p_root_id uuid, p_rows jobtree.job_progress[], p_touched uuid[])
 returns table (settled uuid[], again uuid[])
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off

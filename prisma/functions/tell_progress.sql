@@ -4,6 +4,7 @@
 create or replace function jobtree.tell_progress(p_rows jobtree.job_progress[])
 returns void
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off

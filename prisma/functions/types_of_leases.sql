@@ -4,6 +4,7 @@
 create or replace function jobtree.types_of_leases(p_ids uuid[])
 returns table (id uuid, type text)
 language sql stable
+set jit = off
 set enable_seqscan = off
 as $$
   select l.id, j.type

@@ -10,6 +10,7 @@
 create or replace function jobtree.unfolded_trees(p_from bigint default 0, p_seen bigint default null, p_limit integer default 1000)
 returns table (root_ids uuid[], ready jsonb, first_delta bigint, last_delta bigint)
 language sql stable
+set jit = off
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off

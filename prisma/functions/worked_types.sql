@@ -6,6 +6,7 @@
 create or replace function jobtree.worked_types(p_types text[] default null, p_after text default null)
 returns setof text
 language sql stable
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 as $$

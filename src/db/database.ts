@@ -140,8 +140,9 @@ export class Database implements Queries {
       types,
       ...(options.pooled !== true && {
         lock_timeout: lockTimeoutMs,
-        // The same as in the functions for roles (prisma/roles.sql): Postgres discards plans made under another search_path.
-        options: '-c search_path=pg_catalog,pg_temp',
+        // The same as in the functions for roles (prisma/roles.sql): Postgres discards plans made under another search_path. To compile a plan
+        // takes longer than to execute it.
+        options: '-c search_path=pg_catalog,pg_temp -c jit=off',
         statement_timeout: options.timeoutMs,
         onConnect: checkConnection,
       }),

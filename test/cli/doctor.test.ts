@@ -199,6 +199,21 @@ it('creates no embedded Postgres', async () => {
   );
 });
 
+it('reports what a role behind a pooler has to set itself', async () => {
+  const patient = await createPatient();
+  const env = { JOBTREE_DIRECT_DATABASE_URL: patient.url };
+  const found = (await findings(patient.url, { env })).filter(({ check }) => check === 'pooler');
+  expect(found.map(({ message }) => message.split(':')[0])).toEqual([
+    'lock_timeout is not set on the role',
+    'jit is on for the role',
+  ]);
+  const name = new URL(patient.url).pathname.slice(1);
+  await patient.client.query(
+    `alter database ${name} set lock_timeout = '1s'; alter database ${name} set jit = off`,
+  );
+  expect(await complaints(patient.url, { env })).toEqual({});
+});
+
 it('reports a prepared transaction that nobody ends', async () => {
   const { url, client } = await createPatient();
   await client.query(

@@ -246,6 +246,16 @@ describe('an operation on very many trees', () => {
   });
 });
 
+it('a function that steers its plans does not let Postgres compile them, whoever calls it', async () => {
+  const db = await createDatabase();
+  const compiled = await db.query<{ name: string }>(
+    `select p.proname as name from pg_proc p
+     where p.pronamespace = 'jobtree'::regnamespace and p.proconfig::text like '%enable\\_%' and not 'jit=off' = any (p.proconfig)`,
+  );
+  expect(compiled).toEqual([]);
+  await db.drop();
+});
+
 describe('a job that the statistics do not know', () => {
   let db: TestDatabase;
   let subject: Subject;

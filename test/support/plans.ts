@@ -33,20 +33,22 @@ const settings = [
   'client_min_messages = notice',
 ];
 
-/** The plans of all statements that an action runs, on a session of its own. */
+/** The plans of all statements that an action runs, on a session of its own: none of them may be compiled, which takes longer than most run. */
 export async function plansOf(
   db: TestDatabase,
   act: (client: pg.Client) => Promise<unknown>,
 ): Promise<Plan[]> {
   const client = await db.connect();
   const plans: Plan[] = [];
+  const compiled: string[] = [];
   try {
     await client.query(`load 'auto_explain'`);
     for (const setting of settings) await client.query(`set ${setting}`);
     client.on('notice', ({ message }) => {
       const [, json] = /plan:\s*(\{[\s\S]*\})/.exec(message ?? '') ?? [];
       if (json === undefined) return;
-      const parsed = JSON.parse(json) as { 'Query Text': string; Plan: PlanNode };
+      const parsed = JSON.parse(json) as { 'Query Text': string; Plan: PlanNode; JIT?: object };
+      if (parsed.JIT !== undefined) compiled.push(parsed['Query Text']);
       const nodes = flatten(parsed.Plan);
       plans.push({ query: parsed['Query Text'], nodes, reads: nodes.flatMap((node) => readOf(node) ?? []) });
     });
@@ -54,6 +56,7 @@ export async function plansOf(
   } finally {
     await client.end();
   }
+  if (compiled.length > 0) throw new Error(`Postgres compiled (JIT): ${compiled.join('\n\n')}`);
   return plans;
 }
 

@@ -10,6 +10,8 @@ import pg from 'pg';
 import { freePort } from './ports.ts';
 
 export interface InstalledPostgres {
+  /** The process that is the parent of all others. */
+  readonly pid: number;
   /** The URL of a database. */
   url(database: string): string;
   /** Runs one of its programs to its end. */
@@ -62,6 +64,7 @@ export async function startInstalledPostgres(
   const url = (database: string) => `postgres://postgres@127.0.0.1:${port}/${database}`;
   await untilReady(server, () => log, url('postgres'));
   return {
+    pid: server.pid as number,
     url,
     log: () => log,
     run: (program, args) => promisify(execFile)(join(bin, program), [...args]),

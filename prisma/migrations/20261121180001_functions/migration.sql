@@ -14,6 +14,7 @@ set local check_function_bodies = off;
 create or replace function jobtree.accept_results(p_lease_ids uuid[], p_numbers integer[], p_results json, p_feeding boolean)
 returns table (root_ids uuid[], ready jsonb, accepted integer[], job_ids uuid[], positions bigint[], figures json[])
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_mergejoin = off
@@ -150,6 +151,7 @@ $$;
 create or replace function jobtree.add_callbacks(p_root_id uuid, p_callbacks jsonb)
 returns void
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 as $$
 declare
@@ -192,6 +194,7 @@ $$;
 create or replace function jobtree.add_deliveries(p_root_id uuid, p_job_ids uuid[])
 returns void
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -257,6 +260,7 @@ $$;
 create or replace function jobtree.add_file(p_job_id uuid, p_file jsonb)
 returns void
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 as $$
 declare
@@ -288,6 +292,7 @@ $$;
 create or replace function jobtree.add_items(p_job_id uuid, p_items json, p_seal boolean default false, p_traces json default null)
 returns table (root_id uuid, type text, positions bigint[], added boolean[], ready integer)
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
@@ -380,6 +385,7 @@ $$;
 create or replace function jobtree.adopt_leases(p_type text)
 returns void
 language sql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -408,6 +414,7 @@ create or replace function jobtree.append_upload(
 )
 returns boolean
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 as $$
 declare
@@ -519,6 +526,7 @@ create or replace function jobtree.bury_items(
 )
 returns jsonb
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
@@ -594,6 +602,7 @@ $$;
 create or replace function jobtree.cancel_items(p_job_id uuid, p_from bigint default 0, p_limit integer default 10000)
 returns table (cancelled bigint, ranges integer, next_from bigint, done boolean)
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
@@ -703,6 +712,7 @@ $$;
 create or replace function jobtree.cancel_job(p_job_id uuid, p_limit integer default 10000, p_reason text default 'REQUESTED')
 returns table (root_id uuid, cancelling uuid[])
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -798,6 +808,7 @@ $$;
 create or replace function jobtree.cancel_pending(p_operation jobtree.operation, p_last_job_id uuid, p_last_position bigint)
 returns table (cancelled bigint, was_busy boolean, root_ids uuid[], ready jsonb)
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -902,6 +913,7 @@ $$;
 create or replace function jobtree.cancel_ranges(p_job_ids uuid[], p_positions bigint[], p_counts bigint[], p_at timestamptz)
 returns void
 language sql volatile
+set jit = off
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
@@ -932,6 +944,7 @@ $$;
 create or replace function jobtree.check_api_keys(p_hashes bytea[], p_used uuid[])
 returns table (hash bytea, id uuid, name text, roles text[], types text[], root_ids uuid[], left_ms bigint, tenant text, limits jsonb)
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
@@ -1219,6 +1232,7 @@ returns table (
   has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[]
 )
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan
@@ -1310,6 +1324,7 @@ returns table (
   has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[], kind text
 )
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan
@@ -1588,6 +1603,7 @@ $$;
 create or replace function jobtree.create_job(p_tree json)
 returns table (job_id uuid, created boolean)
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
@@ -1754,6 +1770,7 @@ create or replace function jobtree.create_watch_ticket(
 )
 returns void
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 as $$
 begin
@@ -1793,6 +1810,7 @@ $$;
 create or replace function jobtree.delete_job(p_job_id uuid)
 returns uuid[]
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -1884,6 +1902,7 @@ $$;
 create or replace function jobtree.delete_tree(p_root_id uuid, p_limit integer default 10000)
 returns boolean
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan
@@ -2042,6 +2061,7 @@ $$;
 create or replace function jobtree.discard_items(p_job_ids uuid[], p_positions bigint[])
 returns integer
 language sql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -2065,6 +2085,7 @@ $$;
 create or replace function jobtree.drop_keys(p_keys text[])
 returns void
 language sql volatile
+set jit = off
 set enable_seqscan = off
 as $$
   delete from jobtree.serialize_key k where k.key = any (p_keys) and k.job_id is null
@@ -2084,6 +2105,7 @@ create or replace function jobtree.enter_keys(
 )
 returns integer
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
@@ -2204,6 +2226,7 @@ $$;
 create or replace function jobtree.expire_items(p_limit integer default 100)
 returns table (expired integer, more boolean, root_ids uuid[], ready jsonb, types jsonb, failed json[])
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -2328,6 +2351,7 @@ $$;
 create or replace function jobtree.expire_tree(p_root_id uuid, p_expiry_seconds integer)
 returns uuid[]
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set lock_timeout = '100ms'
@@ -2362,6 +2386,7 @@ $$;
 create or replace function jobtree.fail_attempts(p_lease_ids uuid[], p_numbers integer[], p_failures json[], p_lost boolean)
 returns table (root_ids uuid[], ready jsonb, accepted integer[], retries timestamptz[], figures json[], failed json[])
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
@@ -2491,6 +2516,7 @@ $$;
 create or replace function jobtree.fail_import(p_job_id uuid, p_lease_id uuid, p_code text, p_message text, p_bytes_read bigint)
 returns uuid
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 as $$
 declare
@@ -2528,6 +2554,7 @@ $$;
 create or replace function jobtree.fail_jobs(p_rows jobtree.job_progress[], p_touched uuid[], p_exact uuid[])
 returns table (ended uuid[], inexact uuid[], held uuid[])
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -2584,6 +2611,7 @@ $$;
 create or replace function jobtree.fed_payloads(p_types text[], p_lease_ids uuid[], p_numbers integer[], p_results json, p_from integer)
 returns table (n integer, type text, payload text)
 language sql stable
+set jit = off
 set enable_seqscan = off
 as $$
   with made as materialized (
@@ -2614,6 +2642,7 @@ $$;
 create or replace function jobtree.fed_types_of_leases(p_ids uuid[])
 returns table (id uuid, type text[])
 language sql stable
+set jit = off
 set enable_seqscan = off
 as $$
   select l.id, array(
@@ -2634,6 +2663,7 @@ $$;
 create or replace function jobtree.feed_children(p_job_ids uuid[], p_positions bigint[], p_new_items json[] default null)
 returns jsonb
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -2841,6 +2871,7 @@ $$;
 create or replace function jobtree.feed_results(p_lease_ids uuid[], p_numbers integer[], p_results json)
 returns table (root_ids uuid[], ready jsonb, accepted integer[], figures json[])
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -2953,6 +2984,7 @@ $$;
 create or replace function jobtree.find_idle(p_from uuid, p_limit integer, p_idle_seconds integer, p_expiry_seconds integer)
 returns table (next_from uuid, expired uuid[])
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -3030,6 +3062,7 @@ $$;
 create or replace function jobtree.finish_upload(p_id uuid, p_size bigint, p_sha256 bytea, p_lifetime_ms bigint)
 returns boolean
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 as $$
 begin
@@ -3058,6 +3091,7 @@ create or replace function jobtree.fire_schedule(
 )
 returns table (root_ids uuid[], ready jsonb)
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 -- In case another client has locked a serialize key: other schedules wait for this one.
 set lock_timeout = '100ms'
@@ -3122,6 +3156,7 @@ $$;
 create or replace function jobtree.fold_counters(p_root_ids uuid[], p_from bigint[])
 returns table (root_id uuid, last_delta bigint)
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -3243,6 +3278,7 @@ $$;
 create or replace function jobtree.fold_progress(p_root_id uuid, p_from bigint default 0)
 returns table (last_delta bigint, retry boolean, unfinished boolean)
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 -- In case another client has locked deltas: other trees wait for this one.
@@ -3480,6 +3516,7 @@ $$;
 create or replace function jobtree.fold_stored(p_limit integer default 10000)
 returns integer
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan
@@ -3538,6 +3575,7 @@ $$;
 create or replace function jobtree.free_keys(p_job_ids uuid[], p_positions bigint[], p_now boolean default true)
 returns jsonb
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
@@ -3614,6 +3652,7 @@ $$;
 create or replace function jobtree.hold_tree(p_root_id uuid, p_seconds integer)
 returns boolean
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 as $$
@@ -3642,6 +3681,7 @@ $$;
 create or replace function jobtree.idle_since(p_root_id uuid)
 returns timestamptz
 language sql stable
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -3724,6 +3764,7 @@ $$;
 create or replace function jobtree.insert_bad_lines(p_job jobtree.job, p_payloads json[], p_codes text[], p_problems text[])
 returns void
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
@@ -3760,6 +3801,7 @@ $$;
 create or replace function jobtree.insert_items(p_job jobtree.job, p_items json, p_parents bigint[] default null)
 returns table (positions bigint[], added boolean[], ready integer)
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -3872,6 +3914,7 @@ $$;
 create or replace function jobtree.insert_payloads(p_job jobtree.job, p_payloads text[], p_parents bigint[] default null)
 returns bigint[]
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
@@ -3958,6 +4001,7 @@ $$;
 create or replace function jobtree.is_kept(p_root_id uuid)
 returns boolean
 language sql stable
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 as $$
@@ -3992,6 +4036,7 @@ $$;
 create or replace function jobtree.is_repeated(p_claim_ids uuid[])
 returns boolean
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan
@@ -4048,6 +4093,7 @@ $$;
 create or replace function jobtree.jobs_of_operation(p_operation jobtree.operation)
 returns uuid[]
 language plpgsql stable
+set jit = off
 set enable_seqscan = off
 as $$
 begin
@@ -4093,6 +4139,7 @@ $$;
 create or replace function jobtree.keep_leases(p_lease_ids uuid[], p_named bit(128)[])
 returns table (lease_id uuid, number integer, status text)
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -4185,6 +4232,7 @@ create or replace function jobtree.last_attempts(
 )
 returns integer[]
 language plpgsql stable
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -4223,6 +4271,7 @@ $$;
 create or replace function jobtree.lease_deliveries(p_lease_ms integer, p_limit integer, p_host_limit integer, p_busy text[])
 returns table (id uuid, message_id text, endpoint text, url text, host text, secrets text[], body text, attempt integer, sent_at timestamptz)
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -4308,6 +4357,7 @@ returns table (
   has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[]
 )
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -4414,6 +4464,7 @@ returns table (
   has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[]
 )
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan
@@ -4522,6 +4573,7 @@ returns table (
   type text
 )
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -4558,6 +4610,7 @@ $$;
 create or replace function jobtree.lease_removal(p_store text, p_lease_ms integer)
 returns uuid
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 as $$
 declare
@@ -4577,6 +4630,7 @@ $$;
 create or replace function jobtree.link_jobs(p_root_id uuid, p_tree json)
 returns void
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
@@ -4672,6 +4726,7 @@ create or replace function jobtree.lock_fed_keys(
 )
 returns table (held uuid[], keys text[])
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -4735,6 +4790,7 @@ $$;
 create or replace function jobtree.lock_for_report(p_lease_ids uuid[], p_wait boolean)
 returns uuid[]
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
@@ -4792,6 +4848,7 @@ $$;
 create or replace function jobtree.lock_keys(p_keys text[], p_wait boolean)
 returns text[]
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
@@ -4846,6 +4903,7 @@ $$;
 create or replace function jobtree.lock_open_job(p_job_id uuid, p_seal boolean)
 returns jobtree.job
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
@@ -4878,6 +4936,7 @@ $$;
 create or replace function jobtree.lock_queues(p_types text[])
 returns table (type text, room integer, again_in_ms integer)
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -4941,6 +5000,7 @@ $$;
 create or replace function jobtree.lock_unneeded_upload(p_store text)
 returns uuid
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 as $$
 declare
@@ -5009,6 +5069,7 @@ $$;
 create or replace function jobtree.make_occurrence(p_schedule jobtree.schedule, p_at timestamptz)
 returns jobtree.schedule
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 as $$
 declare
@@ -5046,6 +5107,7 @@ create or replace function jobtree.matching_dead_letters(
 returns table (job_id uuid, "position" bigint, root_id uuid)
 language plpgsql stable
 -- Each batch continues along the primary key where the last one stopped, so nothing is sorted again.
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -5098,6 +5160,7 @@ create or replace function jobtree.matching_pending(
 )
 returns table (job_id uuid, "position" bigint, count integer, attempt integer, lease_id uuid, blocked boolean, matching bit(128))
 language plpgsql stable
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -5225,6 +5288,7 @@ $$;
 create or replace function jobtree.missed_entries(p_types text[], p_priorities integer[], p_places bigint[])
 returns table (type text, priority integer, place bigint)
 language sql stable
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 as $$
@@ -5317,6 +5381,7 @@ $$;
 create or replace function jobtree.note_claims(p_lease_ids uuid[], p_types text[])
 returns integer
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -5359,6 +5424,7 @@ $$;
 create or replace function jobtree.note_delivery(p_id uuid, p_attempt integer, p_answer json)
 returns void
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 as $$
 declare
@@ -5416,6 +5482,7 @@ create or replace function jobtree.note_import(
 )
 returns table (status text, root_id uuid, type text)
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
@@ -5508,6 +5575,7 @@ $$;
 create or replace function jobtree.note_items(p_lease_ids uuid[], p_numbers integer[], p_notes text[], p_logs jsonb[])
 returns integer
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -5563,6 +5631,7 @@ $$;
 create or replace function jobtree.note_removal(p_id uuid, p_is_empty boolean, p_settle_ms integer)
 returns void
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 as $$
 declare
@@ -5607,6 +5676,7 @@ $$;
 create or replace function jobtree.note_workers(p_server_id uuid, p_workers json)
 returns void
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
@@ -5637,6 +5707,7 @@ create or replace function jobtree.open_reports(
 )
 returns table (n integer, lease_id uuid, number integer, report json, kind text, feeds_children boolean, field text, message text)
 language plpgsql stable
+set jit = off
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
@@ -5697,6 +5768,7 @@ $$;
 create or replace function jobtree.operation_of(p_kind text, p_filter jsonb, p_payload json default null)
 returns jobtree.operation
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 as $$
 declare
@@ -5789,6 +5861,7 @@ $$;
 create or replace function jobtree.pending_window(p_operation jobtree.operation, p_ranges integer default 1000, p_items bigint default 25600)
 returns table (from_job_id uuid, from_position bigint, last_job_id uuid, last_position bigint)
 language plpgsql stable
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -5888,6 +5961,7 @@ $$;
 create or replace function jobtree.postpone_import(p_job_id uuid, p_lease_id uuid, p_code text, p_message text, p_patience_ms integer)
 returns boolean
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 as $$
 declare
@@ -5919,6 +5993,7 @@ $$;
 create or replace function jobtree.promote_blocked(p_limit integer default 1000)
 returns table (promoted integer, ready jsonb)
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
@@ -5967,6 +6042,7 @@ $$;
 create or replace function jobtree.promote_due(p_limit integer default 1000, p_within interval default null)
 returns table (promoted integer, ready jsonb)
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
@@ -6009,6 +6085,7 @@ create or replace function jobtree.promote_matching(
 )
 returns table (operation jobtree.operation, more boolean, ready jsonb)
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -6098,6 +6175,7 @@ $$;
 create or replace function jobtree.promote_next(p_keys text[], p_job_ids uuid[], p_positions bigint[])
 returns table (unpassed integer[], ready jsonb)
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
@@ -6170,6 +6248,7 @@ $$;
 create or replace function jobtree.prune_audit(p_keep_seconds bigint, p_limit integer default 1000)
 returns integer
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
@@ -6199,6 +6278,7 @@ $$;
 create or replace function jobtree.prune_deliveries(p_limit integer default 1000)
 returns integer
 language sql volatile
+set jit = off
 set enable_seqscan = off
 as $$
   with old as (
@@ -6222,6 +6302,7 @@ $$;
 create or replace function jobtree.prune_figures(p_limit integer default 5000)
 returns integer
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
@@ -6246,6 +6327,7 @@ $$;
 create or replace function jobtree.prune_rates()
 returns void
 language sql volatile
+set jit = off
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
@@ -6263,6 +6345,7 @@ $$;
 create or replace function jobtree.prune_uploads(p_limit integer default 32)
 returns boolean
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 as $$
 declare
@@ -6306,6 +6389,7 @@ create or replace function jobtree.put_back(
 )
 returns void
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
@@ -6337,6 +6421,7 @@ $$;
 create or replace function jobtree.put_back_rest(p_entries jobtree.queue_entry[], p_taken bit(128)[])
 returns void
 language sql volatile
+set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
@@ -6391,6 +6476,7 @@ $$;
 create or replace function jobtree.put_schedule(p_schedule json)
 returns table (created boolean, changed boolean)
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 as $$
 declare
@@ -6557,6 +6643,7 @@ $$;
 create or replace function jobtree.queue_rooms(p_types text[])
 returns table (type text, room integer, again_in_ms integer)
 language plpgsql stable
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -6600,6 +6687,7 @@ $$;
 create or replace function jobtree.raise_alerts()
 returns integer
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -6679,6 +6767,7 @@ returns table (
   now_ms double precision, seen_to text, secret_ids integer[], secrets bytea[], root_ids uuid[], revoked_ms double precision[]
 )
 language plpgsql stable
+set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
@@ -6723,6 +6812,7 @@ $$;
 create or replace function jobtree.reap_trees(p_default_seconds integer, p_limit integer default 100)
 returns integer
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -6785,6 +6875,7 @@ $$;
 create or replace function jobtree.release_assignments(p_ids uuid[])
 returns table (assignment_id uuid, status text, type text, priority smallint, place bigint)
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -6837,6 +6928,7 @@ $$;
 create or replace function jobtree.release_items(p_job_id uuid, p_from bigint default 0, p_limit integer default 2000)
 returns table (type text, entries integer, ready bigint, next_from bigint, done boolean)
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan
@@ -6900,6 +6992,7 @@ $$;
 create or replace function jobtree.release_keyed(p_job_id uuid, p_limit integer)
 returns table (entered integer, ready integer)
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
@@ -6964,6 +7057,7 @@ $$;
 create or replace function jobtree.remove_upload(p_id uuid)
 returns text
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 as $$
 begin
@@ -6988,6 +7082,7 @@ $$;
 create or replace function jobtree.reopen_jobs(p_root_id uuid, p_job_ids uuid[])
 returns jobtree.job_progress[]
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -7064,6 +7159,7 @@ returns table (
   has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[]
 )
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -7135,6 +7231,7 @@ $$;
 create or replace function jobtree.replay_items(p_root_id uuid, p_job_ids uuid[], p_positions bigint[], p_payload json default null)
 returns table (job_ids uuid[], positions bigint[], ready jsonb)
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -7259,6 +7356,7 @@ create or replace function jobtree.report_answers(
 )
 returns json
 language plpgsql stable
+set jit = off
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
@@ -7315,6 +7413,7 @@ create or replace function jobtree.report_each(
 )
 returns table (root_ids uuid[], ready jsonb, answers json, figures json[], failed json[])
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -7607,6 +7706,7 @@ create or replace function jobtree.requeue(
 )
 returns void
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
@@ -7661,6 +7761,7 @@ $$;
 create or replace function jobtree.retry_delivery(p_id uuid, p_tenant text default null)
 returns void
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 as $$
 declare
@@ -7708,6 +7809,7 @@ $$;
 create or replace function jobtree.revoke_watch_tokens(p_job_id uuid)
 returns timestamptz
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 as $$
 declare
@@ -7893,6 +7995,7 @@ $$;
 create or replace function jobtree.run_schedule(p_name text)
 returns table (root_id uuid, ready jsonb)
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 as $$
 declare
@@ -8013,6 +8116,7 @@ $$;
 create or replace function jobtree.seal_job(p_job_id uuid)
 returns uuid
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
@@ -8060,6 +8164,7 @@ $$;
 create or replace function jobtree.set_alert(p_type text, p_alert jsonb)
 returns void
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 as $$
 begin
@@ -8091,6 +8196,7 @@ $$;
 create or replace function jobtree.set_queue(p_type text, p_settings json)
 returns void
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
@@ -8157,6 +8263,7 @@ $$;
 create or replace function jobtree.set_retention(p_job_id uuid, p_settings jsonb)
 returns void
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -8219,6 +8326,7 @@ $$;
 create or replace function jobtree.settle_dependents(p_root_id uuid, p_rows jobtree.job_progress[], p_touched uuid[])
 returns table (settled uuid[], again uuid[])
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -8313,6 +8421,7 @@ $$;
 create or replace function jobtree.snooze_attempts(p_lease_ids uuid[], p_numbers integer[], p_delays bigint[])
 returns table (accepted integer[], due_at timestamptz[])
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -8385,6 +8494,7 @@ $$;
 create or replace function jobtree.start_queued(p_name text)
 returns table (root_id uuid, ready jsonb)
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 -- As fire_schedule.
 set lock_timeout = '100ms'
@@ -8435,6 +8545,7 @@ create or replace function jobtree.sweep_leases(
 )
 returns table (lost integer, leases integer, root_ids uuid[], ready jsonb, figures json[], failed json[])
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan
@@ -8497,6 +8608,7 @@ $$;
 create or replace function jobtree.sync_schedules(p_schedules json, p_prefix text default null)
 returns table (created text[], changed text[], deleted text[])
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 as $$
 declare
@@ -8559,6 +8671,7 @@ $$;
 create or replace function jobtree.tell_progress(p_rows jobtree.job_progress[])
 returns void
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
@@ -8612,6 +8725,7 @@ $$;
 create or replace function jobtree.trace_fed(p_job_ids uuid[], p_positions bigint[], p_child_id uuid, p_child_positions bigint[], p_by integer[])
 returns void
 language sql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -8694,6 +8808,7 @@ $$;
 create or replace function jobtree.try_template(p_template json)
 returns void
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 as $$
 declare
@@ -8726,6 +8841,7 @@ $$;
 create or replace function jobtree.types_of_jobs(p_ids uuid[])
 returns table (id uuid, type text)
 language sql stable
+set jit = off
 set enable_seqscan = off
 as $$
   select j.id, j.type from jobtree.job j where j.id = any (p_ids);
@@ -8737,6 +8853,7 @@ $$;
 create or replace function jobtree.types_of_leases(p_ids uuid[])
 returns table (id uuid, type text)
 language sql stable
+set jit = off
 set enable_seqscan = off
 as $$
   select l.id, j.type
@@ -8757,6 +8874,7 @@ $$;
 create or replace function jobtree.unfolded_trees(p_from bigint default 0, p_seen bigint default null, p_limit integer default 1000)
 returns table (root_ids uuid[], ready jsonb, first_delta bigint, last_delta bigint)
 language sql stable
+set jit = off
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
@@ -8784,6 +8902,7 @@ $$;
 create or replace function jobtree.update_item(p_job_id uuid, p_position bigint, p_changes json)
 returns table (root_id uuid, type text, priority smallint, place bigint, made_ready boolean)
 language plpgsql volatile
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan
@@ -9028,6 +9147,7 @@ $$;
 create or replace function jobtree.worked_types(p_types text[] default null, p_after text default null)
 returns setof text
 language sql stable
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 as $$

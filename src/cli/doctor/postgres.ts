@@ -125,19 +125,29 @@ export async function checkSettings(session: Session): Promise<Judgement[]> {
   ];
 }
 
-/** Behind a pooler, servers can't set their timeouts themselves. */
+/** Behind a pooler, servers can't make their settings themselves. */
 export async function checkPooler(pooled: Session): Promise<Judgement[]> {
-  const [row] = await pooled.query<{ timeout: string; session: string }>(
-    `select s.setting as timeout, s.reset_val as session from pg_settings s where s.name = 'lock_timeout'`,
+  const [row] = await pooled.query<{ lock_timeout: string; jit: string }>(
+    `select l.reset_val as lock_timeout, j.reset_val as jit from pg_settings l, pg_settings j
+     where l.name = 'lock_timeout' and j.name = 'jit'`,
   );
-  if (row?.session === '0')
-    return [
+  const found: Judgement[] = [];
+  if (row?.lock_timeout === '0')
+    found.push(
       warning(
         'lock_timeout is not set on the role: a call may wait for a lock until JOBTREE_DATABASE_TIMEOUT_MS.',
         "alter role … set lock_timeout = '1s'; and see the section on poolers in docs/configuration.md.",
       ),
-    ];
-  return [ok('statements reach Postgres through DATABASE_URL, and the role has a lock_timeout')];
+    );
+  if (row?.jit === 'on')
+    found.push(
+      warning(
+        'jit is on for the role: Postgres may take longer to compile a read than to execute it.',
+        'alter role … set jit = off; and see the section on poolers in docs/configuration.md.',
+      ),
+    );
+  if (found.length > 0) return found;
+  return [ok('statements reach Postgres through DATABASE_URL, and the role has a lock_timeout and no jit')];
 }
 
 /** Sessions that listen and stay in a transaction fill it; then whoever notifies fails. */
