@@ -80,7 +80,11 @@ export class Operations {
     onValidate: ({ setValidationFn, context }) =>
       setValidationFn((schema, document, rules) => {
         const found = this.#documents.problems(document, () =>
-          validate(schema, document, rules, { maxErrors }).map(cut),
+          validate(schema, document, rules, {
+            maxErrors,
+            // A suggestion compares all of a wrong value with each name, in a hundred times its memory.
+            hideSuggestions: (document.loc?.end ?? 0) > maxKnownLength,
+          }).map(cut),
         );
         if (found.length === 0) return found;
         const refusal = this.#rates.refuseOther(context);

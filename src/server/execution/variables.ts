@@ -10,6 +10,7 @@ import {
   GraphQLError,
   type GraphQLInputObjectType,
   type GraphQLInputType,
+  type GraphQLLeafType,
   getOperationAST,
   isInputObjectType,
   isInputType,
@@ -26,6 +27,8 @@ const maxDepth = 100;
 const maxListLength = 10_000;
 const maxProblems = 5;
 const maxQuoted = 80;
+/** Of a text for an enum, a number, an instant …: no valid one is half as long. GraphQL compares it with all values of an enum, and quotes it. */
+const maxWordLength = 200;
 
 /** Why the operation can't have these variables; undefined if it can. */
 export function refuseVariables({
@@ -110,6 +113,7 @@ function makeFit(type: GraphQLInputType): Fit {
   }
   return (value) => {
     if (value == null || (typeof value === 'string' && isText(type.name))) return true;
+    if (isLarge(type, value)) return false;
     try {
       return type.parseValue(value) !== undefined;
     } catch {
@@ -119,6 +123,14 @@ function makeFit(type: GraphQLInputType): Fit {
 }
 
 const isText = (name: string) => name === 'String' || name === 'ID';
+const isWhole = (name: string) => name === 'JSON' || name === 'File';
+
+/** Whether the value is too large for a leaf of this type, so that it need not be read. */
+function isLarge({ name }: GraphQLLeafType, value: unknown): boolean {
+  if (isWhole(name)) return false;
+  if (typeof value === 'string') return !isText(name) && value.length > maxWordLength;
+  return typeof value === 'object' && value !== null;
+}
 
 class Walk {
   readonly #path: (string | number)[];
@@ -143,6 +155,8 @@ class Walk {
     } else if (isInputObjectType(type)) {
       if (typeof value !== 'object') this.#problem(value, `Expected type "${type.name}" to be an object.`);
       else this.#visitObject(type, value as Record<string, unknown>, depth);
+    } else if (isLarge(type, value)) {
+      this.#problem(value, `${type.name} cannot represent a value like this.`);
     } else {
       try {
         if (type.parseValue(value) === undefined) this.#problem(value, `Expected type "${type.name}".`);

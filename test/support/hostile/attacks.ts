@@ -8,9 +8,9 @@ export interface Attack {
   run(attacker: Attacker): Promise<unknown>;
 }
 
-const times = <T>(count: number, make: (i: number) => T): T[] =>
+export const times = <T>(count: number, make: (i: number) => T): T[] =>
   Array.from({ length: count }, (_, i) => make(i));
-const aliases = (count: number, text: (i: number) => string) => times(count, text).join(' ');
+export const aliases = (count: number, text: (i: number) => string) => times(count, text).join(' ');
 const unknownKeys = (count: number) => times(count, (i) => `"key${i}":1`).join(',');
 const nested = (open: string, close: string, depth: number) => open.repeat(depth) + close.repeat(depth);
 const noJob = 'Job:00000000-0000-7000-8000-000000000000';

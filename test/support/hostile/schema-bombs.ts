@@ -1,0 +1,121 @@
+/**
+ * Enum and schema bombs: what is refused because it does not fit the schema is as long as a request may be, or as many as there may be. GraphQL compares
+ * what it does not know with all that it does, and quotes it.
+ */
+import type { Operation } from './attacker.ts';
+import { type Attack, aliases, times } from './attacks.ts';
+
+const mb = 1_000_000;
+const filtered = 'query ($filter: JobFilter) { jobs(filter: $filter) { nodes { id } } }';
+const report = 'mutation ($input: ReportOutcomesInput!) { reportOutcomes(input: $input) { __typename } }';
+const keys = (count: number) => times(count, (i) => `"key${i}":1`).join(',');
+const byStatus = (value: string): Operation => ({
+  query: filtered,
+  variables: `{"filter":{"status":${value}}}`,
+});
+const byStatusInText = (value: string): Operation => ({
+  query: `{ jobs(filter: { status: ${value} }) { nodes { id } } }`,
+});
+const reports = (count: number, text: string): Operation => ({
+  query: report,
+  variables: `{"input":{"reports":[${times(count, () => `{"assignmentId":"x","outcome":{"success":{"result":"${text}"},"failure":{"message":"${text}"}}}`).join(',')}]}}`,
+});
+
+const bombs: [title: string, make: () => Operation][] = [
+  ['an enum value of 24.9 MB', () => byStatus(`"${'S'.repeat(24.9 * mb)}"`)],
+  ['an enum value of 24.5 MB of names of values', () => byStatus(`"${'RUNNING'.repeat(3.5 * mb)}"`)],
+  ['a list with a text of 24 MB for an enum value', () => byStatus(`["${'S'.repeat(24 * mb)}"]`)],
+  ['an object of 50,000 keys for an enum value', () => byStatus(`{${keys(50_000)}}`)],
+  ['an object with a text of 24 MB for an enum value', () => byStatus(`{"a":"${'S'.repeat(24 * mb)}"}`)],
+  ['a number of 24 MB for an enum value', () => byStatus('9'.repeat(24 * mb))],
+  [
+    '9,999 enum values of 2 kB',
+    () => ({
+      query: 'query ($s: [ItemStatus!]) { jobs { nodes { items(statuses: $s) { nodes { id } } } } }',
+      variables: `{"s":[${times(9_999, (i) => `"${i}${'S'.repeat(2_000)}"`).join(',')}]}`,
+    }),
+  ],
+  [
+    'an enum value of 24 MB in a variable of its own',
+    () => ({
+      query: 'query ($order: JobOrder!) { jobs(orderBy: $order) { nodes { id } } }',
+      variables: `{"order":"${'S'.repeat(24 * mb)}"}`,
+    }),
+  ],
+  [
+    'an enum value of 24 MB in a subscription',
+    () => ({
+      query:
+        'subscription ($s: [ItemStatus!]) { jobProgress(jobId: "x") { job { items(statuses: $s) { nodes { id } } } } }',
+      variables: `{"s":["${'S'.repeat(24 * mb)}"]}`,
+    }),
+  ],
+  ['a text of 1.9 MB for an enum value in the operation', () => byStatusInText(`"${'S'.repeat(1.9 * mb)}"`)],
+  [
+    'a block of 0.9 million lines for an enum value in the operation',
+    () => byStatusInText(`"""${'S\n'.repeat(0.9 * mb)}"""`),
+  ],
+  ['an enum value of 1.9 MB in the operation', () => byStatusInText('S'.repeat(1.9 * mb))],
+  [
+    'an object with a text of 1.9 MB for an enum value in the operation',
+    () => byStatusInText(`{ a: ["${'S'.repeat(1.9 * mb)}"] }`),
+  ],
+  ['a list of 9,000 for an enum value in the operation', () => byStatusInText(`[${'S '.repeat(9_000)}]`)],
+  [
+    'ten texts of 190 kB for enum values in the operation',
+    () => ({
+      query: `{ ${aliases(10, (i) => `a${i}: jobs(filter: { status: "${'S'.repeat(0.19 * mb)}" }) { nodes { id } }`)} }`,
+    }),
+  ],
+  [
+    'a text of 1.9 MB as the default of an enum',
+    () => ({
+      query: `query ($f: JobFilter = { status: "${'S'.repeat(1.9 * mb)}" }) { jobs(filter: $f) { nodes { id } } }`,
+    }),
+  ],
+  [
+    'a text of 1.9 MB in a directive',
+    () => ({ query: `{ __typename @include(if: "${'t'.repeat(1.9 * mb)}") }` }),
+  ],
+  ['two outcomes of 12 MB in one', () => reports(1, 'S'.repeat(12 * mb))],
+  ['two outcomes of 12 kB in each of a thousand', () => reports(1_000, 'S'.repeat(12_000))],
+  [
+    'an instant of 24 MB',
+    () => ({
+      query: filtered,
+      variables: `{"filter":{"idleSince":"2026-01-01T00:00:00.${'0'.repeat(24 * mb)}"}}`,
+    }),
+  ],
+  [
+    'a Boolean of 24 MB',
+    () => ({
+      query: 'query ($b: Boolean!) { __typename @include(if: $b) }',
+      variables: `{"b":"${'t'.repeat(24 * mb)}"}`,
+    }),
+  ],
+  [
+    'a value of 24 MB of a type that does not exist',
+    () => ({
+      query: 'query ($b: JobFiltre) { jobs(filter: $b) { nodes { id } } }',
+      variables: `{"b":"${'t'.repeat(24 * mb)}"}`,
+    }),
+  ],
+  [
+    'the name of an operation of 24 MB',
+    () => ({
+      query: 'query a { __typename } query b { __typename }',
+      operationName: 'a'.repeat(24 * mb),
+    }),
+  ],
+  [
+    'names of 200 characters that do not exist',
+    () => ({
+      query: `query (${aliases(100, (i) => `$v${i}: ${'T'.repeat(190)}${i}`)}) { ${aliases(100, (i) => `${'f'.repeat(190)}${i}(${'a'.repeat(190)}: 1)`)} ...${'g'.repeat(200)} __typename @${'d'.repeat(200)} jobs(filter: { ${aliases(1_000, (i) => `${'k'.repeat(190)}${i}: 1`)} }) { nodes { id } } }`,
+    }),
+  ],
+];
+
+export const schemaBombs: readonly Attack[] = bombs.map(([title, make]) => ({
+  title,
+  run: (attacker) => attacker.refused(make()),
+}));
