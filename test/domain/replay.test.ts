@@ -66,6 +66,25 @@ describe('message_pattern', () => {
   });
 });
 
+describe('fingerprint', () => {
+  const ofMessage = async (message: string) =>
+    (
+      await t.db.query<{ id: string }>(
+        `select jobtree.fingerprint('t', 'E', jobtree.message_pattern($1)) as id`,
+        [message],
+      )
+    )[0]?.id;
+
+  it.each([
+    ['row 1 has 1 cell', 'row 2 has 3 cells', true],
+    ['1 error in 1 file', '20 errors in 3 files', true],
+    ['3 cells are empty', '1 row is empty', false],
+    ['cell is empty', 'cells is empty', false],
+  ])('of %j and %j: equal is %j', async (one, other, equal) => {
+    expect((await ofMessage(one)) === (await ofMessage(other))).toBe(equal);
+  });
+});
+
 describe('dead letters', () => {
   it('are items that failed for good, by type, code and pattern of the message', async () => {
     const { type, id, progress } = await failedJob(3, 2);
