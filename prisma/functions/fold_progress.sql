@@ -153,23 +153,23 @@ begin
       continue;
     end if;
     if v_completed is not null then
+      with judged as materialized (
+        select r.*, r.job_id = any (v_completed) as ends,
+          case
+            when (r.job_id = any (v_completed)) is not true then r.outcome
+            when r.job_id = any (v_failed) then 'FAILED' when r.job_id = any (v_cancelled) then 'CANCELLED'
+            when r.failed = 0 then 'SUCCEEDED' when r.succeeded > 0 then 'PARTIAL' else 'FAILED'
+          end as verdict
+        from unnest(v_rows) r
+      )
       select array_agg(row(
-        r.job_id, r.version, r.is_root, r.generation, r.item_count, r.succeeded, r.failed, r.cancelled,
-        r.open_jobs - case when r.is_root then cardinality(v_completed) else 0 end, r.started_at,
-        case when r.job_id = any (v_completed) then v_now else r.completed_at end,
-        case
-          when r.job_id = any (v_failed) then 'FAILED' when r.job_id = any (v_cancelled) then 'CANCELLED'
-          when r.job_id = any (v_completed) then 'SUCCEEDED' else r.outcome
-        end,
-        case
-          when not r.is_root then null
-          when v_failed is not null or r.tree_outcome = 'FAILED' then 'FAILED'
-          when v_cancelled is not null or r.tree_outcome = 'CANCELLED' then 'CANCELLED'
-          else 'SUCCEEDED'
-        end,
-        r.completions + case when r.job_id = any (v_completed) then 1 else 0 end, r.changed_at, r.reap_at, r.default_retention, r.bytes
+        j.job_id, j.version, j.is_root, j.generation, j.item_count, j.succeeded, j.failed, j.cancelled,
+        j.open_jobs - case when j.is_root then cardinality(v_completed) else 0 end, j.started_at,
+        case when j.ends then v_now else j.completed_at end, j.verdict,
+        case when j.is_root then jobtree.worst_outcome(j.tree_outcome || array(select e.verdict from judged e where e.ends)) end,
+        j.completions + case when j.ends then 1 else 0 end, j.changed_at, j.reap_at, j.default_retention, j.bytes
       )::jobtree.job_progress) into v_rows
-      from unnest(v_rows) r;
+      from judged j;
       v_changed := v_changed || v_completed || p_root_id;
       v_ends := v_ends || v_completed;
     end if;

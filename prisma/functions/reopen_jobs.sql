@@ -56,7 +56,7 @@ begin
       k.started_at, case when not k.opened then k.completed_at end, case when not k.opened then k.outcome end,
       case when k.is_root then (
         -- The worst outcome of the jobs that are still complete.
-        select case when bool_or(p.outcome = 'FAILED') then 'FAILED' when bool_or(p.outcome = 'CANCELLED') then 'CANCELLED' else max(p.outcome) end
+        select jobtree.worst_outcome(array_agg(distinct p.outcome))
         from jobtree.job j
         cross join lateral (select p.outcome from jobtree.job_progress p where p.job_id = j.id order by p.version desc limit 1) p
         where j.root_id = p_root_id and j.id not in (select o.id from opened o)

@@ -1,5 +1,5 @@
--- Releases or cancels jobs that waited for others: a job is released when all jobs that it waits for ended SUCCEEDED, and cancelled as soon
--- as one of them ended FAILED or CANCELLED. This only marks them: release_items and cancel_items do the rest.
+-- Releases or cancels jobs that waited for others: a job is released when all jobs that it waits for ended SUCCEEDED or PARTIAL, and cancelled
+-- as soon as one of them ended FAILED or CANCELLED. This only marks them: release_items and cancel_items do the rest.
 --
 -- p_rows     counters of jobs, as a fold is about to write them
 -- p_touched  the jobs that have changed
@@ -34,7 +34,7 @@ begin
 
   select array_agg(w.id) filter (where w.goes_on), array_agg(w.id) filter (where w.in_vain) into v_go_on, v_in_vain
   from (
-    select j.id, bool_and(coalesce(o.outcome = 'SUCCEEDED', false)) as goes_on, bool_or(o.outcome <> 'SUCCEEDED') as in_vain
+    select j.id, bool_and(coalesce(o.outcome in ('SUCCEEDED', 'PARTIAL'), false)) as goes_on, bool_or(o.outcome in ('FAILED', 'CANCELLED')) as in_vain
     from jobtree.job j
     cross join lateral unnest(j.after_ids) a(id)
     cross join lateral (

@@ -13,6 +13,7 @@ const colours: Readonly<Record<string, Colour>> = {
   delivered: 'green',
   failed: 'red',
   failing: 'red',
+  partial: 'yellow',
   cancelled: 'yellow',
   paused: 'yellow',
   skipping: 'yellow',

@@ -18,7 +18,9 @@ const jobStatuses = ['waiting', 'running', 'completed', 'cancelled'];
 
 function parseJobStatus(text: string): string {
   if (jobStatuses.includes(text)) return text;
-  const hint = ['failed', 'succeeded'].includes(text) ? ` For what came of them: --outcome ${text}.` : '';
+  const hint = ['failed', 'partial', 'succeeded'].includes(text)
+    ? ` For what came of them: --outcome ${text}.`
+    : '';
   throw new InvalidArgumentError(`Allowed choices are ${jobStatuses.join(', ')}.${hint}`);
 }
 
@@ -204,7 +206,7 @@ export function addWatchCommands(program: Command): void {
       new Option(
         '--outcome <outcome>',
         'only complete trees with this outcome; with --all, only such jobs',
-      ).choices(['succeeded', 'failed', 'cancelled']),
+      ).choices(['succeeded', 'partial', 'failed', 'cancelled']),
     )
     .option('--limit <n>', 'how many to list', parseWholeNumber(1, 1_000_000), 20)
     .option('--schedule <name>', 'only trees that this schedule created')

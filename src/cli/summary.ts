@@ -1,5 +1,5 @@
 /** What came of a job, for the end of `watch`. */
-import type { Client, JobOutcome, JobProgress } from '../client/index.ts';
+import type { CancelReason, Client, JobOutcome, JobProgress } from '../client/index.ts';
 import { count, counted, rate, seconds } from './figures.ts';
 import { oneLine, printText } from './output.ts';
 import { terminalWidth } from './table.ts';
@@ -12,8 +12,9 @@ export interface Summary {
   readonly succeeded: number;
   readonly failed: number;
   readonly cancelled: number;
-  /** What came of it: failed if more items failed than it tolerates. */
   readonly outcome: JobOutcome | null;
+  /** Why it was cancelled: FAILURES if more items failed than it tolerates. */
+  readonly cancelReason: CancelReason | null;
   /** From the first claim to the end; null for a job of which nothing was ever claimed. */
   readonly seconds: number | null;
   readonly itemsPerSecond: number | null;
@@ -35,7 +36,8 @@ const groupsShown = 5;
 const mostLines = 3;
 
 export async function summarise(client: Client, type: string, progress: JobProgress): Promise<Summary> {
-  const { jobId, itemCount, succeeded, failed, cancelled, outcome, startedAt, completedAt } = progress;
+  const { jobId, itemCount, succeeded, failed, cancelled, outcome, cancelReason, startedAt, completedAt } =
+    progress;
   const ms =
     startedAt == null || completedAt == null ? null : Date.parse(completedAt) - Date.parse(startedAt);
   return {
@@ -46,6 +48,7 @@ export async function summarise(client: Client, type: string, progress: JobProgr
     failed,
     cancelled,
     outcome: outcome ?? null,
+    cancelReason: cancelReason ?? null,
     seconds: ms === null ? null : ms / 1_000,
     itemsPerSecond: ms === null ? null : (rate(itemCount, ms) ?? null),
     failures: failed === 0 ? [] : await failureGroups(client, jobId),
@@ -77,7 +80,8 @@ export function printSummary(prefix: string, summary: Summary): void {
   const { itemCount, succeeded, failed, cancelled } = summary;
   const parts = [`${count(succeeded)} succeeded`];
   const { fileError } = summary;
-  const verdict = summary.outcome === 'FAILED' && fileError === null ? ' (more than the job tolerates)' : '';
+  const verdict =
+    summary.cancelReason === 'FAILURES' && fileError === null ? ' (more than the job tolerates)' : '';
   if (failed > 0) parts.push(`${count(failed)} failed${verdict}`);
   if (cancelled > 0) parts.push(`${count(cancelled)} cancelled`);
   const time = summary.seconds === null ? '' : ` in ${seconds(summary.seconds * 1_000)}`;

@@ -109,8 +109,8 @@ export interface JobSpec extends JobPolicies {
   /** The name by which `after` of other jobs of the tree refers to it: 1 to 200 characters. Default: its type. */
   readonly name?: string | undefined;
   /**
-   * The names of other jobs of the tree that it waits for, up to 100. No worker gets its items before all of those jobs have
-   * `SUCCEEDED`; if one ends otherwise, this job is cancelled. Default: none.
+   * The names of other jobs of the tree that it waits for, up to 100. No worker gets its items before all of those jobs ended
+   * `SUCCEEDED` or `PARTIAL`; if one ends `FAILED` or `CANCELLED`, this job is cancelled. Default: none.
    */
   readonly after?: readonly string[] | undefined;
   /** Whether it gets no more items than those given here. Default: false. */

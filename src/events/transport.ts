@@ -11,6 +11,7 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { TreeProgress } from '../domain/jobs/progress.ts';
+import { jobOutcomes } from '../domain/values/item-state.ts';
 import type { RedisConfig } from '../redis-url.ts';
 import { DirectConnection, type Query } from './direct-connection.ts';
 import { Numbers } from './numbers.ts';
@@ -77,7 +78,7 @@ const treeMessage: z.ZodType<TreeProgress> = z.object({
       sealed: z.boolean(),
       startedAt: z.number().nullable(),
       completedAt: z.number().nullable(),
-      outcome: z.enum(['SUCCEEDED', 'FAILED', 'CANCELLED']).nullable(),
+      outcome: z.enum(jobOutcomes).nullable(),
       cancelReason: z.enum(['REQUESTED', 'FAILURES', 'DEPENDENCY', 'IDLE']).nullable(),
     }),
   ),

@@ -135,7 +135,7 @@ export type CancelOperationInput = {
 
 /** Why a job was cancelled. */
 export type CancelReason =
-  /** A job that it waited for (`after`) did not succeed. */
+  /** A job that it waited for (`after`) ended FAILED or CANCELLED. */
   | 'DEPENDENCY'
   /** More of its items failed than it tolerates, or its file could not be read to its end. */
   | 'FAILURES'
@@ -486,7 +486,7 @@ export type JobFilter = {
 
 /** A new job, with all jobs below it. A tree has up to 1,000 jobs, and up to 32 levels below its root. */
 export type JobInput = {
-  /** The names of other jobs of the tree that it waits for, up to 100. Items can be added to it, but no worker gets them before all those jobs are complete with the outcome SUCCEEDED; if one ends otherwise, this job is cancelled. INVALID_INPUT for a name that no job or several jobs of the tree have, for the job itself, and for a circle (a fed job also waits for its parent). Default: none. */
+  /** The names of other jobs of the tree that it waits for, up to 100. Items can be added to it, but no worker gets them before all those jobs are complete with the outcome SUCCEEDED or PARTIAL; if one ends FAILED or CANCELLED, this job is cancelled. INVALID_INPUT for a name that no job or several jobs of the tree have, for the job itself, and for a circle (a fed job also waits for its parent). Default: none. */
   after?: InputMaybe<Array<Scalars['String']['input']>>;
   /** The largest share of each backoff that is added to it at random: 0 to 1. Default: that of the queue of its type, else 0.1. */
   backoffJitter?: InputMaybe<Scalars['Float']['input']>;
@@ -541,13 +541,15 @@ export type JobOrder =
   /** By creation, the earliest first. */
   | 'OLDEST_FIRST';
 
-/** The outcome of a complete job; for a tree, the worst outcome of its jobs, with FAILED before CANCELLED. */
+/** The outcome of a complete job. That of a tree is the worst outcome of its jobs: FAILED if any has it, else CANCELLED, else PARTIAL, else SUCCEEDED. Items that were cancelled one by one count as if they had never been added. A replay of dead letters reopens the job, which then gets a new outcome. */
 export type JobOutcome =
-  /** It was cancelled before it was complete, or did not start because a job that it waited for (`after`) did not succeed. */
+  /** It was cancelled before it was complete, or did not start because a job that it waited for (`after`) ended FAILED or CANCELLED. */
   | 'CANCELLED'
-  /** More items failed than `toleratedFailureCount` or `toleratedFailurePercentage` allows, or its file could not be read to its end; its pending items were then cancelled. */
+  /** Items failed for good, and none succeeded; or more failed than `toleratedFailureCount` or `toleratedFailurePercentage` allows, or its file could not be read to its end: `failedAt` says when, and its pending items were then cancelled. */
   | 'FAILED'
-  /** No more items failed than the job tolerates, and nobody cancelled it. Without a failure policy any number of failures is tolerated. */
+  /** Some items succeeded, and some failed for good, but no more than the job tolerates. */
+  | 'PARTIAL'
+  /** No item failed for good. A job without items succeeds, too. */
   | 'SUCCEEDED';
 
 /** The status of a job. */

@@ -248,7 +248,7 @@ JobInput.implement({
     }),
     after: t.stringList({
       description:
-        'The names of other jobs of the tree that it waits for, up to 100. Items can be added to it, but no worker gets them before all those jobs are complete with the outcome SUCCEEDED; if one ends otherwise, this job is cancelled. INVALID_INPUT for a name that no job or several jobs of the tree have, for the job itself, and for a circle (a fed job also waits for its parent). Default: none.',
+        'The names of other jobs of the tree that it waits for, up to 100. Items can be added to it, but no worker gets them before all those jobs are complete with the outcome SUCCEEDED or PARTIAL; if one ends FAILED or CANCELLED, this job is cancelled. INVALID_INPUT for a name that no job or several jobs of the tree have, for the job itself, and for a circle (a fed job also waits for its parent). Default: none.',
     }),
     finalStage: t.boolean({
       description:

@@ -29,19 +29,21 @@ export const JobStatus = builder.enumType('JobStatus', {
 
 export const JobOutcome = builder.enumType('JobOutcome', {
   description:
-    'The outcome of a complete job; for a tree, the worst outcome of its jobs, with FAILED before CANCELLED.',
+    'The outcome of a complete job. That of a tree is the worst outcome of its jobs: FAILED if any has it, else CANCELLED, else PARTIAL, else SUCCEEDED. Items that were cancelled one by one count as if they had never been added. A replay of dead letters reopens the job, which then gets a new outcome.',
   values: {
     SUCCEEDED: {
-      description:
-        'No more items failed than the job tolerates, and nobody cancelled it. Without a failure policy any number of failures is tolerated.',
+      description: 'No item failed for good. A job without items succeeds, too.',
+    },
+    PARTIAL: {
+      description: 'Some items succeeded, and some failed for good, but no more than the job tolerates.',
     },
     FAILED: {
       description:
-        'More items failed than `toleratedFailureCount` or `toleratedFailurePercentage` allows, or its file could not be read to its end; its pending items were then cancelled.',
+        'Items failed for good, and none succeeded; or more failed than `toleratedFailureCount` or `toleratedFailurePercentage` allows, or its file could not be read to its end: `failedAt` says when, and its pending items were then cancelled.',
     },
     CANCELLED: {
       description:
-        'It was cancelled before it was complete, or did not start because a job that it waited for (`after`) did not succeed.',
+        'It was cancelled before it was complete, or did not start because a job that it waited for (`after`) ended FAILED or CANCELLED.',
     },
   } as const,
 });
@@ -53,7 +55,7 @@ export const CancelReason = builder.enumType('CancelReason', {
     FAILURES: {
       description: 'More of its items failed than it tolerates, or its file could not be read to its end.',
     },
-    DEPENDENCY: { description: 'A job that it waited for (`after`) did not succeed.' },
+    DEPENDENCY: { description: 'A job that it waited for (`after`) ended FAILED or CANCELLED.' },
     IDLE: {
       description:
         'Its tree was idle for longer than `idleExpirySeconds`: a job was not sealed, and there was no more work.',
@@ -88,7 +90,7 @@ export const JobProgress = builder.objectRef<JobProgressState>('JobProgress').im
     message: t.string({
       seenBy: 'PROGRESS',
       description:
-        'The status for people: `Waiting for job to start…`, `Job running, 1% complete…`, `Job complete`, `Job failed`, `Job cancelled`, `Job cancelled: it was idle for too long`.',
+        'The status for people: `Waiting for job to start…`, `Job running, 1% complete…`, `Job complete`, `Job complete with failures`, `Job failed`, `Job cancelled`, `Job cancelled: it was idle for too long`.',
       resolve: progressMessage,
     }),
     itemCount: t.expose('itemCount', {

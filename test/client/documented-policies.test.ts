@@ -70,7 +70,8 @@ describe('failure policies', () => {
   const letters = (bad: number) => Array.from({ length: 20 }, (_, i) => (i < bad ? 'bad' : `address ${i}`));
 
   it.each([
-    [1, 'SUCCEEDED'],
+    [0, 'SUCCEEDED'],
+    [1, 'PARTIAL'],
     [2, 'FAILED'],
   ])('if %i of 20 fail, the example tree has %s', async (bad, outcome) => {
     expect(await run('failure-policies.md', 'failure-policy', letters(bad))).toBe(outcome);

@@ -108,7 +108,7 @@ describe('a tree with callbacks', () => {
       data: {
         ...{ jobId: `Job:${rootId}`, rootId: `Job:${rootId}`, type: root, dedupeKey: `key of ${root}` },
         ...{
-          outcome: 'SUCCEEDED',
+          outcome: 'PARTIAL',
           cancelReason: null,
           itemCount: 2,
           succeeded: 1,
@@ -123,7 +123,7 @@ describe('a tree with callbacks', () => {
         rootId: `Job:${rootId}`,
         type: root,
         dedupeKey: `key of ${root}`,
-        outcome: 'SUCCEEDED',
+        outcome: 'PARTIAL',
         cancelReason: null,
         jobs: 2,
       },

@@ -78,6 +78,7 @@ describe('progress', () => {
     ).toBe('Job running, 1% complete…');
     for (const [outcome, message] of [
       ['SUCCEEDED', 'Job complete'],
+      ['PARTIAL', 'Job complete with failures'],
       ['FAILED', 'Job failed'],
       ['CANCELLED', 'Job cancelled'],
     ] as const) {

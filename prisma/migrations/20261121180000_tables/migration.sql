@@ -80,8 +80,8 @@ create table "jobtree"."job_progress" (
   "bytes" bigint not null default 0,
   constraint "job_progress_pkey" primary key ("job_id", "version"),
   constraint "job_progress_open_jobs_check" check ("open_jobs" >= 0),
-  constraint "job_progress_outcome_check" check ("outcome" in ('SUCCEEDED', 'FAILED', 'CANCELLED')),
-  constraint "job_progress_tree_outcome_check" check ("tree_outcome" in ('SUCCEEDED', 'FAILED', 'CANCELLED'))
+  constraint "job_progress_outcome_check" check ("outcome" in ('SUCCEEDED', 'PARTIAL', 'FAILED', 'CANCELLED')),
+  constraint "job_progress_tree_outcome_check" check ("tree_outcome" in ('SUCCEEDED', 'PARTIAL', 'FAILED', 'CANCELLED'))
 ) with (autovacuum_vacuum_scale_factor = 0.1, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 create index "job_progress_waiting" on "jobtree"."job_progress" ("is_root", "job_id") where "started_at" is null and "completed_at" is null;
 create index "job_progress_running" on "jobtree"."job_progress" ("is_root", "job_id") where "started_at" is not null and "completed_at" is null;

@@ -3412,23 +3412,23 @@ begin
       continue;
     end if;
     if v_completed is not null then
+      with judged as materialized (
+        select r.*, r.job_id = any (v_completed) as ends,
+          case
+            when (r.job_id = any (v_completed)) is not true then r.outcome
+            when r.job_id = any (v_failed) then 'FAILED' when r.job_id = any (v_cancelled) then 'CANCELLED'
+            when r.failed = 0 then 'SUCCEEDED' when r.succeeded > 0 then 'PARTIAL' else 'FAILED'
+          end as verdict
+        from unnest(v_rows) r
+      )
       select array_agg(row(
-        r.job_id, r.version, r.is_root, r.generation, r.item_count, r.succeeded, r.failed, r.cancelled,
-        r.open_jobs - case when r.is_root then cardinality(v_completed) else 0 end, r.started_at,
-        case when r.job_id = any (v_completed) then v_now else r.completed_at end,
-        case
-          when r.job_id = any (v_failed) then 'FAILED' when r.job_id = any (v_cancelled) then 'CANCELLED'
-          when r.job_id = any (v_completed) then 'SUCCEEDED' else r.outcome
-        end,
-        case
-          when not r.is_root then null
-          when v_failed is not null or r.tree_outcome = 'FAILED' then 'FAILED'
-          when v_cancelled is not null or r.tree_outcome = 'CANCELLED' then 'CANCELLED'
-          else 'SUCCEEDED'
-        end,
-        r.completions + case when r.job_id = any (v_completed) then 1 else 0 end, r.changed_at, r.reap_at, r.default_retention, r.bytes
+        j.job_id, j.version, j.is_root, j.generation, j.item_count, j.succeeded, j.failed, j.cancelled,
+        j.open_jobs - case when j.is_root then cardinality(v_completed) else 0 end, j.started_at,
+        case when j.ends then v_now else j.completed_at end, j.verdict,
+        case when j.is_root then jobtree.worst_outcome(j.tree_outcome || array(select e.verdict from judged e where e.ends)) end,
+        j.completions + case when j.ends then 1 else 0 end, j.changed_at, j.reap_at, j.default_retention, j.bytes
       )::jobtree.job_progress) into v_rows
-      from unnest(v_rows) r;
+      from judged j;
       v_changed := v_changed || v_completed || p_root_id;
       v_ends := v_ends || v_completed;
     end if;
@@ -7131,7 +7131,7 @@ begin
       k.started_at, case when not k.opened then k.completed_at end, case when not k.opened then k.outcome end,
       case when k.is_root then (
         -- The worst outcome of the jobs that are still complete.
-        select case when bool_or(p.outcome = 'FAILED') then 'FAILED' when bool_or(p.outcome = 'CANCELLED') then 'CANCELLED' else max(p.outcome) end
+        select jobtree.worst_outcome(array_agg(distinct p.outcome))
         from jobtree.job j
         cross join lateral (select p.outcome from jobtree.job_progress p where p.job_id = j.id order by p.version desc limit 1) p
         where j.root_id = p_root_id and j.id not in (select o.id from opened o)
@@ -8315,8 +8315,8 @@ begin
 end
 $$;
 
--- Releases or cancels jobs that waited for others: a job is released when all jobs that it waits for ended SUCCEEDED, and cancelled as soon
--- as one of them ended FAILED or CANCELLED. This only marks them: release_items and cancel_items do the rest.
+-- Releases or cancels jobs that waited for others: a job is released when all jobs that it waits for ended SUCCEEDED or PARTIAL, and cancelled
+-- as soon as one of them ended FAILED or CANCELLED. This only marks them: release_items and cancel_items do the rest.
 --
 -- p_rows     counters of jobs, as a fold is about to write them
 -- p_touched  the jobs that have changed
@@ -8351,7 +8351,7 @@ begin
 
   select array_agg(w.id) filter (where w.goes_on), array_agg(w.id) filter (where w.in_vain) into v_go_on, v_in_vain
   from (
-    select j.id, bool_and(coalesce(o.outcome = 'SUCCEEDED', false)) as goes_on, bool_or(o.outcome <> 'SUCCEEDED') as in_vain
+    select j.id, bool_and(coalesce(o.outcome in ('SUCCEEDED', 'PARTIAL'), false)) as goes_on, bool_or(o.outcome in ('FAILED', 'CANCELLED')) as in_vain
     from jobtree.job j
     cross join lateral unnest(j.after_ids) a(id)
     cross join lateral (
@@ -9164,4 +9164,13 @@ as $$
   where exists (
     select from jobtree.figure f where f.type = k.type and f.minute >= clock_timestamp() - interval '1 hour'
   )
+$$;
+
+-- The outcome of a tree whose jobs have these outcomes; null if none is complete.
+create or replace function jobtree.worst_outcome(p_outcomes text[])
+returns text
+language sql immutable
+as $$
+  select o.outcome from unnest('{FAILED,CANCELLED,PARTIAL,SUCCEEDED}'::text[]) with ordinality o(outcome, n)
+  where o.outcome = any (p_outcomes) order by o.n limit 1
 $$;

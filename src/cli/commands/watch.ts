@@ -61,8 +61,7 @@ async function follow(
     const summary = await summarise(client, type, progress);
     if (options.json) printJson({ event: 'summary', ...summary });
     else printSummary(types.size > 1 ? `${oneLine(type)}: ` : '', summary);
-    const { outcome } = progress;
-    allWell &&= progress.succeeded === progress.itemCount && outcome !== 'FAILED' && outcome !== 'CANCELLED';
+    allWell &&= progress.succeeded === progress.itemCount && progress.outcome === 'SUCCEEDED';
   }
   return allWell ? exitCodes.success : exitCodes.itemsFailed;
 }

@@ -36,7 +36,7 @@ const treeStatusConditions: Readonly<Record<JobStatus, string>> = {
   COMPLETED: "p.completed_at is not null and p.open_jobs = 0 and p.tree_outcome <> 'CANCELLED'",
   CANCELLED: "p.completed_at is not null and p.open_jobs = 0 and p.tree_outcome = 'CANCELLED'",
 };
-const outcomesOfCompleted = ['SUCCEEDED', 'FAILED'] as const satisfies readonly JobOutcome[];
+const outcomesOfCompleted = ['SUCCEEDED', 'PARTIAL', 'FAILED'] as const satisfies readonly JobOutcome[];
 const outcomeCondition = (outcome: JobOutcome) => `p.outcome = '${outcome}'`;
 const treeOutcomeCondition = (outcome: JobOutcome) =>
   `p.completed_at is not null and p.open_jobs = 0 and p.tree_outcome = '${outcome}'`;

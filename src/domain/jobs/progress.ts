@@ -74,7 +74,8 @@ export function progressMessage(progress: JobProgress): string {
     case 'WAITING':
       return 'Waiting for job to start…';
     case 'COMPLETED':
-      return progress.outcome === 'FAILED' ? 'Job failed' : 'Job complete';
+      if (progress.outcome === 'FAILED') return 'Job failed';
+      return progress.outcome === 'PARTIAL' ? 'Job complete with failures' : 'Job complete';
     case 'CANCELLED':
       return progress.cancelReason === 'IDLE' ? 'Job cancelled: it was idle for too long' : 'Job cancelled';
     case 'RUNNING': {

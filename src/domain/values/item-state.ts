@@ -41,19 +41,19 @@ export function itemFinishedAt({
 
 export type JobStatus = 'WAITING' | 'RUNNING' | 'COMPLETED' | 'CANCELLED';
 
-/**
- * The outcome of a complete job. FAILED: more items failed than it tolerates. CANCELLED: somebody cancelled it, or a job that it
- * waits for did not succeed. SUCCEEDED: neither, whatever the outcomes of its items.
- */
 export type CancelReason = 'REQUESTED' | 'FAILURES' | 'DEPENDENCY' | 'IDLE';
 
-export type JobOutcome = 'SUCCEEDED' | 'FAILED' | 'CANCELLED';
+/**
+ * The outcomes of complete jobs, the worst first; the fold decides. FAILED: no item succeeded and some failed, or more failed than the
+ * job tolerates. CANCELLED: the job was cancelled. PARTIAL: some items failed. SUCCEEDED: none failed.
+ */
+export const jobOutcomes = ['FAILED', 'CANCELLED', 'PARTIAL', 'SUCCEEDED'] as const;
+export type JobOutcome = (typeof jobOutcomes)[number];
 
 /** The outcome of a tree: the worst outcome of its jobs. */
 export function worstOutcome(outcomes: Iterable<JobOutcome | null>): JobOutcome {
   const all = new Set(outcomes);
-  if (all.has('FAILED')) return 'FAILED';
-  return all.has('CANCELLED') ? 'CANCELLED' : 'SUCCEEDED';
+  return jobOutcomes.find((outcome) => all.has(outcome)) ?? 'SUCCEEDED';
 }
 
 export interface JobFacts {

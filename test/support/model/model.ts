@@ -389,6 +389,15 @@ export function isOverLimit({ items, tolerated: { count, share } }: ModelJob, se
   );
 }
 
+/** The outcome of a complete job. */
+export function outcomeOf({ items, failed, cancelled }: ModelJob): string {
+  if (failed) return 'FAILED';
+  if (cancelled) return 'CANCELLED';
+  const states = new Set([...items.values()].map(({ state }) => state));
+  if (!states.has('FAILED')) return 'SUCCEEDED';
+  return states.has('SUCCEEDED') ? 'PARTIAL' : 'FAILED';
+}
+
 export const isOpen = ({ end }: ModelAssignment) => end === undefined;
 
 export const isFinished = ({ state }: ModelItem) =>

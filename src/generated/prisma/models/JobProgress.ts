@@ -1045,7 +1045,7 @@ export type $JobProgressPayload<ExtArgs extends runtime.Types.Extensions.Interna
     startedAt: Date | null
     completedAt: Date | null
     /**
-     * SUCCEEDED, FAILED or CANCELLED once the job is complete.
+     * SUCCEEDED, PARTIAL, FAILED or CANCELLED once the job is complete.
      */
     outcome: string | null
     /**
