@@ -16,12 +16,17 @@ begin
       using errcode = 'JT002', column = 'url';
   end if;
   perform jobtree.check_secret(p_secret);
-  insert into jobtree.callback_endpoint (name, url, secret, created_at) values (p_name, p_url, p_secret, clock_timestamp())
-  on conflict (name) do nothing;
-  if found then
-    return true;
-  end if;
-  update jobtree.callback_endpoint e set url = p_url, gone_at = null where e.name = p_name;
-  return false;
+  loop
+    insert into jobtree.callback_endpoint (name, url, secret, created_at) values (p_name, p_url, p_secret, clock_timestamp())
+    on conflict (name) do nothing;
+    if found then
+      return true;
+    end if;
+    update jobtree.callback_endpoint e set url = p_url, gone_at = null where e.name = p_name;
+    -- The row is missing if another call has just deleted it.
+    if found then
+      return false;
+    end if;
+  end loop;
 end
 $$;

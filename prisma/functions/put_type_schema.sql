@@ -26,14 +26,17 @@ begin
       raise exception 'There are % versions of types: remove some that are no longer used.', v_most
         using errcode = 'JT002', column = 'version';
     end if;
-    insert into jobtree.type_schema (id, type, version, payload, result, created_at)
-    values (jobtree.new_id(), p_type, p_version, p_payload, p_result, clock_timestamp())
-    on conflict (type, version) do nothing;
-    if found then
-      return true;
-    end if;
-    -- Another call has just registered it.
-    select * into v_old from jobtree.type_schema t where t.type = p_type and t.version = p_version;
+    loop
+      insert into jobtree.type_schema (id, type, version, payload, result, created_at)
+      values (jobtree.new_id(), p_type, p_version, p_payload, p_result, clock_timestamp())
+      on conflict (type, version) do nothing;
+      if found then
+        return true;
+      end if;
+      -- Another call has just registered it, unless one has removed it since.
+      select * into v_old from jobtree.type_schema t where t.type = p_type and t.version = p_version;
+      exit when found;
+    end loop;
   end if;
   if v_old.payload::jsonb is distinct from p_payload::jsonb or v_old.result::jsonb is distinct from p_result::jsonb then
     raise exception 'version % of % has other schemas: register these as another version.', p_version, p_type

@@ -1612,6 +1612,7 @@ declare
   -- One random id for the tree, whose last 24 bits count the jobs: so their ids are in order even within a millisecond.
   v_id constant text := left(jobtree.new_id()::text, 30);
   v_root uuid;
+  v_parent_id uuid;
   v_existing uuid;
   v_node record;
   v_spec jsonb;
@@ -1654,46 +1655,50 @@ begin
       select * into v_job from jobtree.job j where j.id = v_job.parent_id;
     end loop;
 
-    insert into jobtree.job (
-      id, root_id, parent_id, depth, type, dedupe_key, priority, run_at, max_failures_per_item, backoff_ms,
-      backoff_jitter, heartbeat_interval_ms, final_stage, feed, feeds_children, created_at, sealed_at,
-      tolerated_failure_count, tolerated_failure_percentage, waits,
-      blocks_on_failure, retention_seconds, idle_expiry_seconds
-    )
-    select
-      n.id, coalesce(v_root, n.id), v_job.id, cardinality(v_node.path),
-      s.type, s."dedupeKey", coalesce(s.priority, q.priority, 0), s."runAt",
-      coalesce(s."maxFailuresPerItem", q.max_failures_per_item, 3),
-      coalesce(s."backoffMs", q.backoff_ms, '{30000,300000,1800000}'), coalesce(round(s."backoffJitter", 9), q.backoff_jitter, 0.1),
-      coalesce(s."heartbeatIntervalMs", q.heartbeat_interval_ms, 60000), coalesce(s."finalStage", not coalesce(v_spec @? 'strict $.children[0]', false)),
-      case when v_spec ->> 'feed' is not null then '{"source": "SUCCESSES"}' || jsonb_strip_nulls(s.feed) end,
-      coalesce(jsonb_path_exists(v_spec, '$.children[*].feed ? (@ != null)'), false), v_now,
-      case when s.sealed then v_now end, s."toleratedFailureCount", s."toleratedFailurePercentage",
-      coalesce(v_spec @? 'strict $.after[0]', false), coalesce(s."serializeOnFailure" = 'BLOCK', false),
-      coalesce(s."retentionSeconds", case when v_spec ? 'retentionSeconds' then -1 end),
-      coalesce(s."idleExpirySeconds", case when v_spec ? 'idleExpirySeconds' then -1 end)
-    from (select (v_id || lpad(to_hex(v_node.number), 6, '0'))::uuid as id) n
-      cross join jsonb_to_record(v_spec) as s(
-        type text, "dedupeKey" text, priority smallint, "runAt" timestamptz, "maxFailuresPerItem" integer,
-        "backoffMs" integer[], "backoffJitter" numeric, "heartbeatIntervalMs" integer, "finalStage" boolean,
-        feed jsonb, sealed boolean, "toleratedFailureCount" integer, "toleratedFailurePercentage" double precision,
-        "serializeOnFailure" text, "retentionSeconds" integer, "idleExpirySeconds" integer
+    v_parent_id := v_job.id;
+    loop
+      insert into jobtree.job (
+        id, root_id, parent_id, depth, type, dedupe_key, priority, run_at, max_failures_per_item, backoff_ms,
+        backoff_jitter, heartbeat_interval_ms, final_stage, feed, feeds_children, created_at, sealed_at,
+        tolerated_failure_count, tolerated_failure_percentage, waits,
+        blocks_on_failure, retention_seconds, idle_expiry_seconds
       )
-      left join lateral (select q.* from jobtree.queue q where q.type = s.type offset 0) q on true
-    on conflict (type, dedupe_key) do nothing
-    returning * into v_job;
+      select
+        n.id, coalesce(v_root, n.id), v_parent_id, cardinality(v_node.path),
+        s.type, s."dedupeKey", coalesce(s.priority, q.priority, 0), s."runAt",
+        coalesce(s."maxFailuresPerItem", q.max_failures_per_item, 3),
+        coalesce(s."backoffMs", q.backoff_ms, '{30000,300000,1800000}'), coalesce(round(s."backoffJitter", 9), q.backoff_jitter, 0.1),
+        coalesce(s."heartbeatIntervalMs", q.heartbeat_interval_ms, 60000), coalesce(s."finalStage", not coalesce(v_spec @? 'strict $.children[0]', false)),
+        case when v_spec ->> 'feed' is not null then '{"source": "SUCCESSES"}' || jsonb_strip_nulls(s.feed) end,
+        coalesce(jsonb_path_exists(v_spec, '$.children[*].feed ? (@ != null)'), false), v_now,
+        case when s.sealed then v_now end, s."toleratedFailureCount", s."toleratedFailurePercentage",
+        coalesce(v_spec @? 'strict $.after[0]', false), coalesce(s."serializeOnFailure" = 'BLOCK', false),
+        coalesce(s."retentionSeconds", case when v_spec ? 'retentionSeconds' then -1 end),
+        coalesce(s."idleExpirySeconds", case when v_spec ? 'idleExpirySeconds' then -1 end)
+      from (select (v_id || lpad(to_hex(v_node.number), 6, '0'))::uuid as id) n
+        cross join jsonb_to_record(v_spec) as s(
+          type text, "dedupeKey" text, priority smallint, "runAt" timestamptz, "maxFailuresPerItem" integer,
+          "backoffMs" integer[], "backoffJitter" numeric, "heartbeatIntervalMs" integer, "finalStage" boolean,
+          feed jsonb, sealed boolean, "toleratedFailureCount" integer, "toleratedFailurePercentage" double precision,
+          "serializeOnFailure" text, "retentionSeconds" integer, "idleExpirySeconds" integer
+        )
+        left join lateral (select q.* from jobtree.queue q where q.type = s.type offset 0) q on true
+      on conflict (type, dedupe_key) do nothing
+      returning * into v_job;
+      exit when v_job.id is not null;
 
-    if v_job.id is null then
+      select j.id into v_existing from jobtree.job j
+      where j.type = v_spec ->> 'type' and j.dedupe_key = v_spec ->> 'dedupeKey';
+      -- Another transaction may just have freed the key.
+      continue when v_existing is null;
       if v_root is not null then
         raise exception 'A job of type % with the dedupe key % exists already.', v_spec ->> 'type', v_spec ->> 'dedupeKey'
           using errcode = 'JT002', column = 'dedupeKey';
       end if;
-      select j.id into v_existing from jobtree.job j
-      where j.type = v_spec ->> 'type' and j.dedupe_key = v_spec ->> 'dedupeKey';
       perform jobtree.drop_keys(v_keys);
       return query select v_existing, false;
       return;
-    end if;
+    end loop;
 
     v_root := coalesce(v_root, v_job.id);
     if v_spec ->> 'callbacks' is not null then
@@ -6455,13 +6460,18 @@ begin
       using errcode = 'JT002', column = 'url';
   end if;
   perform jobtree.check_secret(p_secret);
-  insert into jobtree.callback_endpoint (name, url, secret, created_at) values (p_name, p_url, p_secret, clock_timestamp())
-  on conflict (name) do nothing;
-  if found then
-    return true;
-  end if;
-  update jobtree.callback_endpoint e set url = p_url, gone_at = null where e.name = p_name;
-  return false;
+  loop
+    insert into jobtree.callback_endpoint (name, url, secret, created_at) values (p_name, p_url, p_secret, clock_timestamp())
+    on conflict (name) do nothing;
+    if found then
+      return true;
+    end if;
+    update jobtree.callback_endpoint e set url = p_url, gone_at = null where e.name = p_name;
+    -- The row is missing if another call has just deleted it.
+    if found then
+      return false;
+    end if;
+  end loop;
 end
 $$;
 
@@ -6573,14 +6583,17 @@ begin
       raise exception 'There are % versions of types: remove some that are no longer used.', v_most
         using errcode = 'JT002', column = 'version';
     end if;
-    insert into jobtree.type_schema (id, type, version, payload, result, created_at)
-    values (jobtree.new_id(), p_type, p_version, p_payload, p_result, clock_timestamp())
-    on conflict (type, version) do nothing;
-    if found then
-      return true;
-    end if;
-    -- Another call has just registered it.
-    select * into v_old from jobtree.type_schema t where t.type = p_type and t.version = p_version;
+    loop
+      insert into jobtree.type_schema (id, type, version, payload, result, created_at)
+      values (jobtree.new_id(), p_type, p_version, p_payload, p_result, clock_timestamp())
+      on conflict (type, version) do nothing;
+      if found then
+        return true;
+      end if;
+      -- Another call has just registered it, unless one has removed it since.
+      select * into v_old from jobtree.type_schema t where t.type = p_type and t.version = p_version;
+      exit when found;
+    end loop;
   end if;
   if v_old.payload::jsonb is distinct from p_payload::jsonb or v_old.result::jsonb is distinct from p_result::jsonb then
     raise exception 'version % of % has other schemas: register these as another version.', p_version, p_type
