@@ -50,6 +50,21 @@ describe('a schema is refused with the reason', () => {
       's.patternProperties is not a regular',
     ],
     ['a pattern that repeats itself', { pattern: 'a{1000}|b{1000}' }, 'the limit is 2000'],
+    [
+      'patterns that are large together',
+      { properties: map(4, (i) => ({ pattern: `^(\\p{L}{50}){19}${i}$` })) },
+      'the limit is 3000',
+    ],
+    [
+      'a pattern that is large when it is written out',
+      { pattern: '\\p{L}{1000}'.repeat(45) },
+      'the limit is 3000',
+    ],
+    [
+      'nested repeats of a pattern',
+      { patternProperties: { '^((a[^)]{10}){0,10}\\p{Lu}){100,}$': {} } },
+      'the limit is 3000',
+    ],
     ['too many values', { enum: list(2_001, String) }, 'the limit is 2000'],
     ['too many parts', { allOf: list(301, (i) => ({ minimum: i })) }, 'more than 300 schemas'],
     ['too many levels', nested(40), 'more than 32 levels'],
@@ -58,6 +73,12 @@ describe('a schema is refused with the reason', () => {
   ])('%s', (_, schema, why) => {
     expect(() => compileSchema(schema, 's')).toThrow(why);
   });
+});
+
+it('a pattern that a schema has often is compiled, and counted, once', () => {
+  const pattern = '^(\\p{L}{50}){19}1$';
+  const { instructions } = compileSchema({ properties: map(100, () => ({ pattern })) }, 's');
+  expect(instructions).toBe(compileSchema({ pattern }, 's').instructions);
 });
 
 describe('an invalid value is refused with the reason and the place', () => {

@@ -9,15 +9,9 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
-import { RE2JS } from 're2js';
 import { isDeeperThan } from '../values/checks.ts';
-import {
-  maxPatternLength,
-  maxSchemaBytes,
-  maxSchemaCost,
-  maxSchemaDepth,
-  maxSchemaParts,
-} from '../values/limits.ts';
+import { maxSchemaBytes, maxSchemaCost, maxSchemaDepth, maxSchemaParts } from '../values/limits.ts';
+import { Patterns } from './patterns.ts';
 
 /** High, since the elements of a list are serialized to compare them. */
 const costOfUniqueness = 20;
@@ -42,6 +36,8 @@ export interface Problem {
 export interface Validator {
   /** How many parts of the schema one byte of a value can meet at most. */
   readonly cost: number;
+  /** Of its regular expressions, which are most of what it keeps. */
+  readonly instructions: number;
   /** The first problem of the value; its path begins with `field`. */
   check(value: unknown, field: string): Problem | undefined;
 }
@@ -104,7 +100,7 @@ export function compileSchema(schema: unknown, field: string): Validator {
     addUsedSchema: false,
     ownProperties: true,
     logger: false,
-    code: { regExp: linearRegExp },
+    code: { regExp: survey.patterns.regExp },
   });
   // Ajv's own compares each element with every other one.
   ajv.removeKeyword('uniqueItems');
@@ -113,6 +109,7 @@ export function compileSchema(schema: unknown, field: string): Validator {
     const validate = ajv.compile(survey.bare(schema) as Schema | boolean);
     return {
       cost,
+      instructions: survey.patterns.instructions,
       check: (value, at) => (validate(value) ? undefined : toProblem(validate.errors?.[0], at, schema)),
     };
   } catch (error) {
@@ -122,6 +119,7 @@ export function compileSchema(schema: unknown, field: string): Validator {
 
 /** Walks a schema, following its references. The limit on the number of parts also limits how long this takes. */
 class Survey {
+  readonly patterns = new Patterns();
   readonly #root: unknown;
   readonly #field: string;
   #parts = 0;
@@ -210,19 +208,10 @@ class Survey {
 
   #pattern(pattern: unknown, at: string): number {
     if (typeof pattern !== 'string') throw new SchemaError(at, 'must be a text.');
-    if (pattern.length > maxPatternLength)
-      throw new SchemaError(
-        at,
-        `has a regular expression of ${pattern.length} characters; the limit is ${maxPatternLength}.`,
-      );
     try {
-      return RE2JS.compile(pattern).programSize();
+      return this.patterns.add(pattern);
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      throw new SchemaError(
-        at,
-        `is not a regular expression in RE2 syntax, which has no lookaround and no back-references: ${why}.`,
-      );
+      throw new SchemaError(at, `${(error as Error).message}.`);
     }
   }
 
@@ -251,15 +240,6 @@ function countParts(value: unknown): number {
   for (const part of Object.values(value)) count += countParts(part);
   return count;
 }
-
-const linearRegExp = Object.assign(
-  (pattern: string) => {
-    const compiled = RE2JS.compile(pattern);
-    // Ajv treats expressions with equal text as the same.
-    return { test: (text: string) => compiled.matcher(text).find(), toString: () => pattern };
-  },
-  { code: 'linearRegExp' },
-);
 
 function areUnique(isWanted: boolean, list: readonly unknown[]): boolean {
   return !isWanted || new Set(list.map(canonical)).size === list.length;

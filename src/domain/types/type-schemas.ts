@@ -21,6 +21,8 @@ export type Part = 'payload' | 'result';
 /** How long the list of schemas is trusted after it was read. */
 const freshMs = 1_000;
 const maxValidators = 200;
+/** Of the regular expressions in all of them: each may take ten kilobytes. */
+const maxInstructions = 15_000;
 /** How many types of jobs and leases are cached; they never change. */
 const maxKnown = 20_000;
 /** After working for this long, checks leave the event loop to others for as long. */
@@ -62,7 +64,11 @@ export class TypeSchemas {
   #known: Known = { payload: new Map(), result: new Map() };
   #readAt = Number.NEGATIVE_INFINITY;
   #reading: Promise<void> | undefined;
-  readonly #validators = new LRUCache<string, Validator>({ max: maxValidators });
+  readonly #validators = new LRUCache<string, Validator>({
+    max: maxValidators,
+    maxSize: maxInstructions,
+    sizeCalculation: ({ instructions }) => instructions + 1,
+  });
   readonly #typesOfJobs = new LRUCache<string, string>({ max: maxKnown });
   readonly #typesOfLeases = new LRUCache<string, string>({ max: maxKnown });
   readonly #fedTypesOfLeases = new LRUCache<string, readonly string[]>({ max: maxKnown });

@@ -53,6 +53,8 @@ export const maxSchemaDepth = 32;
 /** Each takes up to half a millisecond to compile. */
 export const maxSchemaParts = 300;
 export const maxPatternLength = 500;
+/** Of all regular expressions of a schema, compiled. */
+export const maxPatternInstructions = 3_000;
 /** Low enough that a value of less than 10,000 bytes is never too much. */
 export const maxSchemaCost = 2_000;
 /** At worst a fifth of a second, for a schema made to be slow. */
