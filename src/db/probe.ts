@@ -4,10 +4,21 @@
  */
 import pg from 'pg';
 import { destroySocket } from './database.ts';
-import { isFull } from './patient-pool.ts';
 
-/** FULL: it answers, but has no free connection. READ_ONLY: it accepts no writes. GONE: it does not answer. */
-export type ProbeResult = 'OK' | 'FULL' | 'READ_ONLY' | 'GONE';
+/**
+ * FULL: it answers, but has no free connection. CLOSED: it answers that it accepts none, since it starts, recovers or stops. READ_ONLY: it accepts
+ * no writes. GONE: it does not answer.
+ */
+export type ProbeResult = 'OK' | 'FULL' | 'CLOSED' | 'READ_ONLY' | 'GONE';
+
+const refusals: Readonly<Record<string, ProbeResult>> = {
+  // too_many_connections
+  '53300': 'FULL',
+  // cannot_connect_now; admin_shutdown and crash_shutdown end a session that was open
+  '57P03': 'CLOSED',
+  '57P01': 'CLOSED',
+  '57P02': 'CLOSED',
+};
 
 const answerMs = 2_000;
 
@@ -45,7 +56,7 @@ export class Probe {
     } catch (error) {
       if (this.#client !== undefined) destroySocket(this.#client);
       this.#drop();
-      return isFull(error) ? 'FULL' : 'GONE';
+      return refusals[(error as { code?: string }).code ?? ''] ?? 'GONE';
     }
   }
 

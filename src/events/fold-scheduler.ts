@@ -5,7 +5,7 @@
  *
  * Many trees are folded in one transaction, so one slow fold may delay the others, but only once: a tree whose fold failed or
  * took long is from then on folded alone, in a separate queue, until its folds are quick again. A failed fold is tried again
- * after a pause that applies to its tree only.
+ * after a pause that applies to its tree only, and so is one that somebody's lock held up; new deltas end this second pause.
  *
  * Each tree has a low-water position, so that a fold does not walk over the dead rows of all earlier deltas. Delta ids are
  * assigned before they commit, so the position trails by one to two seconds. The sweep finds deltas that commit even later, and
@@ -25,7 +25,9 @@ interface Tree {
   /** Its last fold failed or took long. */
   isSuspect: boolean;
   failures: number;
-  /** When it may be folded again after a failure, on the clock of `performance.now()`, as all times here. */
+  /** How many times in a row another session's lock kept it from being folded, or from being folded completely. */
+  waits: number;
+  /** When it may be folded again after a failure or a wait, on the clock of `performance.now()`, as all times here. */
   notBefore: number;
   /** The next fold reads all deltas. */
   fromStart: boolean;
@@ -52,6 +54,7 @@ const forgetAfterMs = 2_000;
 const treesPerFold = 25;
 const slowMs = 500;
 const pauseAfterFailureMs = { first: 200, longest: 1_000 };
+const longestWaitMs = 1_000;
 
 export class FoldScheduler {
   readonly #database: Database;
@@ -83,6 +86,7 @@ export class FoldScheduler {
     const tree = this.#tree(rootId);
     tree.dirty = true;
     tree.fromStart ||= fromStart;
+    if (tree.failures === 0) tree.notBefore = 0;
     this.#touched.fire();
     this.#run();
   }
@@ -117,6 +121,7 @@ export class FoldScheduler {
         isQueued: false,
         isSuspect: false,
         failures: 0,
+        waits: 0,
         notBefore: 0,
         fromStart: false,
         from: 0,
@@ -215,9 +220,11 @@ export class FoldScheduler {
         tree.waiters.push(...waiters);
         // Folding each alone shows which of them failed.
         if (folds === undefined && folding.length > 1) this.#enqueue(tree);
+        if (folds !== undefined) this.#wait(tree);
       } else {
         tree.failures = 0;
-        tree.dirty ||= fold.retry;
+        if (fold.retry) this.#wait(tree);
+        else tree.waits = 0;
         if (fold.unfinished) this.#onUnfinished?.();
         this.#advance(tree, fold.lastDelta);
         for (const resolve of waiters) resolve();
@@ -226,6 +233,13 @@ export class FoldScheduler {
     this.#work(this.#suspects);
     // Some trees may have to be folded again.
     this.#touched.fire();
+  }
+
+  /** Whatever holds it up may take as long as it has taken already. */
+  #wait(tree: Tree): void {
+    tree.dirty = true;
+    tree.notBefore = performance.now() + Math.min(longestWaitMs, this.#intervalMs * 2 ** tree.waits);
+    tree.waits++;
   }
 
   #failed(tree: Tree | undefined, error: unknown): void {

@@ -71,6 +71,36 @@ it('a tree that another server is folding is retried, and delays no other', asyn
   expect(await counted(held)).toBe(1);
 });
 
+it.each([
+  ['another fold has the tree', 'select from jobtree.job_progress where job_id = $1 for update'],
+  ['a transaction adds to a job that is to be sealed', 'select from jobtree.job where id = $1 for share'],
+])('while %s, it is tried less and less often', async (_, lock) => {
+  const [parent, child] = [newType(), newType()];
+  const jobs = await ours.create({
+    type: parent,
+    sealed: true,
+    children: [{ type: child, feed: { payload: 'payload' } }],
+  });
+  const other = await ours.db.connect();
+  onTestFinished(() => other.end());
+  await other.query('begin');
+  await other.query(lock, [jobs[lock.includes('progress') ? parent : child]]);
+  const tries: number[] = [];
+  const often = signal();
+  const call = (...parameters: Parameters<Database['call']>) => {
+    tries.push(performance.now());
+    if (tries.length === 8) often.fire();
+    return ours.engine.database.call(...parameters);
+  };
+  const scheduler = makeScheduler({ call } as Database);
+  const root = jobs[parent] as string;
+  scheduler.touch(root);
+  await often.promise;
+  expect((tries.at(-1) as number) - (tries[0] as number)).toBeGreaterThan(300);
+  await other.query('commit');
+  await scheduler.settled(root);
+});
+
 it('a failing fold is retried while its callers wait', async () => {
   const proxy = await startProxy(ours.db.url);
   onTestFinished(() => proxy.close());

@@ -1,5 +1,10 @@
 /** What a load balancer is told, and what the log says, while Postgres is in trouble. */
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { startEmbeddedPostgres } from '../../src/embedded/start.ts';
 import { start } from '../cli/program.ts';
 import { createJob, request } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
@@ -41,6 +46,42 @@ it('a server is not ready while its Postgres is read-only, and refused operation
   await endSessions();
   await expect.poll(() => ready(app.url)).toMatch(/^200 ok/);
   expect((await request(app.url, create)).errors).toBeUndefined();
+});
+
+it('a server is not ready while its Postgres starts, recovers or stops, and answers that it does', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'jobtree-health-'));
+  const postgres = await startEmbeddedPostgres({ dataDirectory: folder });
+  onTestFinished(async () => {
+    await postgres.stop();
+    await rm(postgres.dataDirectory, { recursive: true, force: true });
+  });
+  const app = await startServer(postgres.url);
+  onTestFinished(() => app.close());
+  expect(await ready(app.url)).toMatch(/^200 ok/);
+
+  // A smart shutdown lets sessions end, and tells new ones what it tells them during a start.
+  const session = new pg.Client({ connectionString: postgres.url });
+  await session.connect();
+  const [pid] = (await readFile(join(postgres.dataDirectory, 'postgres', 'postmaster.pid'), 'utf8')).split(
+    '\n',
+  );
+  process.kill(Number(pid), 'SIGTERM');
+  const newcomer = async () => {
+    const client = new pg.Client({ connectionString: postgres.url });
+    client.on('error', () => {});
+    const refusal = await client.connect().then(
+      () => undefined,
+      ({ code }) => code,
+    );
+    if (refusal === undefined) await client.end();
+    return refusal;
+  };
+  await expect.poll(newcomer).toBe('57P03');
+  await session.query(
+    'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+  );
+  expect(await ready(app.url)).toBe('503 the database is starting, recovering or stopping');
+  await session.end();
 });
 
 it('a server is not ready while the disk of its Postgres is full, and is again afterwards', async () => {

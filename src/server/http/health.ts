@@ -14,6 +14,7 @@ export interface Health {
 }
 
 const outages: Readonly<Record<Exclude<ProbeResult, 'OK' | 'FULL'>, string>> = {
+  CLOSED: 'the database is starting, recovering or stopping',
   READ_ONLY: 'the database accepts no writes: it is read-only',
   GONE: 'the database does not answer',
 };
@@ -32,7 +33,7 @@ export function createHealth(options: {
   const readyz = async (response: ServerResponse) => {
     if (!isReady()) return answer(response, 503, 'shutting down');
     const result = await probe.ask();
-    if (result === 'GONE' || result === 'READ_ONLY') return answer(response, 503, outages[result]);
+    if (result !== 'OK' && result !== 'FULL') return answer(response, 503, outages[result]);
     const failure = writeFailure();
     if (failure !== undefined) return answer(response, 503, `the database accepts no writes: ${failure}`);
     const full = result === 'FULL' ? ', the database has no free connection' : '';
