@@ -5,14 +5,17 @@
 -- p_lifetime_ms how long it is kept after its last byte, in milliseconds
 -- p_store       the object store that gets its bytes; null for upload_chunk
 -- p_tenant      the sender's tenant; null for none
+-- p_account     the sender; null if it was not authenticated
 -- returns       its id
-create or replace function jobtree.create_upload(p_length bigint, p_sha256 bytea, p_lifetime_ms bigint, p_store text, p_tenant text default null)
+create or replace function jobtree.create_upload(
+  p_length bigint, p_sha256 bytea, p_lifetime_ms bigint, p_store text, p_tenant text default null, p_account text default null
+)
 returns uuid
 language sql volatile
 as $$
-  insert into jobtree.upload (id, created_at, expires_at, length, expected_sha256, store, tenant)
+  insert into jobtree.upload (id, created_at, expires_at, length, expected_sha256, store, tenant, account)
   values (
-    jobtree.new_id(), clock_timestamp(), clock_timestamp() + p_lifetime_ms * interval '1 millisecond', p_length, p_sha256, p_store, p_tenant
+    jobtree.new_id(), clock_timestamp(), clock_timestamp() + p_lifetime_ms * interval '1 millisecond', p_length, p_sha256, p_store, p_tenant, p_account
   )
   returning id
 $$;

@@ -1,6 +1,6 @@
 -- Finds what is wrong with a success whose job feeds child jobs: a forEach that does not lead to a list, new items of a type that is not
 -- the type of exactly one fed child, more than 1,000 new items, more than 20 MB of them by mappings (a report of a few kilobytes could
--- create gigabytes), an invalid serialize key, or a payload that is nested too deeply once a mapping wraps it in an object. The
+-- create gigabytes), an invalid serialize key or one of a tenant that the child's type does not belong to, or a payload that is nested too deeply once a mapping wraps it in an object. The
 -- mappings of cancelled children don't matter.
 --
 -- p_job_id   the job of the item
@@ -49,6 +49,12 @@ as $$
     where c.parent_id = p_job_id and c.feed ? 'serializeKey' and c.cancelled_at is null
       and (json_typeof(k.value) not in ('null', 'string', 'number')
         or json_typeof(k.value) <> 'null' and length(k.value #>> '{}') not between 1 and 255)
+    union all
+    select 'result', format('%s is a name of a tenant, so it can''t be the serialize key of a new item of type %s.', c.feed ->> 'serializeKey', c.type)
+    from jobtree.job c
+    cross join lateral jobtree.feed_keys(c.feed, p_payload, coalesce(p_report -> 'result', 'null')) k(value)
+    where c.parent_id = p_job_id and c.feed ? 'serializeKey' and c.cancelled_at is null
+      and jobtree.tenant_of(c.type) = '' and jobtree.tenant_of(k.value #>> '{}') <> ''
     union all
     select 'result', format('New items of type %s would be nested more than 256 levels deep.', c.type)
     from jobtree.job c

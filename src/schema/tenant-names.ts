@@ -1,7 +1,7 @@
 /**
  * Converts names between callers and tables. A caller of a tenant neither sends nor sees the prefix that its names have in the
- * tables (`domain/values/tenants.ts`): it is added here to the names in an operation, and removed from the names in an answer. Without a
- * tenant, this costs one comparison for each of these fields. A test walks the schema: each field with text is listed here, or
+ * tables (`domain/values/tenants.ts`): it is added here to the names in an operation, and removed from the names in an answer. A caller with a scope and
+ * without a tenant may not send names of tenants that its scope does not name. For all others, this costs a comparison or two for each of these fields. A test walks the schema: each field with text is listed here, or
  * known to contain no names.
  */
 import {
@@ -17,8 +17,10 @@ import {
   isNonNullType,
   isObjectType,
 } from 'graphql';
+import { isUnscoped, mayName, type TenantScope } from '../domain/access/rights.ts';
 import { JsonText } from '../domain/values/json-text.ts';
 import { inWordsOf, toShown, toStored, toStoredClaimId } from '../domain/values/tenants.ts';
+import { ForbiddenError } from '../errors.ts';
 import type { Services } from './services.ts';
 
 /** Fields and arguments that callers send. */
@@ -54,19 +56,29 @@ const sentences = `
 /** A job in the form of JobInput. */
 const templates = 'Schedule.template';
 
-type Tenant = string | null;
-type Convert = (tenant: Tenant, value: unknown) => unknown;
+type Convert = (caller: TenantScope, value: unknown) => unknown;
+type ConvertText = (caller: TenantScope, text: string) => string;
+
+/** @throws ForbiddenError for a name of a tenant that the caller's scope does not reach, which reveals nothing of that tenant */
+const received: ConvertText = (caller, name) => {
+  if (!mayName(caller, name))
+    throw new ForbiddenError(
+      `Your scope does not include the tenant that ${JSON.stringify(name)} belongs to.`,
+    );
+  return toStored(caller.tenant, name);
+};
+const sent: ConvertText = ({ tenant }, name) => toShown(tenant, name);
 
 const text =
-  (convert: (tenant: Tenant, text: string) => string): Convert =>
-  (tenant, value) =>
-    typeof value === 'string' ? convert(tenant, value) : value;
+  (convert: ConvertText): Convert =>
+  (caller, value) =>
+    typeof value === 'string' ? convert(caller, value) : value;
 
 /** Converts the name in an id that has one after its type; other ids contain no names. */
-const inId = (convert: (tenant: Tenant, text: string) => string) =>
-  text((tenant, id) => {
+const inId = (convert: ConvertText) =>
+  text((caller, id) => {
     const [, type, name] = /^((?:Schedule|CallbackEndpoint):)(.*)$/s.exec(id) ?? [];
-    return type === undefined || name === undefined ? id : type + convert(tenant, name);
+    return type === undefined || name === undefined ? id : type + convert(caller, name);
   });
 
 const listed = (coordinates: string, convert: Convert): [string, Convert][] =>
@@ -77,14 +89,20 @@ const listed = (coordinates: string, convert: Convert): [string, Convert][] =>
 
 /** By `Type.field`, or `Type.field.argument`. */
 const incoming = new Map([
-  ...listed(given, text(toStored)),
-  ...listed(ids, inId(toStored)),
-  ...listed('ClaimItemsInput.claimId', text(toStoredClaimId)),
+  ...listed(given, text(received)),
+  ...listed(ids, inId(received)),
+  ...listed(
+    'ClaimItemsInput.claimId',
+    text(({ tenant }, id) => toStoredClaimId(tenant, id)),
+  ),
 ]);
 const outgoing = new Map([
-  ...listed(shown, text(toShown)),
-  ...listed(ids, inId(toShown)),
-  ...listed(sentences, text(inWordsOf)),
+  ...listed(shown, text(sent)),
+  ...listed(ids, inId(sent)),
+  ...listed(
+    sentences,
+    text(({ tenant }, sentence) => inWordsOf(tenant, sentence)),
+  ),
 ]);
 
 /** For the test that no field is forgotten. */
@@ -110,8 +128,8 @@ function converterOf(
 
 const inLists =
   (convert: Convert): Convert =>
-  (tenant, value) =>
-    Array.isArray(value) ? value.map((element) => convert(tenant, element)) : convert(tenant, value);
+  (caller, value) =>
+    Array.isArray(value) ? value.map((element) => convert(caller, element)) : convert(caller, value);
 
 function within(
   type: GraphQLInputType,
@@ -126,11 +144,11 @@ function within(
   if (!isInputObjectType(type)) return undefined;
   if (known.has(type)) return known.get(type);
   const members = new Map<string, Convert>();
-  const convert: Convert = (tenant, value) => {
+  const convert: Convert = (caller, value) => {
     if (typeof value !== 'object' || value === null) return value;
     const converted: Record<string, unknown> = { ...value };
     for (const [name, member] of members)
-      if (converted[name] != null) converted[name] = member(tenant, converted[name]);
+      if (converted[name] != null) converted[name] = member(caller, converted[name]);
     return converted;
   };
   // Set first, since an input may contain itself.
@@ -165,10 +183,10 @@ function takeNames(coordinate: string, field: Field, known: Converters): void {
     return convert === undefined ? [] : [{ name: arg.name, convert }];
   });
   if (named.length === 0) return;
-  const toStoredArgs = (args: Record<string, unknown>, tenant: string) => {
+  const toStoredArgs = (args: Record<string, unknown>, caller: TenantScope) => {
     const stored = { ...args };
     for (const { name, convert } of named)
-      if (stored[name] != null) stored[name] = convert(tenant, stored[name]);
+      if (stored[name] != null) stored[name] = convert(caller, stored[name]);
     return stored;
   };
   // The arguments of a subscription are used when it begins; its events come without them.
@@ -176,8 +194,9 @@ function takeNames(coordinate: string, field: Field, known: Converters): void {
   const run = field[part];
   if (run === undefined) throw new Error(`${coordinate} takes names, and does nothing with them.`);
   field[part] = (source, args, context, info) => {
-    const { tenant } = context.caller;
-    return run(source, tenant === null ? args : toStoredArgs(args, tenant), context, info);
+    const { caller } = context;
+    const isLimited = caller.tenant !== null || !isUnscoped(caller);
+    return run(source, isLimited ? toStoredArgs(args, caller) : args, context, info);
   };
 }
 
@@ -186,21 +205,24 @@ function showNames(field: Field, convert: Convert): void {
   const show = inLists(convert);
   field.resolve = (source, args, context, info) => {
     const value = resolve(source, args, context, info);
-    const { tenant } = context.caller;
-    if (tenant === null) return value;
-    return value instanceof Promise ? value.then((late) => show(tenant, late)) : show(tenant, value);
+    const { caller } = context;
+    if (caller.tenant === null) return value;
+    return value instanceof Promise ? value.then((late) => show(caller, late)) : show(caller, value);
   };
 }
 
 /** A template was once an input, and has the names that inputs have. */
 function templateConverter(schema: GraphQLSchema): Convert {
-  const names = new Map(listed(given, text(toShown)));
+  const names = new Map(listed(given, text(sent)));
   const convert = within(schema.getType('JobInput') as GraphQLInputType, names, new Map()) as Convert;
-  return (tenant, template) => convert(tenant, template instanceof JsonText ? template.value : template);
+  return (caller, template) => convert(caller, template instanceof JsonText ? template.value : template);
 }
 
 /** The errors of an answer, after masking, with names as the caller knows them. */
-export function errorsInWordsOf(tenant: Tenant, errors: readonly GraphQLError[]): readonly GraphQLError[] {
+export function errorsInWordsOf(
+  tenant: string | null,
+  errors: readonly GraphQLError[],
+): readonly GraphQLError[] {
   if (tenant === null) return errors;
   return errors.map(({ nodes, source, positions, path, extensions, message }) => {
     const places = { nodes: nodes ?? null, source: source ?? null, positions: positions ?? null };

@@ -1,6 +1,18 @@
 /** Each field of the schema that has text in it is known to be a name, which its tenant's beginning is put on and taken off, or to be none. */
-import { type GraphQLArgument, getNamedType, isInputObjectType, isObjectType, isScalarType } from 'graphql';
-import { expect, it } from 'vitest';
+import {
+  type GraphQLArgument,
+  type GraphQLInputType,
+  getNamedType,
+  getNullableType,
+  isInputObjectType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+  isScalarType,
+} from 'graphql';
+import { describe, expect, it } from 'vitest';
+import { type Caller, createCaller } from '../../src/domain/access/rights.ts';
+import { ForbiddenError } from '../../src/errors.ts';
 import { schema } from '../../src/schema/index.ts';
 import { nameCoordinates } from '../../src/schema/tenant-names.ts';
 
@@ -53,4 +65,94 @@ const withText = found.flatMap(([coordinate, { type }]) => {
 it('every text field is a name, or is listed as none', () => {
   const known = [...nameCoordinates, ...others.trim().split(/\s+/)];
   expect(withText.toSorted()).toEqual(known.toSorted());
+});
+
+/** A value of an input type with `name` at one place, for each place of the type that takes names, and the coordinate of that place. */
+function* places(
+  type: GraphQLInputType,
+  name: string,
+  above: readonly string[] = [],
+): Generator<[string, unknown]> {
+  if (isNonNullType(type)) yield* places(type.ofType, name, above);
+  else if (isListType(type))
+    for (const [place, value] of places(type.ofType, name, above)) yield [place, [value]];
+  else if (isInputObjectType(type) && !above.includes(type.name))
+    for (const field of Object.values(type.getFields()))
+      for (const [place, value] of placesAt(`${type.name}.${field.name}`, field.type, name, [
+        ...above,
+        type.name,
+      ]))
+        yield [place, { [field.name]: value }];
+}
+
+function* placesAt(
+  coordinate: string,
+  type: GraphQLInputType,
+  name: string,
+  above: readonly string[] = [],
+): Generator<[string, unknown]> {
+  if (!nameCoordinates.has(coordinate)) yield* places(type, name, above);
+  else if (coordinate !== 'ClaimItemsInput.claimId') {
+    const text = coordinate.startsWith('Query.node') ? `Schedule:${name}` : name;
+    yield [coordinate, isListType(getNullableType(type)) ? [text] : text];
+  }
+}
+
+/** Every operation with a name at each of the places where it takes one. */
+const operations = (name: string) =>
+  [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()].flatMap((root) =>
+    Object.values(root?.getFields() ?? {}).flatMap((field) =>
+      field.args.flatMap((arg) =>
+        [...placesAt(`${root?.name}.${field.name}.${arg.name}`, arg.type, name)].map(
+          ([place, value]) => ({ field, place, args: { [arg.name]: value } }) as const,
+        ),
+      ),
+    ),
+  );
+
+/** How the operation is refused, if it is because of the name. */
+async function refusalOf({ field, args }: ReturnType<typeof operations>[number], caller: Caller) {
+  const run =
+    schema.getSubscriptionType()?.getFields()[field.name] === field ? field.subscribe : field.resolve;
+  try {
+    // Without an engine it goes no further than its arguments.
+    await run?.(undefined, args, { caller }, { fieldNodes: [] } as never);
+  } catch (error) {
+    if (error instanceof ForbiddenError && error.message.startsWith('Your scope does not include the tenant'))
+      return error.code;
+  }
+  return undefined;
+}
+
+const all = operations('acme//k');
+
+it('every place of an operation where a name can be is known', () => {
+  const places = new Set(all.map(({ place }) => place));
+  const taken = [...nameCoordinates].filter((name) =>
+    /Input\.|Filter\.|^(Query|Subscription)\.\w+\./.test(name),
+  );
+  expect([...places].toSorted()).toEqual(
+    taken.filter((place) => place !== 'ClaimItemsInput.claimId').toSorted(),
+  );
+});
+
+describe.each([
+  ['types', createCaller('scoped', ['producer', 'worker'], { types: ['*', 'acmes//mail*'] })],
+  ['trees', createCaller('scoped', ['producer', 'worker'], { rootIds: ['1'] })],
+])('a caller without a tenant and with a scope of %s', (_, caller) => {
+  it.each(all)('sends no name of a tenant in $field.name: $place', async (operation) => {
+    expect(await refusalOf(operation, caller)).toBe('FORBIDDEN');
+  });
+
+  it('sends other names, and those of tenants that its scope names', async () => {
+    for (const name of ['k', 'https://x', ...(caller.types === null ? [] : ['acmes//k'])])
+      for (const operation of operations(name)) expect(await refusalOf(operation, caller)).toBeUndefined();
+  });
+});
+
+it.each([
+  ['without a scope', createCaller('all', ['producer', 'worker'])],
+  ['of a tenant', createCaller('own', ['producer', 'worker'], { tenant: 'globex', types: ['*'] })],
+])('a caller %s sends any name', async (_, caller) => {
+  for (const operation of all) expect(await refusalOf(operation, caller)).toBeUndefined();
 });

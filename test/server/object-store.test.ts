@@ -384,7 +384,12 @@ describe.skipIf(withoutSwift)('uploads in an object store', () => {
       await database.close();
     });
     const uploads = new Uploads({ database, store, lifetimeMs: 60_000 });
-    const { id } = await uploads.create({ length: undefined, sha256: undefined, tenant: null, owner: {} });
+    const { id } = await uploads.create({
+      length: undefined,
+      sha256: undefined,
+      sender: { tenant: null, account: null },
+      owner: {},
+    });
     const count = 120;
     for (let i = 0; i < count; i += 20)
       await Promise.all(

@@ -550,3 +550,101 @@ describe('a scope of types in a feeding tree', () => {
     });
   });
 });
+
+describe('an upload of another caller', () => {
+  const upload = async (key: string) => {
+    const response = await fetch(new URL('api/uploads', app.url), {
+      method: 'POST',
+      headers: { 'content-type': 'application/octet-stream', ...bearer(key) },
+      body: '{}\n',
+    });
+    return ((await response.json()) as { id: string }).id;
+  };
+  const statusesOf = async (key: string, id: string) => {
+    const statuses = new Map<string, number>();
+    for (const method of ['GET', 'HEAD', 'PATCH', 'DELETE']) {
+      const headers = {
+        ...bearer(key),
+        ...(method === 'PATCH' && {
+          'content-type': 'application/offset+octet-stream',
+          'upload-offset': '3',
+        }),
+      };
+      const response = await fetch(new URL(`api/uploads/${id}`, app.url), { method, headers });
+      statuses.set(method, response.status);
+    }
+    return Object.fromEntries(statuses);
+  };
+  const importing = (key: string, id: string) =>
+    ask(
+      key,
+      'mutation ($id: ID!) { createJob(input: { type: "mail.file", file: { source: { uploadId: $id }, format: NDJSON } }) { __typename ... on UserError { message } } }',
+      { id },
+    );
+  const nowhere = 'Upload:00000000-0000-7000-8000-000000000000';
+
+  it.each([
+    ['of a tenant', { tenant: 'acme' }, {}],
+    ['without a tenant', {}, {}],
+    ['of its own tenant', { tenant: 'acme' }, { tenant: 'acme' }],
+  ])('%s does not exist for a key with a scope', async (_, owner, other) => {
+    const own = await keyFor(['producer'], owner);
+    const id = await upload(own);
+    const key = await keyFor(['producer'], { types: ['mail.*'], ...other });
+    expect(await statusesOf(key, id)).toEqual({ GET: 404, HEAD: 404, PATCH: 404, DELETE: 404 });
+    const hidden = await importing(key, id);
+    expect(hidden.data.createJob.__typename).toBe('NotFoundError');
+    expect(withoutIds(hidden)).toBe(withoutIds(await importing(key, nowhere)));
+    expect((await importing(own, id)).data.createJob.__typename).toBe('CreateJobPayload');
+  });
+
+  it('is used by an admin, and by its sender', async () => {
+    const scoped = await keyFor(['producer'], { types: ['mail.*'] });
+    for (const key of [scoped, admin]) {
+      const id = await upload(scoped);
+      expect((await importing(key, id)).data.createJob.__typename).toBe('CreateJobPayload');
+      expect((await statusesOf(key, await upload(scoped))).DELETE).toBe(204);
+    }
+  });
+});
+
+it('a feed of types without a tenant makes no items with the serialize keys of a tenant', async () => {
+  const path = { forEach: 'result', serializeKey: 'element' };
+  const { id } = await create({
+    type: 'keys',
+    items: [{}],
+    sealed: true,
+    children: [{ type: 'keyed', feed: { source: 'SUCCESSES', ...path } }],
+  });
+  const claim = await ask(
+    admin,
+    'mutation { claimItems(input: { worker: "w", requests: [{ type: "keys", limit: 1 }] }) { ... on ClaimItemsPayload { assignments { id } } } }',
+  );
+  const report = async (result: string[]) => {
+    const { data } = await ask(
+      admin,
+      'mutation ($input: ReportOutcomesInput!) { reportOutcomes(input: $input) { ... on ReportOutcomesPayload { entries { status error { message } } } } }',
+      {
+        input: {
+          reports: [
+            { assignmentId: claim.data.claimItems.assignments[0].id, outcome: { success: { result } } },
+          ],
+        },
+      },
+    );
+    return data.reportOutcomes.entries[0];
+  };
+  expect(await report(['mine', 'acme//k'])).toEqual({
+    status: 'INVALID',
+    error: {
+      message: "element is a name of a tenant, so it can't be the serialize key of a new item of type keyed.",
+    },
+  });
+  expect(await report(['mine', 'https://x'])).toEqual({ status: 'ACCEPTED', error: null });
+  const { data } = await ask(
+    admin,
+    'query ($id: ID!) { job(id: $id) { children { items { nodes { serializeKey } } } } }',
+    { id },
+  );
+  expect(data.job.children[0].items.nodes).toEqual([{ serializeKey: 'mine' }, { serializeKey: 'https://x' }]);
+});

@@ -677,6 +677,7 @@ create table "jobtree"."upload" (
   "removed_at" timestamptz(3),
   "store" text,
   "tenant" text,
+  "account" text,
   constraint "upload_pkey" primary key ("id")
 );
 create index "upload_store_expires_at_idx" on "jobtree"."upload" ("store", "expires_at");

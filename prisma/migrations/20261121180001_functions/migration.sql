@@ -1747,14 +1747,17 @@ $$;
 -- p_lifetime_ms how long it is kept after its last byte, in milliseconds
 -- p_store       the object store that gets its bytes; null for upload_chunk
 -- p_tenant      the sender's tenant; null for none
+-- p_account     the sender; null if it was not authenticated
 -- returns       its id
-create or replace function jobtree.create_upload(p_length bigint, p_sha256 bytea, p_lifetime_ms bigint, p_store text, p_tenant text default null)
+create or replace function jobtree.create_upload(
+  p_length bigint, p_sha256 bytea, p_lifetime_ms bigint, p_store text, p_tenant text default null, p_account text default null
+)
 returns uuid
 language sql volatile
 as $$
-  insert into jobtree.upload (id, created_at, expires_at, length, expected_sha256, store, tenant)
+  insert into jobtree.upload (id, created_at, expires_at, length, expected_sha256, store, tenant, account)
   values (
-    jobtree.new_id(), clock_timestamp(), clock_timestamp() + p_lifetime_ms * interval '1 millisecond', p_length, p_sha256, p_store, p_tenant
+    jobtree.new_id(), clock_timestamp(), clock_timestamp() + p_lifetime_ms * interval '1 millisecond', p_length, p_sha256, p_store, p_tenant, p_account
   )
   returning id
 $$;
@@ -2804,7 +2807,7 @@ $$;
 
 -- Finds what is wrong with a success whose job feeds child jobs: a forEach that does not lead to a list, new items of a type that is not
 -- the type of exactly one fed child, more than 1,000 new items, more than 20 MB of them by mappings (a report of a few kilobytes could
--- create gigabytes), an invalid serialize key, or a payload that is nested too deeply once a mapping wraps it in an object. The
+-- create gigabytes), an invalid serialize key or one of a tenant that the child's type does not belong to, or a payload that is nested too deeply once a mapping wraps it in an object. The
 -- mappings of cancelled children don't matter.
 --
 -- p_job_id   the job of the item
@@ -2853,6 +2856,12 @@ as $$
     where c.parent_id = p_job_id and c.feed ? 'serializeKey' and c.cancelled_at is null
       and (json_typeof(k.value) not in ('null', 'string', 'number')
         or json_typeof(k.value) <> 'null' and length(k.value #>> '{}') not between 1 and 255)
+    union all
+    select 'result', format('%s is a name of a tenant, so it can''t be the serialize key of a new item of type %s.', c.feed ->> 'serializeKey', c.type)
+    from jobtree.job c
+    cross join lateral jobtree.feed_keys(c.feed, p_payload, coalesce(p_report -> 'result', 'null')) k(value)
+    where c.parent_id = p_job_id and c.feed ? 'serializeKey' and c.cancelled_at is null
+      and jobtree.tenant_of(c.type) = '' and jobtree.tenant_of(k.value #>> '{}') <> ''
     union all
     select 'result', format('New items of type %s would be nested more than 256 levels deep.', c.type)
     from jobtree.job c

@@ -6,7 +6,7 @@
  * The caller is one value, created when a request, a socket or a stream comes in, and passed down with its operations.
  */
 import type { Owner } from '../../db/fair-queue.ts';
-import { beginningOf } from '../values/tenants.ts';
+import { beginningOf, tenantOf } from '../values/tenants.ts';
 
 export const roles = ['admin', 'producer', 'worker', 'watcher'] as const;
 export type Role = (typeof roles)[number];
@@ -121,6 +121,8 @@ export interface Caller extends Scope, Owner {
   readonly rights: string;
 }
 
+export type TenantScope = Pick<Caller, 'tenant'> & Scope;
+
 /** `types` are those of its tenant, without the tenant's prefix. */
 export function createCaller(
   name: string,
@@ -214,6 +216,25 @@ export function coversType({ types }: Scope, type: string): boolean {
  * types of a tenant `mail-corp`.
  */
 export const spansSlashes = (beginning: string) => beginning.includes('//');
+
+/**
+ * Whether the caller may use a name: a scope without a tenant reaches only tenants that its types begin with. Otherwise a key for `mail`
+ * could hold the serialize keys of a tenant, or send callbacks in its name.
+ */
+export function mayName(caller: TenantScope, name: string): boolean {
+  const tenant = isUnscoped(caller) || caller.tenant !== null ? null : tenantOf(name);
+  return (
+    tenant === null || (caller.types?.some((pattern) => pattern.startsWith(beginningOf(tenant))) ?? false)
+  );
+}
+
+/** Whose uploads the caller may use: those of its tenant, and with a scope only those that it has sent itself. */
+export function uploadsOf(caller: Caller): {
+  readonly tenant: string | null;
+  readonly account: string | null;
+} {
+  return { tenant: caller.tenant, account: seesTenant(caller) ? null : (caller.account ?? '') };
+}
 
 export function coversJob(scope: Scope, job: { readonly type: string; readonly rootId: string }): boolean {
   return coversType(scope, job.type) && (scope.rootIds === null || scope.rootIds.includes(job.rootId));

@@ -5,9 +5,7 @@
 import type { Queries } from '../../db/database.ts';
 import { maxBatch } from '../values/limits.ts';
 import { namesOf } from '../values/tenants.ts';
-import { type Caller, coversJob, coversType, isUnscoped, type Scope } from './rights.ts';
-
-type TenantScope = Pick<Caller, 'tenant'> & Scope;
+import { coversJob, coversType, isUnscoped, type Scope, type TenantScope } from './rights.ts';
 
 const isOfTenant = '($2::text is null or type > $2 and type < $3)';
 

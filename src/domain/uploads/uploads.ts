@@ -13,6 +13,7 @@ import { Turns } from '../../db/turns.ts';
 import { InvalidInputError } from '../../errors.ts';
 import type { S3Store } from '../../object-store/s3.ts';
 import { StoreError } from '../../object-store/store-error.ts';
+import type { Caller } from '../access/rights.ts';
 import type { StoredUse, Storer } from '../access/stored.ts';
 
 export interface Upload {
@@ -33,11 +34,16 @@ export interface Upload {
   readonly tenant: string | null;
 }
 
+/** Who sends an upload, or which uploads are meant: those of a tenant and of a caller, where they are not null. */
+export type Sender = Pick<Caller, 'tenant' | 'account'>;
+
+const everybody: Sender = { tenant: null, account: null };
+
 /** What is known of an upload before its first byte arrives. */
 export interface NewUpload {
   readonly length: number | undefined;
   readonly sha256: Buffer | undefined;
-  readonly tenant: string | null;
+  readonly sender: Sender;
   /** The caller whose storage it counts for. */
   readonly owner: Storer;
 }
@@ -93,7 +99,7 @@ export class Uploads {
   }
 
   /** @throws StorageLimitError if there is no room for it */
-  async create({ length, sha256, tenant, owner }: NewUpload): Promise<Upload> {
+  async create({ length, sha256, sender, owner }: NewUpload): Promise<Upload> {
     await this.#stored?.check(owner, { items: 0, bytes: length ?? 1 });
     const [row] = await this.#database.call<{ create_upload: string }>(
       'create_upload',
@@ -101,19 +107,20 @@ export class Uploads {
       sha256 ?? null,
       this.#lifetimeMs,
       this.#store?.name ?? null,
-      tenant,
+      sender.tenant,
+      sender.account,
     );
     return (await this.find(row?.create_upload ?? '')) as Upload;
   }
 
-  /** With a tenant, finds only its uploads. */
-  async find(id: string, tenant: string | null = null): Promise<Upload | undefined> {
+  async find(id: string, { tenant, account } = everybody): Promise<Upload | undefined> {
     const { rows } = await this.#database.pool.query<Upload>({
       name: 'read_upload',
       text: `select id, length, size, expected_sha256 as "expectedSha256", digest_state as "digestState", sha256,
                created_at as "createdAt", expires_at as "expiresAt", store, tenant
-             from jobtree.upload where id = $1 and removed_at is null and ($2::text is null or tenant = $2)`,
-      values: [id, tenant],
+             from jobtree.upload where id = $1 and removed_at is null and ($2::text is null or tenant = $2)
+               and ($3::text is null or account = $3)`,
+      values: [id, tenant, account],
     });
     return rows[0];
   }
@@ -315,17 +322,18 @@ export function parseDigest(text: string, field: string): Buffer {
   return digest;
 }
 
-/** The first of these uploads that does not belong to the tenant. */
+/** The first of these uploads that the sender has not sent. */
 export async function findStrangeUpload(
   { pool }: Pick<Queries, 'pool'>,
-  tenant: string,
+  { tenant, account }: Sender,
   ids: readonly string[],
 ): Promise<string | undefined> {
   if (ids.length === 0) return undefined;
   const { rows } = await pool.query<{ id: string }>({
     name: 'find_own_uploads',
-    text: 'select id from jobtree.upload where id = any ($1) and tenant = $2',
-    values: [ids, tenant],
+    text: `select id from jobtree.upload
+           where id = any ($1) and ($2::text is null or tenant = $2) and ($3::text is null or account = $3)`,
+    values: [ids, tenant, account],
   });
   const own = new Set(rows.map(({ id }) => id));
   return ids.find((id) => !own.has(id));

@@ -1,3 +1,4 @@
+import { isUnscoped, uploadsOf } from '../../domain/access/rights.ts';
 import { createJob, type NewJob } from '../../domain/jobs/create-job.ts';
 import { findStrangeUpload } from '../../domain/uploads/uploads.ts';
 import { InvalidInputError, NotFoundError, StorageLimitError } from '../../errors.ts';
@@ -46,15 +47,15 @@ function* typesOf({ type, children }: GivenJob): Iterable<string> {
   for (const child of children ?? []) yield* typesOf(child);
 }
 
-/** Checks that the uploads belong to the caller's tenant, which never changes. @throws NotFoundError as for an upload that does not exist */
+/** Checks that the caller may use the uploads, whose senders never change. @throws NotFoundError as for an upload that does not exist */
 async function checkUploads({ caller, engine }: Services, tree: NewJob): Promise<void> {
-  if (caller.tenant === null) return;
-  const strange = await findStrangeUpload(engine.database, caller.tenant, [...uploadsOf(tree)]);
+  if (isUnscoped(caller)) return;
+  const strange = await findStrangeUpload(engine.database, uploadsOf(caller), [...uploadIdsOf(tree)]);
   if (strange !== undefined)
     throw new NotFoundError(`There is no upload ${strange}.`, 'file.source.uploadId');
 }
 
-function* uploadsOf({ file, children }: NewJob): Iterable<string> {
+function* uploadIdsOf({ file, children }: NewJob): Iterable<string> {
   if (file != null) yield file.source.uploadId;
-  for (const child of children ?? []) yield* uploadsOf(child);
+  for (const child of children ?? []) yield* uploadIdsOf(child);
 }

@@ -84,7 +84,7 @@ export function createMultipartPost(options: {
             `map does not name the part ${JSON.stringify((name ?? '').slice(0, 80))}, or it came before.`,
           );
         places.delete(name);
-        const upload = await store.whole(file, { tenant: callerOf(request).tenant, owner: ownerOf(request) });
+        const upload = await store.whole(file, { sender: callerOf(request), owner: ownerOf(request) });
         if (upload === undefined) return; // the form fails, too
         const stored = new ReceivedFile(upload);
         received.push(stored);

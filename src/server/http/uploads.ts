@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
-import { type Caller, explainRefusal } from '../../domain/access/rights.ts';
+import { type Caller, explainRefusal, uploadsOf } from '../../domain/access/rights.ts';
 import { parseDigest, type Upload, type Uploads } from '../../domain/uploads/uploads.ts';
 import { InvalidInputError, NotFoundError } from '../../errors.ts';
 import { encodeGlobalId, keyOf } from '../../schema/global-id.ts';
@@ -40,7 +40,7 @@ export function createUploads(options: {
     const whole = await store.whole(request, {
       length: headerNumber(request, 'content-length'),
       sha256: digestOf(request),
-      tenant: callerOf(request).tenant,
+      sender: callerOf(request),
       owner: ownerOf(request),
     });
     if (whole === undefined) return;
@@ -52,8 +52,8 @@ export function createUploads(options: {
     if ((length === undefined) === (request.headers['upload-defer-length'] !== '1')) {
       throw new InvalidInputError('Give either Upload-Length, or Upload-Defer-Length: 1.', 'Upload-Length');
     }
-    const { tenant } = callerOf(request);
-    const upload = await store.begin({ length, sha256: digestOf(request), tenant, owner: ownerOf(request) });
+    const sender = callerOf(request);
+    const upload = await store.begin({ length, sha256: digestOf(request), sender, owner: ownerOf(request) });
     if (length === 0) await store.finish(upload, { hasher: await hasherOf(upload), size: 0 });
     respond(response, 201, { ...tusHeaders(upload), location: locationOf(upload) });
   };
@@ -91,7 +91,7 @@ export function createUploads(options: {
 
   const serveOne = async (request: IncomingMessage, response: ServerResponse, id: string) => {
     const uploadId = keyOf('Upload', decode(id), 'id');
-    const found = await uploads.find(uploadId, callerOf(request).tenant);
+    const found = await uploads.find(uploadId, uploadsOf(callerOf(request)));
     if (found === undefined) throw new NotFoundError(`There is no upload ${id}.`, 'id');
     // A server that died right after storing the last byte has not completed the upload.
     const isUnfinished = found.sha256 === null && found.size === found.length;

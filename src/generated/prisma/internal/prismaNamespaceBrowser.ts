@@ -696,7 +696,8 @@ export const UploadScalarFieldEnum = {
   sha256: 'sha256',
   removedAt: 'removedAt',
   store: 'store',
-  tenant: 'tenant'
+  tenant: 'tenant',
+  account: 'account'
 } as const
 
 export type UploadScalarFieldEnum = (typeof UploadScalarFieldEnum)[keyof typeof UploadScalarFieldEnum]

@@ -48,6 +48,7 @@ export type UploadMinAggregateOutputType = {
   removedAt: Date | null
   store: string | null
   tenant: string | null
+  account: string | null
 }
 
 export type UploadMaxAggregateOutputType = {
@@ -62,6 +63,7 @@ export type UploadMaxAggregateOutputType = {
   removedAt: Date | null
   store: string | null
   tenant: string | null
+  account: string | null
 }
 
 export type UploadCountAggregateOutputType = {
@@ -76,6 +78,7 @@ export type UploadCountAggregateOutputType = {
   removedAt: number
   store: number
   tenant: number
+  account: number
   _all: number
 }
 
@@ -102,6 +105,7 @@ export type UploadMinAggregateInputType = {
   removedAt?: true
   store?: true
   tenant?: true
+  account?: true
 }
 
 export type UploadMaxAggregateInputType = {
@@ -116,6 +120,7 @@ export type UploadMaxAggregateInputType = {
   removedAt?: true
   store?: true
   tenant?: true
+  account?: true
 }
 
 export type UploadCountAggregateInputType = {
@@ -130,6 +135,7 @@ export type UploadCountAggregateInputType = {
   removedAt?: true
   store?: true
   tenant?: true
+  account?: true
   _all?: true
 }
 
@@ -231,6 +237,7 @@ export type UploadGroupByOutputType = {
   removedAt: Date | null
   store: string | null
   tenant: string | null
+  account: string | null
   _count: UploadCountAggregateOutputType | null
   _avg: UploadAvgAggregateOutputType | null
   _sum: UploadSumAggregateOutputType | null
@@ -268,6 +275,7 @@ export type UploadWhereInput = {
   removedAt?: Prisma.DateTimeNullableFilter<"Upload"> | Date | string | null
   store?: Prisma.StringNullableFilter<"Upload"> | string | null
   tenant?: Prisma.StringNullableFilter<"Upload"> | string | null
+  account?: Prisma.StringNullableFilter<"Upload"> | string | null
 }
 
 export type UploadOrderByWithRelationInput = {
@@ -282,6 +290,7 @@ export type UploadOrderByWithRelationInput = {
   removedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   store?: Prisma.SortOrderInput | Prisma.SortOrder
   tenant?: Prisma.SortOrderInput | Prisma.SortOrder
+  account?: Prisma.SortOrderInput | Prisma.SortOrder
 }
 
 export type UploadWhereUniqueInput = Prisma.AtLeast<{
@@ -299,6 +308,7 @@ export type UploadWhereUniqueInput = Prisma.AtLeast<{
   removedAt?: Prisma.DateTimeNullableFilter<"Upload"> | Date | string | null
   store?: Prisma.StringNullableFilter<"Upload"> | string | null
   tenant?: Prisma.StringNullableFilter<"Upload"> | string | null
+  account?: Prisma.StringNullableFilter<"Upload"> | string | null
 }, "id">
 
 export type UploadOrderByWithAggregationInput = {
@@ -313,6 +323,7 @@ export type UploadOrderByWithAggregationInput = {
   removedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   store?: Prisma.SortOrderInput | Prisma.SortOrder
   tenant?: Prisma.SortOrderInput | Prisma.SortOrder
+  account?: Prisma.SortOrderInput | Prisma.SortOrder
   _count?: Prisma.UploadCountOrderByAggregateInput
   _avg?: Prisma.UploadAvgOrderByAggregateInput
   _max?: Prisma.UploadMaxOrderByAggregateInput
@@ -335,6 +346,7 @@ export type UploadScalarWhereWithAggregatesInput = {
   removedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Upload"> | Date | string | null
   store?: Prisma.StringNullableWithAggregatesFilter<"Upload"> | string | null
   tenant?: Prisma.StringNullableWithAggregatesFilter<"Upload"> | string | null
+  account?: Prisma.StringNullableWithAggregatesFilter<"Upload"> | string | null
 }
 
 export type UploadCreateInput = {
@@ -349,6 +361,7 @@ export type UploadCreateInput = {
   removedAt?: Date | string | null
   store?: string | null
   tenant?: string | null
+  account?: string | null
 }
 
 export type UploadUncheckedCreateInput = {
@@ -363,6 +376,7 @@ export type UploadUncheckedCreateInput = {
   removedAt?: Date | string | null
   store?: string | null
   tenant?: string | null
+  account?: string | null
 }
 
 export type UploadUpdateInput = {
@@ -377,6 +391,7 @@ export type UploadUpdateInput = {
   removedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   store?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   tenant?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  account?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type UploadUncheckedUpdateInput = {
@@ -391,6 +406,7 @@ export type UploadUncheckedUpdateInput = {
   removedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   store?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   tenant?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  account?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type UploadCreateManyInput = {
@@ -405,6 +421,7 @@ export type UploadCreateManyInput = {
   removedAt?: Date | string | null
   store?: string | null
   tenant?: string | null
+  account?: string | null
 }
 
 export type UploadUpdateManyMutationInput = {
@@ -419,6 +436,7 @@ export type UploadUpdateManyMutationInput = {
   removedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   store?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   tenant?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  account?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type UploadUncheckedUpdateManyInput = {
@@ -433,6 +451,7 @@ export type UploadUncheckedUpdateManyInput = {
   removedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   store?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   tenant?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  account?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type UploadCountOrderByAggregateInput = {
@@ -447,6 +466,7 @@ export type UploadCountOrderByAggregateInput = {
   removedAt?: Prisma.SortOrder
   store?: Prisma.SortOrder
   tenant?: Prisma.SortOrder
+  account?: Prisma.SortOrder
 }
 
 export type UploadAvgOrderByAggregateInput = {
@@ -466,6 +486,7 @@ export type UploadMaxOrderByAggregateInput = {
   removedAt?: Prisma.SortOrder
   store?: Prisma.SortOrder
   tenant?: Prisma.SortOrder
+  account?: Prisma.SortOrder
 }
 
 export type UploadMinOrderByAggregateInput = {
@@ -480,6 +501,7 @@ export type UploadMinOrderByAggregateInput = {
   removedAt?: Prisma.SortOrder
   store?: Prisma.SortOrder
   tenant?: Prisma.SortOrder
+  account?: Prisma.SortOrder
 }
 
 export type UploadSumOrderByAggregateInput = {
@@ -501,6 +523,7 @@ export type UploadSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs =
   removedAt?: boolean
   store?: boolean
   tenant?: boolean
+  account?: boolean
 }, ExtArgs["result"]["upload"]>
 
 export type UploadSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -515,6 +538,7 @@ export type UploadSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extens
   removedAt?: boolean
   store?: boolean
   tenant?: boolean
+  account?: boolean
 }, ExtArgs["result"]["upload"]>
 
 export type UploadSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -529,6 +553,7 @@ export type UploadSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extens
   removedAt?: boolean
   store?: boolean
   tenant?: boolean
+  account?: boolean
 }, ExtArgs["result"]["upload"]>
 
 export type UploadSelectScalar = {
@@ -543,9 +568,10 @@ export type UploadSelectScalar = {
   removedAt?: boolean
   store?: boolean
   tenant?: boolean
+  account?: boolean
 }
 
-export type UploadOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "createdAt" | "expiresAt" | "length" | "size" | "expectedSha256" | "digestState" | "sha256" | "removedAt" | "store" | "tenant", ExtArgs["result"]["upload"]>
+export type UploadOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "createdAt" | "expiresAt" | "length" | "size" | "expectedSha256" | "digestState" | "sha256" | "removedAt" | "store" | "tenant" | "account", ExtArgs["result"]["upload"]>
 
 export type $UploadPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "Upload"
@@ -589,6 +615,10 @@ export type $UploadPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
      * The sender's tenant; null for none.
      */
     tenant: string | null
+    /**
+     * The sender; null if it was not authenticated.
+     */
+    account: string | null
   }, ExtArgs["result"]["upload"]>
   composites: {}
 }
@@ -1023,6 +1053,7 @@ export interface UploadFieldRefs {
   readonly removedAt: Prisma.FieldRef<"Upload", 'DateTime'>
   readonly store: Prisma.FieldRef<"Upload", 'String'>
   readonly tenant: Prisma.FieldRef<"Upload", 'String'>
+  readonly account: Prisma.FieldRef<"Upload", 'String'>
 }
     
 
