@@ -128,6 +128,7 @@ export function addWork(program: Command): void {
         .argParser(parseDurationUpToDay('0s'))
         .default(30_000, '30s'),
     )
+    .option('--detach', 'go on when the npx or `npm run` that started it has ended')
     .option('--verbose', 'print a line for each item')
     .addOption(urlOption())
     .addOption(jsonOption('each outcome as one object per line'))

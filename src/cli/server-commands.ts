@@ -12,6 +12,7 @@ export function addDemo(program: Command): void {
     .command('demo')
     .description('Show a tree of jobs and a CSV import with two workers, then keep the server running.')
     .option('--exit', 'end when the work is done')
+    .option('--detach', 'go on when the npx or `npm run` that started it has ended')
     .addHelpText('after', helpEnd(['success', 'failure', 'usage', 'unreachable'], settings))
     .action(run('continue', async (options) => (await import('./commands/demo.ts')).demo(options)));
 }
@@ -21,6 +22,7 @@ export function addServerCommands(program: Command): void {
     .command('start')
     .description('Run the server until Ctrl-C or SIGTERM.')
     .option('--processes <n>', 'how many processes share the port', parseWholeNumber(1, 256), 1)
+    .option('--detach', 'go on when the npx or `npm run` that started it has ended')
     .addHelpText(
       'after',
       helpEnd(

@@ -13,6 +13,8 @@ export interface Ended {
 export interface Running {
   readonly process: ChildProcessWithoutNullStreams;
   readonly ended: Promise<Ended>;
+  /** So far. */
+  readonly output: { readonly stdout: string; readonly stderr: string };
   /** Resolves when this was printed, on either stream; fails when the program ends without it. */
   printed(text: string | RegExp): Promise<void>;
 }
@@ -68,6 +70,7 @@ function follow(child: ChildProcessWithoutNullStreams, name: string): Running {
   return {
     process: child,
     ended,
+    output,
     printed: (text) =>
       new Promise((resolve, reject) => {
         const has = (shown: string) => (typeof text === 'string' ? shown.includes(text) : text.test(shown));
