@@ -1,10 +1,10 @@
--- Cancels the pending items of a cancelled job, up to p_limit ranges of them: waiting items leave the queue, and held ones end, which their
+-- Cancels the pending items of a cancelled job, about p_limit ranges of them: waiting items leave the queue, and held ones end, which their
 -- workers learn from the next heartbeat. promote_blocked passes on the serialize keys that they had. What is locked is left for the next
 -- pass: repeat until done.
 --
 -- p_from     the position to continue from
--- returns    how many items were cancelled, in how many ranges; the position to continue from, 0 for another pass; and whether nothing is
---            pending any more
+-- returns    how many items were cancelled, in how many ranges, of which each item with a serialize key is one; the position to continue
+--            from, 0 for another pass; and whether nothing is pending any more
 -- locks      blocked items, queue entries and leases, skipping locked ones
 create or replace function jobtree.cancel_items(p_job_id uuid, p_from bigint default 0, p_limit integer default 10000)
 returns table (cancelled bigint, ranges integer, next_from bigint, done boolean)
@@ -40,32 +40,46 @@ begin
   into v_blocked
   from gone g;
 
-  with picked as materialized (
+  with near as materialized (
+    select q.*, sum(case when q.keyed then q.count else 1 end) over (order by q.position) as cost
+    from (
+      select q.ctid as tid, q.position, q.count, q.keyed from jobtree.queue_entry q
+      where q.job_id = p_job_id and q.position >= p_from
+      order by q.position
+      limit p_limit
+    ) q
+  ), picked as materialized (
     select q.ctid as tid from jobtree.queue_entry q
-    where q.job_id = p_job_id and q.position >= p_from
-    order by q.position
-    limit p_limit
+    where q.ctid = any (array(select n.tid from near n where n.cost < p_limit + n.count))
     for update skip locked
   ), gone as (
     delete from jobtree.queue_entry q where q.ctid = any (array(select p.tid from picked p)) returning q.position, q.count, q.keyed
   )
-  select count(*)::integer as ranges, max(g.position) as last, array_agg(g.position) as positions, array_agg(g.count::bigint) as counts,
-    array_agg(g.keyed) as keyed
+  select coalesce(sum(case when g.keyed then g.count else 1 end), 0)::integer as ranges,
+    (select max(n.position) from near n where n.cost < p_limit + n.count having (select max(n.cost) from near n) >= p_limit) as last,
+    array_agg(g.position) as positions, array_agg(g.count::bigint) as counts, array_agg(g.keyed) as keyed
   into v_waiting
   from gone g;
 
-  with picked as materialized (
+  with near as materialized (
+    select l.*, sum(case when l.keyed then l.count else 1 end) over (order by l.position, l.id) as cost
+    from (
+      select l.id, l.position, l.count, l.keyed from jobtree.lease l
+      where l.job_id = p_job_id and l.position >= p_from and l.open <> B'0'::bit(128)
+      order by l.position
+      limit p_limit
+    ) l
+  ), picked as materialized (
     select l.id, l.position, l.count, l.keyed, l.open from jobtree.lease l
-    where l.job_id = p_job_id and l.position >= p_from and l.open <> B'0'::bit(128)
-    order by l.position
-    limit p_limit
+    where l.id = any (array(select n.id from near n where n.cost < p_limit + n.count)) and l.open <> B'0'::bit(128)
     for update skip locked
   ), ended as (
     update jobtree.lease l set open = B'0'::bit(128), deadline_at = null from picked p where l.id = p.id
     returning p.*
   )
-  select count(distinct e.id)::integer as ranges, max(e.position) as last, array_agg(e.position + r."from") as positions,
-    array_agg(r.count::bigint) as counts, array_agg(e.keyed) as keyed
+  select (select coalesce(sum(case when p.keyed then p.count else 1 end), 0)::integer from picked p) as ranges,
+    (select max(n.position) from near n where n.cost < p_limit + n.count having (select max(n.cost) from near n) >= p_limit) as last,
+    array_agg(e.position + r."from") as positions, array_agg(r.count::bigint) as counts, array_agg(e.keyed) as keyed
   into v_held
   from ended e
   cross join lateral jobtree.bit_runs(e.open, e.count) r;
@@ -82,7 +96,6 @@ begin
   cross join lateral generate_series(0, e.count - 1) n
   where e.keyed
   having count(*) > 0;
-  update jobtree.ended_head e set held = false where e.job_id = p_job_id and e.held;
   perform jobtree.cancel_ranges(
     v_ended.job_ids, v_ended.positions, v_ended.counts, (select j.cancelled_at from jobtree.job j where j.id = p_job_id)
   );
@@ -94,15 +107,15 @@ begin
     union all
     select from jobtree.blocked_item b where b.job_id = p_job_id
   );
+  -- Those of failures that committed before the look above, too.
+  update jobtree.ended_head e set held = false where e.job_id = p_job_id and e.held;
   if v_done then
     update jobtree.job j set cancelling = false where j.id = p_job_id and j.cancelling;
   end if;
   return query select
     v_ended.items, v_blocked.ranges + v_waiting.ranges + v_held.ranges,
     coalesce(least(
-      case when v_blocked.ranges = p_limit then v_blocked.last end,
-      case when v_waiting.ranges = p_limit then v_waiting.last end,
-      case when v_held.ranges = p_limit then v_held.last end
+      case when v_blocked.ranges = p_limit then v_blocked.last end, v_waiting.last, v_held.last
     ) + 1, 0),
     v_done;
 end

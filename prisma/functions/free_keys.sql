@@ -18,7 +18,7 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_ended record;
-  v_promoted record;
+  v_left record;
 begin
   select array_agg(i.serialize_key) as keys, array_agg(i.job_id) as job_ids, array_agg(i.position) as positions into v_ended
   from unnest(p_job_ids, p_positions) u(job_id, position)
@@ -31,17 +31,13 @@ begin
     return null;
   end if;
   if p_now then
-    select * into v_promoted from jobtree.promote_next(v_ended.keys, v_ended.job_ids, v_ended.positions);
+    select * into v_left from jobtree.promote_next(v_ended.keys, v_ended.job_ids, v_ended.positions);
   else
-    select array(select generate_series(1, cardinality(v_ended.keys))) as unpassed, null::jsonb as ready into v_promoted;
+    select v_ended.keys, v_ended.job_ids, v_ended.positions, null::jsonb as ready into v_left;
   end if;
-  if v_promoted.unpassed is not null then
-    insert into jobtree.ended_head (key, job_id, position, held)
-    select u.key, u.job_id, u.position, false
-    from unnest(v_ended.keys, v_ended.job_ids, v_ended.positions) with ordinality u(key, job_id, position, n)
-    where u.n = any (v_promoted.unpassed)
-    on conflict (job_id, position) do nothing;
-  end if;
-  return v_promoted.ready;
+  insert into jobtree.ended_head (key, job_id, position, held)
+  select u.key, u.job_id, u.position, false from unnest(v_left.keys, v_left.job_ids, v_left.positions) u(key, job_id, position)
+  on conflict (job_id, position) do nothing;
+  return v_left.ready;
 end
 $$;

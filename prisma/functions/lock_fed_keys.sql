@@ -61,7 +61,10 @@ begin
   return query select
     array(
       select h from unnest(p_held) h
-      where not exists (select from unnest(v_fed.lease_ids, v_fed.keys) f(lease_id, key) where f.lease_id = h and f.key <> all (v_locked))
+      where h not in (
+        select f.lease_id from unnest(v_fed.lease_ids, v_fed.keys) f(lease_id, key)
+        where f.key not in (select k from unnest(v_locked) k)
+      )
     ),
     v_locked;
 end

@@ -2,11 +2,11 @@
 -- item is removed.
 --
 -- p_keys, p_job_ids, p_positions   keys, none twice, and their heads; an item that is not the head of its key is ignored
--- returns    the keys that have not moved on, by number from 1, because they or their next items are locked; null for none. And the types
+-- returns    the keys that have not moved on, with their heads, because they or their next items are locked; null for none. And the types
 --            that got ready items, and how many
 -- locks      the keys' rows in their order, and the next items, skipping locked ones
 create or replace function jobtree.promote_next(p_keys text[], p_job_ids uuid[], p_positions bigint[])
-returns table (unpassed integer[], ready jsonb)
+returns table (keys text[], job_ids uuid[], positions bigint[], ready jsonb)
 language plpgsql volatile
 set jit = off
 set enable_seqscan = off
@@ -62,14 +62,14 @@ begin
     perform jobtree.requeue(v_next.job_ids, v_next.positions, v_next.attempts, v_next.priorities, v_next.run_at, true);
   end if;
   if cardinality(v_next.keys) = cardinality(p_keys) then
-    return query select null::integer[], v_next.ready;
+    return query select null::text[], null::uuid[], null::bigint[], v_next.ready;
     return;
   end if;
   return query
-    select array_agg(u.n::integer), v_next.ready
-    from unnest(p_keys, p_job_ids, p_positions) with ordinality u(key, job_id, position, n)
-    -- A replayed head may have queued behind itself, and be the next one.
-    where u.key <> all (v_next.keys)
+    select array_agg(u.key), array_agg(u.job_id), array_agg(u.position), v_next.ready
+    from unnest(p_keys, p_job_ids, p_positions) u(key, job_id, position)
+    -- A replayed head may have queued behind itself, and be the next one. Hashed, where "<> all" would compare each with all.
+    where u.key not in (select k from unnest(v_next.keys) k)
       and exists (select from jobtree.serialize_key k where k.key = u.key collate "C" and k.job_id = u.job_id and k.position = u.position);
 end
 $$;

@@ -43,7 +43,7 @@ begin
   with gone as (
     delete from jobtree.queue_entry q
     where q.ctid = any (array(
-      select w.tid from unnest(v_waiting.tids, v_waiting.keys) w(tid, key) where w.key in (select k from unnest(v_keys) k)
+      select w.tid from unnest(v_waiting.tids, v_waiting.keys) w(tid, key) where (w.key in (select k from unnest(v_keys) k)) is true
     ))
     returning q.*
   )

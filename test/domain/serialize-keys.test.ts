@@ -73,7 +73,7 @@ async function stateOf({ jobId, position }: ItemKey) {
 const statesOf = async (jobId: string) => Promise.all((await t.items(jobId)).map(stateOf));
 /** Does all that waits for the sweep. */
 const promote = async () => {
-  while (await promoteBlocked(t.engine));
+  await promoteBlocked(t.engine);
 };
 const settle = async (kind: 'REPLAY' | 'DISCARD', jobId: string) => {
   await startOperation(t.engine, kind, { jobId });
@@ -403,6 +403,29 @@ describe('the head of a line', () => {
     expect(await taken(first.type)).toEqual([]);
     await promote();
     expect(await taken(next.type)).toEqual(keys);
+  });
+
+  it('counts as a range of its own when its job is cancelled, so that no step is much larger than asked for', async () => {
+    const items = Array.from({ length: 600 }, (_, payload) => ({ payload, serializeKey: newKey() }));
+    const { type, jobId } = await job(items);
+    await take(type, 200);
+    await t.db.query('select * from jobtree.cancel_job($1, 0)', [jobId]);
+    const steps: number[] = [];
+    let from = 0;
+    do {
+      const [step] = await t.db.query<{ cancelled: string; ranges: number; next_from: string }>(
+        'select * from jobtree.cancel_items($1, $2, 50)',
+        [jobId, from],
+      );
+      steps.push(Number(step?.cancelled));
+      expect(step?.ranges).toBe(Number(step?.cancelled));
+      from = Number(step?.next_from);
+    } while (from > 0);
+    // What is held and what waits each fill a step, at most up to the end of a range.
+    expect(Math.max(...steps)).toBeLessThan(2 * (50 + 128));
+    expect(steps.reduce((sum, each) => sum + each, 0)).toBe(600);
+    await promote();
+    expect(await t.db.query('select from jobtree.serialize_key where job_id = $1', [jobId])).toEqual([]);
   });
 
   it('can be cancelled alone by an operation that names states', async () => {

@@ -91,7 +91,7 @@ class Run {
           ] as [string, () => Promise<unknown>][])),
     ]);
     await act?.[1]();
-    while (await promoteBlocked(t.engine));
+    await promoteBlocked(t.engine);
     return act?.[0] ?? '';
   }
 

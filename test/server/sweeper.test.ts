@@ -125,6 +125,55 @@ describe('the sweeper', () => {
   });
 });
 
+describe('a part of the sweep that takes very long', () => {
+  /** Makes every call of the function last until what this resolves to is called, once the sweeper is in such a call. */
+  async function stall(signature: string, returns: string) {
+    const [name] = signature.split('(') as [string];
+    await t.db.query(`alter function jobtree.${signature} rename to ${name}_whole`);
+    await t.db.query(`
+      create function jobtree.${signature} returns ${returns} language plpgsql as $$
+      begin
+        while exists (select from pg_proc where proname = '${name}_whole') loop
+          perform pg_sleep(0.01);
+        end loop;
+      end $$`);
+    sweep();
+    await anyRow(
+      t.db,
+      `select from pg_stat_activity where state = 'active' and pid <> pg_backend_pid() and query like '%' || $1 || '%'`,
+      [name],
+    );
+    return () =>
+      t.db.query(
+        `drop function jobtree.${signature}; alter function jobtree.${signature.replace('(', '_whole(')} rename to ${name}`,
+      );
+  }
+
+  it('passing on serialize keys: items of lost workers are taken back meanwhile', async () => {
+    const type = newType();
+    await t.create({ type, items: [{}] });
+    const { id } = await t.claimOne(type);
+    const end = await stall(
+      'promote_blocked(text, integer)',
+      'table (promoted integer, next_from text, ready jsonb)',
+    );
+    await expire(id, '1 second');
+    await lost(id);
+    await end();
+  });
+
+  it('making due items ready: it does not count as a gap without sweeps', async () => {
+    const end = await stall('promote_due(integer, interval)', 'table (promoted integer, ready jsonb)');
+    await t.db.query(`update jobtree.watch set swept_at = clock_timestamp() - interval '1 second'`);
+    await anyRow(
+      t.db,
+      `select from jobtree.watch where swept_at > clock_timestamp() - interval '500 milliseconds' and resumed_at = '-infinity'`,
+      [],
+    );
+    await end();
+  });
+});
+
 describe('a part of the sweep that fails', () => {
   /** An engine of its own, that keeps whose deltas were found, and of which types there may be work. */
   function watchedEngine() {
@@ -173,6 +222,17 @@ describe('a part of the sweep that fails', () => {
         await t.create({ type, items: [{ runAt: new Date(Date.now() + 50) }] });
         return () =>
           anyRow(t.db, 'select from jobtree.queue_entry where type = $1 and run_at is null', [type]);
+      },
+    },
+    'serialize keys': {
+      calls: 'promote_blocked(text, integer)',
+      prepare: async () => {
+        const [type, serializeKey] = [newType(), newType('key')];
+        const { [type]: job = '' } = await t.create({ type, items: [{ serializeKey }] });
+        const next = newType();
+        await t.create({ type: next, items: [{ serializeKey }] });
+        await t.db.query('select * from jobtree.cancel_job($1)', [job]);
+        return () => anyRow(t.db, 'select from jobtree.queue_entry where type = $1', [next]);
       },
     },
     'unfolded trees': {

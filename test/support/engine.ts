@@ -126,7 +126,7 @@ export function useEngine(): TestEngine {
   test.sweep = async () => {
     while ((await sweepLeases(test.engine, new Date(0))).more);
     while (await promoteDue(test.engine));
-    while (await promoteBlocked(test.engine));
+    await promoteBlocked(test.engine);
   };
   test.finish = async () => {
     while (await finishSome(test.engine, new AbortController().signal));

@@ -248,7 +248,7 @@ export const calls: Readonly<Record<string, Call>> = {
     values: ({ root }) => [root],
     reads: [
       'ended_head by Tid Scan',
-      'ended_head by ended_head_due (all)',
+      'ended_head by ended_head_due',
       'ended_head by ended_head_pkey',
       ...blocking,
     ],

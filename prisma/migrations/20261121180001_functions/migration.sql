@@ -591,13 +591,13 @@ as $$
   )
 $$;
 
--- Cancels the pending items of a cancelled job, up to p_limit ranges of them: waiting items leave the queue, and held ones end, which their
+-- Cancels the pending items of a cancelled job, about p_limit ranges of them: waiting items leave the queue, and held ones end, which their
 -- workers learn from the next heartbeat. promote_blocked passes on the serialize keys that they had. What is locked is left for the next
 -- pass: repeat until done.
 --
 -- p_from     the position to continue from
--- returns    how many items were cancelled, in how many ranges; the position to continue from, 0 for another pass; and whether nothing is
---            pending any more
+-- returns    how many items were cancelled, in how many ranges, of which each item with a serialize key is one; the position to continue
+--            from, 0 for another pass; and whether nothing is pending any more
 -- locks      blocked items, queue entries and leases, skipping locked ones
 create or replace function jobtree.cancel_items(p_job_id uuid, p_from bigint default 0, p_limit integer default 10000)
 returns table (cancelled bigint, ranges integer, next_from bigint, done boolean)
@@ -633,32 +633,46 @@ begin
   into v_blocked
   from gone g;
 
-  with picked as materialized (
+  with near as materialized (
+    select q.*, sum(case when q.keyed then q.count else 1 end) over (order by q.position) as cost
+    from (
+      select q.ctid as tid, q.position, q.count, q.keyed from jobtree.queue_entry q
+      where q.job_id = p_job_id and q.position >= p_from
+      order by q.position
+      limit p_limit
+    ) q
+  ), picked as materialized (
     select q.ctid as tid from jobtree.queue_entry q
-    where q.job_id = p_job_id and q.position >= p_from
-    order by q.position
-    limit p_limit
+    where q.ctid = any (array(select n.tid from near n where n.cost < p_limit + n.count))
     for update skip locked
   ), gone as (
     delete from jobtree.queue_entry q where q.ctid = any (array(select p.tid from picked p)) returning q.position, q.count, q.keyed
   )
-  select count(*)::integer as ranges, max(g.position) as last, array_agg(g.position) as positions, array_agg(g.count::bigint) as counts,
-    array_agg(g.keyed) as keyed
+  select coalesce(sum(case when g.keyed then g.count else 1 end), 0)::integer as ranges,
+    (select max(n.position) from near n where n.cost < p_limit + n.count having (select max(n.cost) from near n) >= p_limit) as last,
+    array_agg(g.position) as positions, array_agg(g.count::bigint) as counts, array_agg(g.keyed) as keyed
   into v_waiting
   from gone g;
 
-  with picked as materialized (
+  with near as materialized (
+    select l.*, sum(case when l.keyed then l.count else 1 end) over (order by l.position, l.id) as cost
+    from (
+      select l.id, l.position, l.count, l.keyed from jobtree.lease l
+      where l.job_id = p_job_id and l.position >= p_from and l.open <> B'0'::bit(128)
+      order by l.position
+      limit p_limit
+    ) l
+  ), picked as materialized (
     select l.id, l.position, l.count, l.keyed, l.open from jobtree.lease l
-    where l.job_id = p_job_id and l.position >= p_from and l.open <> B'0'::bit(128)
-    order by l.position
-    limit p_limit
+    where l.id = any (array(select n.id from near n where n.cost < p_limit + n.count)) and l.open <> B'0'::bit(128)
     for update skip locked
   ), ended as (
     update jobtree.lease l set open = B'0'::bit(128), deadline_at = null from picked p where l.id = p.id
     returning p.*
   )
-  select count(distinct e.id)::integer as ranges, max(e.position) as last, array_agg(e.position + r."from") as positions,
-    array_agg(r.count::bigint) as counts, array_agg(e.keyed) as keyed
+  select (select coalesce(sum(case when p.keyed then p.count else 1 end), 0)::integer from picked p) as ranges,
+    (select max(n.position) from near n where n.cost < p_limit + n.count having (select max(n.cost) from near n) >= p_limit) as last,
+    array_agg(e.position + r."from") as positions, array_agg(r.count::bigint) as counts, array_agg(e.keyed) as keyed
   into v_held
   from ended e
   cross join lateral jobtree.bit_runs(e.open, e.count) r;
@@ -675,7 +689,6 @@ begin
   cross join lateral generate_series(0, e.count - 1) n
   where e.keyed
   having count(*) > 0;
-  update jobtree.ended_head e set held = false where e.job_id = p_job_id and e.held;
   perform jobtree.cancel_ranges(
     v_ended.job_ids, v_ended.positions, v_ended.counts, (select j.cancelled_at from jobtree.job j where j.id = p_job_id)
   );
@@ -687,15 +700,15 @@ begin
     union all
     select from jobtree.blocked_item b where b.job_id = p_job_id
   );
+  -- Those of failures that committed before the look above, too.
+  update jobtree.ended_head e set held = false where e.job_id = p_job_id and e.held;
   if v_done then
     update jobtree.job j set cancelling = false where j.id = p_job_id and j.cancelling;
   end if;
   return query select
     v_ended.items, v_blocked.ranges + v_waiting.ranges + v_held.ranges,
     coalesce(least(
-      case when v_blocked.ranges = p_limit then v_blocked.last end,
-      case when v_waiting.ranges = p_limit then v_waiting.last end,
-      case when v_held.ranges = p_limit then v_held.last end
+      case when v_blocked.ranges = p_limit then v_blocked.last end, v_waiting.last, v_held.last
     ) + 1, 0),
     v_done;
 end
@@ -3599,7 +3612,7 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_ended record;
-  v_promoted record;
+  v_left record;
 begin
   select array_agg(i.serialize_key) as keys, array_agg(i.job_id) as job_ids, array_agg(i.position) as positions into v_ended
   from unnest(p_job_ids, p_positions) u(job_id, position)
@@ -3612,18 +3625,14 @@ begin
     return null;
   end if;
   if p_now then
-    select * into v_promoted from jobtree.promote_next(v_ended.keys, v_ended.job_ids, v_ended.positions);
+    select * into v_left from jobtree.promote_next(v_ended.keys, v_ended.job_ids, v_ended.positions);
   else
-    select array(select generate_series(1, cardinality(v_ended.keys))) as unpassed, null::jsonb as ready into v_promoted;
+    select v_ended.keys, v_ended.job_ids, v_ended.positions, null::jsonb as ready into v_left;
   end if;
-  if v_promoted.unpassed is not null then
-    insert into jobtree.ended_head (key, job_id, position, held)
-    select u.key, u.job_id, u.position, false
-    from unnest(v_ended.keys, v_ended.job_ids, v_ended.positions) with ordinality u(key, job_id, position, n)
-    where u.n = any (v_promoted.unpassed)
-    on conflict (job_id, position) do nothing;
-  end if;
-  return v_promoted.ready;
+  insert into jobtree.ended_head (key, job_id, position, held)
+  select u.key, u.job_id, u.position, false from unnest(v_left.keys, v_left.job_ids, v_left.positions) u(key, job_id, position)
+  on conflict (job_id, position) do nothing;
+  return v_left.ready;
 end
 $$;
 
@@ -4790,7 +4799,10 @@ begin
   return query select
     array(
       select h from unnest(p_held) h
-      where not exists (select from unnest(v_fed.lease_ids, v_fed.keys) f(lease_id, key) where f.lease_id = h and f.key <> all (v_locked))
+      where h not in (
+        select f.lease_id from unnest(v_fed.lease_ids, v_fed.keys) f(lease_id, key)
+        where f.key not in (select k from unnest(v_locked) k)
+      )
     ),
     v_locked;
 end
@@ -6000,12 +6012,13 @@ end
 $$;
 
 -- Passes on serialize keys whose heads have ended but whose next item could not follow at once, because of a lock or because the call left
--- it for later. Call it again at once as long as a batch was full.
+-- it for later. Looks at p_limit ended heads in the order of their keys: call it again until it returns no key, to go through all of them.
 --
--- returns    how many heads; and the types that got ready items, and how many
+-- p_from     the key after which it starts
+-- returns    how many heads; the key to continue from, null at the end; and the types that got ready items, and how many
 -- locks      ended heads and keys, skipping locked ones, and those of promote_next
-create or replace function jobtree.promote_blocked(p_limit integer default 1000)
-returns table (promoted integer, ready jsonb)
+create or replace function jobtree.promote_blocked(p_from text default '', p_limit integer default 1000)
+returns table (promoted integer, next_from text, ready jsonb)
 language plpgsql volatile
 set jit = off
 set enable_seqscan = off
@@ -6015,14 +6028,22 @@ set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
+  v_picked record;
   v_ended record;
-  v_promoted record;
+  v_left record;
 begin
+  select array_agg(p.tid) as tids, case when count(*) = p_limit then max(p.key) end as next_from into v_picked
+  from (
+    select e.ctid as tid, e.key from jobtree.ended_head e
+    where not e.held and e.key > p_from
+    order by e.key
+    limit p_limit
+  ) p;
   -- Rows of items that were not the head, or whose key has passed to the next item since.
   delete from jobtree.ended_head e
   where e.ctid = any (array(
     select o.ctid from jobtree.ended_head o
-    where not o.held
+    where o.ctid = any (v_picked.tids) and not o.held
       and not exists (select from jobtree.serialize_key k where k.key = o.key and k.job_id = o.job_id and k.position = o.position offset 0)
     for update of o skip locked
   ));
@@ -6030,20 +6051,23 @@ begin
   from (
     select e.* from jobtree.ended_head e
     join jobtree.serialize_key k on k.key = e.key and k.job_id = e.job_id and k.position = e.position
-    where not e.held
+    where e.ctid = any (v_picked.tids) and not e.held
     order by e.key
-    limit p_limit
     for update of e, k skip locked
   ) f;
   if v_ended.keys is null then
-    return query select 0, null::jsonb;
+    return query select 0, v_picked.next_from, null::jsonb;
     return;
   end if;
-  select * into v_promoted from jobtree.promote_next(v_ended.keys, v_ended.job_ids, v_ended.positions);
+  select * into v_left from jobtree.promote_next(v_ended.keys, v_ended.job_ids, v_ended.positions);
   delete from jobtree.ended_head e
-  using unnest(v_ended.job_ids, v_ended.positions) with ordinality u(job_id, position, n)
-  where e.job_id = u.job_id and e.position = u.position and (u.n = any (v_promoted.unpassed)) is not true;
-  return query select cardinality(v_ended.keys) - coalesce(cardinality(v_promoted.unpassed), 0), v_promoted.ready;
+  using (
+    select u.job_id, u.position from unnest(v_ended.job_ids, v_ended.positions) u(job_id, position)
+    where (u.job_id, u.position) not in (select l.job_id, l.position from unnest(v_left.job_ids, v_left.positions) l(job_id, position))
+    offset 0
+  ) u
+  where e.job_id = u.job_id and e.position = u.position;
+  return query select cardinality(v_ended.keys) - coalesce(cardinality(v_left.keys), 0), v_picked.next_from, v_left.ready;
 end
 $$;
 
@@ -6183,11 +6207,11 @@ $$;
 -- item is removed.
 --
 -- p_keys, p_job_ids, p_positions   keys, none twice, and their heads; an item that is not the head of its key is ignored
--- returns    the keys that have not moved on, by number from 1, because they or their next items are locked; null for none. And the types
+-- returns    the keys that have not moved on, with their heads, because they or their next items are locked; null for none. And the types
 --            that got ready items, and how many
 -- locks      the keys' rows in their order, and the next items, skipping locked ones
 create or replace function jobtree.promote_next(p_keys text[], p_job_ids uuid[], p_positions bigint[])
-returns table (unpassed integer[], ready jsonb)
+returns table (keys text[], job_ids uuid[], positions bigint[], ready jsonb)
 language plpgsql volatile
 set jit = off
 set enable_seqscan = off
@@ -6243,14 +6267,14 @@ begin
     perform jobtree.requeue(v_next.job_ids, v_next.positions, v_next.attempts, v_next.priorities, v_next.run_at, true);
   end if;
   if cardinality(v_next.keys) = cardinality(p_keys) then
-    return query select null::integer[], v_next.ready;
+    return query select null::text[], null::uuid[], null::bigint[], v_next.ready;
     return;
   end if;
   return query
-    select array_agg(u.n::integer), v_next.ready
-    from unnest(p_keys, p_job_ids, p_positions) with ordinality u(key, job_id, position, n)
-    -- A replayed head may have queued behind itself, and be the next one.
-    where u.key <> all (v_next.keys)
+    select array_agg(u.key), array_agg(u.job_id), array_agg(u.position), v_next.ready
+    from unnest(p_keys, p_job_ids, p_positions) u(key, job_id, position)
+    -- A replayed head may have queued behind itself, and be the next one. Hashed, where "<> all" would compare each with all.
+    where u.key not in (select k from unnest(v_next.keys) k)
       and exists (select from jobtree.serialize_key k where k.key = u.key collate "C" and k.job_id = u.job_id and k.position = u.position);
 end
 $$;
@@ -7051,7 +7075,7 @@ begin
   with gone as (
     delete from jobtree.queue_entry q
     where q.ctid = any (array(
-      select w.tid from unnest(v_waiting.tids, v_waiting.keys) w(tid, key) where w.key in (select k from unnest(v_keys) k)
+      select w.tid from unnest(v_waiting.tids, v_waiting.keys) w(tid, key) where (w.key in (select k from unnest(v_keys) k)) is true
     ))
     returning q.*
   )

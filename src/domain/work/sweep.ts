@@ -44,12 +44,19 @@ export async function promoteDue(engine: Engine, within: string | null = null): 
   return row.promoted === batch;
 }
 
-/** Passes on serialize keys whose heads have ended, if that was not possible at once. Returns whether there are more. */
-export async function promoteBlocked(engine: Engine): Promise<boolean> {
-  const [row] = await engine.database.call<{ promoted: number; ready: Ready }>('promote_blocked', batch);
-  if (row === undefined) throw new Error('promote_blocked returned no row');
-  announce(engine, row.ready);
-  return row.promoted === batch;
+/** Goes through all serialize keys whose heads have ended, and passes on those with which this was not possible at once. */
+export async function promoteBlocked(engine: Engine, signal?: AbortSignal): Promise<void> {
+  let from: string | null = '';
+  while (from !== null && signal?.aborted !== true) {
+    const [row]: { next_from: string | null; ready: Ready }[] = await engine.database.call(
+      'promote_blocked',
+      from,
+      batch,
+    );
+    if (row === undefined) throw new Error('promote_blocked returned no row');
+    announce(engine, row.ready);
+    from = row.next_from;
+  }
 }
 
 /** Where the search for unfolded deltas continues. */

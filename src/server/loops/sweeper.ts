@@ -49,21 +49,38 @@ export class Sweeper {
   #idleFrom: string | undefined;
   /** Beside the sweeps, since there may be very much to do. */
   readonly #finisher: Loop;
+  readonly #keys: Loop;
+  /** Only notes that there is no gap: a sweep that takes long is none. */
+  readonly #clock: Loop;
 
   constructor(options: { engine: Engine; intervalMs: number; logger: Logger }) {
     this.#engine = options.engine;
     this.#intervalMs = options.intervalMs;
     this.#logger = options.logger;
-    this.#finisher = new Loop({
-      look: async (signal) => ((await finishSome(this.#engine, signal)) ? 0 : this.#intervalMs),
-      logger: this.#logger.child({ part: 'cancellations, deletions and operations' }),
-      failure: failedPart,
-      retryMs: this.#intervalMs,
+    const loop = (part: string, look: (signal: AbortSignal) => Promise<number>) =>
+      new Loop({
+        look,
+        logger: this.#logger.child({ part }),
+        failure: failedPart,
+        retryMs: this.#intervalMs,
+      });
+    this.#finisher = loop('cancellations, deletions and operations', async (signal) =>
+      (await finishSome(this.#engine, signal)) ? 0 : this.#intervalMs,
+    );
+    this.#keys = loop('serialize keys', async (signal) => {
+      await promoteBlocked(this.#engine, signal);
+      return this.#intervalMs;
+    });
+    this.#clock = loop('outages', async () => {
+      await this.#noteSweep();
+      return this.#intervalMs;
     });
   }
 
   start(): void {
     this.#finisher.start();
+    this.#keys.start();
+    this.#clock.start();
     this.#loops.push(this.#sweep());
     this.#loops.push(
       this.#beside('missed entries', async () => {
@@ -90,7 +107,7 @@ export class Sweeper {
 
   async stop(): Promise<void> {
     this.#stopped.abort();
-    await Promise.all([this.#finisher.stop(), ...this.#loops]);
+    await Promise.all([this.#finisher.stop(), this.#keys.stop(), this.#clock.stop(), ...this.#loops]);
   }
 
   async #sweep(): Promise<void> {
@@ -99,15 +116,19 @@ export class Sweeper {
       const more = [
         await this.#try('lost heartbeats', () => this.#sweepLeases()),
         await this.#try('due items', () => this.#promoteDue()),
-        await this.#try('serialize keys', () => promoteBlocked(this.#engine)),
       ];
       await this.#try('unfolded trees', () => this.#findUnfolded());
       if (!more.includes(true)) await this.#pause(this.#intervalMs);
     }
   }
 
+  #noteSweep(): Promise<Date> {
+    return noteSweep(this.#engine, Math.max(shortestGapMs, 3 * this.#intervalMs));
+  }
+
   async #sweepLeases(): Promise<boolean> {
-    const resumedAt = await noteSweep(this.#engine, Math.max(shortestGapMs, 3 * this.#intervalMs));
+    // Here too: after an outage, the first of the two calls sees the gap.
+    const resumedAt = await this.#noteSweep();
     return this.#look('leases', async (all) => {
       const { lost, more } = await sweepLeases(this.#engine, resumedAt, all ? null : within);
       if (lost > 0) this.#logger.warn({ items: lost }, 'heartbeats were lost');

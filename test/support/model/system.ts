@@ -171,7 +171,7 @@ export class System {
 
   /** Lets all keys go on whose heads have ended. */
   async promoteBlocked(model: Model, engine: Engine): Promise<void> {
-    while (await promoteBlocked(engine));
+    await promoteBlocked(engine);
     expect(await this.db.query('select from jobtree.ended_head where not held')).toEqual([]);
     await this.learnKeys(model, true);
   }
