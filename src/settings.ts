@@ -197,7 +197,7 @@ export const settings = {
   JOBTREE_MAX_JSON_BYTES: wholeNumber(1_000, 50_000_000, 1_000_000).describe(
     'The largest payload or result, in bytes of its JSON text.',
   ),
-  JOBTREE_MAX_REQUEST_BYTES: wholeNumber(10_000, 500_000_000, 25_000_000).describe(
+  JOBTREE_MAX_REQUEST_BYTES: wholeNumber(10_000, 500_000_000, 8_000_000).describe(
     'The largest request over HTTP or WebSocket, in bytes.',
   ),
   JOBTREE_MAX_UPLOAD_BYTES: wholeNumber(1_000, 100_000_000_000_000, 10_000_000_000).describe(

@@ -25,7 +25,12 @@ afterAll(async () => {
 
 async function start(env: Record<string, string> = {}, stalledAfterMs = 60_000): Promise<string> {
   const app = await createApp({
-    config: readConfig({ JOBTREE_PORT: '0', JOBTREE_TRUSTED_PROXIES: '1', ...env }),
+    config: readConfig({
+      JOBTREE_PORT: '0',
+      JOBTREE_TRUSTED_PROXIES: '1',
+      JOBTREE_MAX_REQUEST_BYTES: '25000000',
+      ...env,
+    }),
     databaseUrl: db.url,
     logger: pino({ level: 'silent' }),
     times: { stalledAfterMs },

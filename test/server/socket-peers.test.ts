@@ -117,10 +117,10 @@ describe('a peer is closed', () => {
   );
 });
 
-it('a peer that sends large pings and reads no answers is not read further', async () => {
+it('a peer that sends many pings and reads no answers is not read further', async () => {
   const raw = await open();
-  const text = JSON.stringify({ type: 'ping', payload: { x: 'x'.repeat(1_000_000) } });
-  const sent = 100;
+  const text = JSON.stringify({ type: 'ping', payload: { x: 'x'.repeat(16_000) } });
+  const sent = 6_000;
   raw.socket.pause();
   for (let i = 0; i < sent; i++) raw.socket.send(text);
   // Until nothing moves any more.

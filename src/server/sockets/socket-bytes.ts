@@ -5,11 +5,14 @@ import type { Share } from '../limits/quota.ts';
 
 /** Less is not counted: thousands of sockets always have a little in transit. */
 const freeBytes = 64 * 1024;
+/** The largest message of a peer that has not shown a key or token for all its operations, and the largest ping that is answered. */
+export const strangerBytes = 16 * 1024;
 /** How long a message may take to arrive. */
 const messageTimeoutMs = 120_000;
 /** The size of a client's pong without its data: header and mask. */
 const controlHeadBytes = 6;
-/** The registered close code "try again later". */
+/** The registered close codes "message too big" and "try again later". */
+const tooBig = 1009;
 const tryAgainLater = 1013;
 const closeTimeoutMs = 1_000;
 
@@ -20,6 +23,9 @@ export class SocketBytes {
   /** Bytes of a message that has not arrived in full. */
   #coming = 0;
   #comingSince = 0;
+  /** Bytes of messages that have arrived and are not handled. */
+  #unhandled = 0;
+  #isOfCaller = false;
 
   constructor(socket: WebSocket, connection: Socket, newShare: () => Share) {
     this.#socket = socket;
@@ -33,6 +39,11 @@ export class SocketBytes {
     return this.#coming > 0 && performance.now() - this.#comingSince > messageTimeoutMs;
   }
 
+  /** Called when the peer has been admitted: its messages may be large from now on. */
+  callerAdmitted(): void {
+    this.#isOfCaller = true;
+  }
+
   /** Called when a message has arrived in full. */
   messageCame(): void {
     this.#setComing(0);
@@ -41,6 +52,11 @@ export class SocketBytes {
   /** Called for a ping or pong, which may arrive between the fragments of a message. */
   controlCame(data: Buffer): void {
     this.#setComing(this.#coming - data.length - controlHeadBytes);
+  }
+
+  setUnhandled(bytes: number): void {
+    this.#unhandled = bytes;
+    if (bytes > 0 || this.#share !== undefined) this.#shareNow().set(this.#bytes);
   }
 
   waitingChanged(): void {
@@ -54,16 +70,22 @@ export class SocketBytes {
 
   get #bytes(): number {
     const { bufferedAmount } = this.#socket;
-    return (this.#coming > freeBytes ? this.#coming : 0) + (bufferedAmount > freeBytes ? bufferedAmount : 0);
+    const transit = (bytes: number) => (bytes > freeBytes ? bytes : 0);
+    return transit(this.#coming) + this.#unhandled + transit(bufferedAmount);
   }
 
   #came(length: number): void {
     if (this.#coming === 0) this.#comingSince = performance.now();
     this.#coming += length;
+    if (!this.#isOfCaller && this.#coming > strangerBytes) {
+      this.#refuse(tooBig, `Without a key a message may have up to ${strangerBytes} bytes.`);
+      return;
+    }
     if (this.#coming <= freeBytes) return;
     const share = this.#shareNow();
     const more = this.#bytes - share.held;
-    if (more > 0 && share.take(more) !== undefined) this.#refuse();
+    if (more > 0 && share.take(more) !== undefined)
+      this.#refuse(tryAgainLater, 'Too much under way; try again in a moment.');
   }
 
   #setComing(coming: number): void {
@@ -72,10 +94,10 @@ export class SocketBytes {
   }
 
   /** Closes the socket: the message alone can't be refused, since the rest of it would still arrive. */
-  #refuse(): void {
+  #refuse(code: number, reason: string): void {
     const socket = this.#socket;
     if (socket.readyState !== socket.OPEN) return;
-    socket.close(tryAgainLater, 'Too much under way; try again in a moment.');
+    socket.close(code, reason);
     socket.pause();
     setTimeout(() => socket.terminate(), closeTimeoutMs).unref();
   }

@@ -16,6 +16,7 @@ import type { Right } from '../rights/right.ts';
 import { OperationRights } from './operation-rights.ts';
 import { SocketBytes } from './socket-bytes.ts';
 import { SocketFlow } from './socket-flow.ts';
+import { SocketInbox } from './socket-inbox.ts';
 import { SocketOperations } from './socket-operations.ts';
 import { SocketPings } from './socket-pings.ts';
 import { SocketProtocol } from './socket-protocol.ts';
@@ -73,6 +74,7 @@ export class SocketConnection {
       place = itsPlace;
       charge = costs.open(owner);
       right = admitted;
+      this.#bytes.callerAdmitted();
       leave = admitted.enter(endWith);
     };
     const operationRights = new OperationRights({
@@ -118,6 +120,27 @@ export class SocketConnection {
       socket.close(CloseCode.Forbidden, reason);
       setTimeout(() => socket.terminate(), terminateAfterMs).unref();
     };
+    const handle = (message: Buffer) => {
+      // Ignores what follows a message that closed the socket.
+      if (socket.readyState !== socket.OPEN) return;
+      try {
+        checkParts(message);
+        const text = String(message);
+        this.#flow.received(protocol.receive(text) ? text.length : 0);
+      } catch (error) {
+        // For example a message too deeply nested to be echoed, or with too much to parse in time.
+        logger.debug({ err: error }, 'a WebSocket message could not be handled');
+        socket.close(CloseCode.BadRequest, 'The message could not be handled');
+      }
+    };
+    const inbox = new SocketInbox({
+      handle,
+      owner: () => owner,
+      onWaiting: (bytes) => {
+        this.#bytes.setUnhandled(bytes);
+        this.#flow.setBehind(bytes > 0);
+      },
+    });
     // One listener per event: with thousands of sockets, every listener counts.
     socket.on('ping', (data: Buffer) => {
       this.#bytes.controlCame(data);
@@ -129,17 +152,7 @@ export class SocketConnection {
     });
     socket.on('message', (data) => {
       this.#bytes.messageCame();
-      // Ignores what follows a message that closed the socket.
-      if (socket.readyState !== socket.OPEN) return;
-      try {
-        checkParts(data as Buffer);
-        const text = String(data);
-        this.#flow.received(protocol.receive(text) ? text.length : 0);
-      } catch (error) {
-        // For example a message too deeply nested to be echoed, or with too much to parse in time.
-        logger.debug({ err: error }, 'a WebSocket message could not be handled');
-        socket.close(CloseCode.BadRequest, 'The message could not be handled');
-      }
+      inbox.receive(data as Buffer);
     });
     // Bad framing and oversized messages end the socket with the close code for it.
     socket.on('error', (error) => logger.debug({ err: error }, 'a WebSocket failed'));

@@ -18,6 +18,7 @@ export class SocketFlow {
   readonly #bucket: TokenBucket;
   readonly #onWaiting: () => void;
   #resting = false;
+  #isBehind = false;
 
   /** `onWaiting` is called when the amount that waits to be written may have changed. */
   constructor(
@@ -34,6 +35,13 @@ export class SocketFlow {
   /** Whether reading is paused, so that pongs of the peer may be here unread. */
   get isHeld(): boolean {
     return this.#socket.isPaused;
+  }
+
+  /** Whether messages that have arrived wait to be handled: until then no more are read. */
+  setBehind(isBehind: boolean): void {
+    if (isBehind === this.#isBehind) return;
+    this.#isBehind = isBehind;
+    this.#look();
   }
 
   /** Counts a message that arrived; `echoedBytes` are to be sent back. */
@@ -71,7 +79,7 @@ export class SocketFlow {
 
   #look(): void {
     this.#onWaiting();
-    const held = this.#resting || this.#socket.bufferedAmount > maxWaitingBytes;
+    const held = this.#resting || this.#isBehind || this.#socket.bufferedAmount > maxWaitingBytes;
     if (held === this.#socket.isPaused) return;
     if (held) this.#socket.pause();
     else this.#socket.resume();

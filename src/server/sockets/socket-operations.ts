@@ -7,6 +7,7 @@ import { Semaphore } from '../../events/semaphore.ts';
 import type { Charge } from '../execution/subscription-costs.ts';
 import type { Yoga } from '../http/graphql.ts';
 import { takeOrRefuse } from '../limits/busy.ts';
+import { largeBytes, largeTurn } from '../limits/large-turns.ts';
 import type { Quota, Share } from '../limits/quota.ts';
 import type { Operation, Outcome } from './socket-protocol.ts';
 import { SocketReader, type SocketWindow } from './socket-reader.ts';
@@ -74,6 +75,8 @@ export class SocketOperations {
     const bytes = this.#bytes.share(owner);
     takeOrRefuse(bytes, length);
     operation.onEnd.push(releaseOf(bytes));
+    // What follows takes as long as parsing the message did.
+    if (length > largeBytes) await largeTurn(0, owner);
     const reader = new SocketReader(this.#window, operation);
     const { query, variables: variableValues, operationName } = payload;
     const { schema, execute, subscribe, contextFactory, parse, validate } = this.#yoga.getEnveloped({

@@ -11,11 +11,13 @@ import {
   CloseCode,
   type Message,
   MessageType,
+  type PingMessage,
   parseMessage,
   type SubscribeMessage,
   type SubscribePayload,
 } from 'graphql-ws';
 import { serialize } from '../../domain/values/json-text.ts';
+import { strangerBytes } from './socket-bytes.ts';
 
 /** The registered close code "service restart": the client should reconnect. */
 export const restart = 1012;
@@ -131,7 +133,7 @@ export class SocketProtocol {
         this.#init(message.payload);
         break;
       case MessageType.Ping:
-        this.#send({ type: MessageType.Pong, ...(message.payload && { payload: message.payload }) });
+        this.#pong(message.payload, length);
         break;
       case MessageType.Pong:
         break;
@@ -144,6 +146,12 @@ export class SocketProtocol {
       default:
         this.#close(CloseCode.BadRequest, 'Only a server may send this message');
     }
+  }
+
+  #pong(payload: PingMessage['payload'], length: number): void {
+    if (length > strangerBytes)
+      this.#close(CloseCode.BadRequest, `A ping may have up to ${strangerBytes} bytes`);
+    else this.#send({ type: MessageType.Pong, ...(payload && { payload }) });
   }
 
   #init(payload: Readonly<Record<string, unknown>> | undefined): void {

@@ -30,7 +30,7 @@ export async function prepareTarget(url: string, db: TestDatabase): Promise<Targ
   });
   const items = Array.from({ length: 60 }, () => ({}));
   const large = await createJob(url, { type: 'large', items });
-  for (let i = 0; i < 6; i++) await work(url, 'large', 10, 'x'.repeat(990_000));
+  for (let i = 0; i < 10; i++) await work(url, 'large', 6, 'x'.repeat(990_000));
   const deep = await createJob(url, { type: 'deep', items: [{}, {}] });
   await db.query('update jobtree.job_item set payload = $2::json where job_id = $1', [
     deep.slice('Job:'.length),
@@ -89,6 +89,11 @@ export class Attacker {
   leave(): void {
     for (const one of this.#open) one.destroy();
     this.#open.clear();
+  }
+
+  /** Closes this, too, when it leaves. */
+  takesAlong(open: { destroy(): unknown }): void {
+    this.#open.add(open);
   }
 
   /** Does it once, or, in the long form, several times at once. */

@@ -34,7 +34,7 @@ const refusedOperations: [title: string, make: () => Operation, expected?: RegEx
     '300,000 unknown keys',
     () => ({ query: add, variables: `{"input":{"jobId":"x","items":[],${unknownKeys(300_000)}}}` }),
   ],
-  ['a field name of 24 MB', () => ({ query: `{ ${'f'.repeat(24_000_000)} }` })],
+  ['a field name of 7 MB', () => ({ query: `{ ${'f'.repeat(7_000_000)} }` })],
   [
     'variables of 20,000 levels',
     () => ({ query: create, variables: `{"input":${nested('{"type":"x","children":[', ']}', 20_000)}}` }),
@@ -287,13 +287,13 @@ const answers: Attack[] = [
 
 const held: Attack[] = [
   {
-    title: '60 bodies of 25 MB that lack their end',
+    title: '60 bodies of 8 MB that lack their end',
     run: async (attacker) => {
       const chunk = Buffer.alloc(1_000_000, 'x');
       await Promise.all(
         times(60, async () => {
-          const socket = await attacker.connect(attacker.head(25_000_000), { reads: true });
-          for (let n = 0; n < 24; n++) socket.write(chunk);
+          const socket = await attacker.connect(attacker.head(8_000_000), { reads: true });
+          for (let n = 0; n < 7; n++) socket.write(chunk);
         }),
       );
       await attacker.hold();
@@ -431,13 +431,13 @@ const sockets: Attack[] = [
       }),
   },
   {
-    title: 'pings of 1 MB on ten sockets that read no pongs',
+    title: 'pings of 16 kB on ten sockets that read no pongs',
     run: async (attacker) => {
-      const ping = JSON.stringify({ type: 'ping', payload: { x: 'x'.repeat(1_000_000) } });
+      const ping = JSON.stringify({ type: 'ping', payload: { x: 'x'.repeat(16_000) } });
       for (let i = 0; i < 10; i++) {
         const raw = await attacker.socket();
         raw.socket.pause();
-        for (let n = 0; n < 30; n++) raw.socket.send(ping);
+        for (let n = 0; n < 2_000; n++) raw.socket.send(ping);
       }
       await attacker.hold();
     },
@@ -452,12 +452,12 @@ const sockets: Attack[] = [
     },
   },
   {
-    title: 'messages of 24 MB on 20 sockets that lack their end',
+    title: 'messages of 8 MB on 20 sockets that lack their end',
     run: async (attacker) => {
       const chunk = Buffer.alloc(1_000_000, 'x');
       for (let i = 0; i < 20; i++) {
         const raw = await attacker.socket();
-        for (let n = 0; n < 24; n++) raw.socket.send(chunk, { fin: false });
+        for (let n = 0; n < 7; n++) raw.socket.send(chunk, { fin: false });
       }
       await attacker.hold();
     },
@@ -663,10 +663,10 @@ const requests: Attack[] = [
       );
       expectStatus(
         'levels',
-        await status(`{"query":"{ __typename }","variables":${nested('[', ']', 5_000_000)}}`),
+        await status(`{"query":"{ __typename }","variables":${nested('[', ']', 3_000_000)}}`),
         [200, 400],
       );
-      expectStatus('brackets alone', await status('['.repeat(24_000_000)), [400]);
+      expectStatus('brackets alone', await status('['.repeat(7_000_000)), [400]);
     },
   },
   {
