@@ -37,7 +37,7 @@ grant usage on schema jobtree to jobtree_enqueue, jobtree_work, jobtree_watch;
 alter function jobtree.create_job security definer set search_path = pg_catalog, pg_temp;
 alter function jobtree.add_items security definer set search_path = pg_catalog, pg_temp;
 alter function jobtree.seal_job security definer set search_path = pg_catalog, pg_temp;
-grant execute on function jobtree.create_job, jobtree.add_items, jobtree.seal_job, jobtree.wake_workers to jobtree_enqueue;
+grant execute on function jobtree.create_job, jobtree.add_items, jobtree.seal_job, jobtree.enqueue, jobtree.wake_workers to jobtree_enqueue;
 
 alter function jobtree.claim_items security definer set search_path = pg_catalog, pg_temp;
 alter function jobtree.claim_item security definer set search_path = pg_catalog, pg_temp;

@@ -44,6 +44,8 @@ HEARTBEAT = f"""mutation ($ids: [ID!]!) {{
   answer: heartbeat(input: {{ assignmentIds: $ids }}) {{ ... on HeartbeatPayload {{ entries {{ assignmentId status }} }} {ERROR} }} }}"""
 RELEASE = f"""mutation ($ids: [ID!]!) {{
   answer: releaseAssignments(input: {{ assignmentIds: $ids }}) {{ ... on ReleaseAssignmentsPayload {{ entries {{ status }} }} {ERROR} }} }}"""
+ENQUEUE = f"""mutation ($input: EnqueueInput!) {{
+  answer: enqueue(input: $input) {{ ... on EnqueuePayload {{ created job {{ id }} }} {ERROR} }} }}"""
 HINTS = "subscription ($types: [String!]!) { workAvailable(types: $types) { types } }"
 
 # Either nothing was done, or that is unknown; everything that a worker sends may be repeated.
@@ -122,6 +124,18 @@ class Server:
         if self.connection is not None:
             self.connection.close()
             self.connection = None
+
+
+def enqueue(type, payload=None, url=None, token=None, **options):
+    """Adds one piece of work, and returns the id of its job. The options are those of EnqueueInput: dedupeKey="…", runAt="…".
+
+    NoAnswer means that it may have been added: try again with the same dedupeKey."""
+    url = url or os.environ.get("JOBTREE_URL", "http://127.0.0.1:4000/graphql")
+    server = Server(url, token or os.environ.get("JOBTREE_TOKEN"), timeout=60)
+    try:
+        return server.ask(ENQUEUE, {"input": {"type": type, "payload": payload, **options}})["job"]["id"]
+    finally:
+        server.close()
 
 
 class Item:

@@ -3,6 +3,8 @@
  * answer is a single text, so the type conversions of the libraries make no difference.
  */
 import { type AddItemsResult, split } from '../client/add-items.ts';
+import type { DefinedType } from '../client/define-type.ts';
+import { type EnqueueOptions as ClientEnqueueOptions, jobOfOne } from '../client/enqueue.ts';
 import { JobtreeError } from '../client/errors.ts';
 import { type ItemSpec, type JobSpec, toJobInput } from '../client/job-spec.ts';
 import { asRefusal } from './refusals.ts';
@@ -22,6 +24,9 @@ export interface AddOptions extends AdapterOptions {
   /** Whether these are the last items: then the job is sealed in the same transaction. Default: false. */
   readonly seal?: boolean | undefined;
 }
+
+/** Options of `enqueue`: those of the client's, except its signal. */
+export interface EnqueueOptions extends AdapterOptions, Omit<ClientEnqueueOptions, 'signal'> {}
 
 /** A statement: its text around the values. */
 export interface Statement {
@@ -50,6 +55,16 @@ export async function createJob(
       select json_build_object('id', job_id, 'created', created, 'woken', (select count(*) from woken))::text as answer from made`,
   );
   return { id: `Job:${id}`, created };
+}
+
+/** Enqueues one piece of work. This is `enqueue` of every adapter. */
+export async function enqueue(
+  run: Run,
+  type: DefinedType<unknown, unknown> | string,
+  payload: unknown,
+  { wake, ...options }: EnqueueOptions = {},
+): Promise<{ id: string; created: boolean }> {
+  return createJob(run, jobOfOne(type, payload, options), { wake });
 }
 
 /** Adds any number of items to a job, in their order. This is `addItems` of every adapter. */

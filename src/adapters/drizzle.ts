@@ -1,16 +1,19 @@
 /** jobtree-client/adapters/drizzle: jobs and items in a transaction of Drizzle, with `pg` or postgres.js. */
 import { type SQL, sql } from 'drizzle-orm';
 import type { AddItemsResult } from '../client/add-items.ts';
+import type { DefinedType } from '../client/define-type.ts';
 import type { ItemSpec, JobSpec } from '../client/job-spec.ts';
 import {
   type AdapterOptions,
   type AddOptions,
   addItems as add,
   createJob as create,
+  type EnqueueOptions,
+  enqueue as enqueueOne,
   type Run,
 } from './calls.ts';
 
-export type { AdapterOptions, AddItemsResult, AddOptions, ItemSpec, JobSpec };
+export type { AdapterOptions, AddItemsResult, AddOptions, EnqueueOptions, ItemSpec, JobSpec };
 
 /** A Drizzle transaction on Postgres; not the database itself, which has no open transaction. */
 export interface DrizzleTransaction {
@@ -32,6 +35,23 @@ export function createJob(
   options?: AdapterOptions,
 ): Promise<{ id: string; created: boolean }> {
   return create(runOn(tx), job, options);
+}
+
+/**
+ * Enqueues one piece of work when the transaction commits: a sealed job with a single item.
+ *
+ * @param tx as for `createJob`
+ * @param type a defined type, or its name
+ * @returns the job's id; `created` is false if a job with its dedupe key existed
+ * @throws JobtreeError INVALID_INPUT. A refusal by Postgres ends your transaction.
+ */
+export function enqueue<Payload>(
+  tx: DrizzleTransaction,
+  type: DefinedType<Payload, unknown> | string,
+  payload: Payload,
+  options?: EnqueueOptions,
+): Promise<{ id: string; created: boolean }> {
+  return enqueueOne(runOn(tx), type as string, payload, options);
 }
 
 /**

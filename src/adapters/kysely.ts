@@ -1,16 +1,19 @@
 /** jobtree-client/adapters/kysely: jobs and items in a transaction of Kysely. */
 import { sql, type Transaction } from 'kysely';
 import type { AddItemsResult } from '../client/add-items.ts';
+import type { DefinedType } from '../client/define-type.ts';
 import type { ItemSpec, JobSpec } from '../client/job-spec.ts';
 import {
   type AdapterOptions,
   type AddOptions,
   addItems as add,
   createJob as create,
+  type EnqueueOptions,
+  enqueue as enqueueOne,
   type Run,
 } from './calls.ts';
 
-export type { AdapterOptions, AddItemsResult, AddOptions, ItemSpec, JobSpec };
+export type { AdapterOptions, AddItemsResult, AddOptions, EnqueueOptions, ItemSpec, JobSpec };
 
 /**
  * Creates a whole tree of jobs when the transaction commits, and nothing if it does not.
@@ -26,6 +29,23 @@ export function createJob<DB>(
   options?: AdapterOptions,
 ): Promise<{ id: string; created: boolean }> {
   return create(runOn(tx), job, options);
+}
+
+/**
+ * Enqueues one piece of work when the transaction commits: a sealed job with a single item.
+ *
+ * @param tx as for `createJob`
+ * @param type a defined type, or its name
+ * @returns the job's id; `created` is false if a job with its dedupe key existed
+ * @throws JobtreeError INVALID_INPUT. A refusal by Postgres ends your transaction.
+ */
+export function enqueue<DB, Payload>(
+  tx: Transaction<DB>,
+  type: DefinedType<Payload, unknown> | string,
+  payload: Payload,
+  options?: EnqueueOptions,
+): Promise<{ id: string; created: boolean }> {
+  return enqueueOne(runOn(tx), type as string, payload, options);
 }
 
 /**

@@ -17,8 +17,9 @@ import { type AddItemsResult, type AddOptions, addInBatches } from './add-items.
 import { Callbacks } from './callbacks.ts';
 import { newClaimId } from './claim-id.ts';
 import { Credentials, type Token } from './credentials.ts';
-import { type DefinedType, defineType, type TypedItem, toItemSpec } from './define-type.ts';
+import { type DefinedType, type TypedItem, toItemSpec } from './define-type.ts';
 import { endpoint } from './endpoint.ts';
+import { type Enqueued, type EnqueueOptions, jobOfOne, resultOf } from './enqueue.ts';
 import { answerOf, JobtreeError, payloadOf } from './errors.ts';
 import { Http } from './http.ts';
 import { type ItemSpec, type JobSpec, toItemChanges, toJobInput } from './job-spec.ts';
@@ -26,7 +27,6 @@ import { toPage } from './page.ts';
 import { createPost } from './post.ts';
 import { Queues } from './queues.ts';
 import { type ExportOptions, exportResults, type ResultLines, type ResultsEndpoint } from './results.ts';
-import { type RunOptions, resultOf } from './run.ts';
 import { Schedules } from './schedules.ts';
 import { type Operations, Socket } from './socket.ts';
 import { sendTraced } from './tracing.ts';
@@ -62,6 +62,7 @@ import type {
   WatchOptions,
 } from './types.ts';
 import { type Upload, type UploadEndpoint, type UploadOptions, type UploadSource, upload } from './upload.ts';
+import { endedBy } from './watch.ts';
 import { watchJob, watchOperation, watchTree, watchWork } from './watches.ts';
 
 /** How to reach the service. */
@@ -163,34 +164,52 @@ export class Client {
    */
   async createJobAndWait(job: JobSpec, options: CallOptions = {}): Promise<FinishedJob> {
     const { id, created } = await this.createJob(job, options);
-    let progress: JobTreeProgress | undefined;
-    for await (const newer of this.watchTree(id, options)) progress = newer;
-    options.signal?.throwIfAborted();
-    if (progress?.outcome == null) throw new JobtreeError('UNREACHABLE', 'The client was closed.', {});
+    const progress = await this.#completion(id, options);
     return { id, created, outcome: progress.outcome, progress };
   }
 
   /**
-   * Processes one payload: creates a job with a single item, waits until that is done, and returns its result. A worker of the
-   * type must be running. When you abort the wait, the work goes on.
+   * Enqueues one piece of work: a sealed job with a single item, in one request. A worker of the type processes it; once it is done
+   * it is kept as long as any tree (`retentionSeconds`). `result()` of what it returns waits for the outcome.
+   *
+   *     const { text } = await (await client.enqueue(greet, { name: 'Ada' })).result();
    *
    * @param type a defined type, or its name
-   * @param options policies and other options of the job. With a `dedupeKey`, a second call with the same key waits for the same
-   *   item, and can also be made after a crash, for as long as the job is kept
-   * @throws JobtreeError ITEM_FAILED, with the item's last `failure`, if it failed for good; ITEM_CANCELLED; INVALID_INPUT;
-   *   NOT_FOUND or ITEM_CANCELLED if the job was deleted meanwhile
+   * @param options policies and other options of the job. With a `dedupeKey`, a second call with the same key returns the same
+   *   work, also after a crash, for as long as its job is kept
+   * @throws JobtreeError INVALID_INPUT, with the path to what is wrong
    */
-  run<Payload, R>(type: DefinedType<Payload, R>, payload: Payload, options?: RunOptions): Promise<R>;
-  run<R = unknown>(type: string, payload: unknown, options?: RunOptions): Promise<R>;
+  enqueue<Payload, R>(
+    type: DefinedType<Payload, R>,
+    payload: Payload,
+    options?: EnqueueOptions,
+  ): Promise<Enqueued<R>>;
+  enqueue<R = unknown>(type: string, payload?: unknown, options?: EnqueueOptions): Promise<Enqueued<R>>;
+  async enqueue(
+    type: DefinedType<unknown, unknown> | string,
+    payload?: unknown,
+    options: EnqueueOptions = {},
+  ): Promise<Enqueued<unknown>> {
+    const { signal } = options;
+    const { id, created } = await this.createJob(jobOfOne(type, payload, options), { signal });
+    return { id, created, result: (options = {}) => this.#resultOfOne(id, options) };
+  }
+
+  /**
+   * Enqueues one piece of work, waits until it is done, and returns its result: `enqueue` and `result()` in one call. `signal` ends
+   * the wait, and the work goes on.
+   *
+   * @throws JobtreeError as `enqueue` and `result()` do
+   */
+  run<Payload, R>(type: DefinedType<Payload, R>, payload: Payload, options?: EnqueueOptions): Promise<R>;
+  run<R = unknown>(type: string, payload?: unknown, options?: EnqueueOptions): Promise<R>;
   async run(
     type: DefinedType<unknown, unknown> | string,
-    payload: unknown,
-    { signal, serializeKey, ...options }: RunOptions = {},
+    payload?: unknown,
+    options: EnqueueOptions = {},
   ): Promise<unknown> {
-    const { job, item } = typeof type === 'string' ? defineType(type) : type;
-    const spec = job({ ...options, items: [item(payload, { serializeKey })], sealed: true });
-    const { id } = await this.createJobAndWait(spec, { signal });
-    return resultOf((await this.items(id, { first: 1, signal })).nodes[0], id);
+    const { result } = await this.enqueue(type as string, payload, options);
+    return result({ signal: options.signal });
   }
 
   /**
@@ -635,13 +654,15 @@ export class Client {
 
   /**
    * Follows a job: yields its current state, then newer ones (a slow reader skips some), and the final one last. Lost connections
-   * are replaced without limit, so pass a signal if you want to give up.
+   * are replaced without limit, so pass a signal if you want to give up: aborting it throws its reason, which shows that the loop
+   * did not end because the job is complete.
    *
    * @throws JobtreeError NOT_FOUND
    */
   watchJob(jobId: string, options: WatchOptions = {}): AsyncGenerator<JobProgress, void, undefined> {
     const { token, onDisconnected, onConnected } = options;
-    return watchJob(this.#showing(token), jobId, this.#untilClosed(options), { onDisconnected, onConnected });
+    const hooks = { onDisconnected, onConnected };
+    return this.#untilClosed(options, (signal) => watchJob(this.#showing(token), jobId, signal, hooks));
   }
 
   /**
@@ -651,10 +672,8 @@ export class Client {
    */
   watchTree(rootId: string, options: WatchOptions = {}): AsyncGenerator<JobTreeProgress, void, undefined> {
     const { token, onDisconnected, onConnected } = options;
-    return watchTree(this.#showing(token), rootId, this.#untilClosed(options), {
-      onDisconnected,
-      onConnected,
-    });
+    const hooks = { onDisconnected, onConnected };
+    return this.#untilClosed(options, (signal) => watchTree(this.#showing(token), rootId, signal, hooks));
   }
 
   /**
@@ -663,7 +682,7 @@ export class Client {
    * @throws JobtreeError NOT_FOUND
    */
   watchOperation(operationId: string, options: CallOptions = {}): AsyncGenerator<Operation, void, undefined> {
-    return watchOperation(this.socket, operationId, this.#untilClosed(options));
+    return this.#untilClosed(options, (signal) => watchOperation(this.socket, operationId, signal));
   }
 
   /**
@@ -671,7 +690,7 @@ export class Client {
    * reconnection. A hint may be lost or come for nothing, so also poll slowly.
    */
   workAvailable(types: readonly string[], options: CallOptions = {}): AsyncGenerator<true, void, undefined> {
-    return watchWork(this.socket, types, {}, this.#untilClosed(options));
+    return this.#untilClosed(options, (signal) => watchWork(this.socket, types, {}, signal));
   }
 
   /**
@@ -769,6 +788,19 @@ export class Client {
     await Promise.all([this.socket.close(), this.#tokenSocket.close()]);
   }
 
+  /** @returns the last progress of the tree */
+  async #completion(rootId: string, options: CallOptions) {
+    let progress: JobTreeProgress | undefined;
+    for await (const newer of this.watchTree(rootId, options)) progress = newer;
+    if (progress?.outcome == null) throw new JobtreeError('UNREACHABLE', 'The client was closed.', {});
+    return { ...progress, outcome: progress.outcome };
+  }
+
+  async #resultOfOne(jobId: string, { signal }: CallOptions): Promise<unknown> {
+    await this.#completion(jobId, { signal });
+    return resultOf((await this.items(jobId, { first: 1, signal })).nodes[0], jobId);
+  }
+
   /** What begins a watch: the client's socket, or the one on which each watch shows a token of its own. */
   #showing(token: Token | undefined): Operations {
     return token === undefined ? this.socket : this.#tokenSocket.as(new Credentials({}, token));
@@ -792,9 +824,14 @@ export class Client {
     return this.#send(operations.ExchangeParts, variables, options, repeatable);
   }
 
-  #untilClosed({ signal }: CallOptions): AbortSignal {
+  /** The caller's signal ends a watch with its reason, and `close()` without an error. */
+  #untilClosed<T>(
+    { signal }: CallOptions,
+    watch: (signal: AbortSignal) => AsyncGenerator<T, void, undefined>,
+  ): AsyncGenerator<T, void, undefined> {
+    const closing = this.#closing.signal;
     // A new signal for each call: Node warns about more than ten listeners on one signal.
-    return AbortSignal.any(signal ? [signal, this.#closing.signal] : [this.#closing.signal]);
+    return endedBy(closing, watch(AbortSignal.any(signal ? [signal, closing] : [closing])));
   }
 }
 

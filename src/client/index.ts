@@ -34,6 +34,7 @@ export {
   type TypedItem,
   type TypedJobSpec,
 } from './define-type.ts';
+export type { Enqueued, EnqueueOptions } from './enqueue.ts';
 export {
   type AbortCode,
   AssignmentEndedError,
@@ -46,7 +47,6 @@ export {
 export type { CallbackSpec, FeedSpec, FileSpec, ItemSpec, JobPolicies, JobSpec } from './job-spec.ts';
 export type { Queue, QueueFigures, QueueSettings, Queues } from './queues.ts';
 export type { ExportOptions, ResultLines } from './results.ts';
-export type { RunOptions } from './run.ts';
 export type { Schedule, ScheduleSpec, Schedules } from './schedules.ts';
 export type { InputOf, StandardSchema } from './standard-schema.ts';
 export type { TypeSchema, TypeSchemaSpec, TypeSchemas } from './type-schemas.ts';

@@ -10,6 +10,7 @@ import { endpoint } from './endpoint.ts';
 import { JobtreeError } from './errors.ts';
 import { type Operations, Socket } from './socket.ts';
 import type { JobProgress, JobTreeProgress } from './types.ts';
+import { endedBy } from './watch.ts';
 import { watchJob, watchTree } from './watches.ts';
 
 export { type ClientErrorCode, JobtreeError } from './errors.ts';
@@ -200,7 +201,8 @@ class SharedWatch<T> {
 
   async #follow(begin: (signal: AbortSignal) => AsyncIterable<T>): Promise<void> {
     try {
-      for await (const progress of begin(this.#ending.signal)) this.#show({ progress });
+      const { signal } = this.#ending;
+      for await (const progress of endedBy(signal, begin(signal))) this.#show({ progress });
     } catch (error) {
       if (!(error instanceof JobtreeError)) throw error;
       this.#show({ ...this.state, error });

@@ -13,9 +13,8 @@ export interface WatchJobOptions
 
 /**
  * Follows a job over its own WebSocket, in browsers and in Node.js: yields its current state, then newer ones (a slow reader
- * skips some), and the final one last. A lost connection is replaced without limit: abort `signal` to give up, which ends it
- * without an error. To follow many jobs over one WebSocket, use a `Client`,
- * whose `watchJob` accepts a `token` for each.
+ * skips some), and the final one last. A lost connection is replaced without limit: abort `signal` to give up, which
+ * throws its reason. To follow many jobs over one WebSocket, use a `Client`, whose `watchJob` accepts a `token` for each.
  *
  * @throws JobtreeError NOT_FOUND, INVALID_INPUT, UNAUTHENTICATED
  */

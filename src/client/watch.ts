@@ -26,10 +26,10 @@ export interface Watched<R, T> {
 }
 
 /**
- * Yields until the final value is read, the signal aborts, or the reader breaks off.
+ * Yields until the final value is read, or the reader breaks off.
  *
  * @throws JobtreeError a refusal of the server, such as NOT_FOUND; without `onLost` also BAD_RESPONSE, if the server does not
- *   know something that the operation uses
+ *   know something that the operation uses. The reason of the signal, when that aborts before the final value
  */
 export async function* watch<R, V, T>(
   socket: Operations,
@@ -40,7 +40,8 @@ export async function* watch<R, V, T>(
   signal?: AbortSignal,
 ): AsyncGenerator<T, void, undefined> {
   let isAway = false;
-  for (let tries = 0; !signal?.aborted; ) {
+  for (let tries = 0; ; ) {
+    signal?.throwIfAborted();
     const startedAt = performance.now();
     let pending: T | undefined;
     let ended: JobtreeError | undefined;
@@ -78,7 +79,8 @@ export async function* watch<R, V, T>(
       signal?.removeEventListener('abort', changed.fire);
       stop();
     }
-    if (signal?.aborted || ended === undefined) return;
+    signal?.throwIfAborted();
+    if (ended === undefined) return;
     if (!isTransient(ended) && ended.code !== 'BAD_RESPONSE') throw ended;
     if (onLost === undefined && isNotUnderstood(ended)) throw ended;
     onLost?.(ended);
@@ -87,5 +89,17 @@ export async function* watch<R, V, T>(
     // A stream that lasted had begun, even if nothing came: the server does not repeat a state that the reader knows.
     tries = performance.now() - startedAt > steadyMs ? 1 : tries + 1;
     await wait(Math.max(backoffMs(tries), retryAfterMs(ended)), signal);
+  }
+}
+
+/** Ends without an error when this signal aborts. */
+export async function* endedBy<T>(
+  ending: AbortSignal,
+  watching: AsyncIterable<T>,
+): AsyncGenerator<T, void, undefined> {
+  try {
+    yield* watching;
+  } catch (error) {
+    if (!ending.aborted || error !== ending.reason) throw error;
   }
 }

@@ -33,6 +33,7 @@ import './held-items.ts';
 import './workers.ts';
 import './subscription.ts';
 import './mutations/create-job.ts';
+import './mutations/enqueue.ts';
 import './mutations/create-upload.ts';
 import './mutations/add-items.ts';
 import './mutations/seal-job.ts';

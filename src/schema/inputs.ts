@@ -190,6 +190,69 @@ export const TraceContextInput = builder.inputType('TraceContextInput', {
   }),
 });
 
+type Types = typeof builder.$inferSchemaTypes;
+type Fields = PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject'>;
+
+/** How a job treats its items. */
+const policyFields = (t: Fields) => ({
+  priority: t.int({
+    description:
+      'The priority of items without their own: -32,768 to 32,767. Default: that of the queue of its type, else 0.',
+  }),
+  runAt: t.field({
+    type: 'DateTime',
+    description: 'The `runAt` of items without their own. Default: at once.',
+  }),
+  maxFailuresPerItem: t.int({
+    description:
+      'An item that fails more often than this has failed for good: 0 to 1,000. Default: that of the queue of its type, else 3.',
+  }),
+  backoffMs: t.intList({
+    description:
+      'How long an item waits after its first, second … failure, in milliseconds; the last wait repeats, and an empty list means no wait. Up to 100 steps. Default: that of the queue of its type, else 30 s, 5 min, 30 min.',
+  }),
+  backoffJitter: t.float({
+    description:
+      'The largest share of each backoff that is added to it at random: 0 to 1. Default: that of the queue of its type, else 0.1.',
+  }),
+  heartbeatIntervalMs: t.int({
+    description:
+      'How often a worker must send a heartbeat, in milliseconds: 1,000 to 86,400,000; silence for three intervals is a failure. Default: that of the queue of its type, else 60,000.',
+  }),
+  toleratedFailureCount: t.int({
+    description:
+      'The job fails if more items than this fail for good: 0 to 2,147,483,647. Its pending items are then cancelled, and its outcome is FAILED. Reports that arrive at the same time can exceed the number slightly. With `toleratedFailurePercentage`, the job fails when either limit is exceeded. Default: any number is tolerated.',
+  }),
+  toleratedFailurePercentage: t.float({
+    description:
+      'The job fails if more than this percentage of its items fail for good, as with `toleratedFailureCount`: 0 to 100. It applies once the job is sealed, since the total is unknown before that. Default: any share is tolerated.',
+  }),
+  serializeOnFailure: t.field({
+    type: SerializeOnFailure,
+    required: true,
+    defaultValue: 'CONTINUE',
+    description: 'What happens to the serialize key of an item that failed for good. Default: CONTINUE.',
+  }),
+});
+
+/** What belongs to a whole tree. */
+const rootFields = (t: Fields) => ({
+  callbacks: t.field({
+    type: [CallbackInput],
+    description:
+      'For the root: the endpoints to call when the tree, or each of its jobs, is complete. Up to 10. Default: none.',
+  }),
+  traceContext: t.field({
+    type: TraceContextInput,
+    description:
+      'For the root: the trace of the items that are given here; workers get it with them. Default: none.',
+  }),
+  retentionSeconds: t.int({
+    description:
+      'For the root: how long the tree is kept once it is complete, in seconds: 0 (it is deleted at once) to 315,576,000 (ten years); null for ever. Then it is reaped, that is, deleted with its items and results. Default: the setting of the server, which is 7 days unless it is changed.',
+  }),
+});
+
 export const JobInput = builder.inputRef<GivenJob>('JobInput');
 JobInput.implement({
   description:
@@ -204,44 +267,7 @@ JobInput.implement({
       description:
         'Unique among the jobs of its type, 1 to 500 characters. At the root, an existing key returns the existing tree, and nothing is created; below the root it is refused. Default: none.',
     }),
-    priority: t.int({
-      description:
-        'The priority of items without their own: -32,768 to 32,767. Default: that of the queue of its type, else 0.',
-    }),
-    runAt: t.field({
-      type: 'DateTime',
-      description: 'The `runAt` of items without their own. Default: at once.',
-    }),
-    maxFailuresPerItem: t.int({
-      description:
-        'An item that fails more often than this has failed for good: 0 to 1,000. Default: that of the queue of its type, else 3.',
-    }),
-    backoffMs: t.intList({
-      description:
-        'How long an item waits after its first, second … failure, in milliseconds; the last wait repeats, and an empty list means no wait. Up to 100 steps. Default: that of the queue of its type, else 30 s, 5 min, 30 min.',
-    }),
-    backoffJitter: t.float({
-      description:
-        'The largest share of each backoff that is added to it at random: 0 to 1. Default: that of the queue of its type, else 0.1.',
-    }),
-    heartbeatIntervalMs: t.int({
-      description:
-        'How often a worker must send a heartbeat, in milliseconds: 1,000 to 86,400,000; silence for three intervals is a failure. Default: that of the queue of its type, else 60,000.',
-    }),
-    toleratedFailureCount: t.int({
-      description:
-        'The job fails if more items than this fail for good: 0 to 2,147,483,647. Its pending items are then cancelled, and its outcome is FAILED. Reports that arrive at the same time can exceed the number slightly. With `toleratedFailurePercentage`, the job fails when either limit is exceeded. Default: any number is tolerated.',
-    }),
-    toleratedFailurePercentage: t.float({
-      description:
-        'The job fails if more than this percentage of its items fail for good, as with `toleratedFailureCount`: 0 to 100. It applies once the job is sealed, since the total is unknown before that. Default: any share is tolerated.',
-    }),
-    serializeOnFailure: t.field({
-      type: SerializeOnFailure,
-      required: true,
-      defaultValue: 'CONTINUE',
-      description: 'What happens to the serialize key of an item that failed for good. Default: CONTINUE.',
-    }),
+    ...policyFields(t),
     name: t.string({
       description:
         'The name by which `after` of other jobs of the tree refers to it, 1 to 200 characters; it is not stored. Default: its type.',
@@ -274,24 +300,60 @@ JobInput.implement({
       description:
         "A file that becomes its items, after those given here; the end of the file seals the job. Not for a fed or sealed job. A line that can't be read, or that does not match the schema of the type, becomes a failed item. Default: none.",
     }),
-    callbacks: t.field({
-      type: [CallbackInput],
-      description:
-        'For the root: the endpoints to call when the tree, or each of its jobs, is complete. Up to 10. Default: none.',
-    }),
-    traceContext: t.field({
-      type: TraceContextInput,
-      description:
-        'For the root: the trace of the items that are given here; workers get it with them. Default: none.',
-    }),
-    retentionSeconds: t.int({
-      description:
-        'For the root: how long the tree is kept once it is complete, in seconds: 0 (it is deleted at once) to 315,576,000 (ten years); null for ever. Then it is reaped, that is, deleted with its items and results. Default: the setting of the server, which is 7 days unless it is changed.',
-    }),
+    ...rootFields(t),
     idleExpirySeconds: t.int({
       description:
         'For the root: the time after which the tree is cancelled if it is idle, in seconds: 1 to 315,576,000 (ten years); null for never. It is idle while a job is not sealed and the tree has no work left. Default: the setting of the server, which is never unless it is changed.',
     }),
     children: t.field({ type: [JobInput], description: 'The jobs directly below it. Default: none.' }),
+  }),
+});
+
+/** One piece of work: the options of a sealed job of one item. */
+export interface GivenWork
+  extends Pick<
+    NewJob,
+    | 'type'
+    | 'dedupeKey'
+    | 'priority'
+    | 'runAt'
+    | 'maxFailuresPerItem'
+    | 'backoffMs'
+    | 'backoffJitter'
+    | 'heartbeatIntervalMs'
+    | 'toleratedFailureCount'
+    | 'toleratedFailurePercentage'
+    | 'serializeOnFailure'
+    | 'callbacks'
+    | 'traceContext'
+    | 'retentionSeconds'
+  > {
+  readonly payload?: unknown;
+  readonly serializeKey?: string | null | undefined;
+}
+
+export const EnqueueInput = builder.inputRef<GivenWork>('EnqueueInput');
+EnqueueInput.implement({
+  description:
+    'One piece of work: a sealed job with a single item. Its fields are those of JobInput and ItemInput.',
+  fields: (t) => ({
+    type: t.string({
+      required: true,
+      description: 'The kind of work: the name by which workers claim it. 1 to 200 characters.',
+    }),
+    payload: t.field({
+      type: 'JSON',
+      description: 'The work to do: any JSON, up to 1 MB of text (a setting of the server). Default: null.',
+    }),
+    dedupeKey: t.string({
+      description:
+        'Unique among the jobs of its type, 1 to 500 characters: an existing key returns the existing job, and nothing is created. Default: none.',
+    }),
+    serializeKey: t.string({
+      description:
+        'Items with the same key run one at a time, in the order in which they were added: 1 to 255 characters. Default: it waits for no other item.',
+    }),
+    ...policyFields(t),
+    ...rootFields(t),
   }),
 });

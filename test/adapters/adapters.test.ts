@@ -91,6 +91,18 @@ describe.each(Object.entries(libraries))('%s', (_, open) => {
     expect(job).toMatchObject({ type: ship.type, maxFailuresPerItem: 7, sealedAt: expect.any(String) });
   });
 
+  it('enqueues one piece of work with the row that caused it', async () => {
+    const type = newType();
+    const options = { dedupeKey: 'a', serializeKey: type, maxFailuresPerItem: 7, wake: false };
+    const [first, second] = await library.transaction(async (tx) => {
+      await tx.saveOrder(++lastOrder);
+      return [await tx.enqueue(type, 'first', options), await tx.enqueue(type, 'second', options)];
+    });
+    expect([first.created, second]).toEqual([true, { id: first.id, created: false }]);
+    expect(await client.job(first.id)).toMatchObject({ maxFailuresPerItem: 7, sealedAt: expect.any(String) });
+    expect((await client.items(first.id)).nodes).toMatchObject([{ payload: 'first', serializeKey: type }]);
+  });
+
   it('leaves nothing when the transaction is rolled back', async () => {
     const type = newType();
     const order = ++lastOrder;

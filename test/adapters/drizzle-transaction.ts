@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { addItems, createJob, type DrizzleTransaction } from '../../src/adapters/drizzle.ts';
+import { addItems, createJob, type DrizzleTransaction, enqueue } from '../../src/adapters/drizzle.ts';
 import { insert, type Library } from './library.ts';
 
 interface DrizzleDatabase {
@@ -12,6 +12,7 @@ export function transactionOf(db: DrizzleDatabase): Library['transaction'] {
       work({
         saveOrder: async (id) => tx.execute(sql.raw(insert(id))),
         createJob: (...args) => createJob(tx, ...args),
+        enqueue: (...args) => enqueue(tx, ...args),
         addItems: (...args) => addItems(tx, ...args),
       }),
     );

@@ -272,21 +272,28 @@ describe('watching', () => {
     await expect(client.watchTree(unknown).next()).rejects.toEqual(refusal('NOT_FOUND'));
   });
 
-  it('watching ends with a signal, and with close()', async () => {
+  it('watching throws the reason of its signal, and ends with close()', async () => {
     const { id } = await client.createJob({ type: 'endless' });
     const controller = new AbortController();
     const other = createClient({ url: server.url });
     const byClose = other.watchJob(id);
-    const bySignal = other.watchJob(id, { signal: controller.signal });
-    await Promise.all([byClose.next(), bySignal.next()]);
-    const ends = [bySignal.next(), byClose.next()];
-    controller.abort();
-    await ends[0];
+    const { signal } = controller;
+    const operation = await other.cancelItems({ jobId: id });
+    const bySignal = [
+      other.watchJob(id, { signal }),
+      other.watchTree(id, { signal }),
+      other.workAvailable(['endless'], { signal }),
+    ];
+    await Promise.all([byClose, ...bySignal].map((watch) => watch.next()));
+    const ended = byClose.next();
+    const thrown = Promise.allSettled(bySignal.map((watch) => watch.next()));
+    const reason = new Error('enough');
+    controller.abort(reason);
+    for (const one of await thrown) expect(one).toEqual({ status: 'rejected', reason });
+    // Also one that had not begun.
+    await expect(other.watchOperation(operation.id, { signal }).next()).rejects.toBe(reason);
     await other.close();
-    expect(await Promise.all(ends)).toEqual([
-      { done: true, value: undefined },
-      { done: true, value: undefined },
-    ]);
+    expect(await ended).toEqual({ done: true, value: undefined });
   });
 });
 

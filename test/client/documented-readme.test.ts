@@ -21,7 +21,9 @@ it('the example in TypeScript works', async () => {
   const env = { ...process.env, JOBTREE_URL: server.url };
   const { stdout, stderr } = await execute(join(root, 'node_modules/.bin/tsx'), [file], { env });
   expect(stderr).toBe('');
-  expect(stdout).toMatch(/^(Waiting.*\n|Job running.*\n)*Job complete 2 0\nHello, Ada!\nHello, Grace!\n$/);
+  expect(stdout).toMatch(
+    /^Hello, Ada!\n(Waiting.*\n|Job running.*\n)*Job complete 2 0\nHello, Grace!\nHello, Katherine!\n$/,
+  );
 });
 
 it('the example in a shell works', async () => {

@@ -96,14 +96,14 @@ it('after a restart only changes are reported, not known states', async () => {
   await client.close();
 });
 
-it('watchJob ends without an error when aborted, and throws refusals of the server', async () => {
+it('watchJob throws the reason of its signal, and refusals of the server', async () => {
   const id = await createJob(app.url, { type: 'aborted', items: [{}] });
   const ending = new AbortController();
   const events = watchJob(id, { url: app.url, signal: ending.signal });
   expect((await events.next()).value).toMatchObject({ status: 'WAITING' });
   const next = events.next();
-  ending.abort();
-  expect((await next).done).toBe(true);
+  ending.abort(new Error('enough'));
+  await expect(next).rejects.toThrow('enough');
 
   const unknown = watchJob('Job:00000000-0000-7000-8000-000000000000', { url: app.url });
   await expect(unknown.next()).rejects.toMatchObject({ code: 'NOT_FOUND' });

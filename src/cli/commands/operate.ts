@@ -177,7 +177,6 @@ async function follow(
   } finally {
     display.end();
   }
-  signal.throwIfAborted();
   return operation;
 }
 

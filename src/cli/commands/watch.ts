@@ -54,7 +54,6 @@ async function follow(
   } finally {
     view.end();
   }
-  signal.throwIfAborted();
   let allWell = true;
   for (const progress of final) {
     const type = types.get(progress.jobId) ?? '';

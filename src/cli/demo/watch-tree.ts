@@ -19,6 +19,5 @@ export async function watchTree(
   } finally {
     display.end();
   }
-  signal.throwIfAborted();
   return jobs;
 }

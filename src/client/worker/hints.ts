@@ -1,5 +1,6 @@
 /** Learns that there may be work: from the server's hints and, since a hint may be lost, by polling slowly. */
 import type { Socket } from '../socket.ts';
+import { endedBy } from '../watch.ts';
 import { watchWork } from '../watches.ts';
 import type { Slots } from './held-assignments.ts';
 
@@ -53,7 +54,7 @@ export class Hints {
     const concurrency = Array.from(slots.values(), (one) => one.concurrency);
     const options = { onTypes, onLost: onError, worker: { ...worker, concurrency } };
     try {
-      const hints = watchWork(socket, [...slots.keys()], options, stopping);
+      const hints = endedBy(stopping, watchWork(socket, [...slots.keys()], options, stopping));
       while (!(await hints.next()).done);
     } catch (error) {
       onError(error);

@@ -2,6 +2,7 @@
 import { type Client, createClient } from '../client.ts';
 import { typeOfHandler } from '../define-type.ts';
 import { JobtreeError } from '../errors.ts';
+import { refuseUnknown } from '../options.ts';
 import type { BatchItem, HandlerContext, Logger } from './handler.ts';
 import type { HeldAssignment, Slots } from './held-assignments.ts';
 import { loggerOf } from './log.ts';
@@ -117,7 +118,7 @@ const typeOptions = {
 
 /** @throws JobtreeError INVALID_INPUT, naming the option */
 export function readOptions(options: WorkerOptions): Settings {
-  refuseUnknown(options, workerOptions, '');
+  refuseUnknown(options, workerOptions);
   if (options.client !== undefined && options.url !== undefined) {
     throw invalid('url', 'must not be given together with client, which has its own');
   }
@@ -203,13 +204,6 @@ function integer(value: number, field: string, lowest: number, highest: number):
   // Callers without types pass texts, too.
   const found = value === undefined ? 'missing' : (JSON.stringify(value) ?? typeof value);
   throw invalid(field, `is ${found}; it must be a whole number from ${lowest} to ${highest}`);
-}
-
-/** Without a compiler, a misspelt option would have no effect, silently. */
-function refuseUnknown(options: object, known: object, path: string): void {
-  for (const name of Object.keys(options))
-    if (!Object.hasOwn(known, name))
-      throw invalid(`${path}${name}`, `is not an option; there are ${Object.keys(known).join(', ')}`);
 }
 
 function invalid(field: string, why: string): JobtreeError {

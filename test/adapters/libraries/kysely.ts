@@ -1,6 +1,6 @@
 import { Kysely, PostgresDialect, sql } from 'kysely';
 import pg from 'pg';
-import { addItems, createJob } from '../../../src/adapters/kysely.ts';
+import { addItems, createJob, enqueue } from '../../../src/adapters/kysely.ts';
 import { insert, type Library } from '../library.ts';
 
 export function open(url: string): Library {
@@ -13,6 +13,7 @@ export function open(url: string): Library {
         work({
           saveOrder: (id) => sql.raw(insert(id)).execute(tx),
           createJob: (...args) => createJob(tx, ...args),
+          enqueue: (...args) => enqueue(tx, ...args),
           addItems: (...args) => addItems(tx, ...args),
         }),
       ),

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { addItems, createJob } from '../../../src/adapters/pg.ts';
+import { addItems, createJob, enqueue } from '../../../src/adapters/pg.ts';
 import { insert, type Library } from '../library.ts';
 
 export function open(url: string): Library {
@@ -12,6 +12,7 @@ export function open(url: string): Library {
         const result = await work({
           saveOrder: (id) => client.query(insert(id)),
           createJob: (...args) => createJob(client, ...args),
+          enqueue: (...args) => enqueue(client, ...args),
           addItems: (...args) => addItems(client, ...args),
         });
         await client.query('commit');

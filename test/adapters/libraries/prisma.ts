@@ -1,5 +1,5 @@
 import { PrismaPg } from '@prisma/adapter-pg';
-import { addItems, createJob } from '../../../src/adapters/prisma.ts';
+import { addItems, createJob, enqueue } from '../../../src/adapters/prisma.ts';
 import { PrismaClient } from '../../../src/generated/prisma/client.ts';
 import { insert, type Library } from '../library.ts';
 
@@ -11,6 +11,7 @@ export function open(url: string): Library {
         work({
           saveOrder: (id) => tx.$executeRawUnsafe(insert(id)),
           createJob: (...args) => createJob(tx, ...args),
+          enqueue: (...args) => enqueue(tx, ...args),
           addItems: (...args) => addItems(tx, ...args),
         }),
       ),

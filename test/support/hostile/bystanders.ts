@@ -104,7 +104,7 @@ async function watch(): Promise<void> {
   try {
     for await (const _ of client.watchJob(ids.get('short') as string, { signal })) progress(client);
   } catch (error) {
-    problem(error);
+    if (!signal.aborted) problem(error);
   } finally {
     await client.close();
   }

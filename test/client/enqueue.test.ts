@@ -1,4 +1,4 @@
-/** `client.run`: one payload, and its result or failure. */
+/** `client.enqueue` and `client.run`: one piece of work, and its result or failure. */
 import { once } from 'node:events';
 import { afterEach, expect, expectTypeOf, it, onTestFinished } from 'vitest';
 import {
@@ -32,6 +32,45 @@ async function work(type: string, handler: Handler) {
   workers.push(worker);
   await worker.start();
 }
+
+it('enqueue returns at once, and its result waits for the outcome', async () => {
+  const client = connect();
+  const double = defineType<number, { twice: number }>(newType());
+  const enqueued = await client.enqueue(double, 21, { dedupeKey: 'a' });
+  expect(enqueued).toMatchObject({ id: expect.stringMatching(/^Job:/), created: true });
+  const again = await client.enqueue(double, 4, { dedupeKey: 'a' });
+  expect(again).toMatchObject({ id: enqueued.id, created: false });
+  const results = [enqueued.result(), again.result()] as const;
+  await work(double.type, (n) => ({ twice: 2 * (n as number) }));
+  const [result] = await Promise.all(results);
+  expectTypeOf(result).toEqualTypeOf<{ twice: number }>();
+  expect(await Promise.all(results)).toEqual([{ twice: 42 }, { twice: 42 }]);
+  // @ts-expect-error: not a number
+  await client.enqueue(double, 'one');
+});
+
+it('the wait for a result ends with its signal, and throws what the worker reported', async () => {
+  const client = connect();
+  const type = newType();
+  const enqueued = await client.enqueue(type, null, { backoffMs: [], maxFailuresPerItem: 0 });
+  const controller = new AbortController();
+  const waiting = expect(enqueued.result({ signal: controller.signal })).rejects.toThrow('enough');
+  controller.abort(new Error('enough'));
+  await waiting;
+  await work(type, () => {
+    throw new Error('no');
+  });
+  await expect(enqueued.result()).rejects.toMatchObject({ code: 'ITEM_FAILED', message: 'no' });
+});
+
+it('options that do not exist are refused by their name', async () => {
+  const client = connect();
+  for (const name of ['delay', 'items', 'children', 'sealed'])
+    await expect(client.enqueue(newType(), 1, { [name]: [] })).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+      field: name,
+    });
+});
 
 it('returns the result, with the type of a defined type', async () => {
   const client = connect();
