@@ -274,6 +274,42 @@ export type DiscardDeadLettersInput = {
   filter: DeadLetterFilter;
 };
 
+/** One piece of work: a sealed job with a single item. Its fields are those of JobInput and ItemInput. */
+export type EnqueueInput = {
+  /** The largest share of each backoff that is added to it at random: 0 to 1. Default: that of the queue of its type, else 0.1. */
+  backoffJitter?: InputMaybe<Scalars['Float']['input']>;
+  /** How long an item waits after its first, second … failure, in milliseconds; the last wait repeats, and an empty list means no wait. Up to 100 steps. Default: that of the queue of its type, else 30 s, 5 min, 30 min. */
+  backoffMs?: InputMaybe<Array<Scalars['Int']['input']>>;
+  /** For the root: the endpoints to call when the tree, or each of its jobs, is complete. Up to 10. Default: none. */
+  callbacks?: InputMaybe<Array<CallbackInput>>;
+  /** Unique among the jobs of its type, 1 to 500 characters: an existing key returns the existing job, and nothing is created. Default: none. */
+  dedupeKey?: InputMaybe<Scalars['String']['input']>;
+  /** How often a worker must send a heartbeat, in milliseconds: 1,000 to 86,400,000; silence for three intervals is a failure. Default: that of the queue of its type, else 60,000. */
+  heartbeatIntervalMs?: InputMaybe<Scalars['Int']['input']>;
+  /** An item that fails more often than this has failed for good: 0 to 1,000. Default: that of the queue of its type, else 3. */
+  maxFailuresPerItem?: InputMaybe<Scalars['Int']['input']>;
+  /** The work to do: any JSON, up to 1 MB of text (a setting of the server). Default: null. */
+  payload?: InputMaybe<Scalars['JSON']['input']>;
+  /** The priority of items without their own: -32,768 to 32,767. Default: that of the queue of its type, else 0. */
+  priority?: InputMaybe<Scalars['Int']['input']>;
+  /** For the root: how long the tree is kept once it is complete, in seconds: 0 (it is deleted at once) to 315,576,000 (ten years); null for ever. Then it is reaped, that is, deleted with its items and results. Default: the setting of the server, which is 7 days unless it is changed. */
+  retentionSeconds?: InputMaybe<Scalars['Int']['input']>;
+  /** The `runAt` of items without their own. Default: at once. */
+  runAt?: InputMaybe<Scalars['DateTime']['input']>;
+  /** Items with the same key run one at a time, in the order in which they were added: 1 to 255 characters. Default: it waits for no other item. */
+  serializeKey?: InputMaybe<Scalars['String']['input']>;
+  /** What happens to the serialize key of an item that failed for good. Default: CONTINUE. */
+  serializeOnFailure?: SerializeOnFailure;
+  /** The job fails if more items than this fail for good: 0 to 2,147,483,647. Its pending items are then cancelled, and its outcome is FAILED. Reports that arrive at the same time can exceed the number slightly. With `toleratedFailurePercentage`, the job fails when either limit is exceeded. Default: any number is tolerated. */
+  toleratedFailureCount?: InputMaybe<Scalars['Int']['input']>;
+  /** The job fails if more than this percentage of its items fail for good, as with `toleratedFailureCount`: 0 to 100. It applies once the job is sealed, since the total is unknown before that. Default: any share is tolerated. */
+  toleratedFailurePercentage?: InputMaybe<Scalars['Float']['input']>;
+  /** For the root: the trace of the items that are given here; workers get it with them. Default: none. */
+  traceContext?: InputMaybe<TraceContextInput>;
+  /** The kind of work: the name by which workers claim it. 1 to 200 characters. */
+  type: Scalars['String']['input'];
+};
+
 /** Why something was refused. Errors outside of results have one of these in `extensions.code`, or a code that concerns a request as a whole; docs/errors.md lists all codes. */
 export type ErrorCode =
   /** Another transaction has locked rows that the operation needs. Nothing has changed: try again. */
