@@ -3,12 +3,13 @@
 --
 -- p_from     the delta to read from: a low-water mark that skips the dead rows of deltas folded before; 0 now and then, for those that
 --            committed late
--- p_seen     the last delta that the previous call saw; null for the first call
--- returns    the trees that have deltas which the previous call saw too (in the first call: any); the types of their items, and how many;
---            the first and the last current delta
+-- p_seen     the newest delta of the previous look; null for the first look
+-- returns    the trees that have deltas which were there at the previous look (in the first one: any); the types of their items, and how
+--            many; the first and the last delta that was read; how many were read, after which a call from the last one on continues the
+--            look if that was p_limit; and the newest delta there is
 -- locks      none
 create or replace function jobtree.unfolded_trees(p_from bigint default 0, p_seen bigint default null, p_limit integer default 1000)
-returns table (root_ids uuid[], ready jsonb, first_delta bigint, last_delta bigint)
+returns table (root_ids uuid[], ready jsonb, first_delta bigint, last_delta bigint, deltas integer, newest bigint)
 language sql stable
 set jit = off
 set enable_seqscan = off
@@ -23,5 +24,6 @@ as $$
       select jsonb_object_agg(t.type, t.items)
       from (select j.type, sum(f.items) as items from found f join jobtree.job j on j.id = f.job_id group by j.type having sum(f.items) > 0) t
     ),
-    (select min(f.id) from found f), (select max(f.id) from found f)
+    (select min(f.id) from found f), (select max(f.id) from found f), (select count(*)::integer from found f),
+    (select max(d.id) from jobtree.progress_delta d where d.id >= p_from)
 $$;

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vit
 import { createEngine } from '../../src/domain/create-engine.ts';
 import type { Engine } from '../../src/domain/engine/engine.ts';
 import { createJob } from '../../src/domain/jobs/create-job.ts';
+import { findUnfolded } from '../../src/domain/work/sweep.ts';
 import { Sweeper } from '../../src/server/loops/sweeper.ts';
 import { newType, useEngine } from '../support/engine.ts';
 import { anyRow } from '../support/locks.ts';
@@ -163,7 +164,10 @@ describe('a part of the sweep that takes very long', () => {
   });
 
   it('making due items ready: it does not count as a gap without sweeps', async () => {
-    const end = await stall('promote_due(integer, interval)', 'table (promoted integer, ready jsonb)');
+    const end = await stall(
+      'promote_due(integer, interval, text)',
+      'table (promoted integer, ready jsonb, more boolean, last_type text)',
+    );
     await t.db.query(`update jobtree.watch set swept_at = clock_timestamp() - interval '1 second'`);
     await anyRow(
       t.db,
@@ -174,32 +178,32 @@ describe('a part of the sweep that takes very long', () => {
   });
 });
 
-describe('a part of the sweep that fails', () => {
-  /** An engine of its own, that keeps whose deltas were found, and of which types there may be work. */
-  function watchedEngine() {
-    const touched = new Set<string>();
-    const ready = new Set<string>();
-    const { database, limits, callbackAddresses, retention, logger, logPayloads, durableClaims } = t.engine;
-    const engine = createEngine({
-      database,
-      limits,
-      callbackAddresses,
-      retention,
-      logger,
-      logPayloads,
-      durableClaims,
-      slowness: { factor: 3, afterMs: 10_000 },
-      effects: {
-        ...t.engine.effects,
-        touched: (rootId) => void touched.add(rootId),
-        ready: (counts) => {
-          for (const type of counts.keys()) ready.add(type);
-        },
+/** An engine of its own, that keeps whose deltas were found, and of which types there may be work. */
+function watchedEngine() {
+  const touched = new Set<string>();
+  const ready = new Set<string>();
+  const { database, limits, callbackAddresses, retention, logger, logPayloads, durableClaims } = t.engine;
+  const engine = createEngine({
+    database,
+    limits,
+    callbackAddresses,
+    retention,
+    logger,
+    logPayloads,
+    durableClaims,
+    slowness: { factor: 3, afterMs: 10_000 },
+    effects: {
+      ...t.engine.effects,
+      touched: (rootId) => void touched.add(rootId),
+      ready: (counts) => {
+        for (const type of counts.keys()) ready.add(type);
       },
-    });
-    return { engine, touched, ready };
-  }
+    },
+  });
+  return { engine, touched, ready };
+}
 
+describe('a part of the sweep that fails', () => {
   /** Of each part: the function that it calls, something for it to do, and how to see that it was done. */
   const parts: Record<
     string,
@@ -216,7 +220,7 @@ describe('a part of the sweep that fails', () => {
       },
     },
     'due items': {
-      calls: 'promote_due(integer, interval)',
+      calls: 'promote_due(integer, interval, text)',
       prepare: async () => {
         const type = newType();
         await t.create({ type, items: [{ runAt: new Date(Date.now() + 50) }] });
@@ -284,6 +288,17 @@ describe('a part of the sweep that fails', () => {
     }
     await ends[broken]?.();
   });
+});
+
+it('a search for unfolded trees finds thousands at once, which no server has folded', async () => {
+  await t.db.query('delete from jobtree.progress_delta');
+  await t.db.query(
+    'insert into jobtree.progress_delta (root_id, job_id) select gen_random_uuid(), gen_random_uuid() from generate_series(1, 2500)',
+  );
+  const { engine, touched } = watchedEngine();
+  await findUnfolded(engine, { from: 0, seen: null });
+  expect(touched.size).toBe(2_500);
+  await t.db.query('delete from jobtree.progress_delta');
 });
 
 it('a search for unfolded trees names roots whose deltas are older than the last search, and at first all', async () => {

@@ -125,7 +125,7 @@ export function useEngine(): TestEngine {
   };
   test.sweep = async () => {
     while ((await sweepLeases(test.engine, new Date(0))).more);
-    while (await promoteDue(test.engine));
+    while ((await promoteDue(test.engine)).more);
     await promoteBlocked(test.engine);
   };
   test.finish = async () => {

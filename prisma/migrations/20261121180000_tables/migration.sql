@@ -182,6 +182,7 @@ create table "jobtree"."queue_entry" (
 -- All columns ascend, so that a single row comparison says where a claim continues, priority by priority.
 create index "queue_entry_ready" on "jobtree"."queue_entry" ("type", (-"priority"::integer), "place") where "run_at" is null;
 create index "queue_entry_scheduled" on "jobtree"."queue_entry" ("run_at") where "run_at" is not null;
+create index "queue_entry_scheduled_of_type" on "jobtree"."queue_entry" ("type", "run_at" desc) where "run_at" is not null;
 -- For pages of waiting or of scheduled items of a job, however many of the other kind come first. The conditions are written as in no
 -- claim, so that the planner never uses these indexes for claims.
 create index "queue_entry_waiting" on "jobtree"."queue_entry" ("job_id", "position") where coalesce("run_at", 'infinity') = 'infinity';

@@ -4,6 +4,7 @@ import type { FailedItems } from '../engine/failure-log.ts';
 import type { ReportFigure } from '../figures/figures.ts';
 
 const batch = 1_000;
+const treesAtOnce = 5_000;
 
 type Ready = Record<string, number> | null;
 
@@ -36,12 +37,24 @@ export async function sweepLeases(
   return { lost: row.lost, more: row.leases === batch };
 }
 
-/** Makes entries ready that became due within a period (an ISO 8601 duration). Returns whether there are more. */
-export async function promoteDue(engine: Engine, within: string | null = null): Promise<boolean> {
-  const [row] = await engine.database.call<{ promoted: number; ready: Ready }>('promote_due', batch, within);
+/**
+ * Makes entries ready that became due within a period (an ISO 8601 duration). Returns whether there are more, and after which type the next call
+ * goes on.
+ */
+export async function promoteDue(
+  engine: Engine,
+  within: string | null = null,
+  after = '',
+): Promise<{ more: boolean; after: string }> {
+  const [row] = await engine.database.call<{ ready: Ready; more: boolean; last_type: string }>(
+    'promote_due',
+    batch,
+    within,
+    after,
+  );
   if (row === undefined) throw new Error('promote_due returned no row');
   announce(engine, row.ready);
-  return row.promoted === batch;
+  return { more: row.more, after: row.last_type };
 }
 
 /** Goes through all serialize keys whose heads have ended, and passes on those with which this was not possible at once. */
@@ -63,22 +76,34 @@ export async function promoteBlocked(engine: Engine, signal?: AbortSignal): Prom
 export interface DeltaMarks {
   /** As far as is known, there is no older one. */
   readonly from: number;
-  /** The last one that an earlier search saw; null for the first search. */
+  /** The newest one at the previous search; null for the first search. */
   readonly seen: number | null;
 }
 
-/** Finds trees with deltas that nobody folds, and has them folded. */
+/** Finds trees with deltas that nobody folds, and has them folded: thousands at a time, since a server remembers each until it is folded. */
 export async function findUnfolded(engine: Engine, { from, seen }: DeltaMarks): Promise<DeltaMarks> {
-  const [row] = await engine.database.call<{
-    root_ids: string[] | null;
-    ready: Ready;
-    first_delta: number | null;
-    last_delta: number | null;
-  }>('unfolded_trees', from, seen, batch);
-  if (row === undefined) throw new Error('unfolded_trees returned no row');
-  for (const rootId of row.root_ids ?? []) engine.effects.touched(rootId, true);
-  announce(engine, row.ready);
-  return { from: row.first_delta ?? seen ?? from, seen: row.last_delta ?? seen ?? from };
+  let marks: DeltaMarks | undefined;
+  let next = from;
+  for (let trees = 0; trees < treesAtOnce; ) {
+    const [row] = await engine.database.call<{
+      root_ids: string[] | null;
+      ready: Ready;
+      first_delta: number | null;
+      last_delta: number | null;
+      deltas: number;
+      newest: number | null;
+    }>('unfolded_trees', next, seen, batch);
+    if (row === undefined) throw new Error('unfolded_trees returned no row');
+    marks ??= { from: row.first_delta ?? seen ?? from, seen: row.newest ?? seen ?? from };
+    const roots = row.root_ids ?? [];
+    for (const rootId of roots) engine.effects.touched(rootId, true);
+    announce(engine, row.ready);
+    // Beyond what was seen before, other servers are still folding.
+    if (row.deltas < batch || roots.length === 0) break;
+    trees += roots.length;
+    next = (row.last_delta ?? next) + 1;
+  }
+  return marks as DeltaMarks;
 }
 
 function announce(engine: Engine, ready: Ready): void {

@@ -41,6 +41,8 @@ export class Sweeper {
   readonly #logger: Logger;
   readonly #stopped = new AbortController();
   readonly #loops: Promise<void>[] = [];
+  /** The type after which the next batch of due items begins. */
+  #dueAfter = '';
   #deltas: DeltaMarks = { from: 0, seen: null };
   /** Where earlier looks for deltas began, oldest first. */
   #deltaStarts: { readonly at: number; readonly from: number }[] = [];
@@ -137,7 +139,11 @@ export class Sweeper {
   }
 
   #promoteDue(): Promise<boolean> {
-    return this.#look('due', (all) => promoteDue(this.#engine, all ? null : within));
+    return this.#look('due', async (all) => {
+      const { more, after } = await promoteDue(this.#engine, all ? null : within, this.#dueAfter);
+      this.#dueAfter = after;
+      return more;
+    });
   }
 
   #findUnfolded(): Promise<boolean> {

@@ -249,7 +249,7 @@ export function commandsOf(counter: Counter): fc.Arbitrary<fc.AsyncCommand<Model
   });
   const due = step('comeDue', { n }, (model, system, { n }) => comeDue(model, system, n));
   const promote = step('promote', { server }, async (model, system, { server }) => {
-    while (await promoteDue(engineOf(system, server)));
+    while ((await promoteDue(engineOf(system, server))).more);
     for (const item of model.items()) if (item.state === 'DUE') item.state = 'READY';
   });
   const promoteKeys = step('promoteBlocked', { server }, (model, system, { server }) =>
