@@ -117,6 +117,11 @@ export class Database implements Queries {
   /** For reads, Prisma's included: however many there are, they take no connections from writes. */
   readonly pool: Pick<pg.Pool, 'query' | 'connect' | 'totalCount' | 'waitingCount'>;
   readonly #readTurns: Turns;
+  /**
+   * Where operations of requests wait. Batches of claims and reports, and upkeep, do not: there are few of them, and a connection that becomes
+   * free is theirs.
+   */
+  readonly #operationTurns: Turns;
   readonly #operations: PatientPool;
   /** For calls that keep leases alive, which nothing else may hold up. */
   readonly #leases: PatientPool;
@@ -152,6 +157,7 @@ export class Database implements Queries {
     const open = (max: number, name: string) =>
       new PatientPool({ ...connection, max, application_name: name });
     this.#operations = open(options.poolSize, 'jobtree');
+    this.#operationTurns = new Turns(options.poolSize, { waitMs: checkoutMs, isSerial: true });
     const readsAtOnce = Math.max(2, Math.floor(options.poolSize / 2));
     const reads = open(readsAtOnce, 'jobtree reads');
     this.pool = reads;
@@ -264,16 +270,17 @@ export class Database implements Queries {
   }
 
   /**
-   * The database for one request: its reads take turns with those of other clients, and of other requests of its client, and are not sent once
-   * nobody waits for their answers. Reads through Prisma are sent at once, since most follow a read that has waited its turn.
+   * The database for one request: its operations and reads take turns with those of other clients, and are not sent once nobody waits for their
+   * answers. Reads through Prisma are sent at once, since most follow a read that has waited its turn.
    */
   forRequest(request: Request): Queries {
     return {
       prisma: this.prisma,
       pool: { query: (statement) => this.#readTurns.run(request, () => this.pool.query(statement)) },
-      call: (name, ...values) => this.call(name, ...values),
+      call: (name, ...values) => this.#operationTurns.run(request, () => this.call(name, ...values)),
       callForLeases: (name, ...values) => this.callForLeases(name, ...values),
-      callAudited: (entry, name, ...values) => this.callAudited(entry, name, ...values),
+      callAudited: (entry, name, ...values) =>
+        this.#operationTurns.run(request, () => this.callAudited(entry, name, ...values)),
       audit: (entry) => this.audit(entry),
     };
   }

@@ -8,28 +8,40 @@ export interface Request extends Owner {
   readonly isGone?: (() => boolean) | undefined;
 }
 
+interface Waiting {
+  readonly request: Request;
+  readonly begin: () => void;
+  /** It was refused, since it has waited for too long. */
+  isRefused: boolean;
+}
+
 export class Turns {
   readonly #waitMs: number;
+  readonly #isSerial: boolean;
   #free: number;
-  readonly #waiting = new FairQueue<() => void>();
+  readonly #waiting = new FairQueue<Waiting>({
+    isOver: ({ request, isRefused }) => isRefused || request.isGone?.() === true,
+  });
 
-  /** Actions that have waited for longer than `waitMs` are refused. */
-  constructor(atOnce: number, { waitMs = Number.POSITIVE_INFINITY } = {}) {
+  /**
+   * Actions that have waited for longer than `waitMs` are refused. With `isSerial`, a request has one action at a time, so that the actions of a
+   * caller need no turns by request.
+   */
+  constructor(atOnce: number, { waitMs = Number.POSITIVE_INFINITY, isSerial = false } = {}) {
     this.#free = atOnce;
     this.#waitMs = waitMs;
+    this.#isSerial = isSerial;
   }
 
   /**
    * @throws ClientGoneError if nobody waits for the request any more when its turn comes
-   * @throws UnavailableError if its turn comes after `waitMs`
+   * @throws UnavailableError if its turn does not come within `waitMs`
    */
   async run<T>(request: Request, act: () => Promise<T>): Promise<T> {
-    const giveUpAt = performance.now() + this.#waitMs;
     if (this.#free > 0) this.#free--;
     else await this.#wait(request);
     try {
       if (request.isGone?.()) throw new ClientGoneError();
-      if (performance.now() > giveUpAt) throw new UnavailableError('The server has too much to do.');
       return await act();
     } finally {
       this.#next();
@@ -37,12 +49,25 @@ export class Turns {
   }
 
   #wait(request: Request): Promise<void> {
-    return new Promise((begin) => this.#waiting.push([...pathOf(request), request], begin));
+    return new Promise((resolve, reject) => {
+      const refuse = () => {
+        waiting.isRefused = true;
+        reject(new UnavailableError('The server has too much to do.'));
+      };
+      const timer = Number.isFinite(this.#waitMs) ? setTimeout(refuse, this.#waitMs) : undefined;
+      const begin = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      const waiting: Waiting = { request, begin, isRefused: false };
+      this.#waiting.push(this.#isSerial ? pathOf(request) : [...pathOf(request), request], waiting);
+    });
   }
 
   #next(): void {
-    const begin = this.#waiting.take();
-    if (begin === undefined) this.#free++;
-    else begin();
+    let waiting = this.#waiting.take();
+    while (waiting?.isRefused) waiting = this.#waiting.take();
+    if (waiting === undefined) this.#free++;
+    else waiting.begin();
   }
 }

@@ -4,7 +4,7 @@ import { Turns } from '../db/turns.ts';
 import { notStored, type StoredLimits, StoredUse } from './access/stored.ts';
 import { SecretBox } from './callbacks/secret-box.ts';
 import { Backlog, Batcher } from './engine/batcher.ts';
-import type { Engine } from './engine/engine.ts';
+import { type Engine, forRequest } from './engine/engine.ts';
 import { FailureLog } from './engine/failure-log.ts';
 import { LowWater } from './engine/low-water.ts';
 import type { AddEntry, PreparedItem } from './engine/merged.ts';
@@ -124,7 +124,7 @@ export function createEngine({
         let batcher = adders.get(name);
         if (batcher === undefined) {
           batcher = new Batcher({
-            run: (items) => insertItems(engine, jobId, items, false),
+            run: (items, request) => insertItems(forRequest(engine, request), jobId, items, false),
             width,
             maxWeight: keyed ? 0 : maxBatch,
             weigh: weighItem,

@@ -62,3 +62,16 @@ it('passes over an entry that does not fit, which is then the first', () => {
   expect(drain(queue, fits)).toEqual(['b1', 'b2']);
   expect(drain(queue)).toEqual(['a', 'b3']);
 });
+
+it('takes the newest first once the oldest has waited for long, and those that nobody waits for before all', () => {
+  const gone = new Set(['g1', 'g2']);
+  const late = new FairQueue<Thing>({ lateMs: 0, isOver: ({ name }) => gone.has(name) });
+  for (const name of ['g1', 'a', 'g2', 'b', 'c']) late.push(['x'], thing(name));
+  expect(drain(late)).toEqual(['g1', 'c', 'b', 'g2', 'a']);
+});
+
+it('takes the newest only of those that no other one overtakes', () => {
+  const late = new FairQueue<Thing>({ lateMs: 0, isBefore: (one, other) => one.size < other.size });
+  for (const [i, size] of [2, 1, 2, 1].entries()) late.push(['x'], thing(`${size}${'abcd'[i]}`, size));
+  expect(drain(late)).toEqual(['1d', '1b', '2c', '2a']);
+});

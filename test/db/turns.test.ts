@@ -34,16 +34,17 @@ it('alternate between the requests of one caller', async () => {
   expect(begun).toEqual(['l1', 'l2', 'o1', 's1', 'o2', 'l3', 'o3', 'l4']);
 });
 
-it('a turn that comes too late is refused', async () => {
-  const turns = new Turns(1, { waitMs: 20 });
+it('one that has waited for too long is refused, and takes no turn', async () => {
+  const turns = new Turns(1, { waitMs: 20, isSerial: true });
   let end = () => {};
   const first = turns.run({}, () => new Promise<void>((resolve) => (end = resolve)));
-  const late = turns.run({}, async () => 'done');
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  const begun: string[] = [];
+  const late = turns.run({}, async () => begun.push('late'));
+  await expect(late).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   end();
   await first;
-  await expect(late).rejects.toMatchObject({ code: 'UNAVAILABLE' });
-  expect(await turns.run({}, async () => 'done')).toBe('done');
+  await turns.run({}, async () => begun.push('next'));
+  expect(begun).toEqual(['next']);
 });
 
 it('a failing one passes its turn on', async () => {

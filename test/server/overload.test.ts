@@ -9,6 +9,7 @@ import { signal } from '../client/signals.ts';
 import { createJob, request } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { newType } from '../support/engine.ts';
+import { bearer, makeKey } from '../support/keys.ts';
 import { lockWaiters } from '../support/locks.ts';
 import { openRaw } from '../support/raw-socket.ts';
 import { startServer } from '../support/server.ts';
@@ -322,4 +323,81 @@ it('a small read comes before many reads of other clients', async () => {
   await lock.query('rollback');
   const first = await until(({ type }) => type === 'next');
   expect(first.id).toBe('small');
+});
+
+const createJobs =
+  'mutation ($type: String!) { createJob(input: { type: $type, items: [{}] }) { __typename } }';
+const addItem = 'mutation ($id: ID!) { addItems(input: { jobId: $id, items: [{}] }) { __typename } }';
+
+it('new jobs and items of clients that have left are not stored', async () => {
+  const app = await startServer(db.url, { JOBTREE_POOL_SIZE: '2' });
+  onTestFinished(() => app.close());
+  const jobs = await Promise.all(Array.from({ length: 20 }, () => createJob(app.url, { type: 'kept' })));
+  const lock = await db.connect();
+  onTestFinished(() => lock.end());
+  await lock.query('begin');
+  await lock.query('lock table jobtree.job in exclusive mode');
+  const leaving = new AbortController();
+  const send = (query: string, variables: object) =>
+    fetch(app.url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ query, variables }),
+      signal: leaving.signal,
+    });
+  const left = Promise.allSettled([
+    ...jobs.map(() => send(createJobs, { type: 'left' })),
+    ...jobs.map((id) => send(addItem, { id })),
+  ]);
+  await lockWaiters(db, 2);
+  leaving.abort();
+  await left;
+  // What this server is asked later, it reads later.
+  await fetch(new URL('/healthz', app.url));
+  await lock.query('rollback');
+  await createJob(app.url, { type: 'last' });
+  const [row] = await db.query<{ jobs: number; items: number }>(
+    `select (select count(*)::int from jobtree.job where type = 'left') as jobs,
+       (select count(*)::int from jobtree.job_item i join jobtree.job j on j.id = i.job_id where j.type = 'kept') as items`,
+  );
+  // Two at a time had been sent.
+  expect((row?.jobs ?? 0) + (row?.items ?? 0)).toBeLessThanOrEqual(2);
+});
+
+it('items that one caller adds to many jobs do not keep those of another waiting', async () => {
+  const app = await startServer(db.url, { JOBTREE_POOL_SIZE: '2', JOBTREE_AUTH: 'keys' });
+  onTestFinished(() => app.close());
+  const [many, few] = (await Promise.all(
+    ['many', 'few'].map(async (tenant) => (await makeKey(db, ['producer'], { tenant })).key),
+  )) as [string, string];
+  const send = async (key: string, query: string, variables: object) => {
+    const response = await fetch(app.url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...bearer(key) },
+      body: JSON.stringify({ query, variables }),
+    });
+    return (await response.json()) as any;
+  };
+  const newJob = async (key: string) =>
+    (
+      await send(
+        key,
+        'mutation { createJob(input: { type: "fair" }) { ... on CreateJobPayload { job { id } } } }',
+        {},
+      )
+    ).data.createJob.job.id as string;
+  const jobs = await Promise.all(Array.from({ length: 30 }, () => newJob(many)));
+  const own = await newJob(few);
+  const lock = await db.connect();
+  onTestFinished(() => lock.end());
+  await lock.query('begin');
+  await lock.query('lock table jobtree.job_item in exclusive mode');
+  const answered: string[] = [];
+  const adds = jobs.map((id) => send(many, addItem, { id }).then(() => answered.push('many')));
+  await lockWaiters(db, 2);
+  adds.push(send(few, addItem, { id: own }).then(() => answered.push('few')));
+  await fetch(new URL('/healthz', app.url));
+  await lock.query('rollback');
+  await Promise.all(adds);
+  expect(answered.indexOf('few')).toBeLessThan(10);
 });

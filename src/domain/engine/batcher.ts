@@ -18,6 +18,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { FairQueue, groupOf, type Owner, pathOf } from '../../db/fair-queue.ts';
 import { isRolledBack } from '../../db/sqlstate.ts';
+import type { Request } from '../../db/turns.ts';
 import { ClientGoneError, UnavailableError } from '../../errors.ts';
 
 /** The share of the backlog that a single caller or tenant may fill. */
@@ -85,7 +86,7 @@ const sharedMs = 100;
 const waysForOthers = 1;
 
 export class Batcher<Entry, Answer> {
-  readonly #run: (entries: Entry[]) => Promise<Answer[]>;
+  readonly #run: (entries: Entry[], request: Request) => Promise<Answer[]>;
   readonly #width: number;
   readonly #maxWeight: number;
   readonly #weigh: (entry: Entry) => number;
@@ -102,9 +103,9 @@ export class Batcher<Entry, Answer> {
   /** The weight of each caller's waiting calls. */
   readonly #weights = new Map<string, number>();
 
-  /** `run` returns answers in the order of its entries. A batch weighs at most `maxWeight`, unless a single call weighs more. */
+  /** `run` gets the owner of the first call, and returns answers in the order of its entries. A batch weighs at most `maxWeight`, unless a single call weighs more. */
   constructor(options: {
-    run: (entries: Entry[]) => Promise<Answer[]>;
+    run: (entries: Entry[], request: Request) => Promise<Answer[]>;
     width: number;
     maxWeight: number;
     weigh?: (entry: Entry) => number;
@@ -125,6 +126,7 @@ export class Batcher<Entry, Answer> {
     this.#waiting = new FairQueue({
       turn: Math.max(1, this.#maxWeight / turnsOfBatch),
       costOf: ({ weight }) => weight,
+      isOver: ({ isGone }) => isGone?.() === true,
       ...(options.smallFirst && { isBefore: (one, other) => one.entries.length < other.entries.length }),
     });
   }
@@ -222,7 +224,11 @@ export class Batcher<Entry, Answer> {
 
   async #send(calls: Call<Entry, Answer>[]): Promise<void> {
     try {
-      const answers = await this.#run(calls.flatMap((call) => call.entries));
+      const isGone = () => calls.every((call) => call.isGone?.() === true);
+      const answers = await this.#run(
+        calls.flatMap((call) => call.entries),
+        { ...calls[0]?.owner, isGone },
+      );
       let from = 0;
       for (const [i, { entries, resolve }] of calls.entries()) {
         // Each caller writes its answer in that pause, and meanwhile others have batches under way.

@@ -4,7 +4,7 @@
  */
 import type { Database, Queries } from '../../db/database.ts';
 import type { Owner } from '../../db/fair-queue.ts';
-import type { Turns } from '../../db/turns.ts';
+import type { Request, Turns } from '../../db/turns.ts';
 import type { CallerLimits } from '../access/rights.ts';
 import type { Stored, StoredUse, Storer } from '../access/stored.ts';
 import type { CallbackEngine } from '../callbacks/endpoints.ts';
@@ -63,7 +63,7 @@ export interface Engine<Source extends Queries = Queries> extends Owner, Callbac
   readonly workers: Workers;
   readonly merged: Merged;
   /** For a request: whether its client has gone, so that nobody waits for the answer. */
-  readonly isGone?: () => boolean;
+  readonly isGone?: (() => boolean) | undefined;
   /** For a request: the limits of its caller. */
   readonly callerLimits?: CallerLimits | undefined;
   /** Limits how many large trees are created at once. */
@@ -75,8 +75,7 @@ export interface Engine<Source extends Queries = Queries> extends Owner, Callbac
 /** The engine for one request: calls that still wait for their turn are dropped once the client has gone. */
 export function forRequest(
   engine: Engine<Database>,
-  isGone: () => boolean,
-  { tenant, account, limits }: Storer,
+  { tenant, account, isGone, limits }: Request & Storer,
 ): Engine {
   const request = { tenant, account, isGone };
   return { ...engine, ...request, callerLimits: limits, database: engine.database.forRequest(request) };

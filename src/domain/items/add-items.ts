@@ -44,7 +44,7 @@ export async function addItems(
   const added =
     options.seal || prepared.length === 0
       ? await insertItems(engine, jobId, prepared, options.seal)
-      : await engine.merged.adds(jobId, isKeyed).submit(prepared, engine);
+      : await engine.merged.adds(jobId, isKeyed).submit(prepared, engine, engine.isGone);
   let next = 0;
   return items.map((_, i) => {
     const error = invalid.get(i);

@@ -19,7 +19,7 @@ import { isAsyncIterable, isPromise, type Plugin } from 'graphql-yoga';
 import type { Logger } from 'pino';
 import { asRefusal } from '../../db/sqlstate.ts';
 import { Turns } from '../../db/turns.ts';
-import { errorCodes, JobtreeError, UnavailableError } from '../../errors.ts';
+import { ClientGoneError, errorCodes, JobtreeError, UnavailableError } from '../../errors.ts';
 import { boundAnswer } from '../../schema/answer-text.ts';
 import { checkSeen } from '../../schema/seen-by.ts';
 import type { Services } from '../../schema/services.ts';
@@ -100,7 +100,7 @@ export class Operations {
       const refusal = this.#rates.refuse(args);
       if (refusal !== undefined) return setResultAndStopExecution({ errors: [refusal] });
       setExecuteFn((operation: ExecutionArgs) => {
-        const turn = this.#turns.turn(engineOf(operation));
+        const turn = this.#turns.turn(engineOf(operation), () => keepsLeases(operation));
         return turn === undefined ? this.#carryOut(operation) : turn.then(() => this.#carryOut(operation));
       });
       this.#active++;
@@ -166,6 +166,8 @@ export class Operations {
 
   #carryOut(operation: ExecutionArgs): ExecutionResult | Promise<ExecutionResult> {
     try {
+      // What a worker reports is kept, even if it does not wait for the answer.
+      if (engineOf(operation).isGone?.() && !keepsLeases(operation)) throw new ClientGoneError();
       const errors = refuseVariables(operation);
       if (errors !== undefined) return { errors };
       const result = isHeavy(operation)

@@ -100,7 +100,10 @@ export class SubscriptionGroup implements Source {
   constructor(options: SubscriptionGroupOptions) {
     this.#options = options;
     const { services } = options;
-    const engine = forRequest(services.engine, () => this.#isForNobody, options.owner);
+    const engine = forRequest(services.engine, {
+      ...options.owner,
+      isGone: () => this.#isForNobody,
+    });
     this.#args = { ...options.args, contextValue: { ...services, caller: options.caller, engine } };
     this.opened = this.#open();
   }

@@ -77,11 +77,10 @@ export function createGraphQL(options: {
         ...services,
         caller: caller ?? callerOf(authentication.rightOf(received)),
         peer: () => peerOf(opening ?? (received as IncomingMessage)),
-        engine: forRequest(
-          engine,
-          signal ? () => signal.aborted : () => received?.socket?.destroyed === true,
-          owner ?? ownerOf(received as IncomingMessage),
-        ),
+        engine: forRequest(engine, {
+          ...(owner ?? ownerOf(received as IncomingMessage)),
+          isGone: signal ? () => signal.aborted : () => received?.socket?.destroyed === true,
+        }),
         ...(announce === undefined && { announce: (more: number) => exchanges.announce(received, more) }),
       };
     },

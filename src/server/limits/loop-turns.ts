@@ -3,9 +3,10 @@
  * sixty connections would get sixty times as much as a caller with one.
  *
  * Owners that have used less than a fair share lately start at once, and so does everybody on a quiet server. The others wait; between their
- * turns the event loop gets to handle its input.
+ * turns the event loop gets to handle its input. Of one owner, operations that keep leases alive start before others.
  */
 import { FairQueue, groupOf, type Owner, pathOf } from '../../db/fair-queue.ts';
+import type { Request } from '../../db/turns.ts';
 
 /** How many may start at once in one round of the event loop. */
 const atOnce = 4;
@@ -16,12 +17,18 @@ const lookEveryMs = 2;
 const windowMs = 100;
 
 interface Waiting {
-  readonly owner: Owner;
+  readonly owner: Request;
+  readonly keepsLeases: boolean;
   readonly begin: () => void;
 }
 
 export class LoopTurns {
-  readonly #waiting = new FairQueue<Waiting>({ turn: turnMs, costOf: () => 0 });
+  readonly #waiting = new FairQueue<Waiting>({
+    turn: turnMs,
+    costOf: () => 0,
+    isBefore: (one, other) => one.keepsLeases && !other.keepsLeases,
+    isOver: ({ owner, keepsLeases }) => !keepsLeases && owner.isGone?.() === true,
+  });
   /** Started at once in this round of the event loop. */
   #begun = 0;
   #isDraining = false;
@@ -34,7 +41,7 @@ export class LoopTurns {
   #hadSince = 0;
 
   /** Undefined if the operation may start at once; otherwise a promise that resolves when it may. */
-  turn(owner: Owner): Promise<void> | undefined {
+  turn(owner: Request, keepsLeases: () => boolean): Promise<void> | undefined {
     if (this.#begun < atOnce && (this.#waiting.size === 0 || this.#hasHadLittle(owner))) {
       if (this.#begun++ === 0) setImmediate(this.#newRound);
       this.#begin(owner);
@@ -42,7 +49,7 @@ export class LoopTurns {
       return undefined;
     }
     return new Promise((begin) => {
-      this.#waiting.push(pathOf(owner), { owner, begin });
+      this.#waiting.push(pathOf(owner), { owner, keepsLeases: keepsLeases(), begin });
       this.#drain();
     });
   }
