@@ -239,7 +239,7 @@ export const settings = {
   JOBTREE_MAX_QUERY_TOKENS: wholeNumber(1_000, 1_000_000, 20_000).describe(
     'The maximum length of an operation, in tokens; values in variables do not count.',
   ),
-  JOBTREE_MAX_QUERY_COST: wholeNumber(1_000, 1_000_000_000, 500_000).describe(
+  JOBTREE_MAX_QUERY_COST: wholeNumber(1_000, 1_000_000_000, 100_000).describe(
     'The maximum cost of an operation: the number of values that its answer would have if every page were full, a tree had 1,000 jobs and a job 300 children.',
   ),
   JOBTREE_MAX_ANSWER_BYTES: wholeNumber(10_000, 400_000_000, 64_000_000).describe(

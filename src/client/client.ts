@@ -402,7 +402,8 @@ export class Client {
 
   /**
    * Lists the roots of trees as `jobs` does, each with the progress of its whole tree: null for callers whose scope does not include
-   * all of it. `status` and `outcome` of the filter are those of whole trees, unless it says otherwise.
+   * all of it. `status` and `outcome` of the filter are those of whole trees, unless it says otherwise. A page of more than 200 is
+   * refused with LIMIT_EXCEEDED, unless the server allows more.
    */
   async trees(
     options: PageOptions & {

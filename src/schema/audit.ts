@@ -68,11 +68,12 @@ builder.queryField('auditEntries', (t) =>
       description:
         'Administrative and irreversible actions, including refused ones, the newest first. Callers of a tenant see what callers of that tenant did.',
       args: { filter: t.arg({ type: AuditFilter, description: 'Which; all by default.' }) },
-      resolve: (_, { filter, ...args }, { engine, caller }) =>
+      resolve: (_, { filter, ...args }, context) =>
         readPage(
           byTime,
           args,
-          (range) => listAudit(engine.database, caller.tenant, filter ?? {}, range),
+          context,
+          (range) => listAudit(context.engine.database, context.caller.tenant, filter ?? {}, range),
           (rows) => rows,
         ),
     },

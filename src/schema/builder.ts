@@ -14,7 +14,6 @@ import { getDatamodel } from '../generated/pothos.ts';
 import { auditPlugin } from './audit-plugin.ts';
 import { earlyRefusalsPlugin } from './early-refusals-plugin.ts';
 import { decodeGlobalId, encodeGlobalId } from './global-id.ts';
-import { limitExceeded } from './limit-exceeded.ts';
 import { findNodes, type NodeId } from './nodes.ts';
 import { nullableRootsPlugin } from './nullable-roots-plugin.ts';
 import type { ReceivedFile } from './received-file.ts';
@@ -72,16 +71,11 @@ export const builder = new SchemaBuilder<SchemaTypes>({
       description: 'What the mutation did, or why it was refused.',
     },
   },
+  // The options say what fields cost; `cost-of.ts` adds it up, once for each operation.
   complexity: {
-    limit: ({ maxQueryCost, isAffordable }) => (isAffordable ? {} : { complexity: maxQueryCost }),
+    disabled: true,
     // Lists that can be long set their own multiplier.
     defaultListMultiplier: 1,
-    complexityError: (_, { complexity, maxComplexity = 0 }) =>
-      limitExceeded(
-        'cost',
-        `The answer could have ${complexity.toLocaleString('en')} values, with all pages full`,
-        maxComplexity,
-      ),
   },
   prisma: {
     client: ({ engine }) => engine.database.prisma,

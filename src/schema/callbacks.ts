@@ -225,11 +225,16 @@ builder.queryField('callbackDeliveries', (t) =>
       complexity: (args) => ({ multiplier: pageSize(args) }),
       description: 'Messages that are or were sent to endpoints, the newest first.',
       args: { filter: t.arg({ type: CallbackDeliveryFilter, description: 'Which; all by default.' }) },
-      resolve: (_, { filter, ...args }, { engine, caller: { tenant } }) => {
+      resolve: (_, { filter, ...args }, context) => {
+        const {
+          engine,
+          caller: { tenant },
+        } = context;
         const rootId = filter?.rootId == null ? null : keyOf('Job', filter.rootId, 'filter.rootId');
         return readPage(
           byId,
           args,
+          context,
           (range) => listDeliveries(engine.database, { tenant, ...filter, rootId }, range),
           (rows) => rows,
         );

@@ -235,6 +235,7 @@ builder.objectType(JobItem, {
           return readPage(
             byJobAndPosition,
             args,
+            context,
             async (range) =>
               status === 'SUCCEEDED'
                 ? childKeys(context).load({ parent: { jobId, position }, types, range })

@@ -27,7 +27,7 @@ import {
   type ItemStatus as ItemStatusName,
   pendingStatuses,
 } from '../domain/values/item-state.ts';
-import { maxAfter, maxCallbacks, maxNameLength, maxTreeJobs } from '../domain/values/limits.ts';
+import { maxAfter, maxCallbacks, maxNameLength } from '../domain/values/limits.ts';
 import type { Range } from '../domain/values/range.ts';
 import { InvalidInputError, NotFoundError } from '../errors.ts';
 import type { Prisma } from '../generated/prisma/client.ts';
@@ -254,8 +254,6 @@ export const Job = builder.prismaNode('Job', {
     }),
     children: t.relation('children', {
       seenBy: 'PROGRESS',
-      // A job rarely has as many children as a tree can have jobs, and all children together are no more than that.
-      complexity: { multiplier: 300 },
       description:
         'The jobs directly below it, in the order in which they were given: up to 999, as a tree has up to 1,000 jobs.',
       query: (_, { caller }) => ({ where: inScope(caller), orderBy: { id: 'asc' } }),
@@ -263,7 +261,6 @@ export const Job = builder.prismaNode('Job', {
     tree: t.prismaField({
       seenBy: 'PROGRESS',
       type: ['Job'],
-      complexity: { multiplier: maxTreeJobs },
       description:
         'Every job of its tree, up to 1,000, the root first: level by level, each in the order in which the jobs were given.',
       select: { rootId: true },
@@ -350,7 +347,7 @@ export const Job = builder.prismaNode('Job', {
       type: Feed,
       nullable: true,
       // With up to 10 kB, a feed weighs as much as this many values.
-      complexity: 50,
+      complexity: 40,
       description:
         'How successes of the parent become items of this job, as it was given; null if the parent does not feed it.',
       resolve: ({ id }, _, context) => loadFeed(id, context),
@@ -490,6 +487,7 @@ export const Job = builder.prismaNode('Job', {
           const page = await readPage(
             byPosition,
             args,
+            context,
             (range) => itemKeys(context).load({ jobId: job.id, statuses, range }),
             (keys) => loadItems(keys, context, info),
           );
@@ -526,6 +524,7 @@ export const Job = builder.prismaNode('Job', {
           return readPage(
             byJobAndPosition,
             args,
+            context,
             (range) => resultKeys(context).load({ rootId, range }),
             (keys) => loadItems(keys, context, info),
           );
@@ -660,7 +659,7 @@ builder.queryField('jobs', (t) =>
           const inOrder = newestFirst ? { after: before, before: after, backwards: !backwards, take } : range;
           return (await readJobIds(database, conditions, inOrder)).map((id) => ({ id }));
         };
-        return readPage(byId, args, read, async (rows) => {
+        return readPage(byId, args, context, read, async (rows) => {
           const ids = rows.map(({ id }) => id);
           const jobs = await database.prisma.job.findMany({
             ...nodeQuery<Prisma.JobInclude>('Job', context, info),

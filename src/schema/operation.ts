@@ -102,11 +102,12 @@ builder.queryField('operations', (t) =>
       type: Operation,
       complexity: (args) => ({ multiplier: pageSize(args) }),
       description: 'What was asked for, the newest first.',
-      resolve: (_, args, { engine, caller }) =>
+      resolve: (_, args, context) =>
         readPage(
           byId,
           args,
-          (range) => listOperations(engine.database, caller.tenant, range),
+          context,
+          (range) => listOperations(context.engine.database, context.caller.tenant, range),
           (rows) => rows,
         ),
     },

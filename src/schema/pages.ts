@@ -2,12 +2,14 @@
  * Pages by key: a page is what follows a key in the order of its list, whether or not a row still has the key, or still matches
  * the filter. So nothing is skipped while the rows of a list change.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { queryFromInfo } from '@pothos/plugin-prisma';
 import { parseCursorConnectionArgs } from '@pothos/plugin-relay';
 import type { GraphQLResolveInfo } from 'graphql';
 import { checkInteger } from '../domain/values/checks.ts';
 import type { Range } from '../domain/values/range.ts';
 import { InvalidInputError } from '../errors.ts';
+import type { Services } from './services.ts';
 
 const defaultPageSize = 50;
 const maxPageSize = 1_000;
@@ -28,8 +30,13 @@ export interface ListOrder<Node, Key> {
   readonly parse: (text: string) => Key | undefined;
 }
 
+interface Edge<Node> {
+  readonly cursor: string;
+  readonly node: Node;
+}
+
 interface Page<Node> {
-  readonly edges: { cursor: string; node: Node }[];
+  readonly edges: (Edge<Node> | Promise<Edge<Node>>)[];
   readonly pageInfo: {
     hasNextPage: boolean;
     hasPreviousPage: boolean;
@@ -45,6 +52,7 @@ interface Page<Node> {
 export async function readPage<Row extends object, Node extends Row, Key>(
   order: ListOrder<Row, Key>,
   args: PageArgs,
+  context: Services,
   readRows: (range: Range<Key>) => Promise<Row[]>,
   toNodes: (rows: Row[]) => Node[] | Promise<Node[]>,
 ): Promise<Page<Node>> {
@@ -67,7 +75,7 @@ export async function readPage<Row extends object, Node extends Row, Key>(
     node,
   }));
   return {
-    edges,
+    edges: inTurns(edges, context),
     pageInfo: {
       hasNextPage: hasNextPage(rows.length),
       hasPreviousPage: hasPreviousPage(rows.length),
@@ -75,6 +83,23 @@ export async function readPage<Row extends object, Node extends Row, Key>(
       endCursor: edges.at(-1)?.cursor ?? null,
     },
   };
+}
+
+/** Few enough to be completed at once, whatever is selected of them; and loaders read at least so many together. */
+const leastOfTurn = 100;
+
+/** Gives the later entries of an expensive list in later turns of the event loop. */
+export function inTurns<Entry>(
+  entries: readonly Entry[],
+  { turns = 1 }: Pick<Services, 'turns'>,
+): (Entry | Promise<Entry>)[] {
+  const ofTurn = Math.max(leastOfTurn, Math.ceil(entries.length / turns));
+  let turn: Promise<unknown> = Promise.resolve();
+  return entries.map((entry, i) => {
+    if (i < ofTurn) return entry;
+    if (i % ofTurn === 0) turn = turn.then(() => nextTurn());
+    return turn.then(() => entry);
+  });
 }
 
 function parseCursor<Node, Key>(

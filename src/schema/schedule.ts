@@ -227,13 +227,17 @@ builder.queryFields((t) => ({
       type: Schedule,
       complexity: (args) => ({ multiplier: pageSize(args) }),
       description: 'All schedules by name.',
-      resolve: (_, args, { engine: { database }, caller: { tenant } }) => {
+      resolve: (_, args, context) => {
+        const {
+          engine: { database },
+          caller: { tenant },
+        } = context;
         const { from, until } = namesOf(tenant);
         const read = async (range: Range<string>) => {
           const within = { after: range.after ?? from, before: range.before ?? until };
           return (await readScheduleNames(database, { ...range, ...within })).map((name) => ({ name }));
         };
-        return readPage(byName(tenant), args, read, async (rows) => {
+        return readPage(byName(tenant), args, context, read, async (rows) => {
           const names = rows.map(({ name }) => name);
           const schedules = await database.prisma.schedule.findMany({
             where: { name: { in: names } },

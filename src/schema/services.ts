@@ -24,8 +24,8 @@ export interface Services extends Parts {
   readonly caller: Caller;
   /** The address of the client, as far as trusted proxies report it. */
   readonly peer: () => string;
-  /** Whether the cost of the operation was counted before, and is within the limit. */
-  readonly isAffordable?: boolean;
+  /** In how many turns of the event loop its long lists are completed. Default: 1. */
+  readonly turns?: number;
   /** Announces that the answer will have this many bytes of payloads and the like. Throws if that is too much while others get theirs. */
   readonly announce?: (bytes: number) => void;
 }

@@ -32,7 +32,11 @@ const aliases = (count: number, text: (i: number) => string) =>
 
 beforeAll(async () => {
   db = await createDatabase();
-  const settings = { JOBTREE_MAX_ANSWER_BYTES: String(maxAnswerBytes) };
+  // What would be refused for its cost is to be written.
+  const settings = {
+    JOBTREE_MAX_ANSWER_BYTES: String(maxAnswerBytes),
+    JOBTREE_MAX_QUERY_COST: '500000',
+  };
   app = await startServer(db.url, settings);
   asking = await startServer(db.url, { ...settings, JOBTREE_AUTH: 'keys' });
   const feed = {

@@ -25,7 +25,7 @@ import { checkSeen } from '../../schema/seen-by.ts';
 import type { Services } from '../../schema/services.ts';
 import { errorsInWordsOf } from '../../schema/tenant-names.ts';
 import { busyError } from '../limits/busy.ts';
-import { costOf } from '../limits/cost-of.ts';
+import { costOf, tooCostly } from '../limits/cost-of.ts';
 import { turnToWrite } from '../limits/large-turns.ts';
 import { LoopTurns } from '../limits/loop-turns.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
@@ -170,7 +170,13 @@ export class Operations {
       if (engineOf(operation).isGone?.() && !keepsLeases(operation)) throw new ClientGoneError();
       const errors = refuseVariables(operation);
       if (errors !== undefined) return { errors };
-      const result = isHeavy(operation)
+      const context = operation.contextValue as Services;
+      const cost = costOf(operation) ?? 0;
+      if (cost > context.maxQueryCost) return { errors: [tooCostly(cost, context.maxQueryCost)] };
+      const isHeavy = cost > heavyCost && isQuery(operation);
+      // Long lists of it leave the event loop to others in between.
+      if (isHeavy) Object.assign(context, { turns: Math.ceil(cost / heavyCost) });
+      const result = isHeavy
         ? this.#heavy.run(engineOf(operation), async () => this.execute(operation))
         : this.execute(operation);
       return isPromise(result) ? result.then((answer) => inTurn(answer, operation), toAnswer) : result;
@@ -250,18 +256,11 @@ class UnparsedError extends Error {
   }
 }
 
-const engineOf = ({ contextValue }: ExecutionArgs) => (contextValue as Services).engine;
+/** Mutations have their own limits. */
+const isQuery = ({ document, operationName }: ExecutionArgs) =>
+  getOperationAST(document, operationName)?.operation === OperationTypeNode.QUERY;
 
-/** Mutations have their own limits, and are too frequent to compute their cost. */
-function isHeavy(args: ExecutionArgs): boolean {
-  const operation = getOperationAST(args.document, args.operationName);
-  if (operation?.operation !== OperationTypeNode.QUERY) return false;
-  const cost = costOf(args);
-  if (cost === undefined) return false;
-  const context = args.contextValue as Services;
-  if (cost <= context.maxQueryCost) Object.assign(context, { isAffordable: true });
-  return cost > heavyCost;
-}
+const engineOf = ({ contextValue }: ExecutionArgs) => (contextValue as Services).engine;
 
 /** Takes a turn before a large answer is limited and written, which happens at once on any transport: so only one is written at a time. */
 function inTurn(

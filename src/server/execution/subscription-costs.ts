@@ -7,7 +7,7 @@ import { type ExecutionArgs, GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import type { Owner } from '../../db/fair-queue.ts';
 import type { Services } from '../../schema/services.ts';
-import { costOf } from '../limits/cost-of.ts';
+import { costOf, tooCostly } from '../limits/cost-of.ts';
 import { Quota, type Share } from '../limits/quota.ts';
 import type { OwnerOf } from '../rights/owners.ts';
 
@@ -50,15 +50,15 @@ export class SubscriptionCosts {
   readonly plugin: Plugin = {
     onSubscribe: ({ args, setResultAndStopExecution }) => {
       const cost = costOf(args) ?? leastCost;
-      // An operation over the limit of any operation is refused by the schema, which names that limit.
-      const isRefused = cost > (args.contextValue as unknown as Services).maxQueryCost;
+      const { maxQueryCost } = args.contextValue as unknown as Services;
+      if (cost > maxQueryCost) return setResultAndStopExecution({ errors: [tooCostly(cost, maxQueryCost)] });
       const place = this.#takePlace(args);
       if (place === undefined) {
         const extensions = { code: 'TOO_MANY_OPERATIONS', http: { status: 429 } };
         const message = 'This caller or its tenant has as many subscriptions as it may.';
         return setResultAndStopExecution({ errors: [new GraphQLError(message, { extensions })] });
       }
-      if (this.#charge(args, isRefused ? leastCost : Math.max(leastCost, cost))) return;
+      if (this.#charge(args, Math.max(leastCost, cost))) return;
       place.release();
       const extensions = { code: 'TOO_MANY_OPERATIONS', http: { status: 429 } };
       const message = `The subscriptions of this caller would cost too much together: a caller may have ${this.#most.toLocaleString('en')}, and a connection a quarter of that.`;

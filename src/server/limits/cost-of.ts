@@ -1,24 +1,133 @@
-import { complexityFromQuery } from '@pothos/plugin-complexity';
-import { type ExecutionArgs, getOperationAST, Kind } from 'graphql';
+/**
+ * The cost of an operation: how many values its answer has if all pages are full. Lists say in the schema how long they can be. The jobs of a tree
+ * are counted together: however many levels of `children` are selected, a tree has no more jobs than it may have.
+ */
+import { getMappedArgumentValues } from '@pothos/core';
+import {
+  type ExecutionArgs,
+  type FieldNode,
+  type FragmentDefinitionNode,
+  type GraphQLError,
+  type GraphQLNamedType,
+  type GraphQLSchema,
+  getNamedType,
+  getOperationAST,
+  getVariableValues,
+  isInterfaceType,
+  isObjectType,
+  Kind,
+  type SelectionSetNode,
+} from 'graphql';
+import { maxTreeJobs } from '../../domain/values/limits.ts';
+import { limitExceeded } from '../../schema/limit-exceeded.ts';
 
-/** How many values the answer of an operation could hold, as the schema counts them. Undefined if the operation will not be executed. */
-export function costOf({
-  schema,
-  document,
-  operationName,
-  variableValues,
-  contextValue,
-}: ExecutionArgs): number | undefined {
+/** A cost of each value, or for each of so many; what the schema says of a field. */
+type FieldCost = number | { readonly field?: number; readonly multiplier?: number };
+
+/** The values of one node: its own, and those of the jobs below it, by level. */
+interface Cost {
+  own: number;
+  readonly below: number[];
+}
+
+/** Undefined if the operation will not be executed. */
+export function costOf(args: ExecutionArgs): number | undefined {
+  const { schema, document, operationName, variableValues } = args;
   const operation = getOperationAST(document, operationName);
-  const definitions = document.definitions.filter(
-    (definition) => definition === operation || definition.kind === Kind.FRAGMENT_DEFINITION,
-  );
+  const root = operation && schema.getRootType(operation.operation);
+  if (operation == null || root == null) return undefined;
+  const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], { ...variableValues });
+  // The variables are wrong, or an argument is; execution reports that.
+  if (coerced === undefined) return undefined;
   try {
-    const alone = { ...document, definitions };
-    const ctx = contextValue as object;
-    return complexityFromQuery(alone, { schema, ctx, variables: { ...variableValues } }).complexity;
+    return inAll(new Count(args, coerced).of(operation.selectionSet, root));
   } catch {
-    // The variables are wrong; execution reports that.
     return undefined;
   }
+}
+
+export function tooCostly(cost: number, maximum: number): GraphQLError {
+  return limitExceeded(
+    'cost',
+    `The answer could have ${cost.toLocaleString('en')} values, with all pages full; ask for smaller pages (\`first\`), fewer fields or fewer levels`,
+    maximum,
+  );
+}
+
+/** With what is below: all levels together have no more jobs than a tree, of which `maxChildren` are children of one job. */
+function inAll({ own, below: [first = 0, ...deeper] }: Cost): number {
+  return own + maxChildren * first + (maxTreeJobs - maxChildren) * Math.max(0, ...deeper);
+}
+
+/** A job rarely has as many children as a tree can have jobs. */
+const maxChildren = 300;
+
+class Count {
+  readonly #schema: GraphQLSchema;
+  readonly #context: object;
+  readonly #fragments = new Map<string, FragmentDefinitionNode>();
+  readonly #variableValues: Record<string, unknown>;
+  /** Fragments count wherever they are spread, but are looked through once. */
+  readonly #known = new Map<SelectionSetNode, Map<GraphQLNamedType, Cost>>();
+
+  constructor({ schema, document, contextValue }: ExecutionArgs, variableValues: Record<string, unknown>) {
+    this.#schema = schema;
+    this.#context = contextValue as object;
+    this.#variableValues = variableValues;
+    for (const part of document.definitions)
+      if (part.kind === Kind.FRAGMENT_DEFINITION) this.#fragments.set(part.name.value, part);
+  }
+
+  of(set: SelectionSetNode, type: GraphQLNamedType): Cost {
+    let known = this.#known.get(set);
+    if (known === undefined) {
+      known = new Map();
+      this.#known.set(set, known);
+    }
+    let sum = known.get(type);
+    if (sum !== undefined) return sum;
+    sum = { own: 0, below: [] };
+    for (const selection of set.selections) {
+      if (selection.kind === Kind.FIELD) {
+        this.#addField(sum, selection, type);
+        continue;
+      }
+      const part =
+        selection.kind === Kind.INLINE_FRAGMENT ? selection : this.#fragments.get(selection.name.value);
+      const on = part?.typeCondition && this.#schema.getType(part.typeCondition.name.value);
+      if (part !== undefined) add(sum, this.of(part.selectionSet, on ?? type));
+    }
+    known.set(type, sum);
+    return sum;
+  }
+
+  #addField(sum: Cost, node: FieldNode, type: GraphQLNamedType): void {
+    const field = isObjectType(type) || isInterfaceType(type) ? type.getFields()[node.name.value] : undefined;
+    const each = field && node.selectionSet && this.of(node.selectionSet, getNamedType(field.type));
+    if (type.name === 'Job' && node.name.value === 'children' && each !== undefined) {
+      add(sum, { own: 1, below: [each.own, ...each.below] });
+      return;
+    }
+    if (type.name === 'Job' && node.name.value === 'tree' && each !== undefined) {
+      // The children of all jobs of the tree are its jobs once more.
+      sum.own += 1 + maxTreeJobs * [each.own, ...each.below].reduce((total, level) => total + level);
+      return;
+    }
+    let cost = field?.extensions.complexity as FieldCost | ((args: unknown, ...rest: unknown[]) => FieldCost);
+    if (typeof cost === 'function') {
+      const info = {
+        schema: this.#schema,
+        fragments: Object.fromEntries(this.#fragments),
+        variableValues: this.#variableValues,
+      };
+      cost = cost(getMappedArgumentValues(field as never, node, this.#context, info), this.#context, field);
+    }
+    const { field: own = 1, multiplier = 1 } = typeof cost === 'number' ? { field: cost } : (cost ?? {});
+    sum.own += own + (each === undefined ? 0 : inAll(each) * Math.max(multiplier, 0));
+  }
+}
+
+function add(sum: Cost, more: Cost): void {
+  sum.own += more.own;
+  for (const [level, values] of more.below.entries()) sum.below[level] = (sum.below[level] ?? 0) + values;
 }
