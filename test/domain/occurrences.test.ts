@@ -157,16 +157,31 @@ describe('due occurrences', () => {
     );
 
     it('are missed after half a minute, and handled by the policy', () => {
-      expect(dueOccurrences(everySecond, 'SKIP', ago(31), now)).toEqual({ make: [], next: ago(-1) });
-      expect(dueOccurrences(everySecond, 'RUN_ONCE', ago(31), now)).toEqual({ make: [now], next: ago(-1) });
-      expect(dueOccurrences(everySecond, 'RUN_ALL', ago(31), now).make).toHaveLength(32);
+      const everyMinute = timing({ everyMs: 60_000 });
+      const late = ago(240);
+      const all = nextOccurrences(everyMinute, new Date(late.getTime() - 1), 5);
+      const at31 = new Date((all.at(-1) as Date).getTime() + 31_000);
+      expect(dueOccurrences(everyMinute, 'SKIP', late, at31).make).toEqual([]);
+      expect(dueOccurrences(everyMinute, 'RUN_ONCE', late, at31).make).toEqual(all.slice(-1));
+      expect(dueOccurrences(everyMinute, 'RUN_ALL', late, at31).make).toEqual(all);
+    });
+
+    it('are made whatever the policy, though earlier ones were missed', () => {
+      const recent = Array.from({ length: 31 }, (_, i) => ago(30 - i));
+      const next = ago(-1);
+      expect(dueOccurrences(everySecond, 'SKIP', ago(50), now)).toEqual({ make: recent, next });
+      expect(dueOccurrences(everySecond, 'RUN_ONCE', ago(50), now)).toEqual({
+        make: [ago(31), ...recent],
+        next,
+      });
+      expect(dueOccurrences(everySecond, 'RUN_ALL', ago(50), now).make).toHaveLength(51);
     });
 
     it('are bounded after a long outage, to the latest', () => {
       const { make, next } = dueOccurrences(everySecond, 'RUN_ALL', at('2025-01-01T00:00:00Z'), now);
       expect([make.length, make[0], make.at(-1), next]).toEqual([
-        maxMissed,
-        ago(maxMissed - 1),
+        maxMissed + 31,
+        ago(maxMissed + 30),
         now,
         ago(-1),
       ]);

@@ -120,41 +120,40 @@ export function nextOccurrences(timing: Timing, after: Date, count: number): Dat
 }
 
 /** The latest occurrences between two instants, both inclusive, in chronological order. */
-function latestOccurrences(timing: Timing, first: Date, now: Date, count: number): Date[] {
+function latestOccurrences(timing: Timing, first: Date, last: Date, count: number): Date[] {
   const { cron, timeZone, everyMs, startAt } = timing;
   const latest: Date[] = [];
   if (cron !== null) {
-    // previousRuns returns those before an instant, and `now` may itself be one.
-    latest.push(...toCron(cron, timeZone ?? 'UTC').previousRuns(count, new Date(now.getTime() + 1)));
+    // previousRuns returns those before an instant, and `last` may itself be one.
+    latest.push(...toCron(cron, timeZone ?? 'UTC').previousRuns(count, new Date(last.getTime() + 1)));
   } else {
     const every = everyMs ?? Number.NaN;
     const start = startAt?.getTime() ?? 0;
-    let at = start + Math.floor((now.getTime() - start) / every) * every;
+    let at = start + Math.floor((last.getTime() - start) / every) * every;
     for (; latest.length < count && at >= first.getTime(); at -= every) latest.push(new Date(at));
   }
   return latest.filter((at) => at >= first).reverse();
 }
 
-/**
- * Which occurrences to make of a schedule that is due. If its next occurrence was missed, the policy decides about everything
- * that is due by now; otherwise all of it is made.
- */
+/** Which occurrences to make of a schedule that is due: of those that were missed what the policy says, and all others. */
 export function dueOccurrences(
   timing: Timing,
   missed: MissedPolicy,
   nextAt: Date,
   now: Date,
 ): { make: Date[]; next: Date | null } {
-  const next = nextOccurrence(timing, now);
-  if (now.getTime() - nextAt.getTime() > missedAfterMs) {
-    if (missed === 'SKIP') return { make: [], next };
-    const latest = latestOccurrences(timing, nextAt, now, missed === 'RUN_ONCE' ? 1 : maxMissed);
-    return { make: latest.length === 0 ? [nextAt] : latest, next };
-  }
-  const make = [nextAt];
-  for (;;) {
-    const following = nextOccurrence(timing, make.at(-1) ?? nextAt);
-    if (following === null || following > now) return { make, next };
-    make.push(following);
-  }
+  /** The earliest that is not missed. */
+  const since = new Date(now.getTime() - missedAfterMs);
+  const make = nextAt < since ? missedOccurrences(timing, missed, nextAt, since) : [];
+  let at = nextAt < since ? nextOccurrence(timing, new Date(since.getTime() - 1)) : nextAt;
+  for (; at !== null && at <= now; at = nextOccurrence(timing, at)) make.push(at);
+  return { make, next: at };
+}
+
+function missedOccurrences(timing: Timing, missed: MissedPolicy, nextAt: Date, since: Date): Date[] {
+  if (missed === 'SKIP') return [];
+  const last = new Date(since.getTime() - 1);
+  const latest = latestOccurrences(timing, nextAt, last, missed === 'RUN_ONCE' ? 1 : maxMissed);
+  // The times may be interpreted differently now.
+  return latest.length === 0 ? [nextAt] : latest;
 }
