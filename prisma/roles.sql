@@ -37,6 +37,7 @@ grant usage on schema jobtree to jobtree_enqueue, jobtree_work, jobtree_watch;
 alter function jobtree.create_job security definer set search_path = pg_catalog, pg_temp;
 alter function jobtree.add_items security definer set search_path = pg_catalog, pg_temp;
 alter function jobtree.seal_job security definer set search_path = pg_catalog, pg_temp;
+alter function jobtree.wake_workers security definer set search_path = pg_catalog, pg_temp;
 grant execute on function jobtree.create_job, jobtree.add_items, jobtree.seal_job, jobtree.enqueue, jobtree.wake_workers to jobtree_enqueue;
 
 alter function jobtree.claim_items security definer set search_path = pg_catalog, pg_temp;
@@ -50,7 +51,7 @@ grant execute on function jobtree.claim_items, jobtree.claim_item, jobtree.heart
 grant execute on function jobtree.queue_depths to jobtree_watch;
 grant select on all tables in schema jobtree to jobtree_watch;
 revoke all on jobtree.callback_endpoint, jobtree.api_key, jobtree.audit_entry, jobtree.watch_secret, jobtree.watch_ticket,
-  jobtree._prisma_migrations from jobtree_watch;
+  jobtree.hint_secret, jobtree._prisma_migrations from jobtree_watch;
 
 -- Of tables and views with ids of assignments: all other columns.
 do $$

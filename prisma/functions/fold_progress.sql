@@ -11,7 +11,7 @@
 --            sealed, released or ended yet because a transaction is adding to it (try again); and whether work is left for cancel_items or
 --            release_items. Deltas of a deleted tree are deleted
 -- locks      the root's job_progress row, and then the rows of jobs to be ended, sealed or released, skipping locked ones
--- notifies   channel jobtree_progress: {root, openJobs, jobs: [{jobId, generation, itemCount, succeeded, failed, cancelled, sealed,
+-- notifies   send_hint, topic progress: {root, openJobs, jobs: [{jobId, generation, itemCount, succeeded, failed, cancelled, sealed,
 --            startedAt, completedAt, outcome, cancelReason, completions}]}, times in milliseconds; up to 22 jobs a message, below 8,000
 --            bytes. openJobs is 0 only in the last message: jobs whose completion is in a later message count as open
 -- durability the commit does not wait for the disk, so that Postgres's notification lock is held only for an instant; after a crash the

@@ -5,7 +5,7 @@
 --            backoffJitter?, heartbeatIntervalMs?, deadLetterAlert?: {endpoint, count, intervalMs}}: missing settings stay as they are, and
 --            null removes one. priority to heartbeatIntervalMs are defaults of new jobs; the alert: raise_alerts
 -- locks      the type's row of queue: waits for a claim of the type in progress
--- notifies   channel jobtree_work: there may be work of the type again
+-- notifies   send_hint, topic work: there may be work of the type again
 -- errors     JT002, with the field in the error's column
 create or replace function jobtree.set_queue(p_type text, p_settings json)
 returns void

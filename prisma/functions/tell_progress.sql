@@ -1,4 +1,4 @@
--- Notifies listeners on the channel jobtree_progress of new states of jobs: fold_progress describes the messages.
+-- Sends hints on the topic progress about new states of jobs: fold_progress describes the messages.
 --
 -- p_rows     the states, of one or several trees, including that of each root
 create or replace function jobtree.tell_progress(p_rows jobtree.job_progress[])
@@ -12,7 +12,7 @@ set plan_cache_mode = force_generic_plan
 as $$
 begin
   -- A job counts as open until the message with its completion, so that openJobs matches the messages read so far.
-  perform pg_notify('jobtree_progress', jsonb_build_object('root', m.root_id, 'openJobs', m.open_jobs + m.later, 'jobs', m.jobs)::text)
+  perform jobtree.send_hint('progress', jsonb_build_object('root', m.root_id, 'openJobs', m.open_jobs + m.later, 'jobs', m.jobs)::text)
   from (
     select p.root_id, max(p.tree_open_jobs) as open_jobs, jsonb_agg(jsonb_build_object(
       'jobId', p.job_id, 'generation', p.generation, 'itemCount', p.item_count, 'succeeded', p.succeeded,

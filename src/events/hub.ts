@@ -2,7 +2,8 @@
  * Delivers events to those who watch, on this server. Each watched tree has a topic, which knows the newest state of all its
  * jobs. Messages carry absolute counts, so they may be lost, repeated or reordered on their way. A topic is read again when it is
  * silent or one of its messages was lost; all topics are read when the transport may have lost messages; and each is read within
- * a minute in any case.
+ * a minute in any case. An end is only believed when it is read, and a read replaces what it contradicts, so whoever can forge messages
+ * can show others false counts for some seconds, and no more.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import DataLoader from 'dataloader';
@@ -63,7 +64,14 @@ export class Hub {
   /** Takes the state of some or all jobs of a tree, from the transport. */
   publish(tree: TreeProgress): void {
     const topic = this.#topics.get(tree.root);
-    if (topic !== undefined) this.#merge(topic, tree);
+    if (topic === undefined) return;
+    if (topic.isToBeVerified(tree)) {
+      this.#doubtful.add(topic);
+      void this.#repair();
+    } else {
+      topic.heardAt = performance.now();
+      topic.hear(tree);
+    }
   }
 
   /** A tree has changed somewhere. */
@@ -102,10 +110,10 @@ export class Hub {
       });
       topic.trees.add(live);
       live.offer(topic.jobs.values(), topic.openJobs);
-      if (topic.isComplete) live.complete();
+      if (topic.isFinal) live.complete();
       return live;
     };
-    return this.#use(rootId, join, (topic) => topic.isComplete);
+    return this.#use(rootId, join, (topic) => topic.isFinal);
   }
 
   /** Returns undefined if there is no such job in this tree. */
@@ -127,10 +135,10 @@ export class Hub {
       });
       watchers.add(live);
       live.offer([job], topic.openJobs);
-      if (job.completedAt !== null) live.complete();
+      if (topic.isJobFinal(jobId)) live.complete();
       return live;
     };
-    return this.#use(rootId, join, (topic) => topic.jobs.get(jobId)?.completedAt != null);
+    return this.#use(rootId, join, (topic) => topic.isJobFinal(jobId));
   }
 
   /** A page that changes with one tree; undefined if there is no such tree. */
@@ -243,13 +251,19 @@ export class Hub {
   }
 
   async #read(topic: Topic): Promise<boolean> {
+    const before = new Map(topic.jobs);
     const tree = await this.#readTree.load(topic.rootId);
     // The topic may have been dropped meanwhile.
     if (this.#topics.get(topic.rootId) !== topic) return false;
     topic.readAt = performance.now();
-    if (tree === undefined) this.#drop(topic);
-    else this.#merge(topic, tree);
-    return tree !== undefined;
+    if (tree === undefined) {
+      this.#drop(topic);
+      return false;
+    }
+    topic.heardAt = topic.readAt;
+    for (const { jobId } of tree.jobs) this.#roots.set(jobId, topic.rootId);
+    topic.settle(tree, before);
+    return true;
   }
 
   #drop(topic: Topic): void {
@@ -261,18 +275,13 @@ export class Hub {
     topic.end();
   }
 
-  #merge(topic: Topic, tree: TreeProgress): void {
-    topic.heardAt = performance.now();
-    for (const { jobId } of tree.jobs) this.#roots.set(jobId, topic.rootId);
-    topic.merge(tree);
-  }
-
   /** Reads topics that have been silent, and forgets those without watchers for a while. */
   #tend(): void {
     const now = performance.now();
     for (const topic of this.#topics.values()) {
       if (topic.users > 0) {
-        if (topic.heardAt <= now - silenceMs || topic.readAt <= now - readEveryMs) this.#doubtful.add(topic);
+        if (topic.isInDoubt || topic.heardAt <= now - silenceMs || topic.readAt <= now - readEveryMs)
+          this.#doubtful.add(topic);
       } else if (topic.unusedAt <= now - lingerMs) {
         this.#drop(topic);
       }

@@ -2,6 +2,9 @@
 import { isNewer, type JobProgress, type TreeProgress } from '../domain/jobs/progress.ts';
 import type { LiveProgress } from './live-progress.ts';
 
+/** Longer than servers need to count again what Postgres has lost in a crash. */
+const doubtMs = 10_000;
+
 export interface WatchedPage {
   /** Something may have changed. */
   poke(): void;
@@ -23,9 +26,21 @@ export class Topic {
   heardAt = Number.NEGATIVE_INFINITY;
   readAt = Number.NEGATIVE_INFINITY;
   #openJobs = 0;
+  /** The jobs whose known state a read contradicts, and since when. */
+  readonly #contradictedAt = new Map<string, number>();
 
   constructor(rootId: string) {
     this.rootId = rootId;
+  }
+
+  /** Whether all jobs are complete, as the last read says. */
+  get isFinal(): boolean {
+    return this.#openJobs === 0 && !this.isInDoubt;
+  }
+
+  /** Whether the last read contradicts what is known. */
+  get isInDoubt(): boolean {
+    return this.#contradictedAt.size > 0;
   }
 
   /** How many of the known jobs are not complete. Counted here, since messages may overtake each other. */
@@ -33,27 +48,64 @@ export class Topic {
     return this.#openJobs;
   }
 
-  get isComplete(): boolean {
-    return this.#openJobs === 0;
+  isJobFinal(jobId: string): boolean {
+    return this.jobs.get(jobId)?.completedAt != null && !this.#contradictedAt.has(jobId);
   }
 
-  /** Keeps what is newer than the known state, and tells those who watch it. */
-  merge(tree: TreeProgress): void {
-    const news = tree.jobs.filter((job) => isNewer(job, this.jobs.get(job.jobId)));
+  /** Whether this message says that something ended which somebody watches, or comes before the first read: then the tree must be read. */
+  isToBeVerified({ jobs }: TreeProgress): boolean {
+    let open = this.#openJobs;
+    for (const job of jobs) {
+      const known = this.jobs.get(job.jobId);
+      if (job.completedAt === null || !isNewer(job, known)) continue;
+      if (known?.completedAt === null) open--;
+      if (this.byJob.has(job.jobId)) return true;
+    }
+    return open <= 0;
+  }
+
+  /** Takes a message: keeps what is newer than the known state, and tells those who watch it. */
+  hear({ jobs }: TreeProgress): void {
+    this.#take(jobs.filter((job) => this.jobs.has(job.jobId) && isNewer(job, this.jobs.get(job.jobId))));
+  }
+
+  /**
+   * Takes what was read; `before` is what was known when the read began. A state that is newer than what is read later was forged, or
+   * Postgres has lost it in a crash and is about to count it again. Only if it has not done so for a while the read replaces it, so that
+   * progress does not go back without need.
+   */
+  settle(tree: TreeProgress, before: ReadonlyMap<string, JobProgress>): void {
+    const now = performance.now();
+    const news = tree.jobs.filter((job) => {
+      const was = before.get(job.jobId);
+      if (was === undefined || !isNewer(was, job)) {
+        this.#contradictedAt.delete(job.jobId);
+        return isNewer(job, this.jobs.get(job.jobId));
+      }
+      const since = this.#contradictedAt.get(job.jobId) ?? now;
+      if (now - since < doubtMs) {
+        this.#contradictedAt.set(job.jobId, since);
+        return false;
+      }
+      this.#contradictedAt.delete(job.jobId);
+      return true;
+    });
+    this.#take(news);
+  }
+
+  #take(news: JobProgress[]): void {
     for (const job of news) {
       const known = this.jobs.get(job.jobId);
       this.#openJobs +=
         Number(job.completedAt === null) - Number(known !== undefined && known.completedAt === null);
       this.jobs.set(job.jobId, job);
     }
-    for (const job of news) {
-      for (const live of this.byJob.get(job.jobId) ?? []) {
-        live.offer([job], this.#openJobs);
-        if (job.completedAt !== null) live.complete();
-      }
-    }
+    for (const job of news)
+      for (const live of this.byJob.get(job.jobId) ?? []) live.offer([job], this.#openJobs);
     for (const live of this.trees) live.offer(news, this.#openJobs);
-    if (this.isComplete) for (const live of this.trees) live.complete();
+    for (const [jobId, watchers] of this.byJob)
+      if (this.isJobFinal(jobId)) for (const live of watchers) live.complete();
+    if (this.isFinal) for (const live of this.trees) live.complete();
     for (const page of this.pages) page.poke();
   }
 

@@ -8,6 +8,7 @@
  * seconds, it listens to NOTIFY itself until they return. Both ways overlap during a switch, and whatever may have been lost is
  * announced as a resync: everything that is watched must be read again.
  */
+import pg from 'pg';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { TreeProgress } from '../domain/jobs/progress.ts';
@@ -19,7 +20,6 @@ import { Channels, databasePrefix } from './redis-channels.ts';
 import { RedisSubscriber } from './redis-subscriber.ts';
 import { Relay } from './relay.ts';
 import { Throttle } from './throttle.ts';
-import { workChannel } from './work-hints.ts';
 
 export interface Transport {
   /** Resolves once messages arrive, by either way. */
@@ -51,7 +51,6 @@ export interface TransportOptions {
   readonly onBack: (silentUntil: number) => void;
 }
 
-export const progressChannel = 'jobtree_progress';
 const activityMs = 250;
 /** A relay publishes a beat twice a second, and is replaced within three seconds. */
 const silenceMs = 3_000;
@@ -96,6 +95,8 @@ export class LiveTransport implements Transport {
   /** The trees that were joined, with their latest messages. */
   readonly #joined = new Map<string, { readonly texts: string[]; readonly numbers: Numbers }>();
   readonly #relays = new Set<string>();
+  /** Of NOTIFY: null until the secret in it is known. */
+  #workChannel: string | null = null;
   #route: Transport['route'] = 'notify';
   #listening = false;
   #beatAt = Number.NEGATIVE_INFINITY;
@@ -199,8 +200,12 @@ export class LiveTransport implements Transport {
   }
 
   async #listen(query: Query, wanted: boolean): Promise<void> {
-    for (const channel of [progressChannel, workChannel]) {
-      await query(wanted ? `listen ${channel}` : `unlisten ${channel}`);
+    // Anybody who may connect to the database may notify and listen, but only its owner can read the names of these channels.
+    const [row] = await query<{ secret: string }>('select secret from jobtree.hint_secret');
+    if (row === undefined) throw new Error('jobtree.hint_secret has no row');
+    this.#workChannel = `jobtree_work_${row.secret}`;
+    for (const channel of [`jobtree_progress_${row.secret}`, this.#workChannel]) {
+      await query(`${wanted ? 'listen' : 'unlisten'} ${pg.escapeIdentifier(channel)}`);
     }
     this.#listening = wanted;
   }
@@ -218,12 +223,11 @@ export class LiveTransport implements Transport {
 
   #notified(channel: string, text: string): void {
     const relay = this.#relay?.active ? this.#relay : undefined;
-    if (channel === workChannel) {
+    if (channel === this.#workChannel) {
       relay?.publish(this.#channels.work, text);
       if (this.#route === 'notify') this.#work(text);
       return;
     }
-    // Anybody who may connect to the database may notify: ignores messages that name no tree.
     const root = rootPattern.exec(text)?.[1];
     if (root === undefined) return;
     if (relay !== undefined) {

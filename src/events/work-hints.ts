@@ -17,7 +17,6 @@ import { z } from 'zod';
 import type { Database } from '../db/database.ts';
 import { HintSlot } from './hint-slot.ts';
 
-export const workChannel = 'jobtree_work';
 const notifyEveryMs = 50;
 const waveEveryMs = 100;
 const lastLookAfterMs = 1_100;
@@ -226,8 +225,8 @@ export class WorkHints {
     this.#database.pool
       .query({
         name: 'hint',
-        text: 'select pg_notify($1, m) from unnest($2::text[]) m',
-        values: [workChannel, this.#messages(outgoing)],
+        text: `select jobtree.send_hint('work', m) from unnest($1::text[]) m`,
+        values: [this.#messages(outgoing)],
       })
       .catch((error: unknown) => {
         this.#logger.debug({ err: error }, 'a work hint was lost; workers poll');

@@ -84,6 +84,7 @@ describe.each(roles)('%s', (role) => {
       'audit_entry',
       'watch_secret',
       'watch_ticket',
+      'hint_secret',
       '_prisma_migrations',
     ];
     expect(relations.length).toBeGreaterThan(25);

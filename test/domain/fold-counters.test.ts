@@ -5,6 +5,7 @@ import { createJob } from '../../src/domain/jobs/create-job.ts';
 import { foldTrees } from '../../src/domain/jobs/fold-progress.ts';
 import { sealJob } from '../../src/domain/jobs/seal-job.ts';
 import { reportOutcomes } from '../../src/domain/work/report-outcomes.ts';
+import { listenTo } from '../support/database.ts';
 import { newType, useEngine } from '../support/engine.ts';
 
 const t = useEngine();
@@ -122,7 +123,7 @@ it('publishes the same as single folds, and how many jobs of each tree are open'
   const listener = await t.db.connect();
   const told: { root: string; openJobs: number; jobs: { jobId: string; itemCount: number }[] }[] = [];
   listener.on('notification', ({ payload }) => told.push(JSON.parse(payload as string)));
-  await listener.query('listen jobtree_progress');
+  await listenTo('progress', listener);
   const roots: string[] = [];
   for (let i = 0; i < 3; i++) {
     const type = newType();

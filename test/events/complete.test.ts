@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 import type { App } from '../../src/server/create-app.ts';
 import { createJob, data } from '../support/api.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { createDatabase, listenTo, type TestDatabase } from '../support/database.ts';
 import { startServer } from '../support/server.ts';
 import { until } from '../support/transport.ts';
 import { Witness } from '../support/witness.ts';
@@ -81,7 +81,7 @@ it('no message of a fold reports fewer open jobs than the jobs published so far'
     jobs: { jobId: string; completedAt: number | null }[];
   }[] = [];
   listener.on('notification', ({ payload }) => messages.push(JSON.parse(payload ?? '')));
-  await listener.query('listen jobtree_progress');
+  await listenTo('progress', listener);
   const jobs = await db.query<{ id: string }>('select id from jobtree.job where root_id = $1', [id.slice(4)]);
   await cancel(id);
   const open = new Set(jobs.map(({ id }) => id));

@@ -199,7 +199,7 @@ it('unknown messages do no harm', async () => {
     '{"types": [[null, 1]]}',
     '{"types": [["__proto__", 1]]}',
   ];
-  for (const payload of nonsense) await db.query('select pg_notify($1, $2)', ['jobtree_work', payload]);
+  for (const payload of nonsense) await db.query('select jobtree.send_hint($1, $2)', ['work', payload]);
   await db.query('select jobtree.wake_workers(null, null)');
   await db.query(`select jobtree.wake_workers('harm', 1000000000)`);
   await hinted.reached(1);

@@ -161,9 +161,9 @@ it('progress continues without a gap after the listening connection was lost', a
 });
 
 it('a foreign notification ends no server', async () => {
-  for (const channel of ['jobtree_work', 'jobtree_progress']) {
+  for (const topic of ['work', 'progress']) {
     for (const payload of ['hello', '{}', 'null', '[1]'])
-      await db.query('select pg_notify($1, $2)', [channel, payload]);
+      await db.query('select jobtree.send_hint($1, $2)', [topic, payload]);
   }
   const id = await createJob(app.url, { type: 'foreign', sealed: true });
   const events = await collect(
@@ -258,7 +258,7 @@ it('foreign messages on the channel of NOTIFY harm nobody', async () => {
     { root, openJobs: 1, jobs: [null] },
   ];
   for (const payload of payloads)
-    await db.query(`select pg_notify('jobtree_progress', $1::jsonb::text)`, [JSON.stringify(payload)]);
+    await db.query(`select jobtree.send_hint('progress', $1::jsonb::text)`, [JSON.stringify(payload)]);
   await work(app.url, 'notified', 1);
   let last: any;
   for (let event = await events.next(); !event.done; event = await events.next()) last = event.value;

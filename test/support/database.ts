@@ -15,6 +15,12 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
+/** Has the session hear the hints of a topic. */
+export async function listenTo(topic: 'progress' | 'work', session: pg.Client): Promise<void> {
+  const { rows } = await session.query('select secret from jobtree.hint_secret');
+  await session.query(`listen ${pg.escapeIdentifier(`jobtree_${topic}_${rows[0].secret}`)}`);
+}
+
 export async function createDatabase(): Promise<TestDatabase> {
   const serverUrl = inject('postgresUrl');
   const name = `test_${randomBytes(6).toString('hex')}`;

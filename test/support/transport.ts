@@ -54,7 +54,7 @@ export function createTransport(directUrl: string, env: Record<string, string> =
 
 /** Says something of a tree, as the fold does. */
 export async function announce(db: TestDatabase, root: string, openJobs: number): Promise<void> {
-  await db.query(`select pg_notify('jobtree_progress', $1::jsonb::text)`, [
+  await db.query(`select jobtree.send_hint('progress', $1::jsonb::text)`, [
     JSON.stringify({ root, openJobs, jobs: [] }),
   ]);
 }

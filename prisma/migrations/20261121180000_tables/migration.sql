@@ -311,6 +311,15 @@ create table "jobtree"."watch" (
 ) with (fillfactor = 10);
 insert into "jobtree"."watch" values (1, now(), now());
 
+-- One row: what the names of the channels for hints end with. Only the owner may read it.
+create table "jobtree"."hint_secret" (
+  "id" integer not null,
+  "secret" uuid not null,
+  constraint "hint_secret_pkey" primary key ("id"),
+  constraint "hint_secret_id_check" check ("id" = 1)
+);
+insert into "jobtree"."hint_secret" values (1, gen_random_uuid());
+
 -- Schedules, each of which creates a tree of jobs again and again. next_at is null while a schedule is paused.
 create table "jobtree"."schedule" (
   "name" text collate "C" not null,

@@ -163,6 +163,11 @@ export type IdleTree = Prisma.IdleTreeModel
  */
 export type Watch = Prisma.WatchModel
 /**
+ * Model HintSecret
+ * One row: what the names of the channels for hints end with.
+ */
+export type HintSecret = Prisma.HintSecretModel
+/**
  * Model Schedule
  * A schedule, which creates a tree of jobs again and again.
  */
