@@ -202,7 +202,7 @@ it('keeps its rights through a migration that replaces the functions', async () 
       `select proname from pg_proc where pronamespace = 'jobtree'::regnamespace and prosecdef order by 1`,
     );
   const before = await definers();
-  expect(before).toHaveLength(8);
+  expect(before).toHaveLength(9);
   await db.query(`delete from jobtree._prisma_migrations where migration_name like '%_functions'`);
   await migrate({ url: db.url });
   expect(await definers()).toEqual(before);

@@ -220,9 +220,12 @@ describe.skipIf(inject('redisUrl') === undefined)('with Redis', () => {
     }
   });
 
-  it('Postgres needs no right except to connect', async () => {
+  it('Postgres needs no rights except to connect and to read the names of the channels', async () => {
     const role = `plain_${randomUUID().slice(0, 8)}`;
     await db.query(`create role ${role} login password 'p'`);
+    await db.query(
+      `grant usage on schema jobtree to ${role}; grant select on jobtree.hint_secret to ${role}`,
+    );
     try {
       const url = new URL(db.url);
       url.username = role;
@@ -230,7 +233,7 @@ describe.skipIf(inject('redisUrl') === undefined)('with Redis', () => {
       await startOnRedis(url.href);
     } finally {
       await Promise.all(transports.splice(0).map(({ transport }) => transport.close()));
-      await db.query(`drop role ${role}`);
+      await db.query(`drop owned by ${role}; drop role ${role}`);
     }
   });
 

@@ -339,6 +339,7 @@ export const calls: Readonly<Record<string, Call>> = {
     text: 'select * from jobtree.fold_progress($1, $2)',
     values: ({ root }) => [root, 1],
     reads: [
+      'hint_secret by hint_secret_pkey',
       'job by job_pkey',
       'job_progress by job_progress_pkey',
       'progress_delta by progress_delta_root_id_id_idx',
@@ -348,6 +349,7 @@ export const calls: Readonly<Record<string, Call>> = {
     text: 'select * from jobtree.fold_trees($1, $2)',
     values: ({ root }) => [[root], [1]],
     reads: [
+      'hint_secret by hint_secret_pkey',
       'job by job_pkey',
       'job_progress by Tid Scan',
       'job_progress by job_progress_pkey',
@@ -364,6 +366,7 @@ export const calls: Readonly<Record<string, Call>> = {
     ],
     values: ({ root }) => [root],
     reads: [
+      'hint_secret by hint_secret_pkey',
       'job by job_pkey',
       'job_progress by job_progress_pkey',
       'progress_delta by progress_delta_root_id_id_idx',
@@ -515,6 +518,7 @@ export const calls: Readonly<Record<string, Call>> = {
     ),
     values: ({ root }) => [root],
     reads: [
+      'hint_secret by hint_secret_pkey',
       'blocked_item by Tid Scan',
       'blocked_item by blocked_item_job_id_position_key',
       'callback by callback_pkey',
