@@ -1,7 +1,7 @@
 /** Jobs that wait for others of their tree: what they refuse, when they go on, when they are cancelled, and who finishes it. */
 
 import type pg from 'pg';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { addItems } from '../../src/domain/items/add-items.ts';
 import { readItems } from '../../src/domain/items/read-items.ts';
 import { cancelJob } from '../../src/domain/jobs/cancel-job.ts';
@@ -303,6 +303,32 @@ describe('release', () => {
     await findMissedEntries(t.otherEngine);
     expect(await claimItems(t.otherEngine, 'w', [{ type: b, limit: 100 }])).toHaveLength(12);
     expect(await t.db.query('select from jobtree.job where releasing')).toEqual([]);
+  });
+
+  it('comes before the next batch of a large cancellation', async () => {
+    const [large, a, b] = named('large', 'a', 'b') as [string, string, string];
+    const { [large]: cancelled = '' } = await t.create({ type: large });
+    // Each in a range of its own.
+    await t.db.query(
+      `select jobtree.add_items($1, (select json_agg(json_build_object('priority', n % 2)) from generate_series(1, 21000) n))`,
+      [cancelled],
+    );
+    await t.db.query('select * from jobtree.cancel_job($1, 0)', [cancelled]);
+    const { root, ids } = await tree({ type: a }, { type: b, after: [a] });
+    await work(a);
+    const { database } = t.engine;
+    const call = database.call.bind(database);
+    const called: string[] = [];
+    vi.spyOn(database, 'call').mockImplementation(async (name, ...values) => {
+      called.push(name);
+      const rows = await call(name, ...values);
+      if (called.length === 1) await database.pool.query('select jobtree.fold_progress($1)', [ids[root]]);
+      return rows as never[];
+    });
+    await t.finish();
+    vi.restoreAllMocks();
+    expect(called).toEqual(['cancel_items', 'release_items', 'cancel_items', 'cancel_items']);
+    expect(await work(b)).toBe(2);
   });
 
   it('of a job that is cancelled meanwhile ends', async () => {

@@ -3342,7 +3342,7 @@ $$;
 --            sealed, released or ended yet because a transaction is adding to it (try again); and whether work is left for cancel_items or
 --            release_items. Deltas of a deleted tree are deleted
 -- locks      the root's job_progress row, and then the rows of jobs to be ended, sealed or released, skipping locked ones
--- notifies   channel jobtree_progress: {root, openJobs, jobs: [{jobId, generation, itemCount, succeeded, failed, cancelled, sealed,
+-- notifies   send_hint, topic progress: {root, openJobs, jobs: [{jobId, generation, itemCount, succeeded, failed, cancelled, sealed,
 --            startedAt, completedAt, outcome, cancelReason, completions}]}, times in milliseconds; up to 22 jobs a message, below 8,000
 --            bytes. openJobs is 0 only in the last message: jobs whose completion is in a later message count as open
 -- durability the commit does not wait for the disk, so that Postgres's notification lock is held only for an instant; after a crash the
@@ -8297,6 +8297,20 @@ begin
 end
 $$;
 
+-- Sends a hint to all servers when the transaction commits. Anybody who may connect to the database may notify and listen on any channel, so
+-- the names of these channels contain a secret that only the owner can read. Without effect while the queue for notifications is half full,
+-- for example because a session that listens has a transaction open: a commit that finds it full fails. Whoever waits for hints also polls.
+--
+-- p_topic    progress or work
+create or replace function jobtree.send_hint(p_topic text, p_payload text)
+returns void
+language sql volatile
+as $$
+  select pg_notify(format('jobtree_%s_%s', p_topic, s.secret), p_payload)
+  from jobtree.hint_secret s
+  where s.id = 1 and pg_notification_queue_usage() < 0.5
+$$;
+
 -- Sets the dead letter alert of a type. An unchanged alert keeps its current spell.
 --
 -- p_alert    {endpoint, count, intervalMs}, as check_queue has checked it; null for no alert
@@ -8331,7 +8345,7 @@ $$;
 --            backoffJitter?, heartbeatIntervalMs?, deadLetterAlert?: {endpoint, count, intervalMs}}: missing settings stay as they are, and
 --            null removes one. priority to heartbeatIntervalMs are defaults of new jobs; the alert: raise_alerts
 -- locks      the type's row of queue: waits for a claim of the type in progress
--- notifies   channel jobtree_work: there may be work of the type again
+-- notifies   send_hint, topic work: there may be work of the type again
 -- errors     JT002, with the field in the error's column
 create or replace function jobtree.set_queue(p_type text, p_settings json)
 returns void
@@ -8805,7 +8819,7 @@ begin
 end
 $$;
 
--- Notifies listeners on the channel jobtree_progress of new states of jobs: fold_progress describes the messages.
+-- Sends hints on the topic progress about new states of jobs: fold_progress describes the messages.
 --
 -- p_rows     the states, of one or several trees, including that of each root
 create or replace function jobtree.tell_progress(p_rows jobtree.job_progress[])
@@ -8819,7 +8833,7 @@ set plan_cache_mode = force_generic_plan
 as $$
 begin
   -- A job counts as open until the message with its completion, so that openJobs matches the messages read so far.
-  perform pg_notify('jobtree_progress', jsonb_build_object('root', m.root_id, 'openJobs', m.open_jobs + m.later, 'jobs', m.jobs)::text)
+  perform jobtree.send_hint('progress', jsonb_build_object('root', m.root_id, 'openJobs', m.open_jobs + m.later, 'jobs', m.jobs)::text)
   from (
     select p.root_id, max(p.tree_open_jobs) as open_jobs, jsonb_agg(jsonb_build_object(
       'jobId', p.job_id, 'generation', p.generation, 'itemCount', p.item_count, 'succeeded', p.succeeded,
@@ -9278,7 +9292,7 @@ create or replace function jobtree.wake_workers(p_type text, p_items integer def
 returns void
 language sql volatile
 as $$
-  select pg_notify('jobtree_work', json_build_object('types', json_build_array(json_build_array(p_type, p_items)))::text);
+  select jobtree.send_hint('work', json_build_object('types', json_build_array(json_build_array(p_type, p_items)))::text);
 $$;
 
 -- Types of which anything was done within the last hour, according to the saved figures: one probe for each type that has figures.

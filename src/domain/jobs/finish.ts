@@ -8,34 +8,67 @@ import type { Engine } from '../engine/engine.ts';
 import { runSome } from '../items/operations.ts';
 import { foldProgress } from './fold-progress.ts';
 
-/** Performs one step of each unfinished action, in turn. Resolves to whether there is more to do immediately. */
-export async function finishSome(engine: Engine, signal: AbortSignal): Promise<boolean> {
-  const { rows } = await engine.database.pool.query<{
-    id: string;
-    root_id: string;
-    kind: keyof typeof steps;
-  }>({
+/** How far the passes over jobs are: where each continues, and how much it has moved. */
+export type Passes = Map<string, { from: number; moved: number }>;
+
+/**
+ * Performs one batch of each unfinished action, in turn, so that none waits for all of another one. Releases come first, and again before
+ * each batch of anything else: they are what workers wait for. Resolves to whether there is more to do immediately.
+ */
+export async function finishSome(
+  engine: Engine,
+  signal: AbortSignal,
+  passes: Passes = new Map(),
+): Promise<boolean> {
+  const { rows } = await engine.database.pool.query<Unfinished>({
     name: 'read_unfinished',
     text: `(select j.id, j.root_id, 'cancel' as kind from jobtree.job j where j.cancelling order by j.id limit 1000)
-           union all
-           (select j.id, j.root_id, 'release' from jobtree.job j where j.releasing order by j.id limit 1000)
            union all
            (select d.root_id, d.root_id, 'delete' from jobtree.tree_deletion d where not d.reaped order by d.root_id limit 1000)
            union all
            (select o.id, o.id, 'operation' from jobtree.operation o where o.finished_at is null order by o.id limit 1000)`,
   });
-  let more = false;
-  for (const { id, root_id: rootId, kind } of rows) {
+  let more = await releaseEach(engine, signal, passes);
+  for (const row of rows) {
     if (signal.aborted) return false;
-    try {
-      if (await steps[kind](engine, id, rootId, signal)) more = true;
-    } catch (error) {
-      if (isOutage(error)) throw error;
-      // For example, someone else's transaction holds a row of the tree. The others should not wait for it.
-      engine.logger.warn({ err: error, id, kind }, 'finishing a call in the background failed; trying again');
-    }
+    if (await act(engine, row, passes)) more = true;
+    if (await releaseEach(engine, signal, passes)) more = true;
   }
   return more;
+}
+
+interface Unfinished {
+  readonly id: string;
+  readonly root_id: string;
+  readonly kind: keyof typeof steps;
+}
+
+async function releaseEach(engine: Engine, signal: AbortSignal, passes: Passes): Promise<boolean> {
+  const { rows } = await engine.database.pool.query<Unfinished>({
+    name: 'read_releasing',
+    text: `select j.id, j.root_id, 'release' as kind from jobtree.job j where j.releasing order by j.id limit 1000`,
+  });
+  let more = false;
+  for (const row of rows) {
+    if (signal.aborted) return false;
+    if (await act(engine, row, passes)) more = true;
+  }
+  return more;
+}
+
+async function act(
+  engine: Engine,
+  { id, root_id: rootId, kind }: Unfinished,
+  passes: Passes,
+): Promise<boolean> {
+  try {
+    return await steps[kind](engine, id, rootId, passes);
+  } catch (error) {
+    if (isOutage(error)) throw error;
+    // For example, someone else's transaction holds a row of the tree. The others should not wait for it.
+    engine.logger.warn({ err: error, id, kind }, 'finishing a call in the background failed; trying again');
+    return false;
+  }
 }
 
 /** Each resolves to whether there is more to do immediately. */
@@ -46,54 +79,45 @@ const steps = {
   operation: async (engine: Engine, id: string) => (await runSome(engine, id)) === 'MORE',
 };
 
-/** A pass over the pending items of a cancelled job. Returns whether it moved anything and is not done. */
-async function cancelSome(
-  engine: Engine,
-  jobId: string,
-  rootId: string,
-  signal: AbortSignal,
-): Promise<boolean> {
-  let from = 0;
-  let cancelled = 0;
-  do {
-    const [row] = await engine.database.call<{ cancelled: number; next_from: number; done: boolean }>(
-      'cancel_items',
-      jobId,
-      from,
-    );
-    if (row === undefined) throw new Error('cancel_items returned no row');
-    if (row.cancelled > 0) engine.effects.touched(rootId);
-    if (row.done) return false;
-    cancelled += row.cancelled;
-    from = row.next_from;
-  } while (from > 0 && !signal.aborted);
-  return cancelled > 0;
+/** A batch of the pending items of a cancelled job. */
+async function cancelSome(engine: Engine, jobId: string, rootId: string, passes: Passes): Promise<boolean> {
+  const [row] = await engine.database.call<{ cancelled: number; next_from: number; done: boolean }>(
+    'cancel_items',
+    jobId,
+    passes.get(jobId)?.from ?? 0,
+  );
+  if (row === undefined) throw new Error('cancel_items returned no row');
+  if (row.cancelled > 0) engine.effects.touched(rootId);
+  return goOn(passes, jobId, { done: row.done, next: row.next_from, moved: row.cancelled });
 }
 
-/** A pass over the entries of a job that no longer waits for others. Returns whether it moved anything and is not done. */
-async function releaseSome(
-  engine: Engine,
+/** A batch of the entries of a job that no longer waits for others. */
+async function releaseSome(engine: Engine, jobId: string, _: string, passes: Passes): Promise<boolean> {
+  const [row] = await engine.database.call<{
+    type: string;
+    entries: number;
+    ready: number;
+    next_from: number;
+    done: boolean;
+  }>('release_items', jobId, passes.get(jobId)?.from ?? 0);
+  if (row === undefined) throw new Error('release_items returned no row');
+  if (row.ready > 0) engine.effects.ready(new Map([[row.type, row.ready]]));
+  return goOn(passes, jobId, { done: row.done, next: row.next_from, moved: row.entries });
+}
+
+/** Whether to continue at once: not if the job is done, or a whole pass moved nothing, since all that is left is locked. */
+function goOn(
+  passes: Passes,
   jobId: string,
-  _rootId: string,
-  signal: AbortSignal,
-): Promise<boolean> {
-  let from = 0;
-  let released = 0;
-  do {
-    const [row] = await engine.database.call<{
-      type: string;
-      entries: number;
-      ready: number;
-      next_from: number;
-      done: boolean;
-    }>('release_items', jobId, from);
-    if (row === undefined) throw new Error('release_items returned no row');
-    if (row.ready > 0) engine.effects.ready(new Map([[row.type, row.ready]]));
-    if (row.done) return false;
-    released += row.entries;
-    from = row.next_from;
-  } while (from > 0 && !signal.aborted);
-  return released > 0;
+  { done, next, moved }: { readonly done: boolean; readonly next: number; readonly moved: number },
+): boolean {
+  const all = (passes.get(jobId)?.moved ?? 0) + moved;
+  if (!done && next > 0) {
+    passes.set(jobId, { from: next, moved: all });
+    return true;
+  }
+  passes.delete(jobId);
+  return !done && all > 0;
 }
 
 /** Deletes one batch. WAITING: something in the tree is still being cancelled or counted. */

@@ -7,7 +7,7 @@ import type { Logger } from 'pino';
 import { foldStored } from '../../domain/access/stored.ts';
 import { raiseAlerts } from '../../domain/callbacks/deliveries.ts';
 import type { Engine } from '../../domain/engine/engine.ts';
-import { finishSome } from '../../domain/jobs/finish.ts';
+import { finishSome, type Passes } from '../../domain/jobs/finish.ts';
 import { findIdle } from '../../domain/jobs/retention.ts';
 import { findMissedEntries } from '../../domain/work/missed-entries.ts';
 import { tendQueues } from '../../domain/work/queues.ts';
@@ -49,6 +49,7 @@ export class Sweeper {
   readonly #everythingAt = { leases: 0, due: 0, deltas: 0 };
   /** The job after which the search for idle trees continues; undefined to start over. */
   #idleFrom: string | undefined;
+  readonly #passes: Passes = new Map();
   /** Beside the sweeps, since there may be very much to do. */
   readonly #finisher: Loop;
   readonly #keys: Loop;
@@ -67,7 +68,7 @@ export class Sweeper {
         retryMs: this.#intervalMs,
       });
     this.#finisher = loop('cancellations, deletions and operations', async (signal) =>
-      (await finishSome(this.#engine, signal)) ? 0 : this.#intervalMs,
+      (await finishSome(this.#engine, signal, this.#passes)) ? 0 : this.#intervalMs,
     );
     this.#keys = loop('serialize keys', async (signal) => {
       await promoteBlocked(this.#engine, signal);

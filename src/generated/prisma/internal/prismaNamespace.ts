@@ -421,6 +421,7 @@ export const ModelName = {
   TreeHold: 'TreeHold',
   IdleTree: 'IdleTree',
   Watch: 'Watch',
+  HintSecret: 'HintSecret',
   Schedule: 'Schedule',
   Queue: 'Queue',
   TypeSchema: 'TypeSchema',
@@ -456,7 +457,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "job" | "jobProgress" | "progressDelta" | "stored" | "storedDelta" | "jobItem" | "traceContext" | "itemNote" | "queueEntry" | "lease" | "serializeKey" | "blockedItem" | "endedHead" | "outcome" | "failure" | "deadLetter" | "replay" | "cancellation" | "deadLetterNote" | "operation" | "treeDeletion" | "treeHold" | "idleTree" | "watch" | "schedule" | "queue" | "typeSchema" | "queueLease" | "rateSlice" | "callbackEndpoint" | "apiKey" | "auditEntry" | "watchSecret" | "watchRevocation" | "watchTicket" | "callback" | "callbackDelivery" | "deadLetterAlert" | "figure" | "worker" | "upload" | "uploadChunk" | "uploadObject" | "fileImport"
+    modelProps: "job" | "jobProgress" | "progressDelta" | "stored" | "storedDelta" | "jobItem" | "traceContext" | "itemNote" | "queueEntry" | "lease" | "serializeKey" | "blockedItem" | "endedHead" | "outcome" | "failure" | "deadLetter" | "replay" | "cancellation" | "deadLetterNote" | "operation" | "treeDeletion" | "treeHold" | "idleTree" | "watch" | "hintSecret" | "schedule" | "queue" | "typeSchema" | "queueLease" | "rateSlice" | "callbackEndpoint" | "apiKey" | "auditEntry" | "watchSecret" | "watchRevocation" | "watchTicket" | "callback" | "callbackDelivery" | "deadLetterAlert" | "figure" | "worker" | "upload" | "uploadChunk" | "uploadObject" | "fileImport"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -2233,6 +2234,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         count: {
           args: Prisma.WatchCountArgs<ExtArgs>
           result: runtime.Types.Utils.Optional<Prisma.WatchCountAggregateOutputType> | number
+        }
+      }
+    }
+    HintSecret: {
+      payload: Prisma.$HintSecretPayload<ExtArgs>
+      fields: Prisma.HintSecretFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.HintSecretFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$HintSecretPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.HintSecretFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$HintSecretPayload>
+        }
+        findFirst: {
+          args: Prisma.HintSecretFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$HintSecretPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.HintSecretFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$HintSecretPayload>
+        }
+        findMany: {
+          args: Prisma.HintSecretFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$HintSecretPayload>[]
+        }
+        create: {
+          args: Prisma.HintSecretCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$HintSecretPayload>
+        }
+        createMany: {
+          args: Prisma.HintSecretCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.HintSecretCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$HintSecretPayload>[]
+        }
+        delete: {
+          args: Prisma.HintSecretDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$HintSecretPayload>
+        }
+        update: {
+          args: Prisma.HintSecretUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$HintSecretPayload>
+        }
+        deleteMany: {
+          args: Prisma.HintSecretDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.HintSecretUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.HintSecretUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$HintSecretPayload>[]
+        }
+        upsert: {
+          args: Prisma.HintSecretUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$HintSecretPayload>
+        }
+        aggregate: {
+          args: Prisma.HintSecretAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateHintSecret>
+        }
+        groupBy: {
+          args: Prisma.HintSecretGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.HintSecretGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.HintSecretCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.HintSecretCountAggregateOutputType> | number
         }
       }
     }
@@ -4100,6 +4175,14 @@ export const WatchScalarFieldEnum = {
 export type WatchScalarFieldEnum = (typeof WatchScalarFieldEnum)[keyof typeof WatchScalarFieldEnum]
 
 
+export const HintSecretScalarFieldEnum = {
+  id: 'id',
+  secret: 'secret'
+} as const
+
+export type HintSecretScalarFieldEnum = (typeof HintSecretScalarFieldEnum)[keyof typeof HintSecretScalarFieldEnum]
+
+
 export const ScheduleScalarFieldEnum = {
   name: 'name',
   cron: 'cron',
@@ -4722,6 +4805,7 @@ export type GlobalOmitConfig = {
   treeHold?: Prisma.TreeHoldOmit
   idleTree?: Prisma.IdleTreeOmit
   watch?: Prisma.WatchOmit
+  hintSecret?: Prisma.HintSecretOmit
   schedule?: Prisma.ScheduleOmit
   queue?: Prisma.QueueOmit
   typeSchema?: Prisma.TypeSchemaOmit

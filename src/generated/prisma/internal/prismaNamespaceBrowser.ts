@@ -75,6 +75,7 @@ export const ModelName = {
   TreeHold: 'TreeHold',
   IdleTree: 'IdleTree',
   Watch: 'Watch',
+  HintSecret: 'HintSecret',
   Schedule: 'Schedule',
   Queue: 'Queue',
   TypeSchema: 'TypeSchema',
@@ -456,6 +457,14 @@ export const WatchScalarFieldEnum = {
 } as const
 
 export type WatchScalarFieldEnum = (typeof WatchScalarFieldEnum)[keyof typeof WatchScalarFieldEnum]
+
+
+export const HintSecretScalarFieldEnum = {
+  id: 'id',
+  secret: 'secret'
+} as const
+
+export type HintSecretScalarFieldEnum = (typeof HintSecretScalarFieldEnum)[keyof typeof HintSecretScalarFieldEnum]
 
 
 export const ScheduleScalarFieldEnum = {
