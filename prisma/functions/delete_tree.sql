@@ -1,5 +1,5 @@
--- Deletes up to p_limit items of a tree that delete_job or reap_trees has marked and whose cancellation is counted, and finally the tree
--- itself. Each call continues where the last one stopped.
+-- Deletes up to p_limit items of a tree that delete_job or reap_trees has marked and whose cancellation is counted, and up to twice as many
+-- leases and failures, and finally the tree itself. Each call continues where the last one stopped.
 --
 -- returns    whether the tree is gone; null if it is not complete yet, or another transaction is deleting it
 -- locks      the tree's row in tree_deletion, skipping it if locked; at the end the jobs' rows in the order of their ids
@@ -17,6 +17,7 @@ declare
   v_left bigint := p_limit;
   v_last bigint;
   v_count bigint;
+  v_rows bigint;
 begin
   select * into v_deletion from jobtree.tree_deletion d where d.root_id = p_root_id for update skip locked;
   if not found then
@@ -36,9 +37,20 @@ begin
       order by i.position
       limit v_left
     ) i;
+    -- An item may have very many of these.
+    delete from jobtree.lease l where l.id = any (array(
+      select l.id from jobtree.lease l where l.job_id = v_job_id and l.position between v_deletion.next_position and v_last
+      order by l.position limit 2 * p_limit
+    ));
+    get diagnostics v_rows = row_count;
+    exit when v_rows = 2 * p_limit;
+    delete from jobtree.failure f where f.ctid = any (array(
+      select f.ctid from jobtree.failure f where f.job_id = v_job_id and f.position between v_deletion.next_position and v_last
+      order by f.position limit 2 * p_limit
+    ));
+    get diagnostics v_rows = row_count;
+    exit when v_rows = 2 * p_limit;
     delete from jobtree.outcome o where o.job_id = v_job_id and o.position between v_deletion.next_position and v_last;
-    delete from jobtree.failure f where f.job_id = v_job_id and f.position between v_deletion.next_position and v_last;
-    delete from jobtree.lease l where l.job_id = v_job_id and l.position between v_deletion.next_position and v_last;
     -- After the leases, which note_items locks first.
     delete from jobtree.item_note n where n.job_id = v_job_id and n.position between v_deletion.next_position and v_last;
     delete from jobtree.dead_letter d where d.job_id = v_job_id and d.position between v_deletion.next_position and v_last;

@@ -799,6 +799,33 @@ describe('deletion', () => {
     ]);
   });
 
+  it('takes as many calls as the history of its items needs, each of which deletes a part', async () => {
+    const type = newType();
+    const { [type]: job = '' } = await t.create({ type, items: [{}, {}] });
+    await t.db.query(
+      `insert into jobtree.lease (id, job_id, position, claimed_at, heartbeat_at, attempt, count, priority, open, worker)
+       select jobtree.new_lease_id(jobtree.new_id()), i.job_id, i.position, now(), now(), 1, 1, 0, 0::bit(128), 'snoozes'
+       from jobtree.job_item i cross join generate_series(1, 50) where i.job_id = $1`,
+      [job],
+    );
+    await t.db.query('select jobtree.delete_job($1)', [job]);
+    let left = 100;
+    for (let gone = false; !gone; ) {
+      const [row] = await t.db.query<{ gone: boolean | null }>('select jobtree.delete_tree($1, 10) as gone', [
+        job,
+      ]);
+      if (row?.gone === null) await foldProgress(t.engine, job, 0);
+      gone = row?.gone === true;
+      const [{ count = 0 } = {}] = await t.db.query<{ count: number }>(
+        'select count(*)::int from jobtree.lease where job_id = $1',
+        [job],
+      );
+      expect(left - count).toBeLessThanOrEqual(20);
+      left = count;
+    }
+    expect(left).toBe(0);
+  });
+
   const items = (count: number) => Array.from({ length: count }, (_, payload) => ({ payload }));
   const tables = [
     'job',

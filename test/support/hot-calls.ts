@@ -525,6 +525,7 @@ export const calls: Readonly<Record<string, Call>> = {
       'cancellation by cancellation_pkey',
       'dead_letter by dead_letter_pkey',
       'ended_head by ended_head_pkey',
+      'failure by Tid Scan',
       'failure by failure_pkey',
       'file_import by file_import_pkey',
       'job by job_cancelling',
