@@ -113,6 +113,34 @@ describe('waiting', () => {
     expect(outcomes(await settle(ids[root] ?? ''), c, d)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
   });
 
+  it('a fold ends only some layers of a long chain of empty jobs, so that other trees need not wait', async () => {
+    const names = Array.from({ length: 60 }, (_, i) => newType(`link ${i}`));
+    const { root, ids } = await tree(
+      ...names.map((type, i) => ({ type, items: [], ...(i > 0 && { after: [names[i - 1] as string] }) })),
+    );
+    const open = async () => {
+      const [row] = await t.db.query<{ open: number }>(
+        `select count(*)::int as open from jobtree.job_progress p join jobtree.job j on j.id = p.job_id
+         where j.root_id = $1 and p.completed_at is null`,
+        [ids[root]],
+      );
+      return row?.open ?? 0;
+    };
+    for (let before = await open(), more = true; more; ) {
+      const [fold] = await t.db.query<{ retry: boolean }>('select * from jobtree.fold_progress($1)', [
+        ids[root],
+      ]);
+      const now = await open();
+      // In the first one the root and the first link end, which wait for none.
+      expect(before - now).toBeLessThan(15);
+      expect(now).toBeLessThan(before);
+      more = fold?.retry === true;
+      before = now;
+    }
+    expect(await open()).toBe(0);
+    expect((await settle(ids[root] ?? ''))[names.at(-1) as string]).toMatchObject({ outcome: 'SUCCEEDED' });
+  });
+
   it('a fed job waits for its parent, or for the sibling that must be first', async () => {
     const [parent, child, sibling] = named('parent', 'child', 'sibling') as [string, string, string];
     const ids = await t.create({

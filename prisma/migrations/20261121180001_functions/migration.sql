@@ -3350,8 +3350,8 @@ $$;
 -- p_from     the delta to read from: a low-water mark that skips the dead rows of deltas folded before. A fold from 0 finds deltas below it
 --            that committed late. Before a job is declared complete, its deltas are read from 0, after it was seen to be sealed: no more
 --            items can be added then, so the sum is exact
--- returns    no row if another fold has the tree (try again); otherwise the last delta read (0 for none); whether a job could not be
---            sealed, released or ended yet because a transaction is adding to it (try again); and whether work is left for cancel_items or
+-- returns    no row if another fold has the tree (try again); otherwise the last delta read (0 for none); whether to try again, since a job
+--            could not be sealed, released or ended yet because a transaction is adding to it, or more layers of jobs may end; and whether work is left for cancel_items or
 --            release_items. Deltas of a deleted tree are deleted
 -- locks      the root's job_progress row, and then the rows of jobs to be ended, sealed or released, skipping locked ones
 -- notifies   send_hint, topic progress: {root, openJobs, jobs: [{jobId, generation, itemCount, succeeded, failed, cancelled, sealed,
@@ -3411,6 +3411,9 @@ declare
   -- Jobs that the next fold must examine again.
   v_again uuid[] := '{}';
   v_unfinished boolean := false;
+  -- How many times the end of jobs has sealed or released others, which may then end.
+  c_most_layers constant integer := 10;
+  v_layers integer := 0;
 begin
   perform set_config('synchronous_commit', 'off', true);
   select * into v_root from jobtree.job_progress p
@@ -3543,6 +3546,12 @@ begin
     end if;
 
     exit when v_completed is null and v_sealed is null;
+    v_layers := v_layers + 1;
+    if v_layers >= c_most_layers then
+      -- Each round costs in proportion to all jobs of the rounds before it, and other trees wait for this one.
+      v_again := v_again || v_sealed;
+      exit;
+    end if;
     -- Items that were added to them so far may have deltas before the mark.
     v_from := 0;
     v_changed := v_changed || v_sealed;
