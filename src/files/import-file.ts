@@ -136,7 +136,7 @@ async function addAll(
       length += row.payload.length;
     }
     place = split.place;
-    if (rows.length > 0) skippedMs ??= performance.now() - beganAt;
+    skippedMs ??= performance.now() - beganAt;
     if (isOver) return;
     // Whoever continues the import must skip the same text again.
     const isTurnOver =

@@ -61,12 +61,14 @@ async function* split(
   try {
     for await (const piece of pieces) {
       let from = 0;
-      for (let end = piece.indexOf(newline); end !== -1; end = piece.indexOf(newline, from)) {
+      // A small file may unpack to millions of empty lines, which are no items.
+      if (restBytes === 0) for (; piece[from] === newline; from++, position++) line++;
+      for (let end = piece.indexOf(newline, from); end !== -1; end = piece.indexOf(newline, from)) {
         const lineBytes = restBytes + end - from;
         endLine(piece.subarray(from, end), lineBytes);
         position += lineBytes + 1;
         line++;
-        from = end + 1;
+        for (from = end + 1; piece[from] === newline; from++, position++) line++;
         if (rows.length === splitRows) {
           yield { rows, place: { position, line, columns: null } };
           rows = [];

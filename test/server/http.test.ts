@@ -351,3 +351,30 @@ describe('shutdown', () => {
     await closed;
   });
 });
+
+describe('the type of a body', () => {
+  const post = async (type: string, accept = 'application/json') => {
+    const response = await fetch(app.url, {
+      method: 'POST',
+      headers: { 'content-type': type, accept },
+      body: '{"query":"{ __typename }"}',
+    });
+    return [response.status, await response.text()];
+  };
+  const answer = '{"data":{"__typename":"Query"}}';
+
+  it.each(['APPLICATION/JSON', 'Application/Json; Charset=UTF-8', 'application/json;charset="utf-8"'])(
+    'is read whatever its case: %s',
+    async (type) => {
+      expect(await post(type)).toEqual([200, answer]);
+      expect(await post(type, 'application/json;q=0.9, */*')).toEqual([200, answer]);
+    },
+  );
+
+  it.each(['application/json; charset=utf-16', 'application/json;charset=ISO-8859-1'])(
+    'is refused with the reason: %s',
+    async (type) => {
+      expect(await post(type)).toEqual([415, expect.stringContaining('Bodies must be UTF-8')]);
+    },
+  );
+});

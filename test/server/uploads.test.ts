@@ -388,6 +388,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
       'INVALID_INPUT',
       'upload-length',
     ]);
+    expect(await refused('PATCH', '/x', {})).toEqual([412, 'INVALID_INPUT', 'Tus-Resumable']);
     expect(await refused('POST', '', { 'tus-resumable': '0.2.2' })).toEqual([
       412,
       'INVALID_INPUT',

@@ -102,6 +102,10 @@ export class Http {
         return;
       if (request.url?.startsWith('/api/')) return answerError(response, 404, nothingThere);
       if (multipartPost(request, response)) return;
+      const { headers } = request;
+      // Its case means nothing; what reads bodies expects it in small letters.
+      if (headers['content-type'] !== undefined)
+        headers['content-type'] = headers['content-type'].toLowerCase();
       if (!jsonPost(request, response)) void yoga(request, response);
     };
     /** Takes none of the places of authenticated callers; a connection with a body ends with its answer. */

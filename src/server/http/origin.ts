@@ -96,6 +96,9 @@ export function createGuard(options: {
     }
     if (origin === undefined && !bodyTypes.has(type.trim().toLowerCase()))
       return refusal(415, 'Bodies must have the Content-Type application/json.');
+    const [, charset = 'utf-8'] = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(headers['content-type'] ?? '') ?? [];
+    if (charset.toLowerCase() !== 'utf-8')
+      return refusal(415, 'Bodies must be UTF-8: send the Content-Type application/json.');
     return undefined;
   };
 

@@ -130,7 +130,8 @@ export function createUploads(options: {
     if (!caller.permissions.has('create'))
       throw new UploadError(403, 'FORBIDDEN', explainRefusal(caller, 'create', '/api/uploads'));
     const version = request.headers['tus-resumable'];
-    if (version !== undefined && version !== tusVersion) {
+    // Whole files, and what is asked of them, need no header.
+    if (version !== tusVersion && (version !== undefined || request.method === 'PATCH')) {
       response.setHeader('tus-version', tusVersion);
       throw new UploadError(412, 'INVALID_INPUT', `Tus-Resumable must be ${tusVersion}.`, 'Tus-Resumable');
     }
