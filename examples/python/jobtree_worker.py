@@ -29,7 +29,7 @@ from urllib.parse import urlsplit
 
 log = logging.getLogger("jobtree")
 
-FIELDS = "assignments { id itemId type payload attempt lastAttempt heartbeatIntervalMs } limitedTypes"
+FIELDS = "assignments { id itemId type payload attempt lastAttempt suspect heartbeatIntervalMs } limitedTypes"
 REPORTED = "entries(all: false) { index status error { message } }"
 ERROR = "... on UserError { code message field }"
 
@@ -148,6 +148,7 @@ class Item:
         self.payload = assignment["payload"]
         self.attempt = assignment["attempt"]
         self.last_attempt = assignment["lastAttempt"]  # whether the item fails for good if this attempt fails
+        self.suspect = assignment["suspect"]  # whether its workers may have died of it: it runs alone
         self.heartbeat_seconds = assignment["heartbeatIntervalMs"] / 1000
         self.unwanted = threading.Event()
 
@@ -170,6 +171,8 @@ class Worker:
         self.running = {}  # assignment id -> item whose handler runs
         self.reports = {}  # assignment id -> report that is not acknowledged yet
         self.releases = []  # assignment ids to give back
+        self.suspect = None  # an item that waits until it is the only one, or has a handler; nothing is claimed meanwhile
+        self.cautious = False  # whether the last item that came was a suspect
         self.intervals = {}  # assignment id -> heartbeat interval in seconds, for all that the server counts as held
         self.claim = None  # the claim that is not answered yet
         self.look = True  # whether there may be work
@@ -190,10 +193,12 @@ class Worker:
                     lambda: self._has_something_to_say() or stopping != (self.stop_by is not None), timeout=self._patience()
                 )
                 if self.stop_by is not None:
+                    self._give_back_suspect()
                     if time.monotonic() >= self.stop_by:
                         self._give_back(list(self.running))
                     if self._is_done():
                         return
+                self._try_suspect()
                 reports = list(self.reports.values())[:1000]
                 releases = self.releases[:1000]
                 claim = self._next_claim()
@@ -228,7 +233,9 @@ class Worker:
     def _has_something_to_say(self):
         if self.reports or self.releases or self.claim:
             return True
-        return not self.running if self.stop_by is not None else self.look and bool(self._room())
+        if self.stop_by is not None:
+            return not self.running
+        return self._is_suspect_next() or (self.look and bool(self._room()))
 
     def _patience(self):
         if self.stop_by is not None:
@@ -238,12 +245,29 @@ class Worker:
     def _is_done(self):
         return not (self.running or self.reports or self.releases or self.claim)
 
+    def _is_suspect_next(self):
+        return self.suspect is not None and self._is_done()
+
+    def _try_suspect(self):
+        if self._is_suspect_next():
+            self.running[self.suspect.assignment_id] = self.suspect
+            threading.Thread(target=self._handle, args=(self.suspect,), daemon=True).start()
+
+    def _give_back_suspect(self):
+        if self.suspect is not None and self.suspect.assignment_id not in self.running:
+            self.releases.append(self.suspect.assignment_id)
+            self.suspect = None
+
     def _room(self):
+        if self.suspect is not None:
+            return []
         taken = {}
         for item in self.running.values():
             taken[item.type] = taken.get(item.type, 0) + 1
         rooms = {type: self.concurrency - taken.get(type, 0) for type in self.handlers}
-        return [{"type": type, "limit": room} for type, room in rooms.items() if room > 0]
+        requests = [{"type": type, "limit": room} for type, room in rooms.items() if room > 0]
+        # Where one suspect was, others may be.
+        return [{**request, "limit": 1} for request in requests[:1]] if self.cautious else requests
 
     def _next_claim(self):
         """A claim without an answer is sent again first: the server then gives the same items, and nothing is claimed twice."""
@@ -269,13 +293,20 @@ class Worker:
             asked = {request["type"]: request["limit"] for request in self.claim["requests"]}
             self.claim = None
             self.limited = set(data["limitedTypes"])
-            items = [Item(assignment) for assignment in data["assignments"]]
-            for item in items:
+            items = []
+            for item in map(Item, data["assignments"]):
                 asked[item.type] -= 1
-                self.running[item.assignment_id] = item
                 self.intervals[item.assignment_id] = item.heartbeat_seconds
+                if not item.suspect:
+                    self.running[item.assignment_id] = item
+                    items.append(item)
+                elif self.suspect is None:
+                    self.suspect = item
+                else:
+                    self.releases.append(item.assignment_id)
+            was_cautious, self.cautious = self.cautious, self.suspect is not None
             # A claim that got everything it asked for may find more.
-            self.look = self.look or min(asked.values()) <= 0
+            self.look = self.look or was_cautious or min(asked.values()) <= 0
             if self.stop_by is not None:
                 self._give_back([item.assignment_id for item in items])
                 items = []
@@ -324,6 +355,8 @@ class Worker:
                 stack=stack_of(error),
             )
         with self.changed:
+            if item is self.suspect:
+                self.suspect, self.look = None, True
             # The outcome of an item that was lost or given back does not count.
             if self.running.pop(item.assignment_id, None) is not None:
                 if "success" not in report["outcome"] and not item.wanted():
@@ -365,6 +398,8 @@ class Worker:
                     continue
                 self.intervals.pop(entry["assignmentId"], None)
                 item = self.running.pop(entry["assignmentId"], None)
+                if item is None and self.suspect is not None and self.suspect.assignment_id == entry["assignmentId"]:
+                    self.suspect, self.look = None, True
                 if item is not None:
                     log.info("%s is %s: its work is stopped", item.key, entry["status"])
                     item.unwanted.set()

@@ -1,6 +1,9 @@
 -- Ends failed attempts: stores the failure, and puts the item back into the queue, to wait for the time given in the failure or for its
 -- backoff; or fails the item for good, if the failure is permanent or the item has failed more than maxFailuresPerItem times. Failures and
 -- the steps of the backoff count from when the item was added or replayed. The first and the last twenty failures of an item are kept.
+-- A worker that dies loses all its items, and only one of them may be the cause. So an item that is lost in its last attempt becomes a
+-- suspect: it is tried up to three times more, alone, and fails for good if it is lost each time. Not if maxFailuresPerItem is 0: such an item
+-- must not be repeated.
 --
 -- p_lease_ids, p_numbers   assignments, each once
 -- p_failures what went wrong, in the same order: {code, message, permanent?, retryAfterMs?, stack?}
@@ -33,7 +36,8 @@ begin
   with ended as materialized (
     select u.lease_id, u.number, u.n, l.job_id, l.position + u.number - 1 as position, l.attempt, l.priority, l.worker, l.keyed, l.claimed_at, l.root_id, l.type,
       u.failure ->> 'code' as code, u.failure ->> 'message' as message, u.failure ->> 'stack' as stack,
-      coalesce((u.failure ->> 'permanent')::boolean, false) or a.tries > l.max_failures_per_item as is_final,
+      coalesce((u.failure ->> 'permanent')::boolean, false)
+        or a.tries > l.max_failures_per_item + case when p_lost and l.max_failures_per_item > 0 then 3 else 0 end as is_final,
       -- The same jitter for all items of a lease, so that items that fail together wait together.
       (v_now + interval '1 millisecond' * coalesce(
         (u.failure ->> 'retryAfterMs')::double precision,

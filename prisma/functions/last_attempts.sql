@@ -1,9 +1,9 @@
 -- Which of the items claimed together fail for good if this attempt fails: its number exceeds maxFailuresPerItem, counted from when the
--- item was added or replayed.
+-- item was added or replayed. An item that was lost in its last attempt, beside others, is a suspect: fail_attempts lets it be tried again, alone.
 --
 -- p_position, p_count   the first item, and how many
 -- p_attempt, p_max_failures   the number of the attempt, and the job's maxFailuresPerItem
--- returns    their numbers, from 1; null for none
+-- returns    their numbers, from 1, negative for suspects; null for none
 -- locks      none
 create or replace function jobtree.last_attempts(
   p_job_id uuid, p_position bigint, p_count integer, p_attempt integer, p_max_failures integer
@@ -23,7 +23,7 @@ begin
     return case when p_max_failures = 0 then array(select generate_series(1, p_count)) end;
   end if;
   return (
-    select array_agg(n.n) from generate_series(1, p_count) n(n)
+    select array_agg(case when p_attempt - r.replayed > p_max_failures + 1 then -n.n else n.n end) from generate_series(1, p_count) n(n)
     cross join lateral (
       select coalesce((
         select r.attempt from jobtree.replay r

@@ -7,7 +7,7 @@
 -- p_workers, p_claim_ids   of the requests: the worker, and the claim id, if any
 -- returns    a row for each lease: the number of its request, from 1; whether items remain behind it in its entry; numbers, null for all of
 --            its items; the payloads in order, as JSON texts separated by the record separator U+001E, which JSON can't contain; and the
---            numbers of the items that fail for good if this attempt fails, null for none
+--            numbers of the items that fail for good if this attempt fails, as last_attempts returns them
 -- locks      none new. It deletes the entries, inserts leases, and adds a delta for a job that had not started. Entries of a cancelled job
 --            are not leased but counted as cancelled
 create or replace function jobtree.lease_entries(

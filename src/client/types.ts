@@ -179,6 +179,8 @@ export interface Assignment {
   readonly attempt: number;
   /** Whether the item fails for good if this try fails. */
   readonly lastAttempt: boolean;
+  /** Whether its workers may have ended because of it: it is tried alone. */
+  readonly suspect: boolean;
   readonly payload: unknown;
   /** How often to send a heartbeat, in milliseconds. After three intervals without one, the item may be taken back. */
   readonly heartbeatIntervalMs: number;

@@ -77,6 +77,10 @@ builder.objectType(Assignment, {
       description:
         'Whether the item fails for good if this attempt fails: it has failed `maxFailuresPerItem` times since it was added or replayed.',
     }),
+    suspect: t.exposeBoolean('suspect', {
+      description:
+        'Whether the item may be what ended its workers: the heartbeats of its last attempt stopped. Such an item is tried up to three times more, and fails for good if it is lost each time. Start it only when you hold no other item, and claim none until it has ended: otherwise other items may be lost with it.',
+    }),
     worker: t.exposeString('worker', { description: 'Who holds the item, by the name in the claim.' }),
     claimedAt: t.expose('claimedAt', { type: 'DateTime', description: 'When it was claimed.' }),
     heartbeatAt: t.expose('heartbeatAt', {

@@ -205,7 +205,7 @@ const policyFields = (t: Fields) => ({
   }),
   maxFailuresPerItem: t.int({
     description:
-      'An item that fails more often than this has failed for good: 0 to 1,000. Default: that of the queue of its type, else 3.',
+      'An item that fails more often than this has failed for good: 0 to 1,000. If its worker died with it in the last attempt, it is tried up to three times more, alone, unless this is 0. Default: that of the queue of its type, else 3.',
   }),
   backoffMs: t.intList({
     description:

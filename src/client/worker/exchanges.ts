@@ -42,6 +42,8 @@ export interface ExchangeParts {
   readonly onReleased: (held: HeldAssignment) => void;
   readonly onClaimed: (assignment: Assignment, sentAt: number) => void;
   readonly onError: (error: unknown) => void;
+  /** The most items that the next claim may ask for. */
+  readonly mostClaimed: () => number;
   /** An exchange has ended. */
   readonly onSettled: (well: boolean) => void;
 }
@@ -161,7 +163,7 @@ export class Exchanges {
     const again = this.#unanswered.shift();
     const requests =
       again === undefined && this.#claiming
-        ? chooseRequests(this.#parts.slots, this.#batch, this.#turn++)
+        ? chooseRequests(this.#parts.slots, Math.min(this.#batch, this.#parts.mostClaimed()), this.#turn++)
         : [];
     if (again === undefined) {
       const wanted = requests.reduce((sum, request) => sum + request.limit, 0);

@@ -63,6 +63,10 @@ export class Worker extends Emitter {
   readonly #unheard: Unheard;
   readonly #conditions = new Conditions();
   readonly #filling = new Set<Slots>();
+  /** Waits until the worker holds nothing else, or has a handler: nothing is claimed meanwhile. */
+  #suspect: HeldAssignment | undefined;
+  /** The last item that came was a suspect: others may be next. */
+  #isCautious = false;
   readonly #logger: Logger | undefined;
   #overdueTimer: ReturnType<typeof setTimeout> | undefined;
   #running = 0;
@@ -103,6 +107,7 @@ export class Worker extends Emitter {
       onReported: (held, entry) => this.#reported(held, entry),
       onReleased: (held) => this.#forget(held) && this.tell('released', held.assignment),
       onError: (error) => this.#problem(error),
+      mostClaimed: () => (this.#suspect !== undefined ? 0 : this.#isCautious ? 1 : Number.POSITIVE_INFINITY),
       onSettled: (well) => {
         if (well) this.#reached();
         for (const one of slots) if (one.batchSize !== undefined) this.#fill(one);
@@ -330,6 +335,10 @@ export class Worker extends Emitter {
 
   #releaseWaiting(): void {
     for (const slots of this.#slots.values()) for (const held of slots.waiting.splice(0)) this.#release(held);
+    if (this.#suspect?.state === 'waiting') {
+      this.#release(this.#suspect);
+      this.#suspect = undefined;
+    }
   }
 
   #begin(assignment: Assignment, sentAt: number): void {
@@ -344,7 +353,16 @@ export class Worker extends Emitter {
       this.#release(held);
       return;
     }
+    this.#isCautious = assignment.suspect;
+    if (assignment.suspect && this.#suspect !== undefined) {
+      this.#release(held);
+      return;
+    }
     this.#phase = 'working';
+    if (assignment.suspect) {
+      this.#suspect = held;
+      return;
+    }
     slots.waiting.push(held);
     // A batch begins when all that the claim gave is there.
     if (slots.batchSize === undefined) this.#fill(slots);
@@ -376,6 +394,20 @@ export class Worker extends Emitter {
       onFailure: (held, error) => this.#fail(held, error),
       onEnd: () => this.#freeSlot(slots, items),
     });
+  }
+
+  /** Begins with the suspect when nothing else could be lost with it, not even an outcome that the server has yet to acknowledge. */
+  #tryAlone(): void {
+    const held = this.#suspect;
+    if (held?.state !== 'waiting' || this.#held.size > 1 || this.#running > 0 || !this.#exchanges.isIdle)
+      return;
+    this.#run(held.slots, [held]);
+  }
+
+  #endSuspicion(held: HeldAssignment): void {
+    if (this.#suspect !== held) return;
+    this.#suspect = undefined;
+    this.#lookAgain();
   }
 
   #timeOut(held: HeldAssignment): void {
@@ -422,6 +454,7 @@ export class Worker extends Emitter {
     const ms = performance.now() - since;
     for (const held of items) slots.meters.ended(ms, failureOf(held)?.code);
     slots.meanMs += (ms - slots.meanMs) * meanShare;
+    this.#endSuspicion(items[0] as HeldAssignment);
     this.#fill(slots);
     this.#exchanges.wake();
     this.#check();
@@ -492,7 +525,8 @@ export class Worker extends Emitter {
   /** It is not to be run any more. */
   #drop(held: HeldAssignment): void {
     const { waiting } = held.slots;
-    waiting.splice(waiting.indexOf(held), 1);
+    if (held === this.#suspect) this.#endSuspicion(held);
+    else waiting.splice(waiting.indexOf(held), 1);
     this.#exchanges.wake();
   }
 
@@ -549,6 +583,7 @@ export class Worker extends Emitter {
 
   /** The server has nothing that is ready, as far as was asked, and nothing is left to begin. */
   get #isDrained(): boolean {
+    if (this.#suspect?.state === 'waiting') return false;
     for (const { dry, asked, waiting } of this.#slots.values())
       if (!dry || asked > 0 || waiting.length > 0) return false;
     return true;
@@ -559,6 +594,7 @@ export class Worker extends Emitter {
   }
 
   #check(): void {
+    this.#tryAlone();
     this.#conditions.check();
     if (this.#phase === 'idle' || this.#paused || this.#stopped !== undefined) return;
     if (this.#phase === 'working' && this.#isDrained) {

@@ -23,6 +23,8 @@ export interface Assignment {
   readonly attempt: number;
   /** Whether the item fails for good if this attempt fails. */
   readonly lastAttempt: boolean;
+  /** Whether it was lost in its last attempt, beside others, and is to be tried alone. */
+  readonly suspect: boolean;
   readonly worker: string;
   readonly claimedAt: Date;
   readonly heartbeatAt: Date;

@@ -29,7 +29,7 @@ export interface LeaseRow {
   readonly payloads: string;
   /** When the items became ready; null for a repeated claim. */
   readonly ready_at: Date | null;
-  /** The numbers of the items that fail for good if this attempt fails, from 1; null for none. */
+  /** The numbers of the items that fail for good if this attempt fails, from 1, negative for suspects; null for none. */
   readonly last_numbers: readonly number[] | null;
 }
 
@@ -40,6 +40,7 @@ export function toAssignments(row: LeaseRow): Assignment[] {
   const heartbeatAt = new Date(row.deadline_at.getTime() - 3 * row.heartbeat_interval_ms);
   return splitTexts(row.payloads).map((text, i) => {
     const number = row.numbers?.[i] ?? i + 1;
+    const suspect = row.last_numbers?.includes(-number) ?? false;
     return {
       id: assignmentIdOf(row.lease_id, number),
       itemId: itemIdOf({ jobId, position: row.first_position + number - 1 }),
@@ -47,7 +48,8 @@ export function toAssignments(row: LeaseRow): Assignment[] {
       type: row.type,
       payload: new JsonText(text),
       attempt: row.attempt,
-      lastAttempt: row.last_numbers?.includes(number) ?? false,
+      lastAttempt: suspect || (row.last_numbers?.includes(number) ?? false),
+      suspect,
       worker: row.worker,
       claimedAt: row.claimed_at,
       heartbeatAt,

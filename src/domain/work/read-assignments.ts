@@ -12,7 +12,7 @@ interface AssignmentRow {
   readonly type: string;
   readonly payload: string;
   readonly attempt: number;
-  readonly is_last: boolean;
+  readonly last_numbers: readonly number[] | null;
   readonly worker: string;
   readonly claimed_at: Date;
   readonly heartbeat_at: Date;
@@ -28,8 +28,8 @@ export async function readAssignments(database: Queries, ids: readonly string[])
     // A heartbeat that named only some items of the lease gave each its own deadline.
     text: `select l.id as lease_id, u.n, i.job_id, i.position, j.type, i.payload::text as payload, l.attempt,
              case when l.attempt > j.max_failures_per_item then
-               jobtree.last_attempts(l.job_id, l.position + u.n - 1, 1, l.attempt, j.max_failures_per_item) is not null
-             else false end as is_last, l.worker, l.claimed_at,
+               jobtree.last_attempts(l.job_id, l.position + u.n - 1, 1, l.attempt, j.max_failures_per_item)
+             end as last_numbers, l.worker, l.claimed_at,
              coalesce(l.deadlines[u.n] - d.patience, l.heartbeat_at) as heartbeat_at,
              coalesce(l.deadlines[u.n], l.deadline_at, l.heartbeat_at + d.patience) as deadline_at,
              j.heartbeat_interval_ms, case
@@ -50,7 +50,8 @@ export async function readAssignments(database: Queries, ids: readonly string[])
     type: row.type,
     payload: new JsonText(row.payload),
     attempt: row.attempt,
-    lastAttempt: row.is_last,
+    lastAttempt: row.last_numbers !== null,
+    suspect: row.last_numbers?.includes(-1) ?? false,
     worker: row.worker,
     claimedAt: row.claimed_at,
     heartbeatAt: row.heartbeat_at,

@@ -306,7 +306,9 @@ export class Model {
     const { backoffMs, maxFailures } = item.job;
     this.#end(assignment, end, report);
     const tries = item.attempt - item.forgiven;
-    if (permanent || tries > maxFailures) {
+    // What is lost in its last attempt is tried up to three times more, alone.
+    const suspected = end === 'LOST' && maxFailures > 0 ? 3 : 0;
+    if (permanent || tries > maxFailures + suspected) {
       item.state = 'FAILED';
       item.dead = true;
       return;

@@ -1,0 +1,103 @@
+/**
+ * An item that ends the process of its worker, among others that share it, some of them with serialize keys, while workers are also killed
+ * from outside: the poison fails for good in bounded tries, and nothing else fails.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createClient } from '../../src/client/index.ts';
+import type { App } from '../../src/server/create-app.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
+import { startServer } from '../support/server.ts';
+
+const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+const languages: [string, string[]][] = [
+  ['TypeScript', [process.execPath, '--import', 'tsx', file('../support/poisoned-worker.ts')]],
+  ['Python', ['python3', file('../support/poisoned_worker.py')]],
+];
+
+let db: TestDatabase;
+let app: App;
+const workers = new Set<ChildProcess>();
+let isOver = false;
+
+beforeAll(async () => {
+  db = await createDatabase();
+  app = await startServer(db.url);
+});
+afterAll(async () => {
+  await app.close();
+  await db.drop();
+});
+
+/** As a supervisor does: a worker that ends is started again. */
+function keepRunning(program: string, words: readonly string[]): void {
+  const worker = spawn(program, words, { stdio: 'inherit' });
+  workers.add(worker);
+  worker.once('exit', () => {
+    workers.delete(worker);
+    if (!isOver) keepRunning(program, words);
+  });
+}
+
+async function endAll(): Promise<void> {
+  isOver = true;
+  await Promise.all(
+    [...workers].map(async (worker) => {
+      const exit = once(worker, 'exit');
+      worker.kill('SIGKILL');
+      await exit;
+    }),
+  );
+  isOver = false;
+}
+
+it.each(languages)(
+  'poison takes no other item with it: %s',
+  async (language, [program = '', ...words]) => {
+    const [plain, keyed] = [`${language} plain`, `${language} keyed`];
+    const client = createClient({ url: app.url });
+    const policies = { sealed: true, heartbeatIntervalMs: 1_000, maxFailuresPerItem: 1, backoffMs: [0] };
+    const numbers = Array.from({ length: 60 }, (_, n) => n);
+    const poisoned = numbers.map((n) => ({ payload: n === 7 ? 'poison' : n }));
+    const innocent = numbers.map((n) => ({ payload: n, serializeKey: `${language} ${n % 6}` }));
+    const jobs = [
+      await client.createJob({ type: plain, items: poisoned, ...policies }),
+      await client.createJob({ type: keyed, items: innocent, ...policies }),
+    ];
+    const ids = jobs.map(({ id }) => id.slice(4));
+    try {
+      for (let n = 0; n < 2; n++) keepRunning(program, [...words, app.url, plain, keyed]);
+      // Whoever has items at that moment loses them, whatever these are.
+      await eventually(async () => {
+        const [row] = await db.query<{ lost: boolean }>(
+          'select exists (select from jobtree.failure where lost and job_id = any ($1)) as lost',
+          [ids],
+        );
+        expect(row?.lost).toBe(true);
+      });
+      for (const worker of [...workers]) worker.kill('SIGKILL');
+      await eventually(async () => {
+        const rows = await db.query<{ open: number }>(
+          `select count(*)::int as open from jobtree.job_item i
+         where i.job_id = any ($1) and not exists (select from jobtree.outcome o where o.job_id = i.job_id and o.position = i.position)`,
+          [ids],
+        );
+        expect(rows).toEqual([{ open: 0 }]);
+      });
+    } finally {
+      await endAll();
+      await client.close();
+    }
+    const failed = await db.query<{ payload: unknown; tries: number }>(
+      `select i.payload, (select count(*)::int from jobtree.failure f where f.job_id = i.job_id and f.position = i.position) as tries
+     from jobtree.outcome o join jobtree.job_item i on i.job_id = o.job_id and i.position = o.position
+     where o.failed and o.job_id = any ($1)`,
+      [ids],
+    );
+    expect(failed).toEqual([{ payload: 'poison', tries: 5 }]);
+  },
+  300_000,
+);

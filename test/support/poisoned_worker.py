@@ -1,0 +1,21 @@
+"""A worker in a process of its own: `poisoned_worker.py URL TYPE…`. The payload "poison" ends it."""
+
+import os
+import signal
+import sys
+import time
+
+sys.path.append(os.path.join(os.path.dirname(__file__), "../../examples/python"))
+from jobtree_worker import Worker  # noqa: E402
+
+
+def handle(payload, item):
+    # Its neighbours have begun by then.
+    time.sleep(0.02)
+    if payload == "poison":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return payload
+
+
+url, *types = sys.argv[1:]
+Worker({type: handle for type in types}, url=url).run()
