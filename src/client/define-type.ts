@@ -184,11 +184,11 @@ export function defineType(
     },
     item: (payload, options = {}) => new TypedItem(payload, options),
     handler: (handle) => {
-      typesOfHandlers.set(handle, type);
+      noteType(handle, type);
       return handle;
     },
     batchHandler: (handle) => {
-      typesOfHandlers.set(handle, type);
+      noteType(handle, type);
       return handle;
     },
   };
@@ -199,9 +199,14 @@ export function toItemSpec(item: unknown): ItemSpec {
   return TypedItem.is(item) ? item : { payload: item };
 }
 
-const typesOfHandlers = new WeakMap<object, string>();
+const typesOfHandlers = new WeakMap<object, Set<string>>();
 
-/** The type that a handler was made for, if any. */
-export function typeOfHandler(handler: object): string | undefined {
+function noteType(handler: object, type: string): void {
+  const types = typesOfHandlers.get(handler) ?? new Set();
+  typesOfHandlers.set(handler, types.add(type));
+}
+
+/** The types that a handler was made for, if any: one function may do for several. */
+export function typesOfHandler(handler: object): ReadonlySet<string> | undefined {
   return typesOfHandlers.get(handler);
 }

@@ -286,7 +286,7 @@ export type EnqueueInput = {
   dedupeKey?: InputMaybe<Scalars['String']['input']>;
   /** How often a worker must send a heartbeat, in milliseconds: 1,000 to 86,400,000; silence for three intervals is a failure. Default: that of the queue of its type, else 60,000. */
   heartbeatIntervalMs?: InputMaybe<Scalars['Int']['input']>;
-  /** An item that fails more often than this has failed for good: 0 to 1,000. Default: that of the queue of its type, else 3. */
+  /** An item that fails more often than this has failed for good: 0 to 1,000. If its worker died with it in the last attempt, it is tried up to three times more, alone, unless this is 0. Default: that of the queue of its type, else 3. */
   maxFailuresPerItem?: InputMaybe<Scalars['Int']['input']>;
   /** The work to do: any JSON, up to 1 MB of text (a setting of the server). Default: null. */
   payload?: InputMaybe<Scalars['JSON']['input']>;
@@ -546,7 +546,7 @@ export type JobInput = {
   idleExpirySeconds?: InputMaybe<Scalars['Int']['input']>;
   /** The items it starts with: up to 1,000. Default: none. */
   items?: InputMaybe<Array<ItemInput>>;
-  /** An item that fails more often than this has failed for good: 0 to 1,000. Default: that of the queue of its type, else 3. */
+  /** An item that fails more often than this has failed for good: 0 to 1,000. If its worker died with it in the last attempt, it is tried up to three times more, alone, unless this is 0. Default: that of the queue of its type, else 3. */
   maxFailuresPerItem?: InputMaybe<Scalars['Int']['input']>;
   /** The name by which `after` of other jobs of the tree refers to it, 1 to 200 characters; it is not stored. Default: its type. */
   name?: InputMaybe<Scalars['String']['input']>;
@@ -1458,7 +1458,7 @@ export type ClaimItemMutationVariables = Exact<{
 
 
 export type ClaimItemMutation = { claimItem?:
-    | { assignment: { id: string, itemId: string, jobId: string, type: string, attempt: number, lastAttempt: boolean, payload?: unknown | null, heartbeatIntervalMs: number } }
+    | { assignment: { id: string, itemId: string, jobId: string, type: string, attempt: number, lastAttempt: boolean, suspect: boolean, payload?: unknown | null, heartbeatIntervalMs: number } }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null, reason: NotClaimableReason }
     | { code: ErrorCode, message: string, field?: string | null }
@@ -1470,7 +1470,7 @@ export type ExchangeMutationVariables = Exact<{
 
 
 export type ExchangeMutation = { exchange?:
-    | { limitedTypes: Array<string>, reported: { entries: Array<{ index: number, status: ReportStatus, retryAt?: string | null, error?: { message: string, field?: string | null } | null }> }, assignments: Array<{ id: string, itemId: string, jobId: string, type: string, attempt: number, lastAttempt: boolean, payload?: unknown | null, heartbeatIntervalMs: number }>, claimError?: { code: ErrorCode, message: string, field?: string | null } | null }
+    | { limitedTypes: Array<string>, reported: { entries: Array<{ index: number, status: ReportStatus, retryAt?: string | null, error?: { message: string, field?: string | null } | null }> }, assignments: Array<{ id: string, itemId: string, jobId: string, type: string, attempt: number, lastAttempt: boolean, suspect: boolean, payload?: unknown | null, heartbeatIntervalMs: number }>, claimError?: { code: ErrorCode, message: string, field?: string | null } | null }
     | { code: ErrorCode, message: string, field?: string | null }
    | null };
 
@@ -1496,7 +1496,7 @@ export type ExchangePartsMutation = { noteItems?:
     | { code: ErrorCode, message: string, field?: string | null }
     | { entries: Array<{ status: ReleaseStatus, error?: { message: string } | null }> }
    | null, claimItems?:
-    | { limitedTypes: Array<string>, assignments: Array<{ id: string, itemId: string, jobId: string, type: string, attempt: number, lastAttempt: boolean, payload?: unknown | null, heartbeatIntervalMs: number }> }
+    | { limitedTypes: Array<string>, assignments: Array<{ id: string, itemId: string, jobId: string, type: string, attempt: number, lastAttempt: boolean, suspect: boolean, payload?: unknown | null, heartbeatIntervalMs: number }> }
     | { code: ErrorCode, message: string, field?: string | null }
    | null };
 
@@ -3388,6 +3388,7 @@ export const ClaimItem = /*#__PURE__*/ new TypedDocumentString(`
         type
         attempt
         lastAttempt
+        suspect
         payload
         heartbeatIntervalMs
       }
@@ -3425,6 +3426,7 @@ export const Exchange = /*#__PURE__*/ new TypedDocumentString(`
         type
         attempt
         lastAttempt
+        suspect
         payload
         heartbeatIntervalMs
       }
@@ -3497,6 +3499,7 @@ export const ExchangeParts = /*#__PURE__*/ new TypedDocumentString(`
         type
         attempt
         lastAttempt
+        suspect
         payload
         heartbeatIntervalMs
       }

@@ -193,3 +193,17 @@ it('watches with their own tokens share one WebSocket, and each continues with i
   expect(await open.next()).toEqual({ done: true });
   for (const { readyState } of opened) expect([WebSocket.CLOSING, WebSocket.CLOSED]).toContain(readyState);
 });
+
+it('a worker takes a token of its own, but not together with a client', async () => {
+  const worker = new Worker({
+    url: app.url,
+    token: admin,
+    types: { idle: { concurrency: 1, handler: () => 1 } },
+  });
+  await worker.runOnce();
+  const client = createClient({ url: app.url, token: admin });
+  expect(
+    () => new Worker({ client, token: admin, types: { idle: { concurrency: 1, handler: () => 1 } } }),
+  ).toThrow('token must not be given together with client, which has its own.');
+  await client.close();
+});

@@ -249,6 +249,60 @@ it('a batch handler gets many items at once, and each has its own outcome', asyn
   ]);
 });
 
+it.each([
+  [1, [10, 10, 5]],
+  [3, [10, 10, 5]],
+])('%d batch handlers get whole batches while there are enough items', async (concurrency, expected) => {
+  const client = connect();
+  const type = newType();
+  await client.createJob({ type, items: numbered(25), sealed: true });
+  const sizes: number[] = [];
+  const batchHandler = async (items: readonly BatchItem[]) => void sizes.push(items.length);
+  await makeWorker({ types: { [type]: { concurrency, batchSize: 10, batchHandler } } }).runOnce();
+  expect(sizes).toEqual(expected);
+});
+
+it('one function handles several defined types', async () => {
+  const client = connect();
+  const types = [newType(), newType()].map((name) => defineType<number, string>(name));
+  const double = (payload: number) => String(2 * payload);
+  const worker = makeWorker({
+    types: Object.fromEntries(
+      types.map((one) => [one.type, { concurrency: 1, handler: one.handler(double) }]),
+    ),
+  });
+  const jobs = await Promise.all(types.map((one) => client.createJob(one.job({ items: [4], sealed: true }))));
+  await worker.runOnce();
+  for (const { id } of jobs) expect((await client.items(id)).nodes).toMatchObject([{ result: '8' }]);
+});
+
+it.each<[string, unknown, string]>([
+  [
+    'an object',
+    { status: 500, body: 'no' },
+    'The handler threw something that is not an error: {"status":500,"body":"no"}',
+  ],
+  ['null', null, 'null'],
+  [
+    'a BigInt in an object',
+    { n: 1n },
+    "The handler threw something that is not an error: an object that JSON can't represent",
+  ],
+])(
+  'a handler that throws %s keeps what it threw, and a note of an object is its JSON',
+  async (_, thrown, message) => {
+    const client = connect();
+    const type = newType();
+    const { id } = await client.createJob({ type, items: [{}], sealed: true, maxFailuresPerItem: 0 });
+    const handler: Handler = async (_payload, { note }) => {
+      note({ page: 3 } as unknown as string);
+      throw thrown;
+    };
+    await makeWorker({ types: { [type]: { concurrency: 1, handler } } }).runOnce();
+    expect((await client.items(id)).nodes).toMatchObject([{ note: '{"page":3}', failures: [{ message }] }]);
+  },
+);
+
 it.each<[string, () => unknown, unknown[]]>([
   ['throws', () => Promise.reject(new RangeError('all')), ['RangeError', 'RangeError']],
   ['returns too few', () => [1], ['INVALID_RESULT', 'INVALID_RESULT']],

@@ -6,6 +6,7 @@ import type { Assignment } from '../../src/domain/work/assignment.ts';
 import { claimItem } from '../../src/domain/work/claim-item.ts';
 import { type ClaimRequest, claimForRequests, claimItems } from '../../src/domain/work/claim-items.ts';
 import { heartbeat } from '../../src/domain/work/heartbeat.ts';
+import { readAssignments } from '../../src/domain/work/read-assignments.ts';
 import { releaseAssignments } from '../../src/domain/work/release-assignments.ts';
 import { reportOutcomes } from '../../src/domain/work/report-outcomes.ts';
 import { InvalidInputError } from '../../src/errors.ts';
@@ -283,3 +284,43 @@ it('a named item that has just come due is claimed before a sweep promotes it', 
 function count10(): { payload: number }[] {
   return Array.from({ length: 10 }, (_, payload) => ({ payload }));
 }
+
+describe('an item that is lost in its last attempt', () => {
+  it('is a suspect three times, and then fails for good', async () => {
+    const type = newType();
+    await t.create({ type, items: [{}, {}], maxFailuresPerItem: 1, backoffMs: [0] });
+    const seen: unknown[] = [];
+    for (;;) {
+      const held = await claimItems(t.engine, 'w', [{ type, limit: 2 }]);
+      if (held.length === 0) break;
+      const [one] = held as [Assignment];
+      expect(await readAssignments(t.engine.database, [one.id])).toMatchObject([
+        { lastAttempt: one.lastAttempt, suspect: one.suspect },
+      ]);
+      seen.push([one.attempt, one.lastAttempt, one.suspect]);
+      await t.expire(...ids(held));
+      await t.sweep();
+    }
+    expect(seen).toEqual([
+      [1, false, false],
+      [2, true, false],
+      [3, true, true],
+      [4, true, true],
+      [5, true, true],
+    ]);
+    const [dead] = await t.db.query('select count(*)::int from jobtree.dead_letter where type = $1', [type]);
+    expect(dead).toEqual({ count: 2 });
+  });
+
+  it('fails at once if its worker reports a failure', async () => {
+    const type = newType();
+    await t.create({ type, items: [{}], maxFailuresPerItem: 1, backoffMs: [0] });
+    for (let n = 0; n < 2; n++) {
+      await t.expire((await t.claimOne(type)).id);
+      await t.sweep();
+    }
+    const failure = { code: 'E', message: 'no' };
+    await reportOutcomes(t.engine, [{ assignmentId: (await t.claimOne(type)).id, failure }]);
+    expect(await claimItems(t.engine, 'w', [{ type, limit: 1 }])).toEqual([]);
+  });
+});

@@ -2452,6 +2452,9 @@ $$;
 -- Ends failed attempts: stores the failure, and puts the item back into the queue, to wait for the time given in the failure or for its
 -- backoff; or fails the item for good, if the failure is permanent or the item has failed more than maxFailuresPerItem times. Failures and
 -- the steps of the backoff count from when the item was added or replayed. The first and the last twenty failures of an item are kept.
+-- A worker that dies loses all its items, and only one of them may be the cause. So an item that is lost in its last attempt becomes a
+-- suspect: it is tried up to three times more, alone, and fails for good if it is lost each time. Not if maxFailuresPerItem is 0: such an item
+-- must not be repeated.
 --
 -- p_lease_ids, p_numbers   assignments, each once
 -- p_failures what went wrong, in the same order: {code, message, permanent?, retryAfterMs?, stack?}
@@ -2484,7 +2487,8 @@ begin
   with ended as materialized (
     select u.lease_id, u.number, u.n, l.job_id, l.position + u.number - 1 as position, l.attempt, l.priority, l.worker, l.keyed, l.claimed_at, l.root_id, l.type,
       u.failure ->> 'code' as code, u.failure ->> 'message' as message, u.failure ->> 'stack' as stack,
-      coalesce((u.failure ->> 'permanent')::boolean, false) or a.tries > l.max_failures_per_item as is_final,
+      coalesce((u.failure ->> 'permanent')::boolean, false)
+        or a.tries > l.max_failures_per_item + case when p_lost and l.max_failures_per_item > 0 then 3 else 0 end as is_final,
       -- The same jitter for all items of a lease, so that items that fail together wait together.
       (v_now + interval '1 millisecond' * coalesce(
         (u.failure ->> 'retryAfterMs')::double precision,
@@ -4310,11 +4314,11 @@ as $$
 $$;
 
 -- Which of the items claimed together fail for good if this attempt fails: its number exceeds maxFailuresPerItem, counted from when the
--- item was added or replayed.
+-- item was added or replayed. An item that was lost in its last attempt, beside others, is a suspect: fail_attempts lets it be tried again, alone.
 --
 -- p_position, p_count   the first item, and how many
 -- p_attempt, p_max_failures   the number of the attempt, and the job's maxFailuresPerItem
--- returns    their numbers, from 1; null for none
+-- returns    their numbers, from 1, negative for suspects; null for none
 -- locks      none
 create or replace function jobtree.last_attempts(
   p_job_id uuid, p_position bigint, p_count integer, p_attempt integer, p_max_failures integer
@@ -4334,7 +4338,7 @@ begin
     return case when p_max_failures = 0 then array(select generate_series(1, p_count)) end;
   end if;
   return (
-    select array_agg(n.n) from generate_series(1, p_count) n(n)
+    select array_agg(case when p_attempt - r.replayed > p_max_failures + 1 then -n.n else n.n end) from generate_series(1, p_count) n(n)
     cross join lateral (
       select coalesce((
         select r.attempt from jobtree.replay r
@@ -4434,7 +4438,7 @@ $$;
 -- p_workers, p_claim_ids   of the requests: the worker, and the claim id, if any
 -- returns    a row for each lease: the number of its request, from 1; whether items remain behind it in its entry; numbers, null for all of
 --            its items; the payloads in order, as JSON texts separated by the record separator U+001E, which JSON can't contain; and the
---            numbers of the items that fail for good if this attempt fails, null for none
+--            numbers of the items that fail for good if this attempt fails, as last_attempts returns them
 -- locks      none new. It deletes the entries, inserts leases, and adds a delta for a job that had not started. Entries of a cancelled job
 --            are not leased but counted as cancelled
 create or replace function jobtree.lease_entries(

@@ -40,7 +40,9 @@ export function chooseRequests(slots: readonly Slots[], most: number, turn: numb
   let left = most;
   for (let i = 0; i < slots.length && left > 0; i++) {
     const one = slots[(turn + i) % slots.length] as Slots;
-    const limit = Math.min(roomOf(one), left);
+    const most = Math.min(roomOf(one), left);
+    // What is left over after whole batches would begin as a small one.
+    const limit = most - (one.batchSize !== undefined && most > one.batchSize ? most % one.batchSize : 0);
     if (limit <= 0) continue;
     requests.push({ slots: one, limit });
     left -= limit;

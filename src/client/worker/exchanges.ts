@@ -102,10 +102,11 @@ export class Exchanges {
     this.wake();
   }
 
-  /** The most items in one exchange, chosen so that the exchanges in flight together cover all that the worker can hold. */
+  /** The most items in one exchange, chosen so that the exchanges in flight together cover all that the worker can hold, and that a batch handler gets a whole batch. */
   get #batch(): number {
     const most = this.#parts.slots.reduce((sum, slots) => sum + mostOf(slots), 0);
-    return Math.min(maxEntries, Math.ceil(most / atOnce));
+    const whole = this.#parts.slots.reduce((size, { batchSize = 1 }) => Math.max(size, batchSize), 1);
+    return Math.min(maxEntries, Math.max(Math.ceil(most / atOnce), whole));
   }
 
   /** From now on only reports and releases are sent, and each unanswered claim once more. */

@@ -1,5 +1,6 @@
 /** What a handler notes and logs about its item, until it is sent. */
 import type { ItemNoteInput } from '../../generated/operations.ts';
+import { textOf } from './text-of.ts';
 
 /** The server's limits: characters of a text, lines of an item. */
 const maxLength = 500;
@@ -53,6 +54,6 @@ export class ItemNotes {
 }
 
 function fit(text: string): string {
-  const whole = String(text).replaceAll('\0', '\uFFFD');
+  const whole = textOf(text).replaceAll('\0', '\uFFFD');
   return (whole.length > maxLength ? `${whole.slice(0, maxLength - 1)}…` : whole).toWellFormed();
 }

@@ -1,6 +1,6 @@
 /** A worker's options, checked and completed with defaults. */
-import { type Client, createClient } from '../client.ts';
-import { typeOfHandler } from '../define-type.ts';
+import { type Client, type ClientOptions, createClient } from '../client.ts';
+import { typesOfHandler } from '../define-type.ts';
 import { JobtreeError } from '../errors.ts';
 import { refuseUnknown } from '../options.ts';
 import type { BatchItem, HandlerContext, Logger } from './handler.ts';
@@ -64,6 +64,8 @@ export interface WorkerOptions {
   readonly client?: Client | undefined;
   /** The endpoint. Default: as for `createClient`. Not together with `client`. */
   readonly url?: string | undefined;
+  /** The API key, as for `createClient`. Default: `JOBTREE_TOKEN` of the environment. Not together with `client`. */
+  readonly token?: ClientOptions['token'];
   /** Identifies the worker in failures and in lists of held items: 1 to 200 characters. Default: host, process id and some random characters. */
   readonly name?: string | undefined;
   /** The version of your code, shown in the list of workers: 1 to 200 characters. Default: none. */
@@ -98,6 +100,7 @@ const workerOptions = {
   types: true,
   client: true,
   url: true,
+  token: true,
   name: true,
   version: true,
   pollIntervalMs: true,
@@ -119,9 +122,9 @@ const typeOptions = {
 /** @throws JobtreeError INVALID_INPUT, naming the option */
 export function readOptions(options: WorkerOptions): Settings {
   refuseUnknown(options, workerOptions);
-  if (options.client !== undefined && options.url !== undefined) {
-    throw invalid('url', 'must not be given together with client, which has its own');
-  }
+  for (const name of ['url', 'token'] as const)
+    if (options.client !== undefined && options[name] !== undefined)
+      throw invalid(name, 'must not be given together with client, which has its own');
   const { name = defaultName(), version } = options;
   if (name.length < 1 || name.length > 200) throw invalid('name', 'must have 1 to 200 characters');
   if (version !== undefined && (version.length < 1 || version.length > 200))
@@ -135,7 +138,7 @@ export function readOptions(options: WorkerOptions): Settings {
     pollIntervalMs: integer(options.pollIntervalMs ?? 5_000, 'pollIntervalMs', 100, 86_400_000),
     stopTimeoutMs: integer(options.stopTimeoutMs ?? 30_000, 'stopTimeoutMs', 0, 86_400_000),
     maxResultBytes: integer(options.maxResultBytes ?? 1_000_000, 'maxResultBytes', 1, 50_000_000),
-    client: options.client ?? createClient({ url: options.url }),
+    client: options.client ?? createClient({ url: options.url, token: options.token }),
     ownsClient: options.client === undefined,
   };
 }
@@ -155,8 +158,9 @@ function toSlots(
     if (options.handler !== undefined) throw invalid(field, 'has both a handler and a batchHandler');
     integer(options.batchSize, `${field}.batchSize`, 1, 1_000);
   }
-  const madeFor = typeOfHandler(handler);
-  if (madeFor !== undefined && madeFor !== type) throw invalid(`${field}.${kind}`, `was made for ${madeFor}`);
+  const madeFor = typesOfHandler(handler);
+  if (madeFor !== undefined && !madeFor.has(type))
+    throw invalid(`${field}.${kind}`, `was made for ${[...madeFor].join(', ')}`);
   if (timeoutMs !== undefined) integer(timeoutMs, `${field}.timeoutMs`, 1, 86_400_000);
   return {
     type,

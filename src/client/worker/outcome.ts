@@ -4,6 +4,7 @@ import { PermanentError, RetryAfterError, SnoozeError } from '../errors.ts';
 import { checkJson, jsonBytes } from '../json.ts';
 import type { NewItems } from './new-items.ts';
 import { chainOf, stackOf } from './stack.ts';
+import { textOf } from './text-of.ts';
 
 /** A report, and its rough size in units of JSON text. */
 export interface Outcome {
@@ -58,8 +59,10 @@ export function failed(assignmentId: string, error: unknown): Outcome {
     unknown
   >;
   const word = [code, name].find((value) => typeof value === 'string' && value !== '') as string | undefined;
-  const thrown =
-    typeof error === 'object' ? 'The handler threw something that is not an error.' : String(error);
+  const isObject = typeof error === 'object' && error !== null;
+  const thrown = isObject
+    ? `The handler threw something that is not an error: ${textOf(error)}`
+    : textOf(error);
   const stack = stackOf(error);
   const said = failure(assignmentId, {
     code: word ?? 'Error',

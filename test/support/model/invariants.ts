@@ -120,17 +120,18 @@ const rules: Readonly<Record<string, string>> = {
       or p.tree_outcome is distinct from case when p.is_root then (
         select case when bool_or(o.outcome = 'FAILED') then 'FAILED' when bool_or(o.outcome = 'CANCELLED') then 'CANCELLED' else min(o.outcome) end
         from jobtree.job j join jobtree.job_progress o on o.job_id = j.id where j.root_id = p.job_id) end`,
+  // What is lost in its last attempt is tried up to three times more.
   'nothing fails more often than it may': `
     select f.job_id, f.position, f.attempt from jobtree.failure f join jobtree.job j on j.id = f.job_id
     left join jobtree.replay r on r.job_id = f.job_id and r.position = f.position
-    where f.attempt > coalesce(r.attempt, 0) + j.max_failures_per_item + 1
+    where f.attempt > coalesce(r.attempt, 0) + j.max_failures_per_item + case when j.max_failures_per_item > 0 then 4 else 1 end
     union all
     select q.job_id, q.position, q.attempt from jobtree.queue_entry q join jobtree.job j on j.id = q.job_id
     cross join lateral (
       select coalesce(max(r.attempt), 0) as replayed from jobtree.replay r
       where r.job_id = q.job_id and r.position >= q.position and r.position < q.position + q.count
     ) r
-    where q.attempt not between 1 and r.replayed + j.max_failures_per_item + 1
+    where q.attempt not between 1 and r.replayed + j.max_failures_per_item + case when j.max_failures_per_item > 0 then 4 else 1 end
     union all
     select o.job_id, o.position, 0 from jobtree.outcome o
     where o.failed and not exists (
