@@ -5,7 +5,7 @@
 -- p_from     the position to continue from
 -- returns    how many items were cancelled, in how many ranges, of which each item with a serialize key is one; the position to continue
 --            from, 0 for another pass; and whether nothing is pending any more
--- locks      blocked items, queue entries and leases, skipping locked ones
+-- locks      blocked items, queue entries and leases, skipping locked ones; those of exclude_adders, without which nothing is done for good
 create or replace function jobtree.cancel_items(p_job_id uuid, p_from bigint default 0, p_limit integer default 10000)
 returns table (cancelled bigint, ranges integer, next_from bigint, done boolean)
 language plpgsql volatile
@@ -99,8 +99,9 @@ begin
   perform jobtree.cancel_ranges(
     v_ended.job_ids, v_ended.positions, v_ended.counts, (select j.cancelled_at from jobtree.job j where j.id = p_job_id)
   );
+  v_done := cardinality(jobtree.exclude_adders(array[p_job_id])) = 1;
   -- In a single statement: an item that moves between these tables is in one of them in any snapshot.
-  v_done := not exists (
+  v_done := v_done and not exists (
     select from jobtree.queue_entry q where q.job_id = p_job_id
     union all
     select from jobtree.lease l where l.job_id = p_job_id and l.open <> B'0'::bit(128)

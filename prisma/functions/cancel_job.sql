@@ -4,7 +4,7 @@
 --
 -- p_reason   the jobs' cancel_reason: REQUESTED, or IDLE from expire_tree
 -- returns    the tree's root, and the jobs of the subtree that have more to cancel
--- locks      the jobs' rows in the order of their ids, waiting for transactions that add or feed items; then those of cancel_items
+-- locks      the jobs' rows in the order of their ids; then those of cancel_items
 -- errors     JT001 no such job
 create or replace function jobtree.cancel_job(p_job_id uuid, p_limit integer default 10000, p_reason text default 'REQUESTED')
 returns table (root_id uuid, cancelling uuid[])

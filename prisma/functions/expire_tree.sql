@@ -2,8 +2,8 @@
 --
 -- p_expiry_seconds    the expiry of trees without their own; null for never
 -- returns             the jobs that have more to cancel: cancel_items; null if the tree was not due
--- locks               the jobs' rows in the order of their ids, waiting a moment for transactions that add to them; then those of
---                     cancel_job
+-- locks               the jobs' rows in the order of their ids, waiting a moment for transactions that seal them; those of exclude_adders,
+--                     and if a transaction is adding to the tree it is not idle; then those of cancel_job
 create or replace function jobtree.expire_tree(p_root_id uuid, p_expiry_seconds integer)
 returns uuid[]
 language plpgsql volatile
@@ -13,9 +13,14 @@ set enable_bitmapscan = off
 set lock_timeout = '100ms'
 as $$
 declare
+  v_open uuid[];
   v_cancelling uuid[];
 begin
   perform 1 from jobtree.job j where j.root_id = p_root_id order by j.id for no key update;
+  v_open := array(select j.id from jobtree.job j where j.root_id = p_root_id and j.sealed_at is null);
+  if cardinality(jobtree.exclude_adders(v_open)) < cardinality(v_open) then
+    return null;
+  end if;
   -- From here on, everything that was added meanwhile is visible.
   select c.cancelling into v_cancelling
   from jobtree.job r

@@ -5,10 +5,11 @@
 -- p_touched  the jobs to examine
 -- p_exact    the jobs that were known to be sealed before all their deltas were read: only of these a percentage of the items is known,
 --            while a number of failures only grows
+-- p_busy     the jobs to which transactions are adding, so that nothing about them can be exact now
 -- returns    the jobs that were ended; those that may exceed a percentage but whose counters are not known to be exact, in which case none
---            is ended; and those that a transaction is adding to, for a later call. Null for none
+--            is ended; and those whose rows are locked, for a later call. Null for none
 -- locks      the jobs' rows in the order of their ids, skipping locked ones
-create or replace function jobtree.fail_jobs(p_rows jobtree.job_progress[], p_touched uuid[], p_exact uuid[])
+create or replace function jobtree.fail_jobs(p_rows jobtree.job_progress[], p_touched uuid[], p_exact uuid[], p_busy uuid[])
 returns table (ended uuid[], inexact uuid[], held uuid[])
 language plpgsql volatile
 set jit = off
@@ -24,7 +25,7 @@ declare
   v_inexact uuid[];
   v_ended uuid[];
 begin
-  select array_agg(o.id) filter (where o.is_sure), array_agg(o.id) filter (where not o.is_sure) into v_over, v_inexact
+  select array_agg(o.id) filter (where o.is_sure), array_agg(o.id) filter (where not o.is_sure and o.id <> all (p_busy)) into v_over, v_inexact
   from (
     select j.id, coalesce(r.failed > j.tolerated_failure_count, false) or j.id = any (p_exact) as is_sure
     from unnest(p_rows) r

@@ -4,8 +4,8 @@
 -- p_lease_ids, p_numbers, p_results   as accept_results takes them
 -- returns    the trees that changed; the types that got ready items, and how many; which reports counted, from 1; and figures as
 --            report_results returns them
--- locks      the fed children's rows, shared, so that cancel_job waits, then those of accept_results. If a child is locked by another
---            transaction, no report of its parent counts
+-- locks      those of hold_jobs for the fed children, then those of accept_results. If a child can't be held at once, no report of its
+--            parent counts
 create or replace function jobtree.feed_results(p_lease_ids uuid[], p_numbers integer[], p_results json)
 returns table (root_ids uuid[], ready jsonb, accepted integer[], figures json[])
 language plpgsql volatile
@@ -28,18 +28,11 @@ begin
     return;
   end if;
 
-  select array_agg(l.id) into v_locked
-  from (
-    select c.id from jobtree.job c
-    -- In two steps: for the order, Postgres before 17 would read the whole index of ids.
-    where c.id = any (array(select f.id from jobtree.job f where f.parent_id = any (v_parents) and f.feed is not null))
-    order by c.id
-    for share skip locked
-  ) l;
+  v_locked := jobtree.hold_jobs(array(select f.id from jobtree.job f where f.parent_id = any (v_parents) and f.feed is not null), false);
   if exists (
     select from jobtree.job c
     where c.parent_id = any (v_parents) and c.feed is not null
-      and (v_locked is null or c.id <> all (v_locked) or c.feed ?| '{forEach,serializeKey}' or jsonb_typeof(c.feed -> 'payload') = 'object')
+      and (c.id <> all (v_locked) or c.feed ?| '{forEach,serializeKey}' or jsonb_typeof(c.feed -> 'payload') = 'object')
   ) then
     return query select null::uuid[], null::jsonb, '{}'::integer[], null::json[];
     return;

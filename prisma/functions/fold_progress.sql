@@ -65,6 +65,9 @@ declare
   -- What the deltas add to the tenant's storage.
   v_items bigint := 0;
   v_bytes bigint := 0;
+  -- To which transactions are still adding.
+  v_busy uuid[] := '{}';
+  v_free uuid[];
   -- Jobs that the next fold must examine again.
   v_again uuid[] := '{}';
   v_unfinished boolean := false;
@@ -126,12 +129,14 @@ begin
 
     v_held := null;
     if v_has_failures then
-      select f.ended, f.inexact, f.held into v_ended, v_inexact, v_held from jobtree.fail_jobs(v_rows, v_touched, v_sure) f;
+      select f.ended, f.inexact, f.held into v_ended, v_inexact, v_held from jobtree.fail_jobs(v_rows, v_touched, v_sure, v_busy) f;
       if v_ended is not null or v_inexact is not null then
         v_unfinished := v_unfinished or v_ended is not null;
         v_changed := v_changed || v_ended;
         v_from := 0;
-        v_sure := v_sure || v_ended || v_inexact;
+        v_free := jobtree.exclude_adders(v_inexact);
+        v_sure := v_sure || v_free;
+        v_busy := v_busy || array(select i from unnest(v_inexact) i where i <> all (v_free));
         continue;
       end if;
       v_again := v_again || v_held;
@@ -147,12 +152,14 @@ begin
       from unnest(v_rows) r
       join jobtree.job j on j.id = r.job_id
       where r.job_id = any (v_touched) and r.completed_at is null and j.sealed_at is not null and not j.waits
-        and (r.job_id = any (v_held)) is not true and r.succeeded + r.failed + r.cancelled = r.item_count;
+        and (r.job_id = any (v_held || v_busy)) is not true and r.succeeded + r.failed + r.cancelled = r.item_count;
     end if;
 
     if (v_from > 0 and v_suspect) or not coalesce(v_completed, '{}') <@ v_sure then
       v_from := 0;
-      v_sure := v_sure || v_completed;
+      v_free := jobtree.exclude_adders(v_completed);
+      v_sure := v_sure || v_free;
+      v_busy := v_busy || array(select c from unnest(v_completed) c where c <> all (v_free));
       continue;
     end if;
     if v_completed is not null then
@@ -213,7 +220,6 @@ begin
     v_from := 0;
     v_changed := v_changed || v_sealed;
     v_touched := v_sealed;
-    v_sure := v_sure || v_sealed;
   end loop;
 
   if cardinality(v_ends) > 0 then
@@ -246,6 +252,7 @@ begin
     -- Transactions are adding to these children: have the next fold examine their parents again.
     v_again := v_again || array(select c.parent_id from jobtree.job c where c.id = any (v_blocked));
   end if;
+  v_again := v_again || v_busy;
   if cardinality(v_again) > 0 then
     insert into jobtree.progress_delta (root_id, job_id) select distinct p_root_id, a.id from unnest(v_again) a(id);
   end if;

@@ -2,7 +2,7 @@
 --
 -- p_wait     whether to wait for rows that another transaction has locked
 -- returns    the leases that are locked together with everything they need; without p_wait some may be missing
--- locks      the leases in the order of their ids, then the children's rows, shared, so that cancel_job waits, in the order of theirs
+-- locks      the leases in the order of their ids, then those of hold_jobs for the children
 create or replace function jobtree.lock_for_report(p_lease_ids uuid[], p_wait boolean)
 returns uuid[]
 language plpgsql volatile
@@ -16,13 +16,10 @@ declare
 begin
   if p_wait then
     perform from jobtree.lease l where l.id = any (p_lease_ids) order by l.id for update;
-    perform from jobtree.job c
-    where c.id = any (array(
+    perform jobtree.hold_jobs(array(
       select f.id from jobtree.job f
       where f.feed is not null and f.parent_id = any (array(select l.job_id from jobtree.lease l where l.id = any (p_lease_ids)))
-    ))
-    order by c.id
-    for share;
+    ), true);
     return p_lease_ids;
   end if;
 
@@ -34,21 +31,15 @@ begin
   ) then
     return v_leases;
   end if;
-  select array_agg(k.id) into v_children
-  from (
-    select c.id from jobtree.job c
-    where c.id = any (array(
-      select f.id from jobtree.job f
-      where f.feed is not null and f.parent_id = any (array(select l.job_id from jobtree.lease l where l.id = any (v_leases)))
-    ))
-    order by c.id
-    for share skip locked
-  ) k;
+  v_children := jobtree.hold_jobs(array(
+    select f.id from jobtree.job f
+    where f.feed is not null and f.parent_id = any (array(select l.job_id from jobtree.lease l where l.id = any (v_leases)))
+  ), false);
   return array(
     select l.id from jobtree.lease l
     where l.id = any (v_leases) and not exists (
       select from jobtree.job c
-      where c.feed is not null and c.parent_id = l.job_id and (v_children is null or c.id <> all (v_children))
+      where c.feed is not null and c.parent_id = l.job_id and c.id <> all (v_children)
     )
   );
 end

@@ -1,8 +1,7 @@
 -- Locks the job that items are added to, and rejects one that accepts none.
 --
 -- p_seal     whether it will be sealed in the same transaction
--- locks      the job's row: shared, so that several transactions can add while seal_job and cancel_job wait for them; exclusively if it
---            will be sealed, because two transactions that hold it shared would wait for each other
+-- locks      those of hold_jobs, waiting; and the job's row if it will be sealed, so that of two that seal the second is refused
 -- returns    the job
 -- errors     JT001 no such job; JT003 the job is sealed (or cancelled)
 create or replace function jobtree.lock_open_job(p_job_id uuid, p_seal boolean)
@@ -15,10 +14,11 @@ as $$
 declare
   v_job jobtree.job;
 begin
+  perform jobtree.hold_jobs(array[p_job_id], true);
   if p_seal then
     select * into v_job from jobtree.job j where j.id = p_job_id for no key update;
   else
-    select * into v_job from jobtree.job j where j.id = p_job_id for share;
+    select * into v_job from jobtree.job j where j.id = p_job_id;
   end if;
   if v_job.id is null then
     raise exception 'There is no job %.', p_job_id using errcode = 'JT001', column = 'jobId';

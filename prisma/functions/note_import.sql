@@ -10,7 +10,7 @@
 -- p_lease_ms for how long the caller has the import from now on, in milliseconds; null gives it back
 -- returns    NOTED, LOST if another server has the import or its tree is gone, or SEALED if the job accepts no more items, which ends the
 --            import; and the tree's root and the job's type
--- locks      the import's row, then the job's (lock_open_job), and those of bury_items
+-- locks      the import's row, then the job's as lock_open_job does, and those of bury_items
 -- errors     22P05 for a text that Postgres can't store
 create or replace function jobtree.note_import(
   p_job_id uuid, p_lease_id uuid, p_payloads text, p_bad integer[], p_codes text[], p_problems text[], p_position bigint, p_line bigint, p_columns jsonb,
@@ -39,11 +39,11 @@ begin
     return query select 'LOST', null::uuid, null::text;
     return;
   end if;
-  -- Exclusively if this seals the job: lock_open_job says why.
+  perform jobtree.hold_jobs(array[p_job_id], true);
   if p_done then
     select * into v_job from jobtree.job j where j.id = p_job_id for no key update;
   else
-    select * into v_job from jobtree.job j where j.id = p_job_id for share;
+    select * into v_job from jobtree.job j where j.id = p_job_id;
   end if;
   if v_job.id is null or v_job.sealed_at is not null then
     update jobtree.file_import f

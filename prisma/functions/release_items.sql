@@ -4,7 +4,7 @@
 -- p_from     the position to continue from
 -- returns    the job's type; how many entries; how many items are ready; the position to continue from, 0 for another pass; and whether
 --            nothing is left to release
--- locks      queue entries, those of release_keyed, and at the end the job's row, skipping locked ones
+-- locks      queue entries, those of release_keyed, and at the end the job's row and that of exclude_adders, skipping locked ones
 create or replace function jobtree.release_items(p_job_id uuid, p_from bigint default 0, p_limit integer default 2000)
 returns table (type text, entries integer, ready bigint, next_from bigint, done boolean)
 language plpgsql volatile
@@ -19,6 +19,7 @@ declare
   v_job record;
   v_released record;
   v_keyed record;
+  v_is_alone boolean;
 begin
   select j.type, j.releasing and j.cancelled_at is null as is_due into v_job from jobtree.job j where j.id = p_job_id;
   with picked as materialized (
@@ -52,9 +53,10 @@ begin
     entries := entries + v_keyed.entered;
     ready := ready + v_keyed.ready;
   end if;
-  -- A transaction that is adding to the job has its row locked: then another call is needed.
+  -- If a transaction is adding to the job, another call is needed.
   perform 1 from jobtree.job j where j.id = p_job_id for no key update skip locked;
-  done := v_job.type is null or found and entries < p_limit and not (v_job.is_due and exists (
+  v_is_alone := found and cardinality(jobtree.exclude_adders(array[p_job_id])) = 1;
+  done := v_job.type is null or v_is_alone and entries < p_limit and not (v_job.is_due and exists (
     select from jobtree.queue_entry q where q.job_id = p_job_id and coalesce(q.run_at = 'infinity', false)
   ));
   if done then

@@ -1,6 +1,7 @@
--- Declares that a job gets no more items. Sealing a sealed job does nothing.
+-- Declares that a job gets no more items. What open transactions have added still counts, and the job is complete only after they have ended.
+-- Sealing a sealed job does nothing.
 --
--- locks      the job's row, exclusively: waits for add_items in progress
+-- locks      the job's row
 -- returns    the root of the job's tree
 -- errors     JT001 no such job; JT004 the job is fed by its parent, whose completion seals it
 create or replace function jobtree.seal_job(p_job_id uuid)

@@ -54,7 +54,8 @@ begin
     for no key update skip locked
   ) f;
   update jobtree.job j
-  set waits = false, releasing = exists (select from jobtree.queue_entry q where q.job_id = j.id)
+  -- Even without an entry: a transaction may be adding one.
+  set waits = false, releasing = true
   where j.id = any (v_free) and j.id = any (v_go_on);
   update jobtree.job j
   set waits = false, cancelled_at = v_now, cancel_reason = 'DEPENDENCY', cancelling = true, sealed_at = coalesce(j.sealed_at, v_now)

@@ -72,28 +72,123 @@ async function statesOf(jobId: string): Promise<string[]> {
 }
 
 describe('add against seal', () => {
-  it('a seal waits for an adder in flight, whose items count', async () => {
+  it('a seal does not wait for an adder in flight, whose items count before the job is complete', async () => {
     const type = newType();
     const { [type]: job = '' } = await t.create({ type });
     await otherCalls('add_items', job, '[{"payload": 1}]');
-    const sealed = sealJob(t.engine, job);
-    await lockWaiters(t.db, 1);
-    expect((await t.fold(job))[type]).toMatchObject({ itemCount: 0, completedAt: null });
+    await sealJob(t.engine, job);
+    expect(await foldProgress(t.engine, job, 0)).toMatchObject({ retry: true });
     await other.query('commit');
-    await sealed;
-    expect((await t.fold(job))[type]).toMatchObject({ itemCount: 1, sealed: true, completedAt: null });
+    expect((await t.fold(job))[type]).toMatchObject({ itemCount: 1, completedAt: null });
+    await reportOutcomes(t.engine, reportsOf([await t.claimOne(type)]));
+    expect((await t.fold(job))[type]).toMatchObject({ succeeded: 1, completedAt: expect.any(Number) });
   });
 
-  it('an adder that waited for a seal is refused and adds nothing', async () => {
+  it('a job is complete once an adder in flight has been rolled back', async () => {
+    const type = newType();
+    const { [type]: job = '' } = await t.create({ type });
+    await otherCalls('add_items', job, '[{"payload": 1}]');
+    await sealJob(t.engine, job);
+    expect(await foldProgress(t.engine, job, 0)).toMatchObject({ retry: true });
+    await other.query('rollback');
+    expect((await t.fold(job))[type]).toMatchObject({ itemCount: 0, completedAt: expect.any(Number) });
+  });
+
+  it('an adder does not wait for a seal in flight, and is refused once that is committed', async () => {
     const type = newType();
     const { [type]: job = '' } = await t.create({ type });
     await otherCalls('seal_job', job);
-    const refused = expect(addItems(t.engine, job, [{ payload: 1 }], { seal: false })).rejects.toThrow(
-      JobSealedError,
+    await addItems(t.engine, job, [{ payload: 1 }], { seal: false });
+    await other.query('commit');
+    await expect(addItems(t.engine, job, [{ payload: 2 }], { seal: false })).rejects.toThrow(JobSealedError);
+    expect((await t.fold(job))[type]).toMatchObject({ itemCount: 1, sealed: true });
+  });
+
+  /** Transactions that add to a job, each beginning before the last one ends: there is never none. */
+  async function addWithoutGap(job: string, between: () => Promise<unknown>) {
+    const next = await t.db.connect();
+    onTestFinished(() => next.end());
+    const add = (client: pg.Client) => client.query(`select jobtree.add_items($1, '[{}]')`, [job]);
+    await add(other);
+    for (const [client, last] of [
+      [next, other],
+      [other, next],
+      [next, other],
+    ] as const) {
+      await client.query('begin');
+      await add(client);
+      await last.query('commit');
+    }
+    await between();
+    await next.query('commit');
+  }
+
+  it('a failure policy applies at once while there is always a transaction that adds', async () => {
+    const { type, jobId, held } = await lease(1, { toleratedFailureCount: 0, maxFailuresPerItem: 0 });
+    await reportOutcomes(t.engine, [{ assignmentId: idsOf(held)[0] ?? '', failure }]);
+    await addWithoutGap(jobId, async () => {
+      expect((await t.fold(jobId))[type]).toMatchObject({ failed: 1, sealed: true, completedAt: null });
+      await expect(addItems(t.engine, jobId, [{}], { seal: false })).rejects.toThrow(JobSealedError);
+    });
+    await t.finish();
+    expect((await t.fold(jobId))[type]).toMatchObject({
+      itemCount: 5,
+      cancelled: 4,
+      completedAt: expect.any(Number),
+    });
+  });
+
+  it.each([['seal_job'], ['cancel_job'], ['delete_job']])(
+    'there is always a transaction that adds: %s does not wait, and nothing of the items is left pending or uncounted',
+    async (name) => {
+      const type = newType();
+      const { [type]: job = '' } = await t.create({ type });
+      await addWithoutGap(job, () => t.db.query(`select jobtree.${name}($1)`, [job]));
+      await t.fold(job);
+      await t.finish();
+      if (name === 'delete_job') {
+        expect(await t.db.query('select from jobtree.job where id = $1', [job])).toEqual([]);
+        expect(await t.db.query('select from jobtree.queue_entry where job_id = $1', [job])).toEqual([]);
+      } else {
+        expect((await t.fold(job))[type]).toMatchObject({
+          itemCount: 4,
+          cancelled: name === 'seal_job' ? 0 : 4,
+        });
+      }
+    },
+  );
+
+  it('a transaction that adds to very many jobs takes few locks of Postgres, and marks wait for the rest', async () => {
+    const type = newType('many');
+    const ids = (
+      await t.db.query<{ id: string }>(
+        `select t.job_id as id from generate_series(1, 3000) n,
+         jobtree.create_job(json_build_object('type', $1::text, 'dedupeKey', n::text)) t order by 1`,
+        [type],
+      )
+    ).map(({ id }) => id);
+    await other.query(`select jobtree.add_items(u, '[{}]') from unnest($1::uuid[]) u`, [ids]);
+    const { rows } = await other.query(
+      `select count(*)::int as count from pg_locks where pid = pg_backend_pid() and locktype = 'advisory'`,
     );
+    expect(rows[0].count).toBeLessThanOrEqual(64);
+    const last = ids.at(-1) ?? '';
+    const sealed = sealJob(t.engine, last);
     await lockWaiters(t.db, 1);
     await other.query('commit');
-    await refused;
+    await sealed;
+    expect((await t.fold(last))[type]).toMatchObject({ itemCount: 1, sealed: true, completedAt: null });
+  });
+
+  it('an adder with an old snapshot is refused if the job was sealed since', async () => {
+    const type = newType();
+    const { [type]: job = '' } = await t.create({ type });
+    await other.query('rollback');
+    await other.query('begin isolation level repeatable read');
+    await other.query('select 1 from jobtree.job limit 1');
+    await sealJob(t.engine, job);
+    await expect(otherCalls('add_items', job, '[{}]')).rejects.toMatchObject({ code: '40001' });
+    await other.query('rollback');
     expect((await t.fold(job))[type]).toMatchObject({ itemCount: 0, completedAt: expect.any(Number) });
   });
 
@@ -111,13 +206,12 @@ describe('add against seal', () => {
 });
 
 describe('add against cancel', () => {
-  it('a cancellation waits for an adder in flight, whose items are cancelled', async () => {
+  it('a cancellation does not wait for an adder in flight, whose items are cancelled', async () => {
     const { type, jobId } = await range(1);
     await otherCalls('add_items', jobId, '[{"payload": 1}, {"payload": 2}]');
-    const cancelled = cancelJob(t.engine, jobId);
-    await lockWaiters(t.db, 1);
+    await cancelJob(t.engine, jobId);
     await other.query('commit');
-    await cancelled;
+    await t.finish();
     expect((await t.fold(jobId))[type]).toMatchObject({
       itemCount: 3,
       cancelled: 3,
@@ -724,15 +818,14 @@ describe('fold', () => {
 });
 
 describe('cancel against feed', () => {
-  it('a cancellation waits for a report that feeds the job, and cancels what it fed', async () => {
+  it('a cancellation does not wait for a report that feeds the job, and cancels what it feeds', async () => {
     const [parent, child] = [newType('parent'), newType('child')];
     const jobs = await t.create({ type: parent, items: [{}], children: [{ type: child, feed: {} }] });
     const { id } = await t.claimOne(parent);
     await otherCalls('report_outcomes', JSON.stringify([{ assignmentId: id, result: 1 }]));
-    const cancelled = cancelJob(t.engine, jobs[child] ?? '');
-    await lockWaiters(t.db, 1);
+    await cancelJob(t.engine, jobs[child] ?? '');
     await other.query('commit');
-    await cancelled;
+    await t.finish();
     expect((await t.fold(jobs[parent] ?? ''))[child]).toMatchObject({ itemCount: 1, cancelled: 1 });
   });
 
