@@ -38,8 +38,8 @@ begin
   from (
     select e.* from jobtree.ended_head e
     join jobtree.serialize_key k on k.key = e.key and k.job_id = e.job_id and k.position = e.position
+    -- Without an order, for which Postgres would read the whole index.
     where e.ctid = any (v_picked.tids) and not e.held
-    order by e.key
     for update of e, k skip locked
   ) f;
   if v_ended.keys is null then

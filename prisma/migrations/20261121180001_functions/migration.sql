@@ -598,7 +598,7 @@ $$;
 -- p_from     the position to continue from
 -- returns    how many items were cancelled, in how many ranges, of which each item with a serialize key is one; the position to continue
 --            from, 0 for another pass; and whether nothing is pending any more
--- locks      blocked items, queue entries and leases, skipping locked ones
+-- locks      blocked items, queue entries and leases, skipping locked ones; those of exclude_adders, without which nothing is done for good
 create or replace function jobtree.cancel_items(p_job_id uuid, p_from bigint default 0, p_limit integer default 10000)
 returns table (cancelled bigint, ranges integer, next_from bigint, done boolean)
 language plpgsql volatile
@@ -692,8 +692,9 @@ begin
   perform jobtree.cancel_ranges(
     v_ended.job_ids, v_ended.positions, v_ended.counts, (select j.cancelled_at from jobtree.job j where j.id = p_job_id)
   );
+  v_done := cardinality(jobtree.exclude_adders(array[p_job_id])) = 1;
   -- In a single statement: an item that moves between these tables is in one of them in any snapshot.
-  v_done := not exists (
+  v_done := v_done and not exists (
     select from jobtree.queue_entry q where q.job_id = p_job_id
     union all
     select from jobtree.lease l where l.job_id = p_job_id and l.open <> B'0'::bit(128)
@@ -720,7 +721,7 @@ $$;
 --
 -- p_reason   the jobs' cancel_reason: REQUESTED, or IDLE from expire_tree
 -- returns    the tree's root, and the jobs of the subtree that have more to cancel
--- locks      the jobs' rows in the order of their ids, waiting for transactions that add or feed items; then those of cancel_items
+-- locks      the jobs' rows in the order of their ids; then those of cancel_items
 -- errors     JT001 no such job
 create or replace function jobtree.cancel_job(p_job_id uuid, p_limit integer default 10000, p_reason text default 'REQUESTED')
 returns table (root_id uuid, cancelling uuid[])
@@ -2291,6 +2292,18 @@ begin
 end
 $$;
 
+-- Finds out to which jobs no other transaction is adding (hold_jobs). Until this one ends, others wait before they add to these: call it for
+-- jobs that take no more items, or shortly before the end.
+--
+-- returns    those of the jobs; what was added to them is visible to the next statement
+-- locks      an advisory lock for each job, exclusively, leaving out those that are held. It never waits
+create or replace function jobtree.exclude_adders(p_job_ids uuid[])
+returns uuid[]
+language sql volatile
+as $$
+  select array(select u from unnest(p_job_ids) u where pg_try_advisory_xact_lock(hashtextextended('job ' || u, 0)))
+$$;
+
 -- Fails items for good, with the code EXPIRED, that no worker has started within the lifetime of their type. The time counts from when
 -- an item was added, or from its runAt if that is later. A released item counts as not started; one that has failed counts as started.
 -- Call it again at once as long as a batch was full.
@@ -2424,8 +2437,8 @@ $$;
 --
 -- p_expiry_seconds    the expiry of trees without their own; null for never
 -- returns             the jobs that have more to cancel: cancel_items; null if the tree was not due
--- locks               the jobs' rows in the order of their ids, waiting a moment for transactions that add to them; then those of
---                     cancel_job
+-- locks               the jobs' rows in the order of their ids, waiting a moment for transactions that seal them; those of exclude_adders,
+--                     and if a transaction is adding to the tree it is not idle; then those of cancel_job
 create or replace function jobtree.expire_tree(p_root_id uuid, p_expiry_seconds integer)
 returns uuid[]
 language plpgsql volatile
@@ -2435,9 +2448,14 @@ set enable_bitmapscan = off
 set lock_timeout = '100ms'
 as $$
 declare
+  v_open uuid[];
   v_cancelling uuid[];
 begin
   perform 1 from jobtree.job j where j.root_id = p_root_id order by j.id for no key update;
+  v_open := array(select j.id from jobtree.job j where j.root_id = p_root_id and j.sealed_at is null);
+  if cardinality(jobtree.exclude_adders(v_open)) < cardinality(v_open) then
+    return null;
+  end if;
   -- From here on, everything that was added meanwhile is visible.
   select c.cancelling into v_cancelling
   from jobtree.job r
@@ -2630,10 +2648,11 @@ $$;
 -- p_touched  the jobs to examine
 -- p_exact    the jobs that were known to be sealed before all their deltas were read: only of these a percentage of the items is known,
 --            while a number of failures only grows
+-- p_busy     the jobs to which transactions are adding, so that nothing about them can be exact now
 -- returns    the jobs that were ended; those that may exceed a percentage but whose counters are not known to be exact, in which case none
---            is ended; and those that a transaction is adding to, for a later call. Null for none
+--            is ended; and those whose rows are locked, for a later call. Null for none
 -- locks      the jobs' rows in the order of their ids, skipping locked ones
-create or replace function jobtree.fail_jobs(p_rows jobtree.job_progress[], p_touched uuid[], p_exact uuid[])
+create or replace function jobtree.fail_jobs(p_rows jobtree.job_progress[], p_touched uuid[], p_exact uuid[], p_busy uuid[])
 returns table (ended uuid[], inexact uuid[], held uuid[])
 language plpgsql volatile
 set jit = off
@@ -2649,7 +2668,7 @@ declare
   v_inexact uuid[];
   v_ended uuid[];
 begin
-  select array_agg(o.id) filter (where o.is_sure), array_agg(o.id) filter (where not o.is_sure) into v_over, v_inexact
+  select array_agg(o.id) filter (where o.is_sure), array_agg(o.id) filter (where not o.is_sure and o.id <> all (p_busy)) into v_over, v_inexact
   from (
     select j.id, coalesce(r.failed > j.tolerated_failure_count, false) or j.id = any (p_exact) as is_sure
     from unnest(p_rows) r
@@ -2954,8 +2973,8 @@ $$;
 -- p_lease_ids, p_numbers, p_results   as accept_results takes them
 -- returns    the trees that changed; the types that got ready items, and how many; which reports counted, from 1; and figures as
 --            report_results returns them
--- locks      the fed children's rows, shared, so that cancel_job waits, then those of accept_results. If a child is locked by another
---            transaction, no report of its parent counts
+-- locks      those of hold_jobs for the fed children, then those of accept_results. If a child can't be held at once, no report of its
+--            parent counts
 create or replace function jobtree.feed_results(p_lease_ids uuid[], p_numbers integer[], p_results json)
 returns table (root_ids uuid[], ready jsonb, accepted integer[], figures json[])
 language plpgsql volatile
@@ -2978,18 +2997,11 @@ begin
     return;
   end if;
 
-  select array_agg(l.id) into v_locked
-  from (
-    select c.id from jobtree.job c
-    -- In two steps: for the order, Postgres before 17 would read the whole index of ids.
-    where c.id = any (array(select f.id from jobtree.job f where f.parent_id = any (v_parents) and f.feed is not null))
-    order by c.id
-    for share skip locked
-  ) l;
+  v_locked := jobtree.hold_jobs(array(select f.id from jobtree.job f where f.parent_id = any (v_parents) and f.feed is not null), false);
   if exists (
     select from jobtree.job c
     where c.parent_id = any (v_parents) and c.feed is not null
-      and (v_locked is null or c.id <> all (v_locked) or c.feed ?| '{forEach,serializeKey}' or jsonb_typeof(c.feed -> 'payload') = 'object')
+      and (c.id <> all (v_locked) or c.feed ?| '{forEach,serializeKey}' or jsonb_typeof(c.feed -> 'payload') = 'object')
   ) then
     return query select null::uuid[], null::jsonb, '{}'::integer[], null::json[];
     return;
@@ -3412,6 +3424,9 @@ declare
   -- What the deltas add to the tenant's storage.
   v_items bigint := 0;
   v_bytes bigint := 0;
+  -- To which transactions are still adding.
+  v_busy uuid[] := '{}';
+  v_free uuid[];
   -- Jobs that the next fold must examine again.
   v_again uuid[] := '{}';
   v_unfinished boolean := false;
@@ -3473,12 +3488,14 @@ begin
 
     v_held := null;
     if v_has_failures then
-      select f.ended, f.inexact, f.held into v_ended, v_inexact, v_held from jobtree.fail_jobs(v_rows, v_touched, v_sure) f;
+      select f.ended, f.inexact, f.held into v_ended, v_inexact, v_held from jobtree.fail_jobs(v_rows, v_touched, v_sure, v_busy) f;
       if v_ended is not null or v_inexact is not null then
         v_unfinished := v_unfinished or v_ended is not null;
         v_changed := v_changed || v_ended;
         v_from := 0;
-        v_sure := v_sure || v_ended || v_inexact;
+        v_free := jobtree.exclude_adders(v_inexact);
+        v_sure := v_sure || v_free;
+        v_busy := v_busy || array(select i from unnest(v_inexact) i where i <> all (v_free));
         continue;
       end if;
       v_again := v_again || v_held;
@@ -3494,12 +3511,14 @@ begin
       from unnest(v_rows) r
       join jobtree.job j on j.id = r.job_id
       where r.job_id = any (v_touched) and r.completed_at is null and j.sealed_at is not null and not j.waits
-        and (r.job_id = any (v_held)) is not true and r.succeeded + r.failed + r.cancelled = r.item_count;
+        and (r.job_id = any (v_held || v_busy)) is not true and r.succeeded + r.failed + r.cancelled = r.item_count;
     end if;
 
     if (v_from > 0 and v_suspect) or not coalesce(v_completed, '{}') <@ v_sure then
       v_from := 0;
-      v_sure := v_sure || v_completed;
+      v_free := jobtree.exclude_adders(v_completed);
+      v_sure := v_sure || v_free;
+      v_busy := v_busy || array(select c from unnest(v_completed) c where c <> all (v_free));
       continue;
     end if;
     if v_completed is not null then
@@ -3560,7 +3579,6 @@ begin
     v_from := 0;
     v_changed := v_changed || v_sealed;
     v_touched := v_sealed;
-    v_sure := v_sure || v_sealed;
   end loop;
 
   if cardinality(v_ends) > 0 then
@@ -3593,6 +3611,7 @@ begin
     -- Transactions are adding to these children: have the next fold examine their parents again.
     v_again := v_again || array(select c.parent_id from jobtree.job c where c.id = any (v_blocked));
   end if;
+  v_again := v_again || v_busy;
   if cardinality(v_again) > 0 then
     insert into jobtree.progress_delta (root_id, job_id) select distinct p_root_id, a.id from unnest(v_again) a(id);
   end if;
@@ -3733,6 +3752,51 @@ begin
   from given g
   left join ended e on e.lease_id = g.lease_id and e.number = g.number
   order by g.n;
+end
+$$;
+
+-- Holds jobs for what this transaction adds to them: until it ends, no other one concludes that nothing more comes (exclude_adders). Whoever
+-- calls this reads the jobs afterwards, in a new statement: one that was sealed meanwhile takes nothing more.
+--
+-- Sealing, cancelling and failing a job only mark it, and never wait for those who add: these would follow each other without a gap, so that
+-- the mark would come never, or, if it queued for a lock, they would all wait behind it for as long as the longest of them. Advisory locks,
+-- since many transactions that share a row's lock cost Postgres a list of them all, each time that one joins.
+--
+-- p_job_ids  the jobs; duplicates are allowed
+-- p_wait     whether to wait for those about which another transaction is concluding, or to leave these out
+-- returns    those that are held
+-- locks      an advisory lock for each job, shared, in the order of their ids. Beyond 64 in a transaction, since Postgres has room for a
+--            limited number, and in transactions with an old snapshot, which would not see a mark, the jobs' rows, shared: marks wait for these
+create or replace function jobtree.hold_jobs(p_job_ids uuid[], p_wait boolean)
+returns uuid[]
+language plpgsql volatile
+set jit = off
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_ids constant uuid[] := array(select distinct u from unnest(p_job_ids) u order by 1);
+  v_held constant integer :=
+    coalesce(nullif(current_setting('jobtree.held_jobs', true), '')::integer, 0) + cardinality(v_ids);
+  v_id uuid;
+begin
+  if v_held > 64 or current_setting('transaction_isolation') not in ('read committed', 'read uncommitted') then
+    if p_wait then
+      perform 1 from jobtree.job j where j.id = any (v_ids) order by j.id for share;
+      return v_ids;
+    end if;
+    return array(
+      select k.id from (select j.id from jobtree.job j where j.id = any (v_ids) order by j.id for share skip locked) k
+    );
+  end if;
+  perform set_config('jobtree.held_jobs', v_held::text, true);
+  if not p_wait then
+    return array(select u from unnest(v_ids) u where pg_try_advisory_xact_lock_shared(hashtextextended('job ' || u, 0)));
+  end if;
+  foreach v_id in array v_ids loop
+    perform pg_advisory_xact_lock_shared(hashtextextended('job ' || v_id, 0));
+  end loop;
+  return v_ids;
 end
 $$;
 
@@ -4882,7 +4946,7 @@ $$;
 --
 -- p_wait     whether to wait for rows that another transaction has locked
 -- returns    the leases that are locked together with everything they need; without p_wait some may be missing
--- locks      the leases in the order of their ids, then the children's rows, shared, so that cancel_job waits, in the order of theirs
+-- locks      the leases in the order of their ids, then those of hold_jobs for the children
 create or replace function jobtree.lock_for_report(p_lease_ids uuid[], p_wait boolean)
 returns uuid[]
 language plpgsql volatile
@@ -4896,13 +4960,10 @@ declare
 begin
   if p_wait then
     perform from jobtree.lease l where l.id = any (p_lease_ids) order by l.id for update;
-    perform from jobtree.job c
-    where c.id = any (array(
+    perform jobtree.hold_jobs(array(
       select f.id from jobtree.job f
       where f.feed is not null and f.parent_id = any (array(select l.job_id from jobtree.lease l where l.id = any (p_lease_ids)))
-    ))
-    order by c.id
-    for share;
+    ), true);
     return p_lease_ids;
   end if;
 
@@ -4914,21 +4975,15 @@ begin
   ) then
     return v_leases;
   end if;
-  select array_agg(k.id) into v_children
-  from (
-    select c.id from jobtree.job c
-    where c.id = any (array(
-      select f.id from jobtree.job f
-      where f.feed is not null and f.parent_id = any (array(select l.job_id from jobtree.lease l where l.id = any (v_leases)))
-    ))
-    order by c.id
-    for share skip locked
-  ) k;
+  v_children := jobtree.hold_jobs(array(
+    select f.id from jobtree.job f
+    where f.feed is not null and f.parent_id = any (array(select l.job_id from jobtree.lease l where l.id = any (v_leases)))
+  ), false);
   return array(
     select l.id from jobtree.lease l
     where l.id = any (v_leases) and not exists (
       select from jobtree.job c
-      where c.feed is not null and c.parent_id = l.job_id and (v_children is null or c.id <> all (v_children))
+      where c.feed is not null and c.parent_id = l.job_id and c.id <> all (v_children)
     )
   );
 end
@@ -4992,8 +5047,7 @@ $$;
 -- Locks the job that items are added to, and rejects one that accepts none.
 --
 -- p_seal     whether it will be sealed in the same transaction
--- locks      the job's row: shared, so that several transactions can add while seal_job and cancel_job wait for them; exclusively if it
---            will be sealed, because two transactions that hold it shared would wait for each other
+-- locks      those of hold_jobs, waiting; and the job's row if it will be sealed, so that of two that seal the second is refused
 -- returns    the job
 -- errors     JT001 no such job; JT003 the job is sealed (or cancelled)
 create or replace function jobtree.lock_open_job(p_job_id uuid, p_seal boolean)
@@ -5006,10 +5060,11 @@ as $$
 declare
   v_job jobtree.job;
 begin
+  perform jobtree.hold_jobs(array[p_job_id], true);
   if p_seal then
     select * into v_job from jobtree.job j where j.id = p_job_id for no key update;
   else
-    select * into v_job from jobtree.job j where j.id = p_job_id for share;
+    select * into v_job from jobtree.job j where j.id = p_job_id;
   end if;
   if v_job.id is null then
     raise exception 'There is no job %.', p_job_id using errcode = 'JT001', column = 'jobId';
@@ -5570,7 +5625,7 @@ $$;
 -- p_lease_ms for how long the caller has the import from now on, in milliseconds; null gives it back
 -- returns    NOTED, LOST if another server has the import or its tree is gone, or SEALED if the job accepts no more items, which ends the
 --            import; and the tree's root and the job's type
--- locks      the import's row, then the job's (lock_open_job), and those of bury_items
+-- locks      the import's row, then the job's as lock_open_job does, and those of bury_items
 -- errors     22P05 for a text that Postgres can't store
 create or replace function jobtree.note_import(
   p_job_id uuid, p_lease_id uuid, p_payloads text, p_bad integer[], p_codes text[], p_problems text[], p_position bigint, p_line bigint, p_columns jsonb,
@@ -5599,11 +5654,11 @@ begin
     return query select 'LOST', null::uuid, null::text;
     return;
   end if;
-  -- Exclusively if this seals the job: lock_open_job says why.
+  perform jobtree.hold_jobs(array[p_job_id], true);
   if p_done then
     select * into v_job from jobtree.job j where j.id = p_job_id for no key update;
   else
-    select * into v_job from jobtree.job j where j.id = p_job_id for share;
+    select * into v_job from jobtree.job j where j.id = p_job_id;
   end if;
   if v_job.id is null or v_job.sealed_at is not null then
     update jobtree.file_import f
@@ -6121,8 +6176,8 @@ begin
   from (
     select e.* from jobtree.ended_head e
     join jobtree.serialize_key k on k.key = e.key and k.job_id = e.job_id and k.position = e.position
+    -- Without an order, for which Postgres would read the whole index.
     where e.ctid = any (v_picked.tids) and not e.held
-    order by e.key
     for update of e, k skip locked
   ) f;
   if v_ended.keys is null then
@@ -7089,7 +7144,7 @@ $$;
 -- p_from     the position to continue from
 -- returns    the job's type; how many entries; how many items are ready; the position to continue from, 0 for another pass; and whether
 --            nothing is left to release
--- locks      queue entries, those of release_keyed, and at the end the job's row, skipping locked ones
+-- locks      queue entries, those of release_keyed, and at the end the job's row and that of exclude_adders, skipping locked ones
 create or replace function jobtree.release_items(p_job_id uuid, p_from bigint default 0, p_limit integer default 2000)
 returns table (type text, entries integer, ready bigint, next_from bigint, done boolean)
 language plpgsql volatile
@@ -7104,6 +7159,7 @@ declare
   v_job record;
   v_released record;
   v_keyed record;
+  v_is_alone boolean;
 begin
   select j.type, j.releasing and j.cancelled_at is null as is_due into v_job from jobtree.job j where j.id = p_job_id;
   with picked as materialized (
@@ -7137,9 +7193,10 @@ begin
     entries := entries + v_keyed.entered;
     ready := ready + v_keyed.ready;
   end if;
-  -- A transaction that is adding to the job has its row locked: then another call is needed.
+  -- If a transaction is adding to the job, another call is needed.
   perform 1 from jobtree.job j where j.id = p_job_id for no key update skip locked;
-  done := v_job.type is null or found and entries < p_limit and not (v_job.is_due and exists (
+  v_is_alone := found and cardinality(jobtree.exclude_adders(array[p_job_id])) = 1;
+  done := v_job.type is null or v_is_alone and entries < p_limit and not (v_job.is_due and exists (
     select from jobtree.queue_entry q where q.job_id = p_job_id and coalesce(q.run_at = 'infinity', false)
   ));
   if done then
@@ -8273,9 +8330,10 @@ as $$
   limit 1
 $$;
 
--- Declares that a job gets no more items. Sealing a sealed job does nothing.
+-- Declares that a job gets no more items. What open transactions have added still counts, and the job is complete only after they have ended.
+-- Sealing a sealed job does nothing.
 --
--- locks      the job's row, exclusively: waits for add_items in progress
+-- locks      the job's row
 -- returns    the root of the job's tree
 -- errors     JT001 no such job; JT004 the job is fed by its parent, whose completion seals it
 create or replace function jobtree.seal_job(p_job_id uuid)
@@ -8550,7 +8608,8 @@ begin
     for no key update skip locked
   ) f;
   update jobtree.job j
-  set waits = false, releasing = exists (select from jobtree.queue_entry q where q.job_id = j.id)
+  -- Even without an entry: a transaction may be adding one.
+  set waits = false, releasing = true
   where j.id = any (v_free) and j.id = any (v_go_on);
   update jobtree.job j
   set waits = false, cancelled_at = v_now, cancel_reason = 'DEPENDENCY', cancelling = true, sealed_at = coalesce(j.sealed_at, v_now)
