@@ -1,7 +1,8 @@
 /** `jobtree start --processes`: several processes serve on one port, and look like one server. */
 import { execFileSync } from 'node:child_process';
+import { readdir } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
@@ -68,6 +69,38 @@ it('two processes serve on one port; a killed one is replaced, and SIGTERM ends 
   expect({ code, apis: count(stdout, 'API ') }).toEqual({ code: 0, apis: 1 });
   expect(count(stderr, '"msg":"stopped"')).toBe(2);
   for (const pid of after) expect(() => process.kill(pid, 0)).toThrow();
+});
+
+it('a connection that was handed to a process which was then killed ends, and costs the primary nothing', async () => {
+  const port = await freePort();
+  const program = start(['start', '--processes', '2'], {
+    DATABASE_URL: database.url,
+    JOBTREE_PORT: String(port),
+  });
+  await program.printed('"msg":"ready"');
+  const descriptors = async () => (await readdir(`/proc/${program.process.pid}/fd`)).length;
+  await request(`http://127.0.0.1:${port}/graphql`, '{ jobs(first: 1) { nodes { id } } }');
+  const [killed = 0] = processesOf(program);
+  const before = await descriptors();
+  process.kill(killed, 'SIGSTOP');
+  // They go to both in turn. The one that stands still gets one, and the other one takes the rest.
+  const answers: string[] = [];
+  for (let i = 0; i < 6; i++) {
+    const socket = connect(port, '127.0.0.1');
+    onTestFinished(() => void socket.destroy());
+    let answer = '';
+    socket.on('data', (data) => {
+      answer += String(data);
+    });
+    socket.on('error', () => {});
+    socket.once('close', () => answers.push(answer.split('\r\n', 1)[0] ?? ''));
+    socket.write('GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n');
+  }
+  await expect.poll(() => answers.length).toBe(5);
+  process.kill(killed, 'SIGKILL');
+  await expect.poll(() => answers.toSorted()).toEqual(['', ...Array<string>(5).fill('HTTP/1.1 200 OK')]);
+  await program.printed('a new process is serving');
+  await expect.poll(descriptors).toBe(before);
 });
 
 it('Ctrl-C, which reaches every process, ends them cleanly', async () => {

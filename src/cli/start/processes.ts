@@ -75,6 +75,7 @@ export class Processes {
 
   #fork(): Worker {
     const worker = cluster.fork();
+    endUnaccepted(worker);
     worker.on('error', (error) => this.#logger.error({ err: error }, 'a process could not be reached'));
     this.#listening.set(worker, nextMessage(worker));
     return worker;
@@ -134,6 +135,36 @@ export class Processes {
   #isHopeless(failedStarts: number, exitCode: number | null): boolean {
     return !this.#hasServed || exitCode === exitCodes.usage || failedStarts === mostFailedStarts;
   }
+}
+
+/**
+ * Ends the connections that a process was handed and has not accepted when it dies: the primary would keep them open, and their clients would
+ * wait for ever. Node closes the primary's copy when the process says that it has its own, and says nothing of those that are left.
+ */
+function endUnaccepted({ process }: Worker): void {
+  const handed = new Set<Handle>();
+  const send = process.send as (message: unknown, handle?: Handle, ...rest: unknown[]) => boolean;
+  const sendNoted = (message: unknown, handle?: Handle, ...rest: unknown[]) => {
+    if (typeof handle?.close === 'function') {
+      const { close } = handle;
+      handed.add(handle);
+      handle.close = (...parameters) => {
+        handed.delete(handle);
+        handle.close = close;
+        close.apply(handle, parameters);
+      };
+    }
+    return send.call(process, message, handle, ...rest);
+  };
+  process.send = sendNoted as typeof process.send;
+  process.once('exit', () => {
+    for (const handle of [...handed]) handle.close();
+  });
+}
+
+/** What Node hands over to a process: a connection. */
+interface Handle {
+  close(...parameters: unknown[]): void;
 }
 
 /** Ctrl-C and SIGTERM may reach a process before it has learned to take them for a wish. */
