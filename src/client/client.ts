@@ -13,16 +13,25 @@ import type {
   WorkersQueryVariables,
 } from '../generated/operations.ts';
 import * as operations from '../generated/operations.ts';
-import { type AddItemsResult, type AddOptions, addInBatches } from './add-items.ts';
+import {
+  type AddItemsResult,
+  type AddOptions,
+  addInBatches,
+  batchesOf,
+  checkAddOptions,
+  type Items,
+} from './add-items.ts';
 import { Callbacks } from './callbacks.ts';
 import { newClaimId } from './claim-id.ts';
+import { createJob } from './create-job.ts';
 import { Credentials, type Token } from './credentials.ts';
 import { type DefinedType, type TypedItem, toItemSpec } from './define-type.ts';
 import { endpoint } from './endpoint.ts';
 import { type Enqueued, type EnqueueOptions, jobOfOne, resultOf } from './enqueue.ts';
 import { answerOf, JobtreeError, payloadOf } from './errors.ts';
 import { Http } from './http.ts';
-import { type ItemSpec, type JobSpec, toItemChanges, toJobInput } from './job-spec.ts';
+import { type ItemSpec, type JobSpec, toItemChanges } from './job-spec.ts';
+import { callOptions, refuseUnknown } from './options.ts';
 import { toPage } from './page.ts';
 import { createPost } from './post.ts';
 import { Queues } from './queues.ts';
@@ -122,6 +131,7 @@ export class Client {
   readonly #closing = new AbortController();
 
   constructor(options: ClientOptions = {}) {
+    refuseUnknown(options, clientOptions);
     const url = endpoint(options.url);
     const { headers = {}, retryMs = 5_000, timeoutMs = 60_000, fetch, webSocketImpl, onRetry } = options;
     const credentials = new Credentials(headers, options.token);
@@ -137,21 +147,16 @@ export class Client {
   }
 
   /**
-   * Creates a whole tree of jobs with its first items: all of it, or nothing.
+   * Creates a whole tree of jobs with its first items: all of it, or nothing. The root can have any number of items: more than 1,000
+   * (or 4 MB) go out in several requests, and the job is sealed after the last one. Then items without a dedupe key get one, their
+   * place in the list, so that the same call continues after an error or a crash if the job has a `dedupeKey`.
    *
    * @returns the root's id; `created` is false if a job with its dedupe key existed
    * @throws JobtreeError INVALID_INPUT, with the path to what is wrong
    */
   async createJob(job: JobSpec, options: CallOptions = {}): Promise<{ id: string; created: boolean }> {
-    const input = toJobInput(job);
-    const count = job.items?.length ?? 0;
-    return sendTraced({ type: job.type, count }, async (traceContext) => {
-      const traced = traceContext === undefined ? input : { ...input, traceContext };
-      const variables = { input: traced };
-      const data = await this.#send(operations.CreateJob, variables, options, job.dedupeKey !== undefined);
-      const payload = payloadOf(data.createJob);
-      return { id: payload.job.id, created: payload.created };
-    });
+    refuseUnknown(options, callOptions);
+    return createJob(this.#http, job, options);
   }
 
   /**
@@ -224,35 +229,48 @@ export class Client {
   }
 
   /**
-   * Adds any number of items to a job, in their order; more than 1,000 items (or 4 MB) go out in several requests. All payloads
-   * are checked before anything is sent. An item that the server refuses on its own is INVALID in `entries` and does not keep
-   * others out.
+   * Adds any number of items to a job, in their order; more than 1,000 items (or 4 MB) go out in several requests. All payloads of a
+   * list are checked before anything is sent; of other iterables, those of a request before it is sent, and at most `concurrency`
+   * + 2 requests are in memory. An item that the server refuses on its own is INVALID in `entries` and does not keep others out. A
+   * request that fails ends the call: its error says which items went through, and is that of the first such request.
    *
+   * @param items a list, or anything that `for await` reads, such as a generator
    * @throws JobtreeError INVALID_INPUT, NOT_FOUND, JOB_SEALED, JOB_FED_BY_PARENT
    */
-  async addItems(jobId: string, items: readonly ItemSpec[], options?: AddOptions): Promise<AddItemsResult>;
+  async addItems(jobId: string, items: Items<ItemSpec>, options?: AddOptions): Promise<AddItemsResult>;
   /** The same for a job of a defined type: `items` are payloads, or items made by its `item()`. */
   async addItems<Payload>(
     type: DefinedType<Payload, unknown>,
     jobId: string,
-    items: readonly (Payload | TypedItem<Payload>)[],
+    items: Items<Payload | TypedItem<Payload>>,
     options?: AddOptions,
   ): Promise<AddItemsResult>;
   async addItems(
     first: string | DefinedType<unknown, unknown>,
     ...rest: readonly unknown[]
   ): Promise<AddItemsResult> {
-    const [jobId, all, options = {}] = (typeof first === 'string' ? [first, ...rest] : rest) as [
+    const [jobId, items, options = {}] = (typeof first === 'string' ? [first, ...rest] : rest) as [
       string,
-      readonly unknown[],
+      Items<unknown>,
       AddOptions?,
     ];
-    const items = typeof first === 'string' ? (all as readonly ItemSpec[]) : all.map(toItemSpec);
-    const { seal = false, entries = 'all', signal } = options;
-    if (items.length === 0 && seal) await this.sealJob(jobId, { signal });
-    return sendTraced({ jobId, count: items.length }, (traceContext) =>
-      addInBatches(this.#http, jobId, items, { seal, all: entries === 'all', signal, traceContext }),
+    const { seal = false, entries = 'all', concurrency = 1, signal } = checkAddOptions(options);
+    const toSpec = typeof first === 'string' ? (item: unknown) => item as ItemSpec : toItemSpec;
+    const batches = batchesOf(items, toSpec);
+    const of = Array.isArray(items) ? items.length : undefined;
+    const result = await sendTraced({ jobId, count: of }, (traceContext) =>
+      addInBatches(this.#http, jobId, batches, {
+        of,
+        seal,
+        all: entries === 'all',
+        concurrency,
+        signal,
+        traceContext,
+      }),
     );
+    const { added, duplicates, invalid } = result;
+    if (seal && added + duplicates + invalid === 0) await this.sealJob(jobId, { signal });
+    return result;
   }
 
   /**
@@ -361,7 +379,7 @@ export class Client {
   ): Promise<{ token: string; expiresAt: string }> {
     const { expiresInSeconds, sees = 'PROGRESS' } = options;
     const input = { jobId, sees, ...(expiresInSeconds !== undefined && { expiresInSeconds }) };
-    const data = await this.#send(operations.CreateWatchToken, { input }, options, true);
+    const data = await this.#send(operations.CreateWatchToken, { input }, options, true, watchTokenOptions);
     const { token, expiresAt } = payloadOf(data.createWatchToken);
     return { token, expiresAt };
   }
@@ -396,7 +414,13 @@ export class Client {
     options: PageOptions & { readonly filter?: JobFilter; readonly order?: JobOrder } = {},
   ): Promise<Page<Job>> {
     const { first, after, filter, order } = options;
-    const data = await this.#send(operations.Jobs, { first, after, filter, order }, options, true);
+    const data = await this.#send(
+      operations.Jobs,
+      { first, after, filter, order },
+      options,
+      true,
+      jobsOptions,
+    );
     return toPage(answerOf(data.jobs));
   }
 
@@ -413,7 +437,13 @@ export class Client {
   ): Promise<Page<Tree>> {
     const { first, after, order } = options;
     const filter = { wholeTrees: true, ...options.filter };
-    const data = await this.#send(operations.JobsWithTrees, { first, after, filter, order }, options, true);
+    const data = await this.#send(
+      operations.JobsWithTrees,
+      { first, after, filter, order },
+      options,
+      true,
+      jobsOptions,
+    );
     return toPage(answerOf(data.jobs));
   }
 
@@ -438,6 +468,7 @@ export class Client {
         { jobId, first, after, statuses: statuses && [...statuses] },
         options,
         true,
+        itemsOptions,
       );
       return toPage(found(data.job, jobId).items);
     });
@@ -523,7 +554,13 @@ export class Client {
     options: PageOptions & { readonly filter?: AuditFilter } = {},
   ): Promise<Page<AuditEntry>> {
     const { first, after, filter } = options;
-    const data = await this.#send(operations.AuditEntries, { first, after, filter }, options, true);
+    const data = await this.#send(
+      operations.AuditEntries,
+      { first, after, filter },
+      options,
+      true,
+      auditOptions,
+    );
     return toPage(answerOf(data.auditEntries));
   }
 
@@ -539,7 +576,10 @@ export class Client {
     } = {},
   ): Promise<SerializeKey[]> {
     const variables = { first: options.first, keys: options.keys && [...options.keys] };
-    return answerOf((await this.#send(operations.SerializeKeys, variables, options, true)).serializeKeys);
+    return answerOf(
+      (await this.#send(operations.SerializeKeys, variables, options, true, serializeKeyOptions))
+        .serializeKeys,
+    );
   }
 
   /**
@@ -552,7 +592,8 @@ export class Client {
   ): Promise<DeadLetterGroup[]> {
     const variables = { types: options.types && [...options.types], first: options.first };
     return answerOf(
-      (await this.#send(operations.DeadLetterGroups, variables, options, true)).deadLetterGroups,
+      (await this.#send(operations.DeadLetterGroups, variables, options, true, groupOptions))
+        .deadLetterGroups,
     );
   }
 
@@ -566,7 +607,13 @@ export class Client {
     id: string,
     options: CallOptions & { readonly first?: number } = {},
   ): Promise<DeadLetterGroupWithItems> {
-    const data = await this.#send(operations.DeadLetterGroup, { id, first: options.first }, options, true);
+    const data = await this.#send(
+      operations.DeadLetterGroup,
+      { id, first: options.first },
+      options,
+      true,
+      groupItemOptions,
+    );
     const { node } = data;
     if (node == null)
       throw new JobtreeError('NOT_FOUND', `There are no dead letters in the group ${id}.`, { field: 'id' });
@@ -585,7 +632,8 @@ export class Client {
     const types = options.types && [...options.types];
     const variables = { since: since.toISOString(), types, first: options.first };
     return answerOf(
-      (await this.#send(operations.DeadLetterDigest, variables, options, true)).deadLetterDigest,
+      (await this.#send(operations.DeadLetterDigest, variables, options, true, groupOptions))
+        .deadLetterDigest,
     );
   }
 
@@ -612,7 +660,7 @@ export class Client {
     options: CallOptions & { readonly payload?: unknown } = {},
   ): Promise<Operation> {
     const input = { filter, ...(options.payload !== undefined && { payload: options.payload }) };
-    const data = await this.#send(operations.ReplayDeadLetters, { input }, options, false);
+    const data = await this.#send(operations.ReplayDeadLetters, { input }, options, false, replayOptions);
     return payloadOf(data.replayDeadLetters).operation;
   }
 
@@ -661,6 +709,7 @@ export class Client {
    * @throws JobtreeError NOT_FOUND
    */
   watchJob(jobId: string, options: WatchOptions = {}): AsyncGenerator<JobProgress, void, undefined> {
+    refuseUnknown(options, watchOptions);
     const { token, onDisconnected, onConnected } = options;
     const hooks = { onDisconnected, onConnected };
     return this.#untilClosed(options, (signal) => watchJob(this.#showing(token), jobId, signal, hooks));
@@ -672,6 +721,7 @@ export class Client {
    * @throws JobtreeError NOT_FOUND
    */
   watchTree(rootId: string, options: WatchOptions = {}): AsyncGenerator<JobTreeProgress, void, undefined> {
+    refuseUnknown(options, watchOptions);
     const { token, onDisconnected, onConnected } = options;
     const hooks = { onDisconnected, onConnected };
     return this.#untilClosed(options, (signal) => watchTree(this.#showing(token), rootId, signal, hooks));
@@ -683,6 +733,7 @@ export class Client {
    * @throws JobtreeError NOT_FOUND
    */
   watchOperation(operationId: string, options: CallOptions = {}): AsyncGenerator<Operation, void, undefined> {
+    refuseUnknown(options, callOptions);
     return this.#untilClosed(options, (signal) => watchOperation(this.socket, operationId, signal));
   }
 
@@ -691,6 +742,7 @@ export class Client {
    * reconnection. A hint may be lost or come for nothing, so also poll slowly.
    */
   workAvailable(types: readonly string[], options: CallOptions = {}): AsyncGenerator<true, void, undefined> {
+    refuseUnknown(options, callOptions);
     return this.#untilClosed(options, (signal) => watchWork(this.socket, types, {}, signal));
   }
 
@@ -699,11 +751,13 @@ export class Client {
    * held far longer than is usual for their type.
    */
   async heldItems({ signal, ...filter }: CallOptions & HeldItemsQueryVariables = {}): Promise<HeldItem[]> {
+    refuseUnknown(filter, heldItemsOptions);
     return answerOf((await this.#send(operations.HeldItems, filter, { signal }, true)).heldItems);
   }
 
   /** The workers that are connected or hold items, by name: the first 1,000 after `after`. */
   async workers({ signal, ...filter }: CallOptions & WorkersQueryVariables = {}): Promise<ConnectedWorker[]> {
+    refuseUnknown(filter, workersOptions);
     return answerOf((await this.#send(operations.Workers, filter, { signal }, true)).workers);
   }
 
@@ -807,13 +861,15 @@ export class Client {
     return token === undefined ? this.socket : this.#tokenSocket.as(new Credentials({}, token));
   }
 
-  #send<R, V>(
+  async #send<R, V>(
     document: TypedDocumentString<R, V>,
     variables: V,
-    { signal }: CallOptions,
+    options: CallOptions,
     repeatable: boolean,
+    known: object = callOptions,
   ): Promise<R> {
-    return this.#http.request(document, variables, { repeatable, signal });
+    refuseUnknown(options, known);
+    return this.#http.request(document, variables, { repeatable, signal: options.signal });
   }
 
   #exchange(
@@ -841,6 +897,41 @@ export function createClient(options: ClientOptions = {}): Client {
   return new Client(options);
 }
 
+const clientOptions = {
+  url: true,
+  token: true,
+  headers: true,
+  retryMs: true,
+  onRetry: true,
+  timeoutMs: true,
+  fetch: true,
+  webSocketImpl: true,
+} satisfies Record<keyof ClientOptions, true>;
+const watchOptions = {
+  ...callOptions,
+  token: true,
+  onDisconnected: true,
+  onConnected: true,
+} satisfies Record<keyof WatchOptions, true>;
+const pageOptions = { ...callOptions, first: true, after: true } satisfies Record<keyof PageOptions, true>;
+const auditOptions = { ...pageOptions, filter: true };
+const jobsOptions = { ...pageOptions, filter: true, order: true };
+const itemsOptions = { ...pageOptions, statuses: true };
+const watchTokenOptions = { ...callOptions, expiresInSeconds: true, sees: true };
+const serializeKeyOptions = { ...callOptions, first: true, keys: true };
+const groupItemOptions = { ...callOptions, first: true };
+const groupOptions = { ...groupItemOptions, types: true };
+const replayOptions = { ...callOptions, payload: true };
+const heldItemsOptions = {
+  types: true,
+  workers: true,
+  slowOnly: true,
+  first: true,
+} satisfies Record<keyof HeldItemsQueryVariables, true>;
+const workersOptions = { types: true, first: true, after: true } satisfies Record<
+  keyof WorkersQueryVariables,
+  true
+>;
 function toReportInput(report: Report): ReportInput {
   const { assignmentId } = report;
   if (report.failure !== undefined) return { assignmentId, outcome: { failure: report.failure } };

@@ -23,7 +23,7 @@ export type {
   Sees,
   SerializeOnFailure,
 } from '../generated/operations.ts';
-export type { AddedItem, AddItemsResult, AddOptions } from './add-items.ts';
+export type { AddedItem, AddItemsResult, AddOptions, Items } from './add-items.ts';
 export type { CallbackDelivery, CallbackEndpoint, Callbacks } from './callbacks.ts';
 export { Client, type ClientOptions, createClient } from './client.ts';
 export type { Token } from './credentials.ts';

@@ -32,7 +32,8 @@ export interface Sent {
   /** The type of the job, if the call names it. */
   readonly type?: string | undefined;
   readonly jobId?: string | undefined;
-  readonly count: number;
+  /** If it is known. */
+  readonly count: number | undefined;
 }
 
 /** Sends new items within their own span, whose context travels with them. */
@@ -43,7 +44,7 @@ export async function sendTraced<T>(
   if (!isTraced()) return send(undefined);
   const attributes: Attributes = {
     ...operation('send', 'send', type),
-    'messaging.batch.message_count': count,
+    ...(count !== undefined && { 'messaging.batch.message_count': count }),
     ...(jobId !== undefined && { 'messaging.message.conversation_id': jobId }),
   };
   const span = tracer().startSpan(named('send', type), { kind: SpanKind.PRODUCER, attributes });

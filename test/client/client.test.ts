@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   type Client,
   createClient,
+  defineType,
   type ItemSpec,
   type JobSpec,
   JobtreeError,
@@ -78,6 +79,95 @@ describe('producing', () => {
     expect(await client.sealJob(id)).toMatchObject({ itemCount: 2_498, sealed: true });
     const { nodes, hasNextPage } = await client.items(id, { first: 8 });
     expect([nodes.map(({ payload }) => payload), hasNextPage]).toEqual([[0, 1, 2, 3, 4, 5, 6, 7], true]);
+  });
+
+  it('items are read from a generator while requests are under way, of which there are no more than asked for', async () => {
+    let [underWay, most] = [0, 0];
+    const counting: typeof fetch = async (...args) => {
+      most = Math.max(most, ++underWay);
+      try {
+        return await fetch(...args);
+      } finally {
+        underWay--;
+      }
+    };
+    const other = createClient({ url: server.url, fetch: counting });
+    const type = defineType<number>('read');
+    const { id } = await other.createJob(type.job());
+    async function* rows() {
+      for (let i = 0; i < 4_500; i++) yield i;
+    }
+    const result = await other.addItems(type, id, rows(), { concurrency: 3, seal: true });
+    expect(result).toMatchObject({ added: 4_500, duplicates: 0, invalid: 0 });
+    expect(result.entries.map(({ index }) => index)).toEqual(Array.from({ length: 4_500 }, (_, i) => i));
+    expect(most).toBe(3);
+    expect((await other.job(id)).progress).toMatchObject({ sealed: true, itemCount: 4_500 });
+    await other.close();
+  });
+
+  it('what ends the reading of items ends the call, after the requests that are under way', async () => {
+    const { id } = await client.createJob({ type: 'broken-off' });
+    function* rows() {
+      for (let i = 0; i < 2_500; i++) yield { payload: i };
+      throw new Error('The file is broken.');
+    }
+    await expect(client.addItems(id, rows(), { seal: true })).rejects.toThrow('The file is broken.');
+    expect(await client.sealJob(id)).toMatchObject({ itemCount: 1_000 });
+    await expect(client.addItems(id, 'abc' as never)).rejects.toEqual(refusal('INVALID_INPUT', 'items'));
+    await expect(client.addItems(id, [], { concurrency: 0 })).rejects.toEqual(
+      refusal('INVALID_INPUT', 'concurrency'),
+    );
+  });
+
+  it('a job is created with any number of items, and sealed at the end', async () => {
+    const items = Array.from({ length: 2_500 }, (_, payload) => ({ payload }));
+    const { id, created } = await client.createJob({ type: 'split', sealed: true, items });
+    expect(created).toBe(true);
+    expect((await client.job(id)).progress).toMatchObject({ sealed: true, itemCount: 2_500 });
+    const { nodes } = await client.items(id, { first: 1_000 });
+    expect(nodes.map(({ payload }) => payload)).toEqual(items.slice(0, 1_000).map(({ payload }) => payload));
+  });
+
+  it('a job whose creation broke off in the middle is completed by the same call', async () => {
+    const job = {
+      type: 'split-again',
+      dedupeKey: 'a',
+      sealed: true,
+      items: Array.from({ length: 3_500 }, (_, payload) => ({ payload })),
+    };
+    let requests = 0;
+    const dying: typeof fetch = (...args) =>
+      ++requests === 3 ? Promise.reject(new Error('The process died.')) : fetch(...args);
+    const other = createClient({ url: server.url, fetch: dying, retryMs: 0 });
+    const id = (await client.jobByDedupeKey(job.type, 'a'))?.id;
+    expect(id).toBeUndefined();
+    await expect(other.createJob(job)).rejects.toMatchObject({ code: 'UNREACHABLE', outcome: 'UNKNOWN' });
+    await other.close();
+    const before = await client.jobByDedupeKey(job.type, 'a');
+    expect(before?.sealedAt).toBeNull();
+    expect(await client.createJob(job)).toEqual({ id: before?.id, created: false });
+    expect((await client.job(before?.id ?? '')).progress).toMatchObject({ sealed: true, itemCount: 3_500 });
+    expect(await client.createJob(job)).toEqual({ id: before?.id, created: false });
+  });
+
+  it('options that do not exist are refused by their name', async () => {
+    const refused = refusal('INVALID_INPUT', 'timeout');
+    const options = { timeout: 5 } as object;
+    expect(() => createClient({ url: server.url, ...options })).toThrow(refused);
+    const { id } = await client.createJob({ type: 'optional' });
+    for (const call of [
+      () => client.createJob({ type: 'optional' }, options),
+      () => client.addItems(id, [{}], options),
+      () => client.job(id, options),
+      () => client.items(id, options),
+      () => client.jobs(options),
+      () => client.workers(options),
+      () => client.heldItems(options),
+      () => client.schedules.list(options),
+      async () => client.watchJob(id, options),
+      async () => client.workAvailable(['a'], options),
+    ])
+      await expect(call()).rejects.toEqual(refused);
   });
 
   it('large payloads are spread over requests', async () => {
