@@ -1,7 +1,7 @@
 /**
  * Which addresses callbacks may go to: public ones, and networks that a setting names. Otherwise anyone who may name a URL could
  * reach what only the server can, such as databases and the metadata services of clouds. A name is looked up once per call, all
- * of its addresses must be allowed, and the connection uses exactly these addresses.
+ * of its addresses must be allowed, and the connection uses exactly these addresses. No error says to which a name leads.
  */
 import { lookup, Resolver } from 'node:dns/promises';
 import ipaddr from 'ipaddr.js';
@@ -33,12 +33,10 @@ export class CallbackAddresses {
       ? [host]
       : await unlessEnded(this.#lookUp(host, signal), signal);
     if (first === undefined) throw new Error(`${host} has no address.`);
-    const forbidden = [first, ...others].find((address) => !this.#isAllowed(address));
-    if (forbidden === undefined) return [first, ...others];
-    const which = forbidden === host ? host : `${host} leads to ${forbidden}, which`;
-    throw new ForbiddenAddressError(
-      `${which} is not a public address; JOBTREE_CALLBACK_NETWORKS may allow it.`,
-    );
+    const addresses = [first, ...others] as const;
+    if (addresses.every((address) => this.#isAllowed(address))) return [...addresses];
+    const what = first === host ? 'is not a public address' : 'leads to an address that is not public';
+    throw new ForbiddenAddressError(`${host} ${what}; JOBTREE_CALLBACK_NETWORKS may allow it.`);
   }
 
   #isAllowed(text: string): boolean {

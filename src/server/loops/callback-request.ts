@@ -123,9 +123,13 @@ function retryAfter(value: string | undefined): Pick<DeliveryAnswer, 'retryAfter
 
 function describe(error: unknown): string {
   if (error instanceof SealedError) return `The endpoint's secret can't be opened: ${error.message}.`;
-  const errors = error instanceof AggregateError ? error.errors : [error];
-  return errors
-    .map((one) => (one instanceof Error ? one.message : String(one)))
-    .join('; ')
-    .slice(0, 500);
+  const errors: unknown[] = error instanceof AggregateError ? error.errors : [error];
+  return [...new Set(errors.map(textOf))].join('; ').slice(0, 500);
+}
+
+/** Without addresses: they may be those of a network that callers don't know. */
+function textOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { address, syscall, code } = error as NodeJS.ErrnoException & { address?: string };
+  return address === undefined ? error.message : `${syscall} ${code}`;
 }
