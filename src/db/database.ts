@@ -91,6 +91,8 @@ export interface Queries {
    * from Postgres, such as after the timeout, may have been executed.
    */
   call<Row extends object>(name: string, ...values: readonly unknown[]): Promise<Row[]>;
+  /** The same for functions that only read, and may take long: they take turns with the other reads, and no connections from operations. */
+  read<Row extends object>(name: string, ...values: readonly unknown[]): Promise<Row[]>;
   /** The same for calls that keep leases alive, which wait neither for reads nor for operations. */
   callForLeases<Row extends object>(name: string, ...values: readonly unknown[]): Promise<Row[]>;
   /** Calls a function and enters the call into the audit: both happen, or neither. */
@@ -110,12 +112,15 @@ const writeFailures: Readonly<Record<string, string>> = {
   '25006': 'it is read-only',
   '58030': 'its disk fails',
 };
+/** A read that takes longer than this has the turns of several. */
+const turnMs = 10;
 /** Heartbeats of workers are sent together, two calls at a time. */
 const leasesPoolSize = 2;
 
 export class Database implements Queries {
   /** For reads, Prisma's included: however many there are, they take no connections from writes. */
   readonly pool: Pick<pg.Pool, 'query' | 'connect' | 'totalCount' | 'waitingCount'>;
+  readonly #reads: PatientPool;
   readonly #readTurns: Turns;
   /**
    * Where operations of requests wait. Batches of claims and reports, and upkeep, do not: there are few of them, and a connection that becomes
@@ -161,7 +166,8 @@ export class Database implements Queries {
     const readsAtOnce = Math.max(2, Math.floor(options.poolSize / 2));
     const reads = open(readsAtOnce, 'jobtree reads');
     this.pool = reads;
-    this.#readTurns = new Turns(readsAtOnce, { waitMs: checkoutMs });
+    this.#reads = reads;
+    this.#readTurns = new Turns(readsAtOnce, { waitMs: checkoutMs, turnMs });
     this.#leases = open(leasesPoolSize, 'jobtree leases');
     this.#pools = [this.#leases, this.#operations, reads];
     for (const pool of this.#pools) {
@@ -216,6 +222,10 @@ export class Database implements Queries {
 
   call<Row extends object>(name: string, ...values: readonly unknown[]): Promise<Row[]> {
     return this.#call(this.#operations, name, values);
+  }
+
+  read<Row extends object>(name: string, ...values: readonly unknown[]): Promise<Row[]> {
+    return this.#call(this.#reads, name, values);
   }
 
   callForLeases<Row extends object>(name: string, ...values: readonly unknown[]): Promise<Row[]> {
@@ -278,6 +288,7 @@ export class Database implements Queries {
       prisma: this.prisma,
       pool: { query: (statement) => this.#readTurns.run(request, () => this.pool.query(statement)) },
       call: (name, ...values) => this.#operationTurns.run(request, () => this.call(name, ...values)),
+      read: (name, ...values) => this.#readTurns.run(request, () => this.read(name, ...values)),
       callForLeases: (name, ...values) => this.callForLeases(name, ...values),
       callAudited: (entry, name, ...values) =>
         this.#operationTurns.run(request, () => this.callAudited(entry, name, ...values)),

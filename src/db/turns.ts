@@ -4,6 +4,8 @@ import { FairQueue, type Owner, pathOf } from './fair-queue.ts';
 
 /** What an action belongs to. All actions of one request pass the same object. */
 export interface Request extends Owner {
+  /** Which actions of the caller take one turn together; default: those of this request. */
+  readonly group?: unknown;
   /** Whether nobody waits for the request any more. */
   readonly isGone?: (() => boolean) | undefined;
 }
@@ -19,15 +21,20 @@ export class Turns {
   readonly #waitMs: number;
   readonly #isSerial: boolean;
   #free: number;
+  readonly #turnMs: number;
   readonly #waiting = new FairQueue<Waiting>({
     isOver: ({ request, isRefused }) => isRefused || request.isGone?.() === true,
   });
 
   /**
    * Actions that have waited for longer than `waitMs` are refused. With `isSerial`, a request has one action at a time, so that the actions of a
-   * caller need no turns by request.
+   * caller need no turns by request. One that takes `turnMs` or a multiple of it counts as so many more.
    */
-  constructor(atOnce: number, { waitMs = Number.POSITIVE_INFINITY, isSerial = false } = {}) {
+  constructor(
+    atOnce: number,
+    { waitMs = Number.POSITIVE_INFINITY, isSerial = false, turnMs = Number.POSITIVE_INFINITY } = {},
+  ) {
+    this.#turnMs = turnMs;
     this.#free = atOnce;
     this.#waitMs = waitMs;
     this.#isSerial = isSerial;
@@ -40,10 +47,13 @@ export class Turns {
   async run<T>(request: Request, act: () => Promise<T>): Promise<T> {
     if (this.#free > 0) this.#free--;
     else await this.#wait(request);
+    const startedAt = performance.now();
     try {
       if (request.isGone?.()) throw new ClientGoneError();
       return await act();
     } finally {
+      const more = Math.floor((performance.now() - startedAt) / this.#turnMs);
+      if (more > 0) this.#waiting.charge(this.#pathOf(request), more);
       this.#next();
     }
   }
@@ -60,8 +70,12 @@ export class Turns {
         resolve();
       };
       const waiting: Waiting = { request, begin, isRefused: false };
-      this.#waiting.push(this.#isSerial ? pathOf(request) : [...pathOf(request), request], waiting);
+      this.#waiting.push(this.#pathOf(request), waiting);
     });
+  }
+
+  #pathOf(request: Request): readonly unknown[] {
+    return this.#isSerial ? pathOf(request) : [...pathOf(request), request.group ?? request];
   }
 
   #next(): void {

@@ -9,10 +9,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import DataLoader from 'dataloader';
 import type { Logger } from 'pino';
 import type { Database } from '../db/database.ts';
+import type { Owner } from '../db/fair-queue.ts';
+import { Turns } from '../db/turns.ts';
 import { readRoots, readTrees, type TreeProgress } from '../domain/jobs/progress.ts';
-import { LivePage, type Page, type PageRow } from './live-page.ts';
+import { LivePage, type LivePageOptions, type Page, type PageRow } from './live-page.ts';
 import { LiveProgress } from './live-progress.ts';
-import { Semaphore } from './semaphore.ts';
 import { Topic, type WatchedPage } from './topic.ts';
 import type { Transport } from './transport.ts';
 
@@ -24,6 +25,8 @@ const lingerMs = 10_000;
 const treesPerRead = 500;
 /** Limits how many connections of the pool watched pages use, since others need them too. */
 const pagesAtOnce = 2;
+/** A page that takes longer to read has the turns of several. */
+const pageTurnMs = 10;
 /** After a lost connection every server reads at once: this spreads the reads. */
 const spreadMs = 250;
 
@@ -38,7 +41,7 @@ export class Hub {
   readonly #doubtful = new Set<Topic>();
   #repairing: Promise<void> | undefined;
   #spreading: Promise<void> | undefined;
-  readonly #pageSlots = new Semaphore(pagesAtOnce);
+  readonly #pageTurns = new Turns(pagesAtOnce, { turnMs: pageTurnMs });
   readonly #timer: NodeJS.Timeout;
   readonly #readTree: DataLoader<string, TreeProgress | undefined>;
   readonly #readRoot: DataLoader<string, string | undefined>;
@@ -146,32 +149,33 @@ export class Hub {
     rootId: string,
     read: () => Promise<Page<Row>>,
     intervalMs: number,
+    owner: Owner,
   ): Promise<LivePage<Row> | undefined> {
     return this.#use(rootId, (topic) => {
       const onClose = () => {
         topic.pages.delete(page);
         this.#unuse(topic);
       };
-      const page = this.#page(read, intervalMs, onClose);
+      const page = this.#page({ read, intervalMs, owner, onClose });
       topic.pages.add(page);
       return page;
     });
   }
 
   /** A page that any tree may change. */
-  watchPage<Row extends PageRow>(read: () => Promise<Page<Row>>, intervalMs: number): LivePage<Row> {
+  watchPage<Row extends PageRow>(
+    read: () => Promise<Page<Row>>,
+    intervalMs: number,
+    owner: Owner,
+  ): LivePage<Row> {
     const onClose = () => this.#pages.delete(page);
-    const page = this.#page(read, intervalMs, onClose);
+    const page = this.#page({ read, intervalMs, owner, onClose });
     this.#pages.add(page);
     return page;
   }
 
-  #page<Row extends PageRow>(
-    read: () => Promise<Page<Row>>,
-    intervalMs: number,
-    onClose: () => void,
-  ): LivePage<Row> {
-    return new LivePage({ read, intervalMs, onClose, slots: this.#pageSlots, logger: this.#logger });
+  #page<Row extends PageRow>(options: Omit<LivePageOptions<Row>, 'turns' | 'logger'>): LivePage<Row> {
+    return new LivePage({ ...options, turns: this.#pageTurns, logger: this.#logger });
   }
 
   close(): void {
@@ -245,7 +249,13 @@ export class Hub {
     try {
       return await this.#read(topic);
     } catch (error) {
-      this.#drop(topic);
+      if (topic.isKnown) {
+        // Refuses only whoever came: the others know as much as before.
+        topic.ready = Promise.resolve(true);
+        this.#doubtful.add(topic);
+      } else {
+        this.#drop(topic);
+      }
       throw error;
     }
   }

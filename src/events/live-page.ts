@@ -1,11 +1,13 @@
 /**
  * A page of rows as a subscription shows it. It is read again when something has changed, and from time to time anyway, and
  * compared with what its readers were told, so nothing is missed for long, whatever is lost on the way. Reading takes up at most
- * a tenth of the time, and all pages share a limited number of slots.
+ * a tenth of the time, and only so many pages are read at once: tenants and callers take turns, and of a caller its pages that were never read with
+ * the others.
  */
 import type { Logger } from 'pino';
+import type { Owner } from '../db/fair-queue.ts';
+import type { Turns } from '../db/turns.ts';
 import { Live } from './live.ts';
-import type { Semaphore } from './semaphore.ts';
 import { Signal } from './signal.ts';
 
 export interface PageRow {
@@ -33,7 +35,8 @@ export interface LivePageOptions<Row extends PageRow> {
   readonly read: () => Promise<Page<Row>>;
   readonly intervalMs: number;
   readonly onClose: (page: LivePage<Row>) => void;
-  readonly slots: Semaphore;
+  readonly turns: Turns;
+  readonly owner: Owner;
   readonly logger: Logger;
 }
 
@@ -113,9 +116,10 @@ export class LivePage<Row extends PageRow> extends Live<PageChange<Row>> {
   }
 
   async #keepReading(): Promise<void> {
-    const { intervalMs, slots } = this.#options;
+    const { intervalMs, turns, owner } = this.#options;
+    const { tenant, account } = owner;
     for (let first = true; !this.isClosed; ) {
-      const read = await slots.run(() => this.#read());
+      const read = await turns.run({ tenant, account, group: first }, () => this.#read());
       if (read.page !== undefined) {
         const { rows, final } = read.page;
         const isNews = first || !sameRows(rows, this.#rows);

@@ -43,6 +43,11 @@ export class Topic {
     return this.#contradictedAt.size > 0;
   }
 
+  /** Whether it was ever read. */
+  get isKnown(): boolean {
+    return this.readAt > Number.NEGATIVE_INFINITY;
+  }
+
   /** How many of the known jobs are not complete. Counted here, since messages may overtake each other. */
   get openJobs(): number {
     return this.#openJobs;

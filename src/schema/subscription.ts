@@ -193,7 +193,7 @@ builder.subscriptionType({
         const rootId = await rootOf(services, jobId, 'jobId');
         const page = { jobId, first, failedOnly: args.failedOnly };
         const read = () => readItemPage(engine.database, page);
-        return found(await hub.watchPageOfTree(rootId, read, everyMs), jobId, 'jobId');
+        return found(await hub.watchPageOfTree(rootId, read, everyMs, engine), jobId, 'jobId');
       },
       resolve: (change) => change,
     }),
@@ -228,7 +228,7 @@ builder.subscriptionType({
           const page = { ...conditions, first: most, withTrees, treeTypes };
           return { rows: await readJobPage(engine.database, page), final: false };
         };
-        return hub.watchPage(read, everyMs);
+        return hub.watchPage(read, everyMs, engine);
       },
       resolve: (change) => change,
     }),
@@ -261,7 +261,7 @@ builder.subscriptionType({
             final: rows.every(({ finishedAt }) => finishedAt !== null),
           };
         };
-        return hub.watchPage(read, everyMs);
+        return hub.watchPage(read, everyMs, engine);
       },
       resolve: ({ changed: [operation] }) => {
         if (operation === undefined) throw new Error('An event without an operation.');
@@ -295,7 +295,7 @@ builder.subscriptionType({
           rows: (await readQueues(engine, await shownTypes(services, types), { take })).map(marked),
           final: false,
         });
-        return hub.watchPage(read, checkInterval(args.intervalMs, pageIntervalMs));
+        return hub.watchPage(read, checkInterval(args.intervalMs, pageIntervalMs), engine);
       },
       resolve: ({ rows }) => rows.slice(),
     }),

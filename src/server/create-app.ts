@@ -303,7 +303,13 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
     rates,
     strangers,
     graphiql: createGraphiQL({ endpoint: yoga.graphqlEndpoint, isShown: config.graphiql }),
-    results: createResults({ database, callerOf, isClosing: () => lifetime.isClosing, logger }),
+    results: createResults({
+      database,
+      callerOf,
+      take: (request, bytes) => exchanges.take(request, bytes),
+      isClosing: () => lifetime.isClosing,
+      logger,
+    }),
     uploads: createUploads({
       uploads,
       callerOf,

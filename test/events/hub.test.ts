@@ -65,12 +65,57 @@ it('any number of pages that wait for Postgres leave connections for others', as
         ? () => readItemPage(database, items)
         : async () => ({ rows: await readJobPage(database, jobs), final: false }),
     );
-    const pages = reads.map((read) => hub.watchPage(read, 100));
+    const pages = reads.map((read) => hub.watchPage(read, 100, {}));
     await lockWaiters(test.db, 2);
     await database.pool.query('select');
     expect(database.pool.waitingCount).toBe(0);
     for (const page of pages.slice(0, 20)) await page.return();
   });
+});
+
+it('a page of somebody else is read after the two that are being read, however many pages of one caller wait', async () => {
+  const read: string[] = [];
+  const ends: (() => void)[] = [];
+  const pageOf = (name: string, tenant: string) =>
+    hub.watchPage(
+      async () => {
+        read.push(name);
+        await new Promise<void>((resolve) => ends.push(resolve));
+        return { rows: [], final: true };
+      },
+      100,
+      { tenant, account: name },
+    );
+  const pages = Array.from({ length: 92 }, (_, i) => pageOf(`theirs ${i}`, 'theirs'));
+  const mine = pageOf('mine', 'mine');
+  const first = mine.next();
+  for (let ended = 0; ended < 4; ended++) {
+    await expect.poll(() => ends.length).toBeGreaterThan(ended);
+    ends[ended]?.();
+  }
+  await first;
+  expect(read.slice(0, 4)).toContain('mine');
+  for (const page of pages) await page.return();
+  for (const end of ends) end();
+});
+
+it("a failed read for a newcomer ends nobody else's stream", async () => {
+  const { root = '', child = '' } = await test.create({
+    type: 'root',
+    items: [{}],
+    children: [{ type: 'child', sealed: true }],
+  });
+  await test.fold(root);
+  const live = await hub.watchTree(root, 20);
+  await live?.next();
+  await withLock('jobtree.job_progress', async () => {
+    await expect(hub.watchJob(root, child, 20)).rejects.toThrow();
+  });
+  expect(await Promise.race([live?.next(), delay(200)])).toBeUndefined();
+  const newcomer = await hub.watchJob(root, child, 20);
+  expect((await newcomer?.next())?.value?.jobs).toHaveLength(1);
+  await newcomer?.return();
+  await live?.return();
 });
 
 it('the end of a job is published even if Postgres was reset and counts less', () => {

@@ -30,7 +30,7 @@ async function workAll(types: readonly string[], result: (payload: unknown) => u
   for (;;) {
     const items = await server.client.claimItems(
       'w',
-      types.map((type) => ({ type, limit: 20 })),
+      types.map((type) => ({ type, limit: 10 })),
     );
     if (items.length === 0) return;
     await server.client.reportOutcomes(
@@ -104,6 +104,31 @@ it('large results arrive in parts, whole and in order, compressed if the reader 
   expect(lines.map(({ payload }) => payload)).toEqual(Array.from({ length: 40 }, (_, n) => n));
   expect(lines[20].result).toBe('y');
   expect(lines[39].result).toBe(`39${large}`);
+});
+
+it('slow readers take of the bytes that their caller may have under way', async () => {
+  const { id } = await server.client.createJob({
+    type: 'many readers',
+    items: Array.from({ length: 20 }, (_, payload) => ({ payload })),
+    sealed: true,
+  });
+  await workAll(['many readers'], () => 'z'.repeat(300_000));
+  const narrow = await startServer(server.db.url, { JOBTREE_CALLER_BYTES_UNDER_WAY: '20000000' });
+  const { pathname, port } = new URL(`/api/jobs/${id}/results`, narrow.url);
+  const open = async () => {
+    const socket = connect(Number(port), '127.0.0.1');
+    socket.write(`GET ${pathname} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+    await once(socket, 'readable');
+    return socket;
+  };
+  const sockets = [];
+  for (let i = 0; i < 10; i++) sockets.push(await open());
+  const statuses = sockets.map((socket) => String(socket.read(12)));
+  expect(new Set(statuses)).toEqual(new Set(['HTTP/1.1 200', 'HTTP/1.1 429']));
+  expect(statuses.filter((status) => status.endsWith('200')).length).toBeLessThanOrEqual(5);
+  for (const socket of sockets) socket.destroy();
+  await expect.poll(async () => (await fetch(`http://127.0.0.1:${port}${pathname}`)).status).toBe(200);
+  await narrow.close();
 });
 
 it('a payload of several lines from SQL is one line, with all digits', async () => {

@@ -103,7 +103,7 @@ export async function countMatching<Kind extends OperationKind>(
   filter: Filter<Kind>,
 ): Promise<number> {
   checkFilter(filter);
-  const [row] = await engine.database.call<{ count_matching: number }>(
+  const [row] = await engine.database.read<{ count_matching: number }>(
     'count_matching',
     kind,
     JSON.stringify(filter),

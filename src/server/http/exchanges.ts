@@ -5,7 +5,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { busyHttpError } from '../limits/busy.ts';
-import type { Quota, Share } from '../limits/quota.ts';
+import type { Quota, Share, UsedUp } from '../limits/quota.ts';
 import type { Stalls } from '../limits/stalls.ts';
 import type { OwnerOf } from '../rights/owners.ts';
 import { answerBusy } from './answer-busy.ts';
@@ -86,11 +86,16 @@ export class Exchanges {
 
   /** Counts that many more bytes for the answer. Throws if the quota has no room for them. */
   announce(request: unknown, bytes: number): void {
-    const exchange = this.#open.get(request as IncomingMessage);
-    if (exchange === undefined) return;
-    const usedUp = exchange.share.take(bytes);
+    const usedUp = this.take(request as IncomingMessage, bytes);
     if (usedUp !== undefined) throw busyHttpError(usedUp);
-    exchange.announced += bytes;
+  }
+
+  /** The same; returns whose quota has no room. */
+  take(request: IncomingMessage, bytes: number): UsedUp | undefined {
+    const exchange = this.#open.get(request);
+    const usedUp = exchange?.share.take(bytes);
+    if (exchange !== undefined && usedUp === undefined) exchange.announced += bytes;
+    return usedUp;
   }
 
   /** Adds headers to the answer of a request, unless it has begun. */

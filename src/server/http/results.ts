@@ -15,21 +15,27 @@ import { exportResults, holdTree, type ResultText, readTreeOf } from '../../doma
 import { itemIdOf } from '../../domain/values/ids.ts';
 import { type ErrorCode, InvalidInputError, JobtreeError, NotFoundError } from '../../errors.ts';
 import { encodeGlobalId, itemKeyOf, keyOf } from '../../schema/global-id.ts';
+import type { UsedUp } from '../limits/quota.ts';
+import { answerBusy } from './answer-busy.ts';
 import { answerError, answerForbidden } from './answer-error.ts';
 
 /** Answers the request if it is for results; returns whether it did. */
 export type ServeResults = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 const statuses: Partial<Record<ErrorCode, number>> = { NOT_FOUND: 404, INVALID_INPUT: 400 };
+/** What an export takes of its caller's bytes under way: parts of up to two megabytes as rows, as text, and on their way to a slow reader. */
+const exportBytes = 4_000_000;
 const path = /^\/api\/jobs\/([^/]*)\/results$/;
 
 export function createResults(options: {
   database: Queries;
   callerOf: (request: IncomingMessage) => Caller;
+  /** Counts bytes for a request; returns whose quota has no room for them. */
+  take: (request: IncomingMessage, bytes: number) => UsedUp | undefined;
   isClosing: () => boolean;
   logger: Logger;
 }): ServeResults {
-  const { database, callerOf, isClosing, logger } = options;
+  const { database, callerOf, take, isClosing, logger } = options;
 
   const serve = async (
     request: IncomingMessage,
@@ -89,6 +95,11 @@ export function createResults(options: {
     const { permissions, watchToken } = caller;
     if (!permissions.has('read') || (watchToken !== null && !showsAll(watchToken.sees, 'RESULTS'))) {
       answerForbidden(response, explainRefusal(caller, 'read', 'reading results'));
+      return true;
+    }
+    const usedUp = take(request, exportBytes);
+    if (usedUp !== undefined) {
+      answerBusy(response, usedUp);
       return true;
     }
     serve(request, response, decode(id), searchParams).catch((error) => fail(response, error));
