@@ -18,7 +18,7 @@
 --            when to ask again in deadline_at; TAKEN for each type that another claim is deciding about: ask again; and KEYED for each type
 --            that gave items with serialize keys, since the end of one may make the next ready
 -- locks      rows of queue, of limited types only, and then queue entries; both skipped where another claim has locked them
--- errors     JT002 a limit below 1, a claim id whose time is too far away, or a repeated claim of another worker; JT006 a repeated claim
+-- errors     JT002 a limit below 1, arrays of different lengths, a claim id whose time is too far away, or a repeated claim of another worker; JT006 a repeated claim
 --            must be sent alone
 create or replace function jobtree.claim_items(
   p_workers text[], p_types text[], p_limits integer[], p_claim_ids uuid[] default '{}',
@@ -78,6 +78,11 @@ declare
 begin
   if (1 <= all (p_limits)) is not true then
     raise exception 'limits must be whole numbers of at least 1.' using errcode = 'JT002', column = 'limits';
+  elsif (
+    cardinality(p_workers) = cardinality(p_types) and cardinality(p_limits) = cardinality(p_types)
+    and cardinality(p_claim_ids) in (0, cardinality(p_types))
+  ) is not true then
+    raise exception 'workers, types, limits and claim ids must have one element for each request.' using errcode = 'JT002', column = 'types';
   end if;
   if exists (
     select from jobtree.queue q where q.type = any (p_types) and (q.paused or q.concurrency is not null or q.rate_limit is not null)

@@ -2,22 +2,23 @@
 -- not wait for the disk: after a crash the records are back, and are added again.
 --
 -- p_limit    the maximum number of records
--- returns    how many there were
+-- p_from     the record to read from: a low-water mark that skips the dead rows of what was added before; 0 now and then, for records that
+--            committed late
+-- returns    how many there were, and the last one; null for none
 -- locks      records, skipping locked ones; the rows of tenants in their order
-create or replace function jobtree.fold_stored(p_limit integer default 10000)
-returns integer
+create or replace function jobtree.fold_stored(p_limit integer default 10000, p_from bigint default 0)
+returns table (records integer, last_record bigint)
 language plpgsql volatile
 set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan
 as $$
-declare
-  v_count integer;
 begin
   perform set_config('synchronous_commit', 'off', true);
+  return query
   with taken as materialized (
-    select d.id from jobtree.stored_delta d order by d.id limit p_limit for update skip locked
+    select d.id from jobtree.stored_delta d where d.id >= p_from order by d.id limit p_limit for update skip locked
   ), consumed as (
     delete from jobtree.stored_delta d where d.id = any (array(select t.id from taken t)) returning d.tenant, d.items, d.bytes
   ), added as (
@@ -25,7 +26,6 @@ begin
     select c.tenant, sum(c.items), sum(c.bytes) from consumed c group by c.tenant order by c.tenant
     on conflict (tenant) do update set items = s.items + excluded.items, bytes = s.bytes + excluded.bytes
   )
-  select count(*) into v_count from taken;
-  return v_count;
+  select count(*)::integer, max(t.id) from taken t;
 end
 $$;

@@ -450,6 +450,21 @@ describe('claim_items', () => {
     expect(await t.db.query('select from jobtree.lease where claim_id = $1', [id])).toEqual([]);
   });
 
+  it('refuses arrays of different lengths', async () => {
+    const type = newType();
+    await t.create({ type, items: items(2) });
+    for (const [workers, types, limits, claimIds] of [
+      [['w', 'v'], [type], [1], []],
+      [['w'], [type, type], [1], []],
+      [['w'], [type], [1, 1], []],
+      [['w', 'w'], [type, type], [1, 1], [newClaimId()]],
+    ])
+      await expect(call('claim_items', workers, types, limits, claimIds)).rejects.toMatchObject({
+        code: 'JT002',
+        column: 'types',
+      });
+  });
+
   it('refuses to repeat a claim together with others, and the claim of another worker', async () => {
     const type = newType();
     await t.create({ type, items: items(3) });

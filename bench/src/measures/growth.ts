@@ -7,6 +7,7 @@ import type pg from 'pg';
 import { migrate } from '../../../dist/db/migrate.js';
 import type { Bench, Report } from '../bench.ts';
 import { median, type Table, whole } from '../figures.ts';
+import { deadRecords } from '../growth/dead-records.ts';
 import { dueItems } from '../growth/due-items.ts';
 import { finishedItems } from '../growth/finished-items.ts';
 import { atMost, type Verdict } from '../verdicts.ts';
@@ -16,6 +17,8 @@ export interface Growth {
   readonly of: string;
   /** Adds what is missing from one size to the next. */
   fill(pool: pg.Pool, from: number, to: number): Promise<void>;
+  /** Whether a session holds an old snapshot all the time. Default: no. */
+  readonly holdsSnapshot?: boolean;
   /** The calls, by their name: SQL. */
   readonly calls: Readonly<Record<string, string>>;
   /** The longest that a call may take at any size, in milliseconds. Default: three times what it takes at the smallest size, and 5 ms. */
@@ -23,7 +26,7 @@ export interface Growth {
 }
 
 /** A row of the table is a call of one of these. */
-const growths: readonly Growth[] = [finishedItems, dueItems];
+const growths: readonly Growth[] = [finishedItems, dueItems, deadRecords];
 
 const sizes = [62_500, 125_000, 250_000, 500_000, 1_000_000];
 const rounds = 5;
@@ -34,9 +37,12 @@ export async function measureGrowth({ postgres }: Bench): Promise<Report> {
   const tables: Table[] = [];
   const verdicts: Verdict[] = [];
   const figures: Record<string, unknown> = {};
-  for (const { of, fill, calls, limitMs } of growths) {
+  for (const { of, fill, calls, limitMs, holdsSnapshot } of growths) {
     const database = await postgres.createDatabase('bench_growth');
     await migrate({ url: database.url });
+    const snapshot = holdsSnapshot === true ? await database.pool.connect() : undefined;
+    await snapshot?.query('begin isolation level repeatable read');
+    await snapshot?.query('select 1');
     const names = Object.keys(calls);
     const found = new Map<string, number[]>(names.map((name) => [name, []]));
     let from = 0;
@@ -48,6 +54,7 @@ export async function measureGrowth({ postgres }: Bench): Promise<Report> {
       await delay(restMs);
       for (const name of names) found.get(name)?.push(await time(database.pool, calls[name] as string));
     }
+    snapshot?.release(true);
     await database.drop();
     tables.push({
       title: `growth: milliseconds of a call, by the number of ${of}`,

@@ -1324,7 +1324,7 @@ $$;
 --            when to ask again in deadline_at; TAKEN for each type that another claim is deciding about: ask again; and KEYED for each type
 --            that gave items with serialize keys, since the end of one may make the next ready
 -- locks      rows of queue, of limited types only, and then queue entries; both skipped where another claim has locked them
--- errors     JT002 a limit below 1, a claim id whose time is too far away, or a repeated claim of another worker; JT006 a repeated claim
+-- errors     JT002 a limit below 1, arrays of different lengths, a claim id whose time is too far away, or a repeated claim of another worker; JT006 a repeated claim
 --            must be sent alone
 create or replace function jobtree.claim_items(
   p_workers text[], p_types text[], p_limits integer[], p_claim_ids uuid[] default '{}',
@@ -1384,6 +1384,11 @@ declare
 begin
   if (1 <= all (p_limits)) is not true then
     raise exception 'limits must be whole numbers of at least 1.' using errcode = 'JT002', column = 'limits';
+  elsif (
+    cardinality(p_workers) = cardinality(p_types) and cardinality(p_limits) = cardinality(p_types)
+    and cardinality(p_claim_ids) in (0, cardinality(p_types))
+  ) is not true then
+    raise exception 'workers, types, limits and claim ids must have one element for each request.' using errcode = 'JT002', column = 'types';
   end if;
   if exists (
     select from jobtree.queue q where q.type = any (p_types) and (q.paused or q.concurrency is not null or q.rate_limit is not null)
@@ -3627,22 +3632,23 @@ $$;
 -- not wait for the disk: after a crash the records are back, and are added again.
 --
 -- p_limit    the maximum number of records
--- returns    how many there were
+-- p_from     the record to read from: a low-water mark that skips the dead rows of what was added before; 0 now and then, for records that
+--            committed late
+-- returns    how many there were, and the last one; null for none
 -- locks      records, skipping locked ones; the rows of tenants in their order
-create or replace function jobtree.fold_stored(p_limit integer default 10000)
-returns integer
+create or replace function jobtree.fold_stored(p_limit integer default 10000, p_from bigint default 0)
+returns table (records integer, last_record bigint)
 language plpgsql volatile
 set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan
 as $$
-declare
-  v_count integer;
 begin
   perform set_config('synchronous_commit', 'off', true);
+  return query
   with taken as materialized (
-    select d.id from jobtree.stored_delta d order by d.id limit p_limit for update skip locked
+    select d.id from jobtree.stored_delta d where d.id >= p_from order by d.id limit p_limit for update skip locked
   ), consumed as (
     delete from jobtree.stored_delta d where d.id = any (array(select t.id from taken t)) returning d.tenant, d.items, d.bytes
   ), added as (
@@ -3650,8 +3656,7 @@ begin
     select c.tenant, sum(c.items), sum(c.bytes) from consumed c group by c.tenant order by c.tenant
     on conflict (tenant) do update set items = s.items + excluded.items, bytes = s.bytes + excluded.bytes
   )
-  select count(*) into v_count from taken;
-  return v_count;
+  select count(*)::integer, max(t.id) from taken t;
 end
 $$;
 

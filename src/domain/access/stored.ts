@@ -155,12 +155,46 @@ export async function readStoredBy(database: Pick<Queries, 'pool'>, tenant: stri
   return (await readStored(database, [name])).get(name) ?? nothing;
 }
 
-/** Adds up what was noted. Returns whether there is more. */
-export async function foldStored(database: Pick<Queries, 'call'>): Promise<boolean> {
-  const [row] = await database.call<{ fold_stored: number }>('fold_stored', foldedAtOnce);
-  return row?.fold_stored === foldedAtOnce;
+/**
+ * Adds up what was noted, from a mark on: Postgres keeps the dead rows before it while anybody holds an old snapshot. Records that commit later
+ * than `lateCommitMs` after they were numbered are found when all are read.
+ */
+export class StoredFold {
+  readonly #database: Pick<Queries, 'call'>;
+  #from = 0;
+  /** Takes the place of `from` once it is old enough. */
+  #nextFrom = 0;
+  #last = 0;
+  #markedAt = performance.now();
+  #everythingAt = 0;
+
+  constructor(database: Pick<Queries, 'call'>) {
+    this.#database = database;
+  }
+
+  /** Returns whether there is more. */
+  async run(): Promise<boolean> {
+    const now = performance.now();
+    const all = now >= this.#everythingAt;
+    const [row] = await this.#database.call<{ records: number; last_record: number | null }>(
+      'fold_stored',
+      foldedAtOnce,
+      all ? 0 : this.#from,
+    );
+    const more = row?.records === foldedAtOnce;
+    if (all && !more) this.#everythingAt = now + everythingEveryMs;
+    this.#last = Math.max(this.#last, row?.last_record ?? 0);
+    if (now - this.#markedAt >= lateCommitMs) {
+      this.#from = this.#nextFrom;
+      this.#nextFrom = this.#last;
+      this.#markedAt = now;
+    }
+    return more;
+  }
 }
 const foldedAtOnce = 10_000;
+const lateCommitMs = 10_000;
+const everythingEveryMs = 60_000;
 
 /** A removal may be noted before the addition it belongs to, which makes the sum negative. */
 const atLeastNothing = ({ items, bytes }: Stored): Stored => ({

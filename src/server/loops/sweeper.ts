@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { foldStored } from '../../domain/access/stored.ts';
+import { StoredFold } from '../../domain/access/stored.ts';
 import { raiseAlerts } from '../../domain/callbacks/deliveries.ts';
 import type { Engine } from '../../domain/engine/engine.ts';
 import { finishSome, type Passes } from '../../domain/jobs/finish.ts';
@@ -81,6 +81,7 @@ export class Sweeper {
   }
 
   start(): void {
+    const stored = new StoredFold(this.#engine.database);
     this.#finisher.start();
     this.#keys.start();
     this.#clock.start();
@@ -91,7 +92,7 @@ export class Sweeper {
         return false;
       }),
       this.#beside('queues', () => tendQueues(this.#engine)),
-      this.#beside('what tenants store', () => foldStored(this.#engine.database)),
+      this.#beside('what tenants store', () => stored.run()),
       this.#beside('alerts', async () => {
         await raiseAlerts(this.#engine);
         return false;
