@@ -6173,18 +6173,21 @@ begin
   delete from jobtree.ended_head e
   where e.ctid = any (array(
     select o.ctid from jobtree.ended_head o
-    where o.ctid = any (v_picked.tids) and not o.held
+    where o.ctid = any (v_picked.tids) and coalesce(not o.held, false)
       and not exists (select from jobtree.serialize_key k where k.key = o.key and k.job_id = o.job_id and k.position = o.position offset 0)
     for update of o skip locked
   ));
-  select array_agg(f.key) as keys, array_agg(f.job_id) as job_ids, array_agg(f.position) as positions into v_ended
-  from (
-    select e.* from jobtree.ended_head e
-    join jobtree.serialize_key k on k.key = e.key and k.job_id = e.job_id and k.position = e.position
-    -- Without an order, for which Postgres would read the whole index.
-    where e.ctid = any (v_picked.tids) and not e.held
-    for update of e, k skip locked
-  ) f;
+  with head as materialized (
+    select e.key, e.job_id, e.position from jobtree.ended_head e
+    -- Written so that the planner can't use the index of those that are not held, all of which it would read.
+    where e.ctid = any (v_picked.tids) and coalesce(not e.held, false)
+    for update skip locked
+  ), free as materialized (
+    select h.* from head h
+    join jobtree.serialize_key k on k.key = h.key and k.job_id = h.job_id and k.position = h.position
+    for update of k skip locked
+  )
+  select array_agg(f.key) as keys, array_agg(f.job_id) as job_ids, array_agg(f.position) as positions into v_ended from free f;
   if v_ended.keys is null then
     return query select 0, v_picked.next_from, null::jsonb;
     return;
