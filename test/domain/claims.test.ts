@@ -90,6 +90,13 @@ describe('the size of a claim', () => {
     expect(rest.map(({ assignments }) => numbers(assignments))).toEqual([[], [1], [1]]);
   });
 
+  it('leaves no claim empty-handed that was sent together with others, while there are items', async () => {
+    const type = await createLarge(new Array<number>(80).fill(900_000));
+    const claims = Array.from({ length: 16 }, (_, i) => claimItems(t.engine, `w${i}`, [{ type, limit: 5 }]));
+    const sizes = (await Promise.all(claims)).map(({ length }) => length);
+    expect(Math.min(...sizes)).toBeGreaterThan(0);
+  });
+
   it('is one item at least, of any size', async () => {
     const type = await createLarge([33_000_000, 10, 33_000_000]);
     for (const number of [1, 2, 3]) {

@@ -39,6 +39,8 @@ export interface Given {
   readonly assignments: Assignment[];
   /** Why it may have got less than there is: the queue of the type has no room, or another claim is deciding about it at this moment. */
   readonly limit: 'LIMITED' | 'TAKEN' | undefined;
+  /** It got nothing because the claims that were sent with it got as much as one answer may weigh. */
+  readonly isStarved: boolean;
   /** It got items with serialize keys, so the end of one may make the next ready. */
   readonly isKeyed: boolean;
   /** With a limit: in how many milliseconds there may be room. */

@@ -44,10 +44,12 @@ export async function claim(
 }
 
 /**
- * A claim that got nothing asks again for this long if there may be room very soon: another claim that is deciding about its type
+ * A claim that got nothing asks again for this long if there may be something for it very soon: another claim that is deciding about its type
  * will soon end, or a rate allows the next item. Reports that came in the same call wait for their answer meanwhile.
  */
 const patienceMs = 40;
+/** One that is starved asks again for longer: each turn gives somebody all that one answer may weigh. */
+const starvedPatienceMs = 2_000;
 const soonMs = 10;
 const turnMs = 2;
 const afterPatienceMs = 20;
@@ -58,10 +60,12 @@ export async function askAgain(
   first: readonly Given[],
 ): Promise<readonly Given[]> {
   let given = first;
-  const until = performance.now() + patienceMs;
+  const beganAt = performance.now();
   while (given.every(({ assignments }) => assignments.length === 0) && !engine.isGone?.()) {
+    const isStarved = given.some((one) => one.isStarved);
     const waits = given.flatMap(({ limit, againInMs }) => (limit === undefined ? [] : againInMs));
-    const ms = Math.max(turnMs, Math.min(...waits));
+    const ms = isStarved ? turnMs : Math.max(turnMs, Math.min(...waits));
+    const until = beganAt + (isStarved ? starvedPatienceMs : patienceMs);
     if (ms > soonMs || performance.now() + ms > until) break;
     await delay(ms);
     try {
@@ -200,6 +204,7 @@ export function beginClaim(engine: Engine, requests: readonly ClaimRequest[]) {
       return {
         assignments: got,
         limit: row?.kind as Given['limit'],
+        isStarved: kind === 'CUT' && got.length === 0,
         isKeyed: keyed.has(type) && got.length > 0,
         againInMs: row === undefined ? 0 : againInMs(row),
       };
