@@ -70,6 +70,15 @@ describe.skipIf(withoutPrometheus)('Prometheus', () => {
       expect({ name, health }).toEqual({ name, health: 'ok' });
   });
 
+  it('finds nothing wrong with the metrics', async () => {
+    const input = await (await fetch(new URL('/metrics', app.url))).text();
+    const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], {
+      input,
+      encoding: 'utf8',
+    });
+    expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: '', stderr: '' });
+  });
+
   it('can answer every query of the dashboard and the rules', async () => {
     const known = new Set<string>(await prometheus.ask('label/__name__/values'));
     const named = (text: string) => text.match(/\b(?:jobtree|process|nodejs)_[a-z0-9_]+/g) ?? [];

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type Client, createClient, PermanentError, Worker } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
-import { data, request, subscribe } from '../support/api.ts';
+import { createJob, data, request, subscribe, work } from '../support/api.ts';
 import { bundle } from '../support/bundle.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { example } from '../support/documentation.ts';
@@ -162,6 +162,17 @@ describe('GET /metrics', () => {
     expect(
       (await fetch(new URL('/metrics', app.url), { headers: { origin: 'https://evil.example' } })).status,
     ).toBe(403);
+  });
+
+  it('begins the counters of a new type with 0, so that its first burst is an increase', async () => {
+    const own = await startServer(db.url);
+    onTestFinished(() => own.close());
+    await metricsOf(own.url);
+    await createJob(own.url, { type: 'first burst', items: Array.from({ length: 40 }, () => ({})) });
+    await work(own.url, 'first burst', 40);
+    const counted = async () =>
+      /^jobtree_items_succeeded_total\{type="first burst"\} (\d+)$/m.exec(await metricsOf(own.url))?.[1];
+    expect([await counted(), await counted()]).toEqual(['0', '40']);
   });
 });
 

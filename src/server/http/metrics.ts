@@ -10,7 +10,7 @@ import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'pr
 import { type Caller, explainRefusal } from '../../domain/access/rights.ts';
 import { listStored, type TenantStored } from '../../domain/access/stored.ts';
 import type { Engine } from '../../domain/engine/engine.ts';
-import { type Figures, restOfTypes, type Tally } from '../../domain/figures/figures.ts';
+import { type Figures, restOfTypes, Tally } from '../../domain/figures/figures.ts';
 import { type Histogram, lowerBoundMs } from '../../domain/figures/histogram.ts';
 import { countSlow } from '../../domain/figures/slow-items.ts';
 import { type Queue, readQueues } from '../../domain/work/queues.ts';
@@ -40,6 +40,8 @@ export function createMetrics(options: {
   const { engine, callerOf, isOn, mostTypes, logger } = options;
   const labels = new TypeLabels(mostTypes);
   const tenants = new TypeLabels(mostTypes);
+  /** The labels whose counters were shown; undefined before the first scrape. */
+  let shown: Set<string> | undefined;
   let underWay: Promise<string> | undefined;
 
   const readDepths = async (): Promise<Depths | undefined> => {
@@ -61,7 +63,7 @@ export function createMetrics(options: {
     const depths = await readDepths();
     addDepths(own, labels, depths);
     addStored(own, tenants, depths?.stored ?? []);
-    addFigures(own, labels, engine.figures);
+    shown = addFigures(own, labels, engine.figures, shown);
     new Gauge({
       name: 'jobtree_workers_connected',
       help: 'Workers connected to this server that have sent their name.',
@@ -251,8 +253,21 @@ const counters: readonly {
   },
 ];
 
-function addFigures(registry: Registry, labels: TypeLabels, { totals }: Figures): void {
-  const tallies = Array.from(totals, ([type, tally]) => ({ type: labels.of(type), tally }));
+/**
+ * Counters that are new since the last scrape begin with 0, and have their value from the next one on: Prometheus takes the first value of a series
+ * for its beginning, so the first burst of a type would not be an increase. Returns the labels that are shown now.
+ */
+function addFigures(
+  registry: Registry,
+  labels: TypeLabels,
+  { totals }: Figures,
+  shown: ReadonlySet<string> | undefined,
+): Set<string> {
+  const none = new Tally();
+  const tallies = Array.from(totals, ([name, tally]) => {
+    const type = labels.of(name);
+    return { type, tally: shown === undefined || shown.has(type) ? tally : none };
+  });
   for (const { name, help, of } of counters) {
     const counter = new Counter({ name, help, labelNames: ['type'], registers: [registry] });
     for (const { type, tally } of tallies) counter.inc({ type }, of(tally));
@@ -267,6 +282,7 @@ function addFigures(registry: Registry, labels: TypeLabels, { totals }: Figures)
     help: 'Time from the claim to the report, of attempts reported to this server.',
     histograms: tallies.map(({ type, tally }) => ({ type, histogram: tally.took })),
   });
+  return new Set(tallies.map(({ type }) => type));
 }
 
 /** Powers of two: from 4 ms to a little over an hour. */
@@ -312,6 +328,9 @@ function processMetrics(): Registry {
   if (ofProcess !== undefined) return ofProcess;
   ofProcess = new Registry();
   collectDefaultMetrics({ register: ofProcess });
+  // Their names end as those of counters must, and the sums that they have are those of the metrics by type.
+  for (const of of ['handles', 'requests', 'resources'])
+    ofProcess.removeSingleMetric(`nodejs_active_${of}_total`);
   const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
   new Gauge({
     name: 'jobtree_build_info',
