@@ -130,13 +130,14 @@ export function addWork(program: Command): void {
     )
     .option('--detach', 'go on when the npx or `npm run` that started it has ended')
     .option('--verbose', 'print a line for each item')
+    .option('--pass-token', "give the command the worker's key, in JOBTREE_TOKEN")
     .addOption(urlOption())
     .addOption(jsonOption('each outcome as one object per line'))
     .addHelpText(
       'after',
       helpEnd(
         ['success', 'failure', 'usage'],
-        "The command gets the payload as JSON on standard input. Its standard output is the result: JSON if it parses, otherwise text; null if it is empty. Its environment is the worker's, with JOBTREE_TOKEN, and has JOBTREE_ITEM_ID, JOBTREE_JOB_ID, JOBTREE_TYPE, JOBTREE_ATTEMPT and JOBTREE_URL.",
+        "The command gets the payload as JSON on standard input. Its standard output is the result: JSON if it parses, otherwise text; null if it is empty. Its environment is the worker's without JOBTREE_TOKEN, and has JOBTREE_ITEM_ID, JOBTREE_JOB_ID, JOBTREE_TYPE, JOBTREE_ATTEMPT and JOBTREE_URL.",
         'Exit codes of the command:\n  0      success\n  100    permanent failure: the item is not tried again\n  other  failure, as is the end by a signal; the end of standard error is its message',
         'When an item is no longer wanted, its command gets SIGTERM, and SIGKILL 5 seconds later. SIGTERM to the worker lets commands finish within --stop-timeout and gives back the rest; a second one kills commands and gives their items back; a third one ends the worker without that.',
       ),

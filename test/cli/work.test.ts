@@ -255,6 +255,18 @@ it('--json prints every outcome', async () => {
   ]);
 });
 
+it.each([
+  [[], 'none'],
+  [['--pass-token'], 'the key'],
+])('%j gives the command the key of the worker: %s', async (options, shown) => {
+  const type = `token ${shown}`;
+  const id = await create(type, [null]);
+  const command = ['sh', '-c', 'printenv JOBTREE_TOKEN || echo none'];
+  const env = { ...server.env, JOBTREE_TOKEN: 'the key' };
+  await run(['work', type, ...options, '--stop-when-idle', '0.5', '--', ...command], { env });
+  expect((await items(id)).map(({ result }) => result)).toEqual([shown]);
+});
+
 it('--stop-when-idle ends it when nothing is left to do', async () => {
   const id = await create('few', [0]);
   const { code } = await run(['work', 'few', '--stop-when-idle', '3', '--', 'cat'], { env: server.env });

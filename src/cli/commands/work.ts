@@ -12,6 +12,7 @@ export interface WorkOptions extends ApiOptions {
   readonly concurrency: number;
   readonly name?: string;
   readonly verbose?: true;
+  readonly passToken?: true;
   /** In milliseconds. */
   readonly stopWhenIdle?: number;
   /** In milliseconds. */
@@ -26,6 +27,7 @@ export async function work(
   if (type === '')
     throw new CommandError(exitCodes.usage, 'type is empty: name the type of the jobs to work on.');
   if (!isRunnable(program)) throw new CommandError(exitCodes.usage, `There is no program ${program} to run.`);
+  const command = { program, args, url: options.url, passToken: options.passToken === true };
   const client = createClient({ url: options.url });
   const running = new Set<Promise<unknown>>();
   const worker = new Worker({
@@ -37,7 +39,7 @@ export async function work(
       [type]: {
         concurrency: options.concurrency,
         handler: (payload, context) => {
-          const run = runCommand({ program, args, url: options.url }, payload, context);
+          const run = runCommand(command, payload, context);
           running.add(run);
           return run.finally(() => running.delete(run));
         },

@@ -23,6 +23,8 @@ export interface Command {
   readonly args: readonly string[];
   /** Where the server is, for a command that wants to talk to it. */
   readonly url: string;
+  /** Whether it gets the worker's key, too. */
+  readonly passToken: boolean;
 }
 
 /** Without a stack: that would lead to this program, and not to what went wrong. */
@@ -54,6 +56,8 @@ export async function runCommand(
     stdio: ['pipe', 'pipe', 'pipe'],
     env: {
       ...process.env,
+      // The key has rights that few commands need.
+      ...(!command.passToken && { JOBTREE_TOKEN: undefined }),
       JOBTREE_URL: command.url,
       JOBTREE_ITEM_ID: context.itemId,
       JOBTREE_JOB_ID: context.jobId,
