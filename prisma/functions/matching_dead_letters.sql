@@ -1,5 +1,5 @@
 -- The dead letters that an operation selects, in the order of their items, each at most once: an item that fails again meanwhile has had
--- its turn.
+-- its turn. One that replays selects none of cancelled jobs or of trees that are being deleted, which can't be replayed.
 --
 -- p_after_job_id, p_after_position   the item to continue after
 -- p_limit    the maximum number; null for all
@@ -29,6 +29,9 @@ begin
   join jobtree.job j on j.id = d.job_id
   where (d.job_id, d.position) > (p_after_job_id, p_after_position)
     and d.died_at <= p_operation.requested_at
+    and (p_operation.kind <> 'REPLAY' or j.cancelled_at is null and not exists (
+      select from jobtree.tree_deletion t where t.root_id = j.root_id
+    ))
     and (v_jobs is null or d.job_id = any (v_jobs))
     and (p_operation.item_positions is null or d.position = any (p_operation.item_positions))
     and (p_operation.tenant is null or starts_with(d.type, p_operation.tenant || '//'))

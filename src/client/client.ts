@@ -640,12 +640,22 @@ export class Client {
   /**
    * Counts the dead letters that a replay with this filter would replay.
    *
+   * @param options `replayable`: false to count also those that can't be replayed, since their jobs were cancelled; default: true
    * @throws JobtreeError NOT_FOUND, INVALID_INPUT
    */
-  async deadLetterCount(filter: DeadLetterFilter, options: CallOptions = {}): Promise<number> {
-    return answerOf(
-      (await this.#send(operations.DeadLetterCount, { filter }, options, true)).deadLetterCount,
+  async deadLetterCount(
+    filter: DeadLetterFilter,
+    options: CallOptions & { readonly replayable?: boolean | undefined } = {},
+  ): Promise<number> {
+    const { replayable = true } = options;
+    const data = await this.#send(
+      operations.DeadLetterCount,
+      { filter, replayable },
+      options,
+      true,
+      deadLetterCountOptions,
     );
+    return answerOf(data.deadLetterCount);
   }
 
   /**
@@ -921,6 +931,7 @@ const watchTokenOptions = { ...callOptions, expiresInSeconds: true, sees: true }
 const serializeKeyOptions = { ...callOptions, first: true, keys: true };
 const groupItemOptions = { ...callOptions, first: true };
 const groupOptions = { ...groupItemOptions, types: true };
+const deadLetterCountOptions = { ...callOptions, replayable: true };
 const replayOptions = { ...callOptions, payload: true };
 const heldItemsOptions = {
   types: true,

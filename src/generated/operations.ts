@@ -1267,6 +1267,7 @@ export type DeadLetterDigestQuery = { deadLetterDigest?: Array<{ count: number, 
 
 export type DeadLetterCountQueryVariables = Exact<{
   filter: DeadLetterFilter;
+  replayable: Scalars['Boolean']['input'];
 }>;
 
 
@@ -2546,8 +2547,8 @@ export const DeadLetterDigest = /*#__PURE__*/ new TypedDocumentString(`
 }
     `) as unknown as TypedDocumentString<DeadLetterDigestQuery, DeadLetterDigestQueryVariables>;
 export const DeadLetterCount = /*#__PURE__*/ new TypedDocumentString(`
-    query DeadLetterCount($filter: DeadLetterFilter!) {
-  deadLetterCount(filter: $filter)
+    query DeadLetterCount($filter: DeadLetterFilter!, $replayable: Boolean!) {
+  deadLetterCount(filter: $filter, replayable: $replayable)
 }
     `) as unknown as TypedDocumentString<DeadLetterCountQuery, DeadLetterCountQueryVariables>;
 export const PendingItemCount = /*#__PURE__*/ new TypedDocumentString(`

@@ -185,9 +185,17 @@ builder.queryField('deadLetterCount', (t) =>
     authScopes: { may: 'survey' },
     type: 'Count',
     description:
-      'How many dead letters an operation with this filter would affect. NOT_FOUND and INVALID_INPUT as for `replayDeadLetters`.',
-    args: { filter: t.arg({ type: DeadLetterFilter, required: true, description: 'Which dead letters.' }) },
-    resolve: async (_, { filter }, context) =>
-      countMatching(context.engine, 'DISCARD', await toFilter(filter, context)),
+      'How many dead letters `replayDeadLetters` with this filter would replay. NOT_FOUND and INVALID_INPUT as for that.',
+    args: {
+      filter: t.arg({ type: DeadLetterFilter, required: true, description: 'Which dead letters.' }),
+      replayable: t.arg.boolean({
+        required: true,
+        defaultValue: true,
+        description:
+          "False to count also those that can't be replayed, as `discardDeadLetters` settles them: those of cancelled jobs, and of trees that are being deleted. Default: true.",
+      }),
+    },
+    resolve: async (_, { filter, replayable }, context) =>
+      countMatching(context.engine, replayable ? 'REPLAY' : 'DISCARD', await toFilter(filter, context)),
   }),
 );

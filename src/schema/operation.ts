@@ -65,7 +65,7 @@ builder.objectType(Operation, {
     done: t.expose('done', {
       type: 'Count',
       description:
-        'How many items it has handled. At the end this may be less than `total`: items that were settled or finished otherwise, or that belong to a cancelled or deleted job, are skipped.',
+        'How many items it has handled. At the end this may be less than `total`: items that are settled, cancelled or deleted meanwhile are skipped.',
     }),
     requestedAt: t.expose('requestedAt', { type: 'DateTime', description: 'When it was requested.' }),
     finishedAt: t.expose('finishedAt', {

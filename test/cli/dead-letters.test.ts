@@ -148,6 +148,30 @@ it('an operation prints JSON, and says how many items were skipped', async () =>
   expect((await server.client.job(other)).progress).toMatchObject({ status: 'RUNNING', failed: 0 });
 });
 
+it('dead letters of cancelled jobs are counted apart, since no replay can retry them', async () => {
+  const { client } = server;
+  const { id } = await client.createJob({ type: 'skipped', maxFailuresPerItem: 0, items: [{}, {}, {}] });
+  const held = await client.claimItems('w', [{ type: 'skipped', limit: 2 }]);
+  const failure = { code: 'E', message: 'no' };
+  await client.reportOutcomes(held.map(({ id }) => ({ assignmentId: id, failure })));
+  expect(await client.deadLetterCount({ jobId: id })).toBe(2);
+  await client.cancelJob(id);
+  expect(await client.deadLetterCount({ jobId: id })).toBe(0);
+  expect(await client.deadLetterCount({ jobId: id }, { replayable: false })).toBe(2);
+  const alone = await run(['replay', '--job', id], env());
+  expect(alone).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining('Replayed 0 items.'),
+    stderr: expect.stringContaining(
+      "Skipped 2 dead letters: what belongs to a cancelled job can't be replayed",
+    ),
+  });
+  await failed('skipped', 1);
+  const operation = await client.replayDeadLetters({ types: ['skipped'] });
+  expect(operation).toMatchObject({ total: 1, done: 1 });
+  expect((await run(['discard', '--job', id], env())).stdout).toContain('Discarded 2 items.');
+});
+
 it('invalid requests are refused at once and change nothing', async () => {
   const id = await failed('refused', 1);
   const unknownGroup = 'DeadLetterGroup:01890000-0000-7000-8000-000000000000';

@@ -48,6 +48,7 @@ export async function operate(kind: OperationKind, options: OperateOptions): Pro
   refuseEverything(kind, options);
   const interruption = catchInterruption();
   const { signal } = interruption;
+  let skipped = 0;
   try {
     const operation = await withClient(options, async (client) => {
       if (options.yes !== true && process.stdin.isTTY && process.stderr.isTTY) {
@@ -58,9 +59,13 @@ export async function operate(kind: OperationKind, options: OperateOptions): Pro
       const begun = await begin(client, kind, options);
       const ended = await follow(client, kind, begun, signal);
       if (kind === 'REPLAY' && ended.total === 0) await sayWhatWaits(client, options, signal);
+      if (kind === 'REPLAY') skipped = await saySkipped(client, options, signal);
       return ended;
     });
-    if (operation !== undefined) return answer(kind, operation, options);
+    if (operation !== undefined) {
+      const exitCode = answer(kind, operation, options);
+      return operation.total === 0 && skipped > 0 ? exitCodes.failure : exitCode;
+    }
     printError(`${words[kind].done} nothing.\n`);
     return exitCodes.failure;
   } catch (error) {
@@ -114,7 +119,8 @@ function countItems(
   options: OperateOptions,
   signal: AbortSignal,
 ): Promise<number> {
-  if (!isPending(kind)) return client.deadLetterCount(toDeadLetterFilter(options), { signal });
+  if (!isPending(kind))
+    return client.deadLetterCount(toDeadLetterFilter(options), { replayable: kind === 'REPLAY', signal });
   const filter = toPendingFilter(options);
   return client.pendingItemCount(
     kind === 'PROMOTE' ? { ...filter, states: filter.states ?? ['RETRYING'] } : filter,
@@ -143,6 +149,20 @@ async function sayWhatWaits(client: Client, options: OperateOptions, signal: Abo
   printError(
     `Nothing that matches has failed for good. ${counted(waiting, 'item')} that could match ${verb} for a retry: \`jobtree promote-items\` with the same ${names.join(', ')} tries ${them} now.\n`,
   );
+}
+
+/** Returns how many of the dead letters that are left can't be replayed. */
+async function saySkipped(client: Client, options: OperateOptions, signal: AbortSignal): Promise<number> {
+  const filter = toDeadLetterFilter(options);
+  const count = (replayable: boolean) =>
+    client.deadLetterCount(filter, { replayable, signal }).catch(() => 0);
+  const [all, replayable] = await Promise.all([count(false), count(true)]);
+  const skipped = Math.max(0, all - replayable);
+  if (skipped > 0)
+    printError(
+      `Skipped ${counted(skipped, 'dead letter')}: what belongs to a cancelled job can't be replayed, only discarded.\n`,
+    );
+  return skipped;
 }
 
 async function isConfirmed(question: string, signal: AbortSignal): Promise<boolean> {
