@@ -75,6 +75,30 @@ it('readers of the same operation share its source, over WebSocket and server-se
   await client.dispose();
 });
 
+it('an event that equals the one before is not sent again, but the end is', async () => {
+  const id = await createJob(app.url, { type: 'equal', items: Array.from({ length: 6 }, () => ({})) });
+  const client = socket();
+  const query = `subscription ($id: ID!) { jobProgress(jobId: $id, intervalMs: 20) { sealed } }`;
+  const told: string[] = [];
+  const reading = (async () => {
+    for await (const { data } of client.iterate<any>({ query, variables: { id } }))
+      told.push(JSON.stringify(data));
+  })();
+  const counts = client.iterate<any>({ query: watchJob, variables: { id, intervalMs: 20 } });
+  await counts.next();
+  await eventually(async () => expect(told).toHaveLength(1));
+  for (let done = 1; done <= 6; done++) {
+    await work(app.url, 'equal', 1);
+    while ((await counts.next()).value.data.jobProgress.itemProgress < done);
+  }
+  await seal(id);
+  await reading;
+  // What was told at the start, the first change, and the end.
+  expect(told.length).toBeLessThanOrEqual(3);
+  expect(told.at(-1)).toContain('true');
+  await client.dispose();
+});
+
 it('a reader that leaves takes nothing from the others, and the last one closes the source', async () => {
   const id = await createJob(app.url, { type: 'leaving', items: [{}] });
   const watched = vi.spyOn(Hub.prototype, 'watchJob');

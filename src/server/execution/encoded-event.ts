@@ -32,6 +32,11 @@ export class EncodedEvent {
     return this.#content.length > largeLength;
   }
 
+  /** Whether both have the same text; large ones are not compared. */
+  equals(other: EncodedEvent): boolean {
+    return !this.isLarge && !this.failed && this.#content === other.#content;
+  }
+
   /**
    * Writes a frame of the head, the event and a closing brace; returns the length of the message. `onWritten` is called for large events only,
    * once the frame is written or can't be.

@@ -92,6 +92,8 @@ export class SubscriptionGroup implements Source {
   readonly #failed = new Recheck<Reader>(retryMs, (reader) => void this.#sendSnapshot(reader));
   #live: Live<unknown> | undefined;
   #version = 0;
+  /** What readers of the last event were told. */
+  #last: EncodedEvent | undefined;
   /** Whether anybody has joined. Those who come later may know a newer state of a page than what it was told. */
   #joined = false;
   #snapshot: { version: number; edition: number; event: Promise<EncodedEvent | undefined> } | undefined;
@@ -207,7 +209,12 @@ export class SubscriptionGroup implements Source {
       const executed = this.#execute(event);
       // Without the time that it waits, which costs others nothing.
       const executeMs = performance.now() - startedAt;
-      const tellMs = await this.#tellAll(await executed);
+      const encoded = await executed;
+      // Such as the percentage of many items, which most changes leave as it is.
+      const isKnown = encoded !== undefined && this.#last?.equals(encoded) === true && !live.isFinal;
+      this.#last = encoded;
+      if (isKnown) this.#skip();
+      const tellMs = await this.#tellAll(encoded);
       this.#tellAhead(live);
       if ([...this.#readers.values()].every((seen) => seen === this.#version)) live.settled();
       const restMs = this.#options.fairShare.price(executeMs + tellMs + takeFlushMs());
@@ -225,6 +232,12 @@ export class SubscriptionGroup implements Source {
       else reader.end();
     }
     this.#ahead.clear();
+  }
+
+  /** The event is the same as the last one for those who have seen that; the others are told. */
+  #skip(): void {
+    for (const [reader, seen] of this.#readers)
+      if (seen === this.#version - 1) this.#readers.set(reader, this.#version);
   }
 
   /** Returns how long it took in milliseconds, without the turns of others. */
