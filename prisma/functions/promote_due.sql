@@ -45,17 +45,21 @@ begin
     ), examined as materialized (
       select s.type from scheduled s limit p_limit
     )
-    select array_agg(e.type) filter (where exists (
-        select from jobtree.queue_entry q where q.type = e.type and q.run_at >= v_from and q.run_at <= v_now
-      )), case when count(*) = p_limit then max(e.type) else '' end
+    -- Here and below: as a range of one type, in an order that only the index by type has, or the planner may read what is due of all types.
+    select array_agg(e.type) filter (where (
+        select q.run_at from jobtree.queue_entry q
+        where q.type >= e.type and q.type <= e.type and q.run_at >= v_from and q.run_at <= v_now
+        order by q.type desc, q.run_at
+        limit 1
+      ) is not null), case when count(*) = p_limit then max(e.type) else '' end
     into v_types, v_last
     from examined e;
     select array_agg(d.tid order by d.run_at, d.position) into v_due
     from unnest(v_types) u(type)
     cross join lateral (
       select q.ctid as tid, q.run_at, q.position from jobtree.queue_entry q
-      where q.type = u.type and q.run_at >= v_from and q.run_at <= v_now
-      order by q.run_at
+      where q.type >= u.type and q.type <= u.type and q.run_at >= v_from and q.run_at <= v_now
+      order by q.type desc, q.run_at
       limit greatest(1, p_limit / cardinality(v_types))
       for update skip locked
     ) d;

@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import { promoteDue } from '../../src/domain/work/sweep.ts';
 import { newType, useEngine } from '../support/engine.ts';
+import { plansOf } from '../support/plans.ts';
 
 const t = useEngine();
 
@@ -68,4 +69,26 @@ it('due items that others have locked are not looked for again and again', async
   await other.query('rollback');
   await other.end();
   expect(await t.db.query(look)).toEqual([{ promoted: 5, more: true }]);
+});
+
+it('the turn of a type reads none of the due items of another', async () => {
+  const [crowd, single] = [newType('crowd'), newType('single')];
+  for (const [type, count] of [
+    [crowd, 20_000],
+    [single, 1],
+  ] as const) {
+    const { [type]: job } = await t.create({ type });
+    await t.db.query(
+      `insert into jobtree.queue_entry (job_id, position, place, count, type, priority, attempt, bytes, run_at)
+       select $1, i * 1024, i * 1024, 1, $2, 0, 1, 1, now() - interval '1 s' from generate_series(1, $3::int) i`,
+      [job, type, count],
+    );
+  }
+  await t.db.query('analyze jobtree.queue_entry');
+  const plans = await plansOf(t.db, (client) => client.query('select * from jobtree.promote_due(100)'));
+  const reads = plans.flatMap(({ nodes }) =>
+    nodes.filter((node) => node['Index Name'] !== undefined && node['Relation Name'] === 'queue_entry'),
+  );
+  expect(reads.length).toBeGreaterThan(3);
+  expect(Math.max(...reads.map((node) => node['Shared Hit Blocks'] ?? 0))).toBeLessThan(100);
 });
