@@ -25,6 +25,7 @@ import { measureLatency } from './measures/latency.ts';
 import { measureLimits } from './measures/limits.ts';
 import { measureMemory } from './measures/memory.ts';
 import { measureNotify } from './measures/notify.ts';
+import { measureOverload } from './measures/overload.ts';
 import { measurePriorities } from './measures/priorities.ts';
 import { measureReplay } from './measures/replay.ts';
 import { measureRetention } from './measures/retention.ts';
@@ -56,6 +57,7 @@ const run: Record<Measure, (bench: Bench) => Promise<Report>> = {
   priorities: measurePriorities,
   limits: measureLimits,
   fairness: measureFairness,
+  overload: measureOverload,
   rights: measureRights,
   serialize: measureSerialize,
   memory: measureMemory,

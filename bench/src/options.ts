@@ -17,6 +17,7 @@ export const measures = [
   'priorities',
   'limits',
   'fairness',
+  'overload',
   'rights',
   'serialize',
   'memory',

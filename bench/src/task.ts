@@ -67,3 +67,10 @@ export interface WakeTask {
   readonly job: string;
   readonly type: string;
 }
+
+/** For the child that creates jobs and gives up when that takes too long. */
+export interface ImpatientTask {
+  readonly url: string;
+  readonly items: number;
+  readonly limitMs: number;
+}

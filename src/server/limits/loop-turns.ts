@@ -10,7 +10,7 @@ import type { Request } from '../../db/turns.ts';
 
 /** How many may start at once in one round of the event loop. */
 const atOnce = 4;
-/** The length of a turn, and how long turns may go on before the event loop handles its input. */
+/** The length of a turn, and how long turns may at least go on before the event loop handles its input. */
 const turnMs = 1;
 const lookEveryMs = 2;
 /** How long the use of the event loop is remembered. */
@@ -34,7 +34,11 @@ export class LoopTurns {
   #isDraining = false;
   /** The owner of the operation that started last, and when it did. */
   #last: { readonly owner: Owner; readonly at: number } | undefined;
-  #roundAt = 0;
+  /**
+   * Turns go on for as long as the input before them took: if the input of an overload got all the time, nothing of it would ever be carried out.
+   */
+  #roundEndsAt = 0;
+  #leftAt = 0;
   /** What each tenant, or caller without one, has used since `#hadSince`, in milliseconds. */
   readonly #had = new Map<string, number>();
   #hadInAll = 0;
@@ -61,22 +65,26 @@ export class LoopTurns {
   #drain(): void {
     if (this.#isDraining) return;
     this.#isDraining = true;
-    setImmediate(this.#round);
+    this.#leave();
   }
 
   /** Runs right after the event loop has read its input. */
   readonly #round = () => {
-    this.#roundAt = performance.now();
+    const now = performance.now();
+    this.#roundEndsAt = now + Math.max(lookEveryMs, now - this.#leftAt);
     this.#next();
   };
+
+  /** Lets the event loop handle its input. */
+  #leave(): void {
+    this.#leftAt = performance.now();
+    setImmediate(this.#round);
+  }
 
   /** Starts one operation, then the next once the first has gone as far as it can. */
   readonly #next = () => {
     this.#measure();
-    if (performance.now() - this.#roundAt > lookEveryMs) {
-      setImmediate(this.#round);
-      return;
-    }
+    if (performance.now() > this.#roundEndsAt) return this.#leave();
     const next = this.#waiting.take();
     if (next === undefined) {
       this.#isDraining = false;
