@@ -81,10 +81,10 @@ export class Schedules {
     schedules: readonly ScheduleSpec[],
     options: CallOptions & { readonly deleteOthers?: boolean; readonly prefix?: string } = {},
   ): Promise<{ created: string[]; changed: string[]; deleted: string[] }> {
-    const { deleteOthers = false, prefix = '' } = options;
+    const { deleteOthers = false, prefix = '', ...call } = options;
     const inputs = schedules.map((schedule, i) => toScheduleInput(schedule, `schedules[${i}].`));
     const input = { schedules: inputs, deleteOthers, prefix };
-    return payloadOf((await this.#send(operations.SyncSchedules, { input }, options, true)).syncSchedules);
+    return payloadOf((await this.#send(operations.SyncSchedules, { input }, call, true)).syncSchedules);
   }
 
   /** @throws JobtreeError NOT_FOUND */
@@ -97,8 +97,8 @@ export class Schedules {
 
   /** Lists schedules by name. */
   async list(options: PageOptions = {}): Promise<Page<Schedule>> {
-    const { first, after } = options;
-    const data = await this.#send(operations.Schedules, { first, after }, options, true);
+    const { first, after, ...call } = options;
+    const data = await this.#send(operations.Schedules, { first, after }, call, true);
     return toPage(answerOf(data.schedules));
   }
 
@@ -144,13 +144,9 @@ export class Schedules {
     name: string,
     options: CallOptions & { readonly at?: Date | string } = {},
   ): Promise<{ skipped: string | null; schedule: Schedule }> {
-    const at = toInstant(options.at, 'at');
-    const data = await this.#send(
-      operations.SkipOccurrence,
-      { input: { name, at } },
-      options,
-      at !== undefined,
-    );
+    const { at: given, ...call } = options;
+    const at = toInstant(given, 'at');
+    const data = await this.#send(operations.SkipOccurrence, { input: { name, at } }, call, at !== undefined);
     const { skipped = null, schedule } = payloadOf(data.skipOccurrence);
     return { skipped, schedule };
   }

@@ -27,7 +27,7 @@ import {
   type ItemStatus as ItemStatusName,
   pendingStatuses,
 } from '../domain/values/item-state.ts';
-import { maxAfter, maxCallbacks, maxNameLength } from '../domain/values/limits.ts';
+import { maxCallbacks, maxNameLength } from '../domain/values/limits.ts';
 import type { Range } from '../domain/values/range.ts';
 import { InvalidInputError, NotFoundError } from '../errors.ts';
 import type { Prisma } from '../generated/prisma/client.ts';
@@ -318,7 +318,8 @@ export const Job = builder.prismaNode('Job', {
     }),
     after: t.prismaField({
       type: ['Job'],
-      complexity: { multiplier: maxAfter },
+      // A job rarely waits for as many as it may.
+      complexity: { multiplier: 10 },
       description:
         'The jobs of its tree that it waits for, or waited for, up to 100, in the order in which the jobs of the tree were given.',
       select: { afterIds: true },

@@ -90,7 +90,7 @@ it('an interrupted export has every line up to the item that it names', async ()
     items: Array.from({ length: count }, (_, payload) => ({ payload })),
   });
   for (let done = 0; done < count; ) {
-    const items = await server.client.claimItems('w', [{ type: 'interrupted', limit: 20 }]);
+    const items = await server.client.claimItems('w', [{ type: 'interrupted', limit: 15 }]);
     done += items.length;
     await server.client.reportOutcomes(
       items.map((item) => ({ assignmentId: item.id, result: randomBytes(300_000).toString('base64') })),

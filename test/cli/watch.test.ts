@@ -153,6 +153,7 @@ it('--json prints one object per line, the summary last', async () => {
     failed: 0,
     cancelled: 1,
     outcome: 'CANCELLED',
+    cancelReason: 'REQUESTED',
     seconds: null,
     itemsPerSecond: null,
     failures: [],

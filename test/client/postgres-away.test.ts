@@ -50,12 +50,13 @@ async function whileAway<T>(run: () => Promise<T>): Promise<T> {
   return running;
 }
 
-/** Runs a call that waits for the lock on the job's row, does this to it, and lets the row go. */
+/** Runs a call that waits for the lock of the job or of its row, does this to it, and lets the job go. */
 async function whileLocked<T>(jobId: string, run: () => Promise<T>, disturb: () => unknown): Promise<T> {
   const session = await database.connect();
   onTestFinished(() => session.end());
   await session.query('begin');
-  await session.query('select from jobtree.job where id = $1 for update', [jobId.slice('Job:'.length)]);
+  await session.query(`select from jobtree.job where id = $1 for update`, [jobId.slice('Job:'.length)]);
+  await session.query(`select jobtree.exclude_adders(array[$1::uuid])`, [jobId.slice('Job:'.length)]);
   const running = run();
   running.catch(() => {});
   await expect.poll(() => database.query(`select from pg_stat_activity where ${waits}`)).toHaveLength(1);

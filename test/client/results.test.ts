@@ -18,7 +18,7 @@ async function makeResults(type: string, count: number, size: number): Promise<s
     sealed: true,
   });
   for (let done = 0; done < count; ) {
-    const items = await server.client.claimItems('w', [{ type, limit: 100 }]);
+    const items = await server.client.claimItems('w', [{ type, limit: 50 }]);
     done += items.length;
     await server.client.reportOutcomes(
       items.map((item) => ({ assignmentId: item.id, result: 'r'.repeat(size) })),

@@ -226,8 +226,8 @@ it('a key id that points elsewhere, or an address in a token, is never fetched',
   stray.close();
 });
 
-it('a token of a megabyte is refused before it is parsed, on a socket too', async () => {
-  const large = 'a'.repeat(1_000_000);
+it('a token as large as a message may be is refused before it is parsed, on a socket too', async () => {
+  const large = 'a'.repeat(15_000);
   const client = createClient({
     url: app.url.replace('http', 'ws'),
     webSocketImpl: WebSocket,

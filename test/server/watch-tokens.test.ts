@@ -311,8 +311,8 @@ describe('refused are', () => {
     expect(await closed).toMatchObject({ code: 4403 });
   });
 
-  it('a token of a megabyte, before it is parsed, on a socket too', async () => {
-    const token = watchTokenPrefix + 'a'.repeat(1_000_000);
+  it('a large token, before it is parsed, on a socket too', async () => {
+    const token = watchTokenPrefix + 'a'.repeat(15_000);
     const client = createClient({
       url: app.url.replace('http', 'ws'),
       webSocketImpl: WebSocket,
@@ -322,8 +322,8 @@ describe('refused are', () => {
     const closed = new Promise((resolve) => client.on('closed', resolve));
     client.subscribe({ query: typename }, { next: () => {}, error: () => {}, complete: () => {} });
     expect(await closed).toMatchObject({ code: 4403 });
-    const response = await fetch(app.url, { method: 'POST', headers: bearer(token), body: '{}' });
-    expect(response.status).toBe(431);
+    const headers = bearer(token + token);
+    expect((await fetch(app.url, { method: 'POST', headers, body: '{}' })).status).toBe(431);
   });
 
   it('tokens with unknown keys are looked up a limited number of times per address, and others are served meanwhile', async () => {
