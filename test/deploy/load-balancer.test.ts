@@ -45,7 +45,7 @@ describe.skipIf(withoutNginx || inject('redisUrl') === undefined)('behind nginx'
       succeeded: 1,
       itemCount: 1,
     });
-    const large = await request(balancer.url, '{ __typename }', { padding: 'x'.repeat(10_000_000) });
+    const large = await request(balancer.url, '{ __typename }', { padding: 'x'.repeat(7_000_000) });
     expect(large.data).toEqual({ __typename: 'Query' });
     const upload = await fetch(new URL('/api/uploads', balancer.url), {
       method: 'POST',

@@ -36,6 +36,7 @@ beforeAll(async () => {
   const settings = {
     JOBTREE_MAX_ANSWER_BYTES: String(maxAnswerBytes),
     JOBTREE_MAX_QUERY_COST: '500000',
+    JOBTREE_MAX_REQUEST_BYTES: '25000000',
   };
   app = await startServer(db.url, settings);
   asking = await startServer(db.url, { ...settings, JOBTREE_AUTH: 'keys' });

@@ -15,7 +15,7 @@ const next = new Map(current)
     'fold_progress',
     withColumns(
       'fold_progress',
-      /\b([kr])\.bytes(?: \+ coalesce\(s\.bytes, 0\) as bytes)?(?=\n +from|\n +\)::)/g,
+      /\b([jkr])\.bytes(?: \+ coalesce\(s\.bytes, 0\) as bytes)?(?=\n +from|\n +\)::)/g,
     ),
   )
   .set('reopen_jobs', withColumns('reopen_jobs', /\b(k)\.bytes(?=\n +\)::)/g));
