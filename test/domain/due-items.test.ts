@@ -74,7 +74,7 @@ it('due items that others have locked are not looked for again and again', async
 it('the turn of a type reads none of the due items of another', async () => {
   const [crowd, single] = [newType('crowd'), newType('single')];
   for (const [type, count] of [
-    [crowd, 20_000],
+    [crowd, 60_000],
     [single, 1],
   ] as const) {
     const { [type]: job } = await t.create({ type });
@@ -90,5 +90,5 @@ it('the turn of a type reads none of the due items of another', async () => {
     nodes.filter((node) => node['Index Name'] !== undefined && node['Relation Name'] === 'queue_entry'),
   );
   expect(reads.length).toBeGreaterThan(3);
-  expect(Math.max(...reads.map((node) => node['Shared Hit Blocks'] ?? 0))).toBeLessThan(100);
+  expect(Math.max(...reads.map((node) => node['Shared Hit Blocks'] ?? 0))).toBeLessThan(500);
 });

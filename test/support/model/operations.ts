@@ -289,7 +289,7 @@ export async function settleSome(
   if (chosen === undefined) return;
   const dead = chosen.items.filter((item) => item.dead);
   const done = kind === 'DISCARD' ? dead : dead.filter(({ job }) => !job.cancelled);
-  await operate(system, at, kind, chosen.filter, { total: dead.length, done: done.length });
+  await operate(system, at, kind, chosen.filter, { total: done.length, done: done.length });
   // In the order in which the operation goes through them.
   const order = ({ job, position }: ModelItem) => `${job.id}:${String(position).padStart(20, '0')}`;
   for (const item of done.sort((x, y) => (order(x) < order(y) ? -1 : 1))) {
