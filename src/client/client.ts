@@ -9,7 +9,6 @@ import type {
   ReleaseStatus,
   ReportInput,
   Sees,
-  TypedDocumentString,
   WorkersQueryVariables,
 } from '../generated/operations.ts';
 import * as operations from '../generated/operations.ts';
@@ -26,6 +25,7 @@ import { newClaimId } from './claim-id.ts';
 import { createJob } from './create-job.ts';
 import { Credentials, type Token } from './credentials.ts';
 import { type DefinedType, type TypedItem, toItemSpec } from './define-type.ts';
+import type { Document } from './document.ts';
 import { endpoint } from './endpoint.ts';
 import { type Enqueued, type EnqueueOptions, jobOfOne, resultOf } from './enqueue.ts';
 import { answerOf, JobtreeError, payloadOf } from './errors.ts';
@@ -872,7 +872,7 @@ export class Client {
   }
 
   async #send<R, V>(
-    document: TypedDocumentString<R, V>,
+    document: Document<R, V>,
     variables: V,
     options: CallOptions,
     repeatable: boolean,

@@ -5,9 +5,9 @@ import type {
   ScheduleFieldsFragment,
   ScheduleInput,
   ScheduleTimesInput,
-  TypedDocumentString,
 } from '../generated/operations.ts';
 import * as operations from '../generated/operations.ts';
+import type { Document } from './document.ts';
 import { answerOf, JobtreeError, payloadOf } from './errors.ts';
 import { type JobSpec, toInstant, toJobInput } from './job-spec.ts';
 import { toPage } from './page.ts';
@@ -42,7 +42,7 @@ export interface ScheduleSpec {
 }
 
 type Send = <R, V>(
-  document: TypedDocumentString<R, V>,
+  document: Document<R, V>,
   variables: V,
   options: CallOptions,
   repeatable: boolean,
