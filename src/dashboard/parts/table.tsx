@@ -3,7 +3,7 @@
  * the headings before its cells.
  */
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
-import { type ReactNode, useLayoutEffect, useRef, useState } from 'react';
+import { type CSSProperties, type ReactNode, useLayoutEffect, useRef, useState } from 'react';
 
 export interface Column<T> {
   readonly title: string;
@@ -28,6 +28,9 @@ export interface TableProps<T> {
 
 const rowPx = 44;
 
+const widthOf = ({ grow, isNumber = false }: Pick<Column<never>, 'grow' | 'isNumber'>) =>
+  grow === undefined ? (isNumber ? 'minmax(4rem, 7rem)' : 'minmax(5rem, 8rem)') : `minmax(9rem, ${grow}fr)`;
+
 export function Table<T>({ label, rows, columns, keyOf, levelOf, empty, more }: TableProps<T>) {
   const body = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
@@ -39,14 +42,8 @@ export function Table<T>({ label, rows, columns, keyOf, levelOf, empty, more }: 
     scrollMargin: top,
     getItemKey: (index) => keyOf(rows[index] as T),
   });
-  const template = columns.map(({ grow }) =>
-    grow === undefined ? 'minmax(5.5rem, max-content)' : `minmax(9rem, ${grow}fr)`,
-  );
-  const style = {
-    gridTemplateColumns: columns
-      .map(({ grow }, i) => (grow === undefined ? '7.5rem' : (template[i] ?? '')))
-      .join(' '),
-  };
+  // One column on narrow screens, whatever this says: styles.css.
+  const style = { '--columns': columns.map(widthOf).join(' ') } as CSSProperties;
   if (rows.length === 0) return <div className="quiet">{empty}</div>;
   const isTree = levelOf !== undefined;
   return (

@@ -42,7 +42,6 @@ export function DeadLetterGroupScreen() {
 
 function Facing({ group }: { group: Group }) {
   const t = useTexts();
-  const [payload, setPayload] = useState('');
   const [note, setNote] = useState(group.note ?? '');
   const filter = { groupIds: [group.id] };
   return (
@@ -52,21 +51,8 @@ function Facing({ group }: { group: Group }) {
         <Action
           label={t.deadLetters.replayAll}
           mutation={Replay}
-          variables={() => ({
-            input: { filter, ...(payload.trim() === '' ? {} : { payload: JSON.parse(payload) as unknown }) },
-          })}
+          variables={() => ({ input: { filter } })}
           question={<CountDeadLetters filter={filter} ask={t.deadLetters.replayAsk} isReplay />}
-          fields={
-            <label>
-              {t.deadLetters.withPayload}
-              <textarea
-                rows={6}
-                spellCheck={false}
-                value={payload}
-                onChange={({ target }) => setPayload(target.value)}
-              />
-            </label>
-          }
         />
         <Action
           label={t.deadLetters.discardAll}

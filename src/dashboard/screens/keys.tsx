@@ -36,7 +36,11 @@ export function KeysScreen() {
           </>
         ),
     },
-    { title: t.actions, grow: 2, cell: ({ head, held }) => held && head != null && <Free itemId={head.id} /> },
+    {
+      title: t.actions,
+      grow: 2,
+      cell: ({ head, held }) => held && head != null && <Free itemId={head.id} />,
+    },
   ];
   return (
     <>

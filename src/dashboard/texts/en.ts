@@ -171,7 +171,6 @@ export const en = {
     discardAll: 'Discard all',
     replayAsk: (count: number) =>
       `Replay ${things(count, 'item', 'items')}? All that match, not only those on this page.`,
-    withPayload: 'With another payload for each of them (JSON; empty: their own)',
     skipped: (count: number) =>
       `${things(count, 'item is', 'items are')} left out: their jobs are cancelled or being deleted.`,
     discardAsk: (count: number) =>
