@@ -139,7 +139,8 @@ export const en = {
     priority: 'Priority',
     dedupeKey: 'Dedupe key',
     serializeKey: 'Serialize key',
-    failures: (count: number, most: number) => `${count} of ${most} failures allowed`,
+    failures: (count: number, most: number) =>
+      `${things(count, 'failure', 'failures')}, of which ${number.format(most)} may be tried again`,
     change: 'Change',
     changePayload: 'Payload, as JSON',
     changePriority: 'Priority',
