@@ -1,23 +1,26 @@
-/** What stands around every screen: the pages, and whether what is shown is live. */
+/** What stands around every screen: the pages that the reader may see, and whether what is shown is live. */
 import { Link, Outlet } from '@tanstack/react-router';
 import { signedInWith, signIn } from './data/connection.ts';
 import { pause, useFreshness } from './data/live.ts';
+import { useMay, useViewer } from './data/viewer.ts';
 import { formatClock, useTexts } from './texts/texts.ts';
 
+/** Each with what it needs. */
 const pages = [
-  ['/', 'trees'],
-  ['/dead-letters', 'deadLetters'],
-  ['/queues', 'queues'],
-  ['/workers', 'workers'],
-  ['/keys', 'keys'],
-  ['/schedules', 'schedules'],
-  ['/operations', 'operations'],
-  ['/callbacks', 'callbacks'],
-  ['/audit', 'audit'],
+  ['/', 'trees', 'LIST'],
+  ['/dead-letters', 'deadLetters', 'LIST'],
+  ['/queues', 'queues', 'LIST'],
+  ['/workers', 'workers', 'LIST'],
+  ['/keys', 'keys', 'SURVEY'],
+  ['/schedules', 'schedules', 'SURVEY'],
+  ['/operations', 'operations', 'SURVEY'],
+  ['/callbacks', 'callbacks', 'ADMINISTER'],
+  ['/audit', 'audit', 'ADMINISTER'],
 ] as const;
 
 export function Shell() {
   const t = useTexts();
+  const may = useMay();
   return (
     <>
       <button type="button" className="skip" onClick={() => document.getElementById('content')?.focus()}>
@@ -26,18 +29,17 @@ export function Shell() {
       <header>
         <strong>jobtree</strong>
         <nav aria-label={t.nav.label}>
-          {pages.map(([to, name]) => (
-            <Link key={to} to={to} activeOptions={{ exact: to === '/', includeSearch: false }}>
-              {t.nav[name]}
-            </Link>
-          ))}
+          {pages.map(
+            ([to, name, needs]) =>
+              may(needs) && (
+                <Link key={to} to={to} activeOptions={{ exact: to === '/', includeSearch: false }}>
+                  {t.nav[name]}
+                </Link>
+              ),
+          )}
         </nav>
         <Freshness />
-        {signedInWith() !== undefined && (
-          <button type="button" className="quiet" onClick={() => signIn(undefined)}>
-            {t.signIn.signOut}
-          </button>
-        )}
+        <SignedIn />
       </header>
       <main id="content" tabIndex={-1}>
         <Outlet />
@@ -57,6 +59,20 @@ function Freshness() {
       </span>
       <button type="button" aria-pressed={isPaused} onClick={() => pause(!isPaused)}>
         {isPaused ? t.fresh.resume : t.fresh.pause}
+      </button>
+    </div>
+  );
+}
+
+function SignedIn() {
+  const t = useTexts();
+  const viewer = useViewer();
+  if (signedInWith() === undefined) return null;
+  return (
+    <div>
+      {viewer?.name}{' '}
+      <button type="button" className="quiet" onClick={() => signIn(undefined)}>
+        {t.signIn.signOut}
       </button>
     </div>
   );

@@ -757,6 +757,31 @@ export type PendingState =
   /** Its job waits for other jobs of its tree. */
   | 'WAITING';
 
+/** What a root field of the API requires of a caller. */
+export type Permission =
+  /** Allows settings, keys, schedules, callbacks and dead letters. */
+  | 'ADMINISTER'
+  /** Allows objects by their ids, and who one is. */
+  | 'CALL'
+  /** Allows changes to one job. */
+  | 'CHANGE'
+  /** Allows new jobs. */
+  | 'CREATE'
+  /** Allows lists and figures by type. */
+  | 'LIST'
+  /** Allows one job, with its tree and items. */
+  | 'READ'
+  /** Allows watch tokens for one tree. */
+  | 'SHARE'
+  /** Allows tickets for event streams, for watch tokens. */
+  | 'STREAM'
+  /** Allows queries about jobs of all types. */
+  | 'SURVEY'
+  /** Allows changes to all items that match a filter. */
+  | 'SWEEP'
+  /** Allows claims and reports. */
+  | 'WORK';
+
 /** What to make ready. */
 export type PromoteItemsInput = {
   /** Which items. Its `states` may be RETRYING, the default, for items that wait for their next attempt, and SCHEDULED, for items whose first attempt is due later. */
@@ -1400,6 +1425,11 @@ export type AuditEntriesQueryVariables = Exact<{
 
 
 export type AuditEntriesQuery = { auditEntries?: { nodes: Array<{ id: string, at: string, actor: string, action: string, outcome: string, subjects: Array<string>, address: string }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
+
+export type ViewerQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type ViewerQuery = { viewer?: { name: string, tenant?: string | null, roles: Array<Role>, permissions: Array<Permission> } | null };
 
 export class TypedDocumentString<TResult, TVariables>
   extends String
@@ -2316,3 +2346,13 @@ export const AuditEntries = /*#__PURE__*/ new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<AuditEntriesQuery, AuditEntriesQueryVariables>;
+export const Viewer = /*#__PURE__*/ new TypedDocumentString(`
+    query Viewer {
+  viewer {
+    name
+    tenant
+    roles
+    permissions
+  }
+}
+    `) as unknown as TypedDocumentString<ViewerQuery, ViewerQueryVariables>;

@@ -220,6 +220,30 @@ describe.skipIf(withoutBrowser)('the dashboard', () => {
     await closed.close();
   });
 
+  it('a watcher sees what there is, and no way to change it', async () => {
+    const closed = await startServer(db.url, { JOBTREE_AUTH: 'keys' });
+    const { key } = await makeKey(db, ['watcher'], { name: 'a screen on the wall' });
+    const { page } = await open(`/trees/${ids.imports}`, { url: closed.url });
+    await page.getByLabel('Key or token').fill(key);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('a screen on the wall').waitFor();
+    await page.getByRole('heading', { name: 'Tree import' }).waitFor();
+    const buttons = await page.getByRole('button').allInnerTexts();
+    expect(buttons.filter((text) => !/^(Copy|Pause|Sign out|Skip)/.test(text))).toEqual([]);
+    const pages = await page.getByRole('navigation').getByRole('link').allInnerTexts();
+    expect(pages).toEqual([
+      'Trees',
+      'Dead letters',
+      'Queues',
+      'Workers',
+      'Serialize keys',
+      'Schedules',
+      'Operations',
+    ]);
+    await page.close();
+    await closed.close();
+  });
+
   it('a browser at the root of the server is led there', async () => {
     const page = await browser.newPage();
     await page.goto(new URL('/', app.url).href);

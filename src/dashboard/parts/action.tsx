@@ -4,10 +4,11 @@
  */
 import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useId, useRef, useState } from 'react';
-import type { OperationStateFragment, TypedDocumentString } from '../../generated/dashboard.ts';
+import type { OperationStateFragment, Permission, TypedDocumentString } from '../../generated/dashboard.ts';
 import { tell } from '../data/connection.ts';
 import { useLive } from '../data/live.ts';
 import { operationOf } from '../data/sources.ts';
+import { useMay } from '../data/viewer.ts';
 import { useTexts } from '../texts/texts.ts';
 import { CopyButton, inGraphql } from './copy.tsx';
 
@@ -21,6 +22,8 @@ type Told = { readonly operation?: OperationStateFragment } | Refusal | null | u
 
 export interface ActionProps<V> {
   readonly label: string;
+  /** Who may not is not shown the button. */
+  readonly needs: Permission;
   readonly mutation: TypedDocumentString<unknown, V>;
   readonly variables: () => V;
   /** What is asked, with the count. Called when the dialog is open, so that it may ask the server. */
@@ -32,6 +35,11 @@ export interface ActionProps<V> {
 }
 
 export function Action<V>(props: ActionProps<V>) {
+  const may = useMay();
+  return may(props.needs) ? <Offered {...props} /> : null;
+}
+
+function Offered<V>(props: ActionProps<V>) {
   const { label, mutation, variables, question, fields, danger = false, isDisabled = false, onDone } = props;
   const t = useTexts();
   const queries = useQueryClient();

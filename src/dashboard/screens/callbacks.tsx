@@ -36,6 +36,7 @@ export function CallbacksScreen() {
       cell: ({ id, endpoint }) => (
         <Action
           label={t.callbacks.retry}
+          needs="ADMINISTER"
           mutation={RetryDelivery}
           variables={() => ({ input: { deliveryId: id } })}
           question={t.callbacks.retryAsk(endpoint)}

@@ -50,6 +50,7 @@ function Facing({ group }: { group: Group }) {
       <div className="buttons">
         <Action
           label={t.deadLetters.replayAll}
+          needs="ADMINISTER"
           mutation={Replay}
           variables={() => ({ input: { filter } })}
           question={<CountDeadLetters filter={filter} ask={t.deadLetters.replayAsk} isReplay />}
@@ -57,12 +58,14 @@ function Facing({ group }: { group: Group }) {
         <Action
           label={t.deadLetters.discardAll}
           danger
+          needs="ADMINISTER"
           mutation={Discard}
           variables={() => ({ input: { filter } })}
           question={<CountDeadLetters filter={filter} ask={t.deadLetters.discardAsk} />}
         />
         <Action
           label={t.deadLetters.note}
+          needs="ADMINISTER"
           mutation={Note}
           variables={() => ({ input: { groupId: group.id, note: note.trim() === '' ? null : note } })}
           question={null}

@@ -151,6 +151,7 @@ function Actions({ item }: { item: Shown }) {
       {isPending && (
         <Action
           label={t.item.change}
+          needs="CHANGE"
           mutation={UpdateItem}
           variables={() => ({ input: { itemId: item.id, priority: Number(priority), ...changed() } })}
           question={null}
@@ -168,6 +169,7 @@ function Actions({ item }: { item: Shown }) {
       {item.status === 'SCHEDULED' && (
         <Action
           label={t.item.promote}
+          needs="SWEEP"
           mutation={Promote}
           variables={() => ({ input: { filter } })}
           question={t.item.promoteAsk}
@@ -177,6 +179,7 @@ function Actions({ item }: { item: Shown }) {
         <Action
           label={t.item.cancel}
           danger
+          needs="SWEEP"
           mutation={CancelItems}
           variables={() => ({ input: { filter } })}
           question={t.item.cancelAsk}
@@ -185,6 +188,7 @@ function Actions({ item }: { item: Shown }) {
       {item.status === 'FAILED' && (
         <Action
           label={t.item.replay}
+          needs="ADMINISTER"
           mutation={Replay}
           variables={() => ({ input: { filter, ...changed() } })}
           question={t.item.replayAsk}

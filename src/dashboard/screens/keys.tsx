@@ -68,6 +68,7 @@ function Free({ itemId }: { itemId: string }) {
     <div className="buttons">
       <Action
         label={t.item.replay}
+        needs="ADMINISTER"
         mutation={Replay}
         variables={() => ({ input: { filter } })}
         question={<CountDeadLetters filter={filter} ask={t.deadLetters.replayAsk} isReplay />}
@@ -75,6 +76,7 @@ function Free({ itemId }: { itemId: string }) {
       <Action
         label={t.deadLetters.discard}
         danger
+        needs="ADMINISTER"
         mutation={Discard}
         variables={() => ({ input: { filter } })}
         question={<CountDeadLetters filter={filter} ask={t.deadLetters.discardAsk} />}

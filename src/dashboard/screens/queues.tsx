@@ -93,12 +93,14 @@ function Settings({ queue }: { queue: QueueRow }) {
     <div className="buttons">
       <Action
         label={paused ? t.queues.resume : t.queues.pause}
+        needs="ADMINISTER"
         mutation={SetQueue}
         variables={() => ({ input: { type, paused: !paused } })}
         question={type}
       />
       <Action
         label={t.queues.limit}
+        needs="ADMINISTER"
         mutation={SetQueue}
         variables={() => ({
           input: { type, concurrency: concurrency.trim() === '' ? null : Number(concurrency) },

@@ -72,18 +72,21 @@ export function SchedulesScreen() {
         <div className="buttons">
           <Action
             label={t.schedules.run}
+            needs="ADMINISTER"
             mutation={RunSchedule}
             variables={() => ({ input: { name } })}
             question={t.schedules.runAsk(name)}
           />
           <Action
             label={t.schedules.skip}
+            needs="ADMINISTER"
             mutation={SkipOccurrence}
             variables={() => ({ input: { name } })}
             question={t.schedules.skipAsk(name)}
           />
           <Action
             label={pausedAt == null ? t.schedules.pause : t.schedules.resume}
+            needs="ADMINISTER"
             mutation={pausedAt == null ? PauseSchedule : ResumeSchedule}
             variables={() => ({ input: { name } })}
             question={name}

@@ -82,6 +82,7 @@ function Shown({ root, id, onChange }: { root: Root; id: string; onChange: () =>
         {failed > 0 && (
           <Action
             label={t.tree.replay}
+            needs="ADMINISTER"
             mutation={Replay}
             variables={() => ({ input: { filter: replayFilter } })}
             question={<CountDeadLetters filter={replayFilter} ask={t.deadLetters.replayAsk} isReplay />}
@@ -91,6 +92,7 @@ function Shown({ root, id, onChange }: { root: Root; id: string; onChange: () =>
           <Action
             label={t.tree.cancel}
             danger
+            needs="CHANGE"
             mutation={CancelJob}
             variables={() => ({ input: { jobId: root.id } })}
             question={t.tree.cancelAsk(root.type)}
@@ -100,6 +102,7 @@ function Shown({ root, id, onChange }: { root: Root; id: string; onChange: () =>
         <Action
           label={t.tree.remove}
           danger
+          needs="CHANGE"
           mutation={DeleteJob}
           variables={() => ({ input: { jobId: root.id } })}
           question={t.tree.removeAsk}
@@ -169,6 +172,7 @@ function JobTable({
         job.feed == null && (
           <Action
             label={t.tree.seal}
+            needs="CHANGE"
             mutation={Seal}
             variables={() => ({ input: { jobId: job.id } })}
             question={t.tree.sealAsk(job.type)}
