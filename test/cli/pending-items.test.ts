@@ -146,6 +146,6 @@ it('impossible requests are refused at once and change nothing', async () => {
   const late = await run(['update-item', itemId, '--payload', '2'], env());
   expect([late.code, late.stderr]).toEqual([
     1,
-    `jobtree: Item ${itemId} can't be changed: its state is HELD.\n`,
+    `jobtree: Item ${itemId} can't be changed: its status is RUNNING.\n`,
   ]);
 });

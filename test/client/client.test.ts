@@ -299,7 +299,7 @@ describe('working without a Worker', () => {
     expect(again).toMatchObject({ attempt: 1, payload: 0 });
     await expect(client.claimItem('me', item?.id ?? '')).rejects.toMatchObject({
       code: 'ITEM_NOT_CLAIMABLE',
-      reason: 'HELD',
+      reason: 'RUNNING',
     });
     await client.reportOutcomes([{ assignmentId: again.id, result: 0 }]);
     const results: unknown[] = [];

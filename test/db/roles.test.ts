@@ -140,10 +140,10 @@ it('does its own work from end to end', async () => {
   ]);
   const states = await as(
     'jobtree_watch',
-    'select state from jobtree.item_state where job_id = $1 order by 1',
+    'select status from jobtree.item_status where job_id = $1 order by 1',
     [jobId],
   );
-  expect(states.map(({ state }) => state)).toEqual(['READY', 'SUCCEEDED']);
+  expect(states.map(({ status }) => status)).toEqual(['READY', 'SUCCEEDED']);
   const assignments = await as(
     'jobtree_watch',
     'select state from jobtree.assignment where job_id = $1 order by 1',

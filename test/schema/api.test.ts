@@ -624,7 +624,7 @@ describe('refusals', () => {
       `mutation ($input: ClaimItemInput!) { claimItem(input: $input) { ... on ItemNotClaimableError { reason code field } } }`,
       { input: claim },
     );
-    expect(again.data.claimItem).toEqual({ reason: 'HELD', code: 'ITEM_NOT_CLAIMABLE', field: 'itemId' });
+    expect(again.data.claimItem).toEqual({ reason: 'RUNNING', code: 'ITEM_NOT_CLAIMABLE', field: 'itemId' });
   });
 
   it("text that can't be stored is refused everywhere", async () => {
