@@ -37,22 +37,23 @@ begin
   with pending as (
     select q.job_id, q.position, q.count::integer as count, q.attempt, null::uuid as lease_id, false as blocked, ~B'0'::bit(128) as open
     from jobtree.queue_entry q
-    where p_operation.kind = 'CANCEL'
+    where v_statuses is null
       and (v_jobs is null or q.job_id = any (v_jobs)) and q.position > v_first - 128 and q.position <= v_end
       and (q.job_id, q.position) > (p_operation.next_job_id, p_operation.next_position - 127)
       and (p_last_job_id is null or (q.job_id, q.position) <= (p_last_job_id, p_last_position))
       and (p_operation.types is null or q.type = any (p_operation.types))
-      and (v_statuses is null or jobtree.status_of_item(null, null, false, false, q.run_at, q.attempt) = any (v_statuses))
     union all
     select q.job_id, q.position, q.count, q.attempt, null, false, ~B'0'::bit(128)
     from (select distinct u from unnest(v_statuses) u) s(status)
-    join jobtree.queue_entry q on jobtree.status_of_item(null, null, false, false, q.run_at, q.attempt) = s.status
-    where p_operation.kind = 'PROMOTE'
-      and (v_jobs is null or q.job_id = any (v_jobs)) and q.position > v_first - 128 and q.position <= v_end
-      and (q.job_id, q.position) > (p_operation.next_job_id, p_operation.next_position - 127)
-      and (p_last_job_id is null or (q.job_id, q.position) <= (p_last_job_id, p_last_position))
+    join (
+      select q.*, jobtree.status_of_item(null, null, false, false, q.run_at, q.attempt) as status from jobtree.queue_entry q
+    ) q on q.status = s.status
+    where (v_jobs is null or q.job_id = any (v_jobs)) and q.position > v_first - 128 and q.position <= v_end
+      -- With the status, or all entries of any status might be read.
+      and (q.status, q.job_id, q.position) > (s.status, p_operation.next_job_id, p_operation.next_position - 127)
+      and (p_last_job_id is null or (q.status, q.job_id, q.position) <= (s.status, p_last_job_id, p_last_position))
       and (p_operation.types is null or q.type = any (p_operation.types))
-      and q.ready_at <= p_operation.requested_at
+      and (p_operation.kind = 'CANCEL' or q.ready_at <= p_operation.requested_at)
     union all
     select l.job_id, l.position, l.count, l.attempt, l.id, false, l.open
     from (select * from jobtree.lease l where l.deadline_at is not null offset 0) l

@@ -294,7 +294,7 @@ describe('working without a Worker', () => {
     ]);
     expect((await client.reportOutcomes(reports.slice(1, 2)))[0]?.status).toBe('DUPLICATE');
 
-    const [item] = (await client.items(id, { statuses: ['WAITING'] })).nodes;
+    const [item] = (await client.items(id, { statuses: ['READY'] })).nodes;
     const again = await client.claimItem('me', item?.id ?? '');
     expect(again).toMatchObject({ attempt: 1, payload: 0 });
     await expect(client.claimItem('me', item?.id ?? '')).rejects.toMatchObject({

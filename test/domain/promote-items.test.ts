@@ -64,7 +64,7 @@ describe('promoting items', () => {
     t.announced.length = 0;
     expect(await promote({ jobId })).toMatchObject({ total: 3, done: 3, finishedAt: expect.any(Date) });
     expect(t.announced).toEqual([[type, 3]]);
-    expect(await statesOf(jobId)).toEqual(['1 RUNNING', '4 READY', '1 SCHEDULED']);
+    expect(await statesOf(jobId)).toEqual(['4 READY', '1 RUNNING', '1 SCHEDULED']);
     await checkInvariants(t.db);
     const held = await claimItems(t.engine, 'w', [{ type, limit: 9 }]);
     expect(held.map(({ payload, attempt }) => [payload.text, attempt])).toEqual([
@@ -89,7 +89,7 @@ describe('promoting items', () => {
     await fail(type, 1);
     const [before] = await t.db.query<{ now: Date }>('select now() as now');
     expect(await promote({ jobId, statuses: scheduled })).toMatchObject({ total: 1, done: 1 });
-    expect(await statesOf(jobId)).toEqual(['1 READY', '1 SCHEDULED']);
+    expect(await statesOf(jobId)).toEqual(['1 READY', '1 RETRYING']);
     expect(
       await t.db.query(
         'select ready_at >= $2 as anew from jobtree.queue_entry where job_id = $1 and run_at is null',
@@ -98,7 +98,7 @@ describe('promoting items', () => {
     ).toEqual([{ anew: true }]);
     const keys = await t.items(jobId);
     const [retrying, promoted] = await readItems(t.engine.database, keys);
-    expect(promoted).toMatchObject({ status: 'WAITING', retryAt: null });
+    expect(promoted).toMatchObject({ status: 'READY', retryAt: null });
     expect(promoted?.runAt?.getTime()).toBeLessThanOrEqual(Date.now());
     expect(retrying?.runAt).toBeNull();
     expect(await promote({ jobId, statuses: ['RETRYING', 'SCHEDULED'] })).toMatchObject({
@@ -270,7 +270,7 @@ describe('promoting items', () => {
     expect(await readOperations(t.engine.database, [row?.operation_id ?? ''])).toMatchObject([
       { total: 3, done: 1, finishedAt: expect.any(Date) },
     ]);
-    expect(await statesOf(jobId)).toEqual(['1 READY', '2 SCHEDULED']);
+    expect(await statesOf(jobId)).toEqual(['1 READY', '2 RETRYING']);
     expect(itemOf(await t.claimOne(type))).toEqual((await t.items(jobId))[2]);
   });
 

@@ -635,7 +635,7 @@ describe('settings', () => {
     };
     const read = () => readQueue(t.engine, type);
     await set(type, all);
-    const counts = { ready: 0, scheduled: 0, waiting: 0, blocked: 0, running: 0 };
+    const counts = { ready: 0, scheduled: 0, retrying: 0, waiting: 0, blocked: 0, running: 0 };
     const figures = { type, ...counts, oldestReadyMs: null, alertedAt: null };
     expect(await read()).toEqual({ ...figures, ...all });
     await set(type, { concurrency: 6 });

@@ -455,7 +455,7 @@ describe('report against sweep, on one lease', () => {
     await lockWaiters(t.db, 1);
     await other.query('commit');
     expect((await report).map(({ status }) => status)).toEqual(['STALE', 'ACCEPTED', 'ACCEPTED', 'ACCEPTED']);
-    expect(await statesOf(jobId)).toEqual([...Array(3).fill('SCHEDULED'), ...Array(3).fill('SUCCEEDED')]);
+    expect(await statesOf(jobId)).toEqual([...Array(3).fill('RETRYING'), ...Array(3).fill('SUCCEEDED')]);
     expect((await t.fold(jobId))[type]).toMatchObject({ succeeded: 3, failed: 0 });
   });
 
@@ -467,7 +467,7 @@ describe('report against sweep, on one lease', () => {
     expect(await statesOf(jobId)).toEqual(Array(6).fill('RUNNING'));
     await other.query('commit');
     await t.sweep();
-    expect(await statesOf(jobId)).toEqual([...Array(3).fill('SCHEDULED'), ...Array(3).fill('SUCCEEDED')]);
+    expect(await statesOf(jobId)).toEqual([...Array(3).fill('RETRYING'), ...Array(3).fill('SUCCEEDED')]);
     expect(await heartbeat(t.engine, idsOf(held))).toEqual([
       ...Array(3).fill('LOST'),
       ...Array(3).fill('FINISHED'),
@@ -511,7 +511,7 @@ describe('heartbeat against sweep, on one lease', () => {
     const [first, second] = [idsOf(held.slice(0, 3)), idsOf(held.slice(3))];
     expect(await heartbeat(t.engine, first)).toEqual(Array(3).fill('HELD'));
     await t.sweep();
-    expect(await statesOf(jobId)).toEqual([...Array(3).fill('RUNNING'), ...Array(3).fill('SCHEDULED')]);
+    expect(await statesOf(jobId)).toEqual([...Array(3).fill('RUNNING'), ...Array(3).fill('RETRYING')]);
     // The sweep looks again when the heartbeat of the first half is overdue, and no sooner.
     const [row] = await t.db.query(
       'select deadline_at, deadlines[1] as first from jobtree.lease where job_id = $1',
@@ -524,7 +524,7 @@ describe('heartbeat against sweep, on one lease', () => {
     ]);
     await t.expire(...first);
     await t.sweep();
-    expect(await statesOf(jobId)).toEqual(Array(6).fill('SCHEDULED'));
+    expect(await statesOf(jobId)).toEqual(Array(6).fill('RETRYING'));
   });
 
   it('concurrent heartbeats of both halves of a lease lose neither', async () => {
@@ -640,7 +640,7 @@ describe('report against report', () => {
     await lockWaiters(t.db, 1);
     await other.query('commit');
     expect((await second).map(({ status }) => status)).toEqual(['ACCEPTED', 'ACCEPTED']);
-    expect(await statesOf(jobId)).toEqual(['SCHEDULED', 'SCHEDULED', 'FAILED', 'FAILED']);
+    expect(await statesOf(jobId)).toEqual(['RETRYING', 'RETRYING', 'FAILED', 'FAILED']);
   });
 
   it('a report that meets a locked lease does not delay those sent with it', async () => {
@@ -1305,7 +1305,7 @@ describe('promoting items against others', () => {
     await otherCalls('start_operation', 'PROMOTE', JSON.stringify({ jobId }));
     await other.query('select jobtree.run_operation(id) from jobtree.operation where job_id = $1', [jobId]);
     expect(await claimItems(t.engine, 'w', [{ type, limit: 9 }])).toEqual([]);
-    await expect(claimItem(t.engine, keys[0] as ItemKey, 'w')).rejects.toMatchObject({ reason: 'SCHEDULED' });
+    await expect(claimItem(t.engine, keys[0] as ItemKey, 'w')).rejects.toMatchObject({ reason: 'RETRYING' });
     await other.query('commit');
     expect((await claimItem(t.engine, keys[0] as ItemKey, 'w')).attempt).toBe(2);
     expect(payloadsOf(await claimItems(t.engine, 'w', [{ type, limit: 9 }]))).toEqual([1]);
@@ -1395,7 +1395,7 @@ describe('promoting items against others', () => {
     await other.query('commit');
     await changed;
     await t.finish();
-    expect(await statesOf(jobId)).toEqual(['SCHEDULED']);
+    expect(await statesOf(jobId)).toEqual(['RETRYING']);
   });
 
   it('two operations for the same items: each item is made ready once, and neither waits for the other', async () => {

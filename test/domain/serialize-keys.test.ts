@@ -135,8 +135,8 @@ describe('a key', () => {
     const [[head], [blocked]] = [await t.items(a.jobId), await t.items(b.jobId)];
     const [first, second] = await readItems(t.engine.database, [head as ItemKey, blocked as ItemKey]);
     expect([first, second]).toMatchObject([
-      { serializeKey: key, blockedBy: null, status: 'WAITING' },
-      { serializeKey: key, blockedBy: head, status: 'WAITING' },
+      { serializeKey: key, blockedBy: null, status: 'READY' },
+      { serializeKey: key, blockedBy: head, status: 'BLOCKED' },
     ]);
     await expect(claimItem(t.engine, blocked as ItemKey, 'w')).rejects.toMatchObject({
       reason: 'BLOCKED',
@@ -333,7 +333,7 @@ describe('the head of a line', () => {
   it('keeps its place while it waits out a backoff', async () => {
     const { type, jobId } = await job(keyed(newKey(), 0, 1), { backoffMs: [60_000] });
     await report(failure(await t.claimOne(type), false));
-    expect(await statesOf(jobId)).toEqual(['SCHEDULED', 'BLOCKED']);
+    expect(await statesOf(jobId)).toEqual(['RETRYING', 'BLOCKED']);
     expect(await taken(type)).toEqual([]);
   });
 

@@ -170,7 +170,7 @@ describe('under many jobs it costs as many queries as under one', () => {
         ['succeeds', 'SUCCEEDED', id],
         ['fails', 'FAILED', id],
         ['is held', 'RUNNING', id],
-        ['waits', 'WAITING', id],
+        ['waits', 'READY', id],
       ]);
       const [child] = children;
       expect(child.items.nodes[0].id).toContain(child.id.slice(4));

@@ -48,16 +48,27 @@ function itemsOf(range: string, backwards: boolean): string {
 /** The statuses of what is in queue entries. */
 const entryStatuses = ['WAITING', 'SCHEDULED', 'RETRYING', 'READY'] as const;
 
-/** The items in the queue entries that meet a condition. Entries have at most 128 items and do not overlap. */
-const inEntries = (condition: string, backwards: boolean) => `(select e.position from (
+/**
+ * The items in queue entries of one status, or of any. Entries have at most 128 items and do not overlap. A status is compared with
+ * the key, as in `between`, or the planner may read entries of all statuses.
+ */
+function inEntries(status: ItemStatus | undefined, backwards: boolean): string {
+  const entry = ['q.job_id', 'q.position'];
+  const request = ['u.job_id'];
+  if (status !== undefined) {
+    entry.unshift('jobtree.status_of_item(null, null, false, false, q.run_at, q.attempt)');
+    request.unshift(`'${status}'`);
+  }
+  return `(select e.position from (
                 select q.position, q.count from jobtree.queue_entry q
-                where (q.job_id, q.position) > (u.job_id, u.after - 128) and (q.job_id, q.position) < (u.job_id, u.before)
-                  and q.position + q.count - 1 > u.after and ${condition}
-                order by q.job_id ${direction(backwards)}, q.position ${direction(backwards)}
+                where (${entry}) > (${request}, u.after - 128) and (${entry}) < (${request}, u.before)
+                  and q.position + q.count - 1 > u.after
+                order by ${entry.map((column) => `${column} ${direction(backwards)}`)}
                 limit ${maxPageRows}
               ) q
               cross join lateral ${itemsOf('q', backwards)} e(position)
               limit u.take)`;
+}
 
 /**
  * The pending items of some statuses. A pending item is in a queue entry, blocked, or in a worker's lease, so nothing finished is
@@ -66,16 +77,9 @@ const inEntries = (condition: string, backwards: boolean) => `(select e.position
  */
 function selectPending(statuses: ReadonlySet<ItemStatus>, backwards: boolean): string {
   const parts: string[] = [];
-  if (entryStatuses.every((status) => statuses.has(status))) parts.push(inEntries('true', backwards));
-  else {
-    for (const status of entryStatuses.filter((one) => statuses.has(one)))
-      parts.push(
-        inEntries(
-          `jobtree.status_of_item(null, null, false, false, q.run_at, q.attempt) = '${status}'`,
-          backwards,
-        ),
-      );
-  }
+  const inEntry = entryStatuses.filter((status) => statuses.has(status));
+  for (const status of inEntry.length === entryStatuses.length ? [undefined] : inEntry)
+    parts.push(inEntries(status, backwards));
   if (statuses.has('BLOCKED')) {
     parts.push(`(${limited(between('b.position from jobtree.blocked_item b', 'b', backwards))})`);
   }
