@@ -421,6 +421,7 @@ describe('cancelling pending items', () => {
     [{}, 'JT002', 'filter'],
     [{ groupIds: ['00000000-0000-0000-0000-000000000000'] }, 'JT002', 'filter.groupIds'],
     [{ statuses: ['DEAD'] }, 'JT002', 'filter.statuses'],
+    [{ statuses: ['READY', 'SUCCEEDED'] }, 'JT002', 'filter.statuses'],
     [{ jobId: '00000000-0000-0000-0000-000000000000' }, 'JT001', 'filter.jobId'],
   ])('is refused for %j', async (filter, code, column) => {
     await expect(
