@@ -48,7 +48,7 @@ alter function jobtree.release_assignments security definer set search_path = pg
 grant execute on function jobtree.claim_items, jobtree.claim_item, jobtree.heartbeat, jobtree.report_outcomes,
   jobtree.release_assignments, jobtree.assignment_id to jobtree_work;
 
-grant execute on function jobtree.queue_depths to jobtree_watch;
+grant execute on function jobtree.queue_depths, jobtree.status_of_item to jobtree_watch;
 grant select on all tables in schema jobtree to jobtree_watch;
 revoke all on jobtree.callback_endpoint, jobtree.api_key, jobtree.audit_entry, jobtree.watch_secret, jobtree.watch_ticket,
   jobtree.hint_secret, jobtree._prisma_migrations from jobtree_watch;

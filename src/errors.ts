@@ -21,8 +21,10 @@ export const errorCodes = {
 export type ErrorCode = keyof typeof errorCodes;
 
 export const notClaimableReasons = {
-  HELD: 'A worker holds it.',
-  SCHEDULED: 'It is due later: its `runAt`, or the end of its backoff, is in the future.',
+  RUNNING: 'A worker holds it.',
+  SCHEDULED:
+    'It has not failed yet, and is due later: its `runAt`, or the end of a snooze, is in the future.',
+  RETRYING: 'It has failed, and its next attempt is due later.',
   WAITING: 'Its job waits for other jobs of its tree.',
   BLOCKED: 'Another item with its serialize key is before it.',
   SUCCEEDED: 'It has a result.',
@@ -34,7 +36,7 @@ export const notClaimableReasons = {
 export type NotClaimableReason = keyof typeof notClaimableReasons;
 
 export const notUpdatableReasons = {
-  HELD: notClaimableReasons.HELD,
+  RUNNING: notClaimableReasons.RUNNING,
   SUCCEEDED: notClaimableReasons.SUCCEEDED,
   FAILED: notClaimableReasons.FAILED,
   CANCELLED: notClaimableReasons.CANCELLED,

@@ -12,7 +12,7 @@ it('what the database calls by its key has the id that callers know', () => {
     `There is no item JobItem:${uuid}:1025.`,
   );
   expect(
-    new ItemNotUpdatableError(`Item 1025 of job ${uuid} can't be changed.`, 'itemId', 'HELD').message,
+    new ItemNotUpdatableError(`Item 1025 of job ${uuid} can't be changed.`, 'itemId', 'RUNNING').message,
   ).toBe(`Item JobItem:${uuid}:1025 can't be changed.`);
   expect(new NotFoundError(`There are no dead letters in the group ${uuid}.`).message).toBe(
     `There are no dead letters in the group DeadLetterGroup:${uuid}.`,

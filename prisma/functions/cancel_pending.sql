@@ -96,8 +96,8 @@ begin
   cancelled := v_gone.items;
   root_ids := array(select distinct j.root_id from unnest(v_gone.job_ids) u(id) join jobtree.job j on j.id = u.id);
   was_busy := cancelled < v_found.items;
-  -- With a filter by states, an item that became ready now would no longer be in the state in which it was selected: promote_blocked does it later.
-  select jobtree.free_keys(array_agg(g.job_id), array_agg(g.position + n), p_operation.states is null) into ready
+  -- With a filter by statuses, an item that became ready now would no longer have the status by which it was selected: promote_blocked does it later.
+  select jobtree.free_keys(array_agg(g.job_id), array_agg(g.position + n), p_operation.statuses is null) into ready
   from unnest(v_gone.job_ids, v_gone.positions, v_gone.counts, v_gone.keyed) g(job_id, position, count, keyed)
   cross join lateral generate_series(0, g.count - 1) n
   where g.keyed

@@ -4,8 +4,7 @@
 -- p_durable  as claim_items has it
 -- returns    as lease_entries, one row
 -- locks      the row of queue, if the type has a limit; the queue entry that has the item
--- errors     JT001 no such item; JT005 it can't be claimed, with the reason in the error's detail: HELD, SCHEDULED, WAITING, BLOCKED,
---            SUCCEEDED, FAILED, CANCELLED, PAUSED or LIMITED
+-- errors     JT001 no such item; JT005 it can't be claimed, with the reason in the error's detail: its status, PAUSED or LIMITED
 create or replace function jobtree.claim_item(p_job_id uuid, p_position bigint, p_worker text, p_durable boolean default true)
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
@@ -20,7 +19,7 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_entry record;
-  v_state text;
+  v_status text;
   v_queue jobtree.queue;
   -- Null for a type without limits.
   v_room integer;
@@ -53,19 +52,20 @@ begin
       exit when found;
     end if;
 
-    select s.state into v_state from jobtree.item_state s where s.job_id = p_job_id and s.position = p_position;
-    if v_state is null then
+    select case when s.due_at <= clock_timestamp() then 'READY' else s.status end into v_status from jobtree.item_status s
+    where s.job_id = p_job_id and s.position = p_position;
+    if v_status is null then
       raise exception 'There is no item % of job %.', p_position, p_job_id using errcode = 'JT001', column = 'itemId';
     end if;
-    if v_state = 'READY' and v_room = 0 then
+    if v_status = 'READY' and v_room = 0 then
       raise exception 'Item % of job % can''t be claimed: its queue is %.', p_position, p_job_id,
         case when v_queue.paused then 'paused' else 'at its limit' end
         using errcode = 'JT005', column = 'itemId', detail = case when v_queue.paused then 'PAUSED' else 'LIMITED' end;
     end if;
     -- If it is READY, another transaction has split its entry meanwhile: look again.
-    if v_state <> 'READY' then
-      raise exception 'Item % of job % can''t be claimed: its state is %.', p_position, p_job_id, v_state
-        using errcode = 'JT005', column = 'itemId', detail = v_state;
+    if v_status <> 'READY' then
+      raise exception 'Item % of job % can''t be claimed: its status is %.', p_position, p_job_id, v_status
+        using errcode = 'JT005', column = 'itemId', detail = v_status;
     end if;
   end loop;
 end

@@ -21,14 +21,13 @@ set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 declare
-  v_now constant timestamptz := clock_timestamp();
   v_jobs constant uuid[] := case
     when p_last_job_id is null then jobtree.jobs_of_operation(p_operation)
     when p_last_job_id = p_operation.next_job_id then array[p_last_job_id]
   end;
   v_first constant bigint := coalesce((select min(u) from unnest(p_operation.item_positions) u), 0);
   v_end constant bigint := p_operation.before_position - 1;
-  v_states constant text[] := p_operation.states;
+  v_statuses constant text[] := p_operation.statuses;
   -- Whether the items themselves must be read.
   v_by_item constant boolean := num_nonnulls(
     p_operation.added_from, p_operation.added_until, p_operation.dedupe_keys, p_operation.item_positions, p_operation.codes
@@ -38,27 +37,23 @@ begin
   with pending as (
     select q.job_id, q.position, q.count::integer as count, q.attempt, null::uuid as lease_id, false as blocked, ~B'0'::bit(128) as open
     from jobtree.queue_entry q
-    where p_operation.kind = 'CANCEL'
+    where v_statuses is null
       and (v_jobs is null or q.job_id = any (v_jobs)) and q.position > v_first - 128 and q.position <= v_end
       and (q.job_id, q.position) > (p_operation.next_job_id, p_operation.next_position - 127)
       and (p_last_job_id is null or (q.job_id, q.position) <= (p_last_job_id, p_last_position))
       and (p_operation.types is null or q.type = any (p_operation.types))
-      and (v_states is null or case
-        when q.run_at = 'infinity' then 'WAITING' when q.run_at <= v_now or q.run_at is null then 'READY'
-        when q.attempt > 1 then 'RETRYING' else 'SCHEDULED'
-      end = any (v_states))
     union all
     select q.job_id, q.position, q.count, q.attempt, null, false, ~B'0'::bit(128)
-    from jobtree.queue_entry q
-    where p_operation.kind = 'PROMOTE'
-      -- Written as in the index of the scheduled entries of each job.
-      and coalesce(q.run_at, 'infinity') < 'infinity'
-      and (v_jobs is null or q.job_id = any (v_jobs)) and q.position > v_first - 128 and q.position <= v_end
-      and (q.job_id, q.position) > (p_operation.next_job_id, p_operation.next_position - 127)
-      and (p_last_job_id is null or (q.job_id, q.position) <= (p_last_job_id, p_last_position))
+    from (select distinct u from unnest(v_statuses) u) s(status)
+    join (
+      select q.*, jobtree.status_of_item(null, null, false, false, q.run_at, q.attempt) as status from jobtree.queue_entry q
+    ) q on q.status = s.status
+    where (v_jobs is null or q.job_id = any (v_jobs)) and q.position > v_first - 128 and q.position <= v_end
+      -- With the status, or all entries of any status might be read.
+      and (q.status, q.job_id, q.position) > (s.status, p_operation.next_job_id, p_operation.next_position - 127)
+      and (p_last_job_id is null or (q.status, q.job_id, q.position) <= (s.status, p_last_job_id, p_last_position))
       and (p_operation.types is null or q.type = any (p_operation.types))
-      and q.ready_at <= p_operation.requested_at
-      and case when q.run_at <= v_now then 'READY' when q.attempt > 1 then 'RETRYING' else 'SCHEDULED' end = any (v_states)
+      and (p_operation.kind = 'CANCEL' or q.ready_at <= p_operation.requested_at)
     union all
     select l.job_id, l.position, l.count, l.attempt, l.id, false, l.open
     from (select * from jobtree.lease l where l.deadline_at is not null offset 0) l
@@ -66,7 +61,7 @@ begin
       and (v_jobs is null or l.job_id = any (v_jobs)) and l.position > v_first - 128 and l.position <= v_end
       and (l.job_id, l.position) > (p_operation.next_job_id, p_operation.next_position - 127)
       and (p_last_job_id is null or (l.job_id, l.position) <= (p_last_job_id, p_last_position))
-      and (v_states is null or 'HELD' = any (v_states))
+      and (v_statuses is null or 'RUNNING' = any (v_statuses))
     union all
     select b.job_id, b.position, 1, b.attempt, null, true, ~B'0'::bit(128)
     from jobtree.blocked_item b
@@ -75,7 +70,7 @@ begin
       and (b.job_id, b.position) > (p_operation.next_job_id, p_operation.next_position)
       and (p_last_job_id is null or (b.job_id, b.position) <= (p_last_job_id, p_last_position))
       and (p_operation.types is null or b.type = any (p_operation.types))
-      and (v_states is null or 'BLOCKED' = any (v_states))
+      and (v_statuses is null or 'BLOCKED' = any (v_statuses))
   ), named as (
     select p.*, (
         -- The range's items between the two positions.

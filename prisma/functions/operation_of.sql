@@ -14,7 +14,7 @@ declare
   v_unknown constant text := (
     select min(k) from jsonb_object_keys(v_filter) k
     where k <> all (array['tenant', 'jobId', 'types', 'codes', 'dedupeKeys', 'items'] || case
-      when p_kind in ('CANCEL', 'PROMOTE') then array['states', 'addedFrom', 'addedUntil']
+      when p_kind in ('CANCEL', 'PROMOTE') then array['statuses', 'addedFrom', 'addedUntil']
       else array['groupIds', 'diedFrom', 'diedUntil']
     end)
   );
@@ -27,25 +27,26 @@ begin
   elsif p_kind is null or p_kind not in ('REPLAY', 'DISCARD', 'CANCEL', 'PROMOTE') then
     raise exception 'kind must be REPLAY, DISCARD, CANCEL or PROMOTE.' using errcode = 'JT002', column = 'kind';
   elsif jsonb_path_exists(
-    v_filter, '$.states[*] ? (!(@ == "WAITING" || @ == "SCHEDULED" || @ == "RETRYING" || @ == "READY" || @ == "BLOCKED" || @ == "HELD"))'
+    v_filter,
+    '$.statuses[*] ? (!(@ == "WAITING" || @ == "BLOCKED" || @ == "SCHEDULED" || @ == "RETRYING" || @ == "READY" || @ == "RUNNING"))'
   ) then
-    raise exception 'filter.states must be WAITING, SCHEDULED, RETRYING, READY, BLOCKED or HELD.'
-      using errcode = 'JT002', column = 'filter.states';
-  elsif p_kind = 'PROMOTE' and jsonb_path_exists(v_filter, '$.states[*] ? (!(@ == "SCHEDULED" || @ == "RETRYING"))') then
-    raise exception 'filter.states must be RETRYING or SCHEDULED: other items do not wait for a time.'
-      using errcode = 'JT002', column = 'filter.states';
+    raise exception 'filter.statuses must be WAITING, BLOCKED, SCHEDULED, RETRYING, READY or RUNNING: no other item is pending.'
+      using errcode = 'JT002', column = 'filter.statuses';
+  elsif p_kind = 'PROMOTE' and jsonb_path_exists(v_filter, '$.statuses[*] ? (!(@ == "SCHEDULED" || @ == "RETRYING"))') then
+    raise exception 'filter.statuses must be RETRYING or SCHEDULED: other items do not wait for a time.'
+      using errcode = 'JT002', column = 'filter.statuses';
   elsif p_payload is not null and (p_kind <> 'REPLAY' or jsonb_array_length(coalesce(v_filter -> 'items', '[]')) <> 1) then
     raise exception 'payload is for one item only: replay it with a filter that names it.' using errcode = 'JT002', column = 'payload';
   elsif v_filter ? 'jobId' and not exists (select from jobtree.job j where j.id = (v_filter ->> 'jobId')::uuid) then
     raise exception 'There is no job %.', v_filter ->> 'jobId' using errcode = 'JT001', column = 'filter.jobId';
   end if;
   select jobtree.new_id(), p_kind, clock_timestamp(), f."jobId", f.types, f.codes, f."groupIds", f."diedFrom", f."diedUntil",
-    f."dedupeKeys", i.job_ids, i.positions, case when p_kind = 'PROMOTE' then coalesce(f.states, '{RETRYING}') else f.states end,
+    f."dedupeKeys", i.job_ids, i.positions, case when p_kind = 'PROMOTE' then coalesce(f.statuses, '{RETRYING}') else f.statuses end,
     f."addedFrom", f."addedUntil", least(1024 * (s.last_value + 1), (select max(u) + 1 from unnest(i.positions) u)), p_payload, 0, 0, '00000000-0000-0000-0000-000000000000', -1, false, null, null, f.tenant
   into v_operation
   from jsonb_to_record(v_filter) f(
     "jobId" uuid, types text[], codes text[], "groupIds" uuid[], "diedFrom" timestamptz, "diedUntil" timestamptz, "dedupeKeys" text[],
-    items jsonb, states text[], "addedFrom" timestamptz, "addedUntil" timestamptz, tenant text
+    items jsonb, statuses text[], "addedFrom" timestamptz, "addedUntil" timestamptz, tenant text
   )
   cross join jobtree.block_seq s
   cross join lateral (

@@ -49,14 +49,17 @@ begin
       order by q.job_id, q.position
       limit p_ranges)
       union all
-      (select q.job_id, q.position, q.position + q.count - 1, q.count
-      from jobtree.queue_entry q
-      where p_operation.kind = 'PROMOTE' and (q.job_id, q.position) > (from_job_id, from_position) and q.job_id <= v_until
-        and q.position < p_operation.before_position
-        -- Written as in the index of the scheduled entries of each job.
-        and coalesce(q.run_at, 'infinity') < 'infinity'
-      order by q.job_id, q.position
-      limit p_ranges)
+      select d.job_id, d.position, d.last, d.count
+      from unnest(p_operation.statuses) s(status)
+      cross join lateral (
+        select q.job_id, q.position, q.position + q.count - 1 as last, q.count
+        from jobtree.queue_entry q
+        where p_operation.kind = 'PROMOTE' and jobtree.status_of_item(null, null, false, false, q.run_at, q.attempt) = s.status
+          and (q.job_id, q.position) > (from_job_id, from_position) and q.job_id <= v_until
+          and q.position < p_operation.before_position
+        order by q.job_id, q.position
+        limit p_ranges
+      ) d
       union all
       (select b.job_id, b.position, b.position, 1
       from jobtree.blocked_item b

@@ -3,22 +3,28 @@
 --
 -- p_types    only these; null for all
 -- p_after    only types whose names come after this one
--- returns    the items that are ready, scheduled, waiting for other jobs, blocked behind their serialize keys, and held by workers; and for
---            how long the oldest ready item has been ready, in milliseconds: null if none is ready
+-- returns    how many items have each status of pending ones; and for how long the oldest ready item has been ready, in milliseconds: null if
+--            none is ready
 create or replace function jobtree.queue_depths(p_types text[] default null, p_after text default null)
 returns table (
-  type text, ready bigint, scheduled bigint, waiting bigint, blocked bigint, running bigint, oldest_ready_ms bigint
+  type text, ready bigint, scheduled bigint, retrying bigint, waiting bigint, blocked bigint, running bigint, oldest_ready_ms bigint
 )
 language sql stable
 as $$
   with entries as (
-    select q.type, coalesce(sum(q.count) filter (where q.run_at is null), 0)::bigint as ready,
-      coalesce(sum(q.count) filter (where q.run_at < 'infinity'), 0)::bigint as scheduled,
-      coalesce(sum(q.count) filter (where q.run_at = 'infinity'), 0)::bigint as waiting,
-      min(q.ready_at) filter (where q.run_at is null) as since
-    from jobtree.queue_entry q
-    where (p_types is null or q.type = any (p_types)) and (p_after is null or q.type > p_after)
-    group by q.type
+    select e.type, coalesce(sum(e.items) filter (where e.status = 'READY'), 0)::bigint as ready,
+      coalesce(sum(e.items) filter (where e.status = 'SCHEDULED'), 0)::bigint as scheduled,
+      coalesce(sum(e.items) filter (where e.status = 'RETRYING'), 0)::bigint as retrying,
+      coalesce(sum(e.items) filter (where e.status = 'WAITING'), 0)::bigint as waiting,
+      min(e.since) filter (where e.status = 'READY') as since
+    from (
+      select q.type, jobtree.status_of_item(null, null, false, false, q.run_at, q.attempt) as status, sum(q.count) as items,
+        min(q.ready_at) as since
+      from jobtree.queue_entry q
+      where (p_types is null or q.type = any (p_types)) and (p_after is null or q.type > p_after)
+      group by 1, 2
+    ) e
+    group by e.type
   ), held as (
     select j.type, sum(h.items)::bigint as running
     from (
@@ -35,7 +41,8 @@ as $$
     where (p_types is null or b.type = any (p_types)) and (p_after is null or b.type > p_after)
     group by b.type
   )
-  select type, coalesce(e.ready, 0), coalesce(e.scheduled, 0), coalesce(e.waiting, 0), coalesce(b.blocked, 0), coalesce(h.running, 0),
+  select type, coalesce(e.ready, 0), coalesce(e.scheduled, 0), coalesce(e.retrying, 0), coalesce(e.waiting, 0),
+    coalesce(b.blocked, 0), coalesce(h.running, 0),
     case when e.since is not null then greatest(extract(epoch from clock_timestamp() - e.since) * 1000, 0)::bigint end
   from entries e full join held h using (type) full join behind b using (type)
   order by type

@@ -4,9 +4,9 @@
 --
 -- p_kind     REPLAY, DISCARD, CANCEL or PROMOTE
 -- p_filter   {jobId?, types?, codes?, dedupeKeys?, items?: [{jobId, position}]}, for dead letters also {groupIds?, diedFrom?, diedUntil?},
---            for pending items {states?, addedFrom?, addedUntil?}; at least one of them. A job includes all jobs below it, and codes are
---            those of the last failure. States are WAITING, SCHEDULED, RETRYING (scheduled after a failure), READY, BLOCKED and HELD;
---            PROMOTE takes only RETRYING, the default, and SCHEDULED. In addition {tenant?}: only items of types of this tenant, which
+--            for pending items {statuses?, addedFrom?, addedUntil?}; at least one of them. A job includes all jobs below it, and codes are
+--            those of the last failure. Statuses are those of pending items: WAITING, BLOCKED, SCHEDULED, RETRYING, READY and
+--            RUNNING; PROMOTE takes only RETRYING, the default, and SCHEDULED. In addition {tenant?}: only items of types of this tenant, which
 --            owns the operation
 -- p_payload  the new payload of a replayed item; only with a filter for a single item
 -- returns    the operation, and how many items it selects

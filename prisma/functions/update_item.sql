@@ -5,7 +5,7 @@
 -- returns    its tree and type; its priority and its place, from which claims find it, null if it is blocked; and whether this made it
 --            ready
 -- locks      the queue entry that has the item, or the item itself if it is blocked
--- errors     JT001 no such item; JT002 no or invalid changes; JT007 it does not wait, with the reason in the error's detail: HELD,
+-- errors     JT001 no such item; JT002 no or invalid changes; JT007 it does not wait, with its status in the error's detail: RUNNING,
 --            SUCCEEDED, FAILED or CANCELLED; Postgres's errors as in add_items
 create or replace function jobtree.update_item(p_job_id uuid, p_position bigint, p_changes json)
 returns table (root_id uuid, type text, priority smallint, place bigint, made_ready boolean)
@@ -23,7 +23,7 @@ declare
   v_entry jobtree.queue_entry;
   v_is_blocked boolean;
   v_job record;
-  v_state text;
+  v_status text;
   v_item record;
   v_bytes integer;
 begin
@@ -49,14 +49,14 @@ begin
     v_is_blocked := found;
     select j.root_id, j.priority, j.cancelled_at is not null as is_cancelled into v_job from jobtree.job j where j.id = p_job_id;
     exit when (v_entry.job_id is not null or v_is_blocked) and not v_job.is_cancelled;
-    select s.state into v_state from jobtree.item_state s where s.job_id = p_job_id and s.position = p_position;
-    if v_state is null then
+    select s.status into v_status from jobtree.item_status s where s.job_id = p_job_id and s.position = p_position;
+    if v_status is null then
       raise exception 'There is no item % of job %.', p_position, p_job_id using errcode = 'JT001', column = 'itemId';
     end if;
     -- Otherwise it still waits, but another transaction has split its entry or passed it the key: look again.
-    if v_state in ('HELD', 'SUCCEEDED', 'FAILED', 'CANCELLED') then
-      raise exception 'Item % of job % can''t be changed: its state is %.', p_position, p_job_id, v_state
-        using errcode = 'JT007', column = 'itemId', detail = v_state;
+    if v_status in ('RUNNING', 'SUCCEEDED', 'FAILED', 'CANCELLED') then
+      raise exception 'Item % of job % can''t be changed: its status is %.', p_position, p_job_id, v_status
+        using errcode = 'JT007', column = 'itemId', detail = v_status;
     end if;
   end loop;
 

@@ -1,5 +1,6 @@
 /** What the commands about single items and dead letters are called and take. */
 import { type Command, Option } from 'commander';
+import { pendingStatuses } from '../domain/values/item-state.ts';
 import { jsonOption, urlOption } from './api-options.ts';
 import type { OperateOptions, OperationKind } from './commands/operate.ts';
 import { orNone, parseInstant, parseJson, parseRunAt, parseWholeNumber } from './figures.ts';
@@ -51,14 +52,9 @@ export function addPendingItemCommands(program: Command): void {
   whichItems(program.command('cancel-items'), 'added')
     .description('Cancel pending items: those that match all options. Their jobs continue.')
     .addOption(
-      new Option('--state <state...>', 'in these states').choices([
-        'waiting',
-        'scheduled',
-        'retrying',
-        'ready',
-        'blocked',
-        'held',
-      ]),
+      new Option('--status <status...>', 'with these statuses').choices(
+        pendingStatuses.map((status) => status.toLowerCase()),
+      ),
     )
     .action(run('end', (options) => operate('CANCEL', options)));
 
@@ -66,8 +62,8 @@ export function addPendingItemCommands(program: Command): void {
     .description('Try items now that wait for their next attempt: those that match all options.')
     .addOption(
       new Option(
-        '--state <state...>',
-        'in these states: retrying after a failure (the default), scheduled for their first attempt',
+        '--status <status...>',
+        'with these statuses: retrying, after a failure (the default), or scheduled',
       ).choices(['retrying', 'scheduled']),
     )
     .action(run('end', (options) => operate('PROMOTE', options)));

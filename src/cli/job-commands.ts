@@ -1,6 +1,7 @@
 /** What the commands that create, do, follow and change work are called and take. */
 import { availableParallelism } from 'node:os';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { itemStatuses } from '../domain/values/item-state.ts';
 import { jsonOption, urlOption } from './api-options.ts';
 import {
   parseDuration,
@@ -234,14 +235,9 @@ export function addWatchCommands(program: Command): void {
     .description('List the items of a job, in their order, or show one item.')
     .argument('<id>', 'the job, or the item')
     .addOption(
-      new Option('--status <status...>', 'only items with these statuses').choices([
-        'waiting',
-        'scheduled',
-        'running',
-        'succeeded',
-        'failed',
-        'cancelled',
-      ]),
+      new Option('--status <status...>', 'only items with these statuses').choices(
+        itemStatuses.map((status) => status.toLowerCase()),
+      ),
     )
     .option('--limit <n>', 'how many to list', parseWholeNumber(1, 1_000_000_000), 100)
     .addOption(urlOption())

@@ -6,8 +6,6 @@ import { shorten } from './width.ts';
 
 const quietMs = 2_000;
 const againMs = 5_000;
-/** As many are read to find one that failed. */
-const mostItems = 10;
 /** Of a cause, in columns. `jobtree items` shows all of it. */
 const longest = 200;
 /** A tree with more open jobs than this has other things to show. */
@@ -65,8 +63,8 @@ export class RetryWatch {
 
   async #noteOf(jobId: string): Promise<string | undefined> {
     const types = [this.#types.get(jobId) ?? ''];
-    const count = (state: 'RETRYING' | 'SCHEDULED') =>
-      this.#client.pendingItemCount({ jobId, types, states: [state] });
+    const count = (status: 'RETRYING' | 'SCHEDULED') =>
+      this.#client.pendingItemCount({ jobId, types, statuses: [status] });
     const [retrying, scheduled] = await Promise.all([count('RETRYING'), count('SCHEDULED')]);
     const waiting = retrying + scheduled;
     if (waiting === 0) return undefined;
@@ -77,8 +75,8 @@ export class RetryWatch {
 
   /** Of one item: usually they all fail alike. Each code is told once. */
   async #tellCause(jobId: string): Promise<void> {
-    const { nodes } = await this.#client.items(jobId, { statuses: ['SCHEDULED'], first: mostItems });
-    const item = nodes.find(({ failureCount }) => failureCount > 0);
+    const { nodes } = await this.#client.items(jobId, { statuses: ['RETRYING'], first: 1 });
+    const [item] = nodes;
     const { code, message } = item?.failures.at(-1) ?? {};
     const key = `${jobId} ${code}`;
     if (item === undefined || this.#told.has(key)) return;

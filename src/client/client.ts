@@ -295,7 +295,7 @@ export class Client {
   }
 
   /**
-   * Counts the pending items that match a filter: those that `cancelItems` would cancel or, in the states RETRYING and SCHEDULED,
+   * Counts the pending items that match a filter: those that `cancelItems` would cancel or, with the statuses RETRYING and SCHEDULED,
    * `promoteItems` would make ready.
    *
    * @throws JobtreeError NOT_FOUND, INVALID_INPUT
@@ -318,7 +318,7 @@ export class Client {
   }
 
   /**
-   * Makes items ready now that would be due later: by default those that wait for their next attempt after a failure; with the state
+   * Makes items ready now that would be due later: by default those that wait for their next attempt after a failure; with the status
    * SCHEDULED in the filter also, or only, those whose first attempt is due later. Whatever takes longer than about half a second
    * continues in the background: `operation` says how far it is.
    *

@@ -17,7 +17,6 @@ export type {
   NotClaimableReason,
   NotUpdatableReason,
   OverlapPolicy,
-  PendingState,
   ReleaseStatus,
   ReportStatus,
   Sees,

@@ -487,19 +487,25 @@ export type ItemNoteInput = {
   note?: InputMaybe<Scalars['String']['input']>;
 };
 
-/** The status of an item. */
+/** The status of an item. Until it is SUCCEEDED, FAILED or CANCELLED, it is pending. */
 export type ItemStatus =
+  /** It waits for another item with its serialize key: `blockedBy`. */
+  | 'BLOCKED'
   /** It was cancelled before it was finished. */
   | 'CANCELLED'
   /** It failed for good: permanently, or more often than `maxFailuresPerItem`. */
   | 'FAILED'
+  /** A worker can claim it, unless its queue is paused or at a limit. */
+  | 'READY'
+  /** It has failed, and waits for its next attempt: until `retryAt`, and then for about a second, until a server has noticed that it is due. */
+  | 'RETRYING'
   /** A worker has it, and has not reported; `assignment` says which one. */
   | 'RUNNING'
-  /** It waits for its `runAt`, or for the end of its backoff or of a snooze: until `retryAt`, and then for about a second, until a server has noticed that it is due. */
+  /** It has not failed, and waits for its `runAt` or for the end of a snooze: until `retryAt`, and then for about a second, until a server has noticed that it is due. */
   | 'SCHEDULED'
   /** It has a result. */
   | 'SUCCEEDED'
-  /** It waits for a worker, and for no time: a worker can claim it unless its queue is paused or at a limit, it waits for another item with the same serialize key (`blockedBy`), or its job waits for other jobs. */
+  /** Its job waits for other jobs of its tree. */
   | 'WAITING';
 
 /** Which jobs to list; all conditions must be met. */
@@ -640,13 +646,15 @@ export type NotClaimableReason =
   | 'CANCELLED'
   /** It failed for good. */
   | 'FAILED'
-  /** A worker holds it. */
-  | 'HELD'
   /** The queue of its type is at its limit of concurrency or rate. */
   | 'LIMITED'
   /** The queue of its type is paused. */
   | 'PAUSED'
-  /** It is due later: its `runAt`, or the end of its backoff, is in the future. */
+  /** It has failed, and its next attempt is due later. */
+  | 'RETRYING'
+  /** A worker holds it. */
+  | 'RUNNING'
+  /** It has not failed yet, and is due later: its `runAt`, or the end of a snooze, is in the future. */
   | 'SCHEDULED'
   /** It has a result. */
   | 'SUCCEEDED'
@@ -660,7 +668,7 @@ export type NotUpdatableReason =
   /** It failed for good. */
   | 'FAILED'
   /** A worker holds it. */
-  | 'HELD'
+  | 'RUNNING'
   /** It has a result. */
   | 'SUCCEEDED';
 
@@ -736,26 +744,11 @@ export type PendingItemFilter = {
   itemIds?: InputMaybe<Array<Scalars['ID']['input']>>;
   /** Items of this job and of all jobs below it. */
   jobId?: InputMaybe<Scalars['ID']['input']>;
-  /** In one of these states. */
-  states?: InputMaybe<Array<PendingState>>;
+  /** With one of these statuses. SUCCEEDED, FAILED and CANCELLED are refused with INVALID_INPUT. */
+  statuses?: InputMaybe<Array<ItemStatus>>;
   /** Of one of these types. */
   types?: InputMaybe<Array<Scalars['String']['input']>>;
 };
-
-/** The state of a pending item, in more detail than its `status`: READY, BLOCKED and WAITING items have the status WAITING, HELD ones RUNNING. */
-export type PendingState =
-  /** It waits behind another item with its serialize key. */
-  | 'BLOCKED'
-  /** A worker holds it. */
-  | 'HELD'
-  /** It is due, and no worker holds it. */
-  | 'READY'
-  /** It has failed, and its next attempt is due later. */
-  | 'RETRYING'
-  /** It has not failed yet, and is due later: its `runAt` is in the future. */
-  | 'SCHEDULED'
-  /** Its job waits for other jobs of its tree. */
-  | 'WAITING';
 
 /** What a root field of the API requires of a caller. */
 export type Permission =
@@ -784,7 +777,7 @@ export type Permission =
 
 /** What to make ready. */
 export type PromoteItemsInput = {
-  /** Which items. Its `states` may be RETRYING, the default, for items that wait for their next attempt, and SCHEDULED, for items whose first attempt is due later. */
+  /** Which items. Its `statuses` may be RETRYING, the default, and SCHEDULED. */
   filter: PendingItemFilter;
 };
 
@@ -1208,7 +1201,7 @@ export type OperationChangesSubscription = { operationProgress: { id: string, ki
 export type QueuesSubscriptionVariables = Exact<{ [key: string]: never; }>;
 
 
-export type QueuesSubscription = { queues: Array<{ type: string, paused: boolean, ready: number, running: number, scheduled: number, blocked: number, waiting: number, slow: number, concurrency?: number | null, rate?: { limit: number, intervalMs: number } | null }> };
+export type QueuesSubscription = { queues: Array<{ type: string, paused: boolean, ready: number, running: number, scheduled: number, retrying: number, blocked: number, waiting: number, slow: number, concurrency?: number | null, rate?: { limit: number, intervalMs: number } | null }> };
 
 export type QueueFiguresQueryVariables = Exact<{
   types?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
@@ -1923,6 +1916,7 @@ export const Queues = /*#__PURE__*/ new TypedDocumentString(`
     ready
     running
     scheduled
+    retrying
     blocked
     waiting
     slow

@@ -487,19 +487,25 @@ export type ItemNoteInput = {
   note?: InputMaybe<Scalars['String']['input']>;
 };
 
-/** The status of an item. */
+/** The status of an item. Until it is SUCCEEDED, FAILED or CANCELLED, it is pending. */
 export type ItemStatus =
+  /** It waits for another item with its serialize key: `blockedBy`. */
+  | 'BLOCKED'
   /** It was cancelled before it was finished. */
   | 'CANCELLED'
   /** It failed for good: permanently, or more often than `maxFailuresPerItem`. */
   | 'FAILED'
+  /** A worker can claim it, unless its queue is paused or at a limit. */
+  | 'READY'
+  /** It has failed, and waits for its next attempt: until `retryAt`, and then for about a second, until a server has noticed that it is due. */
+  | 'RETRYING'
   /** A worker has it, and has not reported; `assignment` says which one. */
   | 'RUNNING'
-  /** It waits for its `runAt`, or for the end of its backoff or of a snooze: until `retryAt`, and then for about a second, until a server has noticed that it is due. */
+  /** It has not failed, and waits for its `runAt` or for the end of a snooze: until `retryAt`, and then for about a second, until a server has noticed that it is due. */
   | 'SCHEDULED'
   /** It has a result. */
   | 'SUCCEEDED'
-  /** It waits for a worker, and for no time: a worker can claim it unless its queue is paused or at a limit, it waits for another item with the same serialize key (`blockedBy`), or its job waits for other jobs. */
+  /** Its job waits for other jobs of its tree. */
   | 'WAITING';
 
 /** Which jobs to list; all conditions must be met. */
@@ -640,13 +646,15 @@ export type NotClaimableReason =
   | 'CANCELLED'
   /** It failed for good. */
   | 'FAILED'
-  /** A worker holds it. */
-  | 'HELD'
   /** The queue of its type is at its limit of concurrency or rate. */
   | 'LIMITED'
   /** The queue of its type is paused. */
   | 'PAUSED'
-  /** It is due later: its `runAt`, or the end of its backoff, is in the future. */
+  /** It has failed, and its next attempt is due later. */
+  | 'RETRYING'
+  /** A worker holds it. */
+  | 'RUNNING'
+  /** It has not failed yet, and is due later: its `runAt`, or the end of a snooze, is in the future. */
   | 'SCHEDULED'
   /** It has a result. */
   | 'SUCCEEDED'
@@ -660,7 +668,7 @@ export type NotUpdatableReason =
   /** It failed for good. */
   | 'FAILED'
   /** A worker holds it. */
-  | 'HELD'
+  | 'RUNNING'
   /** It has a result. */
   | 'SUCCEEDED';
 
@@ -736,26 +744,11 @@ export type PendingItemFilter = {
   itemIds?: InputMaybe<Array<Scalars['ID']['input']>>;
   /** Items of this job and of all jobs below it. */
   jobId?: InputMaybe<Scalars['ID']['input']>;
-  /** In one of these states. */
-  states?: InputMaybe<Array<PendingState>>;
+  /** With one of these statuses. SUCCEEDED, FAILED and CANCELLED are refused with INVALID_INPUT. */
+  statuses?: InputMaybe<Array<ItemStatus>>;
   /** Of one of these types. */
   types?: InputMaybe<Array<Scalars['String']['input']>>;
 };
-
-/** The state of a pending item, in more detail than its `status`: READY, BLOCKED and WAITING items have the status WAITING, HELD ones RUNNING. */
-export type PendingState =
-  /** It waits behind another item with its serialize key. */
-  | 'BLOCKED'
-  /** A worker holds it. */
-  | 'HELD'
-  /** It is due, and no worker holds it. */
-  | 'READY'
-  /** It has failed, and its next attempt is due later. */
-  | 'RETRYING'
-  /** It has not failed yet, and is due later: its `runAt` is in the future. */
-  | 'SCHEDULED'
-  /** Its job waits for other jobs of its tree. */
-  | 'WAITING';
 
 /** What a root field of the API requires of a caller. */
 export type Permission =
@@ -784,7 +777,7 @@ export type Permission =
 
 /** What to make ready. */
 export type PromoteItemsInput = {
-  /** Which items. Its `states` may be RETRYING, the default, for items that wait for their next attempt, and SCHEDULED, for items whose first attempt is due later. */
+  /** Which items. Its `statuses` may be RETRYING, the default, and SCHEDULED. */
   filter: PendingItemFilter;
 };
 
@@ -1526,7 +1519,7 @@ export type ExchangePartsMutation = { noteItems?:
     | { code: ErrorCode, message: string, field?: string | null }
    | null };
 
-export type QueueFieldsFragment = { type: string, ready: number, scheduled: number, waiting: number, blocked: number, running: number, oldestReadyMs?: number | null, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, alertedAt?: string | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null, deadLetterAlert?: { endpoint: string, count: number, intervalMs: number } | null };
+export type QueueFieldsFragment = { type: string, ready: number, scheduled: number, retrying: number, waiting: number, blocked: number, running: number, oldestReadyMs?: number | null, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, alertedAt?: string | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null, deadLetterAlert?: { endpoint: string, count: number, intervalMs: number } | null };
 
 export type SetQueueMutationVariables = Exact<{
   input: SetQueueInput;
@@ -1535,7 +1528,7 @@ export type SetQueueMutationVariables = Exact<{
 
 export type SetQueueMutation = { setQueue?:
     | { code: ErrorCode, message: string, field?: string | null }
-    | { queue: { type: string, ready: number, scheduled: number, waiting: number, blocked: number, running: number, oldestReadyMs?: number | null, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, alertedAt?: string | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null, deadLetterAlert?: { endpoint: string, count: number, intervalMs: number } | null } }
+    | { queue: { type: string, ready: number, scheduled: number, retrying: number, waiting: number, blocked: number, running: number, oldestReadyMs?: number | null, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, alertedAt?: string | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null, deadLetterAlert?: { endpoint: string, count: number, intervalMs: number } | null } }
    | null };
 
 export type QueueQueryVariables = Exact<{
@@ -1543,7 +1536,7 @@ export type QueueQueryVariables = Exact<{
 }>;
 
 
-export type QueueQuery = { queue?: { type: string, ready: number, scheduled: number, waiting: number, blocked: number, running: number, oldestReadyMs?: number | null, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, alertedAt?: string | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null, deadLetterAlert?: { endpoint: string, count: number, intervalMs: number } | null } | null };
+export type QueueQuery = { queue?: { type: string, ready: number, scheduled: number, retrying: number, waiting: number, blocked: number, running: number, oldestReadyMs?: number | null, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, alertedAt?: string | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null, deadLetterAlert?: { endpoint: string, count: number, intervalMs: number } | null } | null };
 
 export type QueuesQueryVariables = Exact<{
   types?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
@@ -1552,7 +1545,7 @@ export type QueuesQueryVariables = Exact<{
 }>;
 
 
-export type QueuesQuery = { queues?: Array<{ type: string, ready: number, scheduled: number, waiting: number, blocked: number, running: number, oldestReadyMs?: number | null, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, alertedAt?: string | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null, deadLetterAlert?: { endpoint: string, count: number, intervalMs: number } | null }> | null };
+export type QueuesQuery = { queues?: Array<{ type: string, ready: number, scheduled: number, retrying: number, waiting: number, blocked: number, running: number, oldestReadyMs?: number | null, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, alertedAt?: string | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null, deadLetterAlert?: { endpoint: string, count: number, intervalMs: number } | null }> | null };
 
 export type TypesWithSchemasQueryVariables = Exact<{
   first: Scalars['Int']['input'];
@@ -1597,7 +1590,7 @@ export type QueueFiguresQueryVariables = Exact<{
 }>;
 
 
-export type QueueFiguresQuery = { queues?: Array<{ slow: number, slowAfterMs?: number | null, type: string, ready: number, scheduled: number, waiting: number, blocked: number, running: number, oldestReadyMs?: number | null, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, alertedAt?: string | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, figures: { from: string, until: string, claimed: number, succeeded: number, failed: number, lost: number, dead: number, deadRate?: number | null, perSecond: number, wait: { count: number, p50Ms?: number | null, p95Ms?: number | null, p99Ms?: number | null }, processing: { count: number, p50Ms?: number | null, p95Ms?: number | null, p99Ms?: number | null } }, rate?: { limit: number, intervalMs: number } | null, deadLetterAlert?: { endpoint: string, count: number, intervalMs: number } | null }> | null };
+export type QueueFiguresQuery = { queues?: Array<{ slow: number, slowAfterMs?: number | null, type: string, ready: number, scheduled: number, retrying: number, waiting: number, blocked: number, running: number, oldestReadyMs?: number | null, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, alertedAt?: string | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, figures: { from: string, until: string, claimed: number, succeeded: number, failed: number, lost: number, dead: number, deadRate?: number | null, perSecond: number, wait: { count: number, p50Ms?: number | null, p95Ms?: number | null, p99Ms?: number | null }, processing: { count: number, p50Ms?: number | null, p95Ms?: number | null, p99Ms?: number | null } }, rate?: { limit: number, intervalMs: number } | null, deadLetterAlert?: { endpoint: string, count: number, intervalMs: number } | null }> | null };
 
 export type HeldItemsQueryVariables = Exact<{
   types?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
@@ -1985,6 +1978,7 @@ export const QueueFields = /*#__PURE__*/ new TypedDocumentString(`
   type
   ready
   scheduled
+  retrying
   waiting
   blocked
   running
@@ -3558,6 +3552,7 @@ export const SetQueue = /*#__PURE__*/ new TypedDocumentString(`
   type
   ready
   scheduled
+  retrying
   waiting
   blocked
   running
@@ -3591,6 +3586,7 @@ export const Queue = /*#__PURE__*/ new TypedDocumentString(`
   type
   ready
   scheduled
+  retrying
   waiting
   blocked
   running
@@ -3624,6 +3620,7 @@ export const Queues = /*#__PURE__*/ new TypedDocumentString(`
   type
   ready
   scheduled
+  retrying
   waiting
   blocked
   running
@@ -3726,6 +3723,7 @@ export const QueueFigures = /*#__PURE__*/ new TypedDocumentString(`
   type
   ready
   scheduled
+  retrying
   waiting
   blocked
   running

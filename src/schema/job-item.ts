@@ -27,16 +27,19 @@ import { selectedFields } from './selection.ts';
 import type { Services } from './services.ts';
 
 export const ItemStatus = builder.enumType('ItemStatus', {
-  description: 'The status of an item.',
+  description: 'The status of an item. Until it is SUCCEEDED, FAILED or CANCELLED, it is pending.',
   values: {
-    WAITING: {
-      description:
-        'It waits for a worker, and for no time: a worker can claim it unless its queue is paused or at a limit, it waits for another item with the same serialize key (`blockedBy`), or its job waits for other jobs.',
-    },
+    WAITING: { description: 'Its job waits for other jobs of its tree.' },
+    BLOCKED: { description: 'It waits for another item with its serialize key: `blockedBy`.' },
     SCHEDULED: {
       description:
-        'It waits for its `runAt`, or for the end of its backoff or of a snooze: until `retryAt`, and then for about a second, until a server has noticed that it is due.',
+        'It has not failed, and waits for its `runAt` or for the end of a snooze: until `retryAt`, and then for about a second, until a server has noticed that it is due.',
     },
+    RETRYING: {
+      description:
+        'It has failed, and waits for its next attempt: until `retryAt`, and then for about a second, until a server has noticed that it is due.',
+    },
+    READY: { description: 'A worker can claim it, unless its queue is paused or at a limit.' },
     RUNNING: { description: 'A worker has it, and has not reported; `assignment` says which one.' },
     SUCCEEDED: { description: 'It has a result.' },
     FAILED: { description: 'It failed for good: permanently, or more often than `maxFailuresPerItem`.' },
@@ -197,7 +200,7 @@ builder.objectType(JobItem, {
       type: 'DateTime',
       nullable: true,
       description:
-        'When it is due, while it is SCHEDULED: its `runAt`, or the end of its backoff or of a snooze. Null otherwise.',
+        'When it is due, while it is SCHEDULED or RETRYING: its `runAt`, or the end of its backoff or of a snooze. Null otherwise.',
     }),
     dedupeKey: t.exposeString('dedupeKey', {
       nullable: true,
@@ -212,7 +215,7 @@ builder.objectType(JobItem, {
       authScopes: { may: 'read' },
       nullable: true,
       description:
-        'The item with the same serialize key that it waits for; null if it waits for no other item.',
+        'The item with the same serialize key that it waits for, while it is BLOCKED. Null otherwise.',
       resolve: ({ blockedBy }, _, context, info) => namedItem(blockedBy, context, info),
     }),
     parentItem: t.field({

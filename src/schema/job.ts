@@ -504,7 +504,7 @@ export const Job = builder.prismaNode('Job', {
             type: 'Count',
             nullable: true,
             description:
-              'How many items with these statuses the job has, as counted by its progress, which is a moment behind. WAITING, SCHEDULED and RUNNING are counted together: null if `statuses` has some of them but not all three; `pendingItemCount` counts them separately.',
+              'How many items with these statuses the job has, as counted by its progress, which is a moment behind. Pending items are counted together: null if `statuses` has some of their statuses but not all; `pendingItemCount` counts them separately.',
             resolve: async ({ job, statuses }, _, context) =>
               countOf(await progressOf(job, context), statuses),
           }),
@@ -569,7 +569,7 @@ function countOf(progress: JobProgressState, statuses: readonly ItemStatusName[]
   if (pending > 0 && pending < pendingStatuses.length) return null;
   const of = (status: ItemStatusName, count: number) => (statuses.includes(status) ? count : 0);
   return (
-    of('WAITING', progress.itemCount - itemProgress(progress)) +
+    (pending > 0 ? progress.itemCount - itemProgress(progress) : 0) +
     of('SUCCEEDED', progress.succeeded) +
     of('FAILED', progress.failed) +
     of('CANCELLED', progress.cancelled)

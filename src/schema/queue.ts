@@ -42,7 +42,11 @@ export const Queue = builder.objectRef<QueueState>('Queue').implement({
     }),
     scheduled: t.expose('scheduled', {
       type: 'Count',
-      description: 'How many items wait for their `runAt` or for the end of a backoff.',
+      description: 'How many items have not failed, and wait for their `runAt` or for the end of a snooze.',
+    }),
+    retrying: t.expose('retrying', {
+      type: 'Count',
+      description: 'How many items have failed, and wait for their next attempt.',
     }),
     waiting: t.expose('waiting', {
       type: 'Count',

@@ -27,7 +27,7 @@ it('pending items are cancelled by filters', async () => {
   );
   expect((await client.heartbeat([held?.id ?? ''])).map(({ status }) => status)).toEqual(['CANCELLED']);
 
-  const [last] = (await client.items(id, { statuses: ['WAITING'] })).nodes;
+  const [last] = (await client.items(id, { statuses: ['READY'] })).nodes;
   const items = { JobItem: last?.id ?? '' };
   expect(await runCommands(example('pending-items.md', 'update'), items, server.env)).toEqual(
     printed('update'),
@@ -67,7 +67,7 @@ it('letters that failed while the post office was closed are tried now', async (
     printed('promote'),
   );
   expect((await client.claimItems('w', [{ type, limit: 9 }])).map(({ payload }) => payload)).toEqual([1, 2]);
-  const { stdout } = await run(['promote-items', '--job', id, '--state', 'scheduled', '--json'], env());
+  const { stdout } = await run(['promote-items', '--job', id, '--status', 'scheduled', '--json'], env());
   expect(JSON.parse(stdout)).toMatchObject({ kind: 'PROMOTE', total: 1, done: 1 });
   expect((await client.claimItems('w', [{ type, limit: 9 }])).map(({ payload }) => payload)).toEqual([3]);
 });
@@ -83,7 +83,10 @@ it('on a terminal, cancelling more than a few items asks for confirmation', asyn
   expect((await sure.ended).stdout).toContain('Cancelled 12 items.');
   const later = { type: 'asked', items: Array(12).fill({ runAt: new Date(Date.now() + 3_600_000) }) };
   const { id: scheduled } = await server.client.createJob(later);
-  const promoted = startOnTerminal(['promote-items', '--job', scheduled, '--state', 'scheduled'], server.env);
+  const promoted = startOnTerminal(
+    ['promote-items', '--job', scheduled, '--status', 'scheduled'],
+    server.env,
+  );
   await promoted.printed('Promote 12 items? [y/N]');
   promoted.process.stdin.write('y\n');
   expect((await promoted.ended).stdout).toContain('Promoted 12 items.');
@@ -100,7 +103,7 @@ it('replay says what waits for a retry if nothing has failed for good', async ()
     'Nothing that matches has failed for good. 2 items that could match wait for a retry: `jobtree promote-items` with the same --code tries them now.\n',
   );
   const hint =
-    '2 items failed and wait for a retry: `jobtree jobs --status running` lists the jobs, `jobtree items ID --status scheduled` why.\n';
+    '2 items failed and wait for a retry: `jobtree jobs --status running` lists the jobs, `jobtree items ID --status retrying` why.\n';
   expect(await run(['dead-letters', '--type', 'later'], env())).toMatchObject({ code: 0, stderr: hint });
   expect((await run(['dead-letters', '--type', 'other'], env())).stderr).toBe('');
   expect((await run(['discard', '--job', id], env())).stderr).toBe('');
@@ -121,12 +124,16 @@ it('impossible requests are refused at once and change nothing', async () => {
   const itemId = item?.id ?? '';
   const cases: [string[], number, string][] = [
     [['cancel-items'], 2, 'Say what to cancel'],
-    [['cancel-items', '--yes'], 2, 'at least one of --job, --type, --code, --item, --dedupe-key, --state'],
+    [['cancel-items', '--yes'], 2, 'at least one of --job, --type, --code, --item, --dedupe-key, --status'],
     [['cancel-items', '--job', unknownJob], 4, 'There is no job'],
-    [['cancel-items', '--state', 'dead'], 2, 'allowed choices are waiting, scheduled, retrying, ready'],
+    [
+      ['cancel-items', '--status', 'dead'],
+      2,
+      'allowed choices are waiting, blocked, scheduled, retrying, ready',
+    ],
     [['promote-items'], 2, 'Say what to promote'],
     [['promote-items', '--job', unknownJob], 4, 'There is no job'],
-    [['promote-items', '--state', 'ready'], 2, 'allowed choices are retrying, scheduled'],
+    [['promote-items', '--status', 'ready'], 2, 'allowed choices are retrying, scheduled'],
     [['cancel-items', '--group', 'x'], 2, 'unknown option'],
     [['update-item'], 2, "missing required argument 'id'"],
     [['update-item', itemId], 2, 'Say what to change: give --run-at, --priority or --payload.'],
@@ -146,6 +153,6 @@ it('impossible requests are refused at once and change nothing', async () => {
   const late = await run(['update-item', itemId, '--payload', '2'], env());
   expect([late.code, late.stderr]).toEqual([
     1,
-    `jobtree: Item ${itemId} can't be changed: its state is HELD.\n`,
+    `jobtree: Item ${itemId} can't be changed: its status is RUNNING.\n`,
   ]);
 });

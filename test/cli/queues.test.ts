@@ -14,7 +14,7 @@ const documented = (name: string) => example('queues.md', name);
 it('queue sets what its options name, and shows it; queues lists it', async () => {
   await server.client.createJob({ type: 'letters', items: Array(1_234).fill({}).slice(0, 1_000) });
   const lines = [
-    'letters: 1,000 ready, 0 scheduled, 0 waiting, 0 blocked, 0 running',
+    'letters: 1,000 ready, 0 scheduled, 0 retrying, 0 waiting, 0 blocked, 0 running',
     'limits: paused, 5 at once, 100 in 10s, expires after 90m',
     'new jobs, priority: 0',
     'new jobs, failures per item: 7',
@@ -29,8 +29,8 @@ it('queue sets what its options name, and shows it; queues lists it', async () =
   expect(await run(args, env())).toEqual({ code: 0, stdout: lines.join('\n'), stderr: '' });
   const listed = (await run(['queues'], env())).stdout;
   expect(listed).toBe(
-    'TYPE     READY  SCHEDULED  WAITING  BLOCKED  RUNNING  REMARKS\n' +
-      'letters  1,000          0        0        0        0  no worker, paused, 5 at once, 100 in 10s, expires after 90m\n',
+    'TYPE     READY  SCHEDULED  RETRYING  WAITING  BLOCKED  RUNNING  REMARKS\n' +
+      'letters  1,000          0         0        0        0        0  no worker, paused, 5 at once, 100 in 10s, expires after 90m\n',
   );
 
   const none = [
@@ -40,7 +40,7 @@ it('queue sets what its options name, and shows it; queues lists it', async () =
     ),
   ];
   expect((await run(['queue', 'letters', ...none], env())).stdout).toBe(
-    'letters: 1,000 ready, 0 scheduled, 0 waiting, 0 blocked, 0 running\nlimits: none\nnew jobs, heartbeat: 5s\n',
+    'letters: 1,000 ready, 0 scheduled, 0 retrying, 0 waiting, 0 blocked, 0 running\nlimits: none\nnew jobs, heartbeat: 5s\n',
   );
   const json = await run(['queue', 'letters', '--json'], env());
   expect(JSON.parse(json.stdout)).toMatchObject({

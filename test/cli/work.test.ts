@@ -128,7 +128,7 @@ it('SIGTERM lets the command finish and claims no more', async () => {
   );
   await startShell(`touch ${folder}/go`).ended;
   expect(await program.ended).toMatchObject({ code: 0, stderr: expect.stringMatching(/\nStopped: 1 item/) });
-  expect((await items(id)).map((item) => item.status)).toEqual(['SUCCEEDED', 'WAITING']);
+  expect((await items(id)).map((item) => item.status)).toEqual(['SUCCEEDED', 'READY']);
 });
 
 it('a command that does not finish in time is ended and its item given back, at no cost of an attempt', async () => {
@@ -137,7 +137,7 @@ it('a command that does not finish in time is ended and its item given back, at 
   for await (const { status } of server.client.watchJob(id)) if (status === 'RUNNING') break;
   program.process.kill('SIGINT');
   expect(await program.ended).toMatchObject({ code: 0, stderr: expect.stringContaining('given back') });
-  expect(await items(id)).toMatchObject([{ status: 'WAITING', failures: [], assignment: null }]);
+  expect(await items(id)).toMatchObject([{ status: 'READY', failures: [], assignment: null }]);
 });
 
 /** A worker that has begun a command which ends by SIGKILL alone. */
@@ -164,7 +164,7 @@ it('a second signal ends commands at once and gives their items back, at no cost
     stderr: expect.stringMatching(/: given back\.\nStopped: 0 items/),
   });
   await commandEnded();
-  expect(await items(id)).toMatchObject([{ status: 'WAITING', failures: [], assignment: null }]);
+  expect(await items(id)).toMatchObject([{ status: 'READY', failures: [], assignment: null }]);
   await server.client.cancelJob(id);
 });
 
@@ -203,7 +203,7 @@ it('a command that does not exist is refused before anything is claimed', async 
     code: 2,
     stderr: 'jobtree: There is no program no-such-program to run.\n',
   });
-  expect(await items(id)).toMatchObject([{ status: 'WAITING', failures: [] }]);
+  expect(await items(id)).toMatchObject([{ status: 'READY', failures: [] }]);
 });
 
 it('a type that is empty is refused', async () => {

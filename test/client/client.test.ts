@@ -294,12 +294,12 @@ describe('working without a Worker', () => {
     ]);
     expect((await client.reportOutcomes(reports.slice(1, 2)))[0]?.status).toBe('DUPLICATE');
 
-    const [item] = (await client.items(id, { statuses: ['WAITING'] })).nodes;
+    const [item] = (await client.items(id, { statuses: ['READY'] })).nodes;
     const again = await client.claimItem('me', item?.id ?? '');
     expect(again).toMatchObject({ attempt: 1, payload: 0 });
     await expect(client.claimItem('me', item?.id ?? '')).rejects.toMatchObject({
       code: 'ITEM_NOT_CLAIMABLE',
-      reason: 'HELD',
+      reason: 'RUNNING',
     });
     await client.reportOutcomes([{ assignmentId: again.id, result: 0 }]);
     const results: unknown[] = [];

@@ -187,7 +187,7 @@ describe('serialize keys', () => {
     const [head, blocked] = (await client.items(id)).nodes;
     expect([head?.status, blocked?.status, blocked?.blockedBy]).toEqual([
       'FAILED',
-      'WAITING',
+      'BLOCKED',
       { id: head?.id },
     ]);
     const found = await data(server.url, example('serialize-keys.md', 'looking'), { id: blocked?.id });

@@ -71,7 +71,7 @@ it('the program processes pictures that exist, are missing, or are too many', as
   expect(nodes).toMatchObject([
     { status: 'SUCCEEDED', result: { stored: `${nodes[0]?.id} (9 bytes)` } },
     { status: 'FAILED', failures: [{ code: 'NO_PICTURE' }] },
-    { status: 'SCHEDULED', failures: [{ code: 'RETRY_AFTER', message: 'Too many requests.' }] },
+    { status: 'RETRYING', failures: [{ code: 'RETRY_AFTER', message: 'Too many requests.' }] },
   ]);
   expect(output.join('')).toContain('picture loaded');
 });

@@ -57,7 +57,7 @@ it('promoting what waits for a retry, watched to its end', async () => {
     const [held] = await client.claimItems('w', [{ type, limit: 1 }]);
     await client.reportOutcomes([{ assignmentId: held?.id ?? '', failure: { code, message: 'no' } }]);
   }
-  expect(await client.pendingItemCount({ jobId: id, states: ['RETRYING'] })).toBe(2);
+  expect(await client.pendingItemCount({ jobId: id, statuses: ['RETRYING'] })).toBe(2);
   const operation = (await runExample('promote-client')) as Operation;
   expect(operation).toMatchObject({ kind: 'PROMOTE', status: 'FINISHED', total: 1, done: 1 });
   expect(await client.promoteItems({ jobId: id })).toMatchObject({ total: 1, done: 1 });
@@ -114,7 +114,7 @@ it('only waiting items can be changed', async () => {
   expect(claimed.map(({ payload }) => payload)).toEqual([{ to: 'Grace' }, 1]);
   await expect(client.updateItem(first?.id ?? '', { payload: 3 })).rejects.toMatchObject({
     code: 'ITEM_NOT_UPDATABLE',
-    reason: 'HELD',
+    reason: 'RUNNING',
     field: 'itemId',
   });
   await expect(client.updateItem(first?.id ?? '', { payload: 3n })).rejects.toMatchObject({
@@ -141,8 +141,8 @@ it('a filter that names nothing, or nothing that exists, is refused', async () =
     await expect(client.promoteItems(filter)).rejects.toMatchObject({ code });
     await expect(client.pendingItemCount(filter)).rejects.toMatchObject({ code });
   }
-  await expect(client.promoteItems({ states: ['RETRYING', 'READY'] })).rejects.toMatchObject({
+  await expect(client.promoteItems({ statuses: ['RETRYING', 'READY'] })).rejects.toMatchObject({
     code: 'INVALID_INPUT',
-    field: 'filter.states',
+    field: 'filter.statuses',
   });
 });

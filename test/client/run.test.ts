@@ -64,7 +64,7 @@ it('the first signal stops claiming and lets the handler finish, and the worker 
     /^jobtree worker \S+: stopping: waits up to 60 s for 1 handler; a second signal aborts it at once\.\n$/,
   );
   expect(said).toEqual(['claimed', 'stopped']);
-  expect(await statuses()).toEqual(['SUCCEEDED', 'WAITING', 0]);
+  expect(await statuses()).toEqual(['SUCCEEDED', 'READY', 0]);
 });
 
 it('a handler that takes longer than stopTimeoutMs is aborted, and its item given back', async () => {
@@ -73,7 +73,7 @@ it('a handler that takes longer than stopTimeoutMs is aborted, and its item give
   child.stdin?.end();
   expect(await ended).toEqual([0, null]);
   expect(said).toEqual(['claimed', 'aborted: STOPPED', 'stopped']);
-  expect(await statuses()).toEqual(['WAITING', 'WAITING', 0]);
+  expect(await statuses()).toEqual(['READY', 'READY', 0]);
 });
 
 it('a second signal gives items back at once and ends the process, whatever its handler does', async () => {
@@ -84,7 +84,7 @@ it('a second signal gives items back at once and ends the process, whatever its 
   child.kill('SIGTERM');
   expect(await ended).toEqual([143, null]);
   expect(said).toEqual(['claimed', 'aborted: STOPPED']);
-  expect(await statuses()).toEqual(['WAITING', 'WAITING', 0]);
+  expect(await statuses()).toEqual(['READY', 'READY', 0]);
 });
 
 it('a Ctrl-C that arrives twice, as below npm, counts once', async () => {
@@ -94,7 +94,7 @@ it('a Ctrl-C that arrives twice, as below npm, counts once', async () => {
   child.kill('SIGINT');
   child.stdin?.end();
   expect(await ended).toEqual([0, null]);
-  expect(await statuses()).toEqual(['SUCCEEDED', 'WAITING', 0]);
+  expect(await statuses()).toEqual(['SUCCEEDED', 'READY', 0]);
 });
 
 it('a Ctrl-C that arrives again when the worker has stopped does not kill its program', async () => {
@@ -119,7 +119,7 @@ it('a second Ctrl-C that arrives twice still gives items back', async () => {
   await delay(5);
   child.kill('SIGINT');
   expect(await ended).toEqual([130, null]);
-  expect(await statuses()).toEqual(['WAITING', 'WAITING', 0]);
+  expect(await statuses()).toEqual(['READY', 'READY', 0]);
 });
 
 /** A worker that has had SIGINT and SIGTERM, while the server does not answer. */

@@ -106,7 +106,7 @@ it('atOnce gives back what handlers have, also while an earlier stop waits for t
     await worker.stop({ atOnce: true });
     await stopped;
     expect(await aborted.promise).toBe('STOPPED');
-    expect((await client.items(id)).nodes).toMatchObject([{ status: 'WAITING', failures: [] }]);
+    expect((await client.items(id)).nodes).toMatchObject([{ status: 'READY', failures: [] }]);
     await client.cancelJob(id);
   }
 });

@@ -117,7 +117,7 @@ it('a worker that is paused before it starts claims nothing until resume()', asy
   const worker = makeWorker({ types: { [type]: { concurrency: 1, handler: () => null } } });
   await worker.pause();
   await worker.start();
-  expect((await client.items(id)).nodes).toMatchObject([{ status: 'WAITING', assignment: null }]);
+  expect((await client.items(id)).nodes).toMatchObject([{ status: 'READY', assignment: null }]);
   worker.resume();
   await once(worker, 'succeeded');
 });
@@ -146,7 +146,7 @@ it('a handler that takes longer than timeoutMs is aborted, and the attempt fails
   const message = 'The handler took longer than 50 ms.';
   expect(await failed).toMatchObject([{ attempt: 1 }, { code: 'TIMED_OUT', message }]);
   expect((await client.items(id)).nodes).toMatchObject([
-    { status: 'SCHEDULED', failures: [{ code: 'TIMED_OUT', message }] },
+    { status: 'RETRYING', failures: [{ code: 'TIMED_OUT', message }] },
   ]);
 });
 

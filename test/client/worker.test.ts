@@ -486,7 +486,7 @@ describe('assignments', () => {
     const items = (await client.items(id)).nodes;
     expect(items.map(({ status, result }) => [status, result])).toEqual([
       ['SUCCEEDED', 'late'],
-      ['WAITING', null],
+      ['READY', null],
     ]);
     expect(items[1]?.assignment).toBeNull();
   });

@@ -1,9 +1,12 @@
 /** The roles of prisma/roles.sql do what they are for, over all functions and tables, and nothing else. */
-import { readFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createJob } from '../../src/adapters/pg.ts';
-import { applyRoles, migrate } from '../../src/db/migrate.ts';
+import { applyRoles, migrate, migrationsDirectory } from '../../src/db/migrate.ts';
+import { readFunctionFiles } from '../../tools/stored-functions.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { documentedFunctions } from '../support/sql-page.ts';
 
@@ -140,10 +143,10 @@ it('does its own work from end to end', async () => {
   ]);
   const states = await as(
     'jobtree_watch',
-    'select state from jobtree.item_state where job_id = $1 order by 1',
+    'select status from jobtree.item_status where job_id = $1 order by 1',
     [jobId],
   );
-  expect(states.map(({ state }) => state)).toEqual(['READY', 'SUCCEEDED']);
+  expect(states.map(({ status }) => status)).toEqual(['READY', 'SUCCEEDED']);
   const assignments = await as(
     'jobtree_watch',
     'select state from jobtree.assignment where job_id = $1 order by 1',
@@ -203,7 +206,15 @@ it('keeps its rights through a migration that replaces the functions', async () 
     );
   const before = await definers();
   expect(before).toHaveLength(9);
-  await db.query(`delete from jobtree._prisma_migrations where migration_name like '%_functions'`);
-  await migrate({ url: db.url });
+  const directory = mkdtempSync(join(tmpdir(), 'jobtree-migrations-'));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  cpSync(migrationsDirectory, directory, { recursive: true });
+  const functions = [...readFunctionFiles(join(migrationsDirectory, '../functions')).values()];
+  mkdirSync(join(directory, '99999999999999_again'));
+  writeFileSync(
+    join(directory, '99999999999999_again/migration.sql'),
+    ['set local check_function_bodies = off;', ...functions].join('\n'),
+  );
+  await migrate({ url: db.url, directory });
   expect(await definers()).toEqual(before);
 });

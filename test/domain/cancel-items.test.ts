@@ -32,11 +32,11 @@ async function cancel(filter: PendingItemFilter) {
 
 const statesOf = async (jobId: string) =>
   (
-    await t.db.query<{ state: string; count: number }>(
-      'select state, count(*)::int from jobtree.item_state where job_id = $1 group by state order by state',
+    await t.db.query<{ status: string; count: number }>(
+      'select status, count(*)::int from jobtree.item_status where job_id = $1 group by status order by status',
       [jobId],
     )
-  ).map(({ state, count }) => `${count} ${state}`);
+  ).map(({ status, count }) => `${count} ${status}`);
 
 describe('cancelling pending items', () => {
   it('removes waiting items from the queue and held ones from their workers, and keeps finished ones', async () => {
@@ -99,16 +99,16 @@ describe('cancelling pending items', () => {
   });
 
   it.each<[string, PendingItemFilter, number]>([
-    ['state', { states: ['SCHEDULED'] }, 2],
-    ['state after a failure', { states: ['RETRYING'] }, 1],
-    ['states', { states: ['READY', 'HELD'] }, 7],
-    ['state of what is held', { states: ['HELD'] }, 2],
+    ['status', { statuses: ['SCHEDULED'] }, 2],
+    ['status after a failure', { statuses: ['RETRYING'] }, 1],
+    ['statuses', { statuses: ['READY', 'RUNNING'] }, 7],
+    ['status of what is held', { statuses: ['RUNNING'] }, 2],
     ['dedupe key', { dedupeKeys: ['a', 'nobody'] }, 1],
     ['code of the last failure', { codes: ['E'] }, 1],
     ['another code', { codes: ['F'] }, 0],
     ['time added', { addedFrom: new Date(Date.now() - 600_000) }, 10],
     ['time added before', { addedUntil: new Date(Date.now() - 600_000) }, 0],
-    ['all that is set', { states: ['READY'], dedupeKeys: ['a', 'b'] }, 2],
+    ['all that is set', { statuses: ['READY'], dedupeKeys: ['a', 'b'] }, 2],
   ])('by %s', async (_, filter, expected) => {
     const type = newType();
     const { [type]: jobId = '' } = await t.create({
@@ -131,7 +131,7 @@ describe('cancelling pending items', () => {
     await checkInvariants(t.db);
   });
 
-  it('by the code of the last failure only, by what is due by now, and from a time inclusive until a time exclusive', async () => {
+  it('by the code of the last failure only, by what servers have noticed to be due, and from a time inclusive until a time exclusive', async () => {
     const type = newType();
     const { [type]: jobId = '' } = await t.create({ type, backoffMs: [3_600_000], items: [{}] });
     for (const more of [{ code: 'E', retryAfterMs: 0 }, { code: 'F' }]) {
@@ -148,8 +148,10 @@ describe('cancelling pending items', () => {
     await t.db.query(`update jobtree.queue_entry set run_at = now() - interval '1 s' where job_id = $1`, [
       jobId,
     ]);
-    expect(await counts('CANCEL', { states: ['READY'] }, { states: ['RETRYING'] })).toEqual([1, 0]);
-    expect(await counts('PROMOTE', { states: ['RETRYING'] })).toEqual([0]);
+    expect(await counts('CANCEL', { statuses: ['READY'] }, { statuses: ['RETRYING'] })).toEqual([0, 1]);
+    await t.sweep();
+    expect(await counts('CANCEL', { statuses: ['READY'] }, { statuses: ['RETRYING'] })).toEqual([1, 0]);
+    expect(await counts('PROMOTE', { statuses: ['RETRYING'] })).toEqual([0]);
     // Its item is still in the queue.
     await t.db.query('select jobtree.cancel_job($1, 0)', [jobId]);
     expect(await counts('CANCEL', {})).toEqual([0]);
@@ -161,11 +163,11 @@ describe('cancelling pending items', () => {
     const ids = (await claimItems(t.engine, 'w', [{ type, limit: 3 }])).map(({ id }) => id);
     const [, second] = await t.items(jobId);
     expect(await cancel({ items: [second ?? { jobId, position: 0 }] })).toMatchObject({ done: 1 });
-    expect(await statesOf(jobId)).toEqual(['1 CANCELLED', '2 HELD']);
+    expect(await statesOf(jobId)).toEqual(['1 CANCELLED', '2 RUNNING']);
     // The others are taken back once they are silent.
     await t.expire(ids[0] ?? '', ids[2] ?? '');
     await t.sweep();
-    expect(await statesOf(jobId)).toEqual(['1 CANCELLED', '2 SCHEDULED']);
+    expect(await statesOf(jobId)).toEqual(['1 CANCELLED', '2 RETRYING']);
     await checkInvariants(t.db);
   });
 
@@ -174,7 +176,10 @@ describe('cancelling pending items', () => {
     const items = [{ serializeKey: first }];
     await t.create({ type: first, items });
     const { [second]: jobId = '' } = await t.create({ type: second, items });
-    expect(await cancel({ types: [first, second], states: ['READY'] })).toMatchObject({ total: 1, done: 1 });
+    expect(await cancel({ types: [first, second], statuses: ['READY'] })).toMatchObject({
+      total: 1,
+      done: 1,
+    });
     await t.sweep();
     expect(await statesOf(jobId)).toEqual(['1 READY']);
   });
@@ -342,8 +347,8 @@ describe('cancelling pending items', () => {
     // A part of seven ranges is of several trees.
     expect(steps).toBeLessThan(20);
     const states = await t.db.query(
-      `select j.type = $1 as ours, s.state = 'CANCELLED' as cancelled, count(*)::int
-       from jobtree.item_state s join jobtree.job j on j.id = s.job_id where j.type in ($1, $2) group by 1, 2`,
+      `select j.type = $1 as ours, s.status = 'CANCELLED' as cancelled, count(*)::int
+       from jobtree.item_status s join jobtree.job j on j.id = s.job_id where j.type in ($1, $2) group by 1, 2`,
       [type, other],
     );
     const total = Number(row?.total);
@@ -373,7 +378,7 @@ describe('cancelling pending items', () => {
       const [part] = await t.db.query<{ first: number; last: number }>(
         `select from_position::float8 as first, last_position::float8 as last
        from jobtree.operation_of($1, $2) o cross join lateral jobtree.pending_window(o, 1000, 200)`,
-        [kind, JSON.stringify({ jobId, states: ['SCHEDULED', ...(kind === 'CANCEL' ? ['READY'] : [])] })],
+        [kind, JSON.stringify({ jobId, statuses: ['SCHEDULED', ...(kind === 'CANCEL' ? ['READY'] : [])] })],
       );
       // Of what may overlap only the first item of the last range is in it.
       const last = (first?.position ?? 0) + (kind === 'CANCEL' ? 128 : 255);
@@ -390,11 +395,11 @@ describe('cancelling pending items', () => {
     const items = await t.items(jobId);
     const at = (...numbers: number[]) => numbers.flatMap((n) => items[n] ?? []);
     await t.claimOne(type);
-    expect(await cancel({ jobId, states: ['BLOCKED'], items: at(0, 1, 3) })).toMatchObject({
+    expect(await cancel({ jobId, statuses: ['BLOCKED'], items: at(0, 1, 3) })).toMatchObject({
       total: 2,
       done: 2,
     });
-    expect(await statesOf(jobId)).toEqual(['2 BLOCKED', '2 CANCELLED', '1 HELD']);
+    expect(await statesOf(jobId)).toEqual(['2 BLOCKED', '2 CANCELLED', '1 RUNNING']);
     t.ready.length = 0;
     expect(await cancel({ items: at(0) })).toMatchObject({ done: 1 });
     expect(t.ready).toEqual([type]);
@@ -415,7 +420,8 @@ describe('cancelling pending items', () => {
   it.each([
     [{}, 'JT002', 'filter'],
     [{ groupIds: ['00000000-0000-0000-0000-000000000000'] }, 'JT002', 'filter.groupIds'],
-    [{ states: ['DEAD'] }, 'JT002', 'filter.states'],
+    [{ statuses: ['DEAD'] }, 'JT002', 'filter.statuses'],
+    [{ statuses: ['READY', 'SUCCEEDED'] }, 'JT002', 'filter.statuses'],
     [{ jobId: '00000000-0000-0000-0000-000000000000' }, 'JT001', 'filter.jobId'],
   ])('is refused for %j', async (filter, code, column) => {
     await expect(

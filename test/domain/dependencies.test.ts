@@ -87,10 +87,10 @@ describe('waiting', () => {
     expect(await readItems(t.engine.database, [item as never])).toMatchObject([
       { status: 'WAITING', retryAt: null },
     ]);
-    const [state] = await t.db.query('select state, due_at from jobtree.item_state where job_id = $1', [
+    const [row] = await t.db.query('select status, due_at from jobtree.item_status where job_id = $1', [
       ids[b],
     ]);
-    expect(state).toEqual({ state: 'WAITING', due_at: null });
+    expect(row).toEqual({ status: 'WAITING', due_at: null });
   });
 
   it('a chain proceeds link by link, also through an empty one', async () => {

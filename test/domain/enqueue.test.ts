@@ -97,7 +97,7 @@ it('SQL creates it, keeps the text of the payload and wakes an idle worker', asy
   expect(
     await db.query(
       `select payload::text, serialize_key, priority, sealed_at is not null as sealed
-        from jobtree.item_state i join jobtree.job j on j.id = i.job_id where j.type = $1`,
+        from jobtree.item_status i join jobtree.job j on j.id = i.job_id where j.type = $1`,
       [type],
     ),
   ).toEqual([

@@ -25,7 +25,7 @@ const states = [
   'READY',
   'SCHEDULED',
   'RETRYING',
-  'HELD',
+  'RUNNING',
   'EXPIRED',
   'SUCCEEDED',
   'FAILED',
@@ -47,18 +47,18 @@ const places = { alone: 1, 'in the middle of five': 5 } as const;
 const neighbours: Record<State, State> = {
   READY: 'READY',
   SCHEDULED: 'SCHEDULED',
-  RETRYING: 'HELD',
-  HELD: 'HELD',
-  EXPIRED: 'HELD',
-  SUCCEEDED: 'HELD',
-  FAILED: 'HELD',
+  RETRYING: 'RUNNING',
+  RUNNING: 'RUNNING',
+  EXPIRED: 'RUNNING',
+  SUCCEEDED: 'RUNNING',
+  FAILED: 'RUNNING',
   CANCELLED: 'CANCELLED',
   CANCELLED_HELD: 'CANCELLED_HELD',
   CANCELLED_ALONE: 'READY',
-  CANCELLED_ALONE_HELD: 'HELD',
-  RELEASED: 'HELD',
-  LOST: 'HELD',
-  REPLAYED: 'HELD',
+  CANCELLED_ALONE_HELD: 'RUNNING',
+  RELEASED: 'RUNNING',
+  LOST: 'RUNNING',
+  REPLAYED: 'RUNNING',
   BLOCKED: 'BLOCKED',
 };
 
@@ -138,7 +138,7 @@ async function bring(state: State, { assignmentId: id, jobId, item }: Subject): 
 interface Row {
   position: number;
   state: string;
-  /** Of the view item_state. */
+  /** Of the view item_status. */
   viewed: string;
   attempt: number | null;
   [detail: string]: unknown;
@@ -149,21 +149,21 @@ async function rowsOf(jobId: string): Promise<Row[]> {
   const rows = await t.db.query<
     Row & { outcomes: number; entries: number; holds: number; blocked: number; cancellations: number }
   >(
-    `select i.position::float8, lower(s.state) as viewed, s.attempt, s.due_at, s.lease_id, s.worker, s.finished_at, s.result,
+    `select i.position::float8, lower(s.status) as viewed, s.attempt, s.due_at, s.lease_id, s.worker, s.finished_at, s.result,
        a.deadline_at, (select max(f.attempt) from jobtree.failure f where f.job_id = i.job_id and f.position = i.position) as failures,
        n.*,
        case
          when n.failed then 'failed'
          when n.outcomes > 0 then 'succeeded'
          when j.cancelled_at is not null or n.cancellations > 0 then 'cancelled'
-         when n.holds > 0 then 'held'
-         when n.scheduled then 'scheduled'
+         when n.holds > 0 then 'running'
+         when n.scheduled then case when n.has_failed then 'retrying' else 'scheduled' end
          when n.entries > 0 then 'ready'
          when n.blocked > 0 then 'blocked'
        end as state
      from jobtree.job_item i
      join jobtree.job j on j.id = i.job_id
-     join jobtree.item_state s on s.job_id = i.job_id and s.position = i.position
+     join jobtree.item_status s on s.job_id = i.job_id and s.position = i.position
      left join jobtree.assignment a on a.job_id = i.job_id and a.position = i.position and a.state = 'HELD'
      cross join lateral (
        select
@@ -173,6 +173,7 @@ async function rowsOf(jobId: string): Promise<Row[]> {
          (select bool_or(q.run_at is not null) from jobtree.queue_entry q where q.job_id = i.job_id and i.position >= q.position and i.position < q.position + q.count) as scheduled,
          (select count(*)::int from jobtree.cancellation c where c.job_id = i.job_id and i.position >= c.position and i.position < c.position + c.count) as cancellations,
          (select count(*)::int from jobtree.lease l where l.job_id = i.job_id and substring(l.open::text, (i.position - l.position + 1)::int, 1) = '1' and i.position >= l.position) as holds,
+         exists (select from jobtree.failure f where f.job_id = i.job_id and f.position = i.position) as has_failed,
          (select count(*)::int from jobtree.blocked_item b where b.job_id = i.job_id and b.position = i.position) as blocked
      ) n
      where i.job_id = $1 order by i.position`,
@@ -236,7 +237,7 @@ const operations: Record<string, (subject: Subject) => Promise<unknown>> = {
   discard: (subject) => operate('DISCARD', subject),
   cancelItems: (subject) => operate('CANCEL', subject),
   promoteItems: (subject) => operate('PROMOTE', subject),
-  promoteScheduled: (subject) => operate('PROMOTE', subject, { states: ['SCHEDULED'] }),
+  promoteScheduled: (subject) => operate('PROMOTE', subject, { statuses: ['SCHEDULED'] }),
   correct: ({ item }) => update(item, { payload: 'corrected' }),
   makeDue: ({ item }) => update(item, { runAt: null }),
   sweep: () => t.sweep(),
@@ -250,44 +251,44 @@ const toWholeJob = new Set(['claimItems', 'cancel', 'delete']);
 /** operation → state before → [answer, state after] */
 const expected: Record<string, Record<State, [unknown, string]>> = {
   claimItems: {
-    READY: [true, 'held'],
+    READY: [true, 'running'],
     SCHEDULED: [false, 'scheduled'],
-    RETRYING: [false, 'scheduled'],
-    HELD: [false, 'held'],
-    EXPIRED: [false, 'held'],
+    RETRYING: [false, 'retrying'],
+    RUNNING: [false, 'running'],
+    EXPIRED: [false, 'running'],
     SUCCEEDED: [false, 'succeeded'],
     FAILED: [false, 'failed'],
     CANCELLED: [false, 'cancelled'],
     CANCELLED_HELD: [false, 'cancelled'],
     CANCELLED_ALONE: [false, 'cancelled'],
     CANCELLED_ALONE_HELD: [false, 'cancelled'],
-    RELEASED: [true, 'held'],
-    LOST: [true, 'held'],
-    REPLAYED: [true, 'held'],
+    RELEASED: [true, 'running'],
+    LOST: [true, 'running'],
+    REPLAYED: [true, 'running'],
     BLOCKED: [false, 'blocked'],
   },
   claimItem: {
-    READY: [true, 'held'],
+    READY: [true, 'running'],
     SCHEDULED: ['SCHEDULED', 'scheduled'],
-    RETRYING: ['SCHEDULED', 'scheduled'],
-    HELD: ['HELD', 'held'],
-    EXPIRED: ['HELD', 'held'],
+    RETRYING: ['RETRYING', 'retrying'],
+    RUNNING: ['RUNNING', 'running'],
+    EXPIRED: ['RUNNING', 'running'],
     SUCCEEDED: ['SUCCEEDED', 'succeeded'],
     FAILED: ['FAILED', 'failed'],
     CANCELLED: ['CANCELLED', 'cancelled'],
     CANCELLED_HELD: ['CANCELLED', 'cancelled'],
     CANCELLED_ALONE: ['CANCELLED', 'cancelled'],
     CANCELLED_ALONE_HELD: ['CANCELLED', 'cancelled'],
-    RELEASED: [true, 'held'],
-    LOST: [true, 'held'],
-    REPLAYED: [true, 'held'],
+    RELEASED: [true, 'running'],
+    LOST: [true, 'running'],
+    REPLAYED: [true, 'running'],
     BLOCKED: ['BLOCKED', 'blocked'],
   },
   reportSuccess: {
     READY: ['STALE', 'ready'],
     SCHEDULED: ['STALE', 'scheduled'],
-    RETRYING: ['STALE', 'scheduled'],
-    HELD: ['ACCEPTED', 'succeeded'],
+    RETRYING: ['STALE', 'retrying'],
+    RUNNING: ['ACCEPTED', 'succeeded'],
     EXPIRED: ['ACCEPTED', 'succeeded'],
     SUCCEEDED: ['DUPLICATE', 'succeeded'],
     FAILED: ['STALE', 'failed'],
@@ -303,9 +304,9 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
   reportFailure: {
     READY: ['STALE', 'ready'],
     SCHEDULED: ['STALE', 'scheduled'],
-    RETRYING: ['DUPLICATE', 'scheduled'],
-    HELD: ['ACCEPTED', 'scheduled'],
-    EXPIRED: ['ACCEPTED', 'scheduled'],
+    RETRYING: ['DUPLICATE', 'retrying'],
+    RUNNING: ['ACCEPTED', 'retrying'],
+    EXPIRED: ['ACCEPTED', 'retrying'],
     SUCCEEDED: ['STALE', 'succeeded'],
     FAILED: ['DUPLICATE', 'failed'],
     CANCELLED: ['STALE', 'cancelled'],
@@ -320,8 +321,8 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
   reportPermanentFailure: {
     READY: ['STALE', 'ready'],
     SCHEDULED: ['STALE', 'scheduled'],
-    RETRYING: ['DUPLICATE', 'scheduled'],
-    HELD: ['ACCEPTED', 'failed'],
+    RETRYING: ['DUPLICATE', 'retrying'],
+    RUNNING: ['ACCEPTED', 'failed'],
     EXPIRED: ['ACCEPTED', 'failed'],
     SUCCEEDED: ['STALE', 'succeeded'],
     FAILED: ['DUPLICATE', 'failed'],
@@ -337,9 +338,9 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
   reportOtherFailure: {
     READY: ['STALE', 'ready'],
     SCHEDULED: ['STALE', 'scheduled'],
-    RETRYING: ['STALE', 'scheduled'],
-    HELD: ['ACCEPTED', 'scheduled'],
-    EXPIRED: ['ACCEPTED', 'scheduled'],
+    RETRYING: ['STALE', 'retrying'],
+    RUNNING: ['ACCEPTED', 'retrying'],
+    EXPIRED: ['ACCEPTED', 'retrying'],
     SUCCEEDED: ['STALE', 'succeeded'],
     FAILED: ['STALE', 'failed'],
     CANCELLED: ['STALE', 'cancelled'],
@@ -354,8 +355,8 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
   reportSuccessTwice: {
     READY: ['STALE, STALE', 'ready'],
     SCHEDULED: ['STALE, STALE', 'scheduled'],
-    RETRYING: ['STALE, STALE', 'scheduled'],
-    HELD: ['ACCEPTED, DUPLICATE', 'succeeded'],
+    RETRYING: ['STALE, STALE', 'retrying'],
+    RUNNING: ['ACCEPTED, DUPLICATE', 'succeeded'],
     EXPIRED: ['ACCEPTED, DUPLICATE', 'succeeded'],
     SUCCEEDED: ['DUPLICATE, DUPLICATE', 'succeeded'],
     FAILED: ['STALE, STALE', 'failed'],
@@ -371,9 +372,9 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
   reportFailureTwice: {
     READY: ['STALE, STALE', 'ready'],
     SCHEDULED: ['STALE, STALE', 'scheduled'],
-    RETRYING: ['DUPLICATE, DUPLICATE', 'scheduled'],
-    HELD: ['ACCEPTED, DUPLICATE', 'scheduled'],
-    EXPIRED: ['ACCEPTED, DUPLICATE', 'scheduled'],
+    RETRYING: ['DUPLICATE, DUPLICATE', 'retrying'],
+    RUNNING: ['ACCEPTED, DUPLICATE', 'retrying'],
+    EXPIRED: ['ACCEPTED, DUPLICATE', 'retrying'],
     SUCCEEDED: ['STALE, STALE', 'succeeded'],
     FAILED: ['DUPLICATE, DUPLICATE', 'failed'],
     CANCELLED: ['STALE, STALE', 'cancelled'],
@@ -388,9 +389,9 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
   heartbeat: {
     READY: ['LOST', 'ready'],
     SCHEDULED: ['LOST', 'scheduled'],
-    RETRYING: ['FINISHED', 'scheduled'],
-    HELD: ['HELD', 'held'],
-    EXPIRED: ['HELD', 'held'],
+    RETRYING: ['FINISHED', 'retrying'],
+    RUNNING: ['HELD', 'running'],
+    EXPIRED: ['HELD', 'running'],
     SUCCEEDED: ['FINISHED', 'succeeded'],
     FAILED: ['FINISHED', 'failed'],
     CANCELLED: ['LOST', 'cancelled'],
@@ -405,8 +406,8 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
   release: {
     READY: ['STALE', 'ready'],
     SCHEDULED: ['STALE', 'scheduled'],
-    RETRYING: ['STALE', 'scheduled'],
-    HELD: ['RELEASED', 'ready'],
+    RETRYING: ['STALE', 'retrying'],
+    RUNNING: ['RELEASED', 'ready'],
     EXPIRED: ['RELEASED', 'ready'],
     SUCCEEDED: ['STALE', 'succeeded'],
     FAILED: ['STALE', 'failed'],
@@ -422,8 +423,8 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
   snooze: {
     READY: ['STALE', 'ready'],
     SCHEDULED: ['STALE', 'scheduled'],
-    RETRYING: ['STALE', 'scheduled'],
-    HELD: ['ACCEPTED', 'scheduled'],
+    RETRYING: ['STALE', 'retrying'],
+    RUNNING: ['ACCEPTED', 'scheduled'],
     EXPIRED: ['ACCEPTED', 'scheduled'],
     SUCCEEDED: ['STALE', 'succeeded'],
     FAILED: ['STALE', 'failed'],
@@ -439,9 +440,9 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
   addAgain: {
     READY: ['DUPLICATE', 'ready'],
     SCHEDULED: ['DUPLICATE', 'scheduled'],
-    RETRYING: ['DUPLICATE', 'scheduled'],
-    HELD: ['DUPLICATE', 'held'],
-    EXPIRED: ['DUPLICATE', 'held'],
+    RETRYING: ['DUPLICATE', 'retrying'],
+    RUNNING: ['DUPLICATE', 'running'],
+    EXPIRED: ['DUPLICATE', 'running'],
     SUCCEEDED: ['DUPLICATE', 'succeeded'],
     FAILED: ['DUPLICATE', 'failed'],
     CANCELLED: ['JobSealedError', 'cancelled'],
@@ -456,9 +457,9 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
   replay: {
     READY: [0, 'ready'],
     SCHEDULED: [0, 'scheduled'],
-    RETRYING: [0, 'scheduled'],
-    HELD: [0, 'held'],
-    EXPIRED: [0, 'held'],
+    RETRYING: [0, 'retrying'],
+    RUNNING: [0, 'running'],
+    EXPIRED: [0, 'running'],
     SUCCEEDED: [0, 'succeeded'],
     FAILED: [1, 'ready'],
     CANCELLED: [0, 'cancelled'],
@@ -473,9 +474,9 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
   discard: {
     READY: [0, 'ready'],
     SCHEDULED: [0, 'scheduled'],
-    RETRYING: [0, 'scheduled'],
-    HELD: [0, 'held'],
-    EXPIRED: [0, 'held'],
+    RETRYING: [0, 'retrying'],
+    RUNNING: [0, 'running'],
+    EXPIRED: [0, 'running'],
     SUCCEEDED: [0, 'succeeded'],
     FAILED: [1, 'failed'],
     CANCELLED: [0, 'cancelled'],
@@ -491,7 +492,7 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     READY: [1, 'cancelled'],
     SCHEDULED: [1, 'cancelled'],
     RETRYING: [1, 'cancelled'],
-    HELD: [1, 'cancelled'],
+    RUNNING: [1, 'cancelled'],
     EXPIRED: [1, 'cancelled'],
     SUCCEEDED: [0, 'succeeded'],
     FAILED: [0, 'failed'],
@@ -508,8 +509,8 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     READY: [0, 'ready'],
     SCHEDULED: [0, 'scheduled'],
     RETRYING: [1, 'ready'],
-    HELD: [0, 'held'],
-    EXPIRED: [0, 'held'],
+    RUNNING: [0, 'running'],
+    EXPIRED: [0, 'running'],
     SUCCEEDED: [0, 'succeeded'],
     FAILED: [0, 'failed'],
     CANCELLED: [0, 'cancelled'],
@@ -524,9 +525,9 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
   promoteScheduled: {
     READY: [0, 'ready'],
     SCHEDULED: [1, 'ready'],
-    RETRYING: [0, 'scheduled'],
-    HELD: [0, 'held'],
-    EXPIRED: [0, 'held'],
+    RETRYING: [0, 'retrying'],
+    RUNNING: [0, 'running'],
+    EXPIRED: [0, 'running'],
     SUCCEEDED: [0, 'succeeded'],
     FAILED: [0, 'failed'],
     CANCELLED: [0, 'cancelled'],
@@ -541,9 +542,9 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
   correct: {
     READY: ['UPDATED', 'ready'],
     SCHEDULED: ['UPDATED', 'scheduled'],
-    RETRYING: ['UPDATED', 'scheduled'],
-    HELD: ['HELD', 'held'],
-    EXPIRED: ['HELD', 'held'],
+    RETRYING: ['UPDATED', 'retrying'],
+    RUNNING: ['RUNNING', 'running'],
+    EXPIRED: ['RUNNING', 'running'],
     SUCCEEDED: ['SUCCEEDED', 'succeeded'],
     FAILED: ['FAILED', 'failed'],
     CANCELLED: ['CANCELLED', 'cancelled'],
@@ -559,8 +560,8 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     READY: ['UPDATED', 'ready'],
     SCHEDULED: ['UPDATED', 'ready'],
     RETRYING: ['UPDATED', 'ready'],
-    HELD: ['HELD', 'held'],
-    EXPIRED: ['HELD', 'held'],
+    RUNNING: ['RUNNING', 'running'],
+    EXPIRED: ['RUNNING', 'running'],
     SUCCEEDED: ['SUCCEEDED', 'succeeded'],
     FAILED: ['FAILED', 'failed'],
     CANCELLED: ['CANCELLED', 'cancelled'],
@@ -575,9 +576,9 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
   sweep: {
     READY: [undefined, 'ready'],
     SCHEDULED: [undefined, 'scheduled'],
-    RETRYING: [undefined, 'scheduled'],
-    HELD: [undefined, 'held'],
-    EXPIRED: [undefined, 'scheduled'],
+    RETRYING: [undefined, 'retrying'],
+    RUNNING: [undefined, 'running'],
+    EXPIRED: [undefined, 'retrying'],
     SUCCEEDED: [undefined, 'succeeded'],
     FAILED: [undefined, 'failed'],
     CANCELLED: [undefined, 'cancelled'],
@@ -593,7 +594,7 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     READY: [undefined, 'cancelled'],
     SCHEDULED: [undefined, 'cancelled'],
     RETRYING: [undefined, 'cancelled'],
-    HELD: [undefined, 'cancelled'],
+    RUNNING: [undefined, 'cancelled'],
     EXPIRED: [undefined, 'cancelled'],
     SUCCEEDED: [undefined, 'succeeded'],
     FAILED: [undefined, 'failed'],
@@ -625,7 +626,7 @@ describe.each(Object.keys(operations))('%s', (name) => {
       expect([answer, after.find(isSubject)?.state ?? 'gone']).toEqual([expectedAnswer, stateAfter]);
       const [was, is] = [before.find(isSubject), after.find(isSubject)];
       if (stateAfter === was?.state) {
-        const isKept = name === 'heartbeat' && stateAfter === 'held';
+        const isKept = name === 'heartbeat' && stateAfter === 'running';
         expect(is).toEqual({ ...was, ...(isKept && { deadline_at: expect.any(Date) }) });
         // Three intervals from now: also where it was over.
         if (isKept) expect(Number(is?.deadline_at)).toBeGreaterThan(Date.now() + 170_000);

@@ -14,20 +14,12 @@ import { reportOutcomes } from '../../src/domain/work/report-outcomes.ts';
 import { newType, useEngine } from '../support/engine.ts';
 
 const t = useEngine();
-/** What the view item_state calls the items of each status. */
-const states: Readonly<Record<ItemStatus, readonly string[]>> = {
-  WAITING: ['READY', 'BLOCKED', 'WAITING'],
-  SCHEDULED: ['SCHEDULED'],
-  RUNNING: ['HELD'],
-  SUCCEEDED: ['SUCCEEDED'],
-  FAILED: ['FAILED'],
-  CANCELLED: ['CANCELLED'],
-};
 /** Each alone, and some together. */
 const lists: readonly (readonly ItemStatus[])[] = [
   ...itemStatuses.map((status) => [status]),
   pendingStatuses,
-  ['RUNNING', 'WAITING'],
+  ['RUNNING', 'WAITING', 'READY', 'BLOCKED'],
+  ['SCHEDULED', 'RETRYING'],
   ['SCHEDULED', 'FAILED'],
   ['SUCCEEDED', 'FAILED'],
   ['CANCELLED', 'SCHEDULED', 'SUCCEEDED'],
@@ -41,7 +33,7 @@ async function mixedJob(cancelled: 'NOT' | 'WHOLLY' | 'BEING'): Promise<string> 
     payload: i,
     priority: i % 100 === 50 ? 1 : null,
     runAt: i >= 300 && i < 340 ? new Date(Date.now() + 3_600_000) : null,
-    serializeKey: i >= 360 && i < 380 && i % 2 === 0 ? type : null,
+    serializeKey: i >= 340 && i < 390 && i % 2 === 0 ? type : null,
   }));
   const { [type]: jobId = '' } = await t.create({ type, items, backoffMs: [0], maxFailuresPerItem: 1 });
   const worker = 'w';
@@ -59,7 +51,8 @@ async function mixedJob(cancelled: 'NOT' | 'WHOLLY' | 'BEING'): Promise<string> 
       t.engine,
       held.flatMap(({ id: assignmentId }, i) => {
         if (i % 11 === 1 || i % keep === 0) return [];
-        const failure = { code: 'E', message: 'no', permanent: i % 2 === 0 };
+        const retryAfterMs = i % 8 === 3 ? 3_600_000 : undefined;
+        const failure = { code: 'E', message: 'no', permanent: i % 2 === 0, retryAfterMs };
         return i % 4 < 2 ? { assignmentId, result: i } : { assignmentId, failure };
       }),
     );
@@ -92,12 +85,11 @@ it('pages have the items of the requested statuses', async () => {
     await dependentJob(),
   ];
   for (const statuses of lists) {
-    const expected = statuses.flatMap((status) => states[status]);
     const all = await Promise.all(
       jobs.map(async (jobId) => {
         const rows = await t.db.query<{ position: number }>(
-          `select position::float8 from jobtree.item_state where job_id = $1 and state = any ($2) order by position`,
-          [jobId, expected],
+          `select position::float8 from jobtree.item_status where job_id = $1 and status = any ($2) order by position`,
+          [jobId, statuses],
         );
         return rows.map(({ position }) => position);
       }),
@@ -139,16 +131,17 @@ it('an item has the status by which a page finds it, read whole or in part', asy
   const requests = jobs.map((jobId) => ({ jobId, range }));
   for (const status of itemStatuses) {
     const keys = (await readItemKeys(t.engine.database, [status], false, requests)).flat();
+    const isLater = status === 'SCHEDULED' || status === 'RETRYING';
     const none = { details: false, payload: false, result: false };
     for (const parts of [undefined, { ...none, status: true }]) {
       const items = await readItems(t.engine.database, keys, parts);
       expect([status, new Set(items.map((item) => item?.status))]).toEqual([status, new Set([status])]);
-      expect(items.every((item) => (item?.retryAt != null) === (status === 'SCHEDULED'))).toBe(true);
+      expect(items.every((item) => (item?.retryAt != null) === isLater)).toBe(true);
     }
     const whole = await readItems(t.engine.database, keys);
     const hasWorker = status === 'RUNNING' || status === 'SUCCEEDED';
     expect(whole.every((item) => (item?.assignmentId != null) === hasWorker)).toBe(true);
-    expect(whole.some((item) => item?.blockedBy != null)).toBe(status === 'WAITING');
+    expect(whole.every((item) => item?.blockedBy != null)).toBe(status === 'BLOCKED');
   }
 });
 

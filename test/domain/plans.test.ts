@@ -221,7 +221,7 @@ describe('an operation on very many trees', () => {
   it.each([
     ['CANCEL', { types: ['now'] }, count],
     ['CANCEL', { types: ['none'] }, 0],
-    ['PROMOTE', { types: ['later'], states: ['SCHEDULED'] }, count],
+    ['PROMOTE', { types: ['later'], statuses: ['SCHEDULED'] }, count],
   ] as const)('does not go through them one by one: %s %j', async (kind, filter, expected) => {
     let done = 0;
     const plans = await plansOf(db, (client) =>

@@ -40,11 +40,11 @@ async function fail(type: string, limit: number, code = 'E'): Promise<void> {
 
 const statesOf = async (jobId: string) =>
   (
-    await t.db.query<{ state: string; count: number }>(
-      'select state, count(*)::int from jobtree.item_state where job_id = $1 group by state order by state',
+    await t.db.query<{ status: string; count: number }>(
+      'select status, count(*)::int from jobtree.item_status where job_id = $1 group by status order by status',
       [jobId],
     )
-  ).map(({ state, count }) => `${count} ${state}`);
+  ).map(({ status, count }) => `${count} ${status}`);
 const claim = async (type: string) => {
   const held = await claimItems(t.engine, 'w', [{ type, limit: 1_000 }]);
   return held.map(({ payload }) => JSON.parse(payload.text));
@@ -64,7 +64,7 @@ describe('promoting items', () => {
     t.announced.length = 0;
     expect(await promote({ jobId })).toMatchObject({ total: 3, done: 3, finishedAt: expect.any(Date) });
     expect(t.announced).toEqual([[type, 3]]);
-    expect(await statesOf(jobId)).toEqual(['1 HELD', '4 READY', '1 SCHEDULED']);
+    expect(await statesOf(jobId)).toEqual(['4 READY', '1 RUNNING', '1 SCHEDULED']);
     await checkInvariants(t.db);
     const held = await claimItems(t.engine, 'w', [{ type, limit: 9 }]);
     expect(held.map(({ payload, attempt }) => [payload.text, attempt])).toEqual([
@@ -74,7 +74,7 @@ describe('promoting items', () => {
       ['2', 2],
     ]);
     await reportOutcomes(t.engine, [{ assignmentId: held[1]?.id ?? '', failure }]);
-    expect(await statesOf(jobId)).toEqual(['1 FAILED', '4 HELD', '1 SCHEDULED']);
+    expect(await statesOf(jobId)).toEqual(['1 FAILED', '4 RUNNING', '1 SCHEDULED']);
     const [item] = await readItems(t.engine.database, [(await t.items(jobId))[0] ?? { jobId, position: 0 }]);
     expect(item).toMatchObject({ status: 'FAILED', failureCount: 2 });
   });
@@ -88,8 +88,8 @@ describe('promoting items', () => {
     });
     await fail(type, 1);
     const [before] = await t.db.query<{ now: Date }>('select now() as now');
-    expect(await promote({ jobId, states: scheduled })).toMatchObject({ total: 1, done: 1 });
-    expect(await statesOf(jobId)).toEqual(['1 READY', '1 SCHEDULED']);
+    expect(await promote({ jobId, statuses: scheduled })).toMatchObject({ total: 1, done: 1 });
+    expect(await statesOf(jobId)).toEqual(['1 READY', '1 RETRYING']);
     expect(
       await t.db.query(
         'select ready_at >= $2 as anew from jobtree.queue_entry where job_id = $1 and run_at is null',
@@ -98,10 +98,13 @@ describe('promoting items', () => {
     ).toEqual([{ anew: true }]);
     const keys = await t.items(jobId);
     const [retrying, promoted] = await readItems(t.engine.database, keys);
-    expect(promoted).toMatchObject({ status: 'WAITING', retryAt: null });
+    expect(promoted).toMatchObject({ status: 'READY', retryAt: null });
     expect(promoted?.runAt?.getTime()).toBeLessThanOrEqual(Date.now());
     expect(retrying?.runAt).toBeNull();
-    expect(await promote({ jobId, states: ['RETRYING', 'SCHEDULED'] })).toMatchObject({ total: 1, done: 1 });
+    expect(await promote({ jobId, statuses: ['RETRYING', 'SCHEDULED'] })).toMatchObject({
+      total: 1,
+      done: 1,
+    });
     expect(await claim(type)).toEqual([1, 0]);
   });
 
@@ -114,7 +117,7 @@ describe('promoting items', () => {
         { type: second, after: [first], items: [{ runAt: later() }, { serializeKey: second }] },
       ],
     });
-    const filter = { types: [first, second], states: ['RETRYING', 'SCHEDULED'] as const };
+    const filter = { types: [first, second], statuses: ['RETRYING', 'SCHEDULED'] as const };
     expect(await promote(filter)).toMatchObject({ total: 1, done: 1 });
     expect(await statesOf(jobs[first] ?? '')).toEqual(['2 BLOCKED', '1 READY']);
     expect(await statesOf(jobs[second] ?? '')).toEqual(['2 WAITING']);
@@ -149,7 +152,7 @@ describe('promoting items', () => {
         [jobId, first?.position],
       );
     const [before] = await entries();
-    const filter = { jobId, dedupeKeys: ['k0', 'k3', 'k4', 'k50'], states: scheduled };
+    const filter = { jobId, dedupeKeys: ['k0', 'k3', 'k4', 'k50'], statuses: scheduled };
     expect(await promote(filter)).toMatchObject({ total: 4, done: 4 });
     expect(await entries()).toEqual(
       [
@@ -170,9 +173,9 @@ describe('promoting items', () => {
     ['dedupe key', { dedupeKeys: ['a', 'nobody'] }, 1],
     ['time added', { addedFrom: new Date(Date.now() - 600_000) }, 3],
     ['time added before', { addedUntil: new Date(Date.now() - 600_000) }, 0],
-    ['state', { states: scheduled }, 2],
-    ['states', { states: ['SCHEDULED', 'RETRYING'] }, 5],
-    ['all that is set', { states: ['SCHEDULED', 'RETRYING'], dedupeKeys: ['a', 'b'], codes: ['E'] }, 1],
+    ['status', { statuses: scheduled }, 2],
+    ['statuses', { statuses: ['SCHEDULED', 'RETRYING'] }, 5],
+    ['all that is set', { statuses: ['SCHEDULED', 'RETRYING'], dedupeKeys: ['a', 'b'], codes: ['E'] }, 1],
   ])('by type and %s', async (_, filter, expected) => {
     const [type, other] = [newType(), newType('other')];
     for (const each of [type, other]) {
@@ -185,7 +188,7 @@ describe('promoting items', () => {
       await fail(each, 2);
       await fail(each, 1, 'F');
     }
-    const counted = { types: [type], ...filter, states: filter.states ?? (['RETRYING'] as const) };
+    const counted = { types: [type], ...filter, statuses: filter.statuses ?? (['RETRYING'] as const) };
     expect(await countMatching(t.engine, 'CANCEL', counted)).toBe(expected);
     expect(await promote({ types: [type], ...filter })).toMatchObject({ total: expected, done: expected });
     expect(await claim(type)).toHaveLength(expected);
@@ -203,14 +206,14 @@ describe('promoting items', () => {
     const [, item] = await t.items(jobs[type] ?? '');
     const [last] = (await t.items(others[type] ?? '')).slice(-1);
     const named = [item, item, last].flatMap((each) => each ?? []);
-    expect(await promote({ items: named, states: scheduled })).toMatchObject({ total: 2, done: 2 });
-    expect(await promote({ jobId: jobs[type] ?? '', states: scheduled })).toMatchObject({
+    expect(await promote({ items: named, statuses: scheduled })).toMatchObject({ total: 2, done: 2 });
+    expect(await promote({ jobId: jobs[type] ?? '', statuses: scheduled })).toMatchObject({
       total: 5,
       done: 5,
     });
     expect(await claim(between)).toEqual([]);
     await t.db.query('select jobtree.cancel_job($1)', [others[type]]);
-    expect(await promote({ types: [type, below], states: scheduled })).toMatchObject({ total: 0 });
+    expect(await promote({ types: [type, below], statuses: scheduled })).toMatchObject({ total: 0 });
     await checkInvariants(t.db);
   });
 
@@ -267,7 +270,7 @@ describe('promoting items', () => {
     expect(await readOperations(t.engine.database, [row?.operation_id ?? ''])).toMatchObject([
       { total: 3, done: 1, finishedAt: expect.any(Date) },
     ]);
-    expect(await statesOf(jobId)).toEqual(['1 READY', '2 SCHEDULED']);
+    expect(await statesOf(jobId)).toEqual(['1 READY', '2 RETRYING']);
     expect(itemOf(await t.claimOne(type))).toEqual((await t.items(jobId))[2]);
   });
 
@@ -275,7 +278,7 @@ describe('promoting items', () => {
     const type = newType();
     const { [type]: jobId = '' } = await t.create({ type, items: [{ runAt: later() }] });
     await t.db.query(`select jobtree.start_operation('PROMOTE', $1)`, [
-      JSON.stringify({ jobId, states: scheduled }),
+      JSON.stringify({ jobId, statuses: scheduled }),
     ]);
     await t.db.query(`select jobtree.add_items($1, $2)`, [jobId, JSON.stringify([{ runAt: later() }])]);
     await t.finish();
@@ -302,7 +305,7 @@ describe('promoting items', () => {
     const items = Array.from({ length: 60 }, (_, payload) => ({ payload, priority: payload % 2, runAt }));
     const jobs = await t.create({ type, items, children: [{ type: child, items: items.slice(0, 30) }] });
     const root = jobs[type] ?? '';
-    const filter = { ...select(type, root), states: scheduled };
+    const filter = { ...select(type, root), statuses: scheduled };
     const expected = 'jobId' in filter ? 90 : 60;
     const [row] = await t.db.query<{ operation_id: string; total: string }>(
       `select * from jobtree.start_operation('PROMOTE', $1)`,
@@ -337,8 +340,8 @@ describe('promoting items', () => {
   it.each([
     [{}, 'JT002', 'filter'],
     [{ groupIds: ['00000000-0000-0000-0000-000000000000'] }, 'JT002', 'filter.groupIds'],
-    [{ states: ['RETRYING', 'READY'] }, 'JT002', 'filter.states'],
-    [{ states: ['DEAD'] }, 'JT002', 'filter.states'],
+    [{ statuses: ['RETRYING', 'READY'] }, 'JT002', 'filter.statuses'],
+    [{ statuses: ['DEAD'] }, 'JT002', 'filter.statuses'],
     [{ jobId: '00000000-0000-0000-0000-000000000000' }, 'JT001', 'filter.jobId'],
   ])('is refused for %j', async (filter, code, column) => {
     await expect(

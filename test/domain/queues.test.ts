@@ -410,7 +410,7 @@ describe('a claim by name', () => {
     await claimItem(t.engine, first as never, 'w');
     await set(type, change);
     await expect(claimItem(t.engine, second as never, 'w')).rejects.toMatchObject({ reason });
-    await expect(claimItem(t.engine, first as never, 'w')).rejects.toMatchObject({ reason: 'HELD' });
+    await expect(claimItem(t.engine, first as never, 'w')).rejects.toMatchObject({ reason: 'RUNNING' });
     await expect(claimItem(t.engine, second as never, 'w')).rejects.toThrow(ItemNotClaimableError);
   });
 });
@@ -511,33 +511,33 @@ describe('a lifetime', () => {
   });
 
   /** What becomes of an item that is older than the lifetime, by what has become of it before. */
-  const states: Record<
+  const endings: Record<
     string,
     {
       prepare?: (type: string, jobId: string) => Promise<unknown>;
-      state: string;
+      status: string;
       more?: Record<string, unknown>;
     }
   > = {
-    ready: { state: 'FAILED' },
-    'ready, of a paused type': { prepare: (type) => set(type, { paused: true }), state: 'FAILED' },
+    ready: { status: 'FAILED' },
+    'ready, of a paused type': { prepare: (type) => set(type, { paused: true }), status: 'FAILED' },
     'due for less than that': {
       prepare: (_, jobId) =>
         t.db.query(`update jobtree.job_item set run_at = now() - interval '10 seconds' where job_id = $1`, [
           jobId,
         ]),
-      state: 'READY',
+      status: 'READY',
     },
-    scheduled: { more: { runAt: new Date(Date.now() + 3_600_000) }, state: 'SCHEDULED' },
-    held: { prepare: (type) => t.claimOne(type), state: 'HELD' },
+    scheduled: { more: { runAt: new Date(Date.now() + 3_600_000) }, status: 'SCHEDULED' },
+    held: { prepare: (type) => t.claimOne(type), status: 'RUNNING' },
     released: {
       prepare: async (type) => releaseAssignments(t.engine, [(await t.claimOne(type)).id]),
-      state: 'FAILED',
+      status: 'FAILED',
     },
     'failed once': {
       prepare: async (type) => reportOutcomes(t.engine, [failure(await t.claimOne(type), false)]),
       more: { backoffMs: [] },
-      state: 'READY',
+      status: 'READY',
     },
     lost: {
       prepare: async (type) => {
@@ -545,28 +545,28 @@ describe('a lifetime', () => {
         await t.sweep();
       },
       more: { backoffMs: [] },
-      state: 'READY',
+      status: 'READY',
     },
     succeeded: {
       prepare: async (type) => reportOutcomes(t.engine, [success(await t.claimOne(type))]),
-      state: 'SUCCEEDED',
+      status: 'SUCCEEDED',
     },
-    'of a cancelled job': { prepare: (_, jobId) => cancelJob(t.engine, jobId), state: 'CANCELLED' },
+    'of a cancelled job': { prepare: (_, jobId) => cancelJob(t.engine, jobId), status: 'CANCELLED' },
     'of a job that is being cancelled': {
       prepare: (_, jobId) =>
         t.db.query('update jobtree.job set cancelled_at = now(), cancelling = true where id = $1', [jobId]),
-      state: 'CANCELLED',
+      status: 'CANCELLED',
     },
   };
-  it.each(Object.entries(states))(
+  it.each(Object.entries(endings))(
     'expires an old item unless it may not: %s',
-    async (_, { prepare, state, more = {} }) => {
+    async (_, { prepare, status, more = {} }) => {
       const { type, jobId } = await job(1, { lifetimeMs: 60_000 }, more);
       await prepare?.(type, jobId);
       await age(jobId, 120_000);
       await expireAll();
-      const rows = await t.db.query('select state from jobtree.item_state where job_id = $1', [jobId]);
-      expect(rows).toEqual([{ state }]);
+      const rows = await t.db.query('select status from jobtree.item_status where job_id = $1', [jobId]);
+      expect(rows).toEqual([{ status }]);
     },
   );
 
@@ -635,7 +635,7 @@ describe('settings', () => {
     };
     const read = () => readQueue(t.engine, type);
     await set(type, all);
-    const counts = { ready: 0, scheduled: 0, waiting: 0, blocked: 0, running: 0 };
+    const counts = { ready: 0, scheduled: 0, retrying: 0, waiting: 0, blocked: 0, running: 0 };
     const figures = { type, ...counts, oldestReadyMs: null, alertedAt: null };
     expect(await read()).toEqual({ ...figures, ...all });
     await set(type, { concurrency: 6 });

@@ -64,11 +64,11 @@ async function lease(count: number, job: Partial<NewJob> = {}) {
 
 /** The states of the items of a job, in order. */
 async function statesOf(jobId: string): Promise<string[]> {
-  const rows = await t.db.query<{ state: string }>(
-    'select state from jobtree.item_state where job_id = $1 order by position',
+  const rows = await t.db.query<{ status: string }>(
+    'select status from jobtree.item_status where job_id = $1 order by position',
     [jobId],
   );
-  return rows.map(({ state }) => state);
+  return rows.map(({ status }) => status);
 }
 
 describe('add against seal', () => {
@@ -395,7 +395,7 @@ describe('claim against claim', () => {
     await lockWaiters(t.db, 1);
     await other.query('commit');
     expect((await second).payload.value).toBe(3);
-    expect(await statesOf(jobId)).toEqual(['READY', 'HELD', 'READY', 'HELD', 'READY']);
+    expect(await statesOf(jobId)).toEqual(['READY', 'RUNNING', 'READY', 'RUNNING', 'READY']);
     expect(payloadsOf(await claimItems(t.engine, 'b', [{ type, limit: 9 }]))).toEqual([0, 2, 4]);
   });
 
@@ -406,7 +406,7 @@ describe('claim against claim', () => {
     await lockWaiters(t.db, 1);
     await other.query('commit');
     expect((await named).payload.value).toBe(3);
-    expect(await statesOf(jobId)).toEqual(['HELD', 'HELD', 'READY', 'HELD', 'READY']);
+    expect(await statesOf(jobId)).toEqual(['RUNNING', 'RUNNING', 'READY', 'RUNNING', 'READY']);
   });
 
   it('a claim by name meets a claim of its item, waits, and learns that the item is held', async () => {
@@ -415,12 +415,12 @@ describe('claim against claim', () => {
     const named = expect(
       claimItem(t.engine, (await t.items(jobId))[3] as ItemKey, 'b'),
     ).rejects.toMatchObject({
-      reason: 'HELD',
+      reason: 'RUNNING',
     });
     await lockWaiters(t.db, 1);
     await other.query('commit');
     await named;
-    expect(await statesOf(jobId)).toEqual(['HELD', 'HELD', 'HELD', 'HELD', 'READY']);
+    expect(await statesOf(jobId)).toEqual(['RUNNING', 'RUNNING', 'RUNNING', 'RUNNING', 'READY']);
   });
 });
 
@@ -455,7 +455,7 @@ describe('report against sweep, on one lease', () => {
     await lockWaiters(t.db, 1);
     await other.query('commit');
     expect((await report).map(({ status }) => status)).toEqual(['STALE', 'ACCEPTED', 'ACCEPTED', 'ACCEPTED']);
-    expect(await statesOf(jobId)).toEqual([...Array(3).fill('SCHEDULED'), ...Array(3).fill('SUCCEEDED')]);
+    expect(await statesOf(jobId)).toEqual([...Array(3).fill('RETRYING'), ...Array(3).fill('SUCCEEDED')]);
     expect((await t.fold(jobId))[type]).toMatchObject({ succeeded: 3, failed: 0 });
   });
 
@@ -464,10 +464,10 @@ describe('report against sweep, on one lease', () => {
     await t.expire(...idsOf(held.slice(0, 3)));
     await otherCalls('report_outcomes', JSON.stringify(reportsOf(held.slice(3))));
     await t.sweep();
-    expect(await statesOf(jobId)).toEqual(Array(6).fill('HELD'));
+    expect(await statesOf(jobId)).toEqual(Array(6).fill('RUNNING'));
     await other.query('commit');
     await t.sweep();
-    expect(await statesOf(jobId)).toEqual([...Array(3).fill('SCHEDULED'), ...Array(3).fill('SUCCEEDED')]);
+    expect(await statesOf(jobId)).toEqual([...Array(3).fill('RETRYING'), ...Array(3).fill('SUCCEEDED')]);
     expect(await heartbeat(t.engine, idsOf(held))).toEqual([
       ...Array(3).fill('LOST'),
       ...Array(3).fill('FINISHED'),
@@ -502,7 +502,7 @@ describe('heartbeat against sweep, on one lease', () => {
     await t.sweep();
     await other.query('commit');
     await t.sweep();
-    expect(await statesOf(jobId)).toEqual(['HELD', 'HELD']);
+    expect(await statesOf(jobId)).toEqual(['RUNNING', 'RUNNING']);
   });
 
   it('after a heartbeat of half a lease the other half is lost on time, and the first half is kept', async () => {
@@ -511,7 +511,7 @@ describe('heartbeat against sweep, on one lease', () => {
     const [first, second] = [idsOf(held.slice(0, 3)), idsOf(held.slice(3))];
     expect(await heartbeat(t.engine, first)).toEqual(Array(3).fill('HELD'));
     await t.sweep();
-    expect(await statesOf(jobId)).toEqual([...Array(3).fill('HELD'), ...Array(3).fill('SCHEDULED')]);
+    expect(await statesOf(jobId)).toEqual([...Array(3).fill('RUNNING'), ...Array(3).fill('RETRYING')]);
     // The sweep looks again when the heartbeat of the first half is overdue, and no sooner.
     const [row] = await t.db.query(
       'select deadline_at, deadlines[1] as first from jobtree.lease where job_id = $1',
@@ -524,7 +524,7 @@ describe('heartbeat against sweep, on one lease', () => {
     ]);
     await t.expire(...first);
     await t.sweep();
-    expect(await statesOf(jobId)).toEqual(Array(6).fill('SCHEDULED'));
+    expect(await statesOf(jobId)).toEqual(Array(6).fill('RETRYING'));
   });
 
   it('concurrent heartbeats of both halves of a lease lose neither', async () => {
@@ -536,7 +536,7 @@ describe('heartbeat against sweep, on one lease', () => {
     await t.sweep();
     expect(await heartbeat(t.engine, second)).toEqual(Array(3).fill('HELD'));
     await t.sweep();
-    expect(await statesOf(jobId)).toEqual(Array(6).fill('HELD'));
+    expect(await statesOf(jobId)).toEqual(Array(6).fill('RUNNING'));
   });
 });
 
@@ -551,7 +551,7 @@ describe('in the middle of a lease', () => {
     await lockWaiters(t.db, 1);
     await other.query('commit');
     expect(await released).toEqual(['RELEASED', 'STALE']);
-    expect(await statesOf(jobId)).toEqual(['HELD', 'SUCCEEDED', 'READY', 'SUCCEEDED', 'HELD']);
+    expect(await statesOf(jobId)).toEqual(['RUNNING', 'SUCCEEDED', 'READY', 'SUCCEEDED', 'RUNNING']);
   });
 
   it('a report meets a release of its neighbours, waits, and both count', async () => {
@@ -561,7 +561,7 @@ describe('in the middle of a lease', () => {
     await lockWaiters(t.db, 1);
     await other.query('commit');
     expect((await report).map(({ status }) => status)).toEqual(['STALE', 'ACCEPTED']);
-    expect(await statesOf(jobId)).toEqual(['HELD', 'HELD', 'READY', 'READY', 'SUCCEEDED']);
+    expect(await statesOf(jobId)).toEqual(['RUNNING', 'RUNNING', 'READY', 'READY', 'SUCCEEDED']);
     expect(
       (await claimItems(t.otherEngine, 'w', [{ type, limit: 9 }])).map((got) => [
         got.payload.value,
@@ -577,14 +577,14 @@ describe('in the middle of a lease', () => {
     const { jobId, held } = await lease(5);
     const item = itemOf(held[2] as Assignment);
     await otherCalls('release_assignments', idsOf(held.slice(1, 4)));
-    await expect(claimItem(t.engine, item, 'b')).rejects.toMatchObject({ reason: 'HELD' });
+    await expect(claimItem(t.engine, item, 'b')).rejects.toMatchObject({ reason: 'RUNNING' });
     await other.query('commit');
     expect(await claimItem(t.engine, item, 'b')).toMatchObject({
       payload: { text: '2' },
       attempt: 1,
       worker: 'b',
     });
-    expect(await statesOf(jobId)).toEqual(['HELD', 'READY', 'HELD', 'READY', 'HELD']);
+    expect(await statesOf(jobId)).toEqual(['RUNNING', 'READY', 'RUNNING', 'READY', 'RUNNING']);
   });
 });
 
@@ -640,7 +640,7 @@ describe('report against report', () => {
     await lockWaiters(t.db, 1);
     await other.query('commit');
     expect((await second).map(({ status }) => status)).toEqual(['ACCEPTED', 'ACCEPTED']);
-    expect(await statesOf(jobId)).toEqual(['SCHEDULED', 'SCHEDULED', 'FAILED', 'FAILED']);
+    expect(await statesOf(jobId)).toEqual(['RETRYING', 'RETRYING', 'FAILED', 'FAILED']);
   });
 
   it('a report that meets a locked lease does not delay those sent with it', async () => {
@@ -648,7 +648,7 @@ describe('report against report', () => {
     await other.query('select from jobtree.lease where job_id = $1 for update', [locked.jobId]);
     const answers = reportOutcomes(t.engine, reportsOf([...locked.held, ...free.held]));
     await anyRow(t.db, 'select from jobtree.outcome where job_id = $1', [free.jobId]);
-    expect(await statesOf(locked.jobId)).toEqual(['HELD', 'HELD']);
+    expect(await statesOf(locked.jobId)).toEqual(['RUNNING', 'RUNNING']);
     await other.query('commit');
     expect((await answers).map(({ status }) => status)).toEqual(Array(4).fill('ACCEPTED'));
   });
@@ -1295,7 +1295,7 @@ describe('promoting items against others', () => {
     const held = await claimItem(t.engine, keys[1] as ItemKey, 'w');
     await t.finish();
     expect(await operationOf(id)).toMatchObject({ done: 2, finishedAt: expect.any(Date) });
-    expect(await statesOf(jobId)).toEqual(['READY', 'HELD', 'READY']);
+    expect(await statesOf(jobId)).toEqual(['READY', 'RUNNING', 'READY']);
     expect((await reportOutcomes(t.engine, reportsOf([held])))[0]?.status).toBe('ACCEPTED');
     expect(payloadsOf(await claimItems(t.engine, 'w', [{ type, limit: 9 }]))).toEqual([0, 2]);
   });
@@ -1305,7 +1305,7 @@ describe('promoting items against others', () => {
     await otherCalls('start_operation', 'PROMOTE', JSON.stringify({ jobId }));
     await other.query('select jobtree.run_operation(id) from jobtree.operation where job_id = $1', [jobId]);
     expect(await claimItems(t.engine, 'w', [{ type, limit: 9 }])).toEqual([]);
-    await expect(claimItem(t.engine, keys[0] as ItemKey, 'w')).rejects.toMatchObject({ reason: 'SCHEDULED' });
+    await expect(claimItem(t.engine, keys[0] as ItemKey, 'w')).rejects.toMatchObject({ reason: 'RETRYING' });
     await other.query('commit');
     expect((await claimItem(t.engine, keys[0] as ItemKey, 'w')).attempt).toBe(2);
     expect(payloadsOf(await claimItems(t.engine, 'w', [{ type, limit: 9 }]))).toEqual([1]);
@@ -1395,7 +1395,7 @@ describe('promoting items against others', () => {
     await other.query('commit');
     await changed;
     await t.finish();
-    expect(await statesOf(jobId)).toEqual(['SCHEDULED']);
+    expect(await statesOf(jobId)).toEqual(['RETRYING']);
   });
 
   it('two operations for the same items: each item is made ready once, and neither waits for the other', async () => {

@@ -326,8 +326,11 @@ describe('reaping', () => {
     const jobId = await make();
     if (await exists(jobId)) await setRetention(t.engine, jobId, { retentionSeconds: 0 }).catch(() => {});
     const items = async () =>
-      (await t.db.query('select state from jobtree.item_state where job_id = $1 order by position', [jobId]))
-        .length;
+      (
+        await t.db.query('select status from jobtree.item_status where job_id = $1 order by position', [
+          jobId,
+        ])
+      ).length;
     const before = await items();
     await reap(withPolicy({ retentionSeconds: 0 }));
     expect(await exists(jobId)).toBe(!isReaped);

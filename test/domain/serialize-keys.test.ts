@@ -64,11 +64,11 @@ async function job(items: NewItem[], more: Record<string, unknown> = {}) {
 }
 
 async function stateOf({ jobId, position }: ItemKey) {
-  const [row] = await t.db.query<{ state: string }>(
-    'select state from jobtree.item_state where job_id = $1 and position = $2',
+  const [row] = await t.db.query<{ status: string }>(
+    'select status from jobtree.item_status where job_id = $1 and position = $2',
     [jobId, position],
   );
-  return row?.state;
+  return row?.status;
 }
 const statesOf = async (jobId: string) => Promise.all((await t.items(jobId)).map(stateOf));
 /** Does all that waits for the sweep. */
@@ -135,8 +135,8 @@ describe('a key', () => {
     const [[head], [blocked]] = [await t.items(a.jobId), await t.items(b.jobId)];
     const [first, second] = await readItems(t.engine.database, [head as ItemKey, blocked as ItemKey]);
     expect([first, second]).toMatchObject([
-      { serializeKey: key, blockedBy: null, status: 'WAITING' },
-      { serializeKey: key, blockedBy: head, status: 'WAITING' },
+      { serializeKey: key, blockedBy: null, status: 'READY' },
+      { serializeKey: key, blockedBy: head, status: 'BLOCKED' },
     ]);
     await expect(claimItem(t.engine, blocked as ItemKey, 'w')).rejects.toMatchObject({
       reason: 'BLOCKED',
@@ -333,7 +333,7 @@ describe('the head of a line', () => {
   it('keeps its place while it waits out a backoff', async () => {
     const { type, jobId } = await job(keyed(newKey(), 0, 1), { backoffMs: [60_000] });
     await report(failure(await t.claimOne(type), false));
-    expect(await statesOf(jobId)).toEqual(['SCHEDULED', 'BLOCKED']);
+    expect(await statesOf(jobId)).toEqual(['RETRYING', 'BLOCKED']);
     expect(await taken(type)).toEqual([]);
   });
 
@@ -431,7 +431,7 @@ describe('the head of a line', () => {
   it('can be cancelled alone by an operation that names states', async () => {
     const key = newKey();
     const [first, next] = [await job(keyed(key, 0)), await job(keyed(key, 1))];
-    await startOperation(t.engine, 'CANCEL', { types: [first.type, next.type], states: ['READY'] });
+    await startOperation(t.engine, 'CANCEL', { types: [first.type, next.type], statuses: ['READY'] });
     await t.finish();
     expect([await statesOf(first.jobId), await statesOf(next.jobId)]).toEqual([['CANCELLED'], ['BLOCKED']]);
     await promote();
@@ -469,7 +469,7 @@ describe('the head of a line', () => {
     await settle('REPLAY', jobId);
     await setQueue(t.engine, type, { lifetimeMs: 1 });
     await tendQueues(t.engine);
-    expect(await statesOf(jobId)).toEqual(['BLOCKED', 'HELD']);
+    expect(await statesOf(jobId)).toEqual(['BLOCKED', 'RUNNING']);
   });
 });
 
@@ -543,7 +543,7 @@ describe('an item that failed for good', () => {
         [jobId],
       );
       await tendQueues(t.engine);
-      expect(await statesOf(jobId)).toEqual(['HELD', 'FAILED']);
+      expect(await statesOf(jobId)).toEqual(['RUNNING', 'FAILED']);
       await report(success(head));
       await promote();
       expect(await taken(next.type)).toEqual([2]);
@@ -781,7 +781,7 @@ describe('races', () => {
     await lockWaiters(t.db, 1);
     await other.query('rollback');
     await adding;
-    expect(await statesOf(jobId)).toEqual(['HELD', 'BLOCKED']);
+    expect(await statesOf(jobId)).toEqual(['RUNNING', 'BLOCKED']);
     await report(success(held));
     expect(await taken(type)).toEqual([1]);
   });

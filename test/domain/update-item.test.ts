@@ -167,7 +167,7 @@ describe('updateItem', () => {
     await lockWaiters(t.db, 2);
     await other.query('commit');
     await other.end();
-    expect(await Promise.all(changed)).toEqual(['HELD', 'changed']);
+    expect(await Promise.all(changed)).toEqual(['RUNNING', 'changed']);
     expect(await claimedPayloads(type, 9)).toEqual(['x']);
     await checkInvariants(t.db);
   });

@@ -139,7 +139,7 @@ describe('reads', () => {
     expect([payloads(second), second.pageInfo.hasNextPage]).toEqual([[3, 4, 5, 6], false]);
     const back = await page(`last: 2, before: "${second.pageInfo.startCursor}"`);
     expect(payloads(back)).toEqual([1, 2]);
-    expect(payloads(await page('statuses: [WAITING, SCHEDULED, RUNNING], first: 3'))).toEqual([2, 3, 4]);
+    expect(payloads(await page('statuses: [READY, RUNNING], first: 3'))).toEqual([2, 3, 4]);
     expect(payloads(await page('statuses: SUCCEEDED'))).toEqual([0, 1]);
   });
 
@@ -345,7 +345,7 @@ describe('reads', () => {
     );
     expect(job.items.nodes).toEqual([
       { status: 'SUCCEEDED', result: null },
-      { status: 'WAITING', result: null },
+      { status: 'READY', result: null },
     ]);
   });
 
@@ -624,7 +624,7 @@ describe('refusals', () => {
       `mutation ($input: ClaimItemInput!) { claimItem(input: $input) { ... on ItemNotClaimableError { reason code field } } }`,
       { input: claim },
     );
-    expect(again.data.claimItem).toEqual({ reason: 'HELD', code: 'ITEM_NOT_CLAIMABLE', field: 'itemId' });
+    expect(again.data.claimItem).toEqual({ reason: 'RUNNING', code: 'ITEM_NOT_CLAIMABLE', field: 'itemId' });
   });
 
   it("text that can't be stored is refused everywhere", async () => {

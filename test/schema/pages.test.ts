@@ -64,9 +64,7 @@ it('counts the items of a job, all or by status, from its progress', async () =>
     all: { totalCount: 9 },
     PENDING: none(6),
     // Counted together only.
-    WAITING: none(null),
-    SCHEDULED: none(null),
-    RUNNING: none(null),
+    ...Object.fromEntries(pendingStatuses.map((status) => [status, none(null)])),
     SUCCEEDED: none(3),
     FAILED: none(0),
     CANCELLED: none(0),
@@ -103,7 +101,7 @@ describe('a filter that the row of the cursor no longer meets', () => {
     const seen: number[] = [];
     let after = '';
     for (let more = true; more; ) {
-      const page = await itemsOf(id, `statuses: [WAITING], first: 3${after}`);
+      const page = await itemsOf(id, `statuses: [READY], first: 3${after}`);
       seen.push(...payloads(page));
       after = `, after: "${page.pageInfo.endCursor}"`;
       more = page.pageInfo.hasNextPage;
@@ -114,7 +112,7 @@ describe('a filter that the row of the cursor no longer meets', () => {
 
   it('skips no item backwards', async () => {
     const id = await createJob(app.url, { type: 'walked back', items: numbers(6) });
-    const last = await itemsOf(id, 'statuses: [WAITING], last: 2');
+    const last = await itemsOf(id, 'statuses: [READY], last: 2');
     expect([payloads(last), last.pageInfo.hasPreviousPage]).toEqual([[4, 5], true]);
     await work(app.url, 'walked back', 5);
     await db.query(
@@ -128,15 +126,9 @@ describe('a filter that the row of the cursor no longer meets', () => {
        where job_id = $1 and payload::text in ('1', '2', '3') group by job_id`,
       [id.slice(4)],
     );
-    const previous = await itemsOf(
-      id,
-      `statuses: [WAITING], last: 2, before: "${last.pageInfo.startCursor}"`,
-    );
+    const previous = await itemsOf(id, `statuses: [READY], last: 2, before: "${last.pageInfo.startCursor}"`);
     expect([payloads(previous), previous.pageInfo.hasPreviousPage]).toEqual([[2, 3], true]);
-    const first = await itemsOf(
-      id,
-      `statuses: [WAITING], last: 2, before: "${previous.pageInfo.startCursor}"`,
-    );
+    const first = await itemsOf(id, `statuses: [READY], last: 2, before: "${previous.pageInfo.startCursor}"`);
     expect([payloads(first), first.pageInfo.hasPreviousPage]).toEqual([[1], false]);
   });
 

@@ -176,7 +176,7 @@ it.each<[string, string, Record<string, unknown>?]>([
       errors: [{ path: ['claimItems'], extensions: { code: 'FORBIDDEN' } }],
     });
   }
-  expect(await statusOf()).toBe('WAITING');
+  expect(await statusOf()).toBe('READY');
 });
 
 it.each<[string, string, Record<string, unknown>?]>([

@@ -231,7 +231,9 @@ class Session {
     await this.#do('{ queues { type ready scheduled waiting blocked running paused concurrency } }');
     await this.#do('{ serializeKeys { key blocked head { id } } }');
     await this.#do('{ serializeKeys(keys: ["k", "l", "r"]) { key blocked head { id } } }');
-    await this.#do('{ pendingItemCount(filter: { states: [READY, BLOCKED, HELD, SCHEDULED, WAITING] }) }');
+    await this.#do(
+      '{ pendingItemCount(filter: { statuses: [READY, BLOCKED, RUNNING, SCHEDULED, WAITING] }) }',
+    );
     await this.#do('{ deadLetterCount(filter: { codes: ["E"] }) }');
     await this.#do(
       '{ schedules { nodes { id name template } edges { cursor } pageInfo { hasNextPage endCursor } } }',

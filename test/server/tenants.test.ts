@@ -175,7 +175,7 @@ const lists: Readonly<Record<string, string>> = {
   deadLetterGroups: '{ deadLetterGroups { id type pattern count note example { id } items { id } } }',
   deadLetterDigest: '{ deadLetterDigest(since: "2020-01-01T00:00:00Z") { count group { id type } } }',
   deadLetterCount: '{ deadLetterCount(filter: { diedFrom: "2020-01-01T00:00:00Z" }) }',
-  pendingItemCount: '{ pendingItemCount(filter: { states: [READY, BLOCKED, HELD, WAITING] }) }',
+  pendingItemCount: '{ pendingItemCount(filter: { statuses: [READY, BLOCKED, RUNNING, WAITING] }) }',
   operations: '{ operations { nodes { id kind total } } }',
   schedules:
     '{ schedules { nodes { id name template lastJob { id type } lastFailure { message } } edges { cursor } pageInfo { startCursor endCursor hasNextPage hasPreviousPage } } }',
@@ -603,7 +603,7 @@ describe('tenants do not block each other', () => {
     for (const each of [globex.key, third]) await create(each, { type: 'later', items: [{ runAt }] });
     const promoted = await data(
       third,
-      `mutation { promoteItems(input: { filter: { states: [SCHEDULED] } }) { ... on PromoteItemsPayload { operation { total done status } } ${problem} } }`,
+      `mutation { promoteItems(input: { filter: { statuses: [SCHEDULED] } }) { ... on PromoteItemsPayload { operation { total done status } } ${problem} } }`,
     );
     expect(promoted.operation).toEqual({ total: 1, done: 1, status: 'FINISHED' });
     expect(await claim(third, 'later')).toMatchObject({ assignments: [{}] });

@@ -33,7 +33,7 @@ it('jobItems sends the page, then items as they are added, held and finished, th
     return !event.done;
   };
   await next();
-  expect([...state.values()].map(({ status }) => status)).toEqual(['WAITING', 'WAITING']);
+  expect([...state.values()].map(({ status }) => status)).toEqual(['READY', 'READY']);
   await data(app.url, 'mutation ($input: AddItemsInput!) { addItems(input: $input) { __typename } }', {
     input: { jobId: id, items: [{ payload: 2 }, { payload: 3 }] },
   });

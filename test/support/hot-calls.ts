@@ -445,7 +445,7 @@ export const calls: Readonly<Record<string, Call>> = {
   'cancelling pending items': {
     text: [
       `select jobtree.start_operation('CANCEL', jsonb_build_object('jobId', $1::uuid, 'addedUntil', now(), 'codes', '["E"]'::jsonb))`,
-      `select jobtree.start_operation('CANCEL', '{"types": ["subject"], "states": ["READY", "HELD"]}') where $1::uuid is not null`,
+      `select jobtree.start_operation('CANCEL', '{"types": ["subject"], "statuses": ["READY", "RUNNING"]}') where $1::uuid is not null`,
       withoutScans,
       'select jobtree.run_operation(o.id) from jobtree.operation o where $1::uuid is not null order by o.id',
     ],
@@ -464,6 +464,7 @@ export const calls: Readonly<Record<string, Call>> = {
       'operation by operation_pkey (all)',
       'queue_entry by Tid Scan',
       'queue_entry by queue_entry_pkey',
+      'queue_entry by queue_entry_status',
     ],
   },
   'promoting items': {
@@ -471,7 +472,7 @@ export const calls: Readonly<Record<string, Call>> = {
       withoutScans,
       `update jobtree.queue_entry set run_at = now() + interval '1 hour' where job_id = $1`,
       `select jobtree.start_operation('PROMOTE', jsonb_build_object('jobId', $1::uuid, 'addedUntil', now(), 'codes', '["E"]'::jsonb))`,
-      `select jobtree.start_operation('PROMOTE', '{"types": ["subject"], "states": ["RETRYING", "SCHEDULED"]}') where $1::uuid is not null`,
+      `select jobtree.start_operation('PROMOTE', '{"types": ["subject"], "statuses": ["RETRYING", "SCHEDULED"]}') where $1::uuid is not null`,
       'select jobtree.run_operation(o.id) from jobtree.operation o where $1::uuid is not null order by o.id',
     ],
     values: ({ root }) => [root],
@@ -485,7 +486,7 @@ export const calls: Readonly<Record<string, Call>> = {
       'operation by operation_pkey (all)',
       'queue_entry by Tid Scan',
       'queue_entry by queue_entry_pkey',
-      'queue_entry by queue_entry_scheduled_of_job',
+      'queue_entry by queue_entry_status',
     ],
   },
   'changing an item': {

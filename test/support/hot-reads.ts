@@ -117,16 +117,19 @@ export const lists: Readonly<
     read: itemKeys(pendingStatuses, true),
     reads: [...waiting, 'lease by lease_live (all)', 'queue_entry by queue_entry_pkey'],
   },
-  'the waiting items of a job': {
-    page: true,
-    read: itemKeys(['WAITING']),
-    reads: [...waiting, 'queue_entry by queue_entry_waiting'],
-  },
-  'the scheduled items of a job from the end': {
-    page: true,
-    read: itemKeys(['SCHEDULED'], true),
-    reads: ['job by job_pkey', 'queue_entry by queue_entry_scheduled_of_job'],
-  },
+  ...Object.fromEntries(
+    (['WAITING', 'SCHEDULED', 'RETRYING', 'READY'] as const).flatMap((status) =>
+      [false, true].map((backwards) => [
+        `the items of a job that are ${status}${backwards ? ', from the end' : ''}`,
+        {
+          page: true,
+          read: itemKeys([status], backwards),
+          reads: ['job by job_pkey', 'queue_entry by queue_entry_status'],
+        } as const,
+      ]),
+    ),
+  ),
+  'the blocked items of a job': { page: true, read: itemKeys(['BLOCKED']), reads: waiting },
   'the running items of a job': {
     page: true,
     read: itemKeys(['RUNNING']),

@@ -49,12 +49,12 @@ const hintMs = 2_000;
 
 /** Whoever looks for failures may mean those of items that are still tried again. */
 async function sayWhatWaits(client: Client, types: readonly string[] | undefined): Promise<void> {
-  const filter: PendingItemFilter = { states: ['RETRYING'], ...(types && { types: [...types] }) };
+  const filter: PendingItemFilter = { statuses: ['RETRYING'], ...(types && { types: [...types] }) };
   const signal = AbortSignal.timeout(hintMs);
   const waiting = await client.pendingItemCount(filter, { signal }).catch(() => 0);
   if (waiting === 0) return;
   printError(
-    `${counted(waiting, 'item')} failed and ${waiting === 1 ? 'waits' : 'wait'} for a retry: \`jobtree jobs --status running\` lists the jobs, \`jobtree items ID --status scheduled\` why.\n`,
+    `${counted(waiting, 'item')} failed and ${waiting === 1 ? 'waits' : 'wait'} for a retry: \`jobtree jobs --status running\` lists the jobs, \`jobtree items ID --status retrying\` why.\n`,
   );
 }
 

@@ -6,9 +6,9 @@ import { createInterface } from 'node:readline/promises';
 import type {
   Client,
   DeadLetterFilter,
+  ItemStatus,
   Operation,
   PendingItemFilter,
-  PendingState,
 } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { CommandError } from '../command-error.ts';
@@ -23,7 +23,7 @@ export interface OperateOptions extends ApiOptions {
   readonly type?: string[];
   readonly code?: string[];
   readonly group?: string[];
-  readonly state?: string[];
+  readonly status?: string[];
   readonly item?: string[];
   readonly dedupeKey?: string[];
   readonly since?: Date;
@@ -82,7 +82,7 @@ const toOption = (name: string) => `--${name.replace('dedupeKey', 'dedupe-key')}
 function refuseEverything(kind: OperationKind, options: OperateOptions): void {
   if (options.payload !== undefined && options.item?.length !== 1)
     throw new CommandError(exitCodes.usage, '--payload is for one item: name it with --item.');
-  const selectors = [...sharedSelectors, isPending(kind) ? 'state' : 'group', 'since', 'until'] as const;
+  const selectors = [...sharedSelectors, isPending(kind) ? 'status' : 'group', 'since', 'until'] as const;
   if (selectors.some((name) => options[name] !== undefined)) return;
   const names = selectors.map(toOption);
   throw new CommandError(
@@ -108,7 +108,7 @@ const toDeadLetterFilter = (options: OperateOptions): DeadLetterFilter => ({
 
 const toPendingFilter = (options: OperateOptions): PendingItemFilter => ({
   ...toFilter(options),
-  states: options.state?.map((state) => state.toUpperCase() as PendingState),
+  statuses: options.status?.map((status) => status.toUpperCase() as ItemStatus),
   addedFrom: options.since?.toISOString(),
   addedUntil: options.until?.toISOString(),
 });
@@ -123,7 +123,7 @@ function countItems(
     return client.deadLetterCount(toDeadLetterFilter(options), { replayable: kind === 'REPLAY', signal });
   const filter = toPendingFilter(options);
   return client.pendingItemCount(
-    kind === 'PROMOTE' ? { ...filter, states: filter.states ?? ['RETRYING'] } : filter,
+    kind === 'PROMOTE' ? { ...filter, statuses: filter.statuses ?? ['RETRYING'] } : filter,
     { signal },
   );
 }
@@ -142,7 +142,7 @@ async function sayWhatWaits(client: Client, options: OperateOptions, signal: Abo
   const names = sharedSelectors.filter((name) => options[name] !== undefined).map(toOption);
   if (names.length === 0) return;
   const waiting = await client
-    .pendingItemCount({ ...toFilter(options), states: ['RETRYING'] }, { signal })
+    .pendingItemCount({ ...toFilter(options), statuses: ['RETRYING'] }, { signal })
     .catch(() => 0);
   if (waiting === 0) return;
   const [verb, them] = waiting === 1 ? ['waits', 'it'] : ['wait', 'them'];

@@ -22,7 +22,7 @@ export async function listQueues(options: ApiOptions): Promise<number> {
   return exitCodes.success;
 }
 
-const states = ['ready', 'scheduled', 'waiting', 'blocked', 'running'] as const;
+const statuses = ['ready', 'scheduled', 'retrying', 'waiting', 'blocked', 'running'] as const;
 
 export interface QueueOptions extends ApiOptions {
   readonly pause?: true;
@@ -55,7 +55,7 @@ export async function queue(type: string, options: QueueOptions): Promise<number
 
 async function isInUse(client: Client, queue: Queue): Promise<boolean> {
   const { type } = queue;
-  if (states.some((state) => queue[state] > 0)) return true;
+  if (statuses.some((status) => queue[status] > 0)) return true;
   const filter = { type, rootsOnly: false };
   const jobs = await client.jobs({ filter, first: 1 }).catch(() => undefined);
   if (jobs === undefined || jobs.nodes.length > 0) return true;
@@ -83,6 +83,7 @@ const columns = [
   { title: 'TYPE', cut: 'middle' },
   { title: 'READY', align: 'right' },
   { title: 'SCHEDULED', align: 'right', spare: true },
+  { title: 'RETRYING', align: 'right', spare: true },
   { title: 'WAITING', align: 'right', spare: true },
   { title: 'BLOCKED', align: 'right', spare: true },
   { title: 'RUNNING', align: 'right' },
@@ -90,7 +91,7 @@ const columns = [
 ] as const;
 
 function toCells(queue: Queue, isWithoutWorker: boolean): Cell[] {
-  const figures = [queue.ready, queue.scheduled, queue.waiting, queue.blocked, queue.running].map(count);
+  const figures = statuses.map((status) => count(queue[status]));
   const remarks = [...(isWithoutWorker ? ['no worker'] : []), ...limits(queue)];
   const colour = isWithoutWorker ? ('yellow' as const) : undefined;
   return [queue.type, ...figures, { text: remarks.join(', '), colour }];
@@ -115,7 +116,7 @@ function describe(queue: Queue): string {
     ['heartbeat', queue.heartbeatIntervalMs == null ? null : duration(queue.heartbeatIntervalMs)],
   ].filter(([, value]) => value != null);
   return [
-    `${oneLine(type)}: ${states.map((state) => `${count(queue[state])} ${state}`).join(', ')}`,
+    `${oneLine(type)}: ${statuses.map((status) => `${count(queue[status])} ${status}`).join(', ')}`,
     `limits: ${limits(queue).join(', ') || 'none'}`,
     ...(alert == null
       ? []

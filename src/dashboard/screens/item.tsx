@@ -129,7 +129,8 @@ function Actions({ item }: { item: Shown }) {
   const [payload, setPayload] = useState(() => JSON.stringify(item.payload, null, 2));
   const [priority, setPriority] = useState(String(item.priority));
   const filter = { itemIds: [item.id] };
-  const isPending = item.status === 'WAITING' || item.status === 'SCHEDULED';
+  const isScheduled = item.status === 'SCHEDULED' || item.status === 'RETRYING';
+  const isPending = isScheduled || ['WAITING', 'BLOCKED', 'READY'].includes(item.status);
   const editor = (
     <label>
       {t.item.changePayload}
@@ -166,7 +167,7 @@ function Actions({ item }: { item: Shown }) {
           }
         />
       )}
-      {item.status === 'SCHEDULED' && (
+      {isScheduled && (
         <Action
           label={t.item.promote}
           needs="SWEEP"

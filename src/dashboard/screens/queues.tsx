@@ -49,6 +49,7 @@ export function QueuesScreen() {
     count(t.queues.ready, ({ ready }) => ready),
     count(t.queues.running, ({ running }) => running),
     count(t.queues.scheduled, ({ scheduled }) => scheduled),
+    count(t.queues.retrying, ({ retrying }) => retrying),
     count(t.queues.blocked, ({ blocked }) => blocked),
     figure(t.queues.rate, ({ figures: { perSecond } }) => perSecond.toFixed(1)),
     figure(t.queues.wait, ({ figures: { wait } }) => percentiles(wait)),

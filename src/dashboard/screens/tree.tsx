@@ -36,7 +36,10 @@ interface Row {
 
 const itemStatuses = [
   'WAITING',
+  'BLOCKED',
   'SCHEDULED',
+  'RETRYING',
+  'READY',
   'RUNNING',
   'SUCCEEDED',
   'FAILED',

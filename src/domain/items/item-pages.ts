@@ -45,30 +45,42 @@ function itemsOf(range: string, backwards: boolean): string {
     : `generate_series(${first}, least(${last}, ${first} + ${maxPageRows}))`;
 }
 
-/** The condition for entries with items of these statuses, as the indexes for them have it. */
-function entriesOf(statuses: ReadonlySet<ItemStatus>): string {
-  if (statuses.has('WAITING') && statuses.has('SCHEDULED')) return 'true';
-  return `coalesce(q.run_at, 'infinity') ${statuses.has('WAITING') ? '=' : '<'} 'infinity'`;
+/** The statuses of what is in queue entries. */
+const entryStatuses = ['WAITING', 'SCHEDULED', 'RETRYING', 'READY'] as const;
+
+/**
+ * The items in queue entries of one status, or of any. Entries have at most 128 items and do not overlap. A status is compared with
+ * the key, as in `between`, or the planner may read entries of all statuses.
+ */
+function inEntries(status: ItemStatus | undefined, backwards: boolean): string {
+  const entry = ['q.job_id', 'q.position'];
+  const request = ['u.job_id'];
+  if (status !== undefined) {
+    entry.unshift('jobtree.status_of_item(null, null, false, false, q.run_at, q.attempt)');
+    request.unshift(`'${status}'`);
+  }
+  return `(select e.position from (
+                select q.position, q.count from jobtree.queue_entry q
+                where (${entry}) > (${request}, u.after - 128) and (${entry}) < (${request}, u.before)
+                  and q.position + q.count - 1 > u.after
+                order by ${entry.map((column) => `${column} ${direction(backwards)}`)}
+                limit ${maxPageRows}
+              ) q
+              cross join lateral ${itemsOf('q', backwards)} e(position)
+              limit u.take)`;
 }
 
 /**
  * The pending items of some statuses. A pending item is in a queue entry, blocked, or in a worker's lease, so nothing finished is
- * read. Entries have at most 128 items and do not overlap. All leases held at the time are read; they are few.
+ * read: of entries only those of these statuses, in an index that has them in this order. All leases held at the time are read; they
+ * are few.
  */
 function selectPending(statuses: ReadonlySet<ItemStatus>, backwards: boolean): string {
   const parts: string[] = [];
-  if (statuses.has('WAITING') || statuses.has('SCHEDULED')) {
-    parts.push(`(select e.position from (
-                select q.position, q.count from jobtree.queue_entry q
-                where (q.job_id, q.position) > (u.job_id, u.after - 128) and (q.job_id, q.position) < (u.job_id, u.before)
-                  and q.position + q.count - 1 > u.after and ${entriesOf(statuses)}
-                order by q.job_id ${direction(backwards)}, q.position ${direction(backwards)}
-                limit ${maxPageRows}
-              ) q
-              cross join lateral ${itemsOf('q', backwards)} e(position)
-              limit u.take)`);
-  }
-  if (statuses.has('WAITING')) {
+  const inEntry = entryStatuses.filter((status) => statuses.has(status));
+  for (const status of inEntry.length === entryStatuses.length ? [undefined] : inEntry)
+    parts.push(inEntries(status, backwards));
+  if (statuses.has('BLOCKED')) {
     parts.push(`(${limited(between('b.position from jobtree.blocked_item b', 'b', backwards))})`);
   }
   if (statuses.has('RUNNING')) {
@@ -165,7 +177,7 @@ export async function readItemKeys(
   const readsLeases = statuses.length < itemStatuses.length && statuses.some((status) => leased.has(status));
   const { rows } = await database.pool.query<{ positions: number[] }>({
     // Abbreviated, since Postgres keeps only 63 characters of a name.
-    name: `read_item_keys/${statuses.map((status) => status.slice(0, 2))}/${direction(backwards)}`,
+    name: `read_item_keys/${statuses.map((status) => status.slice(0, 3))}/${direction(backwards)}`,
     text: `${readsLeases ? heldLeases : ''}
            select array_to_json(${positionsOf(new Set(statuses), backwards)}) as positions
            ${requests}

@@ -9,6 +9,7 @@ import { coveredJobs } from '../access/scoped-reads.ts';
 import { checkRoom, type Engine } from '../engine/engine.ts';
 import { checkBatch, checkInstant, checkName, checkText, toJsonText } from '../values/checks.ts';
 import type { ItemKey } from '../values/ids.ts';
+import type { ItemStatus } from '../values/item-state.ts';
 import { maxDedupeKeyLength, maxNameLength } from '../values/limits.ts';
 import { firstUuid, lastUuid, type Range } from '../values/range.ts';
 import { requirePayload } from './update-item.ts';
@@ -35,12 +36,9 @@ export interface DeadLetterFilter extends ItemFilter {
   readonly diedUntil?: Date | undefined;
 }
 
-/** The state of a pending item, as in the view item_state, but SCHEDULED only until it has failed, and RETRYING from then on. */
-export type PendingState = 'WAITING' | 'SCHEDULED' | 'RETRYING' | 'READY' | 'BLOCKED' | 'HELD';
-
 export interface PendingItemFilter extends ItemFilter {
-  /** To promote items, only RETRYING, which is the default, and SCHEDULED. */
-  readonly states?: readonly PendingState[] | undefined;
+  /** Of pending items; to promote items, only RETRYING, which is the default, and SCHEDULED. */
+  readonly statuses?: readonly ItemStatus[] | undefined;
   readonly addedFrom?: Date | undefined;
   /** Exclusive. */
   readonly addedUntil?: Date | undefined;
@@ -201,7 +199,7 @@ function checkFilter(filter: DeadLetterFilter & PendingItemFilter): void {
     ['groupIds', filter.groupIds],
     ['dedupeKeys', filter.dedupeKeys],
     ['itemIds', filter.items],
-    ['states', filter.states],
+    ['statuses', filter.statuses],
   ] as const)
     if (entries !== undefined) checkBatch(entries.length, `filter.${field}`);
   for (const [i, type] of (filter.types ?? []).entries())

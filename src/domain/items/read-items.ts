@@ -1,7 +1,7 @@
 /** How items are read, each part in one query for all that are requested together. */
 import type { Queries } from '../../db/database.ts';
 import { assignmentIdOf, type ItemKey } from '../values/ids.ts';
-import { type ItemStatus, itemFinishedAt, itemStatus } from '../values/item-state.ts';
+import type { ItemStatus } from '../values/item-state.ts';
 import { JsonText } from '../values/json-text.ts';
 
 /** An item, without the parts that may be large. */
@@ -18,7 +18,7 @@ export interface Item extends ItemKey {
   readonly createdAt: Date;
   readonly status: ItemStatus;
   readonly finishedAt: Date | null;
-  /** When it is due again, while it waits for a retry. */
+  /** When it is due, while it is SCHEDULED or RETRYING. */
   readonly retryAt: Date | null;
   /** The assignment of the worker that has it, or that succeeded. */
   readonly assignmentId: string | null;
@@ -32,7 +32,7 @@ export interface Item extends ItemKey {
 export interface WantedParts {
   /** Everything but key, payload and result. Without it, those fields have placeholder values. */
   readonly details: boolean;
-  /** The status, if it is requested without the details. Without both, an item without an outcome counts as waiting. */
+  /** The status, if it is requested without the details. Without both, a pending item counts as READY. */
   readonly status?: boolean;
   readonly payload: boolean;
   readonly result: boolean;
@@ -41,8 +41,7 @@ export interface WantedParts {
 interface ItemRow {
   /** Which of the keys, from 1. */
   readonly n: number;
-  readonly cancelled_at: Date | null;
-  readonly failed: boolean | null;
+  readonly status: ItemStatus;
   readonly priority?: number;
   readonly run_at?: Date | null;
   readonly dedupe_key?: string | null;
@@ -79,40 +78,47 @@ function toValues(keys: readonly ItemKey[]): [string[], number[]] {
   return [keys.map(({ jobId }) => jobId), keys.map(({ position }) => position)];
 }
 
-/** Where a pending item is: its queue entry, with the time when that is due, or the lease that has it. */
-const dueEntry = `left join lateral (
-             select nullif(run_at, 'infinity') as run_at from jobtree.queue_entry
+/** Where a pending item is: its queue entry, the line of its serialize key, or the lease that has it. */
+const entryOrLine = `left join lateral (
+             select run_at, attempt from jobtree.queue_entry
              where ${around} and o.job_id is null and j.cancelled_at is null
              limit 1
-           ) q on true`;
+           ) q on true
+           left join lateral (
+             select key from jobtree.blocked_item
+             where job_id = i.job_id and position = i.position
+               and i.serialize_key is not null and o.job_id is null and j.cancelled_at is null
+             limit 1
+           ) b on true`;
 const openLease = `select id, position from jobtree.lease
               where ${around} and o.job_id is null and j.cancelled_at is null
                 -- Not "deadline_at is not null": the index of live leases would be read as a whole.
                 and get_bit(open, (i.position - position)::int) = 1
               limit 1`;
-const whereabouts = 'q.run_at as retry_at, l.id as lease_id, l.position as lease_position';
+const cancelledAt = 'coalesce(c.cancelled_at, j.cancelled_at)';
+const whereabouts = `jobtree.status_of_item(
+               o.failed, ${cancelledAt}, l.id is not null, b.key is not null, q.run_at, q.attempt
+             ) as status, nullif(q.run_at, 'infinity') as retry_at, l.id as lease_id, l.position as lease_position`;
 
 const status = {
   columns: whereabouts,
-  joins: `${dueEntry} left join lateral (${openLease}) l on true`,
+  joins: `${entryOrLine} left join lateral (${openLease}) l on true`,
+};
+
+const outcome = {
+  columns: `jobtree.status_of_item(o.failed, ${cancelledAt}, false, false, null, null) as status`,
+  joins: '',
 };
 
 const details = {
   columns: `coalesce(i.priority, j.priority) as priority, i.run_at, i.dedupe_key, i.serialize_key, j.parent_id, i.parent_position,
-             b.head_job_id, b.head_position,
-             i.created_at, o.finished_at, ${whereabouts}, coalesce(f.count, 0) as failure_count`,
+             h.job_id as head_job_id, h.position as head_position,
+             i.created_at, coalesce(o.finished_at, ${cancelledAt}) as finished_at, ${whereabouts}, coalesce(f.count, 0) as failure_count`,
   joins: `left join lateral (
              select max(attempt) as count from jobtree.failure where job_id = i.job_id and position = i.position
            ) f on true
-           ${dueEntry}
-           left join lateral (
-             select k.job_id as head_job_id, k.position as head_position
-             from jobtree.blocked_item w
-             cross join lateral (select * from jobtree.serialize_key where key = w.key limit 1) k
-             where w.job_id = i.job_id and w.position = i.position
-               and i.serialize_key is not null and o.job_id is null and j.cancelled_at is null
-             limit 1
-           ) b on true
+           ${entryOrLine}
+           left join lateral (select * from jobtree.serialize_key where key = b.key limit 1) h on true
            left join lateral (
              select id, position from jobtree.lease where id = o.lease_id and not o.failed
              union all
@@ -129,15 +135,15 @@ export async function readItems(
   keys: readonly ItemKey[],
   parts: WantedParts = { details: true, payload: false, result: false },
 ): Promise<(Item | undefined)[]> {
-  const standing = parts.details ? details : parts.status ? status : undefined;
+  const standing = parts.details ? details : parts.status ? status : outcome;
   const wanted = [
-    standing?.columns,
+    standing.columns,
     parts.payload && 'i.payload::text as payload',
     parts.result && 'o.result::text as result',
   ].flatMap((columns) => columns || []);
   const { rows } = await database.pool.query<ItemRow>({
     name: `read_items/${Object.entries(parts).flatMap(([part, isWanted]) => (isWanted ? part : []))}`,
-    text: `select ${['u.n::int', 'coalesce(c.cancelled_at, j.cancelled_at) as cancelled_at', 'o.failed', ...wanted].join(', ')}
+    text: `select ${['u.n::int', ...wanted].join(', ')}
            ${requested}
            cross join lateral (
              select * from jobtree.job_item where job_id = u.job_id and position = u.position limit 1
@@ -147,7 +153,7 @@ export async function readItems(
              select * from jobtree.outcome where job_id = u.job_id and position = u.position limit 1
            ) o on true
            ${cancellation}
-           ${standing?.joins ?? ''}`,
+           ${standing.joins}`,
     values: toValues(keys),
   });
   const items = new Array<Item | undefined>(keys.length).fill(undefined);
@@ -161,13 +167,7 @@ export async function readItems(
 const unread = new Date(0);
 
 function toItem({ jobId, position }: ItemKey, row: ItemRow): Item {
-  const { failed, lease_id: leaseId } = row;
-  const facts = {
-    outcome: failed === null ? null : { failed, finishedAt: row.finished_at ?? unread },
-    cancelledAt: row.cancelled_at,
-    isHeld: leaseId != null,
-    retryAt: row.retry_at ?? null,
-  };
+  const { status, lease_id: leaseId } = row;
   return {
     jobId,
     position,
@@ -178,9 +178,9 @@ function toItem({ jobId, position }: ItemKey, row: ItemRow): Item {
     parent: toKey(row.parent_id, row.parent_position),
     blockedBy: toKey(row.head_job_id, row.head_position),
     createdAt: row.created_at ?? unread,
-    status: itemStatus(facts),
-    finishedAt: itemFinishedAt(facts),
-    retryAt: facts.retryAt,
+    status,
+    finishedAt: row.finished_at ?? null,
+    retryAt: row.retry_at ?? null,
     assignmentId: leaseId == null ? null : assignmentIdOf(leaseId, position - (row.lease_position ?? 0) + 1),
     failureCount: row.failure_count ?? 0,
     payload: asJson(row.payload),

@@ -1,43 +1,18 @@
 /**
- * The states of items and jobs, derived from the facts in the tables. No row stores a state.
+ * The statuses of items and jobs, derived from the facts in the tables. No row stores one.
  *
- * An item is pending from the moment it is added: RUNNING while a worker has it in a lease; SCHEDULED while its queue entry has a
- * time, which promote_due clears once it has come; and WAITING otherwise, for a worker, for other jobs, or behind the item with
- * its serialize key. Its outcome makes it SUCCEEDED or FAILED; if it has none, its own cancellation or that of its job makes it
- * CANCELLED.
+ * An item is pending from the moment it is added: WAITING while its job waits for others, BLOCKED behind the item that has its
+ * serialize key, SCHEDULED or, once it has failed, RETRYING while its queue entry has a time, which promote_due clears when it has
+ * come, READY without one, and RUNNING while a worker has it. Its outcome makes it SUCCEEDED or FAILED; if it has none, its own
+ * cancellation or that of its job makes it CANCELLED. The SQL function status_of_item decides it.
  *
  * A job is WAITING until its first item is claimed, then RUNNING. Once it is sealed and no item is pending, it is COMPLETED, or
  * CANCELLED if that is its outcome.
  */
-export const pendingStatuses = ['WAITING', 'SCHEDULED', 'RUNNING'] as const;
+export const pendingStatuses = ['WAITING', 'BLOCKED', 'SCHEDULED', 'RETRYING', 'READY', 'RUNNING'] as const;
 export const itemStatuses = [...pendingStatuses, 'SUCCEEDED', 'FAILED', 'CANCELLED'] as const;
+export type PendingStatus = (typeof pendingStatuses)[number];
 export type ItemStatus = (typeof itemStatuses)[number];
-
-export interface ItemFacts {
-  /** Null until there is one. */
-  readonly outcome: { readonly failed: boolean; readonly finishedAt: Date } | null;
-  /** When it was cancelled, either itself or with its job. */
-  readonly cancelledAt: Date | null;
-  /** Whether a worker has it. Counts only if there is no outcome. */
-  readonly isHeld: boolean;
-  /** When it is due, according to its queue entry; null if that has no such time. */
-  readonly retryAt: Date | null;
-}
-
-export function itemStatus({ outcome, cancelledAt, isHeld, retryAt }: ItemFacts): ItemStatus {
-  if (outcome !== null) return outcome.failed ? 'FAILED' : 'SUCCEEDED';
-  if (cancelledAt !== null) return 'CANCELLED';
-  if (isHeld) return 'RUNNING';
-  return retryAt === null ? 'WAITING' : 'SCHEDULED';
-}
-
-/** When the item stopped being pending. */
-export function itemFinishedAt({
-  outcome,
-  cancelledAt,
-}: Pick<ItemFacts, 'outcome' | 'cancelledAt'>): Date | null {
-  return outcome?.finishedAt ?? cancelledAt;
-}
 
 export type JobStatus = 'WAITING' | 'RUNNING' | 'COMPLETED' | 'CANCELLED';
 

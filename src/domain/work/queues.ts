@@ -50,6 +50,7 @@ export interface Queue extends QueueSettings {
   /** Items of jobs that wait for other jobs of their tree. */
   readonly waiting: number;
   readonly scheduled: number;
+  readonly retrying: number;
   /** Behind other items with their serialize key. */
   readonly blocked: number;
   readonly running: number;
@@ -102,8 +103,8 @@ export async function readQueues(
              from jobtree.dead_letter_alert a
              where ($1::text[] is null or a.type = any ($1)) and ($2::text is null or a.type > $2)
            )
-           select type, coalesce(d.ready, 0) as ready, coalesce(d.scheduled, 0) as scheduled, coalesce(d.waiting, 0) as waiting,
-             coalesce(d.blocked, 0) as blocked, coalesce(d.running, 0) as running, d.oldest_ready_ms as "oldestReadyMs",
+           select type, coalesce(d.ready, 0) as ready, coalesce(d.scheduled, 0) as scheduled, coalesce(d.retrying, 0) as retrying,
+             coalesce(d.waiting, 0) as waiting, coalesce(d.blocked, 0) as blocked, coalesce(d.running, 0) as running, d.oldest_ready_ms as "oldestReadyMs",
              coalesce(s.paused, false) as paused, s.concurrency,
              s.rate_limit as "rateLimit", s.rate_interval_ms as "rateIntervalMs", s.lifetime_ms as "lifetimeMs",
              s.priority, s.max_failures_per_item as "maxFailuresPerItem", s.backoff_ms as "backoffMs",
@@ -129,6 +130,7 @@ export async function readQueue(engine: Engine, type: string): Promise<Queue> {
 const empty = {
   ready: 0,
   scheduled: 0,
+  retrying: 0,
   waiting: 0,
   blocked: 0,
   running: 0,

@@ -16,8 +16,7 @@ const Input = builder.inputType('PromoteItemsInput', {
     filter: t.field({
       type: PendingItemFilter,
       required: true,
-      description:
-        'Which items. Its `states` may be RETRYING, the default, for items that wait for their next attempt, and SCHEDULED, for items whose first attempt is due later.',
+      description: 'Which items. Its `statuses` may be RETRYING, the default, and SCHEDULED.',
     }),
   }),
 });

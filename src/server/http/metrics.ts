@@ -165,8 +165,13 @@ const depths: readonly {
   },
   {
     name: 'jobtree_items_scheduled',
-    help: 'Items that wait until they are due. The same from every server.',
+    help: 'Items that have not failed, and wait until they are due. The same from every server.',
     of: ({ scheduled }) => scheduled,
+  },
+  {
+    name: 'jobtree_items_retrying',
+    help: 'Items that have failed, and wait for their next attempt. The same from every server.',
+    of: ({ retrying }) => retrying,
   },
   {
     name: 'jobtree_items_waiting',

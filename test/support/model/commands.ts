@@ -2,9 +2,9 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { newClaimId } from '../../../src/client/claim-id.ts';
-import type { PendingState } from '../../../src/domain/items/operations.ts';
 import { createJob } from '../../../src/domain/jobs/create-job.ts';
 import { sealJob } from '../../../src/domain/jobs/seal-job.ts';
+import { pendingStatuses } from '../../../src/domain/values/item-state.ts';
 import { exchange } from '../../../src/domain/work/exchange.ts';
 import { heartbeat } from '../../../src/domain/work/heartbeat.ts';
 import { setQueue } from '../../../src/domain/work/queues.ts';
@@ -262,17 +262,13 @@ export function commandsOf(counter: Counter): fc.Arbitrary<fc.AsyncCommand<Model
     cancel(model, system, server, n),
   );
   const choice = fc.constantFrom('ITEMS', 'JOB', 'TYPE') as fc.Arbitrary<Choice>;
-  const states = fc.option(
-    fc.subarray(['WAITING', 'SCHEDULED', 'RETRYING', 'READY', 'BLOCKED', 'HELD'] as PendingState[], {
-      minLength: 1,
-    }),
+  const statuses = fc.option(fc.subarray([...pendingStatuses], { minLength: 1 }));
+  const cancelItems = step('cancelItems', { server, n, choice, statuses }, (model, system, args) =>
+    cancelSome(model, system, args.server, args.n, args.choice, args.statuses),
   );
-  const cancelItems = step('cancelItems', { server, n, choice, states }, (model, system, args) =>
-    cancelSome(model, system, args.server, args.n, args.choice, args.states),
-  );
-  const times = fc.option(fc.subarray(['SCHEDULED', 'RETRYING'] as PendingState[], { minLength: 1 }));
-  const promoteItems = step('promoteItems', { server, n, choice, states: times }, (model, system, args) =>
-    promoteSome(model, system, args.server, args.n, args.choice, args.states),
+  const times = fc.option(fc.subarray(['SCHEDULED' as const, 'RETRYING' as const], { minLength: 1 }));
+  const promoteItems = step('promoteItems', { server, n, choice, statuses: times }, (model, system, args) =>
+    promoteSome(model, system, args.server, args.n, args.choice, args.statuses),
   );
   const kind = fc.constantFrom('REPLAY', 'REPLAY', 'DISCARD') as fc.Arbitrary<'REPLAY' | 'DISCARD'>;
   const settleDead = step('settle', { server, n, choice, kind }, (model, system, args) =>

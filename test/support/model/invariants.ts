@@ -1,7 +1,7 @@
 /** What must hold in the tables between any two transactions. Each query finds what breaks a rule. */
 import { expect } from 'vitest';
 import type { TestDatabase } from '../database.ts';
-import { type Model, shownState } from './model.ts';
+import { type Model, statusOf } from './model.ts';
 import type { System } from './system.ts';
 
 /** Where each item is: in an entry, in an open lease, blocked, finished, cancelled. */
@@ -24,10 +24,10 @@ const rules: Readonly<Record<string, string>> = {
     full join (select job_id, position, count(*) as places from (${places}) p group by 1, 2) p
       on p.job_id = i.job_id and p.position = i.position
     where i.job_id is null or p.places is distinct from 1`,
-  'an item has one state': `
-    select i.job_id, i.position, count(s.state)
-    from jobtree.job_item i left join jobtree.item_state s on s.job_id = i.job_id and s.position = i.position
-    group by 1, 2 having count(s.state) <> 1`,
+  'an item has one status': `
+    select i.job_id, i.position, count(s.status)
+    from jobtree.job_item i left join jobtree.item_status s on s.job_id = i.job_id and s.position = i.position
+    group by 1, 2 having count(s.status) <> 1`,
   'only items of a lease are open, and one that is over has no deadline': `
     select l.id, l.count, l.open, l.deadline_at from jobtree.lease l
     where bit_count(l.open) > bit_count(l.open & (~B'0'::bit(128) << (128 - l.count)))
@@ -149,8 +149,8 @@ const rules: Readonly<Record<string, string>> = {
       select from jobtree.ended_head e where e.job_id = k.job_id and e.position = k.position and e.key = k.key)`,
   'what has a key and may be claimed is the head of it, and so is what is held': `
     select i.job_id, i.position from jobtree.job_item i
-    join jobtree.item_state s on s.job_id = i.job_id and s.position = i.position
-    where i.serialize_key is not null and s.state in ('READY', 'SCHEDULED', 'HELD') and not exists (
+    join jobtree.item_status s on s.job_id = i.job_id and s.position = i.position
+    where i.serialize_key is not null and s.status in ('READY', 'SCHEDULED', 'RETRYING', 'RUNNING') and not exists (
       select from jobtree.serialize_key k where k.key = i.serialize_key and k.job_id = i.job_id and k.position = i.position)`,
   'what is blocked stands behind the head of its key': `
     select b.job_id, b.position from jobtree.blocked_item b
@@ -173,22 +173,23 @@ export async function compareWithModel({ db }: System, model: Model): Promise<vo
   const rows = await db.query<{
     job_id: string;
     position: string;
-    state: string;
+    status: string;
     attempt: number | null;
     lease_id: string | null;
-  }>('select job_id, position, state, attempt, lease_id from jobtree.item_state');
+  }>('select job_id, position, status, attempt, lease_id from jobtree.item_status');
   expect(rows.length).toBe(model.items().length);
   const wrong: unknown[] = [];
-  for (const { job_id, position, state, attempt, lease_id } of rows) {
+  for (const { job_id, position, status, attempt, lease_id } of rows) {
     const item = model.jobs.get(job_id)?.items.get(Number(position));
-    const expected = item === undefined ? 'GONE' : shownState(item);
-    const waits = expected !== undefined && ['READY', 'SCHEDULED', 'BLOCKED', 'HELD'].includes(expected);
-    const lease = expected === 'HELD' ? item?.assignment?.leaseId : null;
-    if (state !== expected || lease_id !== lease || (waits && attempt !== item?.attempt)) {
+    const expected = item === undefined ? 'GONE' : statusOf(item);
+    const waits =
+      expected !== undefined && ['READY', 'SCHEDULED', 'RETRYING', 'BLOCKED', 'RUNNING'].includes(expected);
+    const lease = expected === 'RUNNING' ? item?.assignment?.leaseId : null;
+    if (status !== expected || lease_id !== lease || (waits && attempt !== item?.attempt)) {
       wrong.push({
         job_id,
         position,
-        state,
+        status,
         attempt,
         lease_id,
         expected,

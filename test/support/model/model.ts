@@ -7,14 +7,14 @@
  *     SCHEDULED   it waits for an instant that lies far ahead
  *     DUE         that instant is over, and nobody has promoted it: only a claim by name finds it
  *     BLOCKED     another item has its serialize key (lines.ts)
- *     HELD        a worker has it, under the item's assignment
+ *     RUNNING     a worker has it, under the item's assignment
  *     SUCCEEDED, FAILED
  *     CANCELLED   by itself, and not with its job
  *
  * What is pending in a cancelled job counts as cancelled, whatever its state here.
  */
-import type { PendingState } from '../../../src/domain/items/operations.ts';
 import type { Feed, NewJob } from '../../../src/domain/jobs/create-job.ts';
+import type { ItemStatus } from '../../../src/domain/values/item-state.ts';
 import { ModelLines } from './lines.ts';
 
 export type State =
@@ -23,7 +23,7 @@ export type State =
   | 'SCHEDULED'
   | 'DUE'
   | 'BLOCKED'
-  | 'HELD'
+  | 'RUNNING'
   | 'SUCCEEDED'
   | 'FAILED'
   | 'CANCELLED';
@@ -260,7 +260,7 @@ export class Model {
 
   hold(item: ModelItem, assignment: { id: string; leaseId: string; worker: string }): ModelAssignment {
     const held = { ...assignment, item, overdue: false, report: undefined, end: undefined };
-    item.state = 'HELD';
+    item.state = 'RUNNING';
     item.assignment = held;
     const queue = this.queues.get(item.job.type);
     if (queue?.rate != null) queue.claimed++;
@@ -338,7 +338,7 @@ export class Model {
 
   /** Cancels an item by itself. */
   cancel(item: ModelItem): void {
-    if (item.state === 'HELD' && item.assignment !== undefined) this.#end(item.assignment, 'CANCELLED');
+    if (item.state === 'RUNNING' && item.assignment !== undefined) this.#end(item.assignment, 'CANCELLED');
     item.state = 'CANCELLED';
   }
 
@@ -409,18 +409,12 @@ export function subtree(job: ModelJob): ModelJob[] {
   return [job, ...job.children.flatMap(subtree)];
 }
 
-/** As the view item_state says it. */
-export function shownState(item: ModelItem): string {
-  if (isFinished(item)) return item.state;
+/** As the view item_status says it. */
+export function statusOf(item: ModelItem): ItemStatus {
+  if (isFinished(item)) return item.state as ItemStatus;
   if (item.job.cancelled) return 'CANCELLED';
-  return item.state === 'DUE' ? 'READY' : item.state;
-}
-
-/** As filters of operations say it; undefined if it is not pending. */
-export function pendingState(item: ModelItem): PendingState | undefined {
-  const state = shownState(item);
-  if (state === 'CANCELLED' || isFinished(item)) return undefined;
-  return state === 'SCHEDULED' && item.attempt > 1 ? 'RETRYING' : (state as PendingState);
+  if (item.state !== 'SCHEDULED' && item.state !== 'DUE') return item.state;
+  return item.attempt > 1 ? 'RETRYING' : 'SCHEDULED';
 }
 
 function isSame(known: ModelReport | undefined, { failure, result }: ModelReport): boolean {

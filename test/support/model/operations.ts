@@ -1,17 +1,13 @@
 /** What commands do that takes more than a few lines: to the system, and to the model, which must agree. */
 import { expect } from 'vitest';
 import { addItems } from '../../../src/domain/items/add-items.ts';
-import {
-  type OperationKind,
-  type PendingState,
-  readOperations,
-  startOperation,
-} from '../../../src/domain/items/operations.ts';
+import { type OperationKind, readOperations, startOperation } from '../../../src/domain/items/operations.ts';
 import { type ItemChanges, updateItem } from '../../../src/domain/items/update-item.ts';
 import { cancelJob } from '../../../src/domain/jobs/cancel-job.ts';
 import { deleteJob } from '../../../src/domain/jobs/delete-job.ts';
 import { foldProgress } from '../../../src/domain/jobs/fold-progress.ts';
 import { assignmentIdOf, itemIdOf } from '../../../src/domain/values/ids.ts';
+import { type PendingStatus, pendingStatuses } from '../../../src/domain/values/item-state.ts';
 import { splitTexts } from '../../../src/domain/values/json-text.ts';
 import { claimItem } from '../../../src/domain/work/claim-item.ts';
 import { claimItems } from '../../../src/domain/work/claim-items.ts';
@@ -23,15 +19,7 @@ import {
   NotFoundError,
 } from '../../../src/errors.ts';
 import { type Batch, jobOf, pick, toItems, treeOf } from './inputs.ts';
-import {
-  isFinished,
-  isOpen,
-  type Model,
-  type ModelItem,
-  pendingState,
-  shownState,
-  subtree,
-} from './model.ts';
+import { isFinished, isOpen, type Model, type ModelItem, statusOf, subtree } from './model.ts';
 import type { System } from './system.ts';
 
 /** What the operation throws, if the model says so. */
@@ -70,11 +58,12 @@ export async function claimByName(
   const engine = system.engines[at] as System['engines'][0];
   if (item === undefined) return;
   const key = { jobId: item.job.id, position: item.position };
-  const state = shownState(item);
-  if (state !== 'READY') {
+  const status = statusOf(item);
+  const isDue = item.state === 'DUE' && status !== 'CANCELLED';
+  if (status !== 'READY' && !isDue) {
     const error = await claimItem(engine, key, 'named').catch((caught: unknown) => caught);
     expect(error, itemIdOf(key)).toBeInstanceOf(ItemNotClaimableError);
-    expect((error as ItemNotClaimableError).reason).toBe(state);
+    expect((error as ItemNotClaimableError).reason).toBe(status);
     return;
   }
   if (model.room(item.job.type) === 0) {
@@ -86,9 +75,8 @@ export async function claimByName(
   }
   const assignment = await claimItem(engine, key, 'named');
   expect(assignment.itemId).toBe(itemIdOf(key));
-  const wasDue = item.state === 'DUE';
   system.hold(model, assignment, 'named', ['READY', 'DUE']);
-  if (wasDue) await learnRest(system, item);
+  if (isDue) await learnRest(system, item);
   await refused(claimItem(engine, { ...key, position: 5 }, 'named'), NotFoundError);
 }
 
@@ -237,38 +225,35 @@ export async function cancelSome(
   at: number,
   from: number,
   choice: Choice,
-  states: readonly PendingState[] | null,
+  statuses: readonly PendingStatus[] | null,
 ): Promise<void> {
   const chosen = choose(model, from, choice);
   if (chosen === undefined) return;
   const items = new Set(
-    chosen.items.filter((item) => {
-      const state = pendingState(item);
-      return state !== undefined && (states === null || states.includes(state));
-    }),
+    chosen.items.filter((item) => (statuses ?? pendingStatuses).includes(statusOf(item) as PendingStatus)),
   );
-  const filter = { ...chosen.filter, ...(states && { states }) };
+  const filter = { ...chosen.filter, ...(statuses && { statuses }) };
   await operate(system, at, 'CANCEL', filter, { total: items.size, done: items.size });
   for (const item of items) model.cancel(item);
-  // An operation that names states leaves it for later, or what it lets go would be in one of them.
-  if (states === null) await system.learnKeys(model, true);
+  // An operation that names statuses leaves it for later, or what it lets go would have one of them.
+  if (statuses === null) await system.learnKeys(model, true);
 }
 
-/** Makes scheduled items ready; without states, those that have failed. */
+/** Makes scheduled items ready; without statuses, those that have failed. */
 export async function promoteSome(
   model: Model,
   system: System,
   at: number,
   from: number,
   choice: Choice,
-  states: readonly PendingState[] | null,
+  statuses: readonly PendingStatus[] | null,
 ): Promise<void> {
   const chosen = choose(model, from, choice);
   if (chosen === undefined) return;
   const items = new Set(
-    chosen.items.filter((item) => (states ?? ['RETRYING']).includes(pendingState(item) as PendingState)),
+    chosen.items.filter((item) => (statuses ?? ['RETRYING']).includes(statusOf(item) as PendingStatus)),
   );
-  const filter = { ...chosen.filter, ...(states && { states }) };
+  const filter = { ...chosen.filter, ...(statuses && { statuses }) };
   await operate(system, at, 'PROMOTE', filter, { total: items.size, done: items.size });
   for (const item of items) item.state = 'READY';
 }
@@ -309,10 +294,10 @@ export async function change(
   const key = { jobId: item.job.id, position: item.position };
   const engine = system.engines[at] as System['engines'][0];
   const answer = await updateItem(engine, key, changes).catch((error: unknown) => error);
-  const state = shownState(item);
-  if (state === 'HELD' || state === 'CANCELLED' || isFinished(item)) {
+  const status = statusOf(item);
+  if (status === 'RUNNING' || status === 'CANCELLED' || isFinished(item)) {
     expect(answer).toBeInstanceOf(ItemNotUpdatableError);
-    expect((answer as ItemNotUpdatableError).reason).toBe(state);
+    expect((answer as ItemNotUpdatableError).reason).toBe(status);
     return;
   }
   expect(answer).toBeUndefined();

@@ -4119,7 +4119,7 @@ export const OperationScalarFieldEnum = {
   dedupeKeys: 'dedupeKeys',
   itemJobIds: 'itemJobIds',
   itemPositions: 'itemPositions',
-  states: 'states',
+  statuses: 'statuses',
   addedFrom: 'addedFrom',
   addedUntil: 'addedUntil',
   beforePosition: 'beforePosition',

@@ -95,7 +95,7 @@ export type OperationCountAggregateOutputType = {
   dedupeKeys: number
   itemJobIds: number
   itemPositions: number
-  states: number
+  statuses: number
   addedFrom: number
   addedUntil: number
   beforePosition: number
@@ -181,7 +181,7 @@ export type OperationCountAggregateInputType = {
   dedupeKeys?: true
   itemJobIds?: true
   itemPositions?: true
-  states?: true
+  statuses?: true
   addedFrom?: true
   addedUntil?: true
   beforePosition?: true
@@ -296,7 +296,7 @@ export type OperationGroupByOutputType = {
   dedupeKeys: string[]
   itemJobIds: string[]
   itemPositions: bigint[]
-  states: string[]
+  statuses: string[]
   addedFrom: Date | null
   addedUntil: Date | null
   beforePosition: bigint
@@ -347,7 +347,7 @@ export type OperationWhereInput = {
   dedupeKeys?: Prisma.StringNullableListFilter<"Operation">
   itemJobIds?: Prisma.StringNullableListFilter<"Operation">
   itemPositions?: Prisma.BigIntNullableListFilter<"Operation">
-  states?: Prisma.StringNullableListFilter<"Operation">
+  statuses?: Prisma.StringNullableListFilter<"Operation">
   addedFrom?: Prisma.DateTimeNullableFilter<"Operation"> | Date | string | null
   addedUntil?: Prisma.DateTimeNullableFilter<"Operation"> | Date | string | null
   beforePosition?: Prisma.BigIntFilter<"Operation"> | bigint | number
@@ -375,7 +375,7 @@ export type OperationOrderByWithRelationInput = {
   dedupeKeys?: Prisma.SortOrder
   itemJobIds?: Prisma.SortOrder
   itemPositions?: Prisma.SortOrder
-  states?: Prisma.SortOrder
+  statuses?: Prisma.SortOrder
   addedFrom?: Prisma.SortOrderInput | Prisma.SortOrder
   addedUntil?: Prisma.SortOrderInput | Prisma.SortOrder
   beforePosition?: Prisma.SortOrder
@@ -406,7 +406,7 @@ export type OperationWhereUniqueInput = Prisma.AtLeast<{
   dedupeKeys?: Prisma.StringNullableListFilter<"Operation">
   itemJobIds?: Prisma.StringNullableListFilter<"Operation">
   itemPositions?: Prisma.BigIntNullableListFilter<"Operation">
-  states?: Prisma.StringNullableListFilter<"Operation">
+  statuses?: Prisma.StringNullableListFilter<"Operation">
   addedFrom?: Prisma.DateTimeNullableFilter<"Operation"> | Date | string | null
   addedUntil?: Prisma.DateTimeNullableFilter<"Operation"> | Date | string | null
   beforePosition?: Prisma.BigIntFilter<"Operation"> | bigint | number
@@ -434,7 +434,7 @@ export type OperationOrderByWithAggregationInput = {
   dedupeKeys?: Prisma.SortOrder
   itemJobIds?: Prisma.SortOrder
   itemPositions?: Prisma.SortOrder
-  states?: Prisma.SortOrder
+  statuses?: Prisma.SortOrder
   addedFrom?: Prisma.SortOrderInput | Prisma.SortOrder
   addedUntil?: Prisma.SortOrderInput | Prisma.SortOrder
   beforePosition?: Prisma.SortOrder
@@ -470,7 +470,7 @@ export type OperationScalarWhereWithAggregatesInput = {
   dedupeKeys?: Prisma.StringNullableListFilter<"Operation">
   itemJobIds?: Prisma.StringNullableListFilter<"Operation">
   itemPositions?: Prisma.BigIntNullableListFilter<"Operation">
-  states?: Prisma.StringNullableListFilter<"Operation">
+  statuses?: Prisma.StringNullableListFilter<"Operation">
   addedFrom?: Prisma.DateTimeNullableWithAggregatesFilter<"Operation"> | Date | string | null
   addedUntil?: Prisma.DateTimeNullableWithAggregatesFilter<"Operation"> | Date | string | null
   beforePosition?: Prisma.BigIntWithAggregatesFilter<"Operation"> | bigint | number
@@ -498,7 +498,7 @@ export type OperationCreateInput = {
   dedupeKeys?: Prisma.OperationCreatededupeKeysInput | string[]
   itemJobIds?: Prisma.OperationCreateitemJobIdsInput | string[]
   itemPositions?: Prisma.OperationCreateitemPositionsInput | bigint[] | number[]
-  states?: Prisma.OperationCreatestatesInput | string[]
+  statuses?: Prisma.OperationCreatestatusesInput | string[]
   addedFrom?: Date | string | null
   addedUntil?: Date | string | null
   beforePosition: bigint | number
@@ -526,7 +526,7 @@ export type OperationUncheckedCreateInput = {
   dedupeKeys?: Prisma.OperationCreatededupeKeysInput | string[]
   itemJobIds?: Prisma.OperationCreateitemJobIdsInput | string[]
   itemPositions?: Prisma.OperationCreateitemPositionsInput | bigint[] | number[]
-  states?: Prisma.OperationCreatestatesInput | string[]
+  statuses?: Prisma.OperationCreatestatusesInput | string[]
   addedFrom?: Date | string | null
   addedUntil?: Date | string | null
   beforePosition: bigint | number
@@ -554,7 +554,7 @@ export type OperationUpdateInput = {
   dedupeKeys?: Prisma.OperationUpdatededupeKeysInput | string[]
   itemJobIds?: Prisma.OperationUpdateitemJobIdsInput | string[]
   itemPositions?: Prisma.OperationUpdateitemPositionsInput | bigint[] | number[]
-  states?: Prisma.OperationUpdatestatesInput | string[]
+  statuses?: Prisma.OperationUpdatestatusesInput | string[]
   addedFrom?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   addedUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   beforePosition?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -582,7 +582,7 @@ export type OperationUncheckedUpdateInput = {
   dedupeKeys?: Prisma.OperationUpdatededupeKeysInput | string[]
   itemJobIds?: Prisma.OperationUpdateitemJobIdsInput | string[]
   itemPositions?: Prisma.OperationUpdateitemPositionsInput | bigint[] | number[]
-  states?: Prisma.OperationUpdatestatesInput | string[]
+  statuses?: Prisma.OperationUpdatestatusesInput | string[]
   addedFrom?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   addedUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   beforePosition?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -610,7 +610,7 @@ export type OperationCreateManyInput = {
   dedupeKeys?: Prisma.OperationCreatededupeKeysInput | string[]
   itemJobIds?: Prisma.OperationCreateitemJobIdsInput | string[]
   itemPositions?: Prisma.OperationCreateitemPositionsInput | bigint[] | number[]
-  states?: Prisma.OperationCreatestatesInput | string[]
+  statuses?: Prisma.OperationCreatestatusesInput | string[]
   addedFrom?: Date | string | null
   addedUntil?: Date | string | null
   beforePosition: bigint | number
@@ -638,7 +638,7 @@ export type OperationUpdateManyMutationInput = {
   dedupeKeys?: Prisma.OperationUpdatededupeKeysInput | string[]
   itemJobIds?: Prisma.OperationUpdateitemJobIdsInput | string[]
   itemPositions?: Prisma.OperationUpdateitemPositionsInput | bigint[] | number[]
-  states?: Prisma.OperationUpdatestatesInput | string[]
+  statuses?: Prisma.OperationUpdatestatusesInput | string[]
   addedFrom?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   addedUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   beforePosition?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -666,7 +666,7 @@ export type OperationUncheckedUpdateManyInput = {
   dedupeKeys?: Prisma.OperationUpdatededupeKeysInput | string[]
   itemJobIds?: Prisma.OperationUpdateitemJobIdsInput | string[]
   itemPositions?: Prisma.OperationUpdateitemPositionsInput | bigint[] | number[]
-  states?: Prisma.OperationUpdatestatesInput | string[]
+  statuses?: Prisma.OperationUpdatestatusesInput | string[]
   addedFrom?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   addedUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   beforePosition?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -702,7 +702,7 @@ export type OperationCountOrderByAggregateInput = {
   dedupeKeys?: Prisma.SortOrder
   itemJobIds?: Prisma.SortOrder
   itemPositions?: Prisma.SortOrder
-  states?: Prisma.SortOrder
+  statuses?: Prisma.SortOrder
   addedFrom?: Prisma.SortOrder
   addedUntil?: Prisma.SortOrder
   beforePosition?: Prisma.SortOrder
@@ -797,7 +797,7 @@ export type OperationCreateitemPositionsInput = {
   set: bigint[] | number[]
 }
 
-export type OperationCreatestatesInput = {
+export type OperationCreatestatusesInput = {
   set: string[]
 }
 
@@ -831,7 +831,7 @@ export type OperationUpdateitemPositionsInput = {
   push?: bigint | number | bigint[] | number[]
 }
 
-export type OperationUpdatestatesInput = {
+export type OperationUpdatestatusesInput = {
   set?: string[]
   push?: string | string[]
 }
@@ -851,7 +851,7 @@ export type OperationSelect<ExtArgs extends runtime.Types.Extensions.InternalArg
   dedupeKeys?: boolean
   itemJobIds?: boolean
   itemPositions?: boolean
-  states?: boolean
+  statuses?: boolean
   addedFrom?: boolean
   addedUntil?: boolean
   beforePosition?: boolean
@@ -879,7 +879,7 @@ export type OperationSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Ext
   dedupeKeys?: boolean
   itemJobIds?: boolean
   itemPositions?: boolean
-  states?: boolean
+  statuses?: boolean
   addedFrom?: boolean
   addedUntil?: boolean
   beforePosition?: boolean
@@ -907,7 +907,7 @@ export type OperationSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Ext
   dedupeKeys?: boolean
   itemJobIds?: boolean
   itemPositions?: boolean
-  states?: boolean
+  statuses?: boolean
   addedFrom?: boolean
   addedUntil?: boolean
   beforePosition?: boolean
@@ -935,7 +935,7 @@ export type OperationSelectScalar = {
   dedupeKeys?: boolean
   itemJobIds?: boolean
   itemPositions?: boolean
-  states?: boolean
+  statuses?: boolean
   addedFrom?: boolean
   addedUntil?: boolean
   beforePosition?: boolean
@@ -950,7 +950,7 @@ export type OperationSelectScalar = {
   tenant?: boolean
 }
 
-export type OperationOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "kind" | "requestedAt" | "jobId" | "types" | "codes" | "fingerprints" | "diedFrom" | "diedUntil" | "dedupeKeys" | "itemJobIds" | "itemPositions" | "states" | "addedFrom" | "addedUntil" | "beforePosition" | "payload" | "total" | "done" | "nextJobId" | "nextPosition" | "wasBusy" | "cancelledAt" | "finishedAt" | "tenant", ExtArgs["result"]["operation"]>
+export type OperationOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "kind" | "requestedAt" | "jobId" | "types" | "codes" | "fingerprints" | "diedFrom" | "diedUntil" | "dedupeKeys" | "itemJobIds" | "itemPositions" | "statuses" | "addedFrom" | "addedUntil" | "beforePosition" | "payload" | "total" | "done" | "nextJobId" | "nextPosition" | "wasBusy" | "cancelledAt" | "finishedAt" | "tenant", ExtArgs["result"]["operation"]>
 
 export type $OperationPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "Operation"
@@ -971,7 +971,7 @@ export type $OperationPayload<ExtArgs extends runtime.Types.Extensions.InternalA
     dedupeKeys: string[]
     itemJobIds: string[]
     itemPositions: bigint[]
-    states: string[]
+    statuses: string[]
     addedFrom: Date | null
     addedUntil: Date | null
     /**
@@ -1431,7 +1431,7 @@ export interface OperationFieldRefs {
   readonly dedupeKeys: Prisma.FieldRef<"Operation", 'String[]'>
   readonly itemJobIds: Prisma.FieldRef<"Operation", 'String[]'>
   readonly itemPositions: Prisma.FieldRef<"Operation", 'BigInt[]'>
-  readonly states: Prisma.FieldRef<"Operation", 'String[]'>
+  readonly statuses: Prisma.FieldRef<"Operation", 'String[]'>
   readonly addedFrom: Prisma.FieldRef<"Operation", 'DateTime'>
   readonly addedUntil: Prisma.FieldRef<"Operation", 'DateTime'>
   readonly beforePosition: Prisma.FieldRef<"Operation", 'BigInt'>
