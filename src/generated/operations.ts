@@ -359,9 +359,9 @@ export type FailureInput = {
   stack?: InputMaybe<Scalars['String']['input']>;
 };
 
-/** How successes of the parent become items, in the transaction that accepts the report. A path is `payload`, `result` or (with `forEach`) `element`, followed by keys or list positions, separated by dots: `result.lines.0.amount`. A path to nothing gives null. */
+/** How successes of the parent become items, in the transaction that accepts the report. A path is `payload`, `result` or (with `forEach`) `element`, followed by keys or list positions, separated by dots: `result.lines.0.amount`. A report is INVALID if a path leads nowhere, unless the path ends with `?`: then it gives null. */
 export type FeedInput = {
-  /** The path to a list: each element becomes an item, and an empty list creates none. A report is INVALID if the path does not lead to a list, or if it would create more than 1,000 items. Default: one item for each success. */
+  /** The path to a list: each element becomes an item, and an empty list creates none. A report is INVALID if the path does not lead to a list (with `?`, to a list, null or nothing), or if it would create more than 1,000 items. Default: one item for each success. */
   forEach?: InputMaybe<Scalars['String']['input']>;
   /** The payload of the new item: a path, or an object whose values are paths. A report that would create more than about 20 MB of payloads is INVALID. Default: the element with `forEach`, else the whole result. */
   payload?: InputMaybe<Scalars['JSON']['input']>;

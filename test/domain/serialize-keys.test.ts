@@ -567,7 +567,7 @@ describe('a fed job', () => {
   it('gives its items keys by the mapping: a text or a number', async () => {
     const key = newKey();
     const { parent, child, childId } = await fed(
-      { forEach: 'result', payload: 'element.n', serializeKey: 'element.key' },
+      { forEach: 'result', payload: 'element.n', serializeKey: 'element.key?' },
       [{ payload: 0 }],
     );
     const elements = [{ n: 0, key }, { n: 1, key }, { n: 2, key: 77_123 }, { n: 3, key: null }, { n: 4 }];
