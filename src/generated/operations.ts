@@ -596,7 +596,7 @@ export type JobStatus =
   | 'COMPLETED'
   /** At least one item was claimed, and the job is not complete. */
   | 'RUNNING'
-  /** No item was claimed yet. */
+  /** No item was claimed yet; some may have failed without it, such as lines of a file that could not be read. */
   | 'WAITING';
 
 /** A line of a log. */
