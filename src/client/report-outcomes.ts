@@ -7,7 +7,7 @@ import type { Report, ReportAnswer } from './types.ts';
 /** Sends one request after the other: a call that failed half-way can be repeated, and nothing counts twice. */
 export async function reportInBatches(
   reports: readonly Report[],
-  send: (reports: ReportInput[]) => Promise<NonNullable<ExchangePartsMutation['reportOutcomes']>>,
+  send: (reports: ReportInput[]) => Promise<ExchangePartsMutation['reportOutcomes']>,
 ): Promise<ReportAnswer[]> {
   const answers = reports.map(
     ({ assignmentId }): ReportAnswer => ({ assignmentId, status: 'ACCEPTED', retryAt: null, error: null }),

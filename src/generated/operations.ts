@@ -1146,7 +1146,7 @@ export type SetRetentionMutationVariables = Exact<{
 export type SetRetentionMutation = { setRetention?:
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
-    | { job: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, feed?: { source: FeedSource, forEach?: string | null, payload?: unknown | null, serializeKey?: string | null } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } } }
+    | { job: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, feed?: { source: FeedSource, forEach?: string | null, payload?: unknown | null, serializeKey?: string | null } | null, import?: { error?: { code: FileErrorCode, message: string } | null } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } } }
    | null };
 
 export type CreateWatchTokenMutationVariables = Exact<{
@@ -1284,18 +1284,18 @@ export type OperationFieldsFragment = { id: string, kind: OperationKind, status:
 
 export type ProgressFieldsFragment = { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number };
 
-export type JobFieldsFragment = { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, feed?: { source: FeedSource, forEach?: string | null, payload?: unknown | null, serializeKey?: string | null } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } };
+export type JobFieldsFragment = { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, feed?: { source: FeedSource, forEach?: string | null, payload?: unknown | null, serializeKey?: string | null } | null, import?: { error?: { code: FileErrorCode, message: string } | null } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } };
 
 export type ItemFieldsFragment = { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, note?: string | null, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string, stack?: string | null }>, log: Array<{ attempt: number, at: string, text: string }>, parentItem?: { id: string } | null, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null };
 
-export type TreeFieldsFragment = { revision: string, openJobs: number, complete: boolean, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number };
+export type TreeFieldsFragment = { revision: string, openJobs: number, complete: boolean, stage: number, stageCount: number, message: string, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number };
 
 export type JobQueryVariables = Exact<{
   id: Scalars['ID']['input'];
 }>;
 
 
-export type JobQuery = { job?: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, treeProgress?: { revision: string, openJobs: number, complete: boolean, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number } | null, children: Array<{ id: string }>, after: Array<{ id: string }>, callbacks: Array<{ endpoint: string, on: CallbackTrigger }>, deletion?: { requestedAt: string, reaped: boolean, itemCount: number, deletedItems: number } | null, import?: { status: FileImportStatus, uploadId: string, format: FileFormat, size: number, bytesRead: number, items: number, badLines: number, startedAt?: string | null, finishedAt?: string | null, error?: { code: FileErrorCode, message: string } | null } | null, root: { id: string }, parent?: { id: string } | null, feed?: { source: FeedSource, forEach?: string | null, payload?: unknown | null, serializeKey?: string | null } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } } | null };
+export type JobQuery = { job?: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, treeProgress?: { revision: string, openJobs: number, complete: boolean, stage: number, stageCount: number, message: string, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number } | null, children: Array<{ id: string }>, after: Array<{ id: string }>, callbacks: Array<{ endpoint: string, on: CallbackTrigger }>, deletion?: { requestedAt: string, reaped: boolean, itemCount: number, deletedItems: number } | null, import?: { status: FileImportStatus, uploadId: string, format: FileFormat, size: number, bytesRead: number, items: number, badLines: number, startedAt?: string | null, finishedAt?: string | null, error?: { code: FileErrorCode, message: string } | null } | null, root: { id: string }, parent?: { id: string } | null, feed?: { source: FeedSource, forEach?: string | null, payload?: unknown | null, serializeKey?: string | null } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } } | null };
 
 export type JobByDedupeKeyQueryVariables = Exact<{
   type: Scalars['String']['input'];
@@ -1303,7 +1303,7 @@ export type JobByDedupeKeyQueryVariables = Exact<{
 }>;
 
 
-export type JobByDedupeKeyQuery = { jobByDedupeKey?: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, feed?: { source: FeedSource, forEach?: string | null, payload?: unknown | null, serializeKey?: string | null } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } } | null };
+export type JobByDedupeKeyQuery = { jobByDedupeKey?: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, feed?: { source: FeedSource, forEach?: string | null, payload?: unknown | null, serializeKey?: string | null } | null, import?: { error?: { code: FileErrorCode, message: string } | null } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } } | null };
 
 export type JobsWithTreesQueryVariables = Exact<{
   filter?: InputMaybe<JobFilter>;
@@ -1313,7 +1313,7 @@ export type JobsWithTreesQueryVariables = Exact<{
 }>;
 
 
-export type JobsWithTreesQuery = { jobs?: { edges: Array<{ node: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, treeProgress?: { revision: string, openJobs: number, complete: boolean, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number } | null, root: { id: string }, parent?: { id: string } | null, feed?: { source: FeedSource, forEach?: string | null, payload?: unknown | null, serializeKey?: string | null } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
+export type JobsWithTreesQuery = { jobs?: { edges: Array<{ node: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, treeProgress?: { revision: string, openJobs: number, complete: boolean, stage: number, stageCount: number, message: string, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number } | null, root: { id: string }, parent?: { id: string } | null, feed?: { source: FeedSource, forEach?: string | null, payload?: unknown | null, serializeKey?: string | null } | null, import?: { error?: { code: FileErrorCode, message: string } | null } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
 
 export type JobsQueryVariables = Exact<{
   filter?: InputMaybe<JobFilter>;
@@ -1323,7 +1323,7 @@ export type JobsQueryVariables = Exact<{
 }>;
 
 
-export type JobsQuery = { jobs?: { edges: Array<{ node: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, feed?: { source: FeedSource, forEach?: string | null, payload?: unknown | null, serializeKey?: string | null } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
+export type JobsQuery = { jobs?: { edges: Array<{ node: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, feed?: { source: FeedSource, forEach?: string | null, payload?: unknown | null, serializeKey?: string | null } | null, import?: { error?: { code: FileErrorCode, message: string } | null } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
 
 export type ItemQueryVariables = Exact<{
   id: Scalars['ID']['input'];
@@ -1830,6 +1830,12 @@ export const JobFields = /*#__PURE__*/ new TypedDocumentString(`
   createdAt
   sealedAt
   failedAt
+  import {
+    error {
+      code
+      message
+    }
+  }
   cancelledAt
   cancelReason
   retentionSeconds
@@ -1912,6 +1918,9 @@ export const TreeFields = /*#__PURE__*/ new TypedDocumentString(`
   revision
   openJobs
   complete
+  stage
+  stageCount
+  message
   outcome
   percent
   itemCount
@@ -2279,6 +2288,12 @@ fragment JobFields on Job {
   createdAt
   sealedAt
   failedAt
+  import {
+    error {
+      code
+      message
+    }
+  }
   cancelledAt
   cancelReason
   retentionSeconds
@@ -2645,6 +2660,12 @@ fragment JobFields on Job {
   createdAt
   sealedAt
   failedAt
+  import {
+    error {
+      code
+      message
+    }
+  }
   cancelledAt
   cancelReason
   retentionSeconds
@@ -2664,6 +2685,9 @@ fragment TreeFields on TreeProgress {
   revision
   openJobs
   complete
+  stage
+  stageCount
+  message
   outcome
   percent
   itemCount
@@ -2727,6 +2751,12 @@ fragment JobFields on Job {
   createdAt
   sealedAt
   failedAt
+  import {
+    error {
+      code
+      message
+    }
+  }
   cancelledAt
   cancelReason
   retentionSeconds
@@ -2808,6 +2838,12 @@ fragment JobFields on Job {
   createdAt
   sealedAt
   failedAt
+  import {
+    error {
+      code
+      message
+    }
+  }
   cancelledAt
   cancelReason
   retentionSeconds
@@ -2827,6 +2863,9 @@ fragment TreeFields on TreeProgress {
   revision
   openJobs
   complete
+  stage
+  stageCount
+  message
   outcome
   percent
   itemCount
@@ -2898,6 +2937,12 @@ fragment JobFields on Job {
   createdAt
   sealedAt
   failedAt
+  import {
+    error {
+      code
+      message
+    }
+  }
   cancelledAt
   cancelReason
   retentionSeconds
