@@ -7,7 +7,6 @@ import type {
   JobFilter,
   JobOrder,
   ReleaseStatus,
-  ReportInput,
   Sees,
   TypedDocumentString,
   WorkersQueryVariables,
@@ -35,6 +34,7 @@ import { callOptions, refuseUnknown } from './options.ts';
 import { toPage } from './page.ts';
 import { createPost } from './post.ts';
 import { Queues } from './queues.ts';
+import { reportInBatches } from './report-outcomes.ts';
 import { type ExportOptions, exportResults, type ResultLines, type ResultsEndpoint } from './results.ts';
 import { Schedules } from './schedules.ts';
 import { type Operations, Socket } from './socket.ts';
@@ -800,24 +800,16 @@ export class Client {
   }
 
   /**
-   * Reports 1 to 1,000 results and failures, each of which is judged on its own.
+   * Reports results and failures, each of which is judged on its own. More than fit into one request (1,000, or 4 MB) are sent in several,
+   * one after the other; a call that fails half-way can be repeated, and nothing counts twice.
    *
-   * @throws JobtreeError INVALID_INPUT for a batch that is empty or too large
+   * @throws JobtreeError INVALID_INPUT for an empty list
    */
   async reportOutcomes(reports: readonly Report[], options: CallOptions = {}): Promise<ReportAnswer[]> {
-    const data = await this.#exchange(
-      { withReports: true, reports: { reports: reports.map(toReportInput) } },
-      options,
-      true,
-    );
-    const answers = reports.map(
-      ({ assignmentId }): ReportAnswer => ({ assignmentId, status: 'ACCEPTED', retryAt: null, error: null }),
-    );
-    for (const { index, status, retryAt = null, error } of payloadOf(data.reportOutcomes).entries) {
-      const { assignmentId } = reports[index] ?? { assignmentId: '' };
-      answers[index] = { assignmentId, status, retryAt, error: error?.message ?? null };
-    }
-    return answers;
+    return reportInBatches(reports, async (batch) => {
+      const data = await this.#exchange({ withReports: true, reports: { reports: batch } }, options, true);
+      return data.reportOutcomes;
+    });
   }
 
   /**
@@ -943,13 +935,6 @@ const workersOptions = { types: true, first: true, after: true } satisfies Recor
   keyof WorkersQueryVariables,
   true
 >;
-function toReportInput(report: Report): ReportInput {
-  const { assignmentId } = report;
-  if (report.failure !== undefined) return { assignmentId, outcome: { failure: report.failure } };
-  if (report.snoozeMs !== undefined) return { assignmentId, outcome: { snoozeMs: report.snoozeMs } };
-  const { result, newItems } = report;
-  return { assignmentId, outcome: { success: { result, newItems: newItems && [...newItems] } } };
-}
 
 function toAssignmentAnswers<Status>(
   assignmentIds: readonly string[],

@@ -1,6 +1,7 @@
 import type { Audit } from '../domain/access/audit.ts';
 import type { Caller } from '../domain/access/rights.ts';
 import type { Engine } from '../domain/engine/engine.ts';
+import type { Uploads } from '../domain/uploads/uploads.ts';
 import type { FoldScheduler } from '../events/fold-scheduler.ts';
 import type { Hub } from '../events/hub.ts';
 import type { WorkHints } from '../events/work-hints.ts';
@@ -12,6 +13,7 @@ export interface Parts {
   readonly hub: Hub;
   readonly hints: WorkHints;
   readonly audit: Audit;
+  readonly uploads: Uploads;
   /** The highest cost of a query or mutation: the number of values that its answer can have, with all pages full. */
   readonly maxQueryCost: number;
   /** The largest answer, in bytes of payloads, results and failures. */

@@ -262,7 +262,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
   const streams = new EventStreams({ authentication, ownerOf, connections: quotas.connections });
   const { maxQueryCost, maxAnswerBytes } = config;
   const audit = new Audit({ logger });
-  const services = { engine, folds, hub, hints, audit, maxQueryCost, maxAnswerBytes };
+  const services = { engine, folds, hub, hints, audit, uploads, maxQueryCost, maxAnswerBytes };
   const yoga = createGraphQL({
     config,
     services,

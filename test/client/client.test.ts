@@ -269,6 +269,26 @@ describe('producing', () => {
 });
 
 describe('working without a Worker', () => {
+  it('reports that do not fit into one request of the server are sent in several', async () => {
+    const large = 'x'.repeat(900_000);
+    const items = Array.from({ length: 1_010 }, (_, payload) => ({ payload }));
+    const { id } = await client.createJob({ type: 'much', items, sealed: true });
+    const claims = [1_000, 10].map((limit) => client.claimItems('me', [{ type: 'much', limit }]));
+    const assignments = (await Promise.all(claims)).flat();
+    const reports = assignments.map(({ id: assignmentId }, i) => ({
+      assignmentId,
+      result: i < 12 ? large : i,
+    }));
+    const answers = await client.reportOutcomes([...reports, { assignmentId: 'x', result: 0 }]);
+    expect(answers.map(({ status }) => status)).toEqual([...reports.map(() => 'ACCEPTED'), 'INVALID']);
+    expect(answers.at(-1)).toMatchObject({
+      assignmentId: 'x',
+      error: expect.stringContaining('reports[1010]'),
+    });
+    expect((await client.reportOutcomes(reports)).every(({ status }) => status === 'DUPLICATE')).toBe(true);
+    await expect.poll(async () => (await client.job(id)).progress.succeeded).toBe(1_010);
+  });
+
   it('items are claimed, kept, reported and released, and results are read over several pages', async () => {
     const { id } = await client.createJob({ type: 'by-hand' });
     await client.addItems(

@@ -278,7 +278,7 @@ export class Worker extends Emitter {
   #sayStopping(): void {
     const isLate = this.#connected === false && this.#held.size > 0;
     if (this.#running === 0 && !isLate) return;
-    const seconds = this.#settings.stopTimeoutMs / 1_000;
+    const seconds = Math.round(this.#settings.stopTimeoutMs) / 1_000;
     const text =
       this.#running === 0
         ? `waits up to ${seconds} s for the server, which does not know what became of ${counted(this.#held.size, 'item')}`

@@ -66,7 +66,7 @@ export class Crowd {
   /** Until the tree is complete; gives its progress, the parent's and the child's. */
   async run(): Promise<{ accepted: number; jobs: readonly JobProgress[] }> {
     const [parent = '', child = ''] = types;
-    const feed = this.#plan.feedsLines ? { payload: 'payload', serializeKey: 'payload.line' } : {};
+    const feed = this.#plan.feedsLines ? { payload: 'payload', serializeKey: 'payload.line?' } : {};
     const children = [{ type: child, backoffMs: [0], maxFailuresPerItem: 1_000, feed }];
     const engine = this.#engine();
     const { jobId } = await createJob(engine, {
