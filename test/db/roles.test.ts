@@ -1,9 +1,12 @@
 /** The roles of prisma/roles.sql do what they are for, over all functions and tables, and nothing else. */
 import { readFileSync } from 'node:fs';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createJob } from '../../src/adapters/pg.ts';
-import { applyRoles, migrate } from '../../src/db/migrate.ts';
+import { applyRoles, migrate, migrationsDirectory } from '../../src/db/migrate.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { documentedFunctions } from '../support/sql-page.ts';
 
@@ -198,12 +201,17 @@ it('no object that a caller creates replaces what a function names', async () =>
 
 it('keeps its rights through a migration that replaces the functions', async () => {
   const definers = () =>
-    db.query(
+    db.query<{ proname: string }>(
       `select proname from pg_proc where pronamespace = 'jobtree'::regnamespace and prosecdef order by 1`,
     );
   const before = await definers();
   expect(before).toHaveLength(9);
-  await db.query(`delete from jobtree._prisma_migrations where migration_name like '%_functions'`);
-  await migrate({ url: db.url });
+  const directory = await mkdtemp(join(tmpdir(), 'jobtree-migrations-'));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  await cp(migrationsDirectory, directory, { recursive: true });
+  await mkdir(join(directory, '30000101000000_next'));
+  const functions = before.map(({ proname }) => readFileSync(`prisma/functions/${proname}.sql`, 'utf8'));
+  await writeFile(join(directory, '30000101000000_next', 'migration.sql'), functions.join('\n'));
+  await migrate({ url: db.url, directory });
   expect(await definers()).toEqual(before);
 });

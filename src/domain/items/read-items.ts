@@ -87,7 +87,7 @@ const dueEntry = `left join lateral (
            ) q on true`;
 const openLease = `select id, position from jobtree.lease
               where ${around} and o.job_id is null and j.cancelled_at is null
-                -- Not "deadline_at is not null": the index of live leases would be read as a whole.
+                -- Not "check_at is not null": the index of live leases would be read as a whole.
                 and get_bit(open, (i.position - position)::int) = 1
               limit 1`;
 const whereabouts = 'q.run_at as retry_at, l.id as lease_id, l.position as lease_position';
