@@ -44,7 +44,8 @@ begin
     elsif found then
       return query
         with given as materialized (
-          select l.* from jobtree.lease_entry(v_entry.tid, (p_position - v_entry.position)::integer, 1, 1, p_worker, null) l
+          select l.* from jobtree.lease_entry(v_entry.tid, (p_position - v_entry.position)::integer, 1, 1, p_worker, null,
+            v_queue.concurrency is not null) l
         ), noted as materialized (
           select jobtree.note_claims(array_agg(g.lease_id), array_agg(g.type)) from given g
         )

@@ -72,6 +72,7 @@ declare
   v_limited text[];
   v_rooms integer[];
   v_again integer[];
+  v_counting text[];
   v_room integer;
   v_is_keyed boolean;
   v_keyed text[];
@@ -96,7 +97,8 @@ begin
     return;
   end if;
   if v_limited is not null then
-    select array_agg(l.type), array_agg(l.room), array_agg(l.again_in_ms) into v_limited, v_rooms, v_again
+    select array_agg(l.type), array_agg(l.room), array_agg(l.again_in_ms), array_agg(l.type) filter (where l.counts)
+    into v_limited, v_rooms, v_again, v_counting
     from jobtree.lock_queues(p_types) l;
   end if;
 
@@ -194,7 +196,7 @@ begin
   if cardinality(v_tids) > 0 and v_limited is not null then
     return query
       with given as materialized (
-        select h.* from jobtree.lease_entries(v_tids, v_froms, v_counts, v_requests, p_workers, p_claim_ids) h
+        select h.* from jobtree.lease_entries(v_tids, v_froms, v_counts, v_requests, p_workers, p_claim_ids, v_counting) h
       ), noted as materialized (
         select jobtree.note_claims(array_agg(g.lease_id), array_agg(g.type)) from given g where g.type = any (v_limited)
       )

@@ -71,7 +71,7 @@ begin
     ) a
   ), closed as (
     update jobtree.lease l
-    set open = l.open # e.bits, deadline_at = case when l.open <> e.bits then l.deadline_at end
+    set open = l.open # e.bits, check_at = case when l.open <> e.bits then l.check_at end
     from (select d.lease_id, bit_or(jobtree.bit_at(d.number)) as bits from ended d group by d.lease_id) e
     where l.id = e.lease_id
   ), kept as (

@@ -27,7 +27,7 @@ begin
     select k.*, u.named
     from (select u.id, u.named from unnest(p_lease_ids, p_named) u(id, named) order by u.id) u
     cross join lateral (
-      select l.id, l.open, l.deadlines, l.deadline_at, l.count, v_now + 3 * j.heartbeat_interval_ms * interval '1 millisecond' as next
+      select l.id, l.open, l.deadlines, l.heartbeat_at, l.count, 3 * j.heartbeat_interval_ms * interval '1 millisecond' as patience
       from jobtree.lease l
       cross join lateral (
         select j.heartbeat_interval_ms from jobtree.job j where j.id = l.job_id and j.cancelled_at is null offset 0
@@ -39,20 +39,17 @@ begin
     select k.*, (k.open & k.named) = k.open as whole from kept k where (k.open & k.named) <> v_none
   )
   update jobtree.lease l
-  set heartbeat_at = v_now, deadline_at = case when m.whole then m.next else d.first end,
-    deadlines = case when not m.whole then d.deadlines end
-  from moved m
-  left join lateral (
-    select array_agg(d.at order by d.n) as deadlines, min(d.at) as first
-    from (
-      select n, case
+  set heartbeat_at = v_now,
+    deadlines = case when not m.whole then array(
+      select case
           when get_bit(m.open, n - 1) = 0 then null
-          when get_bit(m.named, n - 1) = 1 then m.next
-          else coalesce(m.deadlines[n], m.deadline_at)
-        end::timestamptz(3) as at
+          when get_bit(m.named, n - 1) = 1 then v_now + m.patience
+          else coalesce(m.deadlines[n], m.heartbeat_at + m.patience)
+        end::timestamptz(3)
       from generate_series(1, m.count) n
-    ) d
-  ) d on not m.whole
+      order by n
+    ) end
+  from moved m
   where l.id = m.id;
 
   -- Nearly always, every named item is held.

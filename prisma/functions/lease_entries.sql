@@ -5,13 +5,15 @@
 --            from 0, with no gap between parts of one entry; how many items; and for which request. The rest of an entry goes back to its
 --            place in the queue
 -- p_workers, p_claim_ids   of the requests: the worker, and the claim id, if any
+-- p_limited_types   the types whose leases count against a concurrency limit (note_claims)
 -- returns    a row for each lease: the number of its request, from 1; whether items remain behind it in its entry; numbers, null for all of
 --            its items; the payloads in order, as JSON texts separated by the record separator U+001E, which JSON can't contain; and the
 --            numbers of the items that fail for good if this attempt fails, as last_attempts returns them
 -- locks      none new. It deletes the entries, inserts leases, and adds a delta for a job that had not started. Entries of a cancelled job
 --            are not leased but counted as cancelled
 create or replace function jobtree.lease_entries(
-  p_tids tid[], p_froms integer[], p_counts integer[], p_requests integer[], p_workers text[], p_claim_ids uuid[]
+  p_tids tid[], p_froms integer[], p_counts integer[], p_requests integer[], p_workers text[], p_claim_ids uuid[],
+  p_limited_types text[] default null
 )
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
@@ -74,11 +76,12 @@ begin
     having p.entry_count > sum(p.count)
   ), leased as (
     insert into jobtree.lease (
-      id, job_id, claim_id, position, claimed_at, heartbeat_at, deadline_at, attempt, count, priority, open, worker, keyed
+      id, job_id, claim_id, position, claimed_at, heartbeat_at, check_at, attempt, count, priority, open, worker, keyed, limited_type
     )
     select p.id, p.job_id, p_claim_ids[p.request], p.position, v_now, v_now,
       v_now + 3 * p.heartbeat_interval_ms * interval '1 millisecond', p.attempt, p.count, p.priority,
-      (~B'0'::bit(128)) << (128 - p.count), p_workers[p.request], p.keyed
+      (~B'0'::bit(128)) << (128 - p.count), p_workers[p.request], p.keyed,
+      case when p.type = any (p_limited_types) then p.type end
     from part p
   ), ended as (
     insert into jobtree.cancellation (job_id, position, count, cancelled_at)

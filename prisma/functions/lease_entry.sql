@@ -4,10 +4,11 @@
 -- p_tid      where the entry is: a row that this transaction has locked
 -- p_from, p_count   the items: the first one in the entry, from 0, and how many
 -- p_request, p_worker, p_claim_id   whose lease it is; p_claim_id is null for a claim that can't be repeated
+-- p_is_limited   whether it counts against a concurrency limit (note_claims)
 -- returns    as lease_entries; no row if the job was cancelled, in which case all items of the entry count as cancelled
 -- locks      none new
 create or replace function jobtree.lease_entry(
-  p_tid tid, p_from integer, p_count integer, p_request integer, p_worker text, p_claim_id uuid
+  p_tid tid, p_from integer, p_count integer, p_request integer, p_worker text, p_claim_id uuid, p_is_limited boolean default false
 )
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
@@ -83,11 +84,12 @@ begin
     last_numbers := jobtree.last_attempts(job_id, first_position, p_count, attempt, v_job.max_failures_per_item);
   end if;
   insert into jobtree.lease (
-    id, job_id, claim_id, position, claimed_at, heartbeat_at, deadline_at, attempt, count, priority, open, worker, keyed
+    id, job_id, claim_id, position, claimed_at, heartbeat_at, check_at, attempt, count, priority, open, worker, keyed, limited_type
   )
   values (
     lease_id, v_entry.job_id, p_claim_id, first_position, v_now, v_now, deadline_at, v_entry.attempt, p_count, v_entry.priority,
-    (~B'0'::bit(128)) << (128 - p_count), p_worker, v_entry.keyed
+    (~B'0'::bit(128)) << (128 - p_count), p_worker, v_entry.keyed,
+    case when p_is_limited then v_entry.type end
   );
   if p_count = 1 then
     select i.payload::text into payloads from jobtree.job_item i where i.job_id = v_entry.job_id and i.position = first_position;

@@ -56,8 +56,8 @@ begin
       and (p_operation.kind = 'CANCEL' or q.ready_at <= p_operation.requested_at)
     union all
     select l.job_id, l.position, l.count, l.attempt, l.id, false, l.open
-    from (select * from jobtree.lease l where l.deadline_at is not null offset 0) l
-    where p_operation.kind = 'CANCEL'
+    from jobtree.lease l
+    where p_operation.kind = 'CANCEL' and coalesce(l.check_at, 'infinity') < 'infinity'
       and (v_jobs is null or l.job_id = any (v_jobs)) and l.position > v_first - 128 and l.position <= v_end
       and (l.job_id, l.position) > (p_operation.next_job_id, p_operation.next_position - 127)
       and (p_last_job_id is null or (l.job_id, l.position) <= (p_last_job_id, p_last_position))

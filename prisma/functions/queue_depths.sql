@@ -29,7 +29,7 @@ as $$
     select j.type, sum(h.items)::bigint as running
     from (
       select l.job_id, sum(bit_count(l.open)) as items from jobtree.lease l
-      where l.deadline_at is not null
+      where l.check_at is not null
       group by l.job_id
     ) h
     join jobtree.job j on j.id = h.job_id

@@ -29,7 +29,7 @@ begin
     order by l.id, a.number
   ), closed as (
     update jobtree.lease l
-    set open = l.open # g.bits, deadline_at = case when l.open <> g.bits then l.deadline_at end
+    set open = l.open # g.bits, check_at = case when l.open <> g.bits then l.check_at end
     from (select g.lease_id, bit_or(jobtree.bit_at(g.number)) as bits from given g group by g.lease_id) g
     where l.id = g.lease_id
   )

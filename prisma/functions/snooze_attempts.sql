@@ -32,7 +32,7 @@ begin
     where case when u.number > 0 then get_bit(l.open, u.number - 1) = 1 end and j.cancelled_at is null
   ), closed as (
     update jobtree.lease l
-    set open = l.open # g.bits, deadline_at = case when l.open <> g.bits then l.deadline_at end
+    set open = l.open # g.bits, check_at = case when l.open <> g.bits then l.check_at end
     from (select g.lease_id, bit_or(jobtree.bit_at(g.number)) as bits from given g group by g.lease_id) g
     where l.id = g.lease_id
   )

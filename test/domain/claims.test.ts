@@ -164,7 +164,7 @@ describe('a claim that is repeated', () => {
     const id = newClaimId();
     const [held] = await claimItems(t.engine, 'w', [{ type, limit: 1 }], id);
     await t.db.query(
-      'update jobtree.lease set deadline_at = now(), heartbeat_at = now() where claim_id = $1',
+      `update jobtree.lease set check_at = now(), heartbeat_at = now() - interval '1 day' where claim_id = $1`,
       [id],
     );
     const [again] = await claimItems(t.engine, 'w', [{ type, limit: 1 }], id);

@@ -26,7 +26,7 @@ const live = {
 
 /** Before each call: a lease is silent, and an entry is due. */
 const preparations = [
-  `update jobtree.lease set deadline_at = now() - interval '1 s' where id = $1`,
+  `update jobtree.lease set check_at = now() - interval '1 s', heartbeat_at = to_timestamp(0) where id = $1`,
   `with one as (select ctid from jobtree.queue_entry where run_at is not null limit 1)
    update jobtree.queue_entry set run_at = now() - interval '1 s' where ctid in (select ctid from one)`,
 ];
@@ -165,7 +165,7 @@ describe('a batch of 500 lone items is not compared item by item', () => {
     [
       'lost',
       [
-        `update jobtree.lease set deadline_at = now() - interval '1 s'`,
+        `update jobtree.lease set check_at = now() - interval '1 s', heartbeat_at = to_timestamp(0)`,
         `select jobtree.sweep_leases(p_limit => ${count})`,
       ],
     ],

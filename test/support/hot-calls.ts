@@ -84,8 +84,8 @@ const limiting = [
   ...claiming,
   'lease by lease_pkey',
   'queue by queue_pkey',
-  'queue_lease by Tid Scan',
-  'queue_lease by queue_lease_pkey',
+  'held_delta by held_delta_new',
+  'held_delta by held_delta_sum',
   'rate_slice by rate_slice_pkey',
 ];
 /** Where no item has a serialize key, of these nothing is read. */
@@ -152,10 +152,11 @@ export const calls: Readonly<Record<string, Call>> = {
     text: [
       `insert into jobtree.queue (type, concurrency, rate_limit, rate_interval_ms) values ('subject', 9000, 9000, 9000), ('nothing', 1, 1, 1)`,
       `select * from jobtree.claim_items('{w}', '{subject}', '{20}')`,
+      `select * from jobtree.claim_items('{w}', '{subject}', '{20}')`,
       `select * from jobtree.claim_items('{w,w}', '{subject,nothing}', '{200,5}')`,
     ],
     values: () => [],
-    reads: limiting,
+    reads: [...limiting, 'held_delta by Tid Scan'],
   },
   'a look for room': {
     text: [
@@ -436,7 +437,7 @@ export const calls: Readonly<Record<string, Call>> = {
       'job by job_parent_id_idx',
       'job by job_pkey',
       'job_progress by job_progress_pkey',
-      'lease by lease_job_id_position_idx',
+      'lease by lease_open',
       'lease by lease_pkey',
       'queue_entry by Tid Scan',
       'queue_entry by queue_entry_pkey',
@@ -458,7 +459,7 @@ export const calls: Readonly<Record<string, Call>> = {
       'job by job_parent_id_idx',
       'job by job_pkey',
       'job_item by job_item_pkey',
-      'lease by lease_live (all)',
+      'lease by lease_open',
       'lease by lease_pkey',
       'operation by operation_pkey',
       'operation by operation_pkey (all)',
@@ -537,6 +538,7 @@ export const calls: Readonly<Record<string, Call>> = {
       'job_item by job_item_pkey',
       'job_progress by job_progress_pkey',
       'lease by lease_job_id_position_idx',
+      'lease by lease_open',
       'lease by lease_pkey',
       'outcome by outcome_pkey',
       'progress_delta by progress_delta_root_id_id_idx',

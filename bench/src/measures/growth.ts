@@ -10,6 +10,7 @@ import { median, type Table, whole } from '../figures.ts';
 import { deadRecords } from '../growth/dead-records.ts';
 import { dueItems } from '../growth/due-items.ts';
 import { finishedItems } from '../growth/finished-items.ts';
+import { openLeases } from '../growth/open-leases.ts';
 import { atMost, type Verdict } from '../verdicts.ts';
 
 export interface Growth {
@@ -26,7 +27,7 @@ export interface Growth {
 }
 
 /** A row of the table is a call of one of these. */
-const growths: readonly Growth[] = [finishedItems, dueItems, deadRecords];
+const growths: readonly Growth[] = [finishedItems, dueItems, deadRecords, openLeases];
 
 const sizes = [62_500, 125_000, 250_000, 500_000, 1_000_000];
 const rounds = 5;

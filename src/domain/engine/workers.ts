@@ -96,7 +96,7 @@ export class Workers {
                  select l.worker, j.type, sum(bit_count(l.open))::integer as items, max(l.heartbeat_at) as seen_at
                  from jobtree.lease l
                  join jobtree.job j on j.id = l.job_id
-                 where l.deadline_at is not null and ($2::text is null or l.worker > $2)
+                 where l.check_at is not null and ($2::text is null or l.worker > $2)
                    and ($6::text is null or starts_with(l.worker, $6))
                  group by l.worker, j.type
                ) h

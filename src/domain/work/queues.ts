@@ -172,3 +172,7 @@ export async function tendQueues(engine: Engine): Promise<boolean> {
   await engine.database.call('prune_rates');
   return false;
 }
+
+/** Corrects what the concurrency limits count, by the leases. Returns the types of which the count was wrong, and by how much. */
+export const correctHeld = (engine: Engine): Promise<{ type: string; items: number }[]> =>
+  engine.database.call('correct_held');

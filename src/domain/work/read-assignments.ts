@@ -31,7 +31,7 @@ export async function readAssignments(database: Queries, ids: readonly string[])
                jobtree.last_attempts(l.job_id, l.position + u.n - 1, 1, l.attempt, j.max_failures_per_item)
              end as last_numbers, l.worker, l.claimed_at,
              coalesce(l.deadlines[u.n] - d.patience, l.heartbeat_at) as heartbeat_at,
-             coalesce(l.deadlines[u.n], l.deadline_at, l.heartbeat_at + d.patience) as deadline_at,
+             coalesce(l.deadlines[u.n], l.heartbeat_at + d.patience) as deadline_at,
              j.heartbeat_interval_ms, case
                when get_bit(l.open, u.n - 1) = 1 and j.cancelled_at is null
                  then greatest(extract(epoch from clock_timestamp() - l.claimed_at) * 1000, 0)::bigint

@@ -216,7 +216,7 @@ export class Crowd {
   async #silence(id: string): Promise<void> {
     await this.#db.query(
       `update jobtree.lease
-       set deadline_at = clock_timestamp() - interval '1 s', deadlines = array(
+       set check_at = clock_timestamp() - interval '1 s', deadlines = array(
          select case when n = $2 then clock_timestamp() - interval '1 s' else coalesce(deadlines[n], clock_timestamp() + interval '1 h') end
          from generate_series(1, count) n)
        where id = $1 and get_bit(open, $2 - 1) = 1`,

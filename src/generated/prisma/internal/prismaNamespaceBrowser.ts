@@ -79,7 +79,6 @@ export const ModelName = {
   Schedule: 'Schedule',
   Queue: 'Queue',
   TypeSchema: 'TypeSchema',
-  QueueLease: 'QueueLease',
   RateSlice: 'RateSlice',
   CallbackEndpoint: 'CallbackEndpoint',
   ApiKey: 'ApiKey',
@@ -272,14 +271,15 @@ export const LeaseScalarFieldEnum = {
   position: 'position',
   claimedAt: 'claimedAt',
   heartbeatAt: 'heartbeatAt',
-  deadlineAt: 'deadlineAt',
+  checkAt: 'checkAt',
   attempt: 'attempt',
   count: 'count',
   priority: 'priority',
   open: 'open',
   worker: 'worker',
   deadlines: 'deadlines',
-  keyed: 'keyed'
+  keyed: 'keyed',
+  limitedType: 'limitedType'
 } as const
 
 export type LeaseScalarFieldEnum = (typeof LeaseScalarFieldEnum)[keyof typeof LeaseScalarFieldEnum]
@@ -504,9 +504,7 @@ export const QueueScalarFieldEnum = {
   maxFailuresPerItem: 'maxFailuresPerItem',
   backoffMs: 'backoffMs',
   backoffJitter: 'backoffJitter',
-  heartbeatIntervalMs: 'heartbeatIntervalMs',
-  limitedAt: 'limitedAt',
-  firstLease: 'firstLease'
+  heartbeatIntervalMs: 'heartbeatIntervalMs'
 } as const
 
 export type QueueScalarFieldEnum = (typeof QueueScalarFieldEnum)[keyof typeof QueueScalarFieldEnum]
@@ -522,15 +520,6 @@ export const TypeSchemaScalarFieldEnum = {
 } as const
 
 export type TypeSchemaScalarFieldEnum = (typeof TypeSchemaScalarFieldEnum)[keyof typeof TypeSchemaScalarFieldEnum]
-
-
-export const QueueLeaseScalarFieldEnum = {
-  type: 'type',
-  id: 'id',
-  leaseId: 'leaseId'
-} as const
-
-export type QueueLeaseScalarFieldEnum = (typeof QueueLeaseScalarFieldEnum)[keyof typeof QueueLeaseScalarFieldEnum]
 
 
 export const RateSliceScalarFieldEnum = {

@@ -48,13 +48,14 @@ export type LeaseMinAggregateOutputType = {
   position: bigint | null
   claimedAt: Date | null
   heartbeatAt: Date | null
-  deadlineAt: Date | null
+  checkAt: Date | null
   attempt: number | null
   count: number | null
   priority: number | null
   open: string | null
   worker: string | null
   keyed: boolean | null
+  limitedType: string | null
 }
 
 export type LeaseMaxAggregateOutputType = {
@@ -64,13 +65,14 @@ export type LeaseMaxAggregateOutputType = {
   position: bigint | null
   claimedAt: Date | null
   heartbeatAt: Date | null
-  deadlineAt: Date | null
+  checkAt: Date | null
   attempt: number | null
   count: number | null
   priority: number | null
   open: string | null
   worker: string | null
   keyed: boolean | null
+  limitedType: string | null
 }
 
 export type LeaseCountAggregateOutputType = {
@@ -80,7 +82,7 @@ export type LeaseCountAggregateOutputType = {
   position: number
   claimedAt: number
   heartbeatAt: number
-  deadlineAt: number
+  checkAt: number
   attempt: number
   count: number
   priority: number
@@ -88,6 +90,7 @@ export type LeaseCountAggregateOutputType = {
   worker: number
   deadlines: number
   keyed: number
+  limitedType: number
   _all: number
 }
 
@@ -113,13 +116,14 @@ export type LeaseMinAggregateInputType = {
   position?: true
   claimedAt?: true
   heartbeatAt?: true
-  deadlineAt?: true
+  checkAt?: true
   attempt?: true
   count?: true
   priority?: true
   open?: true
   worker?: true
   keyed?: true
+  limitedType?: true
 }
 
 export type LeaseMaxAggregateInputType = {
@@ -129,13 +133,14 @@ export type LeaseMaxAggregateInputType = {
   position?: true
   claimedAt?: true
   heartbeatAt?: true
-  deadlineAt?: true
+  checkAt?: true
   attempt?: true
   count?: true
   priority?: true
   open?: true
   worker?: true
   keyed?: true
+  limitedType?: true
 }
 
 export type LeaseCountAggregateInputType = {
@@ -145,7 +150,7 @@ export type LeaseCountAggregateInputType = {
   position?: true
   claimedAt?: true
   heartbeatAt?: true
-  deadlineAt?: true
+  checkAt?: true
   attempt?: true
   count?: true
   priority?: true
@@ -153,6 +158,7 @@ export type LeaseCountAggregateInputType = {
   worker?: true
   deadlines?: true
   keyed?: true
+  limitedType?: true
   _all?: true
 }
 
@@ -249,7 +255,7 @@ export type LeaseGroupByOutputType = {
   position: bigint
   claimedAt: Date
   heartbeatAt: Date
-  deadlineAt: Date | null
+  checkAt: Date | null
   attempt: number
   count: number
   priority: number
@@ -257,6 +263,7 @@ export type LeaseGroupByOutputType = {
   worker: string
   deadlines: Date[]
   keyed: boolean
+  limitedType: string | null
   _count: LeaseCountAggregateOutputType | null
   _avg: LeaseAvgAggregateOutputType | null
   _sum: LeaseSumAggregateOutputType | null
@@ -289,7 +296,7 @@ export type LeaseWhereInput = {
   position?: Prisma.BigIntFilter<"Lease"> | bigint | number
   claimedAt?: Prisma.DateTimeFilter<"Lease"> | Date | string
   heartbeatAt?: Prisma.DateTimeFilter<"Lease"> | Date | string
-  deadlineAt?: Prisma.DateTimeNullableFilter<"Lease"> | Date | string | null
+  checkAt?: Prisma.DateTimeNullableFilter<"Lease"> | Date | string | null
   attempt?: Prisma.IntFilter<"Lease"> | number
   count?: Prisma.IntFilter<"Lease"> | number
   priority?: Prisma.IntFilter<"Lease"> | number
@@ -297,6 +304,7 @@ export type LeaseWhereInput = {
   worker?: Prisma.StringFilter<"Lease"> | string
   deadlines?: Prisma.DateTimeNullableListFilter<"Lease">
   keyed?: Prisma.BoolFilter<"Lease"> | boolean
+  limitedType?: Prisma.StringNullableFilter<"Lease"> | string | null
 }
 
 export type LeaseOrderByWithRelationInput = {
@@ -306,7 +314,7 @@ export type LeaseOrderByWithRelationInput = {
   position?: Prisma.SortOrder
   claimedAt?: Prisma.SortOrder
   heartbeatAt?: Prisma.SortOrder
-  deadlineAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  checkAt?: Prisma.SortOrderInput | Prisma.SortOrder
   attempt?: Prisma.SortOrder
   count?: Prisma.SortOrder
   priority?: Prisma.SortOrder
@@ -314,6 +322,7 @@ export type LeaseOrderByWithRelationInput = {
   worker?: Prisma.SortOrder
   deadlines?: Prisma.SortOrder
   keyed?: Prisma.SortOrder
+  limitedType?: Prisma.SortOrderInput | Prisma.SortOrder
 }
 
 export type LeaseWhereUniqueInput = Prisma.AtLeast<{
@@ -326,7 +335,7 @@ export type LeaseWhereUniqueInput = Prisma.AtLeast<{
   position?: Prisma.BigIntFilter<"Lease"> | bigint | number
   claimedAt?: Prisma.DateTimeFilter<"Lease"> | Date | string
   heartbeatAt?: Prisma.DateTimeFilter<"Lease"> | Date | string
-  deadlineAt?: Prisma.DateTimeNullableFilter<"Lease"> | Date | string | null
+  checkAt?: Prisma.DateTimeNullableFilter<"Lease"> | Date | string | null
   attempt?: Prisma.IntFilter<"Lease"> | number
   count?: Prisma.IntFilter<"Lease"> | number
   priority?: Prisma.IntFilter<"Lease"> | number
@@ -334,6 +343,7 @@ export type LeaseWhereUniqueInput = Prisma.AtLeast<{
   worker?: Prisma.StringFilter<"Lease"> | string
   deadlines?: Prisma.DateTimeNullableListFilter<"Lease">
   keyed?: Prisma.BoolFilter<"Lease"> | boolean
+  limitedType?: Prisma.StringNullableFilter<"Lease"> | string | null
 }, "id">
 
 export type LeaseOrderByWithAggregationInput = {
@@ -343,7 +353,7 @@ export type LeaseOrderByWithAggregationInput = {
   position?: Prisma.SortOrder
   claimedAt?: Prisma.SortOrder
   heartbeatAt?: Prisma.SortOrder
-  deadlineAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  checkAt?: Prisma.SortOrderInput | Prisma.SortOrder
   attempt?: Prisma.SortOrder
   count?: Prisma.SortOrder
   priority?: Prisma.SortOrder
@@ -351,6 +361,7 @@ export type LeaseOrderByWithAggregationInput = {
   worker?: Prisma.SortOrder
   deadlines?: Prisma.SortOrder
   keyed?: Prisma.SortOrder
+  limitedType?: Prisma.SortOrderInput | Prisma.SortOrder
   _count?: Prisma.LeaseCountOrderByAggregateInput
   _avg?: Prisma.LeaseAvgOrderByAggregateInput
   _max?: Prisma.LeaseMaxOrderByAggregateInput
@@ -368,7 +379,7 @@ export type LeaseScalarWhereWithAggregatesInput = {
   position?: Prisma.BigIntWithAggregatesFilter<"Lease"> | bigint | number
   claimedAt?: Prisma.DateTimeWithAggregatesFilter<"Lease"> | Date | string
   heartbeatAt?: Prisma.DateTimeWithAggregatesFilter<"Lease"> | Date | string
-  deadlineAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Lease"> | Date | string | null
+  checkAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Lease"> | Date | string | null
   attempt?: Prisma.IntWithAggregatesFilter<"Lease"> | number
   count?: Prisma.IntWithAggregatesFilter<"Lease"> | number
   priority?: Prisma.IntWithAggregatesFilter<"Lease"> | number
@@ -376,6 +387,7 @@ export type LeaseScalarWhereWithAggregatesInput = {
   worker?: Prisma.StringWithAggregatesFilter<"Lease"> | string
   deadlines?: Prisma.DateTimeNullableListFilter<"Lease">
   keyed?: Prisma.BoolWithAggregatesFilter<"Lease"> | boolean
+  limitedType?: Prisma.StringNullableWithAggregatesFilter<"Lease"> | string | null
 }
 
 export type LeaseCreateInput = {
@@ -385,7 +397,7 @@ export type LeaseCreateInput = {
   position: bigint | number
   claimedAt: Date | string
   heartbeatAt: Date | string
-  deadlineAt?: Date | string | null
+  checkAt?: Date | string | null
   attempt: number
   count: number
   priority: number
@@ -393,6 +405,7 @@ export type LeaseCreateInput = {
   worker: string
   deadlines?: Prisma.LeaseCreatedeadlinesInput | Date[] | string[]
   keyed?: boolean
+  limitedType?: string | null
 }
 
 export type LeaseUncheckedCreateInput = {
@@ -402,7 +415,7 @@ export type LeaseUncheckedCreateInput = {
   position: bigint | number
   claimedAt: Date | string
   heartbeatAt: Date | string
-  deadlineAt?: Date | string | null
+  checkAt?: Date | string | null
   attempt: number
   count: number
   priority: number
@@ -410,6 +423,7 @@ export type LeaseUncheckedCreateInput = {
   worker: string
   deadlines?: Prisma.LeaseCreatedeadlinesInput | Date[] | string[]
   keyed?: boolean
+  limitedType?: string | null
 }
 
 export type LeaseUpdateInput = {
@@ -419,7 +433,7 @@ export type LeaseUpdateInput = {
   position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   claimedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   heartbeatAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  deadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  checkAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   attempt?: Prisma.IntFieldUpdateOperationsInput | number
   count?: Prisma.IntFieldUpdateOperationsInput | number
   priority?: Prisma.IntFieldUpdateOperationsInput | number
@@ -427,6 +441,7 @@ export type LeaseUpdateInput = {
   worker?: Prisma.StringFieldUpdateOperationsInput | string
   deadlines?: Prisma.LeaseUpdatedeadlinesInput | Date[] | string[]
   keyed?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  limitedType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type LeaseUncheckedUpdateInput = {
@@ -436,7 +451,7 @@ export type LeaseUncheckedUpdateInput = {
   position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   claimedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   heartbeatAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  deadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  checkAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   attempt?: Prisma.IntFieldUpdateOperationsInput | number
   count?: Prisma.IntFieldUpdateOperationsInput | number
   priority?: Prisma.IntFieldUpdateOperationsInput | number
@@ -444,6 +459,7 @@ export type LeaseUncheckedUpdateInput = {
   worker?: Prisma.StringFieldUpdateOperationsInput | string
   deadlines?: Prisma.LeaseUpdatedeadlinesInput | Date[] | string[]
   keyed?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  limitedType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type LeaseCreateManyInput = {
@@ -453,7 +469,7 @@ export type LeaseCreateManyInput = {
   position: bigint | number
   claimedAt: Date | string
   heartbeatAt: Date | string
-  deadlineAt?: Date | string | null
+  checkAt?: Date | string | null
   attempt: number
   count: number
   priority: number
@@ -461,6 +477,7 @@ export type LeaseCreateManyInput = {
   worker: string
   deadlines?: Prisma.LeaseCreatedeadlinesInput | Date[] | string[]
   keyed?: boolean
+  limitedType?: string | null
 }
 
 export type LeaseUpdateManyMutationInput = {
@@ -470,7 +487,7 @@ export type LeaseUpdateManyMutationInput = {
   position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   claimedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   heartbeatAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  deadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  checkAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   attempt?: Prisma.IntFieldUpdateOperationsInput | number
   count?: Prisma.IntFieldUpdateOperationsInput | number
   priority?: Prisma.IntFieldUpdateOperationsInput | number
@@ -478,6 +495,7 @@ export type LeaseUpdateManyMutationInput = {
   worker?: Prisma.StringFieldUpdateOperationsInput | string
   deadlines?: Prisma.LeaseUpdatedeadlinesInput | Date[] | string[]
   keyed?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  limitedType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type LeaseUncheckedUpdateManyInput = {
@@ -487,7 +505,7 @@ export type LeaseUncheckedUpdateManyInput = {
   position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   claimedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   heartbeatAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  deadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  checkAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   attempt?: Prisma.IntFieldUpdateOperationsInput | number
   count?: Prisma.IntFieldUpdateOperationsInput | number
   priority?: Prisma.IntFieldUpdateOperationsInput | number
@@ -495,6 +513,7 @@ export type LeaseUncheckedUpdateManyInput = {
   worker?: Prisma.StringFieldUpdateOperationsInput | string
   deadlines?: Prisma.LeaseUpdatedeadlinesInput | Date[] | string[]
   keyed?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  limitedType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type DateTimeNullableListFilter<$PrismaModel = never> = {
@@ -512,7 +531,7 @@ export type LeaseCountOrderByAggregateInput = {
   position?: Prisma.SortOrder
   claimedAt?: Prisma.SortOrder
   heartbeatAt?: Prisma.SortOrder
-  deadlineAt?: Prisma.SortOrder
+  checkAt?: Prisma.SortOrder
   attempt?: Prisma.SortOrder
   count?: Prisma.SortOrder
   priority?: Prisma.SortOrder
@@ -520,6 +539,7 @@ export type LeaseCountOrderByAggregateInput = {
   worker?: Prisma.SortOrder
   deadlines?: Prisma.SortOrder
   keyed?: Prisma.SortOrder
+  limitedType?: Prisma.SortOrder
 }
 
 export type LeaseAvgOrderByAggregateInput = {
@@ -536,13 +556,14 @@ export type LeaseMaxOrderByAggregateInput = {
   position?: Prisma.SortOrder
   claimedAt?: Prisma.SortOrder
   heartbeatAt?: Prisma.SortOrder
-  deadlineAt?: Prisma.SortOrder
+  checkAt?: Prisma.SortOrder
   attempt?: Prisma.SortOrder
   count?: Prisma.SortOrder
   priority?: Prisma.SortOrder
   open?: Prisma.SortOrder
   worker?: Prisma.SortOrder
   keyed?: Prisma.SortOrder
+  limitedType?: Prisma.SortOrder
 }
 
 export type LeaseMinOrderByAggregateInput = {
@@ -552,13 +573,14 @@ export type LeaseMinOrderByAggregateInput = {
   position?: Prisma.SortOrder
   claimedAt?: Prisma.SortOrder
   heartbeatAt?: Prisma.SortOrder
-  deadlineAt?: Prisma.SortOrder
+  checkAt?: Prisma.SortOrder
   attempt?: Prisma.SortOrder
   count?: Prisma.SortOrder
   priority?: Prisma.SortOrder
   open?: Prisma.SortOrder
   worker?: Prisma.SortOrder
   keyed?: Prisma.SortOrder
+  limitedType?: Prisma.SortOrder
 }
 
 export type LeaseSumOrderByAggregateInput = {
@@ -586,7 +608,7 @@ export type LeaseSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   position?: boolean
   claimedAt?: boolean
   heartbeatAt?: boolean
-  deadlineAt?: boolean
+  checkAt?: boolean
   attempt?: boolean
   count?: boolean
   priority?: boolean
@@ -594,6 +616,7 @@ export type LeaseSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   worker?: boolean
   deadlines?: boolean
   keyed?: boolean
+  limitedType?: boolean
 }, ExtArgs["result"]["lease"]>
 
 export type LeaseSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -603,7 +626,7 @@ export type LeaseSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   position?: boolean
   claimedAt?: boolean
   heartbeatAt?: boolean
-  deadlineAt?: boolean
+  checkAt?: boolean
   attempt?: boolean
   count?: boolean
   priority?: boolean
@@ -611,6 +634,7 @@ export type LeaseSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   worker?: boolean
   deadlines?: boolean
   keyed?: boolean
+  limitedType?: boolean
 }, ExtArgs["result"]["lease"]>
 
 export type LeaseSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -620,7 +644,7 @@ export type LeaseSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   position?: boolean
   claimedAt?: boolean
   heartbeatAt?: boolean
-  deadlineAt?: boolean
+  checkAt?: boolean
   attempt?: boolean
   count?: boolean
   priority?: boolean
@@ -628,6 +652,7 @@ export type LeaseSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   worker?: boolean
   deadlines?: boolean
   keyed?: boolean
+  limitedType?: boolean
 }, ExtArgs["result"]["lease"]>
 
 export type LeaseSelectScalar = {
@@ -637,7 +662,7 @@ export type LeaseSelectScalar = {
   position?: boolean
   claimedAt?: boolean
   heartbeatAt?: boolean
-  deadlineAt?: boolean
+  checkAt?: boolean
   attempt?: boolean
   count?: boolean
   priority?: boolean
@@ -645,9 +670,10 @@ export type LeaseSelectScalar = {
   worker?: boolean
   deadlines?: boolean
   keyed?: boolean
+  limitedType?: boolean
 }
 
-export type LeaseOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "jobId" | "claimId" | "position" | "claimedAt" | "heartbeatAt" | "deadlineAt" | "attempt" | "count" | "priority" | "open" | "worker" | "deadlines" | "keyed", ExtArgs["result"]["lease"]>
+export type LeaseOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "jobId" | "claimId" | "position" | "claimedAt" | "heartbeatAt" | "checkAt" | "attempt" | "count" | "priority" | "open" | "worker" | "deadlines" | "keyed" | "limitedType", ExtArgs["result"]["lease"]>
 
 export type $LeasePayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "Lease"
@@ -666,9 +692,9 @@ export type $LeasePayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
     claimedAt: Date
     heartbeatAt: Date
     /**
-     * The earliest deadline of its open items: without a heartbeat until then, the item fails. Null once no item is open.
+     * When a sweep looks at it: not after the earliest deadline of its open items. Null once no item is open.
      */
-    deadlineAt: Date | null
+    checkAt: Date | null
     attempt: number
     count: number
     priority: number
@@ -685,6 +711,10 @@ export type $LeasePayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
      * Whether its items are the heads of serialize keys.
      */
     keyed: boolean
+    /**
+     * Its type, if its items count against the type's concurrency limit.
+     */
+    limitedType: string | null
   }, ExtArgs["result"]["lease"]>
   composites: {}
 }
@@ -1114,7 +1144,7 @@ export interface LeaseFieldRefs {
   readonly position: Prisma.FieldRef<"Lease", 'BigInt'>
   readonly claimedAt: Prisma.FieldRef<"Lease", 'DateTime'>
   readonly heartbeatAt: Prisma.FieldRef<"Lease", 'DateTime'>
-  readonly deadlineAt: Prisma.FieldRef<"Lease", 'DateTime'>
+  readonly checkAt: Prisma.FieldRef<"Lease", 'DateTime'>
   readonly attempt: Prisma.FieldRef<"Lease", 'Int'>
   readonly count: Prisma.FieldRef<"Lease", 'Int'>
   readonly priority: Prisma.FieldRef<"Lease", 'Int'>
@@ -1122,6 +1152,7 @@ export interface LeaseFieldRefs {
   readonly worker: Prisma.FieldRef<"Lease", 'String'>
   readonly deadlines: Prisma.FieldRef<"Lease", 'DateTime[]'>
   readonly keyed: Prisma.FieldRef<"Lease", 'Boolean'>
+  readonly limitedType: Prisma.FieldRef<"Lease", 'String'>
 }
     
 
