@@ -304,7 +304,12 @@ export const calls: Readonly<Record<string, Call>> = {
   'a release': {
     text: 'select * from jobtree.release_assignments($1)',
     values: (subject) => [leaseIds(subject, 2).map((id) => `${id.slice(0, 34)}04`)],
-    reads: requeuing,
+    reads: [
+      ...requeuing,
+      'failure by failure_pkey',
+      'lease by lease_job_id_position_idx',
+      'outcome by outcome_pkey',
+    ],
   },
   'a note': {
     text: 'select jobtree.note_items($1, $2, $3, $4)',

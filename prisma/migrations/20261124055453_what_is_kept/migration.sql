@@ -1,0 +1,281 @@
+set local check_function_bodies = off;
+
+-- Ends failed attempts: stores the failure, and puts the item back into the queue, to wait for the time given in the failure or for its
+-- backoff; or fails the item for good, if the failure is permanent or the item has failed more than maxFailuresPerItem times. Failures and
+-- the steps of the backoff count from when the item was added or replayed. The first and the last twenty failures of an item are kept.
+-- A worker that dies loses all its items, and only one of them may be the cause. So an item that is lost in its last attempt becomes a
+-- suspect: it is tried up to three times more, alone, and fails for good if it is lost each time. Not if maxFailuresPerItem is 0: such an item
+-- must not be repeated.
+--
+-- p_lease_ids, p_numbers   assignments, each once
+-- p_failures what went wrong, in the same order: {code, message, permanent?, retryAfterMs?, stack?}
+-- p_lost     whether the attempts failed because their heartbeats stopped
+-- returns    the trees; the types that got ready items, by a retry or because a serialize key was freed, and how many; which failures
+--            counted, from 1, and when the item of each of these is due again: null if it is not; and figures and failures, as
+--            report_results returns them
+-- locks      leases in the order of their ids, skipping locked ones, whose failures don't count, nor do those of items that are not open;
+--            then those of promote_next
+create or replace function jobtree.fail_attempts(p_lease_ids uuid[], p_numbers integer[], p_failures json[], p_lost boolean)
+returns table (root_ids uuid[], ready jsonb, accepted integer[], retries timestamptz[], figures json[], failed json[])
+language plpgsql volatile
+set jit = off
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_bitmapscan = off
+set enable_material = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_ended record;
+  v_freed jsonb;
+begin
+  if p_lease_ids is null then
+    return;
+  end if;
+
+  with ended as materialized (
+    select u.lease_id, u.number, u.n, l.job_id, l.position + u.number - 1 as position, l.attempt, l.priority, l.worker, l.keyed, l.claimed_at, l.root_id, l.type,
+      u.failure ->> 'code' as code, u.failure ->> 'message' as message, u.failure ->> 'stack' as stack,
+      coalesce((u.failure ->> 'permanent')::boolean, false)
+        or a.tries > l.max_failures_per_item + case when p_lost and l.max_failures_per_item > 0 then 3 else 0 end as is_final,
+      -- The same jitter for all items of a lease, so that items that fail together wait together.
+      (v_now + interval '1 millisecond' * coalesce(
+        (u.failure ->> 'retryAfterMs')::double precision,
+        (1 + l.backoff_jitter * l.draw) * coalesce(l.backoff_ms[least(a.tries, cardinality(l.backoff_ms))], 0)
+      ))::timestamptz(3) as due_at
+    from (
+      select u.lease_id, array_agg(u.number) as numbers, array_agg(u.failure) as failures, array_agg(u.n) as ns, random() as draw
+      from unnest(p_lease_ids, p_numbers, p_failures) with ordinality u(lease_id, number, failure, n)
+      group by u.lease_id
+      order by u.lease_id
+    ) g
+    cross join lateral (
+      select l.*, g.draw, j.root_id, j.type, j.max_failures_per_item, j.backoff_ms, j.backoff_jitter from jobtree.lease l
+      cross join lateral (select j.* from jobtree.job j where j.id = l.job_id and j.cancelled_at is null offset 0) j
+      where l.id = g.lease_id
+      for update of l skip locked
+    ) l
+    cross join lateral (
+      select l.id as lease_id, u.* from unnest(g.numbers, g.failures, g.ns) u(number, failure, n)
+      where case when u.number > 0 then get_bit(l.open, u.number - 1) = 1 end
+    ) u
+    cross join lateral (
+      -- An item on its first attempt was never replayed.
+      select l.attempt - case
+        when l.attempt > 1 then coalesce((
+          select r.attempt from jobtree.replay r where r.job_id = l.job_id and r.position = l.position + u.number - 1
+        ), 0)
+        else 0
+      end as tries
+      offset 0
+    ) a
+  ), closed as (
+    update jobtree.lease l
+    set open = l.open # e.bits, deadline_at = case when l.open <> e.bits then l.deadline_at end
+    from (select d.lease_id, bit_or(jobtree.bit_at(d.number)) as bits from ended d group by d.lease_id) e
+    where l.id = e.lease_id
+  ), kept as (
+    insert into jobtree.failure (job_id, position, attempt, lease_id, at, retry_at, lost, code, message, worker, stack)
+    select e.job_id, e.position, e.attempt, e.lease_id, v_now, case when not e.is_final then e.due_at end, p_lost, e.code, e.message, e.worker, e.stack
+    from ended e
+  )
+  select array_agg(distinct e.root_id) as root_ids,
+    jobtree.count_names(array_agg(e.type) filter (where not e.is_final and e.due_at <= v_now)) as ready,
+    coalesce(array_agg(e.n::integer order by e.n), '{}') as ns, array_agg(case when not e.is_final then e.due_at end order by e.n) as due,
+    array_agg(e.job_id) filter (where not e.is_final) as job_ids, array_agg(e.position) filter (where not e.is_final) as positions,
+    array_agg(e.attempt + 1) filter (where not e.is_final) as attempts, array_agg(e.priority) filter (where not e.is_final) as priorities,
+    array_agg(case when e.due_at > v_now then e.due_at end) filter (where not e.is_final) as waits,
+    array_agg(e.job_id) filter (where e.is_final) as final_job_ids, array_agg(e.position) filter (where e.is_final) as final_positions,
+    array_agg(e.lease_id) filter (where e.is_final) as final_lease_ids,
+    array_agg(e.code) filter (where e.is_final) as final_codes, array_agg(e.message) filter (where e.is_final) as final_messages,
+    bool_or(e.keyed) filter (where e.is_final) as keyed,
+    max(e.attempt) as last_attempt,
+    (
+      select array_agg(t.figure)
+      from (
+        select jobtree.figure_of(e.type, case when not p_lost then v_now - e.claimed_at end, 0, count(*), count(*) filter (where e.is_final)) as figure
+        from ended e
+        group by e.type, e.claimed_at
+      ) t
+    ) as figures,
+    (
+      select array_agg(t.failed)
+      from (
+        select distinct on (e.job_id, e.code, e.is_final)
+          json_build_array(
+            e.type, e.job_id, e.position, e.attempt, e.worker, e.code, left(e.message, 1000), case when not e.is_final then e.due_at end,
+            count(*) over (partition by e.job_id, e.code, e.is_final)
+          ) as failed
+        from ended e
+        order by e.job_id, e.code, e.is_final, e.position
+      ) t
+    ) as failed
+  into v_ended
+  from ended e;
+
+  if v_ended.final_lease_ids is not null then
+    v_freed := jobtree.bury_items(
+      v_ended.final_job_ids, v_ended.final_positions, v_ended.final_lease_ids, v_ended.final_codes, v_ended.final_messages, v_ended.keyed
+    );
+  end if;
+  if v_ended.last_attempt > 40 then
+    delete from jobtree.failure f where f.ctid = any (array(
+      select o.tid from unnest(p_lease_ids, p_numbers) with ordinality u(lease_id, number, n)
+      cross join lateral (select l.* from jobtree.lease l where l.id = u.lease_id and l.attempt > 40 offset 0) l
+      cross join lateral (
+        select f.ctid as tid from jobtree.failure f
+        where f.job_id = l.job_id and f.position = l.position + u.number - 1 and f.attempt = l.attempt - 20
+        offset 0
+      ) o
+      where u.n = any (v_ended.ns)
+    ));
+    perform jobtree.prune_leases(p_lease_ids);
+  end if;
+  if v_ended.positions is not null then
+    perform jobtree.requeue(v_ended.job_ids, v_ended.positions, v_ended.attempts, v_ended.priorities, v_ended.waits, true);
+  end if;
+  return query select v_ended.root_ids, jobtree.add_up(v_ended.ready, v_freed), v_ended.ns, v_ended.due, v_ended.figures, v_ended.failed;
+end
+$$;
+
+-- Removes what an item that is given back again and again would leave behind: of the ended leases that began with the same item, all but the
+-- last twenty and those under which an item succeeded, failed for good, or failed in a way that is kept.
+--
+-- p_ids      leases that this transaction has just changed; those that are still open are passed by
+-- locks      the leases that it removes, skipping locked ones
+create or replace function jobtree.prune_leases(p_ids uuid[])
+returns void
+language sql volatile
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+  delete from jobtree.lease d where d.id = any (array(
+    select o.id
+    from (select distinct l.job_id, l.position from jobtree.lease l where l.id = any (p_ids) and l.deadline_at is null) e
+    cross join lateral (
+      select l.id, l.count, l.attempt, l.deadline_at from jobtree.lease l
+      where l.job_id = e.job_id and l.position = e.position
+      order by l.id desc
+      offset 20
+    ) o
+    cross join lateral (
+      select from jobtree.lease l
+      where l.id = o.id and l.deadline_at is null
+        and not exists (
+          select from jobtree.outcome r
+          where r.job_id = e.job_id and r.position >= e.position and r.position < e.position + o.count and r.lease_id = o.id
+        )
+        and not exists (
+          select from jobtree.failure f
+          where f.job_id = e.job_id and f.position >= e.position and f.position < e.position + o.count and f.attempt = o.attempt
+            and f.lease_id = o.id
+        )
+      for update skip locked
+    ) k
+  ))
+$$;
+
+-- Gives items back unfinished, to their old place, where they can be claimed at once. Costs no attempt: a deploy is no failure.
+--
+-- returns    for each assignment RELEASED, or STALE if it holds no item (any more), with the type and the place of what came back
+-- locks      the leases, in the order of their ids
+create or replace function jobtree.release_assignments(p_ids uuid[])
+returns table (assignment_id uuid, status text, type text, priority smallint, place bigint)
+language plpgsql volatile
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  v_given record;
+begin
+  perform from jobtree.lease l where l.id = any (array(select jobtree.lease_id(u) from unnest(p_ids) u)) order by l.id for update;
+
+  with given as materialized (
+    select distinct on (l.id, a.number) u.id, a.number, l.id as lease_id, l.job_id, l.position + a.number - 1 as position, l.attempt, l.priority,
+      j.type
+    from unnest(p_ids) u(id)
+    cross join lateral (select jobtree.assignment_number(u.id) as number) a
+    join jobtree.lease l on l.id = jobtree.lease_id(u.id)
+    join jobtree.job j on j.id = l.job_id
+    where case when a.number > 0 then get_bit(l.open, a.number - 1) = 1 end and j.cancelled_at is null
+    order by l.id, a.number
+  ), closed as (
+    update jobtree.lease l
+    set open = l.open # g.bits, deadline_at = case when l.open <> g.bits then l.deadline_at end
+    from (select g.lease_id, bit_or(jobtree.bit_at(g.number)) as bits from given g group by g.lease_id) g
+    where l.id = g.lease_id
+  )
+  select jsonb_object_agg(g.id, jsonb_build_array(g.type, g.priority, g.position)) as by_id,
+    array_agg(g.job_id) as job_ids, array_agg(g.position) as positions,
+    array_agg(g.attempt) as attempts, array_agg(g.priority) as priorities
+  into v_given
+  from given g;
+
+  perform jobtree.requeue(v_given.job_ids, v_given.positions, v_given.attempts, v_given.priorities, null, false);
+  perform jobtree.prune_leases(array(select jobtree.lease_id(u) from unnest(p_ids) u));
+  return query
+  select u.id, case when g.given is null then 'STALE' else 'RELEASED' end, g.given ->> 0, (g.given ->> 1)::smallint, (g.given ->> 2)::bigint
+  from unnest(p_ids) with ordinality u(id, n)
+  cross join lateral (select v_given.by_id -> u.id::text as given offset 0) g
+  order by u.n;
+end
+$$;
+
+-- Gives items back to be tried later: each is scheduled, and its next attempt has the number of this one. It is not a failure, and nothing
+-- remains of it but the lease, for a while (prune_leases).
+--
+-- p_lease_ids, p_numbers   assignments whose leases this transaction has locked, none twice
+-- p_delays   how long each waits, in milliseconds
+-- returns    which of them counted, from 1, and when each of these is due; those that are not open, or whose job is cancelled, don't count
+-- locks      those of prune_leases
+create or replace function jobtree.snooze_attempts(p_lease_ids uuid[], p_numbers integer[], p_delays bigint[])
+returns table (accepted integer[], due_at timestamptz[])
+language plpgsql volatile
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_given record;
+begin
+  if p_lease_ids is null then
+    return;
+  end if;
+
+  with given as materialized (
+    select u.n::integer as n, l.id as lease_id, u.number, l.job_id, l.position + u.number - 1 as position, l.attempt, l.priority,
+      v_now + u.delay * interval '1 millisecond' as due_at
+    from unnest(p_lease_ids, p_numbers, p_delays) with ordinality u(lease_id, number, delay, n)
+    join jobtree.lease l on l.id = u.lease_id
+    join jobtree.job j on j.id = l.job_id
+    where case when u.number > 0 then get_bit(l.open, u.number - 1) = 1 end and j.cancelled_at is null
+  ), closed as (
+    update jobtree.lease l
+    set open = l.open # g.bits, deadline_at = case when l.open <> g.bits then l.deadline_at end
+    from (select g.lease_id, bit_or(jobtree.bit_at(g.number)) as bits from given g group by g.lease_id) g
+    where l.id = g.lease_id
+  )
+  select array_agg(g.n) as ns, array_agg(g.job_id) as job_ids, array_agg(g.position) as positions, array_agg(g.attempt) as attempts,
+    array_agg(g.priority) as priorities, array_agg(g.due_at) as due
+  into v_given
+  from given g;
+
+  perform jobtree.requeue(v_given.job_ids, v_given.positions, v_given.attempts, v_given.priorities, v_given.due, true);
+  perform jobtree.prune_leases(p_lease_ids);
+  return query select v_given.ns, v_given.due;
+end
+$$;
