@@ -43,7 +43,7 @@ async function sweep(type: string): Promise<void> {
   await t.sweep();
 }
 
-async function claim(type: string, count: number): Promise<Assignment[]> {
+async function claim(type: string, count: number): Promise<readonly Assignment[]> {
   await sweep(type);
   return claimItems(t.engine, 'w', [{ type, limit: count }]);
 }
@@ -57,7 +57,7 @@ describe.each([1, 3])('%i items that are claimed together', (count) => {
   it.each(['snoozed', 'released'])('and %s 200 times leave their last 20 leases', async (how) => {
     const type = newType();
     const { [type]: jobId = '' } = await t.create({ type, items: Array(count).fill({}) });
-    let held: Assignment[] = [];
+    let held: readonly Assignment[] = [];
     for (let i = 0; i < times; i++) {
       held = await claim(type, count);
       expect(held).toHaveLength(count);
