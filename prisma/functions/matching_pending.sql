@@ -23,45 +23,63 @@ as $$
 declare
   v_now constant timestamptz := clock_timestamp();
   v_jobs constant uuid[] := case
-    when p_last_job_id is null then jobtree.jobs_of_operation(p_operation)
+    when p_last_job_id is null then
+      coalesce(jobtree.jobs_of_operation(p_operation), jobtree.few_jobs(p_operation.types, p_operation.tenant))
     when p_last_job_id = p_operation.next_job_id then array[p_last_job_id]
   end;
   v_first constant bigint := coalesce((select min(u) from unnest(p_operation.item_positions) u), 0);
   v_end constant bigint := p_operation.before_position - 1;
   v_states constant text[] := p_operation.states;
+  -- The names of the tenant's types.
+  v_from constant text := p_operation.tenant || '//';
+  v_until constant text := p_operation.tenant || '/0';
+  v_by_type constant boolean := v_jobs is null and p_last_job_id is null and num_nonnulls(p_operation.types, v_from) > 0;
   -- Whether the items themselves must be read.
   v_by_item constant boolean := num_nonnulls(
     p_operation.added_from, p_operation.added_until, p_operation.dedupe_keys, p_operation.item_positions, p_operation.codes
   ) > 0;
 begin
   return query
-  with pending as (
+  with entry as not materialized (
+    select q.* from jobtree.queue_entry q where not v_by_type
+    union all
+    -- By the indexes of types: one has the ready entries, one all others.
+    select q.* from jobtree.queue_entry q where v_by_type and q.run_at is null
+    union all
+    select q.* from jobtree.queue_entry q where v_by_type and q.run_at is not null
+  ), held as not materialized (
+    select * from (
+      select * from jobtree.lease l where (v_jobs is null or p_last_job_id is not null) and l.deadline_at is not null offset 0
+    ) l
+    union all
+    select * from jobtree.lease l where p_last_job_id is null and l.job_id = any (v_jobs) and l.deadline_at is not null
+  ), pending as (
     select q.job_id, q.position, q.count::integer as count, q.attempt, null::uuid as lease_id, false as blocked, ~B'0'::bit(128) as open
-    from jobtree.queue_entry q
+    from entry q
     where p_operation.kind = 'CANCEL'
       and (v_jobs is null or q.job_id = any (v_jobs)) and q.position > v_first - 128 and q.position <= v_end
       and (q.job_id, q.position) > (p_operation.next_job_id, p_operation.next_position - 127)
       and (p_last_job_id is null or (q.job_id, q.position) <= (p_last_job_id, p_last_position))
-      and (p_operation.types is null or q.type = any (p_operation.types))
+      and (p_operation.types is null or q.type = any (p_operation.types)) and (v_from is null or q.type > v_from and q.type < v_until)
       and (v_states is null or case
         when q.run_at = 'infinity' then 'WAITING' when q.run_at <= v_now or q.run_at is null then 'READY'
         when q.attempt > 1 then 'RETRYING' else 'SCHEDULED'
       end = any (v_states))
     union all
     select q.job_id, q.position, q.count, q.attempt, null, false, ~B'0'::bit(128)
-    from jobtree.queue_entry q
+    from entry q
     where p_operation.kind = 'PROMOTE'
       -- Written as in the index of the scheduled entries of each job.
       and coalesce(q.run_at, 'infinity') < 'infinity'
       and (v_jobs is null or q.job_id = any (v_jobs)) and q.position > v_first - 128 and q.position <= v_end
       and (q.job_id, q.position) > (p_operation.next_job_id, p_operation.next_position - 127)
       and (p_last_job_id is null or (q.job_id, q.position) <= (p_last_job_id, p_last_position))
-      and (p_operation.types is null or q.type = any (p_operation.types))
+      and (p_operation.types is null or q.type = any (p_operation.types)) and (v_from is null or q.type > v_from and q.type < v_until)
       and q.ready_at <= p_operation.requested_at
       and case when q.run_at <= v_now then 'READY' when q.attempt > 1 then 'RETRYING' else 'SCHEDULED' end = any (v_states)
     union all
     select l.job_id, l.position, l.count, l.attempt, l.id, false, l.open
-    from (select * from jobtree.lease l where l.deadline_at is not null offset 0) l
+    from held l
     where p_operation.kind = 'CANCEL'
       and (v_jobs is null or l.job_id = any (v_jobs)) and l.position > v_first - 128 and l.position <= v_end
       and (l.job_id, l.position) > (p_operation.next_job_id, p_operation.next_position - 127)
@@ -74,7 +92,7 @@ begin
       and (v_jobs is null or b.job_id = any (v_jobs)) and b.position >= v_first and b.position <= v_end
       and (b.job_id, b.position) > (p_operation.next_job_id, p_operation.next_position)
       and (p_last_job_id is null or (b.job_id, b.position) <= (p_last_job_id, p_last_position))
-      and (p_operation.types is null or b.type = any (p_operation.types))
+      and (p_operation.types is null or b.type = any (p_operation.types)) and (v_from is null or b.type > v_from and b.type < v_until)
       and (v_states is null or 'BLOCKED' = any (v_states))
   ), named as (
     select p.*, (
@@ -89,7 +107,7 @@ begin
     ) w
     cross join lateral (select j.type, j.cancelled_at from jobtree.job j where j.id = p.job_id offset 0) j
     where j.cancelled_at is null and (p_operation.types is null or j.type = any (p_operation.types))
-      and (p_operation.tenant is null or starts_with(j.type, p_operation.tenant || '//'))
+      and (v_from is null or j.type > v_from and j.type < v_until)
       and (p_operation.codes is null or p.attempt > 1)
   ), found as (
     select n.*, case when not v_by_item then n.items else (

@@ -1,6 +1,15 @@
 -- AlterTable
 ALTER TABLE "jobtree"."dead_letter_note" ADD COLUMN     "empty_since" TIMESTAMPTZ(3);
 
+-- CreateIndex
+CREATE INDEX "api_key_tenant_name_id_idx" ON "jobtree"."api_key"("tenant", "name", "id");
+
+-- CreateIndex
+CREATE INDEX "audit_entry_tenant_at_id_idx" ON "jobtree"."audit_entry"("tenant", "at", "id");
+
+-- CreateIndex
+CREATE INDEX "worker_name_idx" ON "jobtree"."worker"("name");
+
 set local check_function_bodies = off;
 
 -- Ends failed attempts: stores the failure, and puts the item back into the queue, to wait for the time given in the failure or for its
@@ -143,6 +152,231 @@ begin
 end
 $$;
 
+-- The jobs of some types, or of a tenant, in the order of their ids: for what is looked up job by job, past everything of others.
+--
+-- p_types, p_tenant   null for any; null for both selects nothing
+-- returns    null if there are more than 1,000, or nothing is selected
+create or replace function jobtree.few_jobs(p_types text[], p_tenant text)
+returns uuid[]
+language plpgsql stable
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+-- A custom plan drops the condition that is not wanted.
+set plan_cache_mode = force_custom_plan
+as $$
+begin
+  if p_types is null and p_tenant is null then
+    return null;
+  end if;
+  return (
+    select case when count(*) <= 1000 then coalesce(array_agg(j.id order by j.id), '{}') end
+    from (
+      select j.id from jobtree.job j
+      where (p_types is null or j.type = any (p_types))
+        and (p_tenant is null or j.type > p_tenant || '//' and j.type < p_tenant || '/0')
+      limit 1001
+    ) j
+  );
+end
+$$;
+
+-- The dead letters that an operation selects, in the order of their items, each at most once: an item that fails again meanwhile has had
+-- its turn. One that replays selects none of cancelled jobs or of trees that are being deleted, which can't be replayed.
+--
+-- p_after_job_id, p_after_position   the item to continue after
+-- p_limit    the maximum number; null for all
+-- returns    for each its item and its tree
+create or replace function jobtree.matching_dead_letters(
+  p_operation jobtree.operation, p_after_job_id uuid, p_after_position bigint, p_limit bigint
+)
+returns table (job_id uuid, "position" bigint, root_id uuid)
+language plpgsql stable
+-- Each batch continues along the primary key where the last one stopped, so nothing is sorted again.
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_sort = off
+-- A custom plan drops the conditions of what the filter does not name.
+set plan_cache_mode = force_custom_plan
+as $$
+#variable_conflict use_column
+declare
+  v_jobs constant uuid[] := coalesce(
+    jobtree.jobs_of_operation(p_operation), case when p_limit is null then jobtree.few_jobs(p_operation.types, p_operation.tenant) end
+  );
+begin
+  if p_limit is null then
+    perform set_config('enable_sort', 'on', true);
+  end if;
+  return query
+  select d.job_id, d.position, j.root_id
+  from jobtree.dead_letter d
+  join jobtree.job j on j.id = d.job_id
+  where (d.job_id, d.position) > (p_after_job_id, p_after_position)
+    and d.died_at <= p_operation.requested_at
+    and (p_operation.kind <> 'REPLAY' or j.cancelled_at is null and not exists (
+      select from jobtree.tree_deletion t where t.root_id = j.root_id
+    ))
+    and (v_jobs is null or d.job_id = any (v_jobs))
+    and (p_operation.item_positions is null or d.position = any (p_operation.item_positions))
+    and (p_operation.tenant is null or d.type > p_operation.tenant || '//' and d.type < p_operation.tenant || '/0')
+    and (p_operation.types is null or d.type = any (p_operation.types))
+    and (p_operation.codes is null or d.code = any (p_operation.codes))
+    and (p_operation.fingerprints is null or d.fingerprint = any (p_operation.fingerprints))
+    and (p_operation.died_from is null or d.died_at >= p_operation.died_from)
+    and (p_operation.died_until is null or d.died_at < p_operation.died_until)
+    and (p_operation.dedupe_keys is null or exists (
+      select from jobtree.job_item i
+      where i.job_id = d.job_id and i.position = d.position and i.dedupe_key = any (p_operation.dedupe_keys)
+    ))
+    and (p_operation.item_job_ids is null or exists (
+      select from unnest(p_operation.item_job_ids, p_operation.item_positions) u(job_id, position)
+      where u.job_id = d.job_id and u.position = d.position
+    ))
+  order by d.job_id, d.position
+  limit p_limit;
+end
+$$;
+
+-- The pending items that an operation selects, by the ranges that they are in: queue entries, and for a cancelling one also held leases, and
+-- single items that their serialize keys block. One that promotes selects only what was scheduled before it was requested, so an item that
+-- fails again meanwhile waits as usual.
+--
+-- p_last_job_id, p_last_position   only what comes after the position at which the operation has stopped, up to this one (pending_window); null
+--            for all that the operation selects
+-- returns    for each range with such items its key columns, its lease if it is one, whether it is blocked, and a bit for each of its items
+--            that matches
+create or replace function jobtree.matching_pending(
+  p_operation jobtree.operation, p_last_job_id uuid default null, p_last_position bigint default null
+)
+returns table (job_id uuid, "position" bigint, count integer, attempt integer, lease_id uuid, blocked boolean, matching bit(128))
+language plpgsql stable
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+-- A custom plan drops the conditions of what the filter does not name.
+set plan_cache_mode = force_custom_plan
+as $$
+#variable_conflict use_column
+declare
+  v_now constant timestamptz := clock_timestamp();
+  v_jobs constant uuid[] := case
+    when p_last_job_id is null then
+      coalesce(jobtree.jobs_of_operation(p_operation), jobtree.few_jobs(p_operation.types, p_operation.tenant))
+    when p_last_job_id = p_operation.next_job_id then array[p_last_job_id]
+  end;
+  v_first constant bigint := coalesce((select min(u) from unnest(p_operation.item_positions) u), 0);
+  v_end constant bigint := p_operation.before_position - 1;
+  v_states constant text[] := p_operation.states;
+  -- The names of the tenant's types.
+  v_from constant text := p_operation.tenant || '//';
+  v_until constant text := p_operation.tenant || '/0';
+  v_by_type constant boolean := v_jobs is null and p_last_job_id is null and num_nonnulls(p_operation.types, v_from) > 0;
+  -- Whether the items themselves must be read.
+  v_by_item constant boolean := num_nonnulls(
+    p_operation.added_from, p_operation.added_until, p_operation.dedupe_keys, p_operation.item_positions, p_operation.codes
+  ) > 0;
+begin
+  return query
+  with entry as not materialized (
+    select q.* from jobtree.queue_entry q where not v_by_type
+    union all
+    -- By the indexes of types: one has the ready entries, one all others.
+    select q.* from jobtree.queue_entry q where v_by_type and q.run_at is null
+    union all
+    select q.* from jobtree.queue_entry q where v_by_type and q.run_at is not null
+  ), held as not materialized (
+    select * from (
+      select * from jobtree.lease l where (v_jobs is null or p_last_job_id is not null) and l.deadline_at is not null offset 0
+    ) l
+    union all
+    select * from jobtree.lease l where p_last_job_id is null and l.job_id = any (v_jobs) and l.deadline_at is not null
+  ), pending as (
+    select q.job_id, q.position, q.count::integer as count, q.attempt, null::uuid as lease_id, false as blocked, ~B'0'::bit(128) as open
+    from entry q
+    where p_operation.kind = 'CANCEL'
+      and (v_jobs is null or q.job_id = any (v_jobs)) and q.position > v_first - 128 and q.position <= v_end
+      and (q.job_id, q.position) > (p_operation.next_job_id, p_operation.next_position - 127)
+      and (p_last_job_id is null or (q.job_id, q.position) <= (p_last_job_id, p_last_position))
+      and (p_operation.types is null or q.type = any (p_operation.types)) and (v_from is null or q.type > v_from and q.type < v_until)
+      and (v_states is null or case
+        when q.run_at = 'infinity' then 'WAITING' when q.run_at <= v_now or q.run_at is null then 'READY'
+        when q.attempt > 1 then 'RETRYING' else 'SCHEDULED'
+      end = any (v_states))
+    union all
+    select q.job_id, q.position, q.count, q.attempt, null, false, ~B'0'::bit(128)
+    from entry q
+    where p_operation.kind = 'PROMOTE'
+      -- Written as in the index of the scheduled entries of each job.
+      and coalesce(q.run_at, 'infinity') < 'infinity'
+      and (v_jobs is null or q.job_id = any (v_jobs)) and q.position > v_first - 128 and q.position <= v_end
+      and (q.job_id, q.position) > (p_operation.next_job_id, p_operation.next_position - 127)
+      and (p_last_job_id is null or (q.job_id, q.position) <= (p_last_job_id, p_last_position))
+      and (p_operation.types is null or q.type = any (p_operation.types)) and (v_from is null or q.type > v_from and q.type < v_until)
+      and q.ready_at <= p_operation.requested_at
+      and case when q.run_at <= v_now then 'READY' when q.attempt > 1 then 'RETRYING' else 'SCHEDULED' end = any (v_states)
+    union all
+    select l.job_id, l.position, l.count, l.attempt, l.id, false, l.open
+    from held l
+    where p_operation.kind = 'CANCEL'
+      and (v_jobs is null or l.job_id = any (v_jobs)) and l.position > v_first - 128 and l.position <= v_end
+      and (l.job_id, l.position) > (p_operation.next_job_id, p_operation.next_position - 127)
+      and (p_last_job_id is null or (l.job_id, l.position) <= (p_last_job_id, p_last_position))
+      and (v_states is null or 'HELD' = any (v_states))
+    union all
+    select b.job_id, b.position, 1, b.attempt, null, true, ~B'0'::bit(128)
+    from jobtree.blocked_item b
+    where p_operation.kind = 'CANCEL'
+      and (v_jobs is null or b.job_id = any (v_jobs)) and b.position >= v_first and b.position <= v_end
+      and (b.job_id, b.position) > (p_operation.next_job_id, p_operation.next_position)
+      and (p_last_job_id is null or (b.job_id, b.position) <= (p_last_job_id, p_last_position))
+      and (p_operation.types is null or b.type = any (p_operation.types)) and (v_from is null or b.type > v_from and b.type < v_until)
+      and (v_states is null or 'BLOCKED' = any (v_states))
+  ), named as (
+    select p.*, (
+        -- The range's items between the two positions.
+        p.open & (~B'0'::bit(128) << (127 - least(p.count - 1, w.last - p.position)::integer))
+        & (~B'0'::bit(128) >> greatest(0, w.first - p.position)::integer)
+      ) as items
+    from pending p
+    cross join lateral (
+      select case when p.job_id = p_operation.next_job_id then greatest(p_operation.next_position + 1, v_first) else v_first end as first,
+        case when p.job_id = p_last_job_id then least(p_last_position, v_end) else v_end end as last
+    ) w
+    cross join lateral (select j.type, j.cancelled_at from jobtree.job j where j.id = p.job_id offset 0) j
+    where j.cancelled_at is null and (p_operation.types is null or j.type = any (p_operation.types))
+      and (v_from is null or j.type > v_from and j.type < v_until)
+      and (p_operation.codes is null or p.attempt > 1)
+  ), found as (
+    select n.*, case when not v_by_item then n.items else (
+      select bit_or(jobtree.bit_at((i.position - n.position)::integer + 1))
+      from jobtree.job_item i
+      where i.job_id = n.job_id and i.position >= n.position and i.position < n.position + n.count
+        and get_bit(n.items, (i.position - n.position)::integer) = 1
+        and (p_operation.added_from is null or i.created_at >= p_operation.added_from)
+        and (p_operation.added_until is null or i.created_at < p_operation.added_until)
+        and (p_operation.dedupe_keys is null or i.dedupe_key = any (p_operation.dedupe_keys))
+        and (p_operation.item_positions is null or exists (
+          select from unnest(p_operation.item_job_ids, p_operation.item_positions) u(job_id, position)
+          where u.job_id = i.job_id and u.position = i.position
+        ))
+        and (p_operation.codes is null or exists (
+          select from jobtree.failure f
+          where f.job_id = i.job_id and f.position = i.position and f.attempt = n.attempt - 1 and f.code = any (p_operation.codes)
+        ))
+    ) end as matching
+    from named n
+    where bit_count(n.items) > 0
+  )
+  select f.job_id, f.position, f.count, f.attempt, f.lease_id, f.blocked, f.matching from found f where bit_count(f.matching) > 0;
+end
+$$;
+
 -- Removes what an item that is given back again and again would leave behind: of the ended leases that began with the same item, all but the
 -- last twenty and those under which an item succeeded, failed for good, or failed in a way that is kept.
 --
@@ -252,6 +486,64 @@ as $$
     delete from jobtree.operation o where o.id = any (array(select k.id from old k)) returning o.id
   )
   select count(*)::integer from gone
+$$;
+
+-- How many items of each type wait and run, by name, for types that have any. Sums up ranges of items and open leases, so the cost does not
+-- depend on how many items are finished.
+--
+-- p_types    only these; null for all
+-- p_after    only types whose names come after this one
+-- returns    the items that are ready, scheduled, waiting for other jobs, blocked behind their serialize keys, and held by workers; and for
+--            how long the oldest ready item has been ready, in milliseconds: null if none is ready
+create or replace function jobtree.queue_depths(p_types text[] default null, p_after text default null)
+returns table (
+  type text, ready bigint, scheduled bigint, waiting bigint, blocked bigint, running bigint, oldest_ready_ms bigint
+)
+language plpgsql stable
+set jit = off
+-- A custom plan drops the conditions that are not wanted.
+set plan_cache_mode = force_custom_plan
+as $$
+#variable_conflict use_column
+declare
+  v_jobs constant uuid[] := jobtree.few_jobs(p_types, null);
+begin
+  return query
+  with entry as (
+    select q.* from jobtree.queue_entry q where p_types is null and (p_after is null or q.type > p_after)
+    union all
+    -- By the indexes of types: one has the ready entries, one all others.
+    select q.* from jobtree.queue_entry q where q.type = any (p_types) and (p_after is null or q.type > p_after) and q.run_at is null
+    union all
+    select q.* from jobtree.queue_entry q where q.type = any (p_types) and (p_after is null or q.type > p_after) and q.run_at is not null
+  ), entries as (
+    select q.type, coalesce(sum(q.count) filter (where q.run_at is null), 0)::bigint as ready,
+      coalesce(sum(q.count) filter (where q.run_at < 'infinity'), 0)::bigint as scheduled,
+      coalesce(sum(q.count) filter (where q.run_at = 'infinity'), 0)::bigint as waiting,
+      min(q.ready_at) filter (where q.run_at is null) as since
+    from entry q
+    group by q.type
+  ), held as (
+    select j.type, sum(h.items)::bigint as running
+    from (
+      select l.job_id, sum(bit_count(l.open)) as items from jobtree.lease l
+      where l.deadline_at is not null and (v_jobs is null or l.job_id = any (v_jobs))
+      group by l.job_id
+    ) h
+    join jobtree.job j on j.id = h.job_id
+    where (p_types is null or j.type = any (p_types)) and (p_after is null or j.type > p_after)
+    group by j.type
+    having sum(h.items) > 0
+  ), behind as (
+    select b.type, count(*) as blocked from jobtree.blocked_item b
+    where (p_types is null or b.type = any (p_types)) and (p_after is null or b.type > p_after)
+    group by b.type
+  )
+  select type, coalesce(e.ready, 0), coalesce(e.scheduled, 0), coalesce(e.waiting, 0), coalesce(b.blocked, 0), coalesce(h.running, 0),
+    case when e.since is not null then greatest(extract(epoch from clock_timestamp() - e.since) * 1000, 0)::bigint end
+  from entries e full join held h using (type) full join behind b using (type)
+  order by type;
+end
 $$;
 
 -- Gives items back unfinished, to their old place, where they can be claimed at once. Costs no attempt: a deploy is no failure.
