@@ -295,7 +295,8 @@ begin
       select * from jobtree.lease l where (v_jobs is null or p_last_job_id is not null) and l.deadline_at is not null offset 0
     ) l
     union all
-    select * from jobtree.lease l where p_last_job_id is null and l.job_id = any (v_jobs) and l.deadline_at is not null
+    -- Not "deadline_at is not null": the index of live leases would be read as a whole.
+    select * from jobtree.lease l where p_last_job_id is null and l.job_id = any (v_jobs) and l.open <> B'0'::bit(128)
   ), pending as (
     select q.job_id, q.position, q.count::integer as count, q.attempt, null::uuid as lease_id, false as blocked, ~B'0'::bit(128) as open
     from entry q
