@@ -6,7 +6,7 @@ import { type Table, whole } from '../figures.ts';
 import { cpuMs } from '../usage.ts';
 import { atMost, type Verdict } from '../verdicts.ts';
 
-const sizes = [62_500, 125_000, 250_000, 500_000];
+const sizes = [31_250, 62_500, 125_000, 250_000];
 /** So much more may a doubling cost. */
 const mostGrowth = 2.5;
 /** What costs less is not compared: ticks of the clock and a vacuum count for too much. */
@@ -54,12 +54,10 @@ const fillDue = `
 
 interface Drain {
   readonly name: string;
-  /** Prepares the next step if there is no other one before it. */
+  /** Makes a job and gives its id. Default: goes on with the job of the one before. */
   readonly fill?: string;
-  /** Called again and again, with the id of what was filled and what the call before returned as `next`, until that is null. */
-  readonly step: string;
-  /** The `next` of the first call. */
-  readonly first: string;
+  /** Called with what the call before returned as `next`, first with an empty text, until that is null. */
+  readonly step: (id: string, next: string) => string;
 }
 
 /** In the order in which one needs the other. */
@@ -67,27 +65,26 @@ const drains: readonly Drain[] = [
   {
     name: 'promote_due: makes items ready',
     fill: fillDue,
-    first: 'on',
-    step: `select case when p.more then 'on' end as next from jobtree.promote_due() p where $1::uuid is not null`,
+    step: () => `select case when p.more then 'on' end as next from jobtree.promote_due() p`,
   },
   {
     name: 'cancel_job and its steps: heads of serialize keys',
     fill: fillKeyed,
-    first: 'begin',
-    step: `select case when $2 = 'begin' then (select '0' from jobtree.cancel_job($1)) else
-             (select case when not c.done then c.next_from::text end from jobtree.cancel_items($1, $2::bigint) c) end as next`,
+    step: (id, next) =>
+      next === ''
+        ? `select '0' as next from jobtree.cancel_job('${id}')`
+        : `select case when not c.done then c.next_from end as next from jobtree.cancel_items('${id}', ${next}) c`,
   },
   {
     name: 'promote_blocked: passes their keys on',
-    first: '',
-    step: 'select p.next_from as next from jobtree.promote_blocked($2) p where $1::uuid is not null',
+    step: (_, next) => `select p.next_from as next from jobtree.promote_blocked('${next}') p`,
   },
   {
     name: 'delete_tree: deletes them',
-    first: 'fold',
-    step: `select case when $2 = 'fold' then (select 'mark' from jobtree.fold_trees(array[$1]::uuid[]) limit 1)
-             when $2 = 'mark' then (select 'on' from jobtree.delete_job($1))
-             else (select case when not d then 'on' end from jobtree.delete_tree($1) d) end as next`,
+    step: (id, next) =>
+      next === ''
+        ? `select 'on' as next from (select jobtree.delete_job('${id}'), jobtree.fold_progress('${id}') offset 0) d`
+        : `select case when not d then 'on' end as next from jobtree.delete_tree('${id}') d`,
   },
 ];
 
@@ -98,12 +95,14 @@ export async function measureDrains({ postgres }: Bench): Promise<Report> {
     await migrate({ url: database.url });
     const client = await database.pool.connect();
     let id: string | undefined;
-    for (const { name, fill, first, step } of drains) {
+    for (const { name, fill, step } of drains) {
       if (fill !== undefined) id = (await client.query(fill, [size])).rows[0].id;
       await database.pool.query('vacuum analyze');
       await database.settle();
-      found.get(name)?.push(await drain(client, id as string, first, step));
+      found.get(name)?.push(await drain(client, id as string, step));
     }
+    const { rowCount } = await client.query('select from jobtree.job where id = $1', [id]);
+    if (rowCount !== 0) throw new Error('The job was not deleted to the end.');
     client.release();
     await database.drop();
   }
@@ -111,17 +110,14 @@ export async function measureDrains({ postgres }: Bench): Promise<Report> {
 }
 
 /** The CPU time of the session's backend; elsewhere than on Linux, the time that it took. */
-async function drain(client: pg.PoolClient, id: string, first: string, step: string): Promise<number> {
+async function drain(client: pg.PoolClient, id: string, step: Drain['step']): Promise<number> {
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
   const now = () => cpuMs(rows[0]?.pid ?? 0) ?? performance.now();
   const startedAt = now();
-  for (let next: string | null = first; next !== null; ) {
-    const answer = await client.query<{ next: string | null }>({
-      name: step.slice(0, 60),
-      text: step,
-      values: [id, next],
-    });
-    next = answer.rows[0]?.next ?? null;
+  let next: string | null = '';
+  while (next !== null) {
+    const { rows: answers }: pg.QueryResult<{ next: string | null }> = await client.query(step(id, next));
+    next = answers[0]?.next ?? null;
   }
   return now() - startedAt;
 }
