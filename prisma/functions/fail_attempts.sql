@@ -129,6 +129,7 @@ begin
       ) o
       where u.n = any (v_ended.ns)
     ));
+    perform jobtree.prune_leases(p_lease_ids);
   end if;
   if v_ended.positions is not null then
     perform jobtree.requeue(v_ended.job_ids, v_ended.positions, v_ended.attempts, v_ended.priorities, v_ended.waits, true);

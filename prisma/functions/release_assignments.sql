@@ -40,6 +40,7 @@ begin
   from given g;
 
   perform jobtree.requeue(v_given.job_ids, v_given.positions, v_given.attempts, v_given.priorities, null, false);
+  perform jobtree.prune_leases(array(select jobtree.lease_id(u) from unnest(p_ids) u));
   return query
   select u.id, case when g.given is null then 'STALE' else 'RELEASED' end, g.given ->> 0, (g.given ->> 1)::smallint, (g.given ->> 2)::bigint
   from unnest(p_ids) with ordinality u(id, n)

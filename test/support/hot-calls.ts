@@ -305,7 +305,12 @@ export const calls: Readonly<Record<string, Call>> = {
   'a release': {
     text: 'select * from jobtree.release_assignments($1)',
     values: (subject) => [leaseIds(subject, 2).map((id) => `${id.slice(0, 34)}04`)],
-    reads: requeuing,
+    reads: [
+      ...requeuing,
+      'failure by failure_pkey',
+      'lease by lease_job_id_position_idx',
+      'outcome by outcome_pkey',
+    ],
   },
   'a note': {
     text: 'select jobtree.note_items($1, $2, $3, $4)',
@@ -458,6 +463,7 @@ export const calls: Readonly<Record<string, Call>> = {
       'failure by failure_pkey',
       'job by job_parent_id_idx',
       'job by job_pkey',
+      'job by job_type_id_idx',
       'job_item by job_item_pkey',
       'lease by lease_open',
       'lease by lease_pkey',
@@ -482,6 +488,7 @@ export const calls: Readonly<Record<string, Call>> = {
       'failure by failure_pkey',
       'job by job_parent_id_idx',
       'job by job_pkey',
+      'job by job_type_id_idx',
       'job_item by job_item_pkey',
       'operation by operation_pkey',
       'operation by operation_pkey (all)',

@@ -21,7 +21,7 @@ interface AssignmentRow {
   readonly held_ms: number | null;
 }
 
-/** Reads assignments by their ids, in one query, in any order, including those of ended leases, since leases are kept. */
+/** Reads assignments by their ids, in one query, in any order, including those of ended leases, as long as these are kept (prune_leases). */
 export async function readAssignments(database: Queries, ids: readonly string[]): Promise<Assignment[]> {
   const { rows } = await database.pool.query<AssignmentRow>({
     name: 'read_assignments',

@@ -4026,7 +4026,8 @@ export type CancellationScalarFieldEnum = (typeof CancellationScalarFieldEnum)[k
 export const DeadLetterNoteScalarFieldEnum = {
   fingerprint: 'fingerprint',
   note: 'note',
-  notedAt: 'notedAt'
+  notedAt: 'notedAt',
+  emptySince: 'emptySince'
 } as const
 
 export type DeadLetterNoteScalarFieldEnum = (typeof DeadLetterNoteScalarFieldEnum)[keyof typeof DeadLetterNoteScalarFieldEnum]
