@@ -1,10 +1,11 @@
 /** The roles of prisma/roles.sql do what they are for, over all functions and tables, and nothing else. */
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createJob } from '../../src/adapters/pg.ts';
 import { applyRoles, migrate } from '../../src/db/migrate.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { createNextRelease, newBodies } from '../support/expand-migration.ts';
 import { documentedFunctions } from '../support/sql-page.ts';
 
 const roles = ['jobtree_enqueue', 'jobtree_work', 'jobtree_watch'] as const;
@@ -203,7 +204,11 @@ it('keeps its rights through a migration that replaces the functions', async () 
     );
   const before = await definers();
   expect(before).toHaveLength(9);
-  await db.query(`delete from jobtree._prisma_migrations where migration_name like '%_functions'`);
-  await migrate({ url: db.url });
+  const release = createNextRelease();
+  onTestFinished(() => release.remove());
+  release.add('30000101000000_bodies', newBodies(1));
+  expect(await migrate({ url: db.url, directory: release.directory })).toEqual({
+    applied: ['30000101000000_bodies'],
+  });
   expect(await definers()).toEqual(before);
 });

@@ -3975,7 +3975,8 @@ export const QueueEntryScalarFieldEnum = {
   priority: 'priority',
   type: 'type',
   keyed: 'keyed',
-  readyAt: 'readyAt'
+  readyAt: 'readyAt',
+  lost: 'lost'
 } as const
 
 export type QueueEntryScalarFieldEnum = (typeof QueueEntryScalarFieldEnum)[keyof typeof QueueEntryScalarFieldEnum]
@@ -3995,7 +3996,9 @@ export const LeaseScalarFieldEnum = {
   open: 'open',
   worker: 'worker',
   deadlines: 'deadlines',
-  keyed: 'keyed'
+  keyed: 'keyed',
+  waiting: 'waiting',
+  lost: 'lost'
 } as const
 
 export type LeaseScalarFieldEnum = (typeof LeaseScalarFieldEnum)[keyof typeof LeaseScalarFieldEnum]

@@ -55,6 +55,8 @@ export type LeaseMinAggregateOutputType = {
   open: string | null
   worker: string | null
   keyed: boolean | null
+  waiting: string | null
+  lost: boolean | null
 }
 
 export type LeaseMaxAggregateOutputType = {
@@ -71,6 +73,8 @@ export type LeaseMaxAggregateOutputType = {
   open: string | null
   worker: string | null
   keyed: boolean | null
+  waiting: string | null
+  lost: boolean | null
 }
 
 export type LeaseCountAggregateOutputType = {
@@ -88,6 +92,8 @@ export type LeaseCountAggregateOutputType = {
   worker: number
   deadlines: number
   keyed: number
+  waiting: number
+  lost: number
   _all: number
 }
 
@@ -120,6 +126,8 @@ export type LeaseMinAggregateInputType = {
   open?: true
   worker?: true
   keyed?: true
+  waiting?: true
+  lost?: true
 }
 
 export type LeaseMaxAggregateInputType = {
@@ -136,6 +144,8 @@ export type LeaseMaxAggregateInputType = {
   open?: true
   worker?: true
   keyed?: true
+  waiting?: true
+  lost?: true
 }
 
 export type LeaseCountAggregateInputType = {
@@ -153,6 +163,8 @@ export type LeaseCountAggregateInputType = {
   worker?: true
   deadlines?: true
   keyed?: true
+  waiting?: true
+  lost?: true
   _all?: true
 }
 
@@ -257,6 +269,8 @@ export type LeaseGroupByOutputType = {
   worker: string
   deadlines: Date[]
   keyed: boolean
+  waiting: string | null
+  lost: boolean
   _count: LeaseCountAggregateOutputType | null
   _avg: LeaseAvgAggregateOutputType | null
   _sum: LeaseSumAggregateOutputType | null
@@ -297,6 +311,8 @@ export type LeaseWhereInput = {
   worker?: Prisma.StringFilter<"Lease"> | string
   deadlines?: Prisma.DateTimeNullableListFilter<"Lease">
   keyed?: Prisma.BoolFilter<"Lease"> | boolean
+  waiting?: Prisma.StringNullableFilter<"Lease"> | string | null
+  lost?: Prisma.BoolFilter<"Lease"> | boolean
 }
 
 export type LeaseOrderByWithRelationInput = {
@@ -314,6 +330,8 @@ export type LeaseOrderByWithRelationInput = {
   worker?: Prisma.SortOrder
   deadlines?: Prisma.SortOrder
   keyed?: Prisma.SortOrder
+  waiting?: Prisma.SortOrderInput | Prisma.SortOrder
+  lost?: Prisma.SortOrder
 }
 
 export type LeaseWhereUniqueInput = Prisma.AtLeast<{
@@ -334,6 +352,8 @@ export type LeaseWhereUniqueInput = Prisma.AtLeast<{
   worker?: Prisma.StringFilter<"Lease"> | string
   deadlines?: Prisma.DateTimeNullableListFilter<"Lease">
   keyed?: Prisma.BoolFilter<"Lease"> | boolean
+  waiting?: Prisma.StringNullableFilter<"Lease"> | string | null
+  lost?: Prisma.BoolFilter<"Lease"> | boolean
 }, "id">
 
 export type LeaseOrderByWithAggregationInput = {
@@ -351,6 +371,8 @@ export type LeaseOrderByWithAggregationInput = {
   worker?: Prisma.SortOrder
   deadlines?: Prisma.SortOrder
   keyed?: Prisma.SortOrder
+  waiting?: Prisma.SortOrderInput | Prisma.SortOrder
+  lost?: Prisma.SortOrder
   _count?: Prisma.LeaseCountOrderByAggregateInput
   _avg?: Prisma.LeaseAvgOrderByAggregateInput
   _max?: Prisma.LeaseMaxOrderByAggregateInput
@@ -376,6 +398,8 @@ export type LeaseScalarWhereWithAggregatesInput = {
   worker?: Prisma.StringWithAggregatesFilter<"Lease"> | string
   deadlines?: Prisma.DateTimeNullableListFilter<"Lease">
   keyed?: Prisma.BoolWithAggregatesFilter<"Lease"> | boolean
+  waiting?: Prisma.StringNullableWithAggregatesFilter<"Lease"> | string | null
+  lost?: Prisma.BoolWithAggregatesFilter<"Lease"> | boolean
 }
 
 export type LeaseCreateInput = {
@@ -393,6 +417,8 @@ export type LeaseCreateInput = {
   worker: string
   deadlines?: Prisma.LeaseCreatedeadlinesInput | Date[] | string[]
   keyed?: boolean
+  waiting?: string | null
+  lost?: boolean
 }
 
 export type LeaseUncheckedCreateInput = {
@@ -410,6 +436,8 @@ export type LeaseUncheckedCreateInput = {
   worker: string
   deadlines?: Prisma.LeaseCreatedeadlinesInput | Date[] | string[]
   keyed?: boolean
+  waiting?: string | null
+  lost?: boolean
 }
 
 export type LeaseUpdateInput = {
@@ -427,6 +455,8 @@ export type LeaseUpdateInput = {
   worker?: Prisma.StringFieldUpdateOperationsInput | string
   deadlines?: Prisma.LeaseUpdatedeadlinesInput | Date[] | string[]
   keyed?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  waiting?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  lost?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type LeaseUncheckedUpdateInput = {
@@ -444,6 +474,8 @@ export type LeaseUncheckedUpdateInput = {
   worker?: Prisma.StringFieldUpdateOperationsInput | string
   deadlines?: Prisma.LeaseUpdatedeadlinesInput | Date[] | string[]
   keyed?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  waiting?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  lost?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type LeaseCreateManyInput = {
@@ -461,6 +493,8 @@ export type LeaseCreateManyInput = {
   worker: string
   deadlines?: Prisma.LeaseCreatedeadlinesInput | Date[] | string[]
   keyed?: boolean
+  waiting?: string | null
+  lost?: boolean
 }
 
 export type LeaseUpdateManyMutationInput = {
@@ -478,6 +512,8 @@ export type LeaseUpdateManyMutationInput = {
   worker?: Prisma.StringFieldUpdateOperationsInput | string
   deadlines?: Prisma.LeaseUpdatedeadlinesInput | Date[] | string[]
   keyed?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  waiting?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  lost?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type LeaseUncheckedUpdateManyInput = {
@@ -495,6 +531,8 @@ export type LeaseUncheckedUpdateManyInput = {
   worker?: Prisma.StringFieldUpdateOperationsInput | string
   deadlines?: Prisma.LeaseUpdatedeadlinesInput | Date[] | string[]
   keyed?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  waiting?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  lost?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type DateTimeNullableListFilter<$PrismaModel = never> = {
@@ -520,6 +558,8 @@ export type LeaseCountOrderByAggregateInput = {
   worker?: Prisma.SortOrder
   deadlines?: Prisma.SortOrder
   keyed?: Prisma.SortOrder
+  waiting?: Prisma.SortOrder
+  lost?: Prisma.SortOrder
 }
 
 export type LeaseAvgOrderByAggregateInput = {
@@ -543,6 +583,8 @@ export type LeaseMaxOrderByAggregateInput = {
   open?: Prisma.SortOrder
   worker?: Prisma.SortOrder
   keyed?: Prisma.SortOrder
+  waiting?: Prisma.SortOrder
+  lost?: Prisma.SortOrder
 }
 
 export type LeaseMinOrderByAggregateInput = {
@@ -559,6 +601,8 @@ export type LeaseMinOrderByAggregateInput = {
   open?: Prisma.SortOrder
   worker?: Prisma.SortOrder
   keyed?: Prisma.SortOrder
+  waiting?: Prisma.SortOrder
+  lost?: Prisma.SortOrder
 }
 
 export type LeaseSumOrderByAggregateInput = {
@@ -594,6 +638,8 @@ export type LeaseSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   worker?: boolean
   deadlines?: boolean
   keyed?: boolean
+  waiting?: boolean
+  lost?: boolean
 }, ExtArgs["result"]["lease"]>
 
 export type LeaseSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -611,6 +657,8 @@ export type LeaseSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   worker?: boolean
   deadlines?: boolean
   keyed?: boolean
+  waiting?: boolean
+  lost?: boolean
 }, ExtArgs["result"]["lease"]>
 
 export type LeaseSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -628,6 +676,8 @@ export type LeaseSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   worker?: boolean
   deadlines?: boolean
   keyed?: boolean
+  waiting?: boolean
+  lost?: boolean
 }, ExtArgs["result"]["lease"]>
 
 export type LeaseSelectScalar = {
@@ -645,9 +695,11 @@ export type LeaseSelectScalar = {
   worker?: boolean
   deadlines?: boolean
   keyed?: boolean
+  waiting?: boolean
+  lost?: boolean
 }
 
-export type LeaseOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "jobId" | "claimId" | "position" | "claimedAt" | "heartbeatAt" | "deadlineAt" | "attempt" | "count" | "priority" | "open" | "worker" | "deadlines" | "keyed", ExtArgs["result"]["lease"]>
+export type LeaseOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "jobId" | "claimId" | "position" | "claimedAt" | "heartbeatAt" | "deadlineAt" | "attempt" | "count" | "priority" | "open" | "worker" | "deadlines" | "keyed" | "waiting" | "lost", ExtArgs["result"]["lease"]>
 
 export type $LeasePayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "Lease"
@@ -685,6 +737,14 @@ export type $LeasePayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
      * Whether its items are the heads of serialize keys.
      */
     keyed: boolean
+    /**
+     * A bit for each item that its worker has not started, as far as it has told; null if it is taken to have started all.
+     */
+    waiting: string | null
+    /**
+     * Whether its items were lost before.
+     */
+    lost: boolean
   }, ExtArgs["result"]["lease"]>
   composites: {}
 }
@@ -1122,6 +1182,8 @@ export interface LeaseFieldRefs {
   readonly worker: Prisma.FieldRef<"Lease", 'String'>
   readonly deadlines: Prisma.FieldRef<"Lease", 'DateTime[]'>
   readonly keyed: Prisma.FieldRef<"Lease", 'Boolean'>
+  readonly waiting: Prisma.FieldRef<"Lease", 'String'>
+  readonly lost: Prisma.FieldRef<"Lease", 'Boolean'>
 }
     
 
