@@ -31,7 +31,7 @@ import { type Enqueued, type EnqueueOptions, jobOfOne, resultOf } from './enqueu
 import { answerOf, JobtreeError, payloadOf } from './errors.ts';
 import { Http } from './http.ts';
 import { type ItemSpec, type JobSpec, toItemChanges } from './job-spec.ts';
-import { callOptions, refuseUnknown } from './options.ts';
+import { callOptions, pageOptions, refuseUnknown, type Send } from './options.ts';
 import { toPage } from './page.ts';
 import { createPost } from './post.ts';
 import { Queues } from './queues.ts';
@@ -138,12 +138,13 @@ export class Client {
     this.#http = new Http({ url, credentials, retryMs, timeoutMs, onRetry, post: createPost(fetch) });
     this.#results = { url, credentials, retryMs, fetch: fetch ?? globalThis.fetch };
     this.#uploads = { ...this.#results, timeoutMs, onRetry };
-    this.queues = new Queues(this.#http);
-    this.types = new TypeSchemas(this.#http);
-    this.callbacks = new Callbacks(this.#http);
+    const send: Send = (...request) => this.#send(...request);
+    this.queues = new Queues(send);
+    this.types = new TypeSchemas(send);
+    this.callbacks = new Callbacks(send);
+    this.schedules = new Schedules(send);
     this.socket = new Socket({ url, headers, credentials, webSocketImpl });
     this.#tokenSocket = new Socket({ url, headers, credentials: undefined, webSocketImpl });
-    this.schedules = new Schedules((...request) => this.#send(...request));
   }
 
   /**
@@ -861,7 +862,9 @@ export class Client {
     return { ...progress, outcome: progress.outcome };
   }
 
-  async #resultOfOne(jobId: string, { signal }: CallOptions): Promise<unknown> {
+  async #resultOfOne(jobId: string, options: CallOptions): Promise<unknown> {
+    refuseUnknown(options, callOptions);
+    const { signal } = options;
     await this.#completion(jobId, { signal });
     return resultOf((await this.items(jobId, { first: 1, signal })).nodes[0], jobId);
   }
@@ -923,7 +926,6 @@ const watchOptions = {
   onDisconnected: true,
   onConnected: true,
 } satisfies Record<keyof WatchOptions, true>;
-const pageOptions = { ...callOptions, first: true, after: true } satisfies Record<keyof PageOptions, true>;
 const auditOptions = { ...pageOptions, filter: true };
 const jobsOptions = { ...pageOptions, filter: true, order: true };
 const itemsOptions = { ...pageOptions, statuses: true };
