@@ -119,3 +119,7 @@ describe.each(Object.entries(calls))('%s', (name, methods) => {
 it('item() of a defined type refuses an unknown option', () => {
   expect(() => defineType(type).item(1, { prioritty: 1 } as object)).toThrow(/prioritty is not an option/);
 });
+
+it('createClient refuses an unknown option', () => {
+  expect(() => createClient({ timeout: 5 } as object)).toThrow(/timeout is not an option/);
+});
