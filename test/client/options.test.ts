@@ -97,10 +97,15 @@ const calls: Record<string, Record<string, readonly unknown[]>> = {
 type Methods = Record<string, (...args: readonly unknown[]) => unknown>;
 const partOf = (name: string) =>
   (name === 'client' ? client : client[name as 'queues']) as unknown as Methods;
-const methodsOf = (part: object) =>
-  Object.getOwnPropertyNames(Object.getPrototypeOf(part)).filter(
-    (name) => !['constructor', 'close'].includes(name),
+/** Also those that it inherits. */
+function methodsOf(part: object): string[] {
+  const prototype = Object.getPrototypeOf(part) as object;
+  if (prototype === Object.prototype) return [];
+  const own = Object.getOwnPropertyNames(prototype).filter(
+    (name) => !['constructor', 'close', 'send'].includes(name),
   );
+  return [...own, ...methodsOf(prototype)];
+}
 
 describe.each(Object.entries(calls))('%s', (name, methods) => {
   it('is covered by this test', () => {
