@@ -132,7 +132,8 @@ begin
     perform jobtree.prune_leases(p_lease_ids);
   end if;
   if v_ended.positions is not null then
-    perform jobtree.requeue(v_ended.job_ids, v_ended.positions, v_ended.attempts, v_ended.priorities, v_ended.waits, true);
+    perform jobtree.requeue(v_ended.job_ids, v_ended.positions, v_ended.attempts, v_ended.priorities, v_ended.waits, true,
+      case when p_lost then array_fill(true, array[cardinality(v_ended.positions)]) end);
   end if;
   return query select v_ended.root_ids, jobtree.add_up(v_ended.ready, v_freed), v_ended.ns, v_ended.due, v_ended.figures, v_ended.failed;
 end

@@ -166,6 +166,8 @@ export type ClaimItemsInput = {
 export type ClaimRequestInput = {
   /** The maximum number of items: 1 to 1,000, over all types of a call. */
   limit: Scalars['Int']['input'];
+  /** How many of them the worker starts as soon as it has the answer, in its order: 0 to 1,000. Default: all. The others count as started from the first heartbeat that does not list them in `waitingIds`. If its heartbeats stop, what it has not started goes back without a failed attempt. A worker that sets this tells of items with `lostBefore` before it starts them. */
+  starts?: InputMaybe<Scalars['Int']['input']>;
   /** The type. */
   type: Scalars['String']['input'];
 };
@@ -448,6 +450,8 @@ export type FileSourceInput =
 export type HeartbeatInput = {
   /** The assignments to keep: 1 to 1,000. */
   assignmentIds: Array<Scalars['ID']['input']>;
+  /** Those among them whose work the worker has not started, up to 1,000; all others count as started. It matters only if the claim set `starts`. */
+  waitingIds?: InputMaybe<Array<Scalars['ID']['input']>>;
 };
 
 /** The status of an assignment. Unless it is HELD, the worker must stop its work on the item. */
@@ -1452,7 +1456,7 @@ export type ClaimItemMutationVariables = Exact<{
 
 
 export type ClaimItemMutation = { claimItem?:
-    | { assignment: { id: string, itemId: string, jobId: string, type: string, attempt: number, lastAttempt: boolean, suspect: boolean, payload?: unknown | null, heartbeatIntervalMs: number } }
+    | { assignment: { id: string, itemId: string, jobId: string, type: string, attempt: number, lastAttempt: boolean, suspect: boolean, lostBefore: boolean, hasSerializeKey: boolean, payload?: unknown | null, heartbeatIntervalMs: number } }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null, reason: NotClaimableReason }
     | { code: ErrorCode, message: string, field?: string | null }
@@ -1464,7 +1468,7 @@ export type ExchangeMutationVariables = Exact<{
 
 
 export type ExchangeMutation = { exchange?:
-    | { limitedTypes: Array<string>, reported: { entries: Array<{ index: number, status: ReportStatus, retryAt?: string | null, error?: { message: string, field?: string | null } | null }> }, assignments: Array<{ id: string, itemId: string, jobId: string, type: string, attempt: number, lastAttempt: boolean, suspect: boolean, payload?: unknown | null, heartbeatIntervalMs: number }>, claimError?: { code: ErrorCode, message: string, field?: string | null } | null }
+    | { limitedTypes: Array<string>, reported: { entries: Array<{ index: number, status: ReportStatus, retryAt?: string | null, error?: { message: string, field?: string | null } | null }> }, assignments: Array<{ id: string, itemId: string, jobId: string, type: string, attempt: number, lastAttempt: boolean, suspect: boolean, lostBefore: boolean, hasSerializeKey: boolean, payload?: unknown | null, heartbeatIntervalMs: number }>, claimError?: { code: ErrorCode, message: string, field?: string | null } | null }
     | { code: ErrorCode, message: string, field?: string | null }
    | null };
 
@@ -1490,7 +1494,7 @@ export type ExchangePartsMutation = { noteItems?:
     | { code: ErrorCode, message: string, field?: string | null }
     | { entries: Array<{ status: ReleaseStatus, error?: { message: string } | null }> }
    | null, claimItems?:
-    | { limitedTypes: Array<string>, assignments: Array<{ id: string, itemId: string, jobId: string, type: string, attempt: number, lastAttempt: boolean, suspect: boolean, payload?: unknown | null, heartbeatIntervalMs: number }> }
+    | { limitedTypes: Array<string>, assignments: Array<{ id: string, itemId: string, jobId: string, type: string, attempt: number, lastAttempt: boolean, suspect: boolean, lostBefore: boolean, hasSerializeKey: boolean, payload?: unknown | null, heartbeatIntervalMs: number }> }
     | { code: ErrorCode, message: string, field?: string | null }
    | null };
 
@@ -3429,6 +3433,8 @@ export const ClaimItem = /*#__PURE__*/ new TypedDocumentString(`
         attempt
         lastAttempt
         suspect
+        lostBefore
+        hasSerializeKey
         payload
         heartbeatIntervalMs
       }
@@ -3467,6 +3473,8 @@ export const Exchange = /*#__PURE__*/ new TypedDocumentString(`
         attempt
         lastAttempt
         suspect
+        lostBefore
+        hasSerializeKey
         payload
         heartbeatIntervalMs
       }
@@ -3540,6 +3548,8 @@ export const ExchangeParts = /*#__PURE__*/ new TypedDocumentString(`
         attempt
         lastAttempt
         suspect
+        lostBefore
+        hasSerializeKey
         payload
         heartbeatIntervalMs
       }

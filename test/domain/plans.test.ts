@@ -157,7 +157,12 @@ describe('a batch of 500 lone items is not compared item by item', () => {
       'reported by a caller that waits',
       [`select jobtree.report_results('{}', '{}', '[]', ${ids}, ${ones}, ${failures})`],
     ],
-    ['kept', [`select jobtree.keep_leases(${ids}, array_fill(jobtree.bit_at(1), '{${count}}'))`]],
+    [
+      'kept',
+      [
+        `select jobtree.keep_leases(${ids}, array_fill(jobtree.bit_at(1), '{${count}}'), array_fill(jobtree.bit_at(1), '{${count}}'))`,
+      ],
+    ],
     [
       'released',
       ['select jobtree.release_assignments(array_agg(jobtree.assignment_id(l.id, 1))) from jobtree.lease l'],

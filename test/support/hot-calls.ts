@@ -284,12 +284,12 @@ export const calls: Readonly<Record<string, Call>> = {
     reads: [...failing, 'job by job_parent_id_idx', ...judging],
   },
   'an exchange': {
-    text: `select * from jobtree.exchange($1, $2, $3, '{}', '{}', '[]', null, $4, $5, $6, $7, $8, $9, $10, $11)`,
+    text: `select * from jobtree.exchange($1, $2, $3, '{}', '{}', '[]', null, $4, $5, $6, $7, $8, $9, $10, $11, '{}')`,
     values: (subject) => [leaseIds(subject, 1), [1], '[1]', ['w'], ['subject'], [2], [], [], [], [], []],
     reads: [...claiming, 'lease by lease_pkey', ...feeding],
   },
   'a heartbeat': {
-    text: 'select * from jobtree.keep_leases($1, $2)',
+    text: 'select * from jobtree.keep_leases($1, $2, $2)',
     values: (subject) => [
       leaseIds(subject, 2),
       [`${'1'.repeat(20)}${'0'.repeat(108)}`, `1${'0'.repeat(127)}`],
@@ -298,7 +298,7 @@ export const calls: Readonly<Record<string, Call>> = {
     reads: ['job by job_pkey', 'lease by lease_pkey'],
   },
   'a heartbeat of what has ended': {
-    text: 'select * from jobtree.keep_leases($1, $2)',
+    text: 'select * from jobtree.keep_leases($1, $2, $2)',
     values: (subject) => [leaseIds(subject, 1), [`${'0'.repeat(30)}1${'0'.repeat(97)}`]],
     reads: ['cancellation by cancellation_pkey', 'job by job_pkey', ...judging],
   },

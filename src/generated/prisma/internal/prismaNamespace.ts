@@ -3900,7 +3900,8 @@ export const QueueEntryScalarFieldEnum = {
   priority: 'priority',
   type: 'type',
   keyed: 'keyed',
-  readyAt: 'readyAt'
+  readyAt: 'readyAt',
+  lost: 'lost'
 } as const
 
 export type QueueEntryScalarFieldEnum = (typeof QueueEntryScalarFieldEnum)[keyof typeof QueueEntryScalarFieldEnum]
@@ -3921,7 +3922,9 @@ export const LeaseScalarFieldEnum = {
   worker: 'worker',
   deadlines: 'deadlines',
   keyed: 'keyed',
-  limitedType: 'limitedType'
+  limitedType: 'limitedType',
+  waiting: 'waiting',
+  lost: 'lost'
 } as const
 
 export type LeaseScalarFieldEnum = (typeof LeaseScalarFieldEnum)[keyof typeof LeaseScalarFieldEnum]

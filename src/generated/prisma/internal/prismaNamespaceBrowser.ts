@@ -258,7 +258,8 @@ export const QueueEntryScalarFieldEnum = {
   priority: 'priority',
   type: 'type',
   keyed: 'keyed',
-  readyAt: 'readyAt'
+  readyAt: 'readyAt',
+  lost: 'lost'
 } as const
 
 export type QueueEntryScalarFieldEnum = (typeof QueueEntryScalarFieldEnum)[keyof typeof QueueEntryScalarFieldEnum]
@@ -279,7 +280,9 @@ export const LeaseScalarFieldEnum = {
   worker: 'worker',
   deadlines: 'deadlines',
   keyed: 'keyed',
-  limitedType: 'limitedType'
+  limitedType: 'limitedType',
+  waiting: 'waiting',
+  lost: 'lost'
 } as const
 
 export type LeaseScalarFieldEnum = (typeof LeaseScalarFieldEnum)[keyof typeof LeaseScalarFieldEnum]

@@ -56,6 +56,8 @@ export type LeaseMinAggregateOutputType = {
   worker: string | null
   keyed: boolean | null
   limitedType: string | null
+  waiting: string | null
+  lost: boolean | null
 }
 
 export type LeaseMaxAggregateOutputType = {
@@ -73,6 +75,8 @@ export type LeaseMaxAggregateOutputType = {
   worker: string | null
   keyed: boolean | null
   limitedType: string | null
+  waiting: string | null
+  lost: boolean | null
 }
 
 export type LeaseCountAggregateOutputType = {
@@ -91,6 +95,8 @@ export type LeaseCountAggregateOutputType = {
   deadlines: number
   keyed: number
   limitedType: number
+  waiting: number
+  lost: number
   _all: number
 }
 
@@ -124,6 +130,8 @@ export type LeaseMinAggregateInputType = {
   worker?: true
   keyed?: true
   limitedType?: true
+  waiting?: true
+  lost?: true
 }
 
 export type LeaseMaxAggregateInputType = {
@@ -141,6 +149,8 @@ export type LeaseMaxAggregateInputType = {
   worker?: true
   keyed?: true
   limitedType?: true
+  waiting?: true
+  lost?: true
 }
 
 export type LeaseCountAggregateInputType = {
@@ -159,6 +169,8 @@ export type LeaseCountAggregateInputType = {
   deadlines?: true
   keyed?: true
   limitedType?: true
+  waiting?: true
+  lost?: true
   _all?: true
 }
 
@@ -264,6 +276,8 @@ export type LeaseGroupByOutputType = {
   deadlines: Date[]
   keyed: boolean
   limitedType: string | null
+  waiting: string | null
+  lost: boolean
   _count: LeaseCountAggregateOutputType | null
   _avg: LeaseAvgAggregateOutputType | null
   _sum: LeaseSumAggregateOutputType | null
@@ -305,6 +319,8 @@ export type LeaseWhereInput = {
   deadlines?: Prisma.DateTimeNullableListFilter<"Lease">
   keyed?: Prisma.BoolFilter<"Lease"> | boolean
   limitedType?: Prisma.StringNullableFilter<"Lease"> | string | null
+  waiting?: Prisma.StringNullableFilter<"Lease"> | string | null
+  lost?: Prisma.BoolFilter<"Lease"> | boolean
 }
 
 export type LeaseOrderByWithRelationInput = {
@@ -323,6 +339,8 @@ export type LeaseOrderByWithRelationInput = {
   deadlines?: Prisma.SortOrder
   keyed?: Prisma.SortOrder
   limitedType?: Prisma.SortOrderInput | Prisma.SortOrder
+  waiting?: Prisma.SortOrderInput | Prisma.SortOrder
+  lost?: Prisma.SortOrder
 }
 
 export type LeaseWhereUniqueInput = Prisma.AtLeast<{
@@ -344,6 +362,8 @@ export type LeaseWhereUniqueInput = Prisma.AtLeast<{
   deadlines?: Prisma.DateTimeNullableListFilter<"Lease">
   keyed?: Prisma.BoolFilter<"Lease"> | boolean
   limitedType?: Prisma.StringNullableFilter<"Lease"> | string | null
+  waiting?: Prisma.StringNullableFilter<"Lease"> | string | null
+  lost?: Prisma.BoolFilter<"Lease"> | boolean
 }, "id">
 
 export type LeaseOrderByWithAggregationInput = {
@@ -362,6 +382,8 @@ export type LeaseOrderByWithAggregationInput = {
   deadlines?: Prisma.SortOrder
   keyed?: Prisma.SortOrder
   limitedType?: Prisma.SortOrderInput | Prisma.SortOrder
+  waiting?: Prisma.SortOrderInput | Prisma.SortOrder
+  lost?: Prisma.SortOrder
   _count?: Prisma.LeaseCountOrderByAggregateInput
   _avg?: Prisma.LeaseAvgOrderByAggregateInput
   _max?: Prisma.LeaseMaxOrderByAggregateInput
@@ -388,6 +410,8 @@ export type LeaseScalarWhereWithAggregatesInput = {
   deadlines?: Prisma.DateTimeNullableListFilter<"Lease">
   keyed?: Prisma.BoolWithAggregatesFilter<"Lease"> | boolean
   limitedType?: Prisma.StringNullableWithAggregatesFilter<"Lease"> | string | null
+  waiting?: Prisma.StringNullableWithAggregatesFilter<"Lease"> | string | null
+  lost?: Prisma.BoolWithAggregatesFilter<"Lease"> | boolean
 }
 
 export type LeaseCreateInput = {
@@ -406,6 +430,8 @@ export type LeaseCreateInput = {
   deadlines?: Prisma.LeaseCreatedeadlinesInput | Date[] | string[]
   keyed?: boolean
   limitedType?: string | null
+  waiting?: string | null
+  lost?: boolean
 }
 
 export type LeaseUncheckedCreateInput = {
@@ -424,6 +450,8 @@ export type LeaseUncheckedCreateInput = {
   deadlines?: Prisma.LeaseCreatedeadlinesInput | Date[] | string[]
   keyed?: boolean
   limitedType?: string | null
+  waiting?: string | null
+  lost?: boolean
 }
 
 export type LeaseUpdateInput = {
@@ -442,6 +470,8 @@ export type LeaseUpdateInput = {
   deadlines?: Prisma.LeaseUpdatedeadlinesInput | Date[] | string[]
   keyed?: Prisma.BoolFieldUpdateOperationsInput | boolean
   limitedType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  waiting?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  lost?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type LeaseUncheckedUpdateInput = {
@@ -460,6 +490,8 @@ export type LeaseUncheckedUpdateInput = {
   deadlines?: Prisma.LeaseUpdatedeadlinesInput | Date[] | string[]
   keyed?: Prisma.BoolFieldUpdateOperationsInput | boolean
   limitedType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  waiting?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  lost?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type LeaseCreateManyInput = {
@@ -478,6 +510,8 @@ export type LeaseCreateManyInput = {
   deadlines?: Prisma.LeaseCreatedeadlinesInput | Date[] | string[]
   keyed?: boolean
   limitedType?: string | null
+  waiting?: string | null
+  lost?: boolean
 }
 
 export type LeaseUpdateManyMutationInput = {
@@ -496,6 +530,8 @@ export type LeaseUpdateManyMutationInput = {
   deadlines?: Prisma.LeaseUpdatedeadlinesInput | Date[] | string[]
   keyed?: Prisma.BoolFieldUpdateOperationsInput | boolean
   limitedType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  waiting?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  lost?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type LeaseUncheckedUpdateManyInput = {
@@ -514,6 +550,8 @@ export type LeaseUncheckedUpdateManyInput = {
   deadlines?: Prisma.LeaseUpdatedeadlinesInput | Date[] | string[]
   keyed?: Prisma.BoolFieldUpdateOperationsInput | boolean
   limitedType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  waiting?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  lost?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type DateTimeNullableListFilter<$PrismaModel = never> = {
@@ -540,6 +578,8 @@ export type LeaseCountOrderByAggregateInput = {
   deadlines?: Prisma.SortOrder
   keyed?: Prisma.SortOrder
   limitedType?: Prisma.SortOrder
+  waiting?: Prisma.SortOrder
+  lost?: Prisma.SortOrder
 }
 
 export type LeaseAvgOrderByAggregateInput = {
@@ -564,6 +604,8 @@ export type LeaseMaxOrderByAggregateInput = {
   worker?: Prisma.SortOrder
   keyed?: Prisma.SortOrder
   limitedType?: Prisma.SortOrder
+  waiting?: Prisma.SortOrder
+  lost?: Prisma.SortOrder
 }
 
 export type LeaseMinOrderByAggregateInput = {
@@ -581,6 +623,8 @@ export type LeaseMinOrderByAggregateInput = {
   worker?: Prisma.SortOrder
   keyed?: Prisma.SortOrder
   limitedType?: Prisma.SortOrder
+  waiting?: Prisma.SortOrder
+  lost?: Prisma.SortOrder
 }
 
 export type LeaseSumOrderByAggregateInput = {
@@ -617,6 +661,8 @@ export type LeaseSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   deadlines?: boolean
   keyed?: boolean
   limitedType?: boolean
+  waiting?: boolean
+  lost?: boolean
 }, ExtArgs["result"]["lease"]>
 
 export type LeaseSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -635,6 +681,8 @@ export type LeaseSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   deadlines?: boolean
   keyed?: boolean
   limitedType?: boolean
+  waiting?: boolean
+  lost?: boolean
 }, ExtArgs["result"]["lease"]>
 
 export type LeaseSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -653,6 +701,8 @@ export type LeaseSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   deadlines?: boolean
   keyed?: boolean
   limitedType?: boolean
+  waiting?: boolean
+  lost?: boolean
 }, ExtArgs["result"]["lease"]>
 
 export type LeaseSelectScalar = {
@@ -671,9 +721,11 @@ export type LeaseSelectScalar = {
   deadlines?: boolean
   keyed?: boolean
   limitedType?: boolean
+  waiting?: boolean
+  lost?: boolean
 }
 
-export type LeaseOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "jobId" | "claimId" | "position" | "claimedAt" | "heartbeatAt" | "checkAt" | "attempt" | "count" | "priority" | "open" | "worker" | "deadlines" | "keyed" | "limitedType", ExtArgs["result"]["lease"]>
+export type LeaseOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "jobId" | "claimId" | "position" | "claimedAt" | "heartbeatAt" | "checkAt" | "attempt" | "count" | "priority" | "open" | "worker" | "deadlines" | "keyed" | "limitedType" | "waiting" | "lost", ExtArgs["result"]["lease"]>
 
 export type $LeasePayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "Lease"
@@ -715,6 +767,14 @@ export type $LeasePayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
      * Its type, if its items count against the type's concurrency limit.
      */
     limitedType: string | null
+    /**
+     * A bit for each item that its worker has not started, as far as it has told; null if it is taken to have started all.
+     */
+    waiting: string | null
+    /**
+     * Whether its items were lost before.
+     */
+    lost: boolean
   }, ExtArgs["result"]["lease"]>
   composites: {}
 }
@@ -1153,6 +1213,8 @@ export interface LeaseFieldRefs {
   readonly deadlines: Prisma.FieldRef<"Lease", 'DateTime[]'>
   readonly keyed: Prisma.FieldRef<"Lease", 'Boolean'>
   readonly limitedType: Prisma.FieldRef<"Lease", 'String'>
+  readonly waiting: Prisma.FieldRef<"Lease", 'String'>
+  readonly lost: Prisma.FieldRef<"Lease", 'Boolean'>
 }
     
 
