@@ -13,6 +13,7 @@ import { type Caller, explainRefusal, isUnscoped, showsAll } from '../../domain/
 import { coversTree } from '../../domain/access/scoped-reads.ts';
 import { exportResults, holdTree, type ResultText, readTreeOf } from '../../domain/jobs/export-results.ts';
 import { itemIdOf } from '../../domain/values/ids.ts';
+import { inOneLine } from '../../domain/values/json-text.ts';
 import { type ErrorCode, InvalidInputError, JobtreeError, NotFoundError } from '../../errors.ts';
 import { encodeGlobalId, itemKeyOf, keyOf } from '../../schema/global-id.ts';
 import type { UsedUp } from '../limits/quota.ts';
@@ -143,11 +144,6 @@ function withoutPayload(item: ResultText): string {
 }
 
 const idOf = (item: ResultText) => encodeGlobalId('JobItem', itemIdOf(item));
-
-/** JSON that was inserted by SQL may have line breaks between its tokens; strings in JSON never do. */
-function inOneLine(json: string): string {
-  return /[\n\r]/.test(json) ? json.replaceAll(/[\n\r]/g, ' ') : json;
-}
 
 function hasLeft(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === 'ERR_STREAM_PREMATURE_CLOSE';
