@@ -307,7 +307,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
       database,
       callerOf,
       take: (request, bytes) => exchanges.take(request, bytes),
-      isClosing: () => lifetime.isClosing,
+      closing: lifetime.closing,
       logger,
     }),
     uploads: createUploads({

@@ -113,7 +113,7 @@ it('slow readers take of the bytes that their caller may have under way', async 
     sealed: true,
   });
   await workAll(['many readers'], () => 'z'.repeat(300_000));
-  const narrow = await startServer(server.db.url, { JOBTREE_CALLER_BYTES_UNDER_WAY: '20000000' });
+  const narrow = await startServer(server.db.url, { JOBTREE_CALLER_BYTES_UNDER_WAY: '2500000' });
   const { pathname, port } = new URL(`/api/jobs/${id}/results`, narrow.url);
   const open = async () => {
     const socket = connect(Number(port), '127.0.0.1');
@@ -130,6 +130,22 @@ it('slow readers take of the bytes that their caller may have under way', async 
   await expect.poll(async () => (await fetch(`http://127.0.0.1:${port}${pathname}`)).status).toBe(200);
   await narrow.close();
 });
+
+it('a shutdown does not wait for a reader that does not read', async () => {
+  const { id } = await server.client.createJob({
+    type: 'unread',
+    items: Array.from({ length: 60 }, (_, payload) => ({ payload })),
+    sealed: true,
+  });
+  await workAll(['unread'], () => 'z'.repeat(500_000));
+  const closing = await startServer(server.db.url, { JOBTREE_SHUTDOWN_TIMEOUT_MS: '600000' });
+  const { pathname, port } = new URL(`/api/jobs/${id}/results`, closing.url);
+  const socket = connect(Number(port), '127.0.0.1');
+  socket.write(`GET ${pathname} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+  await once(socket, 'readable');
+  await closing.close();
+  socket.destroy();
+}, 30_000);
 
 it('a payload of several lines from SQL is one line, with all digits', async () => {
   const { id } = await server.client.createJob({ type: 'sql' });
