@@ -306,6 +306,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
     results: createResults({
       database,
       callerOf,
+      ownerOf,
       take: (request, bytes) => exchanges.take(request, bytes),
       closing: lifetime.closing,
       logger,

@@ -6,7 +6,9 @@ import { text } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { useServer } from '../cli/setup.ts';
+import { request } from '../support/api.ts';
 import { bearer, makeKey } from '../support/keys.ts';
+import { lockWaiters } from '../support/locks.ts';
 import { startServer } from '../support/server.ts';
 
 const server = useServer();
@@ -146,6 +148,30 @@ it('a shutdown does not wait for a reader that does not read', async () => {
   await closing.close();
   socket.destroy();
 }, 30_000);
+
+it('many exports of one caller delay others no longer than one', async () => {
+  const id = await makeTree();
+  const settings = { JOBTREE_POOL_SIZE: '4', JOBTREE_TRUSTED_PROXIES: '1' };
+  const narrow = await startServer(server.db.url, settings);
+  const { pathname, port } = new URL(`/api/jobs/${id}/results`, narrow.url);
+  const holder = await server.db.connect();
+  await holder.query('begin');
+  await holder.query('lock table jobtree.outcome in access exclusive mode');
+  const sockets = Array.from({ length: 60 }, () => {
+    const socket = connect(Number(port), '127.0.0.1').resume();
+    socket.write(`GET ${pathname} HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: 10.0.0.1\r\n\r\n`);
+    return socket;
+  });
+  // Each waits for the lock for a second, two at a time.
+  await lockWaiters(server.db, 2);
+  const query = '{ jobs(first: 1) { nodes { id } } }';
+  const { errors } = await request(narrow.url, query, {}, { 'x-forwarded-for': '10.0.0.2' });
+  expect(errors).toBeUndefined();
+  for (const socket of sockets) socket.destroy();
+  await holder.query('rollback');
+  await holder.end();
+  await narrow.close();
+});
 
 it('a payload of several lines from SQL is one line, with all digits', async () => {
   const { id } = await server.client.createJob({ type: 'sql' });

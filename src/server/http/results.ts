@@ -6,7 +6,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import type { Logger } from 'pino';
-import type { Queries } from '../../db/database.ts';
+import type { Database, Queries } from '../../db/database.ts';
 import { asRefusal } from '../../db/sqlstate.ts';
 import { type Caller, explainRefusal, isUnscoped, showsAll } from '../../domain/access/rights.ts';
 import { coversTree } from '../../domain/access/scoped-reads.ts';
@@ -16,6 +16,7 @@ import { inOneLine } from '../../domain/values/json-text.ts';
 import { type ErrorCode, InvalidInputError, JobtreeError, NotFoundError } from '../../errors.ts';
 import { encodeGlobalId, itemKeyOf, keyOf } from '../../schema/global-id.ts';
 import type { UsedUp } from '../limits/quota.ts';
+import type { OwnerOf } from '../rights/owners.ts';
 import { answerBusy } from './answer-busy.ts';
 import { answerError, answerForbidden } from './answer-error.ts';
 
@@ -32,15 +33,16 @@ const quickMs = 250;
 const path = /^\/api\/jobs\/([^/]*)\/results$/;
 
 export function createResults(options: {
-  database: Queries;
+  database: Database;
   callerOf: (request: IncomingMessage) => Caller;
+  ownerOf: OwnerOf;
   /** Counts bytes for a request; returns whose quota has no room for them. */
   take: (request: IncomingMessage, bytes: number) => UsedUp | undefined;
   /** Aborts when the server closes. */
   closing: AbortSignal;
   logger: Logger;
 }): ServeResults {
-  const { database, callerOf, take, closing, logger } = options;
+  const { callerOf, ownerOf, take, closing, logger } = options;
 
   const serve = async (
     request: IncomingMessage,
@@ -48,6 +50,9 @@ export function createResults(options: {
     id: string,
     query: URLSearchParams,
   ) => {
+    const { tenant, account } = ownerOf(request);
+    // Each part waits for its turn among the reads of others.
+    const database = options.database.forRequest({ tenant, account, isGone: () => response.destroyed });
     const { rootId, after, complete } = await find(database, callerOf(request), id, query);
     const isZipped = /\bgzip\b/.test(request.headers['accept-encoding'] ?? '');
     response.writeHead(200, {
