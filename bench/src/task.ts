@@ -47,6 +47,8 @@ export interface Watching {
   readonly wholeTree?: boolean;
   /** Gives each operation its own name, so that operations can't share an execution. */
   readonly apart?: boolean;
+  /** As server-sent events, instead of on the WebSockets. */
+  readonly asStreams?: boolean;
 }
 
 /** For the child that reads what a bare socket writes. */

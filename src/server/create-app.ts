@@ -306,8 +306,9 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
     results: createResults({
       database,
       callerOf,
+      ownerOf,
       take: (request, bytes) => exchanges.take(request, bytes),
-      isClosing: () => lifetime.isClosing,
+      closing: lifetime.closing,
       logger,
     }),
     uploads: createUploads({
