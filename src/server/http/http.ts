@@ -38,9 +38,10 @@ const requestTimeouts = {
 const handshakeTimeout = 10_000;
 
 /**
- * Connections that may wait to be accepted; the system has a limit of its own (net.core.somaxconn). Beyond it, clients try again a second later.
+ * Connections that may wait to be accepted. Beyond it, the systems of clients try again a second later, at no cost for this process. More of them
+ * would wait, oldest first, until their callers have left: a busy process accepts some thousands a second.
  */
-const backlog = 4_096;
+const backlog = 512;
 
 /** About six listeners of ours wait for the end of an answer, and eight of Node's if a stream is piped into it. */
 const mostListeners = 20;
@@ -71,6 +72,7 @@ export class Http {
     multipartPost: MultipartPost;
     jsonPost: JsonPost;
     yoga: Yoga;
+    onConnection: () => void;
     /** If set, the server speaks only TLS. */
     certificate: Certificate | undefined;
   }) {
@@ -154,6 +156,7 @@ export class Http {
       this.#certificate === undefined
         ? createServer(requestTimeouts, inTurn)
         : createSecureServer({ ...requestTimeouts, ...secureOptions, handshakeTimeout }, inTurn);
+    this.server.on('connection', options.onConnection);
   }
 
   /** Called before anything else starts, so that unusable files are reported at once. */
