@@ -38,10 +38,9 @@ const requestTimeouts = {
 const handshakeTimeout = 10_000;
 
 /**
- * Connections that may wait to be accepted. Beyond it, the systems of clients try again a second later, at no cost for this process. More of them
- * would wait, oldest first, until their callers have left: a busy process accepts some thousands a second.
+ * Connections that may wait to be accepted; the system has a limit of its own (net.core.somaxconn). Beyond it, clients try again a second later.
  */
-const backlog = 512;
+const backlog = 4_096;
 
 /** About six listeners of ours wait for the end of an answer, and eight of Node's if a stream is piped into it. */
 const mostListeners = 20;
