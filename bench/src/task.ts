@@ -70,9 +70,12 @@ export interface WakeTask {
   readonly type: string;
 }
 
-/** For the child that creates jobs and gives up when that takes too long. */
+/** For the child that creates jobs, or adds items to jobs, and gives up when that takes too long. */
 export interface ImpatientTask {
   readonly url: string;
   readonly items: number;
   readonly limitMs: number;
+  readonly token?: string;
+  /** The jobs to which it adds, one after the other. Default: it creates jobs. */
+  readonly jobIds?: readonly string[];
 }

@@ -28,6 +28,8 @@ export interface Services extends Parts {
   readonly peer: () => string;
   /** In how many turns of the event loop its long lists are completed. Default: 1. */
   readonly turns?: number;
+  /** Whether it was let in, and had its turn of the event loop, before it was parsed. */
+  readonly hasTurn?: boolean;
   /** Announces that the answer will have this many bytes of payloads and the like. Throws if that is too much while others get theirs. */
   readonly announce?: (bytes: number) => void;
 }

@@ -323,6 +323,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
     multipartPost: createMultipartPost({ yoga, operations, rates, store: uploadStore, callerOf, ownerOf }),
     jsonPost: createJsonPost({ yoga, operations, rates, ownerOf, maxBytes: config.maxRequestBytes }),
     yoga,
+    onConnection: () => operations.connected(),
     certificate,
   });
   const webSocket = new SocketServer({

@@ -73,6 +73,7 @@ export class Http {
     multipartPost: MultipartPost;
     jsonPost: JsonPost;
     yoga: Yoga;
+    onConnection: () => void;
     /** If set, the server speaks only TLS. */
     certificate: Certificate | undefined;
   }) {
@@ -158,6 +159,7 @@ export class Http {
         ? createServer(requestTimeouts, inTurn)
         : createSecureServer({ ...requestTimeouts, ...secureOptions, handshakeTimeout }, inTurn);
     this.#connections = new Connections(this.server);
+    this.server.on('connection', options.onConnection);
   }
 
   /** Called before anything else starts, so that unusable files are reported at once. */
