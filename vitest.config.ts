@@ -22,7 +22,10 @@ const faults = [
   'test/client/outage.test.ts',
 ];
 
-/** What takes longest begins first, so that nothing runs alone at the end: one that works, and some that mostly wait. */
+/**
+ * What takes longest begins first, so that nothing runs alone at the end: one that works, and some that mostly wait. Without this the
+ * largest files would, and these are small.
+ */
 const first = [
   'server/hostile.test.ts',
   'events/transport.test.ts',
@@ -31,6 +34,20 @@ const first = [
   'cli/processes.test.ts',
   'crash/live.test.ts',
   'server/hostile-bytes.test.ts',
+  'cli/import-upload.test.ts',
+  'cli/watch.test.ts',
+  'cli/doctor.test.ts',
+  'cli/work.test.ts',
+  'server/storage-limits.test.ts',
+  'server/tenants-together.test.ts',
+  'client/run.test.ts',
+  'cli/api-keys.test.ts',
+  'cli/start.test.ts',
+  'client/documented-watchers.test.ts',
+  'cli/documentation.test.ts',
+  'cli/workers.test.ts',
+  'cli/parent.test.ts',
+  'cli/output.test.ts',
 ];
 
 class LongestFirst extends BaseSequencer {

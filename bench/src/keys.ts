@@ -5,9 +5,14 @@ import { cleanEnvironment, program } from './server.ts';
 
 export async function createKey(
   databaseUrl: string,
-  { roles, types = [] }: { readonly roles: readonly string[]; readonly types?: readonly string[] },
+  {
+    roles,
+    types = [],
+    tenant,
+  }: { readonly roles: readonly string[]; readonly types?: readonly string[]; readonly tenant?: string },
 ): Promise<string> {
   const scope = [...roles.flatMap((role) => ['--role', role]), ...types.flatMap((type) => ['--type', type])];
+  if (tenant !== undefined) scope.push('--tenant', tenant);
   const env = { ...cleanEnvironment(), DATABASE_URL: databaseUrl };
   const words = [program, 'api-keys', 'create', 'bench', ...scope];
   const { stdout } = await promisify(execFile)(process.execPath, words, { env });

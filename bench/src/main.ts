@@ -13,6 +13,7 @@ import { measureAdd } from './measures/add.ts';
 import { measureCancel } from './measures/cancel.ts';
 import { measureDeadRows } from './measures/dead-rows.ts';
 import { measureFailures } from './measures/failures.ts';
+import { measureFairAdds } from './measures/fair-adds.ts';
 import { measureFairness } from './measures/fairness.ts';
 import { measureFanout } from './measures/fanout.ts';
 import { measureFed } from './measures/fed.ts';
@@ -57,6 +58,7 @@ const run: Record<Measure, (bench: Bench) => Promise<Report>> = {
   priorities: measurePriorities,
   limits: measureLimits,
   fairness: measureFairness,
+  'fair-adds': measureFairAdds,
   overload: measureOverload,
   rights: measureRights,
   serialize: measureSerialize,

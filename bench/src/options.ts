@@ -17,6 +17,7 @@ export const measures = [
   'priorities',
   'limits',
   'fairness',
+  'fair-adds',
   'overload',
   'rights',
   'serialize',

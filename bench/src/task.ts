@@ -47,6 +47,8 @@ export interface Watching {
   readonly wholeTree?: boolean;
   /** Gives each operation its own name, so that operations can't share an execution. */
   readonly apart?: boolean;
+  /** As server-sent events, instead of on the WebSockets. */
+  readonly asStreams?: boolean;
 }
 
 /** For the child that reads what a bare socket writes. */
@@ -68,9 +70,12 @@ export interface WakeTask {
   readonly type: string;
 }
 
-/** For the child that creates jobs and gives up when that takes too long. */
+/** For the child that creates jobs, or adds items to jobs, and gives up when that takes too long. */
 export interface ImpatientTask {
   readonly url: string;
   readonly items: number;
   readonly limitMs: number;
+  readonly token?: string;
+  /** The jobs to which it adds, one after the other. Default: it creates jobs. */
+  readonly jobIds?: readonly string[];
 }

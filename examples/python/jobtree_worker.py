@@ -10,7 +10,8 @@
 It speaks the protocol of docs/workers.md over HTTP: it claims, sends heartbeats and reports, waits for hints on an event stream, and sends
 again whatever got no answer. A handler runs in a thread of its own; it takes a payload and the item, and returns the result. It raises any
 exception to fail, PermanentError to fail for good, RetryAfter to say when to try again, and Snooze to get the item later, which is no failure.
-Once `item.wanted()` is false, the work is useless, so a handler that takes long should check it now and then.
+Once `item.wanted()` is false, the work is useless, so a handler that takes long should check it now and then. It logs to "jobtree" of the
+module logging, or to standard error if your program has not set up any logging.
 """
 
 import http.client
@@ -178,14 +179,17 @@ class Worker:
         self.look = True  # whether there may be work
         self.limited = set()  # types of which the end of an item may let another one go
         self.stop_by = None
+        self.told = {}  # (type, code) -> when such a failure was last logged
 
     def run(self):
+        if not log.hasHandlers():
+            logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(number, lambda *_: threading.Thread(target=self.stop).start())
         for loop in (self._heartbeats, self._hints):
             threading.Thread(target=loop, daemon=True).start()
-        server, failures = Server(self.url, self.token, timeout=30), 0
+        server, failures, connected = Server(self.url, self.token, timeout=30), 0, False
         while True:
             with self.changed:
                 stopping = self.stop_by is not None
@@ -215,8 +219,12 @@ class Worker:
                 elif claim:
                     self._claimed(server.ask(CLAIM, {"claim": claim}))
                 failures = 0
+                if not connected and (releases or reports or claim):
+                    connected = True
+                    log.info("connected to %s as %s, for %s", self.url, self.name, ", ".join(self.handlers))
             except NoAnswer as error:
                 failures += 1
+                connected = False
                 if failures == 1:
                     log.warning("no answer from %s: %s; trying again", self.url, error)
                 time.sleep(min(2.0, 0.05 * 2**failures) * random.uniform(0.5, 1))
@@ -363,8 +371,16 @@ class Worker:
                     self.releases.append(item.assignment_id)
                 else:
                     self.reports[item.assignment_id] = report
+                    self._tell_failure(item, report["outcome"].get("failure"))
                 self.look = self.look or item.type in self.limited
             self.changed.notify_all()
+
+    def _tell_failure(self, item, failure):
+        """Logs the first failure of each type and code, then one a minute."""
+        if failure is None or time.monotonic() - self.told.get((item.type, failure["code"]), -60.0) < 60:
+            return
+        self.told[item.type, failure["code"]] = time.monotonic()
+        log.warning("%s of %s failed at attempt %d: %s: %s", item.key, item.type, item.attempt, failure["code"], failure["message"])
 
     def _heartbeats(self):
         failures = 0

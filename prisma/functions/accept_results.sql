@@ -66,7 +66,7 @@ begin
       return;
     end if;
     update jobtree.lease l
-    set open = l.open # v_bits, deadline_at = case when l.open <> v_bits then l.deadline_at end
+    set open = l.open # v_bits, check_at = case when l.open <> v_bits then l.check_at end
     where l.id = v_lease.id;
     insert into jobtree.progress_delta (root_id, job_id, succeeded, bytes)
     values (v_lease.root_id, v_lease.job_id, cardinality(v_accepted), v_bytes);
@@ -102,7 +102,7 @@ begin
     from given g group by g.lease_id
   ), closed as (
     update jobtree.lease l
-    set open = l.open # e.bits, deadline_at = case when l.open <> e.bits then l.deadline_at end
+    set open = l.open # e.bits, check_at = case when l.open <> e.bits then l.check_at end
     from ended e
     where l.id = e.lease_id
   ), counted as (

@@ -1,7 +1,8 @@
--- Records the leases of a type that began before its concurrency was limited, so that they count.
+-- Has the open leases of limited types count that began before the concurrency was limited.
 --
--- locks      none; the caller has locked the type's row of queue
-create or replace function jobtree.adopt_leases(p_type text)
+-- p_types    limited types
+-- locks      leases, skipping locked ones, which a later call finds
+create or replace function jobtree.adopt_leases(p_types text[])
 returns void
 language sql volatile
 set jit = off
@@ -10,9 +11,17 @@ set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 as $$
-  insert into jobtree.queue_lease (type, lease_id)
-  select p_type, l.id from jobtree.lease l
-  cross join lateral (select j.type from jobtree.job j where j.id = l.job_id offset 0) j
-  where l.deadline_at is not null and j.type = p_type
-    and l.id not in (select k.lease_id from jobtree.queue_lease k where k.type = p_type)
+  with adopted as (
+    update jobtree.lease l set limited_type = o.type
+    from (
+      select l.id, j.type from jobtree.lease l
+      cross join lateral (select j.type from jobtree.job j where j.id = l.job_id and j.type = any (p_types) offset 0) j
+      where l.check_at is not null and l.limited_type is null
+      for update of l skip locked
+    ) o
+    where l.id = o.id
+    returning l.limited_type, l.open
+  )
+  insert into jobtree.held_delta (type, items)
+  select a.limited_type, sum(bit_count(a.open)) from adopted a group by a.limited_type
 $$;

@@ -35,8 +35,8 @@ begin
     insert into jobtree.dead_letter (job_id, position, type, died_at, code, pattern, fingerprint)
     select d.job_id, d.position, d.type, d.at, d.code, d.pattern, jobtree.fingerprint(d.type, d.code, d.pattern) from dead d
   )
-  insert into jobtree.progress_delta (root_id, job_id, failed)
-  select d.root_id, d.job_id, count(*) from dead d group by d.root_id, d.job_id;
+  insert into jobtree.progress_delta (root_id, job_id, failed, started)
+  select d.root_id, d.job_id, count(*), bool_or(d.lease_id is not null) from dead d group by d.root_id, d.job_id;
   if p_keyed is not true then
     return null;
   end if;

@@ -65,7 +65,7 @@ begin
     select l.*, sum(case when l.keyed then l.count else 1 end) over (order by l.position, l.id) as cost
     from (
       select l.id, l.position, l.count, l.keyed from jobtree.lease l
-      where l.job_id = p_job_id and l.position >= p_from and l.open <> B'0'::bit(128)
+      where l.job_id = p_job_id and l.position >= p_from and coalesce(l.check_at, 'infinity') < 'infinity'
       order by l.position
       limit p_limit
     ) l
@@ -74,7 +74,7 @@ begin
     where l.id = any (array(select n.id from near n where n.cost < p_limit + n.count)) and l.open <> B'0'::bit(128)
     for update skip locked
   ), ended as (
-    update jobtree.lease l set open = B'0'::bit(128), deadline_at = null from picked p where l.id = p.id
+    update jobtree.lease l set open = B'0'::bit(128), check_at = null from picked p where l.id = p.id
     returning p.*
   )
   select (select coalesce(sum(case when p.keyed then p.count else 1 end), 0)::integer from picked p) as ranges,
@@ -104,7 +104,7 @@ begin
   v_done := v_done and not exists (
     select from jobtree.queue_entry q where q.job_id = p_job_id
     union all
-    select from jobtree.lease l where l.job_id = p_job_id and l.open <> B'0'::bit(128)
+    select from jobtree.lease l where l.job_id = p_job_id and coalesce(l.check_at, 'infinity') < 'infinity'
     union all
     select from jobtree.blocked_item b where b.job_id = p_job_id
   );

@@ -74,7 +74,7 @@ begin
     for update of l skip locked
   ), ended as (
     update jobtree.lease l
-    set open = l.open # p.ended, deadline_at = case when l.open <> p.ended then l.deadline_at end
+    set open = l.open # p.ended, check_at = case when l.open <> p.ended then l.check_at end
     from picked p
     where l.id = p.id
   )

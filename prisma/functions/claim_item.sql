@@ -9,7 +9,7 @@ create or replace function jobtree.claim_item(p_job_id uuid, p_position bigint, 
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[]
+  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[], keyed boolean, lost boolean
 )
 language plpgsql volatile
 set jit = off
@@ -39,12 +39,13 @@ begin
     for update;
     if found and v_room is null then
       return query
-        select l.* from jobtree.lease_entry(v_entry.tid, (p_position - v_entry.position)::integer, 1, 1, p_worker, null) l;
+        select l.* from jobtree.lease_entry(v_entry.tid, (p_position - v_entry.position)::integer, 1, 1, p_worker, null, null) l;
       exit when found;
     elsif found then
       return query
         with given as materialized (
-          select l.* from jobtree.lease_entry(v_entry.tid, (p_position - v_entry.position)::integer, 1, 1, p_worker, null) l
+          select l.* from jobtree.lease_entry(v_entry.tid, (p_position - v_entry.position)::integer, 1, 1, p_worker, null, null,
+            v_queue.concurrency is not null) l
         ), noted as materialized (
           select jobtree.note_claims(array_agg(g.lease_id), array_agg(g.type)) from given g
         )

@@ -10,6 +10,8 @@
 --            where to look: for each type, in order, from a priority and a place in it down to another priority. Callers remember, for each
 --            type and priority, the place before which they saw nothing claimable, and look there now and then for entries that committed
 --            late or came back. Without ranges each type is read from its start, past every dead row
+-- p_starts   how many of its items each request starts as soon as it has them, from the first; the others wait until a heartbeat says that they
+--            have been started. Of items that were lost before none counts as started. Null for all
 -- p_durable  whether an answered claim survives a crash of Postgres. If not, the commit does not wait for the disk: items whose claim a
 --            crash forgets are ready again, and reports on them are STALE. Claims of limited types are always durable
 -- returns    as lease_entries, and a kind: NEW; CUT if the size limit excluded further items, which other claims may then have skipped;
@@ -24,12 +26,13 @@ create or replace function jobtree.claim_items(
   p_workers text[], p_types text[], p_limits integer[], p_claim_ids uuid[] default '{}',
   p_range_types text[] default '{}', p_range_highs integer[] default '{}', p_range_lows integer[] default '{}',
   p_range_places bigint[] default '{}',
+  p_starts integer[] default '{}',
   p_durable boolean default true
 )
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[], kind text
+  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[], keyed boolean, lost boolean, kind text
 )
 language plpgsql volatile
 set jit = off
@@ -72,6 +75,7 @@ declare
   v_limited text[];
   v_rooms integer[];
   v_again integer[];
+  v_counting text[];
   v_room integer;
   v_is_keyed boolean;
   v_keyed text[];
@@ -80,9 +84,9 @@ begin
     raise exception 'limits must be whole numbers of at least 1.' using errcode = 'JT002', column = 'limits';
   elsif (
     cardinality(p_workers) = cardinality(p_types) and cardinality(p_limits) = cardinality(p_types)
-    and cardinality(p_claim_ids) in (0, cardinality(p_types))
+    and cardinality(p_claim_ids) in (0, cardinality(p_types)) and cardinality(p_starts) in (0, cardinality(p_types))
   ) is not true then
-    raise exception 'workers, types, limits and claim ids must have one element for each request.' using errcode = 'JT002', column = 'types';
+    raise exception 'workers, types, limits, claim ids and starts must have one element for each request.' using errcode = 'JT002', column = 'types';
   end if;
   if exists (
     select from jobtree.queue q where q.type = any (p_types) and (q.paused or q.concurrency is not null or q.rate_limit is not null)
@@ -96,7 +100,8 @@ begin
     return;
   end if;
   if v_limited is not null then
-    select array_agg(l.type), array_agg(l.room), array_agg(l.again_in_ms) into v_limited, v_rooms, v_again
+    select array_agg(l.type), array_agg(l.room), array_agg(l.again_in_ms), array_agg(l.type) filter (where l.counts)
+    into v_limited, v_rooms, v_again, v_counting
     from jobtree.lock_queues(p_types) l;
   end if;
 
@@ -194,7 +199,7 @@ begin
   if cardinality(v_tids) > 0 and v_limited is not null then
     return query
       with given as materialized (
-        select h.* from jobtree.lease_entries(v_tids, v_froms, v_counts, v_requests, p_workers, p_claim_ids) h
+        select h.* from jobtree.lease_entries(v_tids, v_froms, v_counts, v_requests, p_workers, p_claim_ids, p_starts, v_counting) h
       ), noted as materialized (
         select jobtree.note_claims(array_agg(g.lease_id), array_agg(g.type)) from given g where g.type = any (v_limited)
       )
@@ -202,19 +207,21 @@ begin
   elsif cardinality(v_tids) = 1 then
     return query
       select h.*, v_kind
-      from jobtree.lease_entry(v_tids[1], 0, v_counts[1], v_requests[1], p_workers[v_requests[1]], p_claim_ids[v_requests[1]]) h;
+      from jobtree.lease_entry(
+        v_tids[1], 0, v_counts[1], v_requests[1], p_workers[v_requests[1]], p_claim_ids[v_requests[1]], p_starts[v_requests[1]]
+      ) h;
   elsif cardinality(v_tids) > 0 then
     return query
       select h.*, v_kind
-      from jobtree.lease_entries(v_tids, v_froms, v_counts, v_requests, p_workers, p_claim_ids) h;
+      from jobtree.lease_entries(v_tids, v_froms, v_counts, v_requests, p_workers, p_claim_ids, p_starts) h;
   elsif v_kind = 'LOCKED' then
     return query select null::uuid, null::integer, null::uuid, null::uuid, null::text, null::bigint, null::integer, null::text,
-      null::integer, null::timestamptz, null::timestamptz, null::smallint, null::bigint, null::boolean, null::integer[], null::text, null::timestamptz, null::integer[], v_kind;
+      null::integer, null::timestamptz, null::timestamptz, null::smallint, null::bigint, null::boolean, null::integer[], null::text, null::timestamptz, null::integer[], null::boolean, null::boolean, v_kind;
   end if;
   if v_limited is not null then
     return query
       select null::uuid, null::integer, null::uuid, null::uuid, l.type, null::bigint, null::integer, null::text, null::integer,
-        n.now, n.now + l.again_in_ms * interval '1 millisecond', null::smallint, null::bigint, null::boolean, null::integer[], null::text, null::timestamptz, null::integer[],
+        n.now, n.now + l.again_in_ms * interval '1 millisecond', null::smallint, null::bigint, null::boolean, null::integer[], null::text, null::timestamptz, null::integer[], null::boolean, null::boolean,
         case when l.room is null then 'TAKEN' else 'LIMITED' end
       from unnest(v_limited, v_rooms, v_again) l(type, room, again_in_ms), (select clock_timestamp() as now) n
       where coalesce(l.room, 0) = 0;
@@ -222,7 +229,7 @@ begin
   if v_keyed is not null then
     return query
       select null::uuid, null::integer, null::uuid, null::uuid, k.type, null::bigint, null::integer, null::text, null::integer,
-        null::timestamptz, null::timestamptz, null::smallint, null::bigint, null::boolean, null::integer[], null::text, null::timestamptz, null::integer[],
+        null::timestamptz, null::timestamptz, null::smallint, null::bigint, null::boolean, null::integer[], null::text, null::timestamptz, null::integer[], null::boolean, null::boolean,
         'KEYED'
       from unnest(v_keyed) k(type);
   end if;

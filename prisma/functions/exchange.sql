@@ -2,7 +2,7 @@
 -- for the disk. First the reports, as in report_results, then the claims, as in claim_items.
 --
 -- p_lease_ids … p_others   as report_results takes them
--- p_workers … p_range_places   as claim_items takes them; the claims are durable, like the reports
+-- p_workers … p_starts   as claim_items takes them; the claims are durable, like the reports
 -- returns    one row for the reports, of kind REPORTED, with what report_results returns; then those of claim_items
 -- locks      those of report_results, skipping locked ones, then those of claim_items
 -- errors     those of claim_items, and then no report counts
@@ -10,12 +10,13 @@ create or replace function jobtree.exchange(
   p_lease_ids uuid[], p_numbers integer[], p_results json,
   p_failed_lease_ids uuid[], p_failed_numbers integer[], p_failures json, p_others json,
   p_workers text[], p_types text[], p_limits integer[], p_claim_ids uuid[],
-  p_range_types text[], p_range_highs integer[], p_range_lows integer[], p_range_places bigint[]
+  p_range_types text[], p_range_highs integer[], p_range_lows integer[], p_range_places bigint[],
+  p_starts integer[]
 )
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[], kind text, root_ids uuid[], ready jsonb,
+  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[], keyed boolean, lost boolean, kind text, root_ids uuid[], ready jsonb,
   answers json, figures json[], failed json[]
 )
 language plpgsql volatile
@@ -38,7 +39,7 @@ begin
   return query
     select c.*, null::uuid[], null::jsonb, null::json, null::json[], null::json[]
     from jobtree.claim_items(
-      p_workers, p_types, p_limits, p_claim_ids, p_range_types, p_range_highs, p_range_lows, p_range_places, true
+      p_workers, p_types, p_limits, p_claim_ids, p_range_types, p_range_highs, p_range_lows, p_range_places, p_starts, true
     ) c;
 end
 $$;

@@ -71,7 +71,7 @@ begin
     ) a
   ), closed as (
     update jobtree.lease l
-    set open = l.open # e.bits, deadline_at = case when l.open <> e.bits then l.deadline_at end
+    set open = l.open # e.bits, check_at = case when l.open <> e.bits then l.check_at end
     from (select d.lease_id, bit_or(jobtree.bit_at(d.number)) as bits from ended d group by d.lease_id) e
     where l.id = e.lease_id
   ), kept as (
@@ -129,9 +129,11 @@ begin
       ) o
       where u.n = any (v_ended.ns)
     ));
+    perform jobtree.prune_leases(p_lease_ids);
   end if;
   if v_ended.positions is not null then
-    perform jobtree.requeue(v_ended.job_ids, v_ended.positions, v_ended.attempts, v_ended.priorities, v_ended.waits, true);
+    perform jobtree.requeue(v_ended.job_ids, v_ended.positions, v_ended.attempts, v_ended.priorities, v_ended.waits, true,
+      case when p_lost then array_fill(true, array[cardinality(v_ended.positions)]) end);
   end if;
   return query select v_ended.root_ids, jobtree.add_up(v_ended.ready, v_freed), v_ended.ns, v_ended.due, v_ended.figures, v_ended.failed;
 end

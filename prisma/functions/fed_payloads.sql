@@ -30,7 +30,7 @@ as $$
   select k.n::integer, k.type, f.payload::text
   from looked k
   cross join lateral jobtree.feed_payloads(k.feed, k.payload, k.result) f(payload)
-  where k.is_looked and k.items <= 1000 and k.bytes <= 20e6
+  where case when k.is_looked and k.items <= 1000 and k.bytes <= 20e6 then not exists (select from jobtree.feed_gap(k.feed, k.payload, k.result)) end
   union all
   select coalesce(min(k.n) - 1, cardinality(p_numbers))::integer, null, null from looked k where not k.is_looked;
 $$;

@@ -1,7 +1,7 @@
 -- The serialize keys of the new items that one success of a parent creates for a child, in the order of their payloads: feed_payloads.
 --
--- p_feed     with serializeKey, a path to a text or a number, without the tenant of the child's type, which is part of the stored key; null
---            for an item without a key
+-- p_feed     with serializeKey, a path to a text or a number, without the tenant of the child's type, which is part of the stored key; a
+--            null for an item without a key
 -- returns    one value for each new item
 create or replace function jobtree.feed_keys(p_feed jsonb, p_payload json, p_result json)
 returns setof json

@@ -2,7 +2,7 @@
 --
 -- p_feed     {forEach?: path to a list, payload?: a path, or an object whose values are paths}. A path is payload, result or (with forEach)
 --            element, followed by keys or list positions, separated by dots: result.lines.0.amount. Without payload: the element, or the
---            whole result. A path that leads nowhere gives null
+--            whole result. No path leads nowhere, unless it ends with ? (feed_gap)
 -- returns    one payload, or one for each element of the list; no row if forEach does not lead to a list
 create or replace function jobtree.feed_payloads(p_feed jsonb, p_payload json, p_result json)
 returns setof json

@@ -1,4 +1,4 @@
--- Finds what is wrong with a success whose job feeds child jobs: a forEach that does not lead to a list, new items of a type that is not
+-- Finds what is wrong with a success whose job feeds child jobs: a forEach that does not lead to a list, a path that leads nowhere, new items of a type that is not
 -- the type of exactly one fed child, more than 1,000 new items, more than 20 MB of them by mappings (a report of a few kilobytes could
 -- create gigabytes), an invalid serialize key or one of a tenant that the child's type does not belong to, or a payload that is nested too deeply once a mapping wraps it in an object. The
 -- mappings of cancelled children don't matter.
@@ -18,6 +18,7 @@ as $$
     from jobtree.job c
     where c.parent_id = p_job_id and c.feed ->> 'source' = 'SUCCESSES' and c.feed ->> 'forEach' is not null and c.cancelled_at is null
       and json_typeof(jobtree.feed_value(c.feed ->> 'forEach', p_payload, p_report -> 'result', null)) is distinct from 'array'
+      and not (c.feed ->> 'forEach' like '%?' and json_typeof(jobtree.feed_value(c.feed ->> 'forEach', p_payload, p_report -> 'result', null)) = 'null')
     union all
     select 'newItems',
       format('The job has %s fed children of type %s; new items need exactly one.', f.children, n.value ->> 'type')
@@ -41,6 +42,12 @@ as $$
       select coalesce(json_array_length(case json_typeof(p_report -> 'newItems') when 'array' then p_report -> 'newItems' end), 0) as items
     ) n
     where m.items + n.items > 1000 or m.bytes > 20e6
+    union all
+    select 'result', format('%s leads nowhere%s, so it can''t feed the job of type %s. If it may be missing, the mapping says %1$s?',
+      g.path, case when g.element is not null then format(' in element %s of %s', g.element, c.feed ->> 'forEach') else '' end, c.type)
+    from jobtree.job c
+    cross join lateral jobtree.feed_gap(c.feed, p_payload, coalesce(p_report -> 'result', 'null')) g
+    where c.parent_id = p_job_id and c.feed ->> 'source' = 'SUCCESSES' and c.cancelled_at is null
     union all
     select 'result', format('%s is neither a text of 1 to 255 characters nor a number, so it can''t be the serialize key of a new item of type %s.',
       c.feed ->> 'serializeKey', c.type)

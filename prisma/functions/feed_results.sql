@@ -33,6 +33,17 @@ begin
     select from jobtree.job c
     where c.parent_id = any (v_parents) and c.feed is not null
       and (c.id <> all (v_locked) or c.feed ?| '{forEach,serializeKey}' or jsonb_typeof(c.feed -> 'payload') = 'object')
+  ) or exists (
+    -- A path that leads nowhere. A path without keys, or an optional one, always leads somewhere.
+    select from jobtree.job c
+    cross join rows from (unnest(p_lease_ids), unnest(p_numbers), json_array_elements(p_results)) u(lease_id, number, result)
+    cross join lateral (select * from jobtree.lease l where l.id = u.lease_id limit 1) l
+    left join lateral (
+      select i.payload from jobtree.job_item i
+      where c.feed ->> 'payload' like 'payload%' and i.job_id = l.job_id and i.position = l.position + u.number - 1 limit 1
+    ) i on true
+    where c.parent_id = any (v_parents) and c.parent_id = l.job_id and c.feed ->> 'payload' like '%.%' and c.feed ->> 'payload' not like '%?'
+      and jobtree.feed_value(c.feed ->> 'payload', i.payload, u.result, null) is null
   ) then
     return query select null::uuid[], null::jsonb, '{}'::integer[], null::json[];
     return;

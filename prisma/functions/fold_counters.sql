@@ -44,7 +44,7 @@ begin
     ) d
   ), summed as (
     select r.root_id, r.job_id, sum(r.items) as items, sum(r.succeeded) as succeeded, sum(r.failed) as failed,
-      sum(r.cancelled) as cancelled, sum(r.bytes) as bytes, bool_or(r.started or r.succeeded + r.failed > 0) as started, max(r.id) as last
+      sum(r.cancelled) as cancelled, sum(r.bytes) as bytes, bool_or(r.started or r.succeeded > 0) as started, max(r.id) as last
     from read r
     group by r.root_id, r.job_id
   ), counted as materialized (

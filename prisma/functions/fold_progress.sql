@@ -93,7 +93,7 @@ begin
       returning d.*
     ), summed as (
       select c.job_id, sum(c.items) as items, sum(c.succeeded) as succeeded, sum(c.failed) as failed,
-        sum(c.cancelled) as cancelled, sum(c.bytes) as bytes, bool_or(c.started or c.succeeded + c.failed > 0) as started, max(c.id) as last
+        sum(c.cancelled) as cancelled, sum(c.bytes) as bytes, bool_or(c.started or c.succeeded > 0) as started, max(c.id) as last
       from consumed c
       group by c.job_id
     ), known as (

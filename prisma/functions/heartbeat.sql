@@ -1,4 +1,4 @@
--- Keeps assignments alive: the deadline of each moves to three heartbeat intervals from now.
+-- Keeps assignments alive: the deadline of each moves to three heartbeat intervals from now. All of them count as started.
 --
 -- returns    for each assignment HELD, FINISHED (its outcome was reported), CANCELLED, or LOST (unknown, released or taken back); unless it
 --            is HELD, the worker must stop working on it
@@ -19,7 +19,7 @@ begin
       select g.lease_id, bit_or(jobtree.bit_at(g.number)) as named from given g where g.number > 0 group by g.lease_id
     ) l
   ), ended as materialized (
-    select k.* from leases l cross join lateral jobtree.keep_leases(l.ids, l.named) k
+    select k.* from leases l cross join lateral jobtree.keep_leases(l.ids, l.named, l.named) k
   )
   select g.id, case when g.number = 0 then 'LOST' else coalesce(e.status, 'HELD') end
   from given g

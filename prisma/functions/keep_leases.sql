@@ -1,11 +1,12 @@
 -- Keeps leases alive: the deadline of each moves to three heartbeat intervals from now. If only some of a lease's open items are named,
 -- those get deadlines of their own, and the others keep theirs.
 --
--- p_lease_ids, p_named   leases, none twice, and a mask of the items that are named in each: bit_at
+-- p_lease_ids, p_named, p_started   leases, none twice; a mask of the items that are named in each: bit_at; and of those that the worker has
+--            started
 -- returns    the named assignments that are not HELD, with their status: assignment_status
 -- locks      leases in the order of their ids, skipping locked ones: these count as held, and nobody can take them back meanwhile
 -- durability the commit does not wait for the disk: losing a heartbeat costs at most the lease
-create or replace function jobtree.keep_leases(p_lease_ids uuid[], p_named bit(128)[])
+create or replace function jobtree.keep_leases(p_lease_ids uuid[], p_named bit(128)[], p_started bit(128)[])
 returns table (lease_id uuid, number integer, status text)
 language plpgsql volatile
 set jit = off
@@ -24,10 +25,10 @@ begin
   perform set_config('synchronous_commit', 'off', true);
 
   with kept as materialized (
-    select k.*, u.named
-    from (select u.id, u.named from unnest(p_lease_ids, p_named) u(id, named) order by u.id) u
+    select k.*, u.named, u.started
+    from (select u.* from unnest(p_lease_ids, p_named, p_started) u(id, named, started) order by u.id) u
     cross join lateral (
-      select l.id, l.open, l.deadlines, l.deadline_at, l.count, v_now + 3 * j.heartbeat_interval_ms * interval '1 millisecond' as next
+      select l.id, l.open, l.deadlines, l.heartbeat_at, l.count, 3 * j.heartbeat_interval_ms * interval '1 millisecond' as patience
       from jobtree.lease l
       cross join lateral (
         select j.heartbeat_interval_ms from jobtree.job j where j.id = l.job_id and j.cancelled_at is null offset 0
@@ -39,20 +40,17 @@ begin
     select k.*, (k.open & k.named) = k.open as whole from kept k where (k.open & k.named) <> v_none
   )
   update jobtree.lease l
-  set heartbeat_at = v_now, deadline_at = case when m.whole then m.next else d.first end,
-    deadlines = case when not m.whole then d.deadlines end
-  from moved m
-  left join lateral (
-    select array_agg(d.at order by d.n) as deadlines, min(d.at) as first
-    from (
-      select n, case
+  set heartbeat_at = v_now, waiting = l.waiting & ~m.started,
+    deadlines = case when not m.whole then array(
+      select case
           when get_bit(m.open, n - 1) = 0 then null
-          when get_bit(m.named, n - 1) = 1 then m.next
-          else coalesce(m.deadlines[n], m.deadline_at)
-        end::timestamptz(3) as at
+          when get_bit(m.named, n - 1) = 1 then v_now + m.patience
+          else coalesce(m.deadlines[n], m.heartbeat_at + m.patience)
+        end::timestamptz(3)
       from generate_series(1, m.count) n
-    ) d
-  ) d on not m.whole
+      order by n
+    ) end
+  from moved m
   where l.id = m.id;
 
   -- Nearly always, every named item is held.

@@ -4,19 +4,21 @@
 --            the parts, an element for each: where its entry is, in a row that this transaction has locked; its first item in the entry,
 --            from 0, with no gap between parts of one entry; how many items; and for which request. The rest of an entry goes back to its
 --            place in the queue
--- p_workers, p_claim_ids   of the requests: the worker, and the claim id, if any
+-- p_workers, p_claim_ids, p_starts   of the requests: the worker; the claim id, if any; and how many items it starts at once, as claim_items has it
+-- p_limited_types   the types whose leases count against a concurrency limit (note_claims)
 -- returns    a row for each lease: the number of its request, from 1; whether items remain behind it in its entry; numbers, null for all of
 --            its items; the payloads in order, as JSON texts separated by the record separator U+001E, which JSON can't contain; and the
 --            numbers of the items that fail for good if this attempt fails, as last_attempts returns them
 -- locks      none new. It deletes the entries, inserts leases, and adds a delta for a job that had not started. Entries of a cancelled job
 --            are not leased but counted as cancelled
 create or replace function jobtree.lease_entries(
-  p_tids tid[], p_froms integer[], p_counts integer[], p_requests integer[], p_workers text[], p_claim_ids uuid[]
+  p_tids tid[], p_froms integer[], p_counts integer[], p_requests integer[], p_workers text[], p_claim_ids uuid[], p_starts integer[],
+  p_limited_types text[] default null
 )
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[]
+  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[], keyed boolean, lost boolean
 )
 language plpgsql volatile
 set jit = off
@@ -53,7 +55,9 @@ begin
   ), part as materialized (
     select jobtree.new_lease_id(coalesce(p_claim_ids[u.request], v_claim_id)) as id, u.request, u.count, u.n,
       w.tid, w.job_id, w.root_id, w.type, w.position + u."from" as position, w.place + u."from" as place, w.attempt, w.priority, w.keyed,
-      w.heartbeat_interval_ms, w.max_failures_per_item, u."from" + u.count < w.count as has_rest, i.payloads, i.bytes, w.ready_at, w.count as entry_count, w.bytes as entry_bytes
+      w.heartbeat_interval_ms, w.max_failures_per_item, u."from" + u.count < w.count as has_rest, i.payloads, i.bytes, w.ready_at, w.lost,
+      w.count as entry_count, w.bytes as entry_bytes,
+      p_starts[u.request] - (sum(u.count) over (partition by u.request order by u.n) - u.count)::integer as starts
     from wanted w
     cross join lateral unnest(w.froms, w.counts, w.requests, w.ns) u("from", count, request, n)
     cross join lateral (
@@ -66,19 +70,21 @@ begin
     ) i
     where w.cancelled_at is null
   ), rest as (
-    insert into jobtree.queue_entry (job_id, position, place, bytes, attempt, count, priority, type, keyed, ready_at)
+    insert into jobtree.queue_entry (job_id, position, place, bytes, attempt, count, priority, type, keyed, ready_at, lost)
     select p.job_id, max(p.position + p.count), max(p.place + p.count), greatest(p.entry_bytes - sum(p.bytes), 0), p.attempt,
-      p.entry_count - sum(p.count), p.priority, p.type, p.keyed, p.ready_at
+      p.entry_count - sum(p.count), p.priority, p.type, p.keyed, p.ready_at, p.lost
     from part p
-    group by p.tid, p.job_id, p.entry_bytes, p.attempt, p.entry_count, p.priority, p.type, p.keyed, p.ready_at
+    group by p.tid, p.job_id, p.entry_bytes, p.attempt, p.entry_count, p.priority, p.type, p.keyed, p.ready_at, p.lost
     having p.entry_count > sum(p.count)
   ), leased as (
     insert into jobtree.lease (
-      id, job_id, claim_id, position, claimed_at, heartbeat_at, deadline_at, attempt, count, priority, open, worker, keyed
+      id, job_id, claim_id, position, claimed_at, heartbeat_at, check_at, attempt, count, priority, open, worker, keyed, waiting, lost,
+      limited_type
     )
     select p.id, p.job_id, p_claim_ids[p.request], p.position, v_now, v_now,
       v_now + 3 * p.heartbeat_interval_ms * interval '1 millisecond', p.attempt, p.count, p.priority,
-      (~B'0'::bit(128)) << (128 - p.count), p_workers[p.request], p.keyed
+      (~B'0'::bit(128)) << (128 - p.count), p_workers[p.request], p.keyed,
+      jobtree.waiting_bits(p.count, p.starts, p.lost), p.lost, case when p.type = any (p_limited_types) then p.type end
     from part p
   ), ended as (
     insert into jobtree.cancellation (job_id, position, count, cancelled_at)
@@ -103,7 +109,7 @@ begin
     p.has_rest, null::integer[], p.payloads, p.ready_at::timestamptz,
     case when p.attempt > p.max_failures_per_item then
       jobtree.last_attempts(p.job_id, p.position, p.count, p.attempt, p.max_failures_per_item)
-    end
+    end, p.keyed, p.lost
   from part p
   order by p.n;
 end

@@ -3,16 +3,19 @@
 --
 -- p_tid      where the entry is: a row that this transaction has locked
 -- p_from, p_count   the items: the first one in the entry, from 0, and how many
--- p_request, p_worker, p_claim_id   whose lease it is; p_claim_id is null for a claim that can't be repeated
+-- p_request, p_worker, p_claim_id, p_starts   whose lease it is; p_claim_id is null for a claim that can't be repeated;
+--            and how many of its items it starts at once, as claim_items has it
+-- p_is_limited   whether it counts against a concurrency limit (note_claims)
 -- returns    as lease_entries; no row if the job was cancelled, in which case all items of the entry count as cancelled
 -- locks      none new
 create or replace function jobtree.lease_entry(
-  p_tid tid, p_from integer, p_count integer, p_request integer, p_worker text, p_claim_id uuid
+  p_tid tid, p_from integer, p_count integer, p_request integer, p_worker text, p_claim_id uuid, p_starts integer,
+  p_is_limited boolean default false
 )
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[]
+  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[], keyed boolean, lost boolean
 )
 language plpgsql volatile
 set jit = off
@@ -32,7 +35,7 @@ begin
   set position = q.position + p_count, place = q.place + p_count, count = q.count - p_count
   where q.ctid = p_tid and p_from = 0 and q.count > p_count and q.bytes <= 100000
   returning q.job_id, q.position - p_count as position, q.place - p_count as place, q.bytes, q.attempt, (q.count + p_count)::smallint as count,
-    q.priority, q.type, q.keyed, q.run_at, q.ready_at
+    q.priority, q.type, q.keyed, q.run_at, q.ready_at, q.lost
   into v_entry;
   v_is_shortened := found;
   if not v_is_shortened then
@@ -60,7 +63,7 @@ begin
   end if;
   if p_count < v_entry.count and not v_is_shortened then
     perform jobtree.put_back(v_entry.job_id, v_entry.position, v_entry.place, v_entry.bytes, v_entry.attempt, v_entry.count,
-      v_entry.priority, v_entry.type, v_entry.keyed, v_entry.ready_at, p_from, p_count);
+      v_entry.priority, v_entry.type, v_entry.keyed, v_entry.ready_at, v_entry.lost, p_from, p_count);
   end if;
 
   lease_id := jobtree.new_lease_id(coalesce(p_claim_id, jobtree.new_id()));
@@ -77,17 +80,21 @@ begin
   priority := v_entry.priority;
   place := v_entry.place + p_from;
   has_rest := p_from + p_count < v_entry.count;
+  keyed := v_entry.keyed;
+  lost := v_entry.lost;
   -- An item that is due but not promoted has been ready since its run_at.
   ready_at := coalesce(v_entry.run_at, v_entry.ready_at);
   if attempt > v_job.max_failures_per_item then
     last_numbers := jobtree.last_attempts(job_id, first_position, p_count, attempt, v_job.max_failures_per_item);
   end if;
   insert into jobtree.lease (
-    id, job_id, claim_id, position, claimed_at, heartbeat_at, deadline_at, attempt, count, priority, open, worker, keyed
+    id, job_id, claim_id, position, claimed_at, heartbeat_at, check_at, attempt, count, priority, open, worker, keyed, waiting, lost,
+    limited_type
   )
   values (
     lease_id, v_entry.job_id, p_claim_id, first_position, v_now, v_now, deadline_at, v_entry.attempt, p_count, v_entry.priority,
-    (~B'0'::bit(128)) << (128 - p_count), p_worker, v_entry.keyed
+    (~B'0'::bit(128)) << (128 - p_count), p_worker, v_entry.keyed,
+    jobtree.waiting_bits(p_count, p_starts, v_entry.lost), v_entry.lost, case when p_is_limited then v_entry.type end
   );
   if p_count = 1 then
     select i.payload::text into payloads from jobtree.job_item i where i.job_id = v_entry.job_id and i.position = first_position;

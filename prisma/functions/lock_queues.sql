@@ -1,13 +1,13 @@
 -- Gives a claim the right to decide about limited types: until its transaction ends, no other claim gives out items of them. So no two
--- claims take the same room, and there is no counter that could go wrong: the leases say what runs.
+-- claims take the same room. Also adds up what has ended since the last claim.
 --
 -- p_types    the types; the answer leaves out those that are neither paused nor limited
--- returns    for each how many items may be claimed, and when to look again (queue_rooms). room is null if another claim is deciding, until
---            that one commits
+-- returns    for each how many items may be claimed, and when to look again (queue_rooms); and whether its concurrency is limited, so that
+--            new leases count. room is null if another claim is deciding, until that one commits
 -- locks      the rows of queue that are not paused, skipping locked ones
 -- errors     JT002 the transaction would not see what other claims have committed meanwhile
 create or replace function jobtree.lock_queues(p_types text[])
-returns table (type text, room integer, again_in_ms integer)
+returns table (type text, room integer, again_in_ms integer, counts boolean)
 language plpgsql volatile
 set jit = off
 set enable_seqscan = off
@@ -18,49 +18,41 @@ set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
-  v_now constant timestamptz := clock_timestamp();
   v_queue record;
   v_locked text[] := '{}';
-  v_ended bigint;
-  v_first bigint;
 begin
   if current_setting('transaction_isolation') not in ('read committed', 'read uncommitted') then
     raise exception 'Claims of types with limits need the isolation level READ COMMITTED.' using errcode = 'JT002', column = 'types';
   end if;
   for v_queue in
-    select q.type, q.concurrency, q.limited_at, q.first_lease from jobtree.queue q
+    select q.type, q.concurrency, q.limited_by, q.limited_by < pg_snapshot_xmin(pg_current_snapshot()) as is_over from jobtree.queue q
     where q.type = any (p_types) and not q.paused and (q.concurrency is not null or q.rate_limit is not null)
     order by q.type
     for no key update skip locked
   loop
     v_locked := v_locked || v_queue.type;
     continue when v_queue.concurrency is null;
-    if v_queue.limited_at is not null then
-      -- Claims that were in progress when the limit was set didn't record their leases; a minute later they are over.
-      perform jobtree.adopt_leases(v_queue.type);
-      update jobtree.queue q set limited_at = null where q.type = v_queue.type and q.limited_at < v_now - interval '1 minute';
+    if v_queue.limited_by is not null then
+      perform jobtree.adopt_leases(array[v_queue.type]);
+      update jobtree.queue q set limited_by = null where q.type = v_queue.type and v_queue.is_over;
     end if;
-    with ended as materialized (
-      select k.ctid as tid from jobtree.queue_lease k
-      left join lateral (select l.open from jobtree.lease l where l.id = k.lease_id offset 0) l on true
-      where k.type = v_queue.type and k.id >= v_queue.first_lease and coalesce(l.open, B'0'::bit(128)) = B'0'::bit(128)
-    ), gone as (
-      delete from jobtree.queue_lease k where k.ctid = any (array(select e.tid from ended e)) returning k.id
-    )
-    select max(g.id) into v_ended from gone g;
-    -- Before the first one there are only dead rows, which remain as long as an old snapshot is open.
-    select min(k.id) into v_first from jobtree.queue_lease k where k.type = v_queue.type and k.id >= v_queue.first_lease;
-    update jobtree.queue q set first_lease = coalesce(v_first, v_ended)
-    where q.type = v_queue.type and q.first_lease < coalesce(v_first, v_ended) - 1000;
+    if (select count(*) from jobtree.held_deltas(v_queue.type)) > 1 then
+      with gone as (
+        delete from jobtree.held_delta d where d.ctid = any (array(select h.tid from jobtree.held_deltas(v_queue.type) h)) returning d.items
+      )
+      insert into jobtree.held_delta (type, items, seen) select v_queue.type, sum(g.items), pg_current_snapshot() from gone g;
+    end if;
   end loop;
 
   -- New statements, which see what earlier claims have committed.
   return query
-    select r.* from jobtree.queue_rooms(array(
+    select r.*, q.concurrency is not null
+    from jobtree.queue_rooms(array(
       select q.type from jobtree.queue q where q.type = any (p_types) and (q.paused or q.type = any (v_locked))
-    )) r;
+    )) r
+    cross join lateral (select q.concurrency from jobtree.queue q where q.type = r.type offset 0) q;
   return query
-    select q.type, null::integer, 0 from jobtree.queue q
+    select q.type, null::integer, 0, null::boolean from jobtree.queue q
     where q.type = any (p_types) and q.type <> all (v_locked) and not q.paused and (q.concurrency is not null or q.rate_limit is not null);
 end
 $$;

@@ -21,8 +21,13 @@ set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 declare
-  v_jobs constant uuid[] := jobtree.jobs_of_operation(p_operation);
+  v_jobs constant uuid[] := coalesce(
+    jobtree.jobs_of_operation(p_operation), case when p_limit is null then jobtree.few_jobs(p_operation.types, p_operation.tenant) end
+  );
 begin
+  if p_limit is null then
+    perform set_config('enable_sort', 'on', true);
+  end if;
   return query
   select d.job_id, d.position, j.root_id
   from jobtree.dead_letter d
@@ -34,7 +39,7 @@ begin
     ))
     and (v_jobs is null or d.job_id = any (v_jobs))
     and (p_operation.item_positions is null or d.position = any (p_operation.item_positions))
-    and (p_operation.tenant is null or starts_with(d.type, p_operation.tenant || '//'))
+    and (p_operation.tenant is null or d.type > p_operation.tenant || '//' and d.type < p_operation.tenant || '/0')
     and (p_operation.types is null or d.type = any (p_operation.types))
     and (p_operation.codes is null or d.code = any (p_operation.codes))
     and (p_operation.fingerprints is null or d.fingerprint = any (p_operation.fingerprints))

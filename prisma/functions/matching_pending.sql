@@ -22,12 +22,17 @@ as $$
 #variable_conflict use_column
 declare
   v_jobs constant uuid[] := case
-    when p_last_job_id is null then jobtree.jobs_of_operation(p_operation)
+    when p_last_job_id is null then
+      coalesce(jobtree.jobs_of_operation(p_operation), jobtree.few_jobs(p_operation.types, p_operation.tenant))
     when p_last_job_id = p_operation.next_job_id then array[p_last_job_id]
   end;
   v_first constant bigint := coalesce((select min(u) from unnest(p_operation.item_positions) u), 0);
   v_end constant bigint := p_operation.before_position - 1;
   v_statuses constant text[] := p_operation.statuses;
+  -- The names of the tenant's types.
+  v_from constant text := p_operation.tenant || '//';
+  v_until constant text := p_operation.tenant || '/0';
+  v_by_type constant boolean := v_jobs is null and p_last_job_id is null and num_nonnulls(p_operation.types, v_from) > 0;
   -- Whether the items themselves must be read.
   v_by_item constant boolean := num_nonnulls(
     p_operation.added_from, p_operation.added_until, p_operation.dedupe_keys, p_operation.item_positions, p_operation.codes
@@ -36,28 +41,36 @@ begin
   return query
   with pending as (
     select q.job_id, q.position, q.count::integer as count, q.attempt, null::uuid as lease_id, false as blocked, ~B'0'::bit(128) as open
-    from jobtree.queue_entry q
-    where v_statuses is null
-      and (v_jobs is null or q.job_id = any (v_jobs)) and q.position > v_first - 128 and q.position <= v_end
+    from (
+      select q.* from jobtree.queue_entry q where not v_by_type and v_statuses is null
+      union all
+      -- By the indexes of types: one has the ready entries, one all others.
+      select q.* from jobtree.queue_entry q where v_by_type and q.run_at is null
+      union all
+      select q.* from jobtree.queue_entry q where v_by_type and q.run_at is not null
+    ) q
+    where (v_jobs is null or q.job_id = any (v_jobs)) and q.position > v_first - 128 and q.position <= v_end
       and (q.job_id, q.position) > (p_operation.next_job_id, p_operation.next_position - 127)
       and (p_last_job_id is null or (q.job_id, q.position) <= (p_last_job_id, p_last_position))
-      and (p_operation.types is null or q.type = any (p_operation.types))
+      and (p_operation.types is null or q.type = any (p_operation.types)) and (v_from is null or q.type > v_from and q.type < v_until)
+      and (v_statuses is null or jobtree.status_of_item(null, null, false, false, q.run_at, q.attempt) = any (v_statuses))
+      and (p_operation.kind = 'CANCEL' or q.ready_at <= p_operation.requested_at)
     union all
     select q.job_id, q.position, q.count, q.attempt, null, false, ~B'0'::bit(128)
     from (select distinct u from unnest(v_statuses) u) s(status)
     join (
       select q.*, jobtree.status_of_item(null, null, false, false, q.run_at, q.attempt) as status from jobtree.queue_entry q
     ) q on q.status = s.status
-    where (v_jobs is null or q.job_id = any (v_jobs)) and q.position > v_first - 128 and q.position <= v_end
+    where not v_by_type and (v_jobs is null or q.job_id = any (v_jobs)) and q.position > v_first - 128 and q.position <= v_end
       -- With the status, or all entries of any status might be read.
       and (q.status, q.job_id, q.position) > (s.status, p_operation.next_job_id, p_operation.next_position - 127)
       and (p_last_job_id is null or (q.status, q.job_id, q.position) <= (s.status, p_last_job_id, p_last_position))
-      and (p_operation.types is null or q.type = any (p_operation.types))
+      and (p_operation.types is null or q.type = any (p_operation.types)) and (v_from is null or q.type > v_from and q.type < v_until)
       and (p_operation.kind = 'CANCEL' or q.ready_at <= p_operation.requested_at)
     union all
     select l.job_id, l.position, l.count, l.attempt, l.id, false, l.open
-    from (select * from jobtree.lease l where l.deadline_at is not null offset 0) l
-    where p_operation.kind = 'CANCEL'
+    from jobtree.lease l
+    where p_operation.kind = 'CANCEL' and coalesce(l.check_at, 'infinity') < 'infinity'
       and (v_jobs is null or l.job_id = any (v_jobs)) and l.position > v_first - 128 and l.position <= v_end
       and (l.job_id, l.position) > (p_operation.next_job_id, p_operation.next_position - 127)
       and (p_last_job_id is null or (l.job_id, l.position) <= (p_last_job_id, p_last_position))
@@ -69,7 +82,7 @@ begin
       and (v_jobs is null or b.job_id = any (v_jobs)) and b.position >= v_first and b.position <= v_end
       and (b.job_id, b.position) > (p_operation.next_job_id, p_operation.next_position)
       and (p_last_job_id is null or (b.job_id, b.position) <= (p_last_job_id, p_last_position))
-      and (p_operation.types is null or b.type = any (p_operation.types))
+      and (p_operation.types is null or b.type = any (p_operation.types)) and (v_from is null or b.type > v_from and b.type < v_until)
       and (v_statuses is null or 'BLOCKED' = any (v_statuses))
   ), named as (
     select p.*, (
@@ -84,7 +97,7 @@ begin
     ) w
     cross join lateral (select j.type, j.cancelled_at from jobtree.job j where j.id = p.job_id offset 0) j
     where j.cancelled_at is null and (p_operation.types is null or j.type = any (p_operation.types))
-      and (p_operation.tenant is null or starts_with(j.type, p_operation.tenant || '//'))
+      and (v_from is null or j.type > v_from and j.type < v_until)
       and (p_operation.codes is null or p.attempt > 1)
   ), found as (
     select n.*, case when not v_by_item then n.items else (

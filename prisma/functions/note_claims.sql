@@ -13,10 +13,10 @@ set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 begin
-  insert into jobtree.queue_lease (type, lease_id)
-  select u.type, u.lease_id from unnest(p_types, p_lease_ids) u(type, lease_id)
-  cross join lateral (select q.concurrency from jobtree.queue q where q.type = u.type offset 0) q
-  where q.concurrency is not null;
+  insert into jobtree.held_delta (type, items)
+  select l.limited_type, sum(l.count) from jobtree.lease l
+  where l.id = any (p_lease_ids) and l.limited_type is not null
+  group by l.limited_type;
 
   -- A slice counts until an interval after its end, so a claim counts for the full interval, and at most a hundredth longer. The
   -- leases are older than this statement, but their times are rounded.

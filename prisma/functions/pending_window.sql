@@ -68,10 +68,12 @@ begin
       order by b.job_id, b.position
       limit p_ranges)
       union all
-      select l.job_id, l.position, l.position, l.count
-      from (select * from jobtree.lease l where l.deadline_at is not null offset 0) l
+      (select l.job_id, l.position, l.position, l.count
+      from jobtree.lease l
       where p_operation.kind = 'CANCEL' and (l.job_id, l.position) > (from_job_id, from_position) and l.job_id <= v_until
-        and l.position < p_operation.before_position
+        and l.position < p_operation.before_position and coalesce(l.check_at, 'infinity') < 'infinity'
+      order by l.job_id, l.position
+      limit p_ranges)
     ) r
     window w as (order by r.job_id, r.position rows unbounded preceding)
   ) r

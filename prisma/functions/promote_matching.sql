@@ -59,7 +59,8 @@ begin
       perform jobtree.put_back_rest(
         array(
           select row(
-            e.job_id, e.position, nextval('jobtree.block_seq') * 1024, e.bytes, null, e.attempt, e.count, e.priority, e.type, e.keyed, v_now
+            e.job_id, e.position, nextval('jobtree.block_seq') * 1024, e.bytes, null, e.attempt, e.count, e.priority, e.type, e.keyed, v_now,
+            e.lost
           )::jobtree.queue_entry
           from unnest(v_taken.entries) e
         ),
@@ -68,7 +69,7 @@ begin
       -- From now on these are due; a lifetime counts from this time.
       update jobtree.job_item i set run_at = v_now
       from unnest(v_taken.entries, v_taken.matching)
-        e(job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed, ready_at, matching)
+        e(job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed, ready_at, lost, matching)
       where i.job_id = e.job_id and i.position >= e.position and i.position < e.position + e.count
         and get_bit(e.matching, (i.position - e.position)::integer) = 1 and i.run_at > v_now;
       ready := jobtree.add_up(ready, (
@@ -76,7 +77,7 @@ begin
         from (
           select e.type, sum(bit_count(e.matching)) as items
           from unnest(v_taken.entries, v_taken.matching)
-            e(job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed, ready_at, matching)
+            e(job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed, ready_at, lost, matching)
           group by e.type
         ) t
       ));

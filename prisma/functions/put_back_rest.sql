@@ -9,14 +9,14 @@ set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
-  insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed, ready_at)
+  insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed, ready_at, lost)
   select e.job_id, e.position + r."from", e.place + r."from",
     case when e.bytes > 100000 then (
       select sum(i.payload_bytes) from jobtree.job_item i
       where i.job_id = e.job_id and i.position >= e.position + r."from" and i.position < e.position + r."from" + r.count
     ) else e.bytes end,
-    e.run_at, e.attempt, r.count, e.priority, e.type, e.keyed, e.ready_at
+    e.run_at, e.attempt, r.count, e.priority, e.type, e.keyed, e.ready_at, e.lost
   -- Subscripts would read the arrays from their start for each column.
-  from unnest(p_entries, p_taken) e(job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed, ready_at, taken)
+  from unnest(p_entries, p_taken) e(job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed, ready_at, lost, taken)
   cross join lateral jobtree.bit_runs(~e.taken & (~B'0'::bit(128) << (128 - e.count)), e.count) r
 $$;

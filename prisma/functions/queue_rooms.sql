@@ -29,10 +29,7 @@ begin
       end
     from jobtree.queue q
     cross join lateral (
-      select q.concurrency - coalesce(sum(bit_count(l.open)), 0) as places
-      from jobtree.queue_lease k
-      cross join lateral (select l.open from jobtree.lease l where l.id = k.lease_id offset 0) l
-      where q.concurrency is not null and k.type = q.type and k.id >= q.first_lease
+      select q.concurrency - coalesce(sum(d.items), 0) as places from jobtree.held_deltas(case when q.concurrency is not null then q.type end) d
     ) h
     cross join lateral (
       select q.rate_limit - coalesce(sum(s.claims), 0) as claims, min(s.ends_at) as oldest, i.interval

@@ -8,7 +8,7 @@ create or replace function jobtree.repeat_claim(p_claim_id uuid, p_worker text)
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[]
+  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[], keyed boolean, lost boolean
 )
 language plpgsql volatile
 set jit = off
@@ -39,7 +39,7 @@ begin
   return query
   with kept as (
     update jobtree.lease l
-    set heartbeat_at = v_now, deadline_at = v_now + 3 * j.heartbeat_interval_ms * interval '1 millisecond', deadlines = null
+    set heartbeat_at = v_now, deadlines = null
     from (
       select o.id, j.root_id, j.type, j.heartbeat_interval_ms, j.max_failures_per_item from jobtree.lease o
       cross join lateral (select j.* from jobtree.job j where j.id = o.job_id and j.cancelled_at is null offset 0) j
@@ -50,10 +50,10 @@ begin
     returning l.*, j.root_id, j.type, j.heartbeat_interval_ms, j.max_failures_per_item
   )
   select k.id, 1, k.job_id, k.root_id, k.type, k.position, k.attempt, k.worker, k.heartbeat_interval_ms,
-    k.claimed_at::timestamptz, k.deadline_at::timestamptz, k.priority, null::bigint, false, i.numbers, i.payloads, null::timestamptz,
+    k.claimed_at::timestamptz, v_now + 3 * k.heartbeat_interval_ms * interval '1 millisecond', k.priority, null::bigint, false, i.numbers, i.payloads, null::timestamptz,
     case when k.attempt > k.max_failures_per_item then
       jobtree.last_attempts(k.job_id, k.position, k.count, k.attempt, k.max_failures_per_item)
-    end
+    end, k.keyed, k.lost
   from kept k
   cross join lateral (
     select array_agg(i.number order by i.number) as numbers, string_agg(i.payload::text, E'\x1e' order by i.number) as payloads

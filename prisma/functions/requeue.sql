@@ -4,9 +4,11 @@
 --            the items, which are in no entry, and of which those with serialize keys are heads; the number of each item's next attempt;
 --            and when it is due, null for now
 -- p_last     whether they go to the end of what is ready, or back to their old place
+-- p_lost     whether the worker of each has fallen silent; null for none
 -- locks      none
 create or replace function jobtree.requeue(
-  p_job_ids uuid[], p_positions bigint[], p_attempts integer[], p_priorities smallint[], p_run_at timestamptz[], p_last boolean
+  p_job_ids uuid[], p_positions bigint[], p_attempts integer[], p_priorities smallint[], p_run_at timestamptz[], p_last boolean,
+  p_lost boolean[] default null
 )
 returns void
 language plpgsql volatile
@@ -17,21 +19,22 @@ set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 begin
-  insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed)
+  insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed, lost)
   select r.job_id, r.position, case when p_last then nextval('jobtree.block_seq') * 1024 else r.position end,
-    r.bytes, r.run_at, r.attempt, r.count, r.priority, j.type, r.keyed
+    r.bytes, r.run_at, r.attempt, r.count, r.priority, j.type, r.keyed, r.lost
   from (
-    select u.job_id, min(u.position) as position, u.attempt, u.priority, u.run_at, u.keyed, count(*) as count, sum(u.payload_bytes) as bytes
+    select u.job_id, min(u.position) as position, u.attempt, u.priority, u.run_at, u.keyed, u.lost, count(*) as count, sum(u.payload_bytes) as bytes
     from (
-      select u.*, u.position - row_number() over (partition by u.job_id, u.attempt, u.priority, u.run_at, u.keyed order by u.position) as run
+      select u.*, u.position - row_number() over (partition by u.job_id, u.attempt, u.priority, u.run_at, u.keyed, u.lost order by u.position) as run
       from (
-        select u.*, i.payload_bytes, i.serialize_key is not null as keyed
-        from unnest(p_job_ids, p_positions, p_attempts, p_priorities, p_run_at) u(job_id, position, attempt, priority, run_at)
+        select u.job_id, u.position, u.attempt, u.priority, u.run_at, coalesce(u.lost, false) as lost, i.payload_bytes,
+          i.serialize_key is not null as keyed
+        from unnest(p_job_ids, p_positions, p_attempts, p_priorities, p_run_at, p_lost) u(job_id, position, attempt, priority, run_at, lost)
         join jobtree.job_item i on i.job_id = u.job_id and i.position = u.position
       ) u
     ) u
     -- Keeps entries at 128 items at most, however many leases end here.
-    group by u.job_id, u.attempt, u.priority, u.run_at, u.keyed, u.run, u.position / 128
+    group by u.job_id, u.attempt, u.priority, u.run_at, u.keyed, u.lost, u.run, u.position / 128
   ) r
   join jobtree.job j on j.id = r.job_id
   order by r.position;

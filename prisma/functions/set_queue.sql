@@ -47,11 +47,18 @@ begin
   returning q.* into v_new;
 
   if v_new.concurrency is null then
-    delete from jobtree.queue_lease k where k.type = p_type;
-    update jobtree.queue q set limited_at = null, first_lease = 0 where q.type = p_type and v_old.concurrency is not null;
+    delete from jobtree.held_delta d where d.type = p_type;
   elsif v_old.concurrency is null then
-    perform jobtree.adopt_leases(p_type);
-    update jobtree.queue q set limited_at = clock_timestamp() where q.type = p_type;
+    -- Leases of an earlier limit may still count.
+    with gone as (
+      delete from jobtree.held_delta d where d.type = p_type
+    )
+    insert into jobtree.held_delta (type, items, seen)
+    select p_type, coalesce(sum(bit_count(l.open)), 0), pg_current_snapshot() from jobtree.lease l
+    where l.limited_type = p_type and l.check_at is not null;
+    perform jobtree.adopt_leases(array[p_type]);
+    -- The leases of claims that are in progress count once these have ended.
+    update jobtree.queue q set limited_by = pg_current_xact_id() where q.type = p_type;
   end if;
   if v_new.rate_limit is null then
     delete from jobtree.rate_slice s where s.type = p_type;

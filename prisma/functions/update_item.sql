@@ -91,10 +91,10 @@ begin
     v_entry.place := nextval('jobtree.block_seq') * 1024;
     v_entry.ready_at := v_now;
   end if;
-  insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed, ready_at)
+  insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed, ready_at, lost)
   values (
     p_job_id, p_position, v_entry.place, v_item.payload_bytes, v_entry.run_at, v_entry.attempt, 1, v_item.priority, v_entry.type,
-    v_entry.keyed, v_entry.ready_at
+    v_entry.keyed, v_entry.ready_at, v_entry.lost
   );
   return query select v_job.root_id, v_entry.type, v_item.priority, v_entry.place, coalesce(made_ready, false);
 end

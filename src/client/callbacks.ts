@@ -6,7 +6,7 @@ import type {
 } from '../generated/operations.ts';
 import * as operations from '../generated/operations.ts';
 import { answerOf, JobtreeError, payloadOf } from './errors.ts';
-import type { Http } from './http.ts';
+import { callOptions, pageOptions, type Send } from './options.ts';
 import { toPage } from './page.ts';
 import type { CallOptions, Page, PageOptions } from './types.ts';
 
@@ -16,13 +16,15 @@ export type CallbackEndpoint = EndpointFieldsFragment;
 export type CallbackDelivery = DeliveryFieldsFragment;
 
 const mostInAnswer = 1_000;
+const rotateOptions = { ...callOptions, keepPreviousMs: true };
+const deliveriesOptions = { ...pageOptions, filter: true };
 
 /** `client.callbacks`. */
 export class Callbacks {
-  readonly #http: Http;
+  readonly #send: Send;
 
-  constructor(http: Http) {
-    this.#http = http;
+  constructor(send: Send) {
+    this.#send = send;
   }
 
   /**
@@ -33,10 +35,9 @@ export class Callbacks {
    */
   async putEndpoint(
     endpoint: { readonly name: string; readonly url: string },
-    { signal }: CallOptions = {},
+    options: CallOptions = {},
   ): Promise<{ endpoint: CallbackEndpoint; secret: string | null }> {
-    const request = { repeatable: false, signal };
-    const data = await this.#http.request(operations.PutCallbackEndpoint, { input: endpoint }, request);
+    const data = await this.#send(operations.PutCallbackEndpoint, { input: endpoint }, options, false);
     const { secret = null, ...payload } = payloadOf(data.putCallbackEndpoint);
     return { ...payload, secret };
   }
@@ -49,11 +50,11 @@ export class Callbacks {
    */
   async rotateSecret(
     name: string,
-    { keepPreviousMs, signal }: CallOptions & { readonly keepPreviousMs?: number | undefined } = {},
+    options: CallOptions & { readonly keepPreviousMs?: number | undefined } = {},
   ): Promise<{ endpoint: CallbackEndpoint; secret: string }> {
+    const { keepPreviousMs } = options;
     const input = { name, ...(keepPreviousMs !== undefined && { keepPreviousMs }) };
-    const request = { repeatable: false, signal };
-    const data = await this.#http.request(operations.RotateCallbackSecret, { input }, request);
+    const data = await this.#send(operations.RotateCallbackSecret, { input }, options, false, rotateOptions);
     return payloadOf(data.rotateCallbackSecret);
   }
 
@@ -62,19 +63,17 @@ export class Callbacks {
    *
    * @throws JobtreeError NOT_FOUND
    */
-  async deleteEndpoint(name: string, { signal }: CallOptions = {}): Promise<void> {
-    const request = { repeatable: false, signal };
-    const data = await this.#http.request(operations.DeleteCallbackEndpoint, { input: { name } }, request);
+  async deleteEndpoint(name: string, options: CallOptions = {}): Promise<void> {
+    const data = await this.#send(operations.DeleteCallbackEndpoint, { input: { name } }, options, false);
     payloadOf(data.deleteCallbackEndpoint);
   }
 
   /** All endpoints, by name. */
-  async endpoints({ signal }: CallOptions = {}): Promise<CallbackEndpoint[]> {
+  async endpoints(options: CallOptions = {}): Promise<CallbackEndpoint[]> {
     const all: CallbackEndpoint[] = [];
     for (;;) {
       const variables = { first: mostInAnswer, after: all.at(-1)?.name };
-      const request = { repeatable: true, signal };
-      const data = await this.#http.request(operations.CallbackEndpoints, variables, request);
+      const data = await this.#send(operations.CallbackEndpoints, variables, options, true);
       const endpoints = answerOf(data.callbackEndpoints);
       all.push(...endpoints);
       if (endpoints.length < mostInAnswer) return all;
@@ -85,19 +84,15 @@ export class Callbacks {
   async deliveries(
     options: PageOptions & { readonly filter?: CallbackDeliveryFilter } = {},
   ): Promise<Page<CallbackDelivery>> {
-    const { first, after, filter, signal } = options;
-    const request = { repeatable: true, signal };
-    const data = await this.#http.request(operations.CallbackDeliveries, { first, after, filter }, request);
+    const { first, after, filter } = options;
+    const variables = { first, after, filter };
+    const data = await this.#send(operations.CallbackDeliveries, variables, options, true, deliveriesOptions);
     return toPage(answerOf(data.callbackDeliveries));
   }
 
   /** @throws JobtreeError NOT_FOUND */
-  async delivery(id: string, { signal }: CallOptions = {}): Promise<CallbackDelivery> {
-    const { node } = await this.#http.request(
-      operations.CallbackDelivery,
-      { id },
-      { repeatable: true, signal },
-    );
+  async delivery(id: string, options: CallOptions = {}): Promise<CallbackDelivery> {
+    const { node } = await this.#send(operations.CallbackDelivery, { id }, options, true);
     if (node == null || !('messageId' in node))
       throw new JobtreeError('NOT_FOUND', `There is no delivery ${id}.`);
     return node as CallbackDelivery;
@@ -108,12 +103,12 @@ export class Callbacks {
    *
    * @throws JobtreeError NOT_FOUND
    */
-  async retryDelivery(id: string, { signal }: CallOptions = {}): Promise<CallbackDelivery> {
-    const request = { repeatable: true, signal };
-    const data = await this.#http.request(
+  async retryDelivery(id: string, options: CallOptions = {}): Promise<CallbackDelivery> {
+    const data = await this.#send(
       operations.RetryCallbackDelivery,
       { input: { deliveryId: id } },
-      request,
+      options,
+      true,
     );
     return payloadOf(data.retryCallbackDelivery).delivery;
   }

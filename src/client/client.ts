@@ -1,13 +1,10 @@
 /** The client: every operation of the service as a typed call. */
 import type {
   AuditFilter,
-  HeartbeatStatus,
   HeldItemsQueryVariables,
   ItemStatus,
   JobFilter,
   JobOrder,
-  ReleaseStatus,
-  ReportInput,
   Sees,
   WorkersQueryVariables,
 } from '../generated/operations.ts';
@@ -21,17 +18,18 @@ import {
   type Items,
 } from './add-items.ts';
 import { Callbacks } from './callbacks.ts';
-import { newClaimId } from './claim-id.ts';
 import { createJob } from './create-job.ts';
 import { Credentials, type Token } from './credentials.ts';
+import { DeadLetterCalls } from './dead-letters.ts';
 import { type DefinedType, type TypedItem, toItemSpec } from './define-type.ts';
 import type { Document } from './document.ts';
 import { endpoint } from './endpoint.ts';
 import { type Enqueued, type EnqueueOptions, jobOfOne, resultOf } from './enqueue.ts';
 import { answerOf, JobtreeError, payloadOf } from './errors.ts';
+import { found } from './found.ts';
 import { Http } from './http.ts';
 import { type ItemSpec, type JobSpec, toItemChanges } from './job-spec.ts';
-import { callOptions, refuseUnknown } from './options.ts';
+import { callOptions, pageOptions, refuseUnknown, type Send } from './options.ts';
 import { toPage } from './page.ts';
 import { createPost } from './post.ts';
 import { Queues } from './queues.ts';
@@ -41,15 +39,9 @@ import { type Operations, Socket } from './socket.ts';
 import { sendTraced } from './tracing.ts';
 import { TypeSchemas } from './type-schemas.ts';
 import type {
-  Assignment,
-  AssignmentAnswer,
   AuditEntry,
   CallOptions,
   ConnectedWorker,
-  DeadLetterDigestEntry,
-  DeadLetterFilter,
-  DeadLetterGroup,
-  DeadLetterGroupWithItems,
   FinishedJob,
   HeldItem,
   Item,
@@ -62,8 +54,6 @@ import type {
   Page,
   PageOptions,
   PendingItemFilter,
-  Report,
-  ReportAnswer,
   Result,
   SerializeKey,
   Tree,
@@ -113,7 +103,7 @@ export interface ClientOptions {
  * `sealJob`, `cancelJob`, reports, heartbeats, `createJob` with a dedupe key, `addItems` when all items have one. Any other call
  * then throws `UNREACHABLE` with the `outcome` `UNKNOWN`.
  */
-export class Client {
+export class Client extends DeadLetterCalls {
   /** The WebSocket, for workers. @internal */
   readonly socket: Socket;
   /** Schedules, which create trees of jobs again and again. */
@@ -131,6 +121,7 @@ export class Client {
   readonly #closing = new AbortController();
 
   constructor(options: ClientOptions = {}) {
+    super();
     refuseUnknown(options, clientOptions);
     const url = endpoint(options.url);
     const { headers = {}, retryMs = 5_000, timeoutMs = 60_000, fetch, webSocketImpl, onRetry } = options;
@@ -138,12 +129,13 @@ export class Client {
     this.#http = new Http({ url, credentials, retryMs, timeoutMs, onRetry, post: createPost(fetch) });
     this.#results = { url, credentials, retryMs, fetch: fetch ?? globalThis.fetch };
     this.#uploads = { ...this.#results, timeoutMs, onRetry };
-    this.queues = new Queues(this.#http);
-    this.types = new TypeSchemas(this.#http);
-    this.callbacks = new Callbacks(this.#http);
+    const send: Send = (...request) => this.send(...request);
+    this.queues = new Queues(send);
+    this.types = new TypeSchemas(send);
+    this.callbacks = new Callbacks(send);
+    this.schedules = new Schedules(send);
     this.socket = new Socket({ url, headers, credentials, webSocketImpl });
     this.#tokenSocket = new Socket({ url, headers, credentials: undefined, webSocketImpl });
-    this.schedules = new Schedules((...request) => this.#send(...request));
   }
 
   /**
@@ -280,7 +272,7 @@ export class Client {
    * @throws JobtreeError NOT_FOUND, JOB_FED_BY_PARENT
    */
   async sealJob(jobId: string, options: CallOptions = {}): Promise<JobProgress> {
-    const data = await this.#send(operations.SealJob, { input: { jobId } }, options, true);
+    const data = await this.send(operations.SealJob, { input: { jobId } }, options, true);
     return payloadOf(data.sealJob).job.progress;
   }
 
@@ -291,7 +283,7 @@ export class Client {
    * @throws JobtreeError NOT_FOUND
    */
   async cancelJob(jobId: string, options: CallOptions = {}): Promise<void> {
-    payloadOf((await this.#send(operations.CancelJob, { input: { jobId } }, options, true)).cancelJob);
+    payloadOf((await this.send(operations.CancelJob, { input: { jobId } }, options, true)).cancelJob);
   }
 
   /**
@@ -302,7 +294,7 @@ export class Client {
    */
   async pendingItemCount(filter: PendingItemFilter, options: CallOptions = {}): Promise<number> {
     return answerOf(
-      (await this.#send(operations.PendingItemCount, { filter }, options, true)).pendingItemCount,
+      (await this.send(operations.PendingItemCount, { filter }, options, true)).pendingItemCount,
     );
   }
 
@@ -313,7 +305,7 @@ export class Client {
    * @throws JobtreeError NOT_FOUND, INVALID_INPUT
    */
   async cancelItems(filter: PendingItemFilter, options: CallOptions = {}): Promise<Operation> {
-    const data = await this.#send(operations.CancelItems, { input: { filter } }, options, false);
+    const data = await this.send(operations.CancelItems, { input: { filter } }, options, false);
     return payloadOf(data.cancelItems).operation;
   }
 
@@ -325,7 +317,7 @@ export class Client {
    * @throws JobtreeError NOT_FOUND, INVALID_INPUT
    */
   async promoteItems(filter: PendingItemFilter, options: CallOptions = {}): Promise<Operation> {
-    const data = await this.#send(operations.PromoteItems, { input: { filter } }, options, false);
+    const data = await this.send(operations.PromoteItems, { input: { filter } }, options, false);
     return payloadOf(data.promoteItems).operation;
   }
 
@@ -336,7 +328,7 @@ export class Client {
    */
   async updateItem(itemId: string, changes: ItemChanges, options: CallOptions = {}): Promise<Item> {
     const input = { itemId, ...toItemChanges(changes) };
-    return payloadOf((await this.#send(operations.UpdateItem, { input }, options, false)).updateItem).item;
+    return payloadOf((await this.send(operations.UpdateItem, { input }, options, false)).updateItem).item;
   }
 
   /**
@@ -347,7 +339,7 @@ export class Client {
    * @throws JobtreeError NOT_FOUND, INVALID_INPUT for a job that is not a root
    */
   async deleteJob(jobId: string, options: CallOptions = {}): Promise<{ deleted: boolean }> {
-    const data = await this.#send(operations.DeleteJob, { input: { jobId } }, options, false);
+    const data = await this.send(operations.DeleteJob, { input: { jobId } }, options, false);
     return { deleted: payloadOf(data.deleteJob).deleted };
   }
 
@@ -359,7 +351,7 @@ export class Client {
    */
   async setRetention(jobId: string, retention: TreeRetention, options: CallOptions = {}): Promise<Job> {
     const input = { ...retention, jobId };
-    return payloadOf((await this.#send(operations.SetRetention, { input }, options, true)).setRetention).job;
+    return payloadOf((await this.send(operations.SetRetention, { input }, options, true)).setRetention).job;
   }
 
   /**
@@ -379,7 +371,7 @@ export class Client {
   ): Promise<{ token: string; expiresAt: string }> {
     const { expiresInSeconds, sees = 'PROGRESS' } = options;
     const input = { jobId, sees, ...(expiresInSeconds !== undefined && { expiresInSeconds }) };
-    const data = await this.#send(operations.CreateWatchToken, { input }, options, true, watchTokenOptions);
+    const data = await this.send(operations.CreateWatchToken, { input }, options, true, watchTokenOptions);
     const { token, expiresAt } = payloadOf(data.createWatchToken);
     return { token, expiresAt };
   }
@@ -393,19 +385,19 @@ export class Client {
    * @throws JobtreeError NOT_FOUND, INVALID_INPUT, also for a job that is not a root
    */
   async revokeWatchTokens(jobId: string, options: CallOptions = {}): Promise<{ revokedAt: string }> {
-    const data = await this.#send(operations.RevokeWatchTokens, { input: { jobId } }, options, true);
+    const data = await this.send(operations.RevokeWatchTokens, { input: { jobId } }, options, true);
     return { revokedAt: payloadOf(data.revokeWatchTokens).revokedAt };
   }
 
   /** @throws JobtreeError NOT_FOUND */
   async job(id: string, options: CallOptions = {}): Promise<JobWithChildren> {
-    const data = await this.#send(operations.Job, { id }, options, true);
+    const data = await this.send(operations.Job, { id }, options, true);
     return found(data.job, id);
   }
 
   /** The job of a type with this dedupe key; null if there is none, or none any more. */
   async jobByDedupeKey(type: string, dedupeKey: string, options: CallOptions = {}): Promise<Job | null> {
-    const data = await this.#send(operations.JobByDedupeKey, { type, dedupeKey }, options, true);
+    const data = await this.send(operations.JobByDedupeKey, { type, dedupeKey }, options, true);
     return data.jobByDedupeKey ?? null;
   }
 
@@ -414,7 +406,7 @@ export class Client {
     options: PageOptions & { readonly filter?: JobFilter; readonly order?: JobOrder } = {},
   ): Promise<Page<Job>> {
     const { first, after, filter, order } = options;
-    const data = await this.#send(
+    const data = await this.send(
       operations.Jobs,
       { first, after, filter, order },
       options,
@@ -437,7 +429,7 @@ export class Client {
   ): Promise<Page<Tree>> {
     const { first, after, order } = options;
     const filter = { wholeTrees: true, ...options.filter };
-    const data = await this.#send(
+    const data = await this.send(
       operations.JobsWithTrees,
       { first, after, filter, order },
       options,
@@ -463,7 +455,7 @@ export class Client {
   ): Promise<Page<Item>> {
     const { first = defaultPageSize, after, statuses } = options;
     return asManyAsFit(first, async (first) => {
-      const data = await this.#send(
+      const data = await this.send(
         operations.Items,
         { jobId, first, after, statuses: statuses && [...statuses] },
         options,
@@ -480,7 +472,7 @@ export class Client {
    * @throws JobtreeError NOT_FOUND
    */
   async item(id: string, options: CallOptions = {}): Promise<Item> {
-    return found((await this.#send(operations.Item, { id }, options, true)).item, id);
+    return found((await this.send(operations.Item, { id }, options, true)).item, id);
   }
 
   /**
@@ -504,7 +496,7 @@ export class Client {
       CallOptions?,
     ];
     yield* readPages((first, after) =>
-      this.#send(operations.Results, { jobId, first, after }, options, true).then(({ job }) =>
+      this.send(operations.Results, { jobId, first, after }, options, true).then(({ job }) =>
         toPage(found(job, jobId).results),
       ),
     );
@@ -532,7 +524,7 @@ export class Client {
       CallOptions?,
     ];
     yield* readPages((first, after) =>
-      this.#send(operations.JobResults, { jobId, first, after }, options, true).then(({ job }) =>
+      this.send(operations.JobResults, { jobId, first, after }, options, true).then(({ job }) =>
         toPage(found(job, jobId).items),
       ),
     );
@@ -554,7 +546,7 @@ export class Client {
     options: PageOptions & { readonly filter?: AuditFilter } = {},
   ): Promise<Page<AuditEntry>> {
     const { first, after, filter } = options;
-    const data = await this.#send(
+    const data = await this.send(
       operations.AuditEntries,
       { first, after, filter },
       options,
@@ -577,138 +569,9 @@ export class Client {
   ): Promise<SerializeKey[]> {
     const variables = { first: options.first, keys: options.keys && [...options.keys] };
     return answerOf(
-      (await this.#send(operations.SerializeKeys, variables, options, true, serializeKeyOptions))
+      (await this.send(operations.SerializeKeys, variables, options, true, serializeKeyOptions))
         .serializeKeys,
     );
-  }
-
-  /**
-   * Lists items that failed for good, in groups of one type, failure code and pattern of messages, largest group first.
-   *
-   * @param options `types`: only these. `first`: how many, 1 to 1,000; default: 50
-   */
-  async deadLetterGroups(
-    options: CallOptions & { readonly types?: readonly string[]; readonly first?: number } = {},
-  ): Promise<DeadLetterGroup[]> {
-    const variables = { types: options.types && [...options.types], first: options.first };
-    return answerOf(
-      (await this.#send(operations.DeadLetterGroups, variables, options, true, groupOptions))
-        .deadLetterGroups,
-    );
-  }
-
-  /**
-   * A group, with its items.
-   *
-   * @param options `first`: how many items, 1 to 1,000; default: 50
-   * @throws JobtreeError NOT_FOUND
-   */
-  async deadLetterGroup(
-    id: string,
-    options: CallOptions & { readonly first?: number } = {},
-  ): Promise<DeadLetterGroupWithItems> {
-    const data = await this.#send(
-      operations.DeadLetterGroup,
-      { id, first: options.first },
-      options,
-      true,
-      groupItemOptions,
-    );
-    const { node } = data;
-    if (node == null)
-      throw new JobtreeError('NOT_FOUND', `There are no dead letters in the group ${id}.`, { field: 'id' });
-    return found('pattern' in node ? node : null, id) as DeadLetterGroupWithItems;
-  }
-
-  /**
-   * Groups of items that failed for good since a time, those with the most such items first.
-   *
-   * @param options `types`: only these. `first`: how many groups, 1 to 1,000; default: 50
-   */
-  async deadLetterDigest(
-    since: Date,
-    options: CallOptions & { readonly types?: readonly string[]; readonly first?: number } = {},
-  ): Promise<DeadLetterDigestEntry[]> {
-    const types = options.types && [...options.types];
-    const variables = { since: since.toISOString(), types, first: options.first };
-    return answerOf(
-      (await this.#send(operations.DeadLetterDigest, variables, options, true, groupOptions))
-        .deadLetterDigest,
-    );
-  }
-
-  /**
-   * Counts the dead letters that a replay with this filter would replay.
-   *
-   * @param options `replayable`: false to count also those that can't be replayed, since their jobs were cancelled; default: true
-   * @throws JobtreeError NOT_FOUND, INVALID_INPUT
-   */
-  async deadLetterCount(
-    filter: DeadLetterFilter,
-    options: CallOptions & { readonly replayable?: boolean | undefined } = {},
-  ): Promise<number> {
-    const { replayable = true } = options;
-    const data = await this.#send(
-      operations.DeadLetterCount,
-      { filter, replayable },
-      options,
-      true,
-      deadLetterCountOptions,
-    );
-    return answerOf(data.deadLetterCount);
-  }
-
-  /**
-   * Replays items that failed for good: they are tried again as if they were new. Whatever takes longer than about half a second
-   * continues in the background: `operation` says how far it is.
-   *
-   * @param options `payload`: a corrected payload, for a filter whose `itemIds` names one item
-   * @throws JobtreeError NOT_FOUND, INVALID_INPUT
-   */
-  async replayDeadLetters(
-    filter: DeadLetterFilter,
-    options: CallOptions & { readonly payload?: unknown } = {},
-  ): Promise<Operation> {
-    const input = { filter, ...(options.payload !== undefined && { payload: options.payload }) };
-    const data = await this.#send(operations.ReplayDeadLetters, { input }, options, false, replayOptions);
-    return payloadOf(data.replayDeadLetters).operation;
-  }
-
-  /**
-   * Settles dead letters without trying them again: the items stay failed. Continues in the background as `replayDeadLetters`
-   * does.
-   *
-   * @throws JobtreeError NOT_FOUND, INVALID_INPUT
-   */
-  async discardDeadLetters(filter: DeadLetterFilter, options: CallOptions = {}): Promise<Operation> {
-    const data = await this.#send(operations.DiscardDeadLetters, { input: { filter } }, options, true);
-    return payloadOf(data.discardDeadLetters).operation;
-  }
-
-  /**
-   * Stores a note on a group of dead letters, in place of an earlier one; null removes it.
-   *
-   * @throws JobtreeError NOT_FOUND
-   */
-  async noteDeadLetters(groupId: string, note: string | null, options: CallOptions = {}): Promise<void> {
-    const data = await this.#send(operations.NoteDeadLetters, { input: { groupId, note } }, options, true);
-    payloadOf(data.noteDeadLetters);
-  }
-
-  /** @throws JobtreeError NOT_FOUND */
-  async operation(id: string, options: CallOptions = {}): Promise<Operation> {
-    const { node } = await this.#send(operations.Operation, { id }, options, true);
-    return found(node && 'total' in node ? node : null, id) as Operation;
-  }
-
-  /**
-   * Stops an operation where it is; what it has done stays.
-   *
-   * @throws JobtreeError NOT_FOUND
-   */
-  async cancelOperation(operationId: string, options: CallOptions = {}): Promise<Operation> {
-    const data = await this.#send(operations.CancelOperation, { input: { operationId } }, options, true);
-    return payloadOf(data.cancelOperation).operation;
   }
 
   /**
@@ -762,89 +625,13 @@ export class Client {
    */
   async heldItems({ signal, ...filter }: CallOptions & HeldItemsQueryVariables = {}): Promise<HeldItem[]> {
     refuseUnknown(filter, heldItemsOptions);
-    return answerOf((await this.#send(operations.HeldItems, filter, { signal }, true)).heldItems);
+    return answerOf((await this.send(operations.HeldItems, filter, { signal }, true)).heldItems);
   }
 
   /** The workers that are connected or hold items, by name: the first 1,000 after `after`. */
   async workers({ signal, ...filter }: CallOptions & WorkersQueryVariables = {}): Promise<ConnectedWorker[]> {
     refuseUnknown(filter, workersOptions);
-    return answerOf((await this.#send(operations.Workers, filter, { signal }, true)).workers);
-  }
-
-  /**
-   * Claims ready items, fewer than asked for if their payloads exceed 32 MB in total. A claim whose answer is lost is sent again
-   * and gets the same items; if that fails too (`retryMs`), its items wait until their heartbeats are overdue.
-   *
-   * @param requests `limit`: 1 to 1,000 over all types
-   * @param worker a name, 1 to 200 characters
-   * @throws JobtreeError INVALID_INPUT
-   */
-  async claimItems(
-    worker: string,
-    requests: readonly { readonly type: string; readonly limit: number }[],
-    options: CallOptions = {},
-  ): Promise<Assignment[]> {
-    const claims = { worker, requests: [...requests], claimId: newClaimId() };
-    const data = await this.#exchange({ withClaims: true, claims }, options, true);
-    return payloadOf(data.claimItems).assignments as Assignment[];
-  }
-
-  /**
-   * Claims one item by its id, whatever waits before it.
-   *
-   * @throws JobtreeError NOT_FOUND, ITEM_NOT_CLAIMABLE with its `reason`
-   */
-  async claimItem(worker: string, itemId: string, options: CallOptions = {}): Promise<Assignment> {
-    const data = await this.#send(operations.ClaimItem, { input: { itemId, worker } }, options, false);
-    return payloadOf(data.claimItem).assignment as Assignment;
-  }
-
-  /**
-   * Reports 1 to 1,000 results and failures, each of which is judged on its own.
-   *
-   * @throws JobtreeError INVALID_INPUT for a batch that is empty or too large
-   */
-  async reportOutcomes(reports: readonly Report[], options: CallOptions = {}): Promise<ReportAnswer[]> {
-    const data = await this.#exchange(
-      { withReports: true, reports: { reports: reports.map(toReportInput) } },
-      options,
-      true,
-    );
-    const answers = reports.map(
-      ({ assignmentId }): ReportAnswer => ({ assignmentId, status: 'ACCEPTED', retryAt: null, error: null }),
-    );
-    for (const { index, status, retryAt = null, error } of payloadOf(data.reportOutcomes).entries) {
-      const { assignmentId } = reports[index] ?? { assignmentId: '' };
-      answers[index] = { assignmentId, status, retryAt, error: error?.message ?? null };
-    }
-    return answers;
-  }
-
-  /**
-   * Keeps 1 to 1,000 assignments alive: the deadline of each moves to three intervals from now.
-   *
-   * @returns the status of each; stop the work on all that are not HELD
-   */
-  async heartbeat(
-    assignmentIds: readonly string[],
-    options: CallOptions = {},
-  ): Promise<AssignmentAnswer<HeartbeatStatus>[]> {
-    const input = { assignmentIds: [...assignmentIds] };
-    const { entries } = payloadOf(
-      (await this.#send(operations.Heartbeat, { input }, options, true)).heartbeat,
-    );
-    return toAssignmentAnswers(assignmentIds, entries);
-  }
-
-  /** Gives 1 to 1,000 items back unfinished, so that others can claim them at once. It costs no attempt. */
-  async releaseAssignments(
-    assignmentIds: readonly string[],
-    options: CallOptions = {},
-  ): Promise<AssignmentAnswer<ReleaseStatus>[]> {
-    const releases = { assignmentIds: [...assignmentIds] };
-    const data = await this.#exchange({ withReleases: true, releases }, options, true);
-    const { entries } = payloadOf(data.releaseAssignments);
-    return toAssignmentAnswers(assignmentIds, entries);
+    return answerOf((await this.send(operations.Workers, filter, { signal }, true)).workers);
   }
 
   /** Ends all watches and closes the WebSocket. Stop workers that use this client first. */
@@ -861,7 +648,9 @@ export class Client {
     return { ...progress, outcome: progress.outcome };
   }
 
-  async #resultOfOne(jobId: string, { signal }: CallOptions): Promise<unknown> {
+  async #resultOfOne(jobId: string, options: CallOptions): Promise<unknown> {
+    refuseUnknown(options, callOptions);
+    const { signal } = options;
     await this.#completion(jobId, { signal });
     return resultOf((await this.items(jobId, { first: 1, signal })).nodes[0], jobId);
   }
@@ -871,7 +660,7 @@ export class Client {
     return token === undefined ? this.socket : this.#tokenSocket.as(new Credentials({}, token));
   }
 
-  async #send<R, V>(
+  protected async send<R, V>(
     document: Document<R, V>,
     variables: V,
     options: CallOptions,
@@ -880,15 +669,6 @@ export class Client {
   ): Promise<R> {
     refuseUnknown(options, known);
     return this.#http.request(document, variables, { repeatable, signal: options.signal });
-  }
-
-  #exchange(
-    part: Partial<operations.ExchangePartsMutationVariables>,
-    options: CallOptions,
-    repeatable: boolean,
-  ) {
-    const variables = { withReports: false, withReleases: false, withClaims: false, ...part };
-    return this.#send(operations.ExchangeParts, variables, options, repeatable);
   }
 
   /** The caller's signal ends a watch with its reason, and `close()` without an error. */
@@ -923,16 +703,11 @@ const watchOptions = {
   onDisconnected: true,
   onConnected: true,
 } satisfies Record<keyof WatchOptions, true>;
-const pageOptions = { ...callOptions, first: true, after: true } satisfies Record<keyof PageOptions, true>;
 const auditOptions = { ...pageOptions, filter: true };
 const jobsOptions = { ...pageOptions, filter: true, order: true };
 const itemsOptions = { ...pageOptions, statuses: true };
 const watchTokenOptions = { ...callOptions, expiresInSeconds: true, sees: true };
 const serializeKeyOptions = { ...callOptions, first: true, keys: true };
-const groupItemOptions = { ...callOptions, first: true };
-const groupOptions = { ...groupItemOptions, types: true };
-const deadLetterCountOptions = { ...callOptions, replayable: true };
-const replayOptions = { ...callOptions, payload: true };
 const heldItemsOptions = {
   types: true,
   workers: true,
@@ -943,25 +718,6 @@ const workersOptions = { types: true, first: true, after: true } satisfies Recor
   keyof WorkersQueryVariables,
   true
 >;
-function toReportInput(report: Report): ReportInput {
-  const { assignmentId } = report;
-  if (report.failure !== undefined) return { assignmentId, outcome: { failure: report.failure } };
-  if (report.snoozeMs !== undefined) return { assignmentId, outcome: { snoozeMs: report.snoozeMs } };
-  const { result, newItems } = report;
-  return { assignmentId, outcome: { success: { result, newItems: newItems && [...newItems] } } };
-}
-
-function toAssignmentAnswers<Status>(
-  assignmentIds: readonly string[],
-  entries: readonly { status: Status; error?: { message: string } | null }[],
-): AssignmentAnswer<Status>[] {
-  return entries.map(({ status, error }, i) => ({
-    assignmentId: assignmentIds[i] ?? '',
-    status,
-    error: error?.message ?? null,
-  }));
-}
-
 const defaultPageSize = 50;
 const resultsPageSize = 500;
 
@@ -991,9 +747,4 @@ async function* readPages(
     for (const { id, payload, result } of nodes) yield { itemId: id, payload, result };
     after = hasNextPage ? (endCursor ?? undefined) : undefined;
   } while (after !== undefined);
-}
-
-function found<T>(value: T | null | undefined, id: string): T {
-  if (value == null) throw new JobtreeError('NOT_FOUND', `There is no ${id}.`, { field: 'id' });
-  return value;
 }

@@ -1,5 +1,6 @@
 /** A type of work in one value that producer and handler share: its name, and the types of its payload and result. */
 import { checkList, type ItemSpec, type JobPolicies, type JobSpec } from './job-spec.ts';
+import { refuseUnknown } from './options.ts';
 import type { InputOf, StandardSchema } from './standard-schema.ts';
 
 /** The schemas of a type's payloads and results, from Zod or another library. `client.types.register` sends them to the server. */
@@ -20,6 +21,11 @@ export interface TypedJobSpec<Payload> extends Omit<JobSpec, 'type' | 'items'> {
   readonly items?: readonly (Payload | TypedItem<Payload>)[] | undefined;
 }
 
+const itemOptions = { dedupeKey: true, priority: true, runAt: true, serializeKey: true } satisfies Record<
+  Exclude<keyof ItemSpec, 'payload'>,
+  true
+>;
+
 /** An item made by a type's `item()`. */
 export class TypedItem<Payload> implements ItemSpec<Payload> {
   readonly payload: Payload;
@@ -35,6 +41,7 @@ export class TypedItem<Payload> implements ItemSpec<Payload> {
   }
 
   constructor(payload: Payload, options: Omit<ItemSpec, 'payload'>) {
+    refuseUnknown(options, itemOptions);
     this.payload = payload;
     this.dedupeKey = options.dedupeKey;
     this.priority = options.priority;

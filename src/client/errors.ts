@@ -107,7 +107,7 @@ export class SnoozeError extends Error {
 
   /** @throws RangeError if `snoozeMs` is out of bounds */
   constructor(snoozeMs: number) {
-    super(`Not for another ${snoozeMs} ms.`);
+    super(`Not for another ${Math.round(snoozeMs)} ms.`);
     this.snoozeMs = checkMs(snoozeMs, 'snoozeMs', 1_000);
   }
 }

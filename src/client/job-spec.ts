@@ -62,7 +62,10 @@ export interface JobPolicies {
   readonly finalStage?: boolean | undefined;
 }
 
-/** How successes of the parent become items. Paths start with `payload`, `result` or (with `forEach`) `element`. */
+/**
+ * How successes of the parent become items. Paths start with `payload`, `result` or (with `forEach`) `element`. A report for which a
+ * path leads nowhere is INVALID, unless the path ends with `?`.
+ */
 export interface FeedSpec {
   /** `SUCCESSES`: each success makes items by this mapping. `REPORTS`: only what handlers `feed` makes items. Default: `SUCCESSES`. */
   readonly source?: FeedSource | undefined;

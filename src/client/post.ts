@@ -43,8 +43,12 @@ function byNode(http: typeof NodeHttp, https: typeof NodeHttps): Post {
   const agentOptions = { keepAlive: true, timeout: idleMs };
   const agent = new http.Agent(agentOptions);
   const secureAgent = new https.Agent(agentOptions);
-  return (url, { headers, body, signal }) =>
-    new Promise((resolve, reject) => {
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+  return async (url, { headers, body, signal }) => {
+    // A program that was busy has not read yet that the server closed a connection: that takes the rest of this turn of the event loop, and the next one.
+    await turn();
+    await turn();
+    return new Promise((resolve, reject) => {
       const fail = (error: Error) => reject(signal.aborted ? signal.reason : error);
       const options = { method: 'POST', headers, signal };
       const request = url.startsWith('https:')
@@ -65,4 +69,5 @@ function byNode(http: typeof NodeHttp, https: typeof NodeHttps): Post {
       // In one piece, so that the request has a content length.
       request.end(body);
     });
+  };
 }

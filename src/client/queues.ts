@@ -2,7 +2,7 @@
 import type { QueueFieldsFragment, QueueFiguresQuery, SetQueueInput } from '../generated/operations.ts';
 import * as operations from '../generated/operations.ts';
 import { answerOf, payloadOf } from './errors.ts';
-import type { Http } from './http.ts';
+import { callOptions, type Send } from './options.ts';
 import type { CallOptions } from './types.ts';
 
 /** A type: its settings (null where not set), and how much of it waits and runs. */
@@ -13,12 +13,13 @@ export type QueueFigures = NonNullable<QueueFiguresQuery['queues']>[number];
 export type QueueSettings = Readonly<Omit<SetQueueInput, 'type'>>;
 
 const mostInAnswer = 1_000;
+const figuresOptions = { ...callOptions, types: true, lastMinutes: true };
 
 export class Queues {
-  readonly #http: Http;
+  readonly #send: Send;
 
-  constructor(http: Http) {
-    this.#http = http;
+  constructor(send: Send) {
+    this.#send = send;
   }
 
   /**
@@ -26,9 +27,9 @@ export class Queues {
    *
    * @throws JobtreeError INVALID_INPUT, with the setting that is wrong
    */
-  async set(type: string, settings: QueueSettings, { signal }: CallOptions = {}): Promise<Queue> {
+  async set(type: string, settings: QueueSettings, options: CallOptions = {}): Promise<Queue> {
     const input = { ...settings, type };
-    const data = await this.#http.request(operations.SetQueue, { input }, { repeatable: true, signal });
+    const data = await this.#send(operations.SetQueue, { input }, options, true);
     return payloadOf(data.setQueue).queue;
   }
 
@@ -43,17 +44,17 @@ export class Queues {
   }
 
   /** One type, even if it has neither settings nor items. */
-  async get(type: string, { signal }: CallOptions = {}): Promise<Queue> {
-    const data = await this.#http.request(operations.Queue, { type }, { repeatable: true, signal });
+  async get(type: string, options: CallOptions = {}): Promise<Queue> {
+    const data = await this.#send(operations.Queue, { type }, options, true);
     return answerOf(data.queue);
   }
 
   /** All types, by name, that have settings, waiting or running items, or items done in the last hour. */
-  async list({ signal }: CallOptions = {}): Promise<Queue[]> {
+  async list(options: CallOptions = {}): Promise<Queue[]> {
     const all: Queue[] = [];
     for (;;) {
       const variables = { first: mostInAnswer, after: all.at(-1)?.type };
-      const data = await this.#http.request(operations.Queues, variables, { repeatable: true, signal });
+      const data = await this.#send(operations.Queues, variables, options, true);
       const queues = answerOf(data.queues);
       all.push(...queues);
       if (queues.length < mostInAnswer) return all;
@@ -64,14 +65,13 @@ export class Queues {
    * The same types, with how much of each was done in the last `lastMinutes` (1 to 1,440; default: 5), how long it waited and
    * took, and what is slow.
    */
-  async figures({
-    types,
-    lastMinutes,
-    signal,
-  }: CallOptions & {
-    readonly types?: readonly string[] | undefined;
-    readonly lastMinutes?: number | undefined;
-  } = {}): Promise<QueueFigures[]> {
+  async figures(
+    options: CallOptions & {
+      readonly types?: readonly string[] | undefined;
+      readonly lastMinutes?: number | undefined;
+    } = {},
+  ): Promise<QueueFigures[]> {
+    const { types, lastMinutes } = options;
     const all: QueueFigures[] = [];
     for (;;) {
       const variables = {
@@ -80,8 +80,7 @@ export class Queues {
         first: mostInAnswer,
         after: all.at(-1)?.type,
       };
-      const options = { repeatable: true, signal };
-      const data = await this.#http.request(operations.QueueFigures, variables, options);
+      const data = await this.#send(operations.QueueFigures, variables, options, true, figuresOptions);
       const queues = answerOf(data.queues);
       all.push(...queues);
       if (queues.length < mostInAnswer) return all;

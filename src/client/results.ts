@@ -2,12 +2,15 @@
 import { backoffMs, wait } from './backoff.ts';
 import type { Credentials } from './credentials.ts';
 import { fromGraphqlErrors, isRefusal, isTransient, JobtreeError } from './errors.ts';
+import { callOptions, refuseUnknown } from './options.ts';
 import type { CallOptions } from './types.ts';
 
 export interface ExportOptions extends CallOptions {
   /** The id of the last item that you have; the export begins after it. Default: from the start. */
   readonly after?: string | undefined;
 }
+
+const exportOptions = { ...callOptions, after: true } satisfies Record<keyof ExportOptions, true>;
 
 export interface ResultLines {
   /** Whether the tree was complete when the export began, so that these are all of its results. */
@@ -29,8 +32,10 @@ export interface ResultsEndpoint {
 export async function exportResults(
   endpoint: ResultsEndpoint,
   jobId: string,
-  { after, signal }: ExportOptions,
+  options: ExportOptions,
 ): Promise<ResultLines> {
+  refuseUnknown(options, exportOptions);
+  const { after, signal } = options;
   const first = await open(endpoint, jobId, after, signal);
   return {
     complete: first.headers.get('jobtree-complete') === 'true',

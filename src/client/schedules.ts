@@ -7,9 +7,9 @@ import type {
   ScheduleTimesInput,
 } from '../generated/operations.ts';
 import * as operations from '../generated/operations.ts';
-import type { Document } from './document.ts';
 import { answerOf, JobtreeError, payloadOf } from './errors.ts';
 import { type JobSpec, toInstant, toJobInput } from './job-spec.ts';
+import { callOptions, pageOptions, type Send } from './options.ts';
 import { toPage } from './page.ts';
 import type { CallOptions, Page, PageOptions } from './types.ts';
 
@@ -40,13 +40,6 @@ export interface ScheduleSpec {
   /** The tree that each occurrence creates. Seal its jobs, or the trees never complete. None of its jobs may have a `dedupeKey`. */
   readonly template: JobSpec;
 }
-
-type Send = <R, V>(
-  document: Document<R, V>,
-  variables: V,
-  options: CallOptions,
-  repeatable: boolean,
-) => Promise<R>;
 
 /** `client.schedules`. */
 export class Schedules {
@@ -81,10 +74,11 @@ export class Schedules {
     schedules: readonly ScheduleSpec[],
     options: CallOptions & { readonly deleteOthers?: boolean; readonly prefix?: string } = {},
   ): Promise<{ created: string[]; changed: string[]; deleted: string[] }> {
-    const { deleteOthers = false, prefix = '', ...call } = options;
+    const { deleteOthers = false, prefix = '' } = options;
     const inputs = schedules.map((schedule, i) => toScheduleInput(schedule, `schedules[${i}].`));
     const input = { schedules: inputs, deleteOthers, prefix };
-    return payloadOf((await this.#send(operations.SyncSchedules, { input }, call, true)).syncSchedules);
+    const data = await this.#send(operations.SyncSchedules, { input }, options, true, syncOptions);
+    return payloadOf(data.syncSchedules);
   }
 
   /** @throws JobtreeError NOT_FOUND */
@@ -97,8 +91,8 @@ export class Schedules {
 
   /** Lists schedules by name. */
   async list(options: PageOptions = {}): Promise<Page<Schedule>> {
-    const { first, after, ...call } = options;
-    const data = await this.#send(operations.Schedules, { first, after }, call, true);
+    const { first, after } = options;
+    const data = await this.#send(operations.Schedules, { first, after }, options, true, pageOptions);
     return toPage(answerOf(data.schedules));
   }
 
@@ -144,9 +138,15 @@ export class Schedules {
     name: string,
     options: CallOptions & { readonly at?: Date | string } = {},
   ): Promise<{ skipped: string | null; schedule: Schedule }> {
-    const { at: given, ...call } = options;
-    const at = toInstant(given, 'at');
-    const data = await this.#send(operations.SkipOccurrence, { input: { name, at } }, call, at !== undefined);
+    const at = toInstant(options.at, 'at');
+    const input = { name, at };
+    const data = await this.#send(
+      operations.SkipOccurrence,
+      { input },
+      options,
+      at !== undefined,
+      skipOptions,
+    );
     const { skipped = null, schedule } = payloadOf(data.skipOccurrence);
     return { skipped, schedule };
   }
@@ -162,6 +162,9 @@ export class Schedules {
     );
   }
 }
+
+const syncOptions = { ...callOptions, deleteOthers: true, prefix: true };
+const skipOptions = { ...callOptions, at: true };
 
 type Times = Pick<ScheduleSpec, 'cron' | 'timeZone' | 'everyMs'>;
 

@@ -94,7 +94,7 @@ export class Socket implements Operations {
       const giveUp = () => {
         end();
         const { url } = this.#options;
-        reject(new JobtreeError('UNREACHABLE', `No answer from ${url} within ${timeoutMs} ms.`));
+        reject(new JobtreeError('UNREACHABLE', `No answer from ${url} within ${Math.round(timeoutMs)} ms.`));
         if (this.#heardAt < sentAt) this.#current?.terminate();
       };
       let timer = setTimeout(() => {

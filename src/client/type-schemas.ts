@@ -3,7 +3,7 @@ import type { TypeSchemasQuery } from '../generated/operations.ts';
 import * as operations from '../generated/operations.ts';
 import type { DefinedType } from './define-type.ts';
 import { answerOf, JobtreeError, payloadOf } from './errors.ts';
-import type { Http } from './http.ts';
+import type { Send } from './options.ts';
 import { toJsonSchema } from './standard-schema.ts';
 import type { CallOptions } from './types.ts';
 
@@ -25,10 +25,10 @@ export interface TypeSchemaSpec {
 const mostInAnswer = 1_000;
 
 export class TypeSchemas {
-  readonly #http: Http;
+  readonly #send: Send;
 
-  constructor(http: Http) {
-    this.#http = http;
+  constructor(send: Send) {
+    this.#send = send;
   }
 
   /**
@@ -40,20 +40,19 @@ export class TypeSchemas {
    */
   async register(
     type: DefinedType<never, unknown> | TypeSchemaSpec,
-    { signal }: CallOptions = {},
+    options: CallOptions = {},
   ): Promise<{ created: boolean }> {
     const input = toInput(type);
-    const data = await this.#http.request(operations.PutTypeSchema, { input }, { repeatable: true, signal });
+    const data = await this.#send(operations.PutTypeSchema, { input }, options, true);
     return payloadOf(data.putTypeSchema);
   }
 
   /** The names of all types that have schemas. */
-  async list({ signal }: CallOptions = {}): Promise<string[]> {
+  async list(options: CallOptions = {}): Promise<string[]> {
     const all: string[] = [];
     for (;;) {
       const variables = { first: mostInAnswer, after: all.at(-1) };
-      const request = { repeatable: true, signal };
-      const data = await this.#http.request(operations.TypesWithSchemas, variables, request);
+      const data = await this.#send(operations.TypesWithSchemas, variables, options, true);
       const types = answerOf(data.typesWithSchemas);
       all.push(...types);
       if (types.length < mostInAnswer) return all;
@@ -61,8 +60,8 @@ export class TypeSchemas {
   }
 
   /** All versions of a type, newest first; empty if it has no schemas. */
-  async versions(type: string, { signal }: CallOptions = {}): Promise<TypeSchema[]> {
-    const data = await this.#http.request(operations.TypeSchemas, { type }, { repeatable: true, signal });
+  async versions(type: string, options: CallOptions = {}): Promise<TypeSchema[]> {
+    const data = await this.#send(operations.TypeSchemas, { type }, options, true);
     return answerOf(data.typeSchemas);
   }
 
@@ -71,13 +70,9 @@ export class TypeSchemas {
    *
    * @returns whether there was such a version
    */
-  async delete(type: string, version: number, { signal }: CallOptions = {}): Promise<{ deleted: boolean }> {
+  async delete(type: string, version: number, options: CallOptions = {}): Promise<{ deleted: boolean }> {
     const input = { type, version };
-    const data = await this.#http.request(
-      operations.DeleteTypeSchema,
-      { input },
-      { repeatable: true, signal },
-    );
+    const data = await this.#send(operations.DeleteTypeSchema, { input }, options, true);
     return payloadOf(data.deleteTypeSchema);
   }
 }

@@ -181,6 +181,10 @@ export interface Assignment {
   readonly lastAttempt: boolean;
   /** Whether its workers may have ended because of it: it is tried alone. */
   readonly suspect: boolean;
+  /** Whether the worker that had the item before fell silent. */
+  readonly lostBefore: boolean;
+  /** Give an item with a serialize key back only when its work has ended: the next item of the key can start at once. */
+  readonly hasSerializeKey: boolean;
   readonly payload: unknown;
   /** How often to send a heartbeat, in milliseconds. After three intervals without one, the item may be taken back. */
   readonly heartbeatIntervalMs: number;

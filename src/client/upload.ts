@@ -2,6 +2,7 @@
 import { backoffMs, wait } from './backoff.ts';
 import type { Credentials } from './credentials.ts';
 import { fromGraphqlErrors, isRefusal, isTransient, JobtreeError } from './errors.ts';
+import { callOptions, refuseUnknown } from './options.ts';
 import type { CallOptions } from './types.ts';
 
 /** A path (under Node.js), a `File` or `Blob`, or a stream of bytes. */
@@ -32,14 +33,21 @@ export interface UploadEndpoint {
   readonly onRetry: ((error: JobtreeError) => void) | undefined;
 }
 
+const uploadOptions = { ...callOptions, sha256: true, onProgress: true } satisfies Record<
+  keyof UploadOptions,
+  true
+>;
+
 /** How much is sent in one request, and held in memory. */
 const partBytes = 4 * 1_024 * 1_024;
 
 export async function upload(
   endpoint: UploadEndpoint,
   source: UploadSource,
-  { sha256, onProgress, signal }: UploadOptions,
+  options: UploadOptions,
 ): Promise<Upload> {
+  refuseUnknown(options, uploadOptions);
+  const { sha256, onProgress, signal } = options;
   const { size, parts } = await open(source);
   try {
     const sender = new Sender(endpoint, signal);

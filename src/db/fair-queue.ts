@@ -25,8 +25,8 @@ export const groupOf = ({ tenant, account }: Owner) =>
 /** How many entries that do not fit are looked at before the queue counts as full. */
 const mostMisfits = 32;
 
-/** How long the oldest entry of a path may have waited while entries are still taken in order. Callers give up after seconds. */
-const lateMs = 500;
+/** How long the oldest entry of a path may have waited while entries are still taken in order. Callers give up after seconds, and wait in several queues. */
+const lateMs = 200;
 
 interface Entry<Item> {
   readonly item: Item;

@@ -226,9 +226,8 @@ async function applyNext(
       await apply(client, next).catch((error) => {
         throw failure(next as Migration, error);
       });
-      // A function that was replaced has lost what they need.
-      if (next === migrations.at(-1) && (await hasRoles(client)))
-        await client.query(await readFile(rolesFile, 'utf8'));
+      // A function that was replaced has lost what they need, and one that is new may be called by everybody.
+      if (await hasRoles(client)) await client.query(await readFile(rolesFile, 'utf8'));
     }
     await client.query('commit');
     return next === undefined ? { outcome: 'NOTHING_LEFT' } : { outcome: 'APPLIED', name: next.name };

@@ -6,6 +6,8 @@ import { FairQueue, type Owner, pathOf } from './fair-queue.ts';
 export interface Request extends Owner {
   /** Which actions of the caller take one turn together; default: those of this request. */
   readonly group?: unknown;
+  /** Whether the action overtakes others of the caller. */
+  readonly goesFirst?: boolean;
   /** Whether nobody waits for the request any more. */
   readonly isGone?: (() => boolean) | undefined;
 }
@@ -22,18 +24,27 @@ export class Turns {
   readonly #isSerial: boolean;
   #free: number;
   readonly #turnMs: number;
-  readonly #waiting = new FairQueue<Waiting>({
-    isOver: ({ request, isRefused }) => isRefused || request.isGone?.() === true,
-  });
+  readonly #waiting: FairQueue<Waiting>;
 
   /**
    * Actions that have waited for longer than `waitMs` are refused. With `isSerial`, a request has one action at a time, so that the actions of a
-   * caller need no turns by request. One that takes `turnMs` or a multiple of it counts as so many more.
+   * caller need no turns by request. With `inOrder`, those that have waited for long are not overtaken by newer ones: they come again when they
+   * are done. One that takes `turnMs` or a multiple of it counts as so many more.
    */
   constructor(
     atOnce: number,
-    { waitMs = Number.POSITIVE_INFINITY, isSerial = false, turnMs = Number.POSITIVE_INFINITY } = {},
+    {
+      waitMs = Number.POSITIVE_INFINITY,
+      isSerial = false,
+      inOrder = false,
+      turnMs = Number.POSITIVE_INFINITY,
+    } = {},
   ) {
+    this.#waiting = new FairQueue({
+      isBefore: (one, other) => one.request.goesFirst === true && other.request.goesFirst !== true,
+      isOver: ({ request, isRefused }) => isRefused || request.isGone?.() === true,
+      ...(inOrder && { lateMs: Number.POSITIVE_INFINITY }),
+    });
     this.#turnMs = turnMs;
     this.#free = atOnce;
     this.#waitMs = waitMs;

@@ -114,7 +114,7 @@ export function createEngine({
         bytesOf: bytesOfReport,
       }),
       heartbeats: new Batcher({
-        run: (ids) => keepLeases(engine, ids),
+        run: (heartbeats) => keepLeases(engine, heartbeats),
         width,
         maxWeight: maxBatch,
         smallFirst: true,

@@ -41,7 +41,7 @@ export class Hub {
   readonly #doubtful = new Set<Topic>();
   #repairing: Promise<void> | undefined;
   #spreading: Promise<void> | undefined;
-  readonly #pageTurns = new Turns(pagesAtOnce, { turnMs: pageTurnMs });
+  readonly #pageTurns = new Turns(pagesAtOnce, { turnMs: pageTurnMs, isSerial: true, inOrder: true });
   readonly #timer: NodeJS.Timeout;
   readonly #readTree: DataLoader<string, TreeProgress | undefined>;
   readonly #readRoot: DataLoader<string, string | undefined>;

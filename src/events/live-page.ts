@@ -1,8 +1,8 @@
 /**
  * A page of rows as a subscription shows it. It is read again when something has changed, and from time to time anyway, and
  * compared with what its readers were told, so nothing is missed for long, whatever is lost on the way. Reading takes up at most
- * a tenth of the time, and only so many pages are read at once: tenants and callers take turns, and of a caller its pages that were never read with
- * the others.
+ * a tenth of the time, and only so many pages are read at once: tenants and callers take turns, and of a caller the pages that were never read
+ * go first.
  */
 import type { Logger } from 'pino';
 import type { Owner } from '../db/fair-queue.ts';
@@ -119,7 +119,7 @@ export class LivePage<Row extends PageRow> extends Live<PageChange<Row>> {
     const { intervalMs, turns, owner } = this.#options;
     const { tenant, account } = owner;
     for (let first = true; !this.isClosed; ) {
-      const read = await turns.run({ tenant, account, group: first }, () => this.#read());
+      const read = await turns.run({ tenant, account, goesFirst: first }, () => this.#read());
       if (read.page !== undefined) {
         const { rows, final } = read.page;
         const isNews = first || !sameRows(rows, this.#rows);

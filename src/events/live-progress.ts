@@ -31,6 +31,7 @@ export class LiveProgress extends Live<ProgressEvent> {
     generations: 0,
     steps: 0,
     unsealedJobs: 0,
+    jobs: 0,
     itemCount: 0,
     succeeded: 0,
     failed: 0,
@@ -88,6 +89,7 @@ export class LiveProgress extends Live<ProgressEvent> {
   #add(job: JobProgress, sign: 1 | -1): void {
     this.#sums.generations += sign * job.generation;
     this.#sums.steps += sign * stepsOf(job);
+    this.#sums.jobs += sign;
     this.#sums.unsealedJobs += job.sealed ? 0 : sign;
     for (const count of ['itemCount', 'succeeded', 'failed', 'cancelled'] as const)
       this.#sums[count] += sign * job[count];

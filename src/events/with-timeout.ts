@@ -15,7 +15,7 @@ export async function withTimeout<T>(ms: number, promise: Promise<T>): Promise<T
       timer = setTimeout(() => {
         if (performance.now() - dueAt > ms / 2) wait();
         // Reads what has arrived by now first.
-        else setImmediate(() => reject(new TimeoutError(`no answer within ${ms} ms`)));
+        else setImmediate(() => reject(new TimeoutError(`no answer within ${Math.round(ms)} ms`)));
       }, ms);
     };
     wait();

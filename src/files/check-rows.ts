@@ -4,12 +4,10 @@ import type { Row } from '../domain/uploads/file-imports.ts';
 
 export async function checkRows(
   { schemas }: Engine,
-  jobId: string,
+  type: string,
   rows: readonly Row[],
 ): Promise<readonly Row[]> {
-  if (rows.length === 0 || !(await schemas.any('payload'))) return rows;
-  const type = (await schemas.typesOfJobs([jobId])).get(jobId);
-  if (type === undefined || !schemas.has('payload', type)) return rows;
+  if (rows.length === 0 || !(await schemas.any('payload')) || !schemas.has('payload', type)) return rows;
   const good = rows.filter(({ problem }) => problem === undefined);
   const problems = await schemas.check(
     'payload',

@@ -131,7 +131,7 @@ async function addAll(
       if (isOver) return;
       continue;
     }
-    for (const row of await checkRows(engine, leased.jobId, split.rows)) {
+    for (const row of await checkRows(engine, leased.type, split.rows)) {
       rows.push(row);
       length += row.payload.length;
     }

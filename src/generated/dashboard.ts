@@ -166,6 +166,8 @@ export type ClaimItemsInput = {
 export type ClaimRequestInput = {
   /** The maximum number of items: 1 to 1,000, over all types of a call. */
   limit: Scalars['Int']['input'];
+  /** How many of them the worker starts as soon as it has the answer, in its order: 0 to 1,000. Default: all. The others count as started from the first heartbeat that does not list them in `waitingIds`. If its heartbeats stop, what it has not started goes back without a failed attempt. A worker that sets this tells of items with `lostBefore` before it starts them. */
+  starts?: InputMaybe<Scalars['Int']['input']>;
   /** The type. */
   type: Scalars['String']['input'];
 };
@@ -359,9 +361,9 @@ export type FailureInput = {
   stack?: InputMaybe<Scalars['String']['input']>;
 };
 
-/** How successes of the parent become items, in the transaction that accepts the report. A path is `payload`, `result` or (with `forEach`) `element`, followed by keys or list positions, separated by dots: `result.lines.0.amount`. A path to nothing gives null. */
+/** How successes of the parent become items, in the transaction that accepts the report. A path is `payload`, `result` or (with `forEach`) `element`, followed by keys or list positions, separated by dots: `result.lines.0.amount`. A report is INVALID if a path leads nowhere, unless the path ends with `?`: then it gives null. */
 export type FeedInput = {
-  /** The path to a list: each element becomes an item, and an empty list creates none. A report is INVALID if the path does not lead to a list, or if it would create more than 1,000 items. Default: one item for each success. */
+  /** The path to a list: each element becomes an item, and an empty list creates none. A report is INVALID if the path does not lead to a list (with `?`, to a list, null or nothing), or if it would create more than 1,000 items. Default: one item for each success. */
   forEach?: InputMaybe<Scalars['String']['input']>;
   /** The payload of the new item: a path, or an object whose values are paths. A report that would create more than about 20 MB of payloads is INVALID. Default: the element with `forEach`, else the whole result. */
   payload?: InputMaybe<Scalars['JSON']['input']>;
@@ -448,6 +450,8 @@ export type FileSourceInput =
 export type HeartbeatInput = {
   /** The assignments to keep: 1 to 1,000. */
   assignmentIds: Array<Scalars['ID']['input']>;
+  /** Those among them whose work the worker has not started, up to 1,000; all others count as started. It matters only if the claim set `starts`. */
+  waitingIds?: InputMaybe<Array<Scalars['ID']['input']>>;
 };
 
 /** The status of an assignment. Unless it is HELD, the worker must stop its work on the item. */
@@ -602,7 +606,7 @@ export type JobStatus =
   | 'COMPLETED'
   /** At least one item was claimed, and the job is not complete. */
   | 'RUNNING'
-  /** No item was claimed yet. */
+  /** No item was claimed yet; some may have failed without it, such as lines of a file that could not be read. */
   | 'WAITING';
 
 /** A line of a log. */

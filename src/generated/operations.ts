@@ -166,6 +166,8 @@ export type ClaimItemsInput = {
 export type ClaimRequestInput = {
   /** The maximum number of items: 1 to 1,000, over all types of a call. */
   limit: Scalars['Int']['input'];
+  /** How many of them the worker starts as soon as it has the answer, in its order: 0 to 1,000. Default: all. The others count as started from the first heartbeat that does not list them in `waitingIds`. If its heartbeats stop, what it has not started goes back without a failed attempt. A worker that sets this tells of items with `lostBefore` before it starts them. */
+  starts?: InputMaybe<Scalars['Int']['input']>;
   /** The type. */
   type: Scalars['String']['input'];
 };
@@ -359,9 +361,9 @@ export type FailureInput = {
   stack?: InputMaybe<Scalars['String']['input']>;
 };
 
-/** How successes of the parent become items, in the transaction that accepts the report. A path is `payload`, `result` or (with `forEach`) `element`, followed by keys or list positions, separated by dots: `result.lines.0.amount`. A path to nothing gives null. */
+/** How successes of the parent become items, in the transaction that accepts the report. A path is `payload`, `result` or (with `forEach`) `element`, followed by keys or list positions, separated by dots: `result.lines.0.amount`. A report is INVALID if a path leads nowhere, unless the path ends with `?`: then it gives null. */
 export type FeedInput = {
-  /** The path to a list: each element becomes an item, and an empty list creates none. A report is INVALID if the path does not lead to a list, or if it would create more than 1,000 items. Default: one item for each success. */
+  /** The path to a list: each element becomes an item, and an empty list creates none. A report is INVALID if the path does not lead to a list (with `?`, to a list, null or nothing), or if it would create more than 1,000 items. Default: one item for each success. */
   forEach?: InputMaybe<Scalars['String']['input']>;
   /** The payload of the new item: a path, or an object whose values are paths. A report that would create more than about 20 MB of payloads is INVALID. Default: the element with `forEach`, else the whole result. */
   payload?: InputMaybe<Scalars['JSON']['input']>;
@@ -448,6 +450,8 @@ export type FileSourceInput =
 export type HeartbeatInput = {
   /** The assignments to keep: 1 to 1,000. */
   assignmentIds: Array<Scalars['ID']['input']>;
+  /** Those among them whose work the worker has not started, up to 1,000; all others count as started. It matters only if the claim set `starts`. */
+  waitingIds?: InputMaybe<Array<Scalars['ID']['input']>>;
 };
 
 /** The status of an assignment. Unless it is HELD, the worker must stop its work on the item. */
@@ -602,7 +606,7 @@ export type JobStatus =
   | 'COMPLETED'
   /** At least one item was claimed, and the job is not complete. */
   | 'RUNNING'
-  /** No item was claimed yet. */
+  /** No item was claimed yet; some may have failed without it, such as lines of a file that could not be read. */
   | 'WAITING';
 
 /** A line of a log. */
@@ -1164,7 +1168,7 @@ export type SetRetentionMutationVariables = Exact<{
 export type SetRetentionMutation = { setRetention?:
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
-    | { job: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, feed?: { source: FeedSource, forEach?: string | null, payload?: unknown | null, serializeKey?: string | null } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } } }
+    | { job: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, feed?: { source: FeedSource, forEach?: string | null, payload?: unknown | null, serializeKey?: string | null } | null, import?: { error?: { code: FileErrorCode, message: string } | null } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } } }
    | null };
 
 export type CreateWatchTokenMutationVariables = Exact<{
@@ -1302,18 +1306,18 @@ export type OperationFieldsFragment = { id: string, kind: OperationKind, status:
 
 export type ProgressFieldsFragment = { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number };
 
-export type JobFieldsFragment = { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, feed?: { source: FeedSource, forEach?: string | null, payload?: unknown | null, serializeKey?: string | null } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } };
+export type JobFieldsFragment = { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, feed?: { source: FeedSource, forEach?: string | null, payload?: unknown | null, serializeKey?: string | null } | null, import?: { error?: { code: FileErrorCode, message: string } | null } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } };
 
 export type ItemFieldsFragment = { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, note?: string | null, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string, stack?: string | null }>, log: Array<{ attempt: number, at: string, text: string }>, parentItem?: { id: string } | null, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null };
 
-export type TreeFieldsFragment = { revision: string, openJobs: number, complete: boolean, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number };
+export type TreeFieldsFragment = { revision: string, openJobs: number, complete: boolean, stage: number, stageCount: number, message: string, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number };
 
 export type JobQueryVariables = Exact<{
   id: Scalars['ID']['input'];
 }>;
 
 
-export type JobQuery = { job?: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, treeProgress?: { revision: string, openJobs: number, complete: boolean, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number } | null, children: Array<{ id: string }>, after: Array<{ id: string }>, callbacks: Array<{ endpoint: string, on: CallbackTrigger }>, deletion?: { requestedAt: string, reaped: boolean, itemCount: number, deletedItems: number } | null, import?: { status: FileImportStatus, uploadId: string, format: FileFormat, size: number, bytesRead: number, items: number, badLines: number, startedAt?: string | null, finishedAt?: string | null, error?: { code: FileErrorCode, message: string } | null } | null, root: { id: string }, parent?: { id: string } | null, feed?: { source: FeedSource, forEach?: string | null, payload?: unknown | null, serializeKey?: string | null } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } } | null };
+export type JobQuery = { job?: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, treeProgress?: { revision: string, openJobs: number, complete: boolean, stage: number, stageCount: number, message: string, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number } | null, children: Array<{ id: string }>, after: Array<{ id: string }>, callbacks: Array<{ endpoint: string, on: CallbackTrigger }>, deletion?: { requestedAt: string, reaped: boolean, itemCount: number, deletedItems: number } | null, import?: { status: FileImportStatus, uploadId: string, format: FileFormat, size: number, bytesRead: number, items: number, badLines: number, startedAt?: string | null, finishedAt?: string | null, error?: { code: FileErrorCode, message: string } | null } | null, root: { id: string }, parent?: { id: string } | null, feed?: { source: FeedSource, forEach?: string | null, payload?: unknown | null, serializeKey?: string | null } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } } | null };
 
 export type JobByDedupeKeyQueryVariables = Exact<{
   type: Scalars['String']['input'];
@@ -1321,7 +1325,7 @@ export type JobByDedupeKeyQueryVariables = Exact<{
 }>;
 
 
-export type JobByDedupeKeyQuery = { jobByDedupeKey?: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, feed?: { source: FeedSource, forEach?: string | null, payload?: unknown | null, serializeKey?: string | null } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } } | null };
+export type JobByDedupeKeyQuery = { jobByDedupeKey?: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, feed?: { source: FeedSource, forEach?: string | null, payload?: unknown | null, serializeKey?: string | null } | null, import?: { error?: { code: FileErrorCode, message: string } | null } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } } | null };
 
 export type JobsWithTreesQueryVariables = Exact<{
   filter?: InputMaybe<JobFilter>;
@@ -1331,7 +1335,7 @@ export type JobsWithTreesQueryVariables = Exact<{
 }>;
 
 
-export type JobsWithTreesQuery = { jobs?: { edges: Array<{ node: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, treeProgress?: { revision: string, openJobs: number, complete: boolean, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number } | null, root: { id: string }, parent?: { id: string } | null, feed?: { source: FeedSource, forEach?: string | null, payload?: unknown | null, serializeKey?: string | null } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
+export type JobsWithTreesQuery = { jobs?: { edges: Array<{ node: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, treeProgress?: { revision: string, openJobs: number, complete: boolean, stage: number, stageCount: number, message: string, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number } | null, root: { id: string }, parent?: { id: string } | null, feed?: { source: FeedSource, forEach?: string | null, payload?: unknown | null, serializeKey?: string | null } | null, import?: { error?: { code: FileErrorCode, message: string } | null } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
 
 export type JobsQueryVariables = Exact<{
   filter?: InputMaybe<JobFilter>;
@@ -1341,7 +1345,7 @@ export type JobsQueryVariables = Exact<{
 }>;
 
 
-export type JobsQuery = { jobs?: { edges: Array<{ node: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, feed?: { source: FeedSource, forEach?: string | null, payload?: unknown | null, serializeKey?: string | null } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
+export type JobsQuery = { jobs?: { edges: Array<{ node: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, feed?: { source: FeedSource, forEach?: string | null, payload?: unknown | null, serializeKey?: string | null } | null, import?: { error?: { code: FileErrorCode, message: string } | null } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
 
 export type ItemQueryVariables = Exact<{
   id: Scalars['ID']['input'];
@@ -1477,7 +1481,7 @@ export type ClaimItemMutationVariables = Exact<{
 
 
 export type ClaimItemMutation = { claimItem?:
-    | { assignment: { id: string, itemId: string, jobId: string, type: string, attempt: number, lastAttempt: boolean, suspect: boolean, payload?: unknown | null, heartbeatIntervalMs: number } }
+    | { assignment: { id: string, itemId: string, jobId: string, type: string, attempt: number, lastAttempt: boolean, suspect: boolean, lostBefore: boolean, hasSerializeKey: boolean, payload?: unknown | null, heartbeatIntervalMs: number } }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null, reason: NotClaimableReason }
     | { code: ErrorCode, message: string, field?: string | null }
@@ -1489,7 +1493,7 @@ export type ExchangeMutationVariables = Exact<{
 
 
 export type ExchangeMutation = { exchange?:
-    | { limitedTypes: Array<string>, reported: { entries: Array<{ index: number, status: ReportStatus, retryAt?: string | null, error?: { message: string, field?: string | null } | null }> }, assignments: Array<{ id: string, itemId: string, jobId: string, type: string, attempt: number, lastAttempt: boolean, suspect: boolean, payload?: unknown | null, heartbeatIntervalMs: number }>, claimError?: { code: ErrorCode, message: string, field?: string | null } | null }
+    | { limitedTypes: Array<string>, reported: { entries: Array<{ index: number, status: ReportStatus, retryAt?: string | null, error?: { message: string, field?: string | null } | null }> }, assignments: Array<{ id: string, itemId: string, jobId: string, type: string, attempt: number, lastAttempt: boolean, suspect: boolean, lostBefore: boolean, hasSerializeKey: boolean, payload?: unknown | null, heartbeatIntervalMs: number }>, claimError?: { code: ErrorCode, message: string, field?: string | null } | null }
     | { code: ErrorCode, message: string, field?: string | null }
    | null };
 
@@ -1515,7 +1519,7 @@ export type ExchangePartsMutation = { noteItems?:
     | { code: ErrorCode, message: string, field?: string | null }
     | { entries: Array<{ status: ReleaseStatus, error?: { message: string } | null }> }
    | null, claimItems?:
-    | { limitedTypes: Array<string>, assignments: Array<{ id: string, itemId: string, jobId: string, type: string, attempt: number, lastAttempt: boolean, suspect: boolean, payload?: unknown | null, heartbeatIntervalMs: number }> }
+    | { limitedTypes: Array<string>, assignments: Array<{ id: string, itemId: string, jobId: string, type: string, attempt: number, lastAttempt: boolean, suspect: boolean, lostBefore: boolean, hasSerializeKey: boolean, payload?: unknown | null, heartbeatIntervalMs: number }> }
     | { code: ErrorCode, message: string, field?: string | null }
    | null };
 
@@ -1848,6 +1852,12 @@ export const JobFields = /*#__PURE__*/ new TypedDocumentString(`
   createdAt
   sealedAt
   failedAt
+  import {
+    error {
+      code
+      message
+    }
+  }
   cancelledAt
   cancelReason
   retentionSeconds
@@ -1930,6 +1940,9 @@ export const TreeFields = /*#__PURE__*/ new TypedDocumentString(`
   revision
   openJobs
   complete
+  stage
+  stageCount
+  message
   outcome
   percent
   itemCount
@@ -2298,6 +2311,12 @@ fragment JobFields on Job {
   createdAt
   sealedAt
   failedAt
+  import {
+    error {
+      code
+      message
+    }
+  }
   cancelledAt
   cancelReason
   retentionSeconds
@@ -2664,6 +2683,12 @@ fragment JobFields on Job {
   createdAt
   sealedAt
   failedAt
+  import {
+    error {
+      code
+      message
+    }
+  }
   cancelledAt
   cancelReason
   retentionSeconds
@@ -2683,6 +2708,9 @@ fragment TreeFields on TreeProgress {
   revision
   openJobs
   complete
+  stage
+  stageCount
+  message
   outcome
   percent
   itemCount
@@ -2746,6 +2774,12 @@ fragment JobFields on Job {
   createdAt
   sealedAt
   failedAt
+  import {
+    error {
+      code
+      message
+    }
+  }
   cancelledAt
   cancelReason
   retentionSeconds
@@ -2827,6 +2861,12 @@ fragment JobFields on Job {
   createdAt
   sealedAt
   failedAt
+  import {
+    error {
+      code
+      message
+    }
+  }
   cancelledAt
   cancelReason
   retentionSeconds
@@ -2846,6 +2886,9 @@ fragment TreeFields on TreeProgress {
   revision
   openJobs
   complete
+  stage
+  stageCount
+  message
   outcome
   percent
   itemCount
@@ -2917,6 +2960,12 @@ fragment JobFields on Job {
   createdAt
   sealedAt
   failedAt
+  import {
+    error {
+      code
+      message
+    }
+  }
   cancelledAt
   cancelReason
   retentionSeconds
@@ -3409,6 +3458,8 @@ export const ClaimItem = /*#__PURE__*/ new TypedDocumentString(`
         attempt
         lastAttempt
         suspect
+        lostBefore
+        hasSerializeKey
         payload
         heartbeatIntervalMs
       }
@@ -3447,6 +3498,8 @@ export const Exchange = /*#__PURE__*/ new TypedDocumentString(`
         attempt
         lastAttempt
         suspect
+        lostBefore
+        hasSerializeKey
         payload
         heartbeatIntervalMs
       }
@@ -3520,6 +3573,8 @@ export const ExchangeParts = /*#__PURE__*/ new TypedDocumentString(`
         attempt
         lastAttempt
         suspect
+        lostBefore
+        hasSerializeKey
         payload
         heartbeatIntervalMs
       }

@@ -81,6 +81,14 @@ builder.objectType(Assignment, {
       description:
         'Whether the item may be what ended its workers: the heartbeats of its last attempt stopped. Such an item is tried up to three times more, and fails for good if it is lost each time. Start it only when you hold no other item, and claim none until it has ended: otherwise other items may be lost with it.',
     }),
+    lostBefore: t.exposeBoolean('lostBefore', {
+      description:
+        'Whether the worker that had the item before fell silent. If the claim set `starts`, such an item counts as started only once a heartbeat has named it without listing it in `waitingIds`: start it after the answer to that.',
+    }),
+    hasSerializeKey: t.exposeBoolean('hasSerializeKey', {
+      description:
+        'Whether the item has a serialize key. Give such an item back only when its work has ended: the next item of the key can start at once.',
+    }),
     worker: t.exposeString('worker', { description: 'Who holds the item, by the name in the claim.' }),
     claimedAt: t.expose('claimedAt', { type: 'DateTime', description: 'When it was claimed.' }),
     heartbeatAt: t.expose('heartbeatAt', {

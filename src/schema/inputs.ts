@@ -56,7 +56,7 @@ export const FeedSource = builder.enumType('FeedSource', {
 
 const FeedInput = builder.inputType('FeedInput', {
   description:
-    'How successes of the parent become items, in the transaction that accepts the report. A path is `payload`, `result` or (with `forEach`) `element`, followed by keys or list positions, separated by dots: `result.lines.0.amount`. A path to nothing gives null.',
+    'How successes of the parent become items, in the transaction that accepts the report. A path is `payload`, `result` or (with `forEach`) `element`, followed by keys or list positions, separated by dots: `result.lines.0.amount`. A report is INVALID if a path leads nowhere, unless the path ends with `?`: then it gives null.',
   fields: (t) => ({
     source: t.field({
       type: FeedSource,
@@ -66,7 +66,7 @@ const FeedInput = builder.inputType('FeedInput', {
     }),
     forEach: t.string({
       description:
-        'The path to a list: each element becomes an item, and an empty list creates none. A report is INVALID if the path does not lead to a list, or if it would create more than 1,000 items. Default: one item for each success.',
+        'The path to a list: each element becomes an item, and an empty list creates none. A report is INVALID if the path does not lead to a list (with `?`, to a list, null or nothing), or if it would create more than 1,000 items. Default: one item for each success.',
     }),
     payload: t.field({
       type: 'JSON',

@@ -5,7 +5,9 @@ import {
   progressMessage,
   revision,
   type TreeCounts,
+  treeMessage,
   treePercent,
+  treeStage,
 } from '../domain/jobs/progress.ts';
 import { type JobOutcome as JobOutcomeName, jobStatus } from '../domain/values/item-state.ts';
 import type { ProgressEvent } from '../events/live-progress.ts';
@@ -15,7 +17,10 @@ import { encodeGlobalId } from './global-id.ts';
 export const JobStatus = builder.enumType('JobStatus', {
   description: 'The status of a job.',
   values: {
-    WAITING: { description: 'No item was claimed yet.' },
+    WAITING: {
+      description:
+        'No item was claimed yet; some may have failed without it, such as lines of a file that could not be read.',
+    },
     RUNNING: { description: 'At least one item was claimed, and the job is not complete.' },
     COMPLETED: {
       description:
@@ -90,7 +95,7 @@ export const JobProgress = builder.objectRef<JobProgressState>('JobProgress').im
     message: t.string({
       seenBy: 'PROGRESS',
       description:
-        'The status for people: `Waiting for job to start…`, `Job running, 1% complete…`, `Job complete`, `Job complete with failures`, `Job failed`, `Job cancelled`, `Job cancelled: it was idle for too long`.',
+        'The status for people: `Waiting for job to start…`, `Waiting for job to start, 2 of 3 items are finished already…` (for example lines of a file that could not be read), `Job running, 1% complete…`, `Job complete`, `Job complete with failures`, `Job failed`, `Job cancelled`, `Job cancelled: it was idle for too long`.',
       resolve: progressMessage,
     }),
     itemCount: t.expose('itemCount', {
@@ -213,6 +218,23 @@ function treeFields(t: PothosSchemaTypes.ObjectFieldBuilder<Types, TreeState>) {
       seenBy: 'PROGRESS',
       description: 'How many jobs of the tree may get more items. `percent` is null until there are none.',
       resolve: ({ counts }) => counts.unsealedJobs,
+    }),
+    stage: t.int({
+      seenBy: 'PROGRESS',
+      description:
+        'The stage that the tree has reached, from 1 to `stageCount`. Each job is a stage, reached when no more items come to it: a fed one when its parent is complete. It says how far a tree is whose `percent` is still null, and never goes back, unless a replay of dead letters reopens the tree.',
+      resolve: ({ counts }) => treeStage(counts),
+    }),
+    stageCount: t.int({
+      seenBy: 'PROGRESS',
+      description: 'How many stages the tree has: its jobs.',
+      resolve: ({ counts }) => counts.jobs,
+    }),
+    message: t.string({
+      seenBy: 'PROGRESS',
+      description:
+        'The progress for people: `Tree running, stage 1 of 3, 12 of 40 items so far…` while `percent` is null, then `Tree running, 55% complete…`, and at the end `Tree complete`, `Tree complete with failures`, `Tree failed` or `Tree cancelled`.',
+      resolve: ({ counts, outcome }) => treeMessage(counts, outcome),
     }),
     complete: t.boolean({
       seenBy: 'PROGRESS',

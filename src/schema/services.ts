@@ -1,6 +1,7 @@
 import type { Audit } from '../domain/access/audit.ts';
 import type { Caller } from '../domain/access/rights.ts';
 import type { Engine } from '../domain/engine/engine.ts';
+import type { Uploads } from '../domain/uploads/uploads.ts';
 import type { FoldScheduler } from '../events/fold-scheduler.ts';
 import type { Hub } from '../events/hub.ts';
 import type { WorkHints } from '../events/work-hints.ts';
@@ -12,6 +13,7 @@ export interface Parts {
   readonly hub: Hub;
   readonly hints: WorkHints;
   readonly audit: Audit;
+  readonly uploads: Uploads;
   /** The highest cost of a query or mutation: the number of values that its answer can have, with all pages full. */
   readonly maxQueryCost: number;
   /** The largest answer, in bytes of payloads, results and failures. */
@@ -26,6 +28,8 @@ export interface Services extends Parts {
   readonly peer: () => string;
   /** In how many turns of the event loop its long lists are completed. Default: 1. */
   readonly turns?: number;
+  /** Whether it was let in, and had its turn of the event loop, before it was parsed. */
+  readonly hasTurn?: boolean;
   /** Announces that the answer will have this many bytes of payloads and the like. Throws if that is too much while others get theirs. */
   readonly announce?: (bytes: number) => void;
 }

@@ -263,7 +263,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
   const streams = new EventStreams({ authentication, ownerOf, connections: quotas.connections });
   const { maxQueryCost, maxAnswerBytes } = config;
   const audit = new Audit({ logger });
-  const services = { engine, folds, hub, hints, audit, maxQueryCost, maxAnswerBytes };
+  const services = { engine, folds, hub, hints, audit, uploads, maxQueryCost, maxAnswerBytes };
   const yoga = createGraphQL({
     config,
     services,
@@ -311,8 +311,9 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
     results: createResults({
       database,
       callerOf,
+      ownerOf,
       take: (request, bytes) => exchanges.take(request, bytes),
-      isClosing: () => lifetime.isClosing,
+      closing: lifetime.closing,
       logger,
     }),
     uploads: createUploads({
@@ -327,6 +328,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
     multipartPost: createMultipartPost({ yoga, operations, rates, store: uploadStore, callerOf, ownerOf }),
     jsonPost: createJsonPost({ yoga, operations, rates, ownerOf, maxBytes: config.maxRequestBytes }),
     yoga,
+    onConnection: () => operations.connected(),
     certificate,
   });
   const webSocket = new SocketServer({

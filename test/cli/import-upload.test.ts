@@ -55,7 +55,9 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
     expect(code).toBe(3);
     expect(stdout).toContain('Job failed');
     expect(`${stdout}${stderr}`).toMatch(/The file could not be read to its end: BAD_STRUCTURE: \S/);
+    expect((await run(['jobs'], { env: server.env })).stdout).toContain('failed: BAD_STRUCTURE');
     const [line] = (await run(['jobs', '--json'], { env: server.env })).stdout.split('\n');
+    expect(JSON.parse(line ?? '').import.error.code).toBe('BAD_STRUCTURE');
     const watched = await run(['watch', JSON.parse(line ?? '').id, '--json'], { env: server.env });
     expect(JSON.parse(watched.stdout.trim().split('\n').at(-1) ?? '')).toMatchObject({
       event: 'summary',

@@ -123,13 +123,23 @@ it.each<[string, string, string | Buffer, string]>([
     'line 2: not UTF-8: the file ends within a character',
   ],
   ['what Postgres can not store', 'a.ndjson', '"a"\n"\\u0000"\n', 'line 2: the value has a character'],
-])('%s is refused, and leaves no open job behind', async (name, fileName, content, message) => {
+])('%s is refused, and no job is created', async (name, fileName, content, message) => {
   const file = await makeFile(fileName, content);
   const { code, stdout, stderr } = await importFile(file, '--type', name);
   expect({ code, stdout }).toEqual({ code: 6, stdout: '' });
   expect(stderr).toContain(message);
   const { nodes } = await server.client.jobs({ filter: { type: name } });
-  expect(nodes.filter((job) => job.cancelledAt == null)).toEqual([]);
+  expect(nodes).toEqual([]);
+});
+
+it('a row that does not match the schema of the type is refused, and no job is created', async () => {
+  const payload = { type: 'object', required: ['to'] };
+  await server.client.types.register({ type: 'typed', version: 1, payload });
+  const file = await makeFile('typed.ndjson', '{"to":"Ada"}\n{"too":"Grace"}\n');
+  const { code, stdout, stderr } = await importFile(file, '--type', 'typed');
+  expect({ code, stdout }).toEqual({ code: 6, stdout: '' });
+  expect(stderr).toContain('typed.ndjson, line 2: payload.to is missing (version 1 of typed).');
+  expect((await server.client.jobs({ filter: { type: 'typed' } })).nodes).toEqual([]);
 });
 
 it('a file with a late error cancels the job that was created', async () => {

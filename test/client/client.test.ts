@@ -128,6 +128,21 @@ describe('producing', () => {
     expect(nodes.map(({ payload }) => payload)).toEqual(items.slice(0, 1_000).map(({ payload }) => payload));
   });
 
+  it('a job below the root with more items than it can be created with is refused, with what to do', async () => {
+    const items = Array.from({ length: 1_001 }, () => ({}));
+    const child = { type: 'large-child', items };
+    await expect(client.createJob({ type: 'root', children: [child] })).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+      field: 'children[0].items',
+      message: expect.stringContaining('add the others with addItems, and seal it then'),
+    });
+    const fed = { ...child, feed: {} };
+    await expect(client.createJob({ type: 'root', children: [fed] })).rejects.toMatchObject({
+      field: 'children[0].items',
+      message: expect.stringContaining('can only come from its parent'),
+    });
+  });
+
   it('a job whose creation broke off in the middle is completed by the same call', async () => {
     const job = {
       type: 'split-again',
@@ -148,26 +163,6 @@ describe('producing', () => {
     expect(await client.createJob(job)).toEqual({ id: before?.id, created: false });
     expect((await client.job(before?.id ?? '')).progress).toMatchObject({ sealed: true, itemCount: 3_500 });
     expect(await client.createJob(job)).toEqual({ id: before?.id, created: false });
-  });
-
-  it('options that do not exist are refused by their name', async () => {
-    const refused = refusal('INVALID_INPUT', 'timeout');
-    const options = { timeout: 5 } as object;
-    expect(() => createClient({ url: server.url, ...options })).toThrow(refused);
-    const { id } = await client.createJob({ type: 'optional' });
-    for (const call of [
-      () => client.createJob({ type: 'optional' }, options),
-      () => client.addItems(id, [{}], options),
-      () => client.job(id, options),
-      () => client.items(id, options),
-      () => client.jobs(options),
-      () => client.workers(options),
-      () => client.heldItems(options),
-      () => client.schedules.list(options),
-      async () => client.watchJob(id, options),
-      async () => client.workAvailable(['a'], options),
-    ])
-      await expect(call()).rejects.toEqual(refused);
   });
 
   it('large payloads are spread over requests', async () => {
@@ -269,6 +264,26 @@ describe('producing', () => {
 });
 
 describe('working without a Worker', () => {
+  it('reports that do not fit into one request of the server are sent in several', async () => {
+    const large = 'x'.repeat(900_000);
+    const items = Array.from({ length: 1_010 }, (_, payload) => ({ payload }));
+    const { id } = await client.createJob({ type: 'much', items, sealed: true });
+    const claims = [1_000, 10].map((limit) => client.claimItems('me', [{ type: 'much', limit }]));
+    const assignments = (await Promise.all(claims)).flat();
+    const reports = assignments.map(({ id: assignmentId }, i) => ({
+      assignmentId,
+      result: i < 12 ? large : i,
+    }));
+    const answers = await client.reportOutcomes([...reports, { assignmentId: 'x', result: 0 }]);
+    expect(answers.map(({ status }) => status)).toEqual([...reports.map(() => 'ACCEPTED'), 'INVALID']);
+    expect(answers.at(-1)).toMatchObject({
+      assignmentId: 'x',
+      error: expect.stringContaining('reports[1010]'),
+    });
+    expect((await client.reportOutcomes(reports)).every(({ status }) => status === 'DUPLICATE')).toBe(true);
+    await expect.poll(async () => (await client.job(id)).progress.succeeded).toBe(1_010);
+  });
+
   it('items are claimed, kept, reported and released, and results are read over several pages', async () => {
     const { id } = await client.createJob({ type: 'by-hand' });
     await client.addItems(

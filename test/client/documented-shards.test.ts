@@ -11,11 +11,8 @@ import { startServer } from '../support/server.ts';
 const databases: TestDatabase[] = [];
 const servers: App[] = [];
 beforeAll(async () => {
-  for (let i = 0; i < 2; i++) {
-    const database = await createDatabase();
-    databases.push(database);
-    servers.push(await startServer(database.url));
-  }
+  databases.push(...(await Promise.all([createDatabase(), createDatabase()])));
+  servers.push(...(await Promise.all(databases.map(({ url }) => startServer(url)))));
 });
 afterAll(async () => {
   await Promise.all(servers.map((server) => server.close()));

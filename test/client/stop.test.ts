@@ -110,3 +110,60 @@ it('atOnce gives back what handlers have, also while an earlier stop waits for t
     await client.cancelJob(id);
   }
 });
+
+it('atOnce keeps the serialize key of a handler that ignores its signal, until the handler has ended', async () => {
+  const type = 'ignoring';
+  const { id } = await client.createJob({
+    type,
+    items: [0, 1].map((payload) => ({ payload, serializeKey: 'one at a time' })),
+    sealed: true,
+  });
+  const seen: string[] = [];
+  const worker = new Worker({
+    client,
+    types: {
+      [type]: {
+        concurrency: 1,
+        handler: async (_, { signal: end }) => {
+          await once(end, 'abort');
+          // Nobody gets the key, however often they ask.
+          for (let n = 0; n < 20; n++) {
+            const claimed = await client.claimItems('other', [{ type, limit: 1 }]);
+            seen.push(...claimed.map(({ payload }) => `${payload} claimed`));
+          }
+          seen.push('0 ended');
+          end.throwIfAborted();
+        },
+      },
+    },
+  });
+  const claimed = once(worker, 'claimed');
+  await worker.start();
+  await claimed;
+  await worker.stop({ atOnce: true });
+  const [next] = await client.claimItems('other', [{ type, limit: 1 }]);
+  seen.push(`${next?.payload} claimed`);
+  expect(seen).toEqual(['0 ended', '0 claimed']);
+  expect((await client.items(id)).nodes).toMatchObject([{ failures: [] }, { failures: [] }]);
+});
+
+it('a stop that no longer waits for such a handler leaves it the key, until its heartbeats are missed', async () => {
+  const type = 'never ending';
+  await client.createJob({
+    type,
+    items: [0, 1].map((payload) => ({ payload, serializeKey: 'never' })),
+    sealed: true,
+  });
+  const worker = new Worker({
+    client,
+    types: { [type]: { concurrency: 1, handler: () => new Promise(() => {}) } },
+  });
+  const errors: unknown[] = [];
+  worker.on('error', (error) => errors.push(error));
+  const claimed = once(worker, 'claimed');
+  await worker.start();
+  await claimed;
+  await worker.stop({ atOnce: true });
+  expect(errors).toHaveLength(1);
+  expect(await client.claimItems('other', [{ type, limit: 1 }])).toEqual([]);
+});

@@ -433,7 +433,7 @@ describe('assignments', () => {
     await worker.start();
     await started;
     await database.query(
-      "update jobtree.lease set deadline_at = clock_timestamp() - interval '1 second' where deadline_at is not null",
+      "update jobtree.lease set check_at = clock_timestamp() - interval '1 second', heartbeat_at = to_timestamp(0) where check_at is not null",
     );
     expect(await aborted).toEqual(new AssignmentEndedError('LOST'));
     expect((await told)[1]).toBe('LOST');

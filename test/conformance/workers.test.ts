@@ -228,3 +228,36 @@ describe.each(languages)('the worker in %s', (language, [program = '', ...words]
     expect(row).toEqual({ state: 'RELEASED' });
   });
 });
+
+it('the worker in Python logs that it is connected, that it is not, and the first failure of a kind', async () => {
+  const type = 'Python, with a log';
+  const client = createClient({ url: app.url });
+  const child = spawn('python3', [file('worker.py'), proxy.url, '5', '600', '600', type], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const ended = once(child, 'close');
+  let log = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    log += text;
+  });
+  const logs = (pattern: RegExp) => eventually(() => expect(log).toMatch(pattern));
+  try {
+    await logs(/connected to http:.* as .*, for Python, with a log\n$/);
+    await client.createJob({
+      type,
+      items: [{ payload: { failures: 1 } }, { payload: { failures: 1 } }],
+      backoffMs: [0],
+      sealed: true,
+    });
+    await logs(/JobItem:\S+ of Python, with a log failed at attempt 1: RuntimeError: It fails\.\n$/);
+    proxy.cut();
+    await logs(/no answer from http:.*; trying again\n$/);
+    proxy.mend();
+    await logs(/trying again\n.*connected to .*\n$/);
+    expect(log.match(/It fails/g)).toHaveLength(1);
+  } finally {
+    child.kill('SIGKILL');
+    await ended;
+    await client.close();
+  }
+});

@@ -135,7 +135,7 @@ it.skipIf(programs === undefined)(
        (select sum(p.succeeded)::int from (select distinct on (job_id) * from jobtree.job_progress order by job_id, version desc) p) as counted,
        (select count(*)::int from jobtree.queue_entry) as waiting,
        (select count(*)::int from jobtree.blocked_item) as blocked,
-       (select count(*)::int from jobtree.lease where deadline_at is not null) as held,
+       (select count(*)::int from jobtree.lease where check_at is not null) as held,
        (select count(*)::int from jobtree.job_item i join jobtree.job j on j.id = i.job_id where j.type = 'read') as read,
        (select count(*)::int from jobtree.job_item i join jobtree.job j on j.id = i.job_id where j.type = 'write') as written`,
     );

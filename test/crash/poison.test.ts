@@ -61,8 +61,9 @@ it.each(languages)(
     const client = createClient({ url: app.url });
     const policies = { sealed: true, heartbeatIntervalMs: 1_000, maxFailuresPerItem: 1, backoffMs: [0] };
     const numbers = Array.from({ length: 60 }, (_, n) => n);
-    const poisoned = numbers.map((n) => ({ payload: n === 7 ? 'poison' : n }));
-    const innocent = numbers.map((n) => ({ payload: n, serializeKey: `${language} ${n % 6}` }));
+    // The neighbours of the poison have begun when it ends the process.
+    const poisoned = numbers.map((n) => ({ payload: { n, ms: 20, ...(n === 7 && { poison: true }) } }));
+    const innocent = numbers.map((n) => ({ payload: { n, ms: 20 }, serializeKey: `${language} ${n % 6}` }));
     const jobs = [
       await client.createJob({ type: plain, items: poisoned, ...policies }),
       await client.createJob({ type: keyed, items: innocent, ...policies }),
@@ -79,25 +80,72 @@ it.each(languages)(
         expect(row?.lost).toBe(true);
       });
       for (const worker of [...workers]) worker.kill('SIGKILL');
-      await eventually(async () => {
-        const rows = await db.query<{ open: number }>(
-          `select count(*)::int as open from jobtree.job_item i
-         where i.job_id = any ($1) and not exists (select from jobtree.outcome o where o.job_id = i.job_id and o.position = i.position)`,
-          [ids],
-        );
-        expect(rows).toEqual([{ open: 0 }]);
-      });
+      await allEnded(ids);
     } finally {
       await endAll();
       await client.close();
     }
-    const failed = await db.query<{ payload: unknown; tries: number }>(
-      `select i.payload, (select count(*)::int from jobtree.failure f where f.job_id = i.job_id and f.position = i.position) as tries
-     from jobtree.outcome o join jobtree.job_item i on i.job_id = o.job_id and i.position = o.position
-     where o.failed and o.job_id = any ($1)`,
-      [ids],
-    );
-    expect(failed).toEqual([{ payload: 'poison', tries: 5 }]);
+    expect(await failedItems(ids)).toEqual([{ n: 7, tries: 5 }]);
   },
   300_000,
 );
+
+it.each(languages)(
+  'several poisons at once fail for good, and cost no attempt of an item that was not started: %s',
+  async (language, [program = '', ...words]) => {
+    const type = `${language} quick`;
+    const client = createClient({ url: app.url });
+    const poisons = [57, 201, 333];
+    // Quick items are claimed far ahead of their handlers.
+    const items = Array.from({ length: 400 }, (_, n) => ({
+      payload: { n, ms: 0, ...(poisons.includes(n) && { poison: true }) },
+    }));
+    const job = await client.createJob({
+      type,
+      items,
+      sealed: true,
+      heartbeatIntervalMs: 1_000,
+      maxFailuresPerItem: 1,
+      backoffMs: [0],
+    });
+    const ids = [job.id.slice(4)];
+    try {
+      keepRunning(program, [...words, app.url, type]);
+      await allEnded(ids);
+    } finally {
+      await endAll();
+      await client.close();
+    }
+    expect(await failedItems(ids)).toEqual(poisons.map((n) => ({ n, tries: 5 })));
+    const [innocent] = await db.query<{ lost: number }>(
+      `select count(*)::int as lost from jobtree.failure f join jobtree.job_item i on i.job_id = f.job_id and i.position = f.position
+       where f.job_id = any ($1) and i.payload -> 'poison' is null`,
+      [ids],
+    );
+    // Each poison is tried twice before it is tried alone, beside at most nine others.
+    expect(innocent?.lost).toBeLessThanOrEqual(poisons.length * 2 * 9);
+  },
+  300_000,
+);
+
+async function allEnded(jobIds: readonly string[]): Promise<void> {
+  await eventually(async () => {
+    const rows = await db.query<{ open: number }>(
+      `select count(*)::int as open from jobtree.job_item i
+       where i.job_id = any ($1) and not exists (select from jobtree.outcome o where o.job_id = i.job_id and o.position = i.position)`,
+      [jobIds],
+    );
+    expect(rows).toEqual([{ open: 0 }]);
+  });
+}
+
+/** Those that failed for good, and how often. */
+function failedItems(jobIds: readonly string[]) {
+  return db.query<{ n: number; tries: number }>(
+    `select (i.payload ->> 'n')::int as n, (select count(*)::int from jobtree.failure f where f.job_id = i.job_id and f.position = i.position) as tries
+     from jobtree.outcome o join jobtree.job_item i on i.job_id = o.job_id and i.position = o.position
+     where o.failed and o.job_id = any ($1)
+     order by n`,
+    [jobIds],
+  );
+}

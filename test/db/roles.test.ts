@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createJob } from '../../src/adapters/pg.ts';
 import { applyRoles, migrate, migrationsDirectory } from '../../src/db/migrate.ts';
 import { readFunctionFiles } from '../../tools/stored-functions.ts';
@@ -197,6 +197,72 @@ it('no object that a caller creates replaces what a function names', async () =>
     { created: true },
   ]);
   await enqueuer.query('reset search_path; drop schema mine cascade');
+});
+
+describe('after a migration that is followed by one that fails', () => {
+  let migrated: TestDatabase;
+  let directory: string;
+
+  /** With all migrations of the package and two more, the second of which fails. */
+  async function fail(first: string): Promise<void> {
+    for (const [name, sql] of [
+      ['9_first', first],
+      ['9_second', 'select nonsense'],
+    ] as const) {
+      mkdirSync(join(directory, name));
+      writeFileSync(join(directory, name, 'migration.sql'), sql);
+    }
+    await expect(migrate({ url: migrated.url, directory })).rejects.toThrow('9_second failed');
+  }
+  const mayCall = async (name: string) =>
+    (
+      await migrated.query<{ definer: boolean; roles: string[] }>(
+        `select prosecdef as definer, array(
+           select r from unnest($2::text[]) r where has_function_privilege(r, p.oid, 'execute')
+         ) as roles
+         from pg_proc p where pronamespace = 'jobtree'::regnamespace and proname = $1`,
+        [name, roles],
+      )
+    )[0];
+
+  beforeEach(async () => {
+    migrated = await createDatabase();
+    await applyRoles(migrated.url);
+    directory = mkdtempSync(join(tmpdir(), 'jobtree-roles-'));
+    cpSync(migrationsDirectory, directory, { recursive: true });
+  });
+  afterEach(async () => {
+    rmSync(directory, { recursive: true });
+    await migrated.drop();
+  });
+
+  it('functions that it replaced keep their rights', async () => {
+    await fail(readFunctionFiles('prisma/functions').get('create_job') ?? '');
+    expect(await mayCall('create_job')).toEqual({ definer: true, roles: ['jobtree_enqueue'] });
+  });
+
+  it('functions that it dropped and created anew keep their rights', async () => {
+    await fail(`drop function jobtree.seal_job; ${readFunctionFiles('prisma/functions').get('seal_job')}`);
+    expect(await mayCall('seal_job')).toEqual({ definer: true, roles: ['jobtree_enqueue'] });
+  });
+
+  it('what it created may be used as far as the roles say', async () => {
+    await fail(`
+      create function jobtree.secret() returns integer language sql as 'select 1';
+      create table jobtree.fact (number integer, lease_id uuid)`);
+    expect(await mayCall('secret')).toEqual({ definer: false, roles: [] });
+    const readable = `select array(
+      select column_name::text from information_schema.columns
+      where table_schema = 'jobtree' and table_name = 'fact' and has_column_privilege('jobtree_watch', 'jobtree.fact', column_name, 'select')
+    ) as columns`;
+    expect(await migrated.query(readable)).toEqual([{ columns: ['number'] }]);
+  });
+
+  it('rights do not wait for what only a later migration creates', async () => {
+    await migrated.query('drop function jobtree.enqueue; drop table jobtree.watch_ticket');
+    await fail(readFunctionFiles('prisma/functions').get('create_job') ?? '');
+    expect(await mayCall('create_job')).toEqual({ definer: true, roles: ['jobtree_enqueue'] });
+  });
 });
 
 it('keeps its rights through a migration that replaces the functions', async () => {

@@ -164,7 +164,7 @@ describe('a claim that is repeated', () => {
     const id = newClaimId();
     const [held] = await claimItems(t.engine, 'w', [{ type, limit: 1 }], id);
     await t.db.query(
-      'update jobtree.lease set deadline_at = now(), heartbeat_at = now() where claim_id = $1',
+      `update jobtree.lease set check_at = now(), heartbeat_at = now() - interval '1 day' where claim_id = $1`,
       [id],
     );
     const [again] = await claimItems(t.engine, 'w', [{ type, limit: 1 }], id);
@@ -329,5 +329,83 @@ describe('an item that is lost in its last attempt', () => {
     const failure = { code: 'E', message: 'no' };
     await reportOutcomes(t.engine, [{ assignmentId: (await t.claimOne(type)).id, failure }]);
     expect(await claimItems(t.engine, 'w', [{ type, limit: 1 }])).toEqual([]);
+  });
+});
+
+describe('when a worker falls silent', () => {
+  /** Claims four items, of which the worker starts one at once, as far as it says. */
+  const claimFour = (type: string, starts: number | null = 1) =>
+    claimItems(t.engine, 'w', [{ type, limit: 4, starts }]);
+  const createFour = async (type: string) =>
+    t.create({
+      type,
+      items: [0, 1, 2, 3].map((payload) => ({ payload })),
+      maxFailuresPerItem: 1,
+      backoffMs: [0],
+    });
+  async function lose(held: readonly Assignment[]): Promise<void> {
+    await t.expire(...ids(held));
+    await t.sweep();
+  }
+  const attempts = (held: readonly Assignment[]) =>
+    held
+      .map(({ payload, attempt, lostBefore }) => [payload.value, attempt, lostBefore])
+      .sort(([a], [b]) => Number(a) - Number(b));
+
+  it('only what it started costs an attempt', async () => {
+    const type = newType();
+    await createFour(type);
+    const held = await claimFour(type);
+    // The third one began meanwhile.
+    await heartbeat(t.engine, ids(held), new Set([held[1]?.id ?? '', held[3]?.id ?? '']));
+    await lose(held);
+    expect(t.ready.filter((one) => one === type).length).toBeGreaterThan(0);
+    expect(attempts(await claimFour(type))).toEqual([
+      [0, 2, true],
+      [1, 1, true],
+      [2, 2, true],
+      [3, 1, true],
+    ]);
+  });
+
+  it('what was lost before costs an attempt if the worker told that it started it, and only then', async () => {
+    const type = newType();
+    await createFour(type);
+    await lose(await claimFour(type));
+    const held = await claimFour(type, 4);
+    const waiting = held.filter(({ payload }) => payload.value !== 3).map(({ id }) => id);
+    await heartbeat(t.engine, ids(held), new Set(waiting));
+    await lose(held);
+    const again = await claimFour(type, 4);
+    expect(attempts(again)).toEqual([
+      [0, 2, true],
+      [1, 1, true],
+      [2, 1, true],
+      [3, 2, true],
+    ]);
+    // That it was lost is not forgotten when it is given back.
+    await releaseAssignments(t.engine, ids(again));
+    expect((await claimFour(type)).every(({ lostBefore }) => lostBefore)).toBe(true);
+  });
+
+  it('one that does not say what it starts has started all', async () => {
+    const type = newType();
+    await createFour(type);
+    for (const attempt of [1, 2]) {
+      const held = await claimFour(type, null);
+      expect(held.map((one) => one.attempt)).toEqual([attempt, attempt, attempt, attempt]);
+      await lose(held);
+    }
+  });
+
+  it('a claim of several entries starts the first items of each request', async () => {
+    const types = [newType(), newType()] as const;
+    for (const type of [...types, ...types])
+      await t.create({ type, items: [0, 1].map((payload) => ({ payload })), backoffMs: [0] });
+    const requests = types.map((type, i) => ({ type, limit: 4, starts: 3 - i * 2 }));
+    await lose(await claimItems(t.engine, 'w', requests));
+    const again = await claimItems(t.engine, 'w', requests);
+    const failedOf = (type: string) => again.filter((one) => one.type === type && one.attempt === 2).length;
+    expect(types.map(failedOf)).toEqual([3, 1]);
   });
 });

@@ -181,3 +181,62 @@ it('a fed item belongs to the trace of the item that fed it, and to none if that
   const traces = await readTraceContexts(t.engine.database, keys);
   expect(traces.map((trace) => trace?.traceparent)).toEqual([undefined, traceparent, traceparent, undefined]);
 });
+
+describe('a path that leads nowhere', () => {
+  const result = { id: 7, empty: null, lines: [{ sku: 'a' }, { no: 1 }] };
+  /** What a report with this result comes to, and the payloads and serialize keys of what it creates. */
+  async function reported(feed: NewJob['feed']) {
+    const [parent, child] = [newType('parent'), newType('child')];
+    const ids = await t.create({
+      type: parent,
+      items: [{ payload: { url: 'u' } }],
+      children: [{ type: child, feed }],
+    });
+    const { id: assignmentId } = await t.claimOne(parent);
+    const [answer] = await reportOutcomes(t.engine, [{ assignmentId, result }]);
+    const created = await t.db.query(
+      'select payload, serialize_key as key from jobtree.job_item where job_id = $1 order by position',
+      [ids[child]],
+    );
+    return { status: answer?.status, error: answer?.error?.message?.replaceAll(child, 'T'), created };
+  }
+
+  it.each<[NewJob['feed'], string]>([
+    [{ payload: 'result.amount' }, 'result.amount leads nowhere'],
+    [{ payload: 'payload.amount' }, 'payload.amount leads nowhere'],
+    [{ payload: 'result.empty.amount' }, 'result.empty.amount leads nowhere'],
+    [{ payload: 'result.lines.2' }, 'result.lines.2 leads nowhere'],
+    [{ payload: { id: 'result.id', of: 'payload.link' } }, 'payload.link leads nowhere'],
+    [{ payload: 'result', serializeKey: 'result.customer' }, 'result.customer leads nowhere'],
+    [
+      { forEach: 'result.lines', payload: 'element.sku' },
+      'element.sku leads nowhere in element 2 of result.lines',
+    ],
+    [
+      { forEach: 'result.lines', serializeKey: 'element.sku' },
+      'element.sku leads nowhere in element 2 of result.lines',
+    ],
+  ])('makes the report INVALID and creates nothing: %j', async (feed, error) => {
+    const made = await reported(feed);
+    expect(made).toMatchObject({ status: 'INVALID', created: [] });
+    expect(made.error).toMatch(
+      `${error}, so it can't feed the job of type T. If it may be missing, the mapping says `,
+    );
+  });
+
+  it.each<[NewJob['feed'], unknown[]]>([
+    [{ payload: 'result.amount?' }, [null]],
+    [{ payload: 'payload.amount?' }, [null]],
+    [{ payload: { id: 'result.id?', of: 'payload.link?' } }, [{ id: 7, of: null }]],
+    [{ payload: 'result.id', serializeKey: 'result.customer?' }, [7]],
+    [{ forEach: 'result.lines', payload: 'element.sku?' }, ['a', null]],
+    [{ forEach: 'result.rows?' }, []],
+    [{ forEach: 'result.empty?' }, []],
+    [{ payload: 'result.empty' }, [null]],
+    [{ payload: 'result.id', serializeKey: 'result.empty' }, [7]],
+  ])('gives null where it is optional, and so does one that leads to null: %j', async (feed, payloads) => {
+    const { status, created } = await reported(feed);
+    expect(status).toBe('ACCEPTED');
+    expect(created).toEqual(payloads.map((payload) => ({ payload, key: null })));
+  });
+});

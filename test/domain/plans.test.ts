@@ -26,7 +26,7 @@ const live = {
 
 /** Before each call: a lease is silent, and an entry is due. */
 const preparations = [
-  `update jobtree.lease set deadline_at = now() - interval '1 s' where id = $1`,
+  `update jobtree.lease set check_at = now() - interval '1 s', heartbeat_at = to_timestamp(0) where id = $1`,
   `with one as (select ctid from jobtree.queue_entry where run_at is not null limit 1)
    update jobtree.queue_entry set run_at = now() - interval '1 s' where ctid in (select ctid from one)`,
 ];
@@ -157,7 +157,12 @@ describe('a batch of 500 lone items is not compared item by item', () => {
       'reported by a caller that waits',
       [`select jobtree.report_results('{}', '{}', '[]', ${ids}, ${ones}, ${failures})`],
     ],
-    ['kept', [`select jobtree.keep_leases(${ids}, array_fill(jobtree.bit_at(1), '{${count}}'))`]],
+    [
+      'kept',
+      [
+        `select jobtree.keep_leases(${ids}, array_fill(jobtree.bit_at(1), '{${count}}'), array_fill(jobtree.bit_at(1), '{${count}}'))`,
+      ],
+    ],
     [
       'released',
       ['select jobtree.release_assignments(array_agg(jobtree.assignment_id(l.id, 1))) from jobtree.lease l'],
@@ -165,7 +170,7 @@ describe('a batch of 500 lone items is not compared item by item', () => {
     [
       'lost',
       [
-        `update jobtree.lease set deadline_at = now() - interval '1 s'`,
+        `update jobtree.lease set check_at = now() - interval '1 s', heartbeat_at = to_timestamp(0)`,
         `select jobtree.sweep_leases(p_limit => ${count})`,
       ],
     ],

@@ -4,6 +4,7 @@ import {
   type JobProgress,
   percent,
   progressMessage,
+  treeMessage,
   treePercent,
 } from '../../src/domain/jobs/progress.ts';
 
@@ -58,6 +59,7 @@ describe('progress', () => {
       steps: 0,
       openJobs: 1,
       unsealedJobs: 0,
+      jobs: 3,
       itemCount: 2,
       failed: 0,
       cancelled: 0,
@@ -66,10 +68,22 @@ describe('progress', () => {
     expect(treePercent({ ...counts, succeeded: 1 })).toBe(50);
     expect(treePercent({ ...counts, succeeded: 2 })).toBe(99);
     expect(treePercent({ ...counts, succeeded: 0, itemCount: 0, openJobs: 0 })).toBe(100);
+    const said = (changes: Partial<typeof counts>, outcome: 'PARTIAL' | null = null) =>
+      treeMessage({ ...counts, succeeded: 1, ...changes }, outcome);
+    expect([3, 2, 1, 0].map((unsealedJobs) => said({ unsealedJobs }))).toEqual([
+      'Tree running, stage 1 of 3, 1 of 2 items so far…',
+      'Tree running, stage 1 of 3, 1 of 2 items so far…',
+      'Tree running, stage 2 of 3, 1 of 2 items so far…',
+      'Tree running, 50% complete…',
+    ]);
+    expect(said({ openJobs: 0 }, 'PARTIAL')).toBe('Tree complete with failures');
   });
 
   it('has a message in words', () => {
     expect(progressMessage(progress({}))).toBe('Waiting for job to start…');
+    expect(progressMessage(progress({ itemCount: 3, failed: 2, sealed: true }))).toBe(
+      'Waiting for job to start, 2 of 3 items are finished already…',
+    );
     expect(progressMessage(progress({ itemCount: 12_000, succeeded: 1_500, startedAt: 1 }))).toBe(
       'Job running, 1,500 of 12,000 items so far…',
     );

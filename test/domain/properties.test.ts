@@ -41,7 +41,7 @@ afterAll(async () => {
 
 async function clear(): Promise<void> {
   const tables =
-    'job job_progress progress_delta stored stored_delta job_item queue_entry lease outcome failure cancellation dead_letter replay operation tree_deletion queue queue_lease rate_slice serialize_key blocked_item ended_head'.split(
+    'job job_progress progress_delta stored stored_delta job_item queue_entry lease outcome failure cancellation dead_letter replay operation tree_deletion queue held_delta rate_slice serialize_key blocked_item ended_head'.split(
       ' ',
     );
   await db.query(`truncate ${tables.map((table) => `jobtree.${table}`).join(', ')}`);
@@ -103,7 +103,7 @@ describe('many workers at once', () => {
       expect((parent?.succeeded ?? 0) + (child?.succeeded ?? 0)).toBe(accepted);
       await checkInvariants(db);
       const pending =
-        'select from jobtree.queue_entry union all select from jobtree.blocked_item union all select from jobtree.lease where deadline_at is not null';
+        'select from jobtree.queue_entry union all select from jobtree.blocked_item union all select from jobtree.lease where check_at is not null';
       expect(await db.query(pending)).toEqual([]);
     });
     await fc.assert(property, { ...replay, numRuns: Number(process.env.PROPERTY_RUNS ?? 1) });
@@ -125,7 +125,7 @@ describe('cases found by random commands', () => {
     const [silent = '', alive = ''] = await claimed('half-silent', 2);
     await heartbeat(system.engines[0], [alive]);
     await db.query(
-      `update jobtree.lease set deadline_at = now() - interval '1 s', deadlines[1] = now() - interval '1 s'
+      `update jobtree.lease set check_at = now() - interval '1 s', deadlines[1] = now() - interval '1 s'
        where job_id = (select id from jobtree.job where type = 'half-silent')`,
     );
     await reportOutcomes(system.engines[0], [{ assignmentId: silent, result: null }]);

@@ -10,6 +10,7 @@ import { claim, claimItems } from '../../src/domain/work/claim-items.ts';
 import { exchange } from '../../src/domain/work/exchange.ts';
 import { findMissedEntries } from '../../src/domain/work/missed-entries.ts';
 import {
+  correctHeld,
   type QueueChange,
   readQueue,
   readQueues,
@@ -41,6 +42,13 @@ const take = async (type: string, limit: number, engine = t.engine) =>
   (await claimItems(engine, 'w', [{ type, limit }])).length;
 const otherClaims = (type: string, limit: number) =>
   other.query('select * from jobtree.claim_items($1, $2, $3)', [['other'], [type], [limit]]);
+const deltas = async (type: string) =>
+  (
+    await t.db.query<{ items: number }>(
+      'select items from jobtree.held_delta where type = $1 order by seen is null',
+      [type],
+    )
+  ).map(({ items }) => items);
 const success = ({ id }: Assignment): Report => ({ assignmentId: id, result: 1 });
 const failure = ({ id }: Assignment, permanent: boolean): Report => ({
   assignmentId: id,
@@ -164,7 +172,7 @@ describe('a concurrency limit', () => {
       taken.push(await take(type, 5));
     }
     expect(taken).toEqual([2, 0, 2, 5]);
-    expect(await t.db.query('select from jobtree.queue_lease where type = $1', [type])).toEqual([]);
+    expect(await deltas(type)).toEqual([]);
   });
 
   it('counts a repeated claim once', async () => {
@@ -175,28 +183,68 @@ describe('a concurrency limit', () => {
     expect(await take(type, 5)).toBe(1);
   });
 
-  it('forgets ended leases', async () => {
+  it('keeps no record of what has ended: a claim adds it up', async () => {
     const { type } = await job(50, { concurrency: 1 });
     for (let i = 0; i < 5; i++) await reportOutcomes(t.engine, [success(await t.claimOne(type))]);
-    await t.claimOne(type);
-    expect(await t.db.query('select from jobtree.queue_lease where type = $1', [type])).toHaveLength(1);
-    await t.db.query("select setval('jobtree.queue_lease_id_seq', 1000000)");
-    await releaseAssignments(
-      t.engine,
-      (
-        await t.db.query<{ id: string }>(
-          "select id from jobtree.assignment where state = 'HELD' and job_id in (select id from jobtree.job where type = $1)",
-          [type],
-        )
-      ).map(({ id }) => id),
-    );
-    for (let i = 0; i < 2; i++) await releaseAssignments(t.engine, [(await t.claimOne(type)).id]);
-    const [row] = await t.db.query<{ first: number }>(
-      'select first_lease::int as first from jobtree.queue where type = $1',
+    expect(await take(type, 5)).toBe(1);
+    expect(await deltas(type)).toEqual([0, 1]);
+    expect(await take(type, 5)).toBe(0);
+    expect(await deltas(type)).toEqual([1]);
+    expect(await take(type, 5)).toBe(0);
+    expect(await deltas(type)).toEqual([1]);
+  });
+
+  it('counts what a transaction gives back, whether before its claim or after it, and nothing if it is rolled back', async () => {
+    const { type } = await job(20, { concurrency: 3 });
+    await otherClaims(type, 3);
+    const release = `select jobtree.release_assignments(array(select a.id from jobtree.assignment a
+      where a.state = 'HELD' and a.worker = 'other' order by a.claimed_at, a.id limit 1))`;
+    await other.query(release);
+    await otherClaims(type, 5);
+    await other.query(release);
+    await other.query(release);
+    await other.query('savepoint before');
+    await other.query(release);
+    await otherClaims(type, 1);
+    await other.query('rollback to savepoint before');
+    await other.query('commit');
+    expect([await take(type, 5), await take(type, 5)]).toEqual([2, 0]);
+  });
+
+  it('is right again after the next look if the deltas are wrong', async () => {
+    const { type } = await job(20, { concurrency: 5 });
+    await take(type, 3);
+    await t.db.query('insert into jobtree.held_delta (type, items) values ($1, 9)', [type]);
+    expect(await take(type, 5)).toBe(0);
+    expect(await correctHeld(t.engine)).toEqual([{ type, items: -9 }]);
+    expect(await correctHeld(t.engine)).toEqual([]);
+    expect([await take(type, 5), await take(type, 5)]).toEqual([2, 0]);
+  });
+
+  it('counts leases from before it was removed, if it is set again while they are open', async () => {
+    const { type } = await job(20, { concurrency: 5 });
+    const [first] = await claimItems(t.engine, 'w', [{ type, limit: 4 }]);
+    await set(type, { concurrency: null });
+    expect(await take(type, 2)).toBe(2);
+    await reportOutcomes(t.engine, [success(first as Assignment)]);
+    await set(type, { concurrency: 7 });
+    expect([await take(type, 5), await take(type, 5)]).toEqual([2, 0]);
+    await set(type, { concurrency: null });
+    await releaseAssignments(t.engine, await heldBy('w', type));
+    await correctHeld(t.engine);
+    expect(await deltas(type)).toEqual([]);
+  });
+
+  it('counts after a restore into a cluster whose transactions have lower ids', async () => {
+    const { type } = await job(20, { concurrency: 3 });
+    const held = await claimItems(t.engine, 'w', [{ type, limit: 3 }]);
+    await take(type, 1);
+    await t.db.query(
+      `update jobtree.held_delta set xid = '99999999', seen = '99999999:99999999:' where type = $1`,
       [type],
     );
-    expect(row?.first).toBeGreaterThanOrEqual(1_000_000);
-    expect([await take(type, 5), await take(type, 5)]).toEqual([1, 0]);
+    await reportOutcomes(t.engine, held.slice(0, 2).map(success));
+    expect([await take(type, 5), await take(type, 5)]).toEqual([2, 0]);
   });
 });
 
@@ -238,6 +286,18 @@ describe('races for the slots of a type', () => {
       (await heldBy('w', type)).map((id) => ({ assignmentId: id, result: 1 })),
     );
     expect(await take(type, 3)).toBe(1);
+  });
+
+  it('a place that a transaction gives back counts once it commits, however many claims have added up meanwhile', async () => {
+    const { type } = await job(20, { concurrency: 4 });
+    const [first] = await claimItems(t.engine, 'w', [{ type, limit: 2 }]);
+    await other.query('select jobtree.report_outcomes($1)', [
+      JSON.stringify([{ assignmentId: first?.id, result: 1 }]),
+    ]);
+    for (let i = 0; i < 3; i++) await reportOutcomes(t.engine, [success(await t.claimOne(type))]);
+    expect([await take(type, 5), await take(type, 5)]).toEqual([2, 0]);
+    await other.query('commit');
+    expect([await take(type, 5), await take(type, 5)]).toEqual([1, 0]);
   });
 
   it("a claim that can't see what others have committed is refused", async () => {

@@ -514,10 +514,10 @@ describe('heartbeat against sweep, on one lease', () => {
     expect(await statesOf(jobId)).toEqual([...Array(3).fill('RUNNING'), ...Array(3).fill('RETRYING')]);
     // The sweep looks again when the heartbeat of the first half is overdue, and no sooner.
     const [row] = await t.db.query(
-      'select deadline_at, deadlines[1] as first from jobtree.lease where job_id = $1',
+      'select check_at, deadlines[1] as first from jobtree.lease where job_id = $1',
       [jobId],
     );
-    expect(row?.deadline_at).toEqual(row?.first);
+    expect(row?.check_at).toEqual(row?.first);
     expect(await heartbeat(t.engine, [...first, ...second])).toEqual([
       ...Array(3).fill('HELD'),
       ...Array(3).fill('LOST'),

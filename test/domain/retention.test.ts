@@ -7,7 +7,7 @@ import { startOperation } from '../../src/domain/items/operations.ts';
 import { cancelJob } from '../../src/domain/jobs/cancel-job.ts';
 import { createJob, type NewJob } from '../../src/domain/jobs/create-job.ts';
 import { deleteJob } from '../../src/domain/jobs/delete-job.ts';
-import { exportResults, holdTree } from '../../src/domain/jobs/export-results.ts';
+import { holdTree, ResultExport } from '../../src/domain/jobs/export-results.ts';
 import { foldProgress } from '../../src/domain/jobs/fold-progress.ts';
 import { readJobIds } from '../../src/domain/jobs/job-pages.ts';
 import { readTrees } from '../../src/domain/jobs/progress.ts';
@@ -467,8 +467,10 @@ describe('reaping', () => {
     const read = async (rootId: string, meanwhile: () => Promise<unknown>) => {
       await holdTree(t.engine.database, rootId);
       await meanwhile();
+      const results = new ResultExport(t.engine.database, rootId, undefined);
       let items = 0;
-      for await (const part of exportResults(t.engine.database, rootId, undefined)) items += part.length;
+      for (let part = await results.next(1_000); part !== undefined; part = await results.next(1_000))
+        items += part.length;
       return items;
     };
     expect(await read(jobId, reap)).toBe(3);

@@ -491,7 +491,7 @@ describe('a heartbeat that names half of a lease', () => {
         )
       ).map((row) => row.deadline_at.getTime());
     await t.db.query(
-      `update jobtree.lease set deadline_at = deadline_at - interval '1 minute' where job_id = $1`,
+      `update jobtree.lease set heartbeat_at = heartbeat_at - interval '1 minute', check_at = check_at - interval '1 minute' where job_id = $1`,
       [jobId],
     );
     const before = await deadlines();
@@ -503,7 +503,7 @@ describe('a heartbeat that names half of a lease', () => {
     // The one that ends first is the lease's: that is where the sweep looks.
     expect(
       await t.db.query(
-        'select extract(epoch from deadline_at)::float8 * 1000 as at from jobtree.lease where job_id = $1',
+        'select extract(epoch from check_at)::float8 * 1000 as at from jobtree.lease where job_id = $1',
         [jobId],
       ),
     ).toEqual([{ at: before[0] }]);

@@ -41,7 +41,9 @@ describe('feeding', () => {
       children: [
         {
           type: check,
-          feed: { payload: { to: 'payload.employee', amount: 'result.lines.0.net', gone: 'result.no.such' } },
+          feed: {
+            payload: { to: 'payload.employee', amount: 'result.lines.0.net', gone: 'result.no.such?' },
+          },
         },
       ],
     });

@@ -78,7 +78,7 @@ it('the documented examples work in GraphQL, in TypeScript and in SQL', async ()
   ).toBeGreaterThanOrEqual(0);
 
   await db.query(
-    `update jobtree.lease set claimed_at = claimed_at - interval '1 minute' where deadline_at is not null`,
+    `update jobtree.lease set claimed_at = claimed_at - interval '1 minute' where check_at is not null`,
   );
   expect((await data(app.url, example('figures.md', 'held-items'))).heldItems).toEqual([]);
   const all = 'query { heldItems { type worker slow heldMs item { status payload assignment { slow } } } }';

@@ -50,6 +50,43 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
     expect(claimed).toHaveLength(1_000);
   });
 
+  it('a job of which only bad lines are finished still waits for its start', async () => {
+    const { job } = await read('1\nnonsense\nworse\n', { format: 'NDJSON' });
+    await expect
+      .poll(async () => (await server.client.job(job.id)).progress)
+      .toMatchObject({
+        status: 'WAITING',
+        startedAt: null,
+        percent: 66,
+        message: 'Waiting for job to start, 2 of 3 items are finished already…',
+      });
+  });
+
+  it('a file of which none of the first rows is good is refused with the row and the rule, and no job is created', async () => {
+    const type = `typed-${randomBytes(4).toString('hex')}`;
+    const payload = { type: 'object', required: ['to'] };
+    await server.client.types.register({ type, version: 1, payload });
+    const bad = async (text: string, format: FileSpec['format']) => {
+      const { body } = await postFile(server.url, text);
+      const file = { uploadId: body.id, format };
+      const root = { type: `${type}-root`, sealed: true, children: [{ type, file }] };
+      return server.client.createJob(root).catch((error: unknown) => error);
+    };
+    expect(await bad(`\n${'{"too":"Ada"}\n'.repeat(20)}`, 'NDJSON')).toMatchObject({
+      code: 'INVALID_INPUT',
+      field: 'children[0].file',
+      message: `children[0].file: The first 10 rows are all bad. Line 2: payload.to is missing (version 1 of ${type}).`,
+    });
+    expect(await bad('to;no\nAda;1\n', 'NDJSON')).toMatchObject({
+      message: expect.stringMatching(/The first 2 rows are all bad. Line 1: not JSON/),
+    });
+    expect(await bad('{}', 'NDJSON')).toMatchObject({
+      message: expect.stringContaining('The only row is bad.'),
+    });
+    expect((await server.client.jobs({ filter: { type: `${type}-root` } })).nodes).toEqual([]);
+    expect(await bad(`${'{}\n'.repeat(9)}{"to":"Ada"}\n`, 'NDJSON')).toMatchObject({ created: true });
+  });
+
   it('a bad line can be replayed with a corrected payload', async () => {
     const { job } = await read('1\nnonsense\n', { format: 'NDJSON' });
     await server.client.replayDeadLetters(
@@ -250,7 +287,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
   });
 
   it('bad lines count as failures, and beyond the tolerance the job fails and the import ends', async () => {
-    const { body } = await postFile(server.url, 'no\n'.repeat(100_000));
+    const { body } = await postFile(server.url, `1\n${'no\n'.repeat(100_000)}`);
     const { id } = await server.client.createJob({
       type: 'intolerant',
       toleratedFailureCount: 10,

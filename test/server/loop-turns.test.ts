@@ -38,3 +38,32 @@ it('of one caller, what keeps leases alive starts first', async () => {
   await Promise.all(all);
   expect(begun[0]).toBe('report');
 });
+
+it('while connections arrive, they are let in before an operation starts, but not for ever', async () => {
+  let now = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => now);
+  const turns = new LoopTurns();
+  const begun: string[] = [];
+  const wait = (name: string) => {
+    const turn = turns.turn({ account: 'a' }, () => false);
+    if (turn === undefined) begun.push(name);
+    else void turn.then(() => begun.push(name));
+  };
+  for (let i = 0; i < 5; i++) {
+    turns.connected();
+    wait(`between ${i}`);
+    await nextRound();
+  }
+  expect(begun).toEqual([]);
+  for (let i = 0; i < 3; i++) await nextRound();
+  expect(begun).toHaveLength(5);
+
+  turns.connected();
+  wait('late');
+  for (let i = 0; i < 5; i++) {
+    now += 10;
+    turns.connected();
+    await nextRound();
+  }
+  expect(begun).toHaveLength(6);
+});

@@ -401,3 +401,37 @@ it('items that one caller adds to many jobs do not keep those of another waiting
   await Promise.all(adds);
   expect(answered.indexOf('few')).toBeLessThan(10);
 });
+
+it('what would only wait is refused at once, and heartbeats of the same caller are not', async () => {
+  const app = await startServer(db.url, { JOBTREE_POOL_SIZE: '2' });
+  onTestFinished(() => app.close());
+  const lock = await db.connect();
+  onTestFinished(() => lock.end());
+  await lock.query('begin');
+  await lock.query('lock table jobtree.job in exclusive mode');
+  const leaving = new AbortController();
+  const send = (query: string, signal?: AbortSignal) =>
+    fetch(app.url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ query, variables: { type: 'refused' } }),
+      ...(signal && { signal }),
+    });
+  const adds: Promise<unknown>[] = [];
+  for (let i = 0; i < 400; i++) adds.push(send(createJobs, leaving.signal));
+  const left = Promise.allSettled(adds);
+  // It is refused once it is known how little is carried out; until then it waits, and is given up.
+  const tryOnce = () => send(createJobs, AbortSignal.timeout(200)).catch(() => undefined);
+  await expect.poll(async () => (await tryOnce())?.status, { timeout: 30_000 }).toBe(503);
+  const refused = await send(createJobs);
+  expect(refused.headers.get('retry-after')).toBe('1');
+  expect(await refused.json()).toMatchObject({ errors: [{ extensions: { code: 'UNAVAILABLE' } }] });
+  const beat = await send(
+    'mutation { heartbeat(input: { assignmentIds: ["Assignment:x"] }) { ... on HeartbeatPayload { entries { status } } } }',
+  );
+  expect(beat.status).toBe(200);
+  expect(await beat.json()).toMatchObject({ data: { heartbeat: {} } });
+  leaving.abort();
+  await left;
+  await lock.query('rollback');
+});

@@ -6,7 +6,9 @@ import { text } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { useServer } from '../cli/setup.ts';
+import { request } from '../support/api.ts';
 import { bearer, makeKey } from '../support/keys.ts';
+import { lockWaiters } from '../support/locks.ts';
 import { startServer } from '../support/server.ts';
 
 const server = useServer();
@@ -113,7 +115,7 @@ it('slow readers take of the bytes that their caller may have under way', async 
     sealed: true,
   });
   await workAll(['many readers'], () => 'z'.repeat(300_000));
-  const narrow = await startServer(server.db.url, { JOBTREE_CALLER_BYTES_UNDER_WAY: '20000000' });
+  const narrow = await startServer(server.db.url, { JOBTREE_CALLER_BYTES_UNDER_WAY: '2500000' });
   const { pathname, port } = new URL(`/api/jobs/${id}/results`, narrow.url);
   const open = async () => {
     const socket = connect(Number(port), '127.0.0.1');
@@ -128,6 +130,47 @@ it('slow readers take of the bytes that their caller may have under way', async 
   expect(statuses.filter((status) => status.endsWith('200')).length).toBeLessThanOrEqual(5);
   for (const socket of sockets) socket.destroy();
   await expect.poll(async () => (await fetch(`http://127.0.0.1:${port}${pathname}`)).status).toBe(200);
+  await narrow.close();
+});
+
+it('a shutdown does not wait for a reader that does not read', async () => {
+  const { id } = await server.client.createJob({ type: 'unread', items: [{}], sealed: true });
+  await workAll(['unread'], () => null);
+  // More than the buffers between the two take.
+  await server.db.query(
+    `update jobtree.outcome set result = to_json(repeat('z', 30000000)) where job_id = $1`,
+    [id.slice('Job:'.length)],
+  );
+  const closing = await startServer(server.db.url, { JOBTREE_SHUTDOWN_TIMEOUT_MS: '600000' });
+  const { pathname, port } = new URL(`/api/jobs/${id}/results`, closing.url);
+  const socket = connect(Number(port), '127.0.0.1');
+  socket.write(`GET ${pathname} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+  await once(socket, 'readable');
+  await closing.close();
+  socket.destroy();
+}, 30_000);
+
+it('many exports of one caller delay others no longer than one', async () => {
+  const id = await makeTree();
+  const settings = { JOBTREE_POOL_SIZE: '4', JOBTREE_TRUSTED_PROXIES: '1' };
+  const narrow = await startServer(server.db.url, settings);
+  const { pathname, port } = new URL(`/api/jobs/${id}/results`, narrow.url);
+  const holder = await server.db.connect();
+  await holder.query('begin');
+  await holder.query('lock table jobtree.outcome in access exclusive mode');
+  const sockets = Array.from({ length: 60 }, () => {
+    const socket = connect(Number(port), '127.0.0.1').resume();
+    socket.write(`GET ${pathname} HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: 10.0.0.1\r\n\r\n`);
+    return socket;
+  });
+  // Each waits for the lock for a second, two at a time.
+  await lockWaiters(server.db, 2);
+  const query = '{ jobs(first: 1) { nodes { id } } }';
+  const { errors } = await request(narrow.url, query, {}, { 'x-forwarded-for': '10.0.0.2' });
+  expect(errors).toBeUndefined();
+  for (const socket of sockets) socket.destroy();
+  await holder.query('rollback');
+  await holder.end();
   await narrow.close();
 });
 

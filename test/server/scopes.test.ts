@@ -598,6 +598,20 @@ describe('an upload of another caller', () => {
     expect((await importing(own, id)).data.createJob.__typename).toBe('CreateJobPayload');
   });
 
+  it('of another tenant is refused in a template as one that does not exist', async () => {
+    const id = await upload(await keyFor(['producer'], { tenant: 'other' }));
+    const key = await keyFor(['admin'], { tenant: 'acme' });
+    const put = (uploadId: string) =>
+      ask(
+        key,
+        'mutation ($id: ID!) { putSchedule(input: { name: "files", times: { everyMs: 60000 }, template: { type: "t", file: { source: { uploadId: $id }, format: LINES } } }) { __typename ... on UserError { message field } } }',
+        { id: uploadId },
+      );
+    const refused = await put(id);
+    expect(refused.data.putSchedule.__typename).toBe('InvalidInputError');
+    expect(withoutIds(refused)).toBe(withoutIds(await put(nowhere)));
+  });
+
   it('is used by an admin, and by its sender', async () => {
     const scoped = await keyFor(['producer'], { types: ['mail.*'] });
     for (const key of [scoped, admin]) {

@@ -1,5 +1,6 @@
 /** Many readers of the same: one execution, each reader at its own pace, and nobody misses the end. */
 import { once } from 'node:events';
+import { connect } from 'node:net';
 import { createClient } from 'graphql-ws';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { WebSocket } from 'ws';
@@ -389,3 +390,24 @@ it('a reader that missed an event learns what left the page with it', async () =
   expect(event.value.data.jobs).toMatchObject({ goneIds: [newer], jobs: [{ id: older }] });
   await client.dispose();
 });
+
+it.each(['GET', 'pipelined'])(
+  'an event stream carries JSON with line breaks between its tokens in one line: %s',
+  async (how) => {
+    const id = await createJob(app.url, { type: 'lines', items: [{}] });
+    const json = '{\r\n  "a": [\n1]\r}';
+    await db.query('update jobtree.job_item set payload = $2::json where job_id = $1', [id.slice(4), json]);
+    const query = encodeURIComponent(`subscription { jobItems(jobId: "${id}") { items { payload } } }`);
+    const { hostname, port } = new URL(app.url);
+    const client = connect(Number(port), hostname).setEncoding('utf8');
+    const request = `GET /graphql?query=${query} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\n\r\n`;
+    client.write(how === 'GET' ? request : `GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n${request}`);
+    let text = '';
+    for await (const chunk of client) {
+      text += chunk;
+      if (/event: next\ndata: [\s\S]*\n\n/.test(text)) break;
+    }
+    const [, data = ''] = /event: next\ndata: (.*)\n\n/.exec(text) ?? [];
+    expect(JSON.parse(data).data.jobItems.items).toEqual([{ payload: { a: [1] } }]);
+  },
+);

@@ -182,7 +182,7 @@ it('a subscription to a tree that is deleted ends', async () => {
 });
 
 const treeCounts =
-  'revision openJobs unsealedJobs complete outcome percent itemCount itemProgress succeeded failed cancelled';
+  'revision openJobs unsealedJobs stage stageCount message complete outcome percent itemCount itemProgress succeeded failed cancelled';
 
 it('a tree has one percentage, in events and reads: null while items may come, and never decreasing', async () => {
   const id = await createJob(app.url, {
@@ -206,7 +206,9 @@ it('a tree has one percentage, in events and reads: null while items may come, a
   const watching = (async () => {
     for await (const event of watch) told.push((event as any).data.jobTreeProgress);
   })();
-  await expect.poll(read).toMatchObject({ percent: null, itemCount: 6, openJobs: 3, unsealedJobs: 1 });
+  await expect
+    .poll(read)
+    .toMatchObject({ percent: null, itemCount: 6, openJobs: 3, unsealedJobs: 1, stage: 2, stageCount: 3 });
   await work(app.url, 'counted', 3);
   await expect.poll(read).toMatchObject({ percent: null, itemCount: 9, itemProgress: 3 });
   await work(app.url, 'counted', 1);

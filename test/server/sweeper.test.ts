@@ -28,7 +28,7 @@ const lost = (id: string) =>
   anyRow(t.db, `select from jobtree.assignment where id = $1 and state = 'LOST'`, [id]);
 const expire = (id: string, ago: string) =>
   t.db.query(
-    'update jobtree.lease set deadline_at = clock_timestamp() - $2::interval where id = jobtree.lease_id($1)',
+    `update jobtree.lease set check_at = clock_timestamp() - $2::interval, heartbeat_at = to_timestamp(0) where id = jobtree.lease_id($1)`,
     [id, ago],
   );
 const cancelled = (job: string) =>

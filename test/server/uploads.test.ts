@@ -395,6 +395,8 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
       'Tus-Resumable',
     ]);
     const path = await begin(10);
+    const part = { 'content-type': 'application/offset+octet-stream', 'upload-offset': '0' };
+    expect(await refused('PATCH', path, part, 'x')).toEqual([412, 'INVALID_INPUT', 'Tus-Resumable']);
     expect(
       await refused('PATCH', path, { ...tus, 'content-type': 'text/csv', 'upload-offset': '0' }, 'x'),
     ).toEqual([415, 'INVALID_INPUT', 'Content-Type']);

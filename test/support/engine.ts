@@ -112,12 +112,12 @@ export function useEngine(): TestEngine {
   test.expire = async (...assignmentIds) => {
     const rows = await test.db.query(
       `update jobtree.lease l
-       set deadline_at = p.past, deadlines = (
-         select array_agg(case when jobtree.assignment_id(l.id, n) = any ($1) then p.past else coalesce(l.deadlines[n], l.deadline_at) end order by n)
+       set check_at = p.past, deadlines = (
+         select array_agg(case when jobtree.assignment_id(l.id, n) = any ($1) then p.past else coalesce(l.deadlines[n], l.heartbeat_at + 3 * j.heartbeat_interval_ms * interval '1 ms') end order by n)
          from generate_series(1, l.count) n
        )
-       from (select now() - interval '1 second' as past) p
-       where l.id in (select jobtree.lease_id(u) from unnest($1::uuid[]) u) and l.deadline_at is not null
+       from (select now() - interval '1 second' as past) p, jobtree.job j
+       where j.id = l.job_id and l.id in (select jobtree.lease_id(u) from unnest($1::uuid[]) u) and l.check_at is not null
        returning l.id`,
       [assignmentIds],
     );

@@ -4,6 +4,7 @@ import {
   type GraphQLInputType,
   type GraphQLObjectType,
   getNamedType,
+  getNullableType,
   isAbstractType,
   isEnumType,
   isInputObjectType,
@@ -78,7 +79,36 @@ export function toArgs({ args }: Field, ids: Ids, type?: string): string {
     : `(${required.map((arg) => `${arg.name}: ${toValue(arg.type, id)}`).join()})`;
 }
 
-function toValue(type: GraphQLInputType, id: string): string {
+/** Arguments in many ways: the smallest ones, and the same with each other argument, each field of an input and each value of an enum. */
+export function toManyArgs(
+  { args }: Field,
+  toText: (name: string, type: GraphQLInputType) => string,
+): string[] {
+  const ways = args.map((arg) => ({
+    texts: textsOf(arg.name, arg.type, toText).map((text) => `${arg.name}: ${text}`),
+    isRequired: isRequiredArgument(arg),
+  }));
+  const smallest = ways.map(({ texts, isRequired }) => (isRequired ? texts[0] : undefined));
+  const all = [smallest, ...ways.flatMap(({ texts }, i) => texts.map((text) => smallest.with(i, text)))];
+  return [...new Set(all.map((parts) => parts.filter((part) => part !== undefined).join()))];
+}
+
+function textsOf(
+  name: string,
+  type: GraphQLInputType,
+  toText: (name: string, type: GraphQLInputType) => string,
+): string[] {
+  const named = getNamedType(type);
+  const inList = (text: string) => (isListType(getNullableType(type)) ? `[${text}]` : text);
+  if (isEnumType(named)) return named.getValues().map((value) => inList(value.name));
+  if (isInputObjectType(named))
+    return Object.values(named.getFields()).flatMap((part) =>
+      textsOf(part.name, part.type, toText).map((text) => inList(`{ ${part.name}: ${text} }`)),
+    );
+  return [toText(name, type)];
+}
+
+export function toValue(type: GraphQLInputType, id: string): string {
   if (isNonNullType(type)) return toValue(type.ofType, id);
   if (isListType(type)) return `[${toValue(type.ofType, id)}]`;
   if (isEnumType(type)) return type.getValues()[0]?.name ?? '';

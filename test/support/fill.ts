@@ -87,7 +87,7 @@ export async function fillPending(db: TestDatabase, { items, jobs }: Size): Prom
     [jobs, each],
   );
   await db.query(
-    `insert into jobtree.lease (id, job_id, position, claimed_at, heartbeat_at, deadline_at, attempt, count, priority, open, worker)
+    `insert into jobtree.lease (id, job_id, position, claimed_at, heartbeat_at, check_at, attempt, count, priority, open, worker)
      select ${leaseOf(16)}, ${pending}, j * 1024 * 1024 + p,
        now(), now(), now() + interval '1 h', 1, least(16, $2::bigint - p), 0,
        (~B'0'::bit(128)) << (128 - least(16, $2::bigint - p)::integer), 'w'
@@ -126,7 +126,7 @@ export async function fillLarge(db: TestDatabase, items: number): Promise<string
     [items],
   );
   await db.query(
-    `insert into jobtree.lease (id, job_id, position, claimed_at, heartbeat_at, deadline_at, attempt, count, priority, open, worker)
+    `insert into jobtree.lease (id, job_id, position, claimed_at, heartbeat_at, check_at, attempt, count, priority, open, worker)
      select ('00000000-0000-7000-c000-' || lpad(to_hex(p), 10, '0') || '00')::uuid, ${large}, p, now(), now(),
        case when p = 1 then now() + interval '1 h' end, 1, 1, 0, case when p = 1 then B'1' else B'0' end::bit(128), 'w'
      from generate_series(1, $1::bigint - 1) p`,

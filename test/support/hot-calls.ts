@@ -84,8 +84,8 @@ const limiting = [
   ...claiming,
   'lease by lease_pkey',
   'queue by queue_pkey',
-  'queue_lease by Tid Scan',
-  'queue_lease by queue_lease_pkey',
+  'held_delta by held_delta_new',
+  'held_delta by held_delta_sum',
   'rate_slice by rate_slice_pkey',
 ];
 /** Where no item has a serialize key, of these nothing is read. */
@@ -152,10 +152,11 @@ export const calls: Readonly<Record<string, Call>> = {
     text: [
       `insert into jobtree.queue (type, concurrency, rate_limit, rate_interval_ms) values ('subject', 9000, 9000, 9000), ('nothing', 1, 1, 1)`,
       `select * from jobtree.claim_items('{w}', '{subject}', '{20}')`,
+      `select * from jobtree.claim_items('{w}', '{subject}', '{20}')`,
       `select * from jobtree.claim_items('{w,w}', '{subject,nothing}', '{200,5}')`,
     ],
     values: () => [],
-    reads: limiting,
+    reads: [...limiting, 'held_delta by Tid Scan'],
   },
   'a look for room': {
     text: [
@@ -283,12 +284,12 @@ export const calls: Readonly<Record<string, Call>> = {
     reads: [...failing, 'job by job_parent_id_idx', ...judging],
   },
   'an exchange': {
-    text: `select * from jobtree.exchange($1, $2, $3, '{}', '{}', '[]', null, $4, $5, $6, $7, $8, $9, $10, $11)`,
+    text: `select * from jobtree.exchange($1, $2, $3, '{}', '{}', '[]', null, $4, $5, $6, $7, $8, $9, $10, $11, '{}')`,
     values: (subject) => [leaseIds(subject, 1), [1], '[1]', ['w'], ['subject'], [2], [], [], [], [], []],
     reads: [...claiming, 'lease by lease_pkey', ...feeding],
   },
   'a heartbeat': {
-    text: 'select * from jobtree.keep_leases($1, $2)',
+    text: 'select * from jobtree.keep_leases($1, $2, $2)',
     values: (subject) => [
       leaseIds(subject, 2),
       [`${'1'.repeat(20)}${'0'.repeat(108)}`, `1${'0'.repeat(127)}`],
@@ -297,14 +298,19 @@ export const calls: Readonly<Record<string, Call>> = {
     reads: ['job by job_pkey', 'lease by lease_pkey'],
   },
   'a heartbeat of what has ended': {
-    text: 'select * from jobtree.keep_leases($1, $2)',
+    text: 'select * from jobtree.keep_leases($1, $2, $2)',
     values: (subject) => [leaseIds(subject, 1), [`${'0'.repeat(30)}1${'0'.repeat(97)}`]],
     reads: ['cancellation by cancellation_pkey', 'job by job_pkey', ...judging],
   },
   'a release': {
     text: 'select * from jobtree.release_assignments($1)',
     values: (subject) => [leaseIds(subject, 2).map((id) => `${id.slice(0, 34)}04`)],
-    reads: requeuing,
+    reads: [
+      ...requeuing,
+      'failure by failure_pkey',
+      'lease by lease_job_id_position_idx',
+      'outcome by outcome_pkey',
+    ],
   },
   'a note': {
     text: 'select jobtree.note_items($1, $2, $3, $4)',
@@ -436,7 +442,7 @@ export const calls: Readonly<Record<string, Call>> = {
       'job by job_parent_id_idx',
       'job by job_pkey',
       'job_progress by job_progress_pkey',
-      'lease by lease_job_id_position_idx',
+      'lease by lease_open',
       'lease by lease_pkey',
       'queue_entry by Tid Scan',
       'queue_entry by queue_entry_pkey',
@@ -457,8 +463,9 @@ export const calls: Readonly<Record<string, Call>> = {
       'failure by failure_pkey',
       'job by job_parent_id_idx',
       'job by job_pkey',
+      'job by job_type_id_idx',
       'job_item by job_item_pkey',
-      'lease by lease_live (all)',
+      'lease by lease_open',
       'lease by lease_pkey',
       'operation by operation_pkey',
       'operation by operation_pkey (all)',
@@ -481,6 +488,7 @@ export const calls: Readonly<Record<string, Call>> = {
       'failure by failure_pkey',
       'job by job_parent_id_idx',
       'job by job_pkey',
+      'job by job_type_id_idx',
       'job_item by job_item_pkey',
       'operation by operation_pkey',
       'operation by operation_pkey (all)',
@@ -537,6 +545,7 @@ export const calls: Readonly<Record<string, Call>> = {
       'job_item by job_item_pkey',
       'job_progress by job_progress_pkey',
       'lease by lease_job_id_position_idx',
+      'lease by lease_open',
       'lease by lease_pkey',
       'outcome by outcome_pkey',
       'progress_delta by progress_delta_root_id_id_idx',

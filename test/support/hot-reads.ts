@@ -24,7 +24,7 @@ const cancelled = [
   'blocked_item by blocked_item_job_id_position_key',
   'cancellation by cancellation_pkey',
   'job by job_cancelling',
-  'lease by lease_live (all)',
+  'lease by lease_open',
   'queue_entry by queue_entry_pkey',
 ];
 const progress = 'job_progress by job_progress_pkey';
@@ -110,12 +110,12 @@ export const lists: Readonly<
   'the pending items of a job': {
     page: true,
     read: itemKeys(pendingStatuses),
-    reads: [...waiting, 'lease by lease_live (all)', 'queue_entry by queue_entry_pkey'],
+    reads: [...waiting, 'lease by lease_open', 'queue_entry by queue_entry_pkey'],
   },
   'the pending items of a job from the end': {
     page: true,
     read: itemKeys(pendingStatuses, true),
-    reads: [...waiting, 'lease by lease_live (all)', 'queue_entry by queue_entry_pkey'],
+    reads: [...waiting, 'lease by lease_open', 'queue_entry by queue_entry_pkey'],
   },
   ...Object.fromEntries(
     (['WAITING', 'SCHEDULED', 'RETRYING', 'READY'] as const).flatMap((status) =>
@@ -133,12 +133,12 @@ export const lists: Readonly<
   'the running items of a job': {
     page: true,
     read: itemKeys(['RUNNING']),
-    reads: ['job by job_pkey', 'lease by lease_live (all)'],
+    reads: ['job by job_pkey', 'lease by lease_open'],
   },
   'the running and failed items of a job': {
     page: true,
     read: itemKeys(['RUNNING', 'FAILED']),
-    reads: ['job by job_pkey', 'lease by lease_live (all)', 'outcome by outcome_failed'],
+    reads: ['job by job_pkey', 'lease by lease_open', 'outcome by outcome_failed'],
   },
   'the cancelled items of a job': {
     page: true,

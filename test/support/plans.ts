@@ -1,12 +1,14 @@
 /** The plans of what really runs inside the stored functions, taken from Postgres's log of plans (auto_explain). */
-import type pg from 'pg';
+import pg from 'pg';
 import type { TestDatabase } from './database.ts';
 
 export interface Plan {
   readonly query: string;
   /** How each table is read: "lease by lease_pkey"; with "(all)" if no condition narrows the index, or "(bitmap)". */
   readonly reads: readonly string[];
+  /** The first one contains all others. */
   readonly nodes: readonly PlanNode[];
+  readonly isCompiled: boolean;
 }
 
 export interface PlanNode {
@@ -17,6 +19,7 @@ export interface PlanNode {
   readonly 'Actual Loops'?: number;
   readonly 'Actual Rows'?: number;
   readonly 'Shared Hit Blocks'?: number;
+  readonly 'Shared Read Blocks'?: number;
   readonly 'Rows Removed by Join Filter'?: number;
   readonly Schema?: string;
   readonly Plans?: readonly PlanNode[];
@@ -40,24 +43,46 @@ export async function plansOf(
 ): Promise<Plan[]> {
   const client = await db.connect();
   const plans: Plan[] = [];
-  const compiled: string[] = [];
   try {
     await client.query(`load 'auto_explain'`);
     for (const setting of settings) await client.query(`set ${setting}`);
     client.on('notice', ({ message }) => {
-      const [, json] = /plan:\s*(\{[\s\S]*\})/.exec(message ?? '') ?? [];
-      if (json === undefined) return;
-      const parsed = JSON.parse(json) as { 'Query Text': string; Plan: PlanNode; JIT?: object };
-      if (parsed.JIT !== undefined) compiled.push(parsed['Query Text']);
-      const nodes = flatten(parsed.Plan);
-      plans.push({ query: parsed['Query Text'], nodes, reads: nodes.flatMap((node) => readOf(node) ?? []) });
+      const plan = toPlan(message);
+      if (plan !== undefined) plans.push(plan);
     });
     await act(client);
   } finally {
     await client.end();
   }
+  const compiled = plans.filter(({ isCompiled }) => isCompiled).map(({ query }) => query);
   if (compiled.length > 0) throw new Error(`Postgres compiled (JIT): ${compiled.join('\n\n')}`);
   return plans;
+}
+
+/** From now on, on every connection to the database that this process opens: `found` is called with the plan of each statement. */
+export async function watchPlans(db: TestDatabase, found: (plan: Plan) => void): Promise<() => void> {
+  const [row] = await db.query<{ name: string }>('select current_database() as name');
+  for (const setting of [`session_preload_libraries = 'auto_explain'`, ...settings])
+    await db.query(`alter database ${row?.name} set ${setting}`);
+  const { connect } = pg.Client.prototype;
+  pg.Client.prototype.connect = function (this: pg.Client, ...args: Parameters<typeof connect>) {
+    this.on('notice', ({ message }) => {
+      const plan = toPlan(message);
+      if (plan !== undefined) found(plan);
+    });
+    return connect.apply(this, args);
+  } as typeof connect;
+  return () => {
+    pg.Client.prototype.connect = connect;
+  };
+}
+
+function toPlan(message: string | undefined): Plan | undefined {
+  const [, json] = /plan:\s*(\{[\s\S]*\})/.exec(message ?? '') ?? [];
+  if (json === undefined) return undefined;
+  const { 'Query Text': query, Plan: root, JIT } = JSON.parse(json);
+  const nodes = flatten(root);
+  return { query, nodes, reads: nodes.flatMap((node) => readOf(node) ?? []), isCompiled: JIT !== undefined };
 }
 
 /** All ways in which tables are read, each once. */

@@ -1,4 +1,4 @@
-"""A worker in a process of its own: `poisoned_worker.py URL TYPE…`. The payload "poison" ends it."""
+"""A worker in a process of its own: `poisoned_worker.py URL TYPE…`. A payload {ms, poison?} takes its time; with `poison` it ends the process."""
 
 import os
 import signal
@@ -10,9 +10,8 @@ from jobtree_worker import Worker  # noqa: E402
 
 
 def handle(payload, item):
-    # Its neighbours have begun by then.
-    time.sleep(0.02)
-    if payload == "poison":
+    time.sleep(payload["ms"] / 1000)
+    if payload.get("poison"):
         os.kill(os.getpid(), signal.SIGKILL)
     return payload
 

@@ -1,8 +1,9 @@
 /**
- * Clients that subscribe to progress, each on its own WebSocket. They do as little as they can, so that the measure is not about
+ * Clients that subscribe to progress, each on its own WebSocket, or each with its own event stream. They do as little as they can, so that the measure is not about
  * them: they count events, and while they record they keep the time and the number of done items of each event.
  */
 import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import { WebSocket } from 'ws';
 import type { Commit } from '../checks.ts';
 import { readTask, serve } from '../child.ts';
@@ -14,10 +15,12 @@ const { url, first } = readTask<SubscribersTask>();
 /** How many connections are opened at the same time. */
 const width = 50;
 const count = Buffer.from('"itemProgress":');
+const streamed = Buffer.from('event: next');
 
 interface Subscriber {
   readonly number: number;
   readonly socket: WebSocket;
+  stream?: Socket;
   /** The first bytes of the events that it watches now. */
   head: Buffer;
   seen: boolean;
@@ -58,11 +61,7 @@ function receive(subscriber: Subscriber, data: Buffer): void {
   }
   events++;
   bytes += data.length;
-  if (!subscriber.seen) {
-    subscriber.seen = true;
-    unseen--;
-    if (unseen === 0) allSeen();
-  }
+  see(subscriber);
   if (!recording) return;
   let done = 0;
   for (let i = data.indexOf(count) + count.length; ; i++) {
@@ -73,6 +72,31 @@ function receive(subscriber: Subscriber, data: Buffer): void {
   recorded.subscriber.push(subscriber.number);
   recorded.done.push(done);
   recorded.at.push(performance.timeOrigin + performance.now());
+}
+
+function see(subscriber: Subscriber): void {
+  if (subscriber.seen) return;
+  subscriber.seen = true;
+  unseen--;
+  if (unseen === 0) allSeen();
+}
+
+function openStream(subscriber: Subscriber): void {
+  const { hostname, port } = new URL(url);
+  const stream = connect(Number(port), hostname);
+  const body = JSON.stringify(payloadOf(subscriber.number));
+  stream.write(
+    `POST /graphql HTTP/1.1\r\nHost: ${hostname}\r\nContent-Type: application/json\r\nAccept: text/event-stream\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  );
+  stream.on('data', (data: Buffer) => {
+    for (let at = data.indexOf(streamed); at >= 0; at = data.indexOf(streamed, at + 1)) {
+      events++;
+      see(subscriber);
+    }
+    bytes += data.length;
+  });
+  stream.on('end', () => fail('an event stream ended'));
+  subscriber.stream = stream;
 }
 
 /** Ignores events, and the end, of what was watched before. */
@@ -108,9 +132,12 @@ const methods = {
     for (const subscriber of subscribers) {
       const { socket, number } = subscriber;
       if (subscriber.head.length > 0) socket.send(JSON.stringify({ id: String(before), type: 'complete' }));
+      subscriber.stream?.destroy();
       subscriber.seen = !isWatching;
-      subscriber.head = Buffer.from(isWatching ? `{"id":"${generation}","type":"next"` : '');
-      if (isWatching) socket.send(operation(number));
+      const onSocket = isWatching && next.asStreams !== true;
+      subscriber.head = Buffer.from(onSocket ? `{"id":"${generation}","type":"next"` : '');
+      if (onSocket) socket.send(operation(number));
+      else if (isWatching) openStream(subscriber);
     }
     if (unseen > 0) await seen;
     failed = undefined;
@@ -162,7 +189,7 @@ const methods = {
 const progress =
   'jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt';
 
-function operation(number: number): string {
+function payloadOf(number: number) {
   const { intervalMs, wholeTree, apart } = watching;
   const name = apart ? `Watch${number}` : 'Watch';
   const field = wholeTree
@@ -170,8 +197,11 @@ function operation(number: number): string {
     : `jobProgress(jobId: $jobId, intervalMs: $intervalMs) { ${progress} }`;
   const query = `subscription ${name}($jobId: ID!, $intervalMs: Int) { ${field} }`;
   const variables = { jobId: watching.jobIds[jobOf(number)], intervalMs };
-  const payload = { query, operationName: name, variables };
-  return JSON.stringify({ id: String(generation), type: 'subscribe', payload });
+  return { query, operationName: name, variables };
+}
+
+function operation(number: number): string {
+  return JSON.stringify({ id: String(generation), type: 'subscribe', payload: payloadOf(number) });
 }
 
 export interface Latency {

@@ -25,6 +25,8 @@ export const finishedItems: Growth = {
     prune_figures: 'select * from jobtree.prune_figures()',
     prune_audit: 'select * from jobtree.prune_audit(86400)',
     prune_deliveries: 'select * from jobtree.prune_deliveries()',
+    prune_operations: 'select * from jobtree.prune_operations()',
+    prune_notes: 'select * from jobtree.prune_notes()',
     prune_rates: 'select * from jobtree.prune_rates()',
     prune_uploads: 'select * from jobtree.prune_uploads()',
   },

@@ -1,6 +1,6 @@
 /**
- * How many events a server delivers when many subscribers watch the same jobs: with one shared execution per job, and with one
- * per subscriber, as for operations whose texts differ. There are two jobs, since even with the shortest interval one job sends
+ * How many events a server delivers when many subscribers watch the same jobs: with one shared execution per job, on WebSockets and as event
+ * streams, and with one per subscriber, as for operations whose texts differ. There are two jobs, since even with the shortest interval one job sends
  * 1,000 subscribers no more than 50,000 events a second.
  */
 import { setTimeout as delay } from 'node:timers/promises';
@@ -10,6 +10,7 @@ import { ratio, whole } from '../figures.ts';
 import { Fleet } from '../fleet.ts';
 import { createJobs, fillJob } from '../jobtree.ts';
 import { startReporter } from '../reporter.ts';
+import type { Watching } from '../task.ts';
 import { cpuMs } from '../usage.ts';
 
 const jobCount = 2;
@@ -22,6 +23,7 @@ const warmUpMs = 1_000;
 const target = 5;
 const leastPerSecond = 60_000;
 const mostCpuPerEvent = 7;
+const mostOfStreams = 1.5;
 
 interface Course {
   readonly eventsPerSecond: number;
@@ -35,11 +37,11 @@ interface Course {
 export async function measureFanout(bench: Bench): Promise<Report> {
   const seconds = bench.options.liveSeconds;
   const size = Math.min(jobCount * watchersOfJob, bench.options.subscribers);
-  const { shared, apart, processes } = await withJobtree(bench, async ({ database, server }) => {
+  const { shared, streams, apart, processes } = await withJobtree(bench, async ({ database, server }) => {
     const jobs = await createJobs(server.url, jobCount);
     const fleet = new Fleet(server.url);
     await fleet.grow(size);
-    const items = perSecond * (seconds + (2 * warmUpMs) / 1000) * 3;
+    const items = perSecond * (seconds + (2 * warmUpMs) / 1000) * 4;
     for (let filled = 0; filled < items; filled += batch) {
       for (const id of jobs.ids) await fillJob(database.pool, id, batch / jobCount);
     }
@@ -60,16 +62,16 @@ export async function measureFanout(bench: Bench): Promise<Report> {
         client: after.cpuMs - before.cpuMs,
       };
     };
-    const watched = async (apart: boolean) => {
-      await fleet.watch({ jobIds: jobs.ids, intervalMs, apart });
+    const watched = async (how: Partial<Watching>) => {
+      await fleet.watch({ jobIds: jobs.ids, intervalMs, ...how });
       return course();
     };
-    const apart = await watched(true);
+    const apart = await watched({ apart: true });
     // Not first, since a server that has just started uses more for everything. Between the two, so that neither is affected by
     // how busy the other left the server.
     await fleet.watch({ jobIds: [], intervalMs });
     const unwatched = await course();
-    const courses = { apart, shared: await watched(false) };
+    const courses = { apart, shared: await watched({}), streams: await watched({ asStreams: true }) };
     const beyond = ({ ms, events, server, client }: typeof unwatched): Course => {
       return {
         eventsPerSecond: (events / ms) * 1000,
@@ -80,11 +82,17 @@ export async function measureFanout(bench: Bench): Promise<Report> {
     };
     const { processes } = fleet;
     await fleet.stop();
-    return { shared: beyond(courses.shared), apart: beyond(courses.apart), processes };
+    return {
+      shared: beyond(courses.shared),
+      streams: beyond(courses.streams),
+      apart: beyond(courses.apart),
+      processes,
+    };
   });
 
   const bare = await bareWriteCpu(size / jobCount);
   const times = shared.eventsPerSecond / apart.eventsPerSecond;
+  const streamTimes = streams.cpuPerEvent / shared.cpuPerEvent;
   const cpuTimes = apart.cpuPerEvent / shared.cpuPerEvent;
   const row = (name: string, course: Course) => [
     name,
@@ -100,6 +108,7 @@ export async function measureFanout(bench: Bench): Promise<Report> {
         columns: ['', 'events/s', 'CPU server', 'CPU subscribers', 'server busy'],
         rows: [
           row('one execution a job', shared),
+          row('as event streams', streams),
           row('one each', apart),
           ['a bare write', '–', bare.toFixed(1), '–', '–'],
         ],
@@ -118,6 +127,11 @@ export async function measureFanout(bench: Bench): Promise<Report> {
         met: shared.cpuPerEvent <= mostCpuPerEvent,
       },
       {
+        target: `CPU of the server for an event of a stream: at most ${mostOfStreams} times that`,
+        found: ratio(streamTimes),
+        met: streamTimes <= mostOfStreams,
+      },
+      {
         target: `events of a shared execution: at least ${target} times as many`,
         found: ratio(times),
         met: times >= target,
@@ -128,6 +142,15 @@ export async function measureFanout(bench: Bench): Promise<Report> {
         met: cpuTimes >= target,
       },
     ],
-    figures: { subscribers: size, shared, apart, bareWriteCpu: bare, ratio: times, cpuRatio: cpuTimes },
+    figures: {
+      subscribers: size,
+      shared,
+      streams,
+      apart,
+      bareWriteCpu: bare,
+      ratio: times,
+      cpuRatio: cpuTimes,
+      streamRatio: streamTimes,
+    },
   };
 }

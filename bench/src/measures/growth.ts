@@ -8,8 +8,10 @@ import { migrate } from '../../../dist/db/migrate.js';
 import type { Bench, Report } from '../bench.ts';
 import { median, type Table, whole } from '../figures.ts';
 import { deadRecords } from '../growth/dead-records.ts';
+import { measureDrains } from '../growth/drains.ts';
 import { dueItems } from '../growth/due-items.ts';
 import { finishedItems } from '../growth/finished-items.ts';
+import { openLeases } from '../growth/open-leases.ts';
 import { atMost, type Verdict } from '../verdicts.ts';
 
 export interface Growth {
@@ -26,14 +28,15 @@ export interface Growth {
 }
 
 /** A row of the table is a call of one of these. */
-const growths: readonly Growth[] = [finishedItems, dueItems, deadRecords];
+const growths: readonly Growth[] = [finishedItems, dueItems, deadRecords, openLeases];
 
 const sizes = [62_500, 125_000, 250_000, 500_000, 1_000_000];
 const rounds = 5;
 /** So that what filling has left to the background does not count. */
 const restMs = 1_000;
 
-export async function measureGrowth({ postgres }: Bench): Promise<Report> {
+export async function measureGrowth(bench: Bench): Promise<Report> {
+  const { postgres } = bench;
   const tables: Table[] = [];
   const verdicts: Verdict[] = [];
   const figures: Record<string, unknown> = {};
@@ -74,7 +77,12 @@ export async function measureGrowth({ postgres }: Bench): Promise<Report> {
       );
     figures[of] = Object.fromEntries(found);
   }
-  return { tables, verdicts, figures: { sizes, ms: figures } };
+  const drained = await measureDrains(bench);
+  return {
+    tables: [...tables, ...drained.tables],
+    verdicts: [...verdicts, ...drained.verdicts],
+    figures: { sizes, ms: figures, drains: drained.figures },
+  };
 }
 
 async function time(pool: pg.Pool, call: string): Promise<number> {

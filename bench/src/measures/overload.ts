@@ -2,9 +2,9 @@
  * What is done in time when callers ask for more than the server can do. They create jobs, give up after a second, and ask once more:
  * work for callers who have left, and their repeats behind it, must not push out what could still be in time.
  */
-import { type Bench, type Jobtree, type Report, withJobtree } from '../bench.ts';
+import { type Bench, type Jobtree, type Report, startMeter, withJobtree } from '../bench.ts';
 import { startService } from '../child.ts';
-import type { ImpatientMethods } from '../children/impatient-callers.ts';
+import type { Course, ImpatientMethods } from '../children/impatient-callers.ts';
 import { median, ratio, whole } from '../figures.ts';
 import type { ImpatientTask } from '../task.ts';
 import { atLeast, atMost } from '../verdicts.ts';
@@ -22,32 +22,51 @@ const normal = 0.5;
 const normalSeconds = 10;
 
 interface Load {
-  readonly factor: number;
+  readonly offered: string;
   /** Jobs in a second, in the median. */
   readonly goodput: number;
+  readonly course: Course;
+  /** How much of one processor the server and Postgres took. */
+  readonly server: number;
+  readonly postgres: number;
   /** How many seconds after the end of the overload the normal load is carried out. */
-  readonly backAfter: number;
+  readonly backAfter?: number;
 }
 
 export async function measureOverload(bench: Bench): Promise<Report> {
-  const { capacity, loads } = await withJobtree(bench, run);
-  const best = Math.max(capacity, ...loads.map(({ goodput }) => goodput));
+  const loads = await withJobtree(bench, (jobtree) => run(bench, jobtree));
+  const best = Math.max(...loads.map(({ goodput }) => goodput));
   const worst = Math.min(...loads.map(({ goodput }) => goodput)) / best;
+  const back = loads.flatMap(({ backAfter }) => backAfter ?? []);
   return {
     tables: [
       {
         title: `overload: new jobs of ${items} items, callers that give up after ${limitMs / 1_000} s and ask again`,
-        columns: ['offered', 'in time', 'of the most', 'normal again after'],
-        rows: [
-          [`${callers} callers that wait`, whole(capacity), ratio(capacity / best), ''],
-          ...loads.map(({ factor, goodput, backAfter }) => [
-            `${factor} times as much`,
-            whole(goodput),
-            ratio(goodput / best),
-            `${backAfter} s`,
-          ]),
+        columns: [
+          'offered',
+          'in time',
+          'of the most',
+          'p99',
+          'refused',
+          'late',
+          'normal again after',
+          'server',
+          'Postgres',
+          'callers',
         ],
-        note: 'Jobs a second. The callers need the same processors.',
+        rows: loads.map(({ offered, goodput, course, backAfter, server, postgres }) => [
+          offered,
+          whole(goodput),
+          ratio(goodput / best),
+          `${whole(course.p99Ms)} ms`,
+          whole(course.ends.refused),
+          whole(course.ends.late + course.ends.failed),
+          backAfter === undefined ? '' : `${backAfter} s`,
+          ratio(server),
+          ratio(postgres),
+          ratio(course.processor),
+        ]),
+        note: 'Jobs a second; calls that were refused or given up; and how much of one processor each takes.',
       },
     ],
     verdicts: [
@@ -55,30 +74,43 @@ export async function measureOverload(bench: Bench): Promise<Report> {
       atMost({
         name: 'after an overload, normal load is carried out again',
         limit: 5,
-        found: Math.max(...loads.map(({ backAfter }) => backAfter)),
+        found: Math.max(...back),
         unit: ' s',
       }),
     ],
-    figures: { capacity, loads },
+    figures: loads,
   };
 }
 
-async function run({ server }: Jobtree): Promise<{ capacity: number; loads: Load[] }> {
+async function run({ postgres }: Bench, { server }: Jobtree): Promise<Load[]> {
   const task: ImpatientTask = { url: server.url, items, limitMs };
   const { ask, stop } = await startService<ImpatientMethods>('impatient-callers', task);
+  const measure = async (offered: string, seconds: number, course: () => Promise<Course>): Promise<Load> => {
+    const used = await startMeter(postgres, server);
+    const found = await course();
+    const { serverMs = Number.NaN, postgresMs = Number.NaN } = await used();
+    return {
+      offered,
+      goodput: median(found.done.slice(fillingSeconds)),
+      course: found,
+      server: serverMs / seconds / 1_000,
+      postgres: postgresMs / seconds / 1_000,
+    };
+  };
   await ask.closed(callers, closedSeconds);
-  const capacity = await ask.closed(callers, closedSeconds);
-  const loads: Load[] = [];
+  const waiting = await measure(`${callers} callers that wait`, closedSeconds, () =>
+    ask.closed(callers, closedSeconds),
+  );
+  const capacity = waiting.goodput;
+  const loads = [waiting];
   for (const factor of factors) {
-    const during = await ask.open(capacity * factor, overloadSeconds);
+    const load = await measure(`${factor} times as much`, overloadSeconds, () =>
+      ask.open(capacity * factor, overloadSeconds),
+    );
     const after = await ask.open(capacity * normal, normalSeconds);
-    const back = after.findIndex((created) => created >= 0.9 * capacity * normal);
-    loads.push({
-      factor,
-      goodput: median(during.slice(fillingSeconds)),
-      backAfter: back === -1 ? Number.POSITIVE_INFINITY : back,
-    });
+    const back = after.done.findIndex((done) => done >= 0.9 * capacity * normal);
+    loads.push({ ...load, backAfter: back === -1 ? Number.POSITIVE_INFINITY : back });
   }
   await stop();
-  return { capacity, loads };
+  return loads;
 }

@@ -177,17 +177,15 @@ create table "jobtree"."queue_entry" (
   "type" text collate "C" not null,
   "keyed" boolean not null default false,
   "ready_at" timestamptz(3) not null default clock_timestamp(),
+  "lost" boolean not null default false,
   constraint "queue_entry_pkey" primary key ("job_id", "position")
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 -- All columns ascend, so that a single row comparison says where a claim continues, priority by priority.
 create index "queue_entry_ready" on "jobtree"."queue_entry" ("type", (-"priority"::integer), "place") where "run_at" is null;
 create index "queue_entry_scheduled" on "jobtree"."queue_entry" ("run_at") where "run_at" is not null;
 create index "queue_entry_scheduled_of_type" on "jobtree"."queue_entry" ("type", "run_at" desc) where "run_at" is not null;
--- For pages of waiting or of scheduled items of a job, however many of the other kind come first. The conditions are written as in no
--- claim, so that the planner never uses these indexes for claims.
-create index "queue_entry_waiting" on "jobtree"."queue_entry" ("job_id", "position") where coalesce("run_at", 'infinity') = 'infinity';
-create index "queue_entry_scheduled_of_job" on "jobtree"."queue_entry" ("job_id", "position") where coalesce("run_at", 'infinity') < 'infinity';
 
+-- Some room on each page is left for the heartbeats of its leases.
 create table "jobtree"."lease" (
   "id" uuid not null,
   "job_id" uuid not null,
@@ -195,7 +193,8 @@ create table "jobtree"."lease" (
   "position" bigint not null,
   "claimed_at" timestamptz(3) not null,
   "heartbeat_at" timestamptz(3) not null,
-  "deadline_at" timestamptz(3),
+  -- When a sweep looks at it next. Not a heartbeat but a sweep moves it on: a heartbeat changes no column that an index has.
+  "check_at" timestamptz(3),
   "attempt" integer not null,
   "count" smallint not null,
   "priority" smallint not null,
@@ -203,11 +202,17 @@ create table "jobtree"."lease" (
   "worker" text not null,
   "deadlines" timestamptz(3)[],
   "keyed" boolean not null default false,
+  "waiting" bit(128),
+  "lost" boolean not null default false,
+  "limited_type" text collate "C",
   constraint "lease_pkey" primary key ("id"),
   constraint "lease_worker_check" check (length("worker") between 1 and 242)
-) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
+) with (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 create index "lease_job_id_position_idx" on "jobtree"."lease" ("job_id", "position");
-create index "lease_live" on "jobtree"."lease" ("deadline_at") where "deadline_at" is not null;
+create index "lease_live" on "jobtree"."lease" ("check_at") where "check_at" is not null;
+-- For the open leases of a job. The condition is written as in no query of all open leases, so that the planner never takes the index of these.
+create index "lease_open" on "jobtree"."lease" ("job_id", "position") where coalesce("check_at", 'infinity') < 'infinity';
+create index "lease_limited" on "jobtree"."lease" ("limited_type") where "limited_type" is not null and "check_at" is not null;
 
 -- The serialize keys in use, and the item that has each: the head of its line. Without a head, a transaction has locked a key before any
 -- item has it.
@@ -368,8 +373,7 @@ create table "jobtree"."queue" (
   "backoff_ms" integer[],
   "backoff_jitter" real,
   "heartbeat_interval_ms" integer,
-  "limited_at" timestamptz(3),
-  "first_lease" bigint not null default 0,
+  "limited_by" xid8,
   constraint "queue_pkey" primary key ("type"),
   constraint "queue_type_check" check (length("type") between 1 and 242),
   constraint "queue_concurrency_check" check ("concurrency" between 1 and 1000000),
@@ -401,13 +405,16 @@ create table "jobtree"."type_schema" (
   constraint "type_schema_check" check ("payload" is not null or "result" is not null)
 );
 
--- Leases of types with a concurrency limit that may have open items.
-create table "jobtree"."queue_lease" (
+-- How many items of each type with a concurrency limit workers hold: the sum of its rows. A claim replaces them with one, and says in which
+-- snapshot.
+create table "jobtree"."held_delta" (
   "type" text collate "C" not null,
-  "id" bigserial not null,
-  "lease_id" uuid not null,
-  constraint "queue_lease_pkey" primary key ("type", "id")
+  "items" integer not null,
+  "xid" xid8 not null default pg_current_xact_id(),
+  "seen" pg_snapshot
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
+create index "held_delta_sum" on "jobtree"."held_delta" ("type", "xid") where "seen" is not null;
+create index "held_delta_new" on "jobtree"."held_delta" ("type", "xid") where "seen" is null;
 
 -- How many items of types with a rate limit were claimed recently, by hundredths of the interval.
 create table "jobtree"."rate_slice" (
@@ -454,6 +461,7 @@ create table "jobtree"."dead_letter_note" (
   "fingerprint" uuid not null,
   "note" text not null,
   "noted_at" timestamptz(3) not null,
+  "empty_since" timestamptz(3),
   constraint "dead_letter_note_pkey" primary key ("fingerprint")
 );
 
@@ -472,7 +480,7 @@ create table "jobtree"."operation" (
   "dedupe_keys" text[],
   "item_job_ids" uuid[],
   "item_positions" bigint[],
-  "states" text[],
+  "statuses" text[],
   "added_from" timestamptz(3),
   "added_until" timestamptz(3),
   "before_position" bigint not null,
@@ -531,6 +539,7 @@ create table "jobtree"."api_key" (
 );
 create unique index "api_key_hash_key" on "jobtree"."api_key" ("hash");
 create unique index "api_key_previous_hash_key" on "jobtree"."api_key" ("previous_hash");
+create index "api_key_tenant_name_id_idx" on "jobtree"."api_key" ("tenant", "name", "id");
 
 -- The audit: who attempted which privileged action, and the outcome. Rows are added, and pruned when they are old, but never changed.
 create table "jobtree"."audit_entry" (
@@ -545,6 +554,7 @@ create table "jobtree"."audit_entry" (
   constraint "audit_entry_pkey" primary key ("id")
 );
 create index "audit_entry_at_id_idx" on "jobtree"."audit_entry" ("at", "id");
+create index "audit_entry_tenant_at_id_idx" on "jobtree"."audit_entry" ("tenant", "at", "id");
 
 -- A placeholder, which the functions, created after the tables, replace.
 create function jobtree.keep_audit() returns trigger language plpgsql as $$
@@ -673,6 +683,7 @@ create table "jobtree"."worker" (
   constraint "worker_name_check" check (length("name") between 1 and 242),
   constraint "worker_version_check" check (length("version") between 1 and 200)
 ) with (fillfactor = 50);
+create index "worker_name_idx" on "jobtree"."worker" ("name");
 
 -- Files that were uploaded, or are being uploaded.
 create table "jobtree"."upload" (
@@ -735,57 +746,12 @@ create table "jobtree"."file_import" (
 create index "file_import_upload_id_idx" on "jobtree"."file_import" ("upload_id");
 create index "file_import_unfinished" on "jobtree"."file_import" ("leased_until" nulls first, "job_id") where "finished_at" is null;
 
--- The state of each item: the only place in SQL that decides it.
-create view "jobtree"."item_state" as
-select i.job_id, i.position, j.root_id, j.type,
-  case
-    when o.failed then 'FAILED'
-    when o.job_id is not null then 'SUCCEEDED'
-    when coalesce(c.cancelled_at, j.cancelled_at) is not null then 'CANCELLED'
-    when l.id is not null then 'HELD'
-    when b.key is not null then 'BLOCKED'
-    when q.run_at = 'infinity' then 'WAITING'
-    when q.run_at > clock_timestamp() then 'SCHEDULED'
-    else 'READY'
-  end as state,
-  coalesce(o.finished_at, c.cancelled_at, j.cancelled_at) as finished_at,
-  nullif(q.run_at, 'infinity') as due_at, coalesce(q.attempt, l.attempt, b.attempt) as attempt, l.id as lease_id, l.worker,
-  i.created_at, i.payload, o.result, i.serialize_key, b.head_job_id, b.head_position
-from jobtree.job_item i
-join jobtree.job j on j.id = i.job_id
-left join jobtree.outcome o on o.job_id = i.job_id and o.position = i.position
-left join lateral (
-  select c.cancelled_at
-  from (
-    select c.* from jobtree.cancellation c
-    where o.job_id is null and c.job_id = i.job_id and c.position <= i.position
-    order by c.position desc
-    limit 1
-  ) c
-  where c.position + c.count > i.position
-) c on true
-left join lateral (
-  select q.run_at, q.attempt from jobtree.queue_entry q
-  where o.job_id is null and j.cancelled_at is null
-    and q.job_id = i.job_id and q.position between i.position - 127 and i.position and q.position + q.count > i.position
-) q on true
-left join lateral (
-  select l.id, l.attempt, l.worker from jobtree.lease l
-  where o.job_id is null and j.cancelled_at is null
-    and l.job_id = i.job_id and l.position between i.position - 127 and i.position
-    and get_bit(l.open, (i.position - l.position)::integer) = 1
-) l on true
-left join lateral (
-  select b.key, b.attempt, k.job_id as head_job_id, k.position as head_position
-  from jobtree.blocked_item b
-  left join jobtree.serialize_key k on k.key = b.key
-  where o.job_id is null and j.cancelled_at is null and i.serialize_key is not null and b.job_id = i.job_id and b.position = i.position
-) b on true;
-
 -- The items of all leases, a row for each assignment: which worker has or had which item.
 create view "jobtree"."assignment" as
 select (left(l.id::text, 34) || lpad(to_hex(n), 2, '0'))::uuid as id, l.id as lease_id, l.job_id, l.position + n - 1 as position,
-  l.attempt, l.worker, l.claimed_at, l.heartbeat_at, coalesce(l.deadlines[n], l.deadline_at) as deadline_at,
+  l.attempt, l.worker, l.claimed_at, l.heartbeat_at, case
+    when l.check_at is not null then coalesce(l.deadlines[n], l.heartbeat_at + 3 * j.heartbeat_interval_ms * interval '1 millisecond')
+  end::timestamptz(3) as deadline_at,
   case
     when get_bit(l.open, n - 1) = 1 and j.cancelled_at is null then 'HELD'
     when o.job_id is not null and not o.failed then 'SUCCEEDED'

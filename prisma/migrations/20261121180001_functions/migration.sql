@@ -68,7 +68,7 @@ begin
       return;
     end if;
     update jobtree.lease l
-    set open = l.open # v_bits, deadline_at = case when l.open <> v_bits then l.deadline_at end
+    set open = l.open # v_bits, check_at = case when l.open <> v_bits then l.check_at end
     where l.id = v_lease.id;
     insert into jobtree.progress_delta (root_id, job_id, succeeded, bytes)
     values (v_lease.root_id, v_lease.job_id, cardinality(v_accepted), v_bytes);
@@ -104,7 +104,7 @@ begin
     from given g group by g.lease_id
   ), closed as (
     update jobtree.lease l
-    set open = l.open # e.bits, deadline_at = case when l.open <> e.bits then l.deadline_at end
+    set open = l.open # e.bits, check_at = case when l.open <> e.bits then l.check_at end
     from ended e
     where l.id = e.lease_id
   ), counted as (
@@ -379,10 +379,11 @@ as $$
   end
 $$;
 
--- Records the leases of a type that began before its concurrency was limited, so that they count.
+-- Has the open leases of limited types count that began before the concurrency was limited.
 --
--- locks      none; the caller has locked the type's row of queue
-create or replace function jobtree.adopt_leases(p_type text)
+-- p_types    limited types
+-- locks      leases, skipping locked ones, which a later call finds
+create or replace function jobtree.adopt_leases(p_types text[])
 returns void
 language sql volatile
 set jit = off
@@ -391,11 +392,19 @@ set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 as $$
-  insert into jobtree.queue_lease (type, lease_id)
-  select p_type, l.id from jobtree.lease l
-  cross join lateral (select j.type from jobtree.job j where j.id = l.job_id offset 0) j
-  where l.deadline_at is not null and j.type = p_type
-    and l.id not in (select k.lease_id from jobtree.queue_lease k where k.type = p_type)
+  with adopted as (
+    update jobtree.lease l set limited_type = o.type
+    from (
+      select l.id, j.type from jobtree.lease l
+      cross join lateral (select j.type from jobtree.job j where j.id = l.job_id and j.type = any (p_types) offset 0) j
+      where l.check_at is not null and l.limited_type is null
+      for update of l skip locked
+    ) o
+    where l.id = o.id
+    returning l.limited_type, l.open
+  )
+  insert into jobtree.held_delta (type, items)
+  select a.limited_type, sum(bit_count(a.open)) from adopted a group by a.limited_type
 $$;
 
 -- Stores bytes of an upload if they continue what is stored: if two callers send the same part, one of them stores it.
@@ -549,8 +558,8 @@ begin
     insert into jobtree.dead_letter (job_id, position, type, died_at, code, pattern, fingerprint)
     select d.job_id, d.position, d.type, d.at, d.code, d.pattern, jobtree.fingerprint(d.type, d.code, d.pattern) from dead d
   )
-  insert into jobtree.progress_delta (root_id, job_id, failed)
-  select d.root_id, d.job_id, count(*) from dead d group by d.root_id, d.job_id;
+  insert into jobtree.progress_delta (root_id, job_id, failed, started)
+  select d.root_id, d.job_id, count(*), bool_or(d.lease_id is not null) from dead d group by d.root_id, d.job_id;
   if p_keyed is not true then
     return null;
   end if;
@@ -658,7 +667,7 @@ begin
     select l.*, sum(case when l.keyed then l.count else 1 end) over (order by l.position, l.id) as cost
     from (
       select l.id, l.position, l.count, l.keyed from jobtree.lease l
-      where l.job_id = p_job_id and l.position >= p_from and l.open <> B'0'::bit(128)
+      where l.job_id = p_job_id and l.position >= p_from and coalesce(l.check_at, 'infinity') < 'infinity'
       order by l.position
       limit p_limit
     ) l
@@ -667,7 +676,7 @@ begin
     where l.id = any (array(select n.id from near n where n.cost < p_limit + n.count)) and l.open <> B'0'::bit(128)
     for update skip locked
   ), ended as (
-    update jobtree.lease l set open = B'0'::bit(128), deadline_at = null from picked p where l.id = p.id
+    update jobtree.lease l set open = B'0'::bit(128), check_at = null from picked p where l.id = p.id
     returning p.*
   )
   select (select coalesce(sum(case when p.keyed then p.count else 1 end), 0)::integer from picked p) as ranges,
@@ -697,7 +706,7 @@ begin
   v_done := v_done and not exists (
     select from jobtree.queue_entry q where q.job_id = p_job_id
     union all
-    select from jobtree.lease l where l.job_id = p_job_id and l.open <> B'0'::bit(128)
+    select from jobtree.lease l where l.job_id = p_job_id and coalesce(l.check_at, 'infinity') < 'infinity'
     union all
     select from jobtree.blocked_item b where b.job_id = p_job_id
   );
@@ -887,7 +896,7 @@ begin
     for update of l skip locked
   ), ended as (
     update jobtree.lease l
-    set open = l.open # p.ended, deadline_at = case when l.open <> p.ended then l.deadline_at end
+    set open = l.open # p.ended, check_at = case when l.open <> p.ended then l.check_at end
     from picked p
     where l.id = p.id
   )
@@ -909,8 +918,8 @@ begin
   cancelled := v_gone.items;
   root_ids := array(select distinct j.root_id from unnest(v_gone.job_ids) u(id) join jobtree.job j on j.id = u.id);
   was_busy := cancelled < v_found.items;
-  -- With a filter by states, an item that became ready now would no longer be in the state in which it was selected: promote_blocked does it later.
-  select jobtree.free_keys(array_agg(g.job_id), array_agg(g.position + n), p_operation.states is null) into ready
+  -- With a filter by statuses, an item that became ready now would no longer have the status by which it was selected: promote_blocked does it later.
+  select jobtree.free_keys(array_agg(g.job_id), array_agg(g.position + n), p_operation.statuses is null) into ready
   from unnest(v_gone.job_ids, v_gone.positions, v_gone.counts, v_gone.keyed) g(job_id, position, count, keyed)
   cross join lateral generate_series(0, g.count - 1) n
   where g.keyed
@@ -1237,13 +1246,12 @@ $$;
 -- p_durable  as claim_items has it
 -- returns    as lease_entries, one row
 -- locks      the row of queue, if the type has a limit; the queue entry that has the item
--- errors     JT001 no such item; JT005 it can't be claimed, with the reason in the error's detail: HELD, SCHEDULED, WAITING, BLOCKED,
---            SUCCEEDED, FAILED, CANCELLED, PAUSED or LIMITED
+-- errors     JT001 no such item; JT005 it can't be claimed, with the reason in the error's detail: its status, PAUSED or LIMITED
 create or replace function jobtree.claim_item(p_job_id uuid, p_position bigint, p_worker text, p_durable boolean default true)
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[]
+  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[], keyed boolean, lost boolean
 )
 language plpgsql volatile
 set jit = off
@@ -1253,7 +1261,7 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_entry record;
-  v_state text;
+  v_status text;
   v_queue jobtree.queue;
   -- Null for a type without limits.
   v_room integer;
@@ -1273,12 +1281,13 @@ begin
     for update;
     if found and v_room is null then
       return query
-        select l.* from jobtree.lease_entry(v_entry.tid, (p_position - v_entry.position)::integer, 1, 1, p_worker, null) l;
+        select l.* from jobtree.lease_entry(v_entry.tid, (p_position - v_entry.position)::integer, 1, 1, p_worker, null, null) l;
       exit when found;
     elsif found then
       return query
         with given as materialized (
-          select l.* from jobtree.lease_entry(v_entry.tid, (p_position - v_entry.position)::integer, 1, 1, p_worker, null) l
+          select l.* from jobtree.lease_entry(v_entry.tid, (p_position - v_entry.position)::integer, 1, 1, p_worker, null, null,
+            v_queue.concurrency is not null) l
         ), noted as materialized (
           select jobtree.note_claims(array_agg(g.lease_id), array_agg(g.type)) from given g
         )
@@ -1286,19 +1295,20 @@ begin
       exit when found;
     end if;
 
-    select s.state into v_state from jobtree.item_state s where s.job_id = p_job_id and s.position = p_position;
-    if v_state is null then
+    select case when s.due_at <= clock_timestamp() then 'READY' else s.status end into v_status from jobtree.item_status s
+    where s.job_id = p_job_id and s.position = p_position;
+    if v_status is null then
       raise exception 'There is no item % of job %.', p_position, p_job_id using errcode = 'JT001', column = 'itemId';
     end if;
-    if v_state = 'READY' and v_room = 0 then
+    if v_status = 'READY' and v_room = 0 then
       raise exception 'Item % of job % can''t be claimed: its queue is %.', p_position, p_job_id,
         case when v_queue.paused then 'paused' else 'at its limit' end
         using errcode = 'JT005', column = 'itemId', detail = case when v_queue.paused then 'PAUSED' else 'LIMITED' end;
     end if;
     -- If it is READY, another transaction has split its entry meanwhile: look again.
-    if v_state <> 'READY' then
-      raise exception 'Item % of job % can''t be claimed: its state is %.', p_position, p_job_id, v_state
-        using errcode = 'JT005', column = 'itemId', detail = v_state;
+    if v_status <> 'READY' then
+      raise exception 'Item % of job % can''t be claimed: its status is %.', p_position, p_job_id, v_status
+        using errcode = 'JT005', column = 'itemId', detail = v_status;
     end if;
   end loop;
 end
@@ -1316,6 +1326,8 @@ $$;
 --            where to look: for each type, in order, from a priority and a place in it down to another priority. Callers remember, for each
 --            type and priority, the place before which they saw nothing claimable, and look there now and then for entries that committed
 --            late or came back. Without ranges each type is read from its start, past every dead row
+-- p_starts   how many of its items each request starts as soon as it has them, from the first; the others wait until a heartbeat says that they
+--            have been started. Of items that were lost before none counts as started. Null for all
 -- p_durable  whether an answered claim survives a crash of Postgres. If not, the commit does not wait for the disk: items whose claim a
 --            crash forgets are ready again, and reports on them are STALE. Claims of limited types are always durable
 -- returns    as lease_entries, and a kind: NEW; CUT if the size limit excluded further items, which other claims may then have skipped;
@@ -1330,12 +1342,13 @@ create or replace function jobtree.claim_items(
   p_workers text[], p_types text[], p_limits integer[], p_claim_ids uuid[] default '{}',
   p_range_types text[] default '{}', p_range_highs integer[] default '{}', p_range_lows integer[] default '{}',
   p_range_places bigint[] default '{}',
+  p_starts integer[] default '{}',
   p_durable boolean default true
 )
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[], kind text
+  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[], keyed boolean, lost boolean, kind text
 )
 language plpgsql volatile
 set jit = off
@@ -1378,6 +1391,7 @@ declare
   v_limited text[];
   v_rooms integer[];
   v_again integer[];
+  v_counting text[];
   v_room integer;
   v_is_keyed boolean;
   v_keyed text[];
@@ -1386,9 +1400,9 @@ begin
     raise exception 'limits must be whole numbers of at least 1.' using errcode = 'JT002', column = 'limits';
   elsif (
     cardinality(p_workers) = cardinality(p_types) and cardinality(p_limits) = cardinality(p_types)
-    and cardinality(p_claim_ids) in (0, cardinality(p_types))
+    and cardinality(p_claim_ids) in (0, cardinality(p_types)) and cardinality(p_starts) in (0, cardinality(p_types))
   ) is not true then
-    raise exception 'workers, types, limits and claim ids must have one element for each request.' using errcode = 'JT002', column = 'types';
+    raise exception 'workers, types, limits, claim ids and starts must have one element for each request.' using errcode = 'JT002', column = 'types';
   end if;
   if exists (
     select from jobtree.queue q where q.type = any (p_types) and (q.paused or q.concurrency is not null or q.rate_limit is not null)
@@ -1402,7 +1416,8 @@ begin
     return;
   end if;
   if v_limited is not null then
-    select array_agg(l.type), array_agg(l.room), array_agg(l.again_in_ms) into v_limited, v_rooms, v_again
+    select array_agg(l.type), array_agg(l.room), array_agg(l.again_in_ms), array_agg(l.type) filter (where l.counts)
+    into v_limited, v_rooms, v_again, v_counting
     from jobtree.lock_queues(p_types) l;
   end if;
 
@@ -1500,7 +1515,7 @@ begin
   if cardinality(v_tids) > 0 and v_limited is not null then
     return query
       with given as materialized (
-        select h.* from jobtree.lease_entries(v_tids, v_froms, v_counts, v_requests, p_workers, p_claim_ids) h
+        select h.* from jobtree.lease_entries(v_tids, v_froms, v_counts, v_requests, p_workers, p_claim_ids, p_starts, v_counting) h
       ), noted as materialized (
         select jobtree.note_claims(array_agg(g.lease_id), array_agg(g.type)) from given g where g.type = any (v_limited)
       )
@@ -1508,19 +1523,21 @@ begin
   elsif cardinality(v_tids) = 1 then
     return query
       select h.*, v_kind
-      from jobtree.lease_entry(v_tids[1], 0, v_counts[1], v_requests[1], p_workers[v_requests[1]], p_claim_ids[v_requests[1]]) h;
+      from jobtree.lease_entry(
+        v_tids[1], 0, v_counts[1], v_requests[1], p_workers[v_requests[1]], p_claim_ids[v_requests[1]], p_starts[v_requests[1]]
+      ) h;
   elsif cardinality(v_tids) > 0 then
     return query
       select h.*, v_kind
-      from jobtree.lease_entries(v_tids, v_froms, v_counts, v_requests, p_workers, p_claim_ids) h;
+      from jobtree.lease_entries(v_tids, v_froms, v_counts, v_requests, p_workers, p_claim_ids, p_starts) h;
   elsif v_kind = 'LOCKED' then
     return query select null::uuid, null::integer, null::uuid, null::uuid, null::text, null::bigint, null::integer, null::text,
-      null::integer, null::timestamptz, null::timestamptz, null::smallint, null::bigint, null::boolean, null::integer[], null::text, null::timestamptz, null::integer[], v_kind;
+      null::integer, null::timestamptz, null::timestamptz, null::smallint, null::bigint, null::boolean, null::integer[], null::text, null::timestamptz, null::integer[], null::boolean, null::boolean, v_kind;
   end if;
   if v_limited is not null then
     return query
       select null::uuid, null::integer, null::uuid, null::uuid, l.type, null::bigint, null::integer, null::text, null::integer,
-        n.now, n.now + l.again_in_ms * interval '1 millisecond', null::smallint, null::bigint, null::boolean, null::integer[], null::text, null::timestamptz, null::integer[],
+        n.now, n.now + l.again_in_ms * interval '1 millisecond', null::smallint, null::bigint, null::boolean, null::integer[], null::text, null::timestamptz, null::integer[], null::boolean, null::boolean,
         case when l.room is null then 'TAKEN' else 'LIMITED' end
       from unnest(v_limited, v_rooms, v_again) l(type, room, again_in_ms), (select clock_timestamp() as now) n
       where coalesce(l.room, 0) = 0;
@@ -1528,10 +1545,53 @@ begin
   if v_keyed is not null then
     return query
       select null::uuid, null::integer, null::uuid, null::uuid, k.type, null::bigint, null::integer, null::text, null::integer,
-        null::timestamptz, null::timestamptz, null::smallint, null::bigint, null::boolean, null::integer[], null::text, null::timestamptz, null::integer[],
+        null::timestamptz, null::timestamptz, null::smallint, null::bigint, null::boolean, null::integer[], null::text, null::timestamptz, null::integer[], null::boolean, null::boolean,
         'KEYED'
       from unnest(v_keyed) k(type);
   end if;
+end
+$$;
+
+-- Compares what the deltas say with the leases of limited types, and adds the difference, so that no error lasts. Also has leases count
+-- that began before the concurrency was limited, and removes the deltas of types that are not limited any more.
+--
+-- returns    the types whose deltas were wrong, and by how much
+-- locks      an advisory lock, without waiting, since two calls would add a difference twice; those of adopt_leases; at the end rows of
+--            queue, skipping locked ones
+create or replace function jobtree.correct_held()
+returns table (type text, items integer)
+language plpgsql volatile
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_mergejoin = off
+as $$
+#variable_conflict use_column
+begin
+  if not pg_try_advisory_xact_lock(hashtextextended('jobtree.correct_held', 0)) then
+    return;
+  end if;
+  if exists (select from jobtree.queue q where q.concurrency is not null) then
+    perform jobtree.adopt_leases(array(select q.type from jobtree.queue q where q.concurrency is not null));
+  end if;
+  return query
+    -- In one snapshot: whatever ends an item changes both.
+    with wrong as (
+      select q.type, h.items - coalesce(d.items, 0) as items
+      from jobtree.queue q
+      cross join lateral (
+        select coalesce(sum(bit_count(l.open)), 0) as items from jobtree.lease l where l.limited_type = q.type and l.check_at is not null
+      ) h
+      cross join lateral (select sum(d.items) as items from jobtree.held_delta d where d.type = q.type) d
+      where q.concurrency is not null
+    )
+    insert into jobtree.held_delta (type, items) select w.type, w.items from wrong w where w.items <> 0
+    returning held_delta.type, held_delta.items;
+  delete from jobtree.held_delta d
+  where not exists (select from jobtree.queue q where q.type = d.type and q.concurrency is not null);
+  -- Claims need not look any more, even if a transaction from before the limit lasts: the next call adopts what it has claimed.
+  update jobtree.queue q set limited_by = null
+  where q.ctid = any (array(select q.ctid from jobtree.queue q where q.limited_by is not null for no key update skip locked));
 end
 $$;
 
@@ -2256,7 +2316,7 @@ $$;
 -- for the disk. First the reports, as in report_results, then the claims, as in claim_items.
 --
 -- p_lease_ids … p_others   as report_results takes them
--- p_workers … p_range_places   as claim_items takes them; the claims are durable, like the reports
+-- p_workers … p_starts   as claim_items takes them; the claims are durable, like the reports
 -- returns    one row for the reports, of kind REPORTED, with what report_results returns; then those of claim_items
 -- locks      those of report_results, skipping locked ones, then those of claim_items
 -- errors     those of claim_items, and then no report counts
@@ -2264,12 +2324,13 @@ create or replace function jobtree.exchange(
   p_lease_ids uuid[], p_numbers integer[], p_results json,
   p_failed_lease_ids uuid[], p_failed_numbers integer[], p_failures json, p_others json,
   p_workers text[], p_types text[], p_limits integer[], p_claim_ids uuid[],
-  p_range_types text[], p_range_highs integer[], p_range_lows integer[], p_range_places bigint[]
+  p_range_types text[], p_range_highs integer[], p_range_lows integer[], p_range_places bigint[],
+  p_starts integer[]
 )
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[], kind text, root_ids uuid[], ready jsonb,
+  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[], keyed boolean, lost boolean, kind text, root_ids uuid[], ready jsonb,
   answers json, figures json[], failed json[]
 )
 language plpgsql volatile
@@ -2292,7 +2353,7 @@ begin
   return query
     select c.*, null::uuid[], null::jsonb, null::json, null::json[], null::json[]
     from jobtree.claim_items(
-      p_workers, p_types, p_limits, p_claim_ids, p_range_types, p_range_highs, p_range_lows, p_range_places, true
+      p_workers, p_types, p_limits, p_claim_ids, p_range_types, p_range_highs, p_range_lows, p_range_places, p_starts, true
     ) c;
 end
 $$;
@@ -2545,7 +2606,7 @@ begin
     ) a
   ), closed as (
     update jobtree.lease l
-    set open = l.open # e.bits, deadline_at = case when l.open <> e.bits then l.deadline_at end
+    set open = l.open # e.bits, check_at = case when l.open <> e.bits then l.check_at end
     from (select d.lease_id, bit_or(jobtree.bit_at(d.number)) as bits from ended d group by d.lease_id) e
     where l.id = e.lease_id
   ), kept as (
@@ -2603,9 +2664,11 @@ begin
       ) o
       where u.n = any (v_ended.ns)
     ));
+    perform jobtree.prune_leases(p_lease_ids);
   end if;
   if v_ended.positions is not null then
-    perform jobtree.requeue(v_ended.job_ids, v_ended.positions, v_ended.attempts, v_ended.priorities, v_ended.waits, true);
+    perform jobtree.requeue(v_ended.job_ids, v_ended.positions, v_ended.attempts, v_ended.priorities, v_ended.waits, true,
+      case when p_lost then array_fill(true, array[cardinality(v_ended.positions)]) end);
   end if;
   return query select v_ended.root_ids, jobtree.add_up(v_ended.ready, v_freed), v_ended.ns, v_ended.due, v_ended.figures, v_ended.failed;
 end
@@ -2737,7 +2800,7 @@ as $$
   select k.n::integer, k.type, f.payload::text
   from looked k
   cross join lateral jobtree.feed_payloads(k.feed, k.payload, k.result) f(payload)
-  where k.is_looked and k.items <= 1000 and k.bytes <= 20e6
+  where case when k.is_looked and k.items <= 1000 and k.bytes <= 20e6 then not exists (select from jobtree.feed_gap(k.feed, k.payload, k.result)) end
   union all
   select coalesce(min(k.n) - 1, cardinality(p_numbers))::integer, null, null from looked k where not k.is_looked;
 $$;
@@ -2852,10 +2915,37 @@ begin
 end
 $$;
 
+-- Finds a path of a mapping that leads nowhere though it is not optional, for one success of a parent. forEach is not examined: it has to lead
+-- to a list (feed_problem).
+--
+-- p_feed     as feed_payloads takes it, with serializeKey. The caller has bounded what it would create (feed_size)
+-- returns    the path, and the element where it leads nowhere, from 1; no row if each path leads somewhere
+create or replace function jobtree.feed_gap(p_feed jsonb, p_payload json, p_result json)
+returns table (path text, element bigint)
+language sql immutable
+as $$
+  select t.path, c.n
+  from (select jobtree.feed_value(p_feed ->> 'forEach', p_payload, p_result, null) as list) f
+  cross join lateral (
+    select null::json as element, null::bigint as n where p_feed ->> 'forEach' is null
+    union all
+    select e.value, e.n from json_array_elements(case json_typeof(f.list) when 'array' then f.list else '[]' end) with ordinality e(value, n)
+  ) c
+  cross join lateral (
+    select p_feed ->> 'serializeKey' as path
+    union all
+    select e.value from jsonb_each_text(case jsonb_typeof(p_feed -> 'payload') when 'object' then p_feed -> 'payload' else '{}' end) e
+    union all
+    select p_feed ->> 'payload' where jsonb_typeof(p_feed -> 'payload') = 'string'
+  ) t
+  where t.path is not null and jobtree.feed_value(t.path, p_payload, p_result, c.element) is null
+  limit 1
+$$;
+
 -- The serialize keys of the new items that one success of a parent creates for a child, in the order of their payloads: feed_payloads.
 --
--- p_feed     with serializeKey, a path to a text or a number, without the tenant of the child's type, which is part of the stored key; null
---            for an item without a key
+-- p_feed     with serializeKey, a path to a text or a number, without the tenant of the child's type, which is part of the stored key; a
+--            null for an item without a key
 -- returns    one value for each new item
 create or replace function jobtree.feed_keys(p_feed jsonb, p_payload json, p_result json)
 returns setof json
@@ -2876,7 +2966,7 @@ $$;
 --
 -- p_feed     {forEach?: path to a list, payload?: a path, or an object whose values are paths}. A path is payload, result or (with forEach)
 --            element, followed by keys or list positions, separated by dots: result.lines.0.amount. Without payload: the element, or the
---            whole result. A path that leads nowhere gives null
+--            whole result. No path leads nowhere, unless it ends with ? (feed_gap)
 -- returns    one payload, or one for each element of the list; no row if forEach does not lead to a list
 create or replace function jobtree.feed_payloads(p_feed jsonb, p_payload json, p_result json)
 returns setof json
@@ -2903,7 +2993,7 @@ as $$
   ) c
 $$;
 
--- Finds what is wrong with a success whose job feeds child jobs: a forEach that does not lead to a list, new items of a type that is not
+-- Finds what is wrong with a success whose job feeds child jobs: a forEach that does not lead to a list, a path that leads nowhere, new items of a type that is not
 -- the type of exactly one fed child, more than 1,000 new items, more than 20 MB of them by mappings (a report of a few kilobytes could
 -- create gigabytes), an invalid serialize key or one of a tenant that the child's type does not belong to, or a payload that is nested too deeply once a mapping wraps it in an object. The
 -- mappings of cancelled children don't matter.
@@ -2923,6 +3013,7 @@ as $$
     from jobtree.job c
     where c.parent_id = p_job_id and c.feed ->> 'source' = 'SUCCESSES' and c.feed ->> 'forEach' is not null and c.cancelled_at is null
       and json_typeof(jobtree.feed_value(c.feed ->> 'forEach', p_payload, p_report -> 'result', null)) is distinct from 'array'
+      and not (c.feed ->> 'forEach' like '%?' and json_typeof(jobtree.feed_value(c.feed ->> 'forEach', p_payload, p_report -> 'result', null)) = 'null')
     union all
     select 'newItems',
       format('The job has %s fed children of type %s; new items need exactly one.', f.children, n.value ->> 'type')
@@ -2946,6 +3037,12 @@ as $$
       select coalesce(json_array_length(case json_typeof(p_report -> 'newItems') when 'array' then p_report -> 'newItems' end), 0) as items
     ) n
     where m.items + n.items > 1000 or m.bytes > 20e6
+    union all
+    select 'result', format('%s leads nowhere%s, so it can''t feed the job of type %s. If it may be missing, the mapping says %1$s?',
+      g.path, case when g.element is not null then format(' in element %s of %s', g.element, c.feed ->> 'forEach') else '' end, c.type)
+    from jobtree.job c
+    cross join lateral jobtree.feed_gap(c.feed, p_payload, coalesce(p_report -> 'result', 'null')) g
+    where c.parent_id = p_job_id and c.feed ->> 'source' = 'SUCCESSES' and c.cancelled_at is null
     union all
     select 'result', format('%s is neither a text of 1 to 255 characters nor a number, so it can''t be the serialize key of a new item of type %s.',
       c.feed ->> 'serializeKey', c.type)
@@ -3007,6 +3104,17 @@ begin
     select from jobtree.job c
     where c.parent_id = any (v_parents) and c.feed is not null
       and (c.id <> all (v_locked) or c.feed ?| '{forEach,serializeKey}' or jsonb_typeof(c.feed -> 'payload') = 'object')
+  ) or exists (
+    -- A path that leads nowhere. A path without keys, or an optional one, always leads somewhere.
+    select from jobtree.job c
+    cross join rows from (unnest(p_lease_ids), unnest(p_numbers), json_array_elements(p_results)) u(lease_id, number, result)
+    cross join lateral (select * from jobtree.lease l where l.id = u.lease_id limit 1) l
+    left join lateral (
+      select i.payload from jobtree.job_item i
+      where c.feed ->> 'payload' like 'payload%' and i.job_id = l.job_id and i.position = l.position + u.number - 1 limit 1
+    ) i on true
+    where c.parent_id = any (v_parents) and c.parent_id = l.job_id and c.feed ->> 'payload' like '%.%' and c.feed ->> 'payload' not like '%?'
+      and jobtree.feed_value(c.feed ->> 'payload', i.payload, u.result, null) is null
   ) then
     return query select null::uuid[], null::jsonb, '{}'::integer[], null::json[];
     return;
@@ -3052,19 +3160,49 @@ as $$
   ) t on true
 $$;
 
--- The value that a path of a feed leads to: payload, result or element, followed by keys or list positions, separated by dots; null if it
--- leads nowhere. Each path is looked up in its own root: an object of all three would be copied for every element of a list.
+-- The value that a path of a feed leads to: payload, result or element, followed by keys or list positions, separated by dots. A path that
+-- ends with ? is optional. Each path is looked up in its own root: an object of all three would be copied for every element of a list.
 --
--- returns    any JSON
+-- returns    any JSON; for a path that leads nowhere the JSON null if it is optional, else no value
 create or replace function jobtree.feed_value(p_path text, p_payload json, p_result json, p_element json)
 returns json
 language sql immutable
 as $$
   select coalesce(
-    case split_part(p_path, '.', 1) when 'payload' then p_payload when 'result' then p_result when 'element' then p_element end
-      #> (string_to_array(p_path, '.'))[2:],
-    'null'
+    case split_part(f.path, '.', 1) when 'payload' then p_payload when 'result' then p_result when 'element' then p_element end
+      #> (string_to_array(f.path, '.'))[2:],
+    case when f.is_optional then json 'null' end
   )
+  from (select right(p_path, 1) = '?' as is_optional, case when right(p_path, 1) = '?' then left(p_path, -1) else p_path end as path) f
+$$;
+
+-- The jobs of some types, or of a tenant, in the order of their ids: for what is looked up job by job, past everything of others.
+--
+-- p_types, p_tenant   null for any; null for both selects nothing
+-- returns    null if there are more than 1,000, or nothing is selected
+create or replace function jobtree.few_jobs(p_types text[], p_tenant text)
+returns uuid[]
+language plpgsql stable
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+-- A custom plan drops the condition that is not wanted.
+set plan_cache_mode = force_custom_plan
+as $$
+begin
+  if p_types is null and p_tenant is null then
+    return null;
+  end if;
+  return (
+    select case when count(*) <= 1000 then coalesce(array_agg(j.id order by j.id), '{}') end
+    from (
+      select j.id from jobtree.job j
+      where (p_types is null or j.type = any (p_types))
+        and (p_tenant is null or j.type > p_tenant || '//' and j.type < p_tenant || '/0')
+      limit 1001
+    ) j
+  );
+end
 $$;
 
 -- What a report adds to the figures of a type, in the form that report_results returns.
@@ -3295,7 +3433,7 @@ begin
     ) d
   ), summed as (
     select r.root_id, r.job_id, sum(r.items) as items, sum(r.succeeded) as succeeded, sum(r.failed) as failed,
-      sum(r.cancelled) as cancelled, sum(r.bytes) as bytes, bool_or(r.started or r.succeeded + r.failed > 0) as started, max(r.id) as last
+      sum(r.cancelled) as cancelled, sum(r.bytes) as bytes, bool_or(r.started or r.succeeded > 0) as started, max(r.id) as last
     from read r
     group by r.root_id, r.job_id
   ), counted as materialized (
@@ -3457,7 +3595,7 @@ begin
       returning d.*
     ), summed as (
       select c.job_id, sum(c.items) as items, sum(c.succeeded) as succeeded, sum(c.failed) as failed,
-        sum(c.cancelled) as cancelled, sum(c.bytes) as bytes, bool_or(c.started or c.succeeded + c.failed > 0) as started, max(c.id) as last
+        sum(c.cancelled) as cancelled, sum(c.bytes) as bytes, bool_or(c.started or c.succeeded > 0) as started, max(c.id) as last
       from consumed c
       group by c.job_id
     ), known as (
@@ -3730,7 +3868,20 @@ begin
 end
 $$;
 
--- Keeps assignments alive: the deadline of each moves to three heartbeat intervals from now.
+-- Records that items of a lease have ended, whatever ended them, if the concurrency of their type is limited: the trigger of lease.
+--
+-- locks      none
+create or replace function jobtree.give_back_places()
+returns trigger
+language plpgsql volatile
+as $$
+begin
+  insert into jobtree.held_delta (type, items) values (new.limited_type, bit_count(new.open) - bit_count(old.open));
+  return null;
+end
+$$;
+
+-- Keeps assignments alive: the deadline of each moves to three heartbeat intervals from now. All of them count as started.
 --
 -- returns    for each assignment HELD, FINISHED (its outcome was reported), CANCELLED, or LOST (unknown, released or taken back); unless it
 --            is HELD, the worker must stop working on it
@@ -3751,13 +3902,50 @@ begin
       select g.lease_id, bit_or(jobtree.bit_at(g.number)) as named from given g where g.number > 0 group by g.lease_id
     ) l
   ), ended as materialized (
-    select k.* from leases l cross join lateral jobtree.keep_leases(l.ids, l.named) k
+    select k.* from leases l cross join lateral jobtree.keep_leases(l.ids, l.named, l.named) k
   )
   select g.id, case when g.number = 0 then 'LOST' else coalesce(e.status, 'HELD') end
   from given g
   left join ended e on e.lease_id = g.lease_id and e.number = g.number
   order by g.n;
 end
+$$;
+
+-- What adds up to how many items of a limited type workers hold: the latest sum, and the deltas that are not in it. The sum says which
+-- transactions had ended before it; the deltas of the others are found by their transactions, past all that earlier sums have removed,
+-- of which an old snapshot keeps the dead rows.
+--
+-- returns    where each row is, and what it adds
+-- locks      none
+create or replace function jobtree.held_deltas(p_type text)
+returns table (tid tid, items integer)
+language sql stable
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+  with latest as materialized (
+    select d.ctid as tid, d.items, array(select pg_snapshot_xip(d.seen)) || d.xid as running,
+      -- After a restore into another cluster the ids of transactions begin anew.
+      case when pg_snapshot_xmax(d.seen) <= pg_snapshot_xmax(pg_current_snapshot()) then pg_snapshot_xmax(d.seen) else '0' end as next
+    from jobtree.held_delta d
+    where d.type = p_type and d.seen is not null
+    order by d.xid desc
+    limit 1
+  )
+  select l.tid, l.items from latest l
+  union all
+  select d.ctid, d.items from jobtree.held_delta d
+  where d.type = p_type and d.seen is null and d.xid >= coalesce((select l.next from latest l), '0')
+  union all
+  select d.* from latest l
+  cross join lateral unnest(l.running) r(xid)
+  cross join lateral (
+    select d.ctid, d.items from jobtree.held_delta d where d.type = p_type and d.seen is null and d.xid = r.xid offset 0
+  ) d
+  where r.xid < l.next
 $$;
 
 -- Holds jobs for what this transaction adds to them: until it ends, no other one concludes that nothing more comes (exclude_adders). Whoever
@@ -4294,11 +4482,12 @@ $$;
 -- Keeps leases alive: the deadline of each moves to three heartbeat intervals from now. If only some of a lease's open items are named,
 -- those get deadlines of their own, and the others keep theirs.
 --
--- p_lease_ids, p_named   leases, none twice, and a mask of the items that are named in each: bit_at
+-- p_lease_ids, p_named, p_started   leases, none twice; a mask of the items that are named in each: bit_at; and of those that the worker has
+--            started
 -- returns    the named assignments that are not HELD, with their status: assignment_status
 -- locks      leases in the order of their ids, skipping locked ones: these count as held, and nobody can take them back meanwhile
 -- durability the commit does not wait for the disk: losing a heartbeat costs at most the lease
-create or replace function jobtree.keep_leases(p_lease_ids uuid[], p_named bit(128)[])
+create or replace function jobtree.keep_leases(p_lease_ids uuid[], p_named bit(128)[], p_started bit(128)[])
 returns table (lease_id uuid, number integer, status text)
 language plpgsql volatile
 set jit = off
@@ -4317,10 +4506,10 @@ begin
   perform set_config('synchronous_commit', 'off', true);
 
   with kept as materialized (
-    select k.*, u.named
-    from (select u.id, u.named from unnest(p_lease_ids, p_named) u(id, named) order by u.id) u
+    select k.*, u.named, u.started
+    from (select u.* from unnest(p_lease_ids, p_named, p_started) u(id, named, started) order by u.id) u
     cross join lateral (
-      select l.id, l.open, l.deadlines, l.deadline_at, l.count, v_now + 3 * j.heartbeat_interval_ms * interval '1 millisecond' as next
+      select l.id, l.open, l.deadlines, l.heartbeat_at, l.count, 3 * j.heartbeat_interval_ms * interval '1 millisecond' as patience
       from jobtree.lease l
       cross join lateral (
         select j.heartbeat_interval_ms from jobtree.job j where j.id = l.job_id and j.cancelled_at is null offset 0
@@ -4332,20 +4521,17 @@ begin
     select k.*, (k.open & k.named) = k.open as whole from kept k where (k.open & k.named) <> v_none
   )
   update jobtree.lease l
-  set heartbeat_at = v_now, deadline_at = case when m.whole then m.next else d.first end,
-    deadlines = case when not m.whole then d.deadlines end
-  from moved m
-  left join lateral (
-    select array_agg(d.at order by d.n) as deadlines, min(d.at) as first
-    from (
-      select n, case
+  set heartbeat_at = v_now, waiting = l.waiting & ~m.started,
+    deadlines = case when not m.whole then array(
+      select case
           when get_bit(m.open, n - 1) = 0 then null
-          when get_bit(m.named, n - 1) = 1 then m.next
-          else coalesce(m.deadlines[n], m.deadline_at)
-        end::timestamptz(3) as at
+          when get_bit(m.named, n - 1) = 1 then v_now + m.patience
+          else coalesce(m.deadlines[n], m.heartbeat_at + m.patience)
+        end::timestamptz(3)
       from generate_series(1, m.count) n
-    ) d
-  ) d on not m.whole
+      order by n
+    ) end
+  from moved m
   where l.id = m.id;
 
   -- Nearly always, every named item is held.
@@ -4504,19 +4690,21 @@ $$;
 --            the parts, an element for each: where its entry is, in a row that this transaction has locked; its first item in the entry,
 --            from 0, with no gap between parts of one entry; how many items; and for which request. The rest of an entry goes back to its
 --            place in the queue
--- p_workers, p_claim_ids   of the requests: the worker, and the claim id, if any
+-- p_workers, p_claim_ids, p_starts   of the requests: the worker; the claim id, if any; and how many items it starts at once, as claim_items has it
+-- p_limited_types   the types whose leases count against a concurrency limit (note_claims)
 -- returns    a row for each lease: the number of its request, from 1; whether items remain behind it in its entry; numbers, null for all of
 --            its items; the payloads in order, as JSON texts separated by the record separator U+001E, which JSON can't contain; and the
 --            numbers of the items that fail for good if this attempt fails, as last_attempts returns them
 -- locks      none new. It deletes the entries, inserts leases, and adds a delta for a job that had not started. Entries of a cancelled job
 --            are not leased but counted as cancelled
 create or replace function jobtree.lease_entries(
-  p_tids tid[], p_froms integer[], p_counts integer[], p_requests integer[], p_workers text[], p_claim_ids uuid[]
+  p_tids tid[], p_froms integer[], p_counts integer[], p_requests integer[], p_workers text[], p_claim_ids uuid[], p_starts integer[],
+  p_limited_types text[] default null
 )
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[]
+  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[], keyed boolean, lost boolean
 )
 language plpgsql volatile
 set jit = off
@@ -4553,7 +4741,9 @@ begin
   ), part as materialized (
     select jobtree.new_lease_id(coalesce(p_claim_ids[u.request], v_claim_id)) as id, u.request, u.count, u.n,
       w.tid, w.job_id, w.root_id, w.type, w.position + u."from" as position, w.place + u."from" as place, w.attempt, w.priority, w.keyed,
-      w.heartbeat_interval_ms, w.max_failures_per_item, u."from" + u.count < w.count as has_rest, i.payloads, i.bytes, w.ready_at, w.count as entry_count, w.bytes as entry_bytes
+      w.heartbeat_interval_ms, w.max_failures_per_item, u."from" + u.count < w.count as has_rest, i.payloads, i.bytes, w.ready_at, w.lost,
+      w.count as entry_count, w.bytes as entry_bytes,
+      p_starts[u.request] - (sum(u.count) over (partition by u.request order by u.n) - u.count)::integer as starts
     from wanted w
     cross join lateral unnest(w.froms, w.counts, w.requests, w.ns) u("from", count, request, n)
     cross join lateral (
@@ -4566,19 +4756,21 @@ begin
     ) i
     where w.cancelled_at is null
   ), rest as (
-    insert into jobtree.queue_entry (job_id, position, place, bytes, attempt, count, priority, type, keyed, ready_at)
+    insert into jobtree.queue_entry (job_id, position, place, bytes, attempt, count, priority, type, keyed, ready_at, lost)
     select p.job_id, max(p.position + p.count), max(p.place + p.count), greatest(p.entry_bytes - sum(p.bytes), 0), p.attempt,
-      p.entry_count - sum(p.count), p.priority, p.type, p.keyed, p.ready_at
+      p.entry_count - sum(p.count), p.priority, p.type, p.keyed, p.ready_at, p.lost
     from part p
-    group by p.tid, p.job_id, p.entry_bytes, p.attempt, p.entry_count, p.priority, p.type, p.keyed, p.ready_at
+    group by p.tid, p.job_id, p.entry_bytes, p.attempt, p.entry_count, p.priority, p.type, p.keyed, p.ready_at, p.lost
     having p.entry_count > sum(p.count)
   ), leased as (
     insert into jobtree.lease (
-      id, job_id, claim_id, position, claimed_at, heartbeat_at, deadline_at, attempt, count, priority, open, worker, keyed
+      id, job_id, claim_id, position, claimed_at, heartbeat_at, check_at, attempt, count, priority, open, worker, keyed, waiting, lost,
+      limited_type
     )
     select p.id, p.job_id, p_claim_ids[p.request], p.position, v_now, v_now,
       v_now + 3 * p.heartbeat_interval_ms * interval '1 millisecond', p.attempt, p.count, p.priority,
-      (~B'0'::bit(128)) << (128 - p.count), p_workers[p.request], p.keyed
+      (~B'0'::bit(128)) << (128 - p.count), p_workers[p.request], p.keyed,
+      jobtree.waiting_bits(p.count, p.starts, p.lost), p.lost, case when p.type = any (p_limited_types) then p.type end
     from part p
   ), ended as (
     insert into jobtree.cancellation (job_id, position, count, cancelled_at)
@@ -4603,7 +4795,7 @@ begin
     p.has_rest, null::integer[], p.payloads, p.ready_at::timestamptz,
     case when p.attempt > p.max_failures_per_item then
       jobtree.last_attempts(p.job_id, p.position, p.count, p.attempt, p.max_failures_per_item)
-    end
+    end, p.keyed, p.lost
   from part p
   order by p.n;
 end
@@ -4614,16 +4806,19 @@ $$;
 --
 -- p_tid      where the entry is: a row that this transaction has locked
 -- p_from, p_count   the items: the first one in the entry, from 0, and how many
--- p_request, p_worker, p_claim_id   whose lease it is; p_claim_id is null for a claim that can't be repeated
+-- p_request, p_worker, p_claim_id, p_starts   whose lease it is; p_claim_id is null for a claim that can't be repeated;
+--            and how many of its items it starts at once, as claim_items has it
+-- p_is_limited   whether it counts against a concurrency limit (note_claims)
 -- returns    as lease_entries; no row if the job was cancelled, in which case all items of the entry count as cancelled
 -- locks      none new
 create or replace function jobtree.lease_entry(
-  p_tid tid, p_from integer, p_count integer, p_request integer, p_worker text, p_claim_id uuid
+  p_tid tid, p_from integer, p_count integer, p_request integer, p_worker text, p_claim_id uuid, p_starts integer,
+  p_is_limited boolean default false
 )
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[]
+  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[], keyed boolean, lost boolean
 )
 language plpgsql volatile
 set jit = off
@@ -4643,7 +4838,7 @@ begin
   set position = q.position + p_count, place = q.place + p_count, count = q.count - p_count
   where q.ctid = p_tid and p_from = 0 and q.count > p_count and q.bytes <= 100000
   returning q.job_id, q.position - p_count as position, q.place - p_count as place, q.bytes, q.attempt, (q.count + p_count)::smallint as count,
-    q.priority, q.type, q.keyed, q.run_at, q.ready_at
+    q.priority, q.type, q.keyed, q.run_at, q.ready_at, q.lost
   into v_entry;
   v_is_shortened := found;
   if not v_is_shortened then
@@ -4671,7 +4866,7 @@ begin
   end if;
   if p_count < v_entry.count and not v_is_shortened then
     perform jobtree.put_back(v_entry.job_id, v_entry.position, v_entry.place, v_entry.bytes, v_entry.attempt, v_entry.count,
-      v_entry.priority, v_entry.type, v_entry.keyed, v_entry.ready_at, p_from, p_count);
+      v_entry.priority, v_entry.type, v_entry.keyed, v_entry.ready_at, v_entry.lost, p_from, p_count);
   end if;
 
   lease_id := jobtree.new_lease_id(coalesce(p_claim_id, jobtree.new_id()));
@@ -4688,17 +4883,21 @@ begin
   priority := v_entry.priority;
   place := v_entry.place + p_from;
   has_rest := p_from + p_count < v_entry.count;
+  keyed := v_entry.keyed;
+  lost := v_entry.lost;
   -- An item that is due but not promoted has been ready since its run_at.
   ready_at := coalesce(v_entry.run_at, v_entry.ready_at);
   if attempt > v_job.max_failures_per_item then
     last_numbers := jobtree.last_attempts(job_id, first_position, p_count, attempt, v_job.max_failures_per_item);
   end if;
   insert into jobtree.lease (
-    id, job_id, claim_id, position, claimed_at, heartbeat_at, deadline_at, attempt, count, priority, open, worker, keyed
+    id, job_id, claim_id, position, claimed_at, heartbeat_at, check_at, attempt, count, priority, open, worker, keyed, waiting, lost,
+    limited_type
   )
   values (
     lease_id, v_entry.job_id, p_claim_id, first_position, v_now, v_now, deadline_at, v_entry.attempt, p_count, v_entry.priority,
-    (~B'0'::bit(128)) << (128 - p_count), p_worker, v_entry.keyed
+    (~B'0'::bit(128)) << (128 - p_count), p_worker, v_entry.keyed,
+    jobtree.waiting_bits(p_count, p_starts, v_entry.lost), v_entry.lost, case when p_is_limited then v_entry.type end
   );
   if p_count = 1 then
     select i.payload::text into payloads from jobtree.job_item i where i.job_id = v_entry.job_id and i.position = first_position;
@@ -5082,15 +5281,15 @@ end
 $$;
 
 -- Gives a claim the right to decide about limited types: until its transaction ends, no other claim gives out items of them. So no two
--- claims take the same room, and there is no counter that could go wrong: the leases say what runs.
+-- claims take the same room. Also adds up what has ended since the last claim.
 --
 -- p_types    the types; the answer leaves out those that are neither paused nor limited
--- returns    for each how many items may be claimed, and when to look again (queue_rooms). room is null if another claim is deciding, until
---            that one commits
+-- returns    for each how many items may be claimed, and when to look again (queue_rooms); and whether its concurrency is limited, so that
+--            new leases count. room is null if another claim is deciding, until that one commits
 -- locks      the rows of queue that are not paused, skipping locked ones
 -- errors     JT002 the transaction would not see what other claims have committed meanwhile
 create or replace function jobtree.lock_queues(p_types text[])
-returns table (type text, room integer, again_in_ms integer)
+returns table (type text, room integer, again_in_ms integer, counts boolean)
 language plpgsql volatile
 set jit = off
 set enable_seqscan = off
@@ -5101,49 +5300,41 @@ set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
-  v_now constant timestamptz := clock_timestamp();
   v_queue record;
   v_locked text[] := '{}';
-  v_ended bigint;
-  v_first bigint;
 begin
   if current_setting('transaction_isolation') not in ('read committed', 'read uncommitted') then
     raise exception 'Claims of types with limits need the isolation level READ COMMITTED.' using errcode = 'JT002', column = 'types';
   end if;
   for v_queue in
-    select q.type, q.concurrency, q.limited_at, q.first_lease from jobtree.queue q
+    select q.type, q.concurrency, q.limited_by, q.limited_by < pg_snapshot_xmin(pg_current_snapshot()) as is_over from jobtree.queue q
     where q.type = any (p_types) and not q.paused and (q.concurrency is not null or q.rate_limit is not null)
     order by q.type
     for no key update skip locked
   loop
     v_locked := v_locked || v_queue.type;
     continue when v_queue.concurrency is null;
-    if v_queue.limited_at is not null then
-      -- Claims that were in progress when the limit was set didn't record their leases; a minute later they are over.
-      perform jobtree.adopt_leases(v_queue.type);
-      update jobtree.queue q set limited_at = null where q.type = v_queue.type and q.limited_at < v_now - interval '1 minute';
+    if v_queue.limited_by is not null then
+      perform jobtree.adopt_leases(array[v_queue.type]);
+      update jobtree.queue q set limited_by = null where q.type = v_queue.type and v_queue.is_over;
     end if;
-    with ended as materialized (
-      select k.ctid as tid from jobtree.queue_lease k
-      left join lateral (select l.open from jobtree.lease l where l.id = k.lease_id offset 0) l on true
-      where k.type = v_queue.type and k.id >= v_queue.first_lease and coalesce(l.open, B'0'::bit(128)) = B'0'::bit(128)
-    ), gone as (
-      delete from jobtree.queue_lease k where k.ctid = any (array(select e.tid from ended e)) returning k.id
-    )
-    select max(g.id) into v_ended from gone g;
-    -- Before the first one there are only dead rows, which remain as long as an old snapshot is open.
-    select min(k.id) into v_first from jobtree.queue_lease k where k.type = v_queue.type and k.id >= v_queue.first_lease;
-    update jobtree.queue q set first_lease = coalesce(v_first, v_ended)
-    where q.type = v_queue.type and q.first_lease < coalesce(v_first, v_ended) - 1000;
+    if (select count(*) from jobtree.held_deltas(v_queue.type)) > 1 then
+      with gone as (
+        delete from jobtree.held_delta d where d.ctid = any (array(select h.tid from jobtree.held_deltas(v_queue.type) h)) returning d.items
+      )
+      insert into jobtree.held_delta (type, items, seen) select v_queue.type, sum(g.items), pg_current_snapshot() from gone g;
+    end if;
   end loop;
 
   -- New statements, which see what earlier claims have committed.
   return query
-    select r.* from jobtree.queue_rooms(array(
+    select r.*, q.concurrency is not null
+    from jobtree.queue_rooms(array(
       select q.type from jobtree.queue q where q.type = any (p_types) and (q.paused or q.type = any (v_locked))
-    )) r;
+    )) r
+    cross join lateral (select q.concurrency from jobtree.queue q where q.type = r.type offset 0) q;
   return query
-    select q.type, null::integer, 0 from jobtree.queue q
+    select q.type, null::integer, 0, null::boolean from jobtree.queue q
     where q.type = any (p_types) and q.type <> all (v_locked) and not q.paused and (q.concurrency is not null or q.rate_limit is not null);
 end
 $$;
@@ -5274,8 +5465,13 @@ set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 declare
-  v_jobs constant uuid[] := jobtree.jobs_of_operation(p_operation);
+  v_jobs constant uuid[] := coalesce(
+    jobtree.jobs_of_operation(p_operation), case when p_limit is null then jobtree.few_jobs(p_operation.types, p_operation.tenant) end
+  );
 begin
+  if p_limit is null then
+    perform set_config('enable_sort', 'on', true);
+  end if;
   return query
   select d.job_id, d.position, j.root_id
   from jobtree.dead_letter d
@@ -5287,7 +5483,7 @@ begin
     ))
     and (v_jobs is null or d.job_id = any (v_jobs))
     and (p_operation.item_positions is null or d.position = any (p_operation.item_positions))
-    and (p_operation.tenant is null or starts_with(d.type, p_operation.tenant || '//'))
+    and (p_operation.tenant is null or d.type > p_operation.tenant || '//' and d.type < p_operation.tenant || '/0')
     and (p_operation.types is null or d.type = any (p_operation.types))
     and (p_operation.codes is null or d.code = any (p_operation.codes))
     and (p_operation.fingerprints is null or d.fingerprint = any (p_operation.fingerprints))
@@ -5329,14 +5525,18 @@ set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 declare
-  v_now constant timestamptz := clock_timestamp();
   v_jobs constant uuid[] := case
-    when p_last_job_id is null then jobtree.jobs_of_operation(p_operation)
+    when p_last_job_id is null then
+      coalesce(jobtree.jobs_of_operation(p_operation), jobtree.few_jobs(p_operation.types, p_operation.tenant))
     when p_last_job_id = p_operation.next_job_id then array[p_last_job_id]
   end;
   v_first constant bigint := coalesce((select min(u) from unnest(p_operation.item_positions) u), 0);
   v_end constant bigint := p_operation.before_position - 1;
-  v_states constant text[] := p_operation.states;
+  v_statuses constant text[] := p_operation.statuses;
+  -- The names of the tenant's types.
+  v_from constant text := p_operation.tenant || '//';
+  v_until constant text := p_operation.tenant || '/0';
+  v_by_type constant boolean := v_jobs is null and p_last_job_id is null and num_nonnulls(p_operation.types, v_from) > 0;
   -- Whether the items themselves must be read.
   v_by_item constant boolean := num_nonnulls(
     p_operation.added_from, p_operation.added_until, p_operation.dedupe_keys, p_operation.item_positions, p_operation.codes
@@ -5345,36 +5545,40 @@ begin
   return query
   with pending as (
     select q.job_id, q.position, q.count::integer as count, q.attempt, null::uuid as lease_id, false as blocked, ~B'0'::bit(128) as open
-    from jobtree.queue_entry q
-    where p_operation.kind = 'CANCEL'
-      and (v_jobs is null or q.job_id = any (v_jobs)) and q.position > v_first - 128 and q.position <= v_end
+    from (
+      select q.* from jobtree.queue_entry q where not v_by_type and v_statuses is null
+      union all
+      -- By the indexes of types: one has the ready entries, one all others.
+      select q.* from jobtree.queue_entry q where v_by_type and q.run_at is null
+      union all
+      select q.* from jobtree.queue_entry q where v_by_type and q.run_at is not null
+    ) q
+    where (v_jobs is null or q.job_id = any (v_jobs)) and q.position > v_first - 128 and q.position <= v_end
       and (q.job_id, q.position) > (p_operation.next_job_id, p_operation.next_position - 127)
       and (p_last_job_id is null or (q.job_id, q.position) <= (p_last_job_id, p_last_position))
-      and (p_operation.types is null or q.type = any (p_operation.types))
-      and (v_states is null or case
-        when q.run_at = 'infinity' then 'WAITING' when q.run_at <= v_now or q.run_at is null then 'READY'
-        when q.attempt > 1 then 'RETRYING' else 'SCHEDULED'
-      end = any (v_states))
+      and (p_operation.types is null or q.type = any (p_operation.types)) and (v_from is null or q.type > v_from and q.type < v_until)
+      and (v_statuses is null or jobtree.status_of_item(null, null, false, false, q.run_at, q.attempt) = any (v_statuses))
+      and (p_operation.kind = 'CANCEL' or q.ready_at <= p_operation.requested_at)
     union all
     select q.job_id, q.position, q.count, q.attempt, null, false, ~B'0'::bit(128)
-    from jobtree.queue_entry q
-    where p_operation.kind = 'PROMOTE'
-      -- Written as in the index of the scheduled entries of each job.
-      and coalesce(q.run_at, 'infinity') < 'infinity'
-      and (v_jobs is null or q.job_id = any (v_jobs)) and q.position > v_first - 128 and q.position <= v_end
-      and (q.job_id, q.position) > (p_operation.next_job_id, p_operation.next_position - 127)
-      and (p_last_job_id is null or (q.job_id, q.position) <= (p_last_job_id, p_last_position))
-      and (p_operation.types is null or q.type = any (p_operation.types))
-      and q.ready_at <= p_operation.requested_at
-      and case when q.run_at <= v_now then 'READY' when q.attempt > 1 then 'RETRYING' else 'SCHEDULED' end = any (v_states)
+    from (select distinct u from unnest(v_statuses) u) s(status)
+    join (
+      select q.*, jobtree.status_of_item(null, null, false, false, q.run_at, q.attempt) as status from jobtree.queue_entry q
+    ) q on q.status = s.status
+    where not v_by_type and (v_jobs is null or q.job_id = any (v_jobs)) and q.position > v_first - 128 and q.position <= v_end
+      -- With the status, or all entries of any status might be read.
+      and (q.status, q.job_id, q.position) > (s.status, p_operation.next_job_id, p_operation.next_position - 127)
+      and (p_last_job_id is null or (q.status, q.job_id, q.position) <= (s.status, p_last_job_id, p_last_position))
+      and (p_operation.types is null or q.type = any (p_operation.types)) and (v_from is null or q.type > v_from and q.type < v_until)
+      and (p_operation.kind = 'CANCEL' or q.ready_at <= p_operation.requested_at)
     union all
     select l.job_id, l.position, l.count, l.attempt, l.id, false, l.open
-    from (select * from jobtree.lease l where l.deadline_at is not null offset 0) l
-    where p_operation.kind = 'CANCEL'
+    from jobtree.lease l
+    where p_operation.kind = 'CANCEL' and coalesce(l.check_at, 'infinity') < 'infinity'
       and (v_jobs is null or l.job_id = any (v_jobs)) and l.position > v_first - 128 and l.position <= v_end
       and (l.job_id, l.position) > (p_operation.next_job_id, p_operation.next_position - 127)
       and (p_last_job_id is null or (l.job_id, l.position) <= (p_last_job_id, p_last_position))
-      and (v_states is null or 'HELD' = any (v_states))
+      and (v_statuses is null or 'RUNNING' = any (v_statuses))
     union all
     select b.job_id, b.position, 1, b.attempt, null, true, ~B'0'::bit(128)
     from jobtree.blocked_item b
@@ -5382,8 +5586,8 @@ begin
       and (v_jobs is null or b.job_id = any (v_jobs)) and b.position >= v_first and b.position <= v_end
       and (b.job_id, b.position) > (p_operation.next_job_id, p_operation.next_position)
       and (p_last_job_id is null or (b.job_id, b.position) <= (p_last_job_id, p_last_position))
-      and (p_operation.types is null or b.type = any (p_operation.types))
-      and (v_states is null or 'BLOCKED' = any (v_states))
+      and (p_operation.types is null or b.type = any (p_operation.types)) and (v_from is null or b.type > v_from and b.type < v_until)
+      and (v_statuses is null or 'BLOCKED' = any (v_statuses))
   ), named as (
     select p.*, (
         -- The range's items between the two positions.
@@ -5397,7 +5601,7 @@ begin
     ) w
     cross join lateral (select j.type, j.cancelled_at from jobtree.job j where j.id = p.job_id offset 0) j
     where j.cancelled_at is null and (p_operation.types is null or j.type = any (p_operation.types))
-      and (p_operation.tenant is null or starts_with(j.type, p_operation.tenant || '//'))
+      and (v_from is null or j.type > v_from and j.type < v_until)
       and (p_operation.codes is null or p.attempt > 1)
   ), found as (
     select n.*, case when not v_by_item then n.items else (
@@ -5548,10 +5752,10 @@ set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 begin
-  insert into jobtree.queue_lease (type, lease_id)
-  select u.type, u.lease_id from unnest(p_types, p_lease_ids) u(type, lease_id)
-  cross join lateral (select q.concurrency from jobtree.queue q where q.type = u.type offset 0) q
-  where q.concurrency is not null;
+  insert into jobtree.held_delta (type, items)
+  select l.limited_type, sum(l.count) from jobtree.lease l
+  where l.id = any (p_lease_ids) and l.limited_type is not null
+  group by l.limited_type;
 
   -- A slice counts until an interval after its end, so a claim counts for the full interval, and at most a hundredth longer. The
   -- leases are older than this statement, but their times are rounded.
@@ -5935,7 +6139,7 @@ declare
   v_unknown constant text := (
     select min(k) from jsonb_object_keys(v_filter) k
     where k <> all (array['tenant', 'jobId', 'types', 'codes', 'dedupeKeys', 'items'] || case
-      when p_kind in ('CANCEL', 'PROMOTE') then array['states', 'addedFrom', 'addedUntil']
+      when p_kind in ('CANCEL', 'PROMOTE') then array['statuses', 'addedFrom', 'addedUntil']
       else array['groupIds', 'diedFrom', 'diedUntil']
     end)
   );
@@ -5948,25 +6152,26 @@ begin
   elsif p_kind is null or p_kind not in ('REPLAY', 'DISCARD', 'CANCEL', 'PROMOTE') then
     raise exception 'kind must be REPLAY, DISCARD, CANCEL or PROMOTE.' using errcode = 'JT002', column = 'kind';
   elsif jsonb_path_exists(
-    v_filter, '$.states[*] ? (!(@ == "WAITING" || @ == "SCHEDULED" || @ == "RETRYING" || @ == "READY" || @ == "BLOCKED" || @ == "HELD"))'
+    v_filter,
+    '$.statuses[*] ? (!(@ == "WAITING" || @ == "BLOCKED" || @ == "SCHEDULED" || @ == "RETRYING" || @ == "READY" || @ == "RUNNING"))'
   ) then
-    raise exception 'filter.states must be WAITING, SCHEDULED, RETRYING, READY, BLOCKED or HELD.'
-      using errcode = 'JT002', column = 'filter.states';
-  elsif p_kind = 'PROMOTE' and jsonb_path_exists(v_filter, '$.states[*] ? (!(@ == "SCHEDULED" || @ == "RETRYING"))') then
-    raise exception 'filter.states must be RETRYING or SCHEDULED: other items do not wait for a time.'
-      using errcode = 'JT002', column = 'filter.states';
+    raise exception 'filter.statuses must be WAITING, BLOCKED, SCHEDULED, RETRYING, READY or RUNNING: no other item is pending.'
+      using errcode = 'JT002', column = 'filter.statuses';
+  elsif p_kind = 'PROMOTE' and jsonb_path_exists(v_filter, '$.statuses[*] ? (!(@ == "SCHEDULED" || @ == "RETRYING"))') then
+    raise exception 'filter.statuses must be RETRYING or SCHEDULED: other items do not wait for a time.'
+      using errcode = 'JT002', column = 'filter.statuses';
   elsif p_payload is not null and (p_kind <> 'REPLAY' or jsonb_array_length(coalesce(v_filter -> 'items', '[]')) <> 1) then
     raise exception 'payload is for one item only: replay it with a filter that names it.' using errcode = 'JT002', column = 'payload';
   elsif v_filter ? 'jobId' and not exists (select from jobtree.job j where j.id = (v_filter ->> 'jobId')::uuid) then
     raise exception 'There is no job %.', v_filter ->> 'jobId' using errcode = 'JT001', column = 'filter.jobId';
   end if;
   select jobtree.new_id(), p_kind, clock_timestamp(), f."jobId", f.types, f.codes, f."groupIds", f."diedFrom", f."diedUntil",
-    f."dedupeKeys", i.job_ids, i.positions, case when p_kind = 'PROMOTE' then coalesce(f.states, '{RETRYING}') else f.states end,
+    f."dedupeKeys", i.job_ids, i.positions, case when p_kind = 'PROMOTE' then coalesce(f.statuses, '{RETRYING}') else f.statuses end,
     f."addedFrom", f."addedUntil", least(1024 * (s.last_value + 1), (select max(u) + 1 from unnest(i.positions) u)), p_payload, 0, 0, '00000000-0000-0000-0000-000000000000', -1, false, null, null, f.tenant
   into v_operation
   from jsonb_to_record(v_filter) f(
     "jobId" uuid, types text[], codes text[], "groupIds" uuid[], "diedFrom" timestamptz, "diedUntil" timestamptz, "dedupeKeys" text[],
-    items jsonb, states text[], "addedFrom" timestamptz, "addedUntil" timestamptz, tenant text
+    items jsonb, statuses text[], "addedFrom" timestamptz, "addedUntil" timestamptz, tenant text
   )
   cross join jobtree.block_seq s
   cross join lateral (
@@ -6062,14 +6267,17 @@ begin
       order by q.job_id, q.position
       limit p_ranges)
       union all
-      (select q.job_id, q.position, q.position + q.count - 1, q.count
-      from jobtree.queue_entry q
-      where p_operation.kind = 'PROMOTE' and (q.job_id, q.position) > (from_job_id, from_position) and q.job_id <= v_until
-        and q.position < p_operation.before_position
-        -- Written as in the index of the scheduled entries of each job.
-        and coalesce(q.run_at, 'infinity') < 'infinity'
-      order by q.job_id, q.position
-      limit p_ranges)
+      select d.job_id, d.position, d.last, d.count
+      from unnest(p_operation.statuses) s(status)
+      cross join lateral (
+        select q.job_id, q.position, q.position + q.count - 1 as last, q.count
+        from jobtree.queue_entry q
+        where p_operation.kind = 'PROMOTE' and jobtree.status_of_item(null, null, false, false, q.run_at, q.attempt) = s.status
+          and (q.job_id, q.position) > (from_job_id, from_position) and q.job_id <= v_until
+          and q.position < p_operation.before_position
+        order by q.job_id, q.position
+        limit p_ranges
+      ) d
       union all
       (select b.job_id, b.position, b.position, 1
       from jobtree.blocked_item b
@@ -6078,10 +6286,12 @@ begin
       order by b.job_id, b.position
       limit p_ranges)
       union all
-      select l.job_id, l.position, l.position, l.count
-      from (select * from jobtree.lease l where l.deadline_at is not null offset 0) l
+      (select l.job_id, l.position, l.position, l.count
+      from jobtree.lease l
       where p_operation.kind = 'CANCEL' and (l.job_id, l.position) > (from_job_id, from_position) and l.job_id <= v_until
-        and l.position < p_operation.before_position
+        and l.position < p_operation.before_position and coalesce(l.check_at, 'infinity') < 'infinity'
+      order by l.job_id, l.position
+      limit p_ranges)
     ) r
     window w as (order by r.job_id, r.position rows unbounded preceding)
   ) r
@@ -6360,7 +6570,8 @@ begin
       perform jobtree.put_back_rest(
         array(
           select row(
-            e.job_id, e.position, nextval('jobtree.block_seq') * 1024, e.bytes, null, e.attempt, e.count, e.priority, e.type, e.keyed, v_now
+            e.job_id, e.position, nextval('jobtree.block_seq') * 1024, e.bytes, null, e.attempt, e.count, e.priority, e.type, e.keyed, v_now,
+            e.lost
           )::jobtree.queue_entry
           from unnest(v_taken.entries) e
         ),
@@ -6369,7 +6580,7 @@ begin
       -- From now on these are due; a lifetime counts from this time.
       update jobtree.job_item i set run_at = v_now
       from unnest(v_taken.entries, v_taken.matching)
-        e(job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed, ready_at, matching)
+        e(job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed, ready_at, lost, matching)
       where i.job_id = e.job_id and i.position >= e.position and i.position < e.position + e.count
         and get_bit(e.matching, (i.position - e.position)::integer) = 1 and i.run_at > v_now;
       ready := jobtree.add_up(ready, (
@@ -6377,7 +6588,7 @@ begin
         from (
           select e.type, sum(bit_count(e.matching)) as items
           from unnest(v_taken.entries, v_taken.matching)
-            e(job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed, ready_at, matching)
+            e(job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed, ready_at, lost, matching)
           group by e.type
         ) t
       ));
@@ -6548,6 +6759,117 @@ begin
 end
 $$;
 
+-- Removes what an item that is given back again and again would leave behind: of the ended leases that began with the same item, all but the
+-- last twenty and those under which an item succeeded, failed for good, or failed in a way that is kept.
+--
+-- p_ids      leases that this transaction has just changed; those that are still open are passed by
+-- locks      the leases that it removes, skipping locked ones
+create or replace function jobtree.prune_leases(p_ids uuid[])
+returns void
+language sql volatile
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+  delete from jobtree.lease d where d.id = any (array(
+    select o.id
+    from (select distinct l.job_id, l.position from jobtree.lease l where l.id = any (p_ids) and l.check_at is null) e
+    cross join lateral (
+      select l.id, l.count, l.attempt, l.check_at from jobtree.lease l
+      where l.job_id = e.job_id and l.position = e.position
+      order by l.id desc
+      offset 20
+    ) o
+    cross join lateral (
+      select from jobtree.lease l
+      where l.id = o.id and l.check_at is null
+        and not exists (
+          select from jobtree.outcome r
+          where r.job_id = e.job_id and r.position >= e.position and r.position < e.position + o.count and r.lease_id = o.id
+        )
+        and not exists (
+          select from jobtree.failure f
+          where f.job_id = e.job_id and f.position >= e.position and f.position < e.position + o.count and f.attempt = o.attempt
+            and f.lease_id = o.id
+        )
+      for update skip locked
+    ) k
+  ))
+$$;
+
+-- Looks at the next notes about groups of dead letters: records since when a group has none left, and removes notes of groups that have had
+-- none, whenever they were looked at, for 30 days.
+--
+-- p_after    the note to continue after, by its fingerprint; null to start over
+-- p_limit    at how many notes it looks
+-- returns    the last note it looked at; null at the end
+-- locks      the notes that it changes, skipping locked ones
+create or replace function jobtree.prune_notes(p_after uuid default null, p_limit integer default 1000)
+returns uuid
+language plpgsql volatile
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_fingerprints uuid[];
+begin
+  v_fingerprints := array(
+    select n.fingerprint from jobtree.dead_letter_note n
+    where n.fingerprint > coalesce(p_after, '00000000-0000-0000-0000-000000000000')
+    order by n.fingerprint
+    limit p_limit
+  );
+  with changed as materialized (
+    select n.fingerprint, n.empty_since, f.is_empty
+    from jobtree.dead_letter_note n
+    cross join lateral (
+      select not exists (select from jobtree.dead_letter d where d.fingerprint = n.fingerprint) as is_empty offset 0
+    ) f
+    where n.fingerprint = any (v_fingerprints)
+      and (f.is_empty <> (n.empty_since is not null) or f.is_empty and n.empty_since < clock_timestamp() - interval '30 days')
+    for update of n skip locked
+  ), noted as (
+    update jobtree.dead_letter_note n set empty_since = case when c.is_empty then clock_timestamp() end
+    from changed c
+    where n.fingerprint = c.fingerprint and c.is_empty <> (c.empty_since is not null)
+  )
+  delete from jobtree.dead_letter_note n
+  using changed c
+  where n.fingerprint = c.fingerprint and c.is_empty and c.empty_since is not null;
+  return case when cardinality(v_fingerprints) = p_limit then v_fingerprints[p_limit] end;
+end
+$$;
+
+-- Removes finished operations that were requested more than 30 days ago, up to p_limit.
+--
+-- returns    how many
+-- locks      old operations, skipping locked ones
+create or replace function jobtree.prune_operations(p_limit integer default 1000)
+returns integer
+language sql volatile
+set jit = off
+set enable_seqscan = off
+as $$
+  with old as (
+    select o.id from jobtree.operation o
+    -- Their ids begin with the time of their creation.
+    where o.id < (lpad(to_hex((extract(epoch from now() - interval '30 days') * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid
+      and o.finished_at is not null
+    order by o.id
+    limit p_limit
+    for update skip locked
+  ), gone as (
+    delete from jobtree.operation o where o.id = any (array(select k.id from old k)) returning o.id
+  )
+  select count(*)::integer from gone
+$$;
+
 -- Removes slices that no longer count towards a rate.
 --
 -- locks      none that a claim waits for
@@ -6608,11 +6930,11 @@ $$;
 -- Puts the rest of an entry back into the queue when a part of it is leased: the items before the part, and those after it, each in their
 -- old place. The rest of a small entry gets the size of the whole, so that nobody has to measure payloads.
 --
--- p_job_id … p_ready_at   the columns of the entry, which is deleted
+-- p_job_id … p_lost   the columns of the entry, which is deleted
 -- p_from, p_taken   the part: its first item, from 0, and how many
 create or replace function jobtree.put_back(
   p_job_id uuid, p_position bigint, p_place bigint, p_bytes bigint, p_attempt integer, p_count integer, p_priority smallint, p_type text,
-  p_keyed boolean, p_ready_at timestamptz, p_from integer, p_taken integer
+  p_keyed boolean, p_ready_at timestamptz, p_lost boolean, p_from integer, p_taken integer
 )
 returns void
 language plpgsql volatile
@@ -6632,8 +6954,8 @@ begin
         select sum(i.payload_bytes) into v_bytes from jobtree.job_item i
         where i.job_id = p_job_id and i.position >= p_position + v_first and i.position < p_position + v_first + v_count;
       end if;
-      insert into jobtree.queue_entry (job_id, position, place, bytes, attempt, count, priority, type, keyed, ready_at)
-      values (p_job_id, p_position + v_first, p_place + v_first, v_bytes, p_attempt, v_count, p_priority, p_type, p_keyed, p_ready_at);
+      insert into jobtree.queue_entry (job_id, position, place, bytes, attempt, count, priority, type, keyed, ready_at, lost)
+      values (p_job_id, p_position + v_first, p_place + v_first, v_bytes, p_attempt, v_count, p_priority, p_type, p_keyed, p_ready_at, p_lost);
     end if;
     v_first := p_from + p_taken;
     v_count := p_count - v_first;
@@ -6652,15 +6974,15 @@ set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
-  insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed, ready_at)
+  insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed, ready_at, lost)
   select e.job_id, e.position + r."from", e.place + r."from",
     case when e.bytes > 100000 then (
       select sum(i.payload_bytes) from jobtree.job_item i
       where i.job_id = e.job_id and i.position >= e.position + r."from" and i.position < e.position + r."from" + r.count
     ) else e.bytes end,
-    e.run_at, e.attempt, r.count, e.priority, e.type, e.keyed, e.ready_at
+    e.run_at, e.attempt, r.count, e.priority, e.type, e.keyed, e.ready_at, e.lost
   -- Subscripts would read the arrays from their start for each column.
-  from unnest(p_entries, p_taken) e(job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed, ready_at, taken)
+  from unnest(p_entries, p_taken) e(job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed, ready_at, lost, taken)
   cross join lateral jobtree.bit_runs(~e.taken & (~B'0'::bit(128) << (128 - e.count)), e.count) r
 $$;
 
@@ -6830,27 +7152,47 @@ $$;
 --
 -- p_types    only these; null for all
 -- p_after    only types whose names come after this one
--- returns    the items that are ready, scheduled, waiting for other jobs, blocked behind their serialize keys, and held by workers; and for
---            how long the oldest ready item has been ready, in milliseconds: null if none is ready
+-- returns    how many items have each status of pending ones; and for how long the oldest ready item has been ready, in milliseconds: null if
+--            none is ready
 create or replace function jobtree.queue_depths(p_types text[] default null, p_after text default null)
 returns table (
-  type text, ready bigint, scheduled bigint, waiting bigint, blocked bigint, running bigint, oldest_ready_ms bigint
+  type text, ready bigint, scheduled bigint, retrying bigint, waiting bigint, blocked bigint, running bigint, oldest_ready_ms bigint
 )
-language sql stable
+language plpgsql stable
+set jit = off
+-- A custom plan drops the conditions that are not wanted.
+set plan_cache_mode = force_custom_plan
 as $$
-  with entries as (
-    select q.type, coalesce(sum(q.count) filter (where q.run_at is null), 0)::bigint as ready,
-      coalesce(sum(q.count) filter (where q.run_at < 'infinity'), 0)::bigint as scheduled,
-      coalesce(sum(q.count) filter (where q.run_at = 'infinity'), 0)::bigint as waiting,
-      min(q.ready_at) filter (where q.run_at is null) as since
-    from jobtree.queue_entry q
-    where (p_types is null or q.type = any (p_types)) and (p_after is null or q.type > p_after)
-    group by q.type
+#variable_conflict use_column
+declare
+  v_jobs constant uuid[] := jobtree.few_jobs(p_types, null);
+begin
+  return query
+  with entry as (
+    select q.* from jobtree.queue_entry q where p_types is null and (p_after is null or q.type > p_after)
+    union all
+    -- By the indexes of types: one has the ready entries, one all others.
+    select q.* from jobtree.queue_entry q where q.type = any (p_types) and (p_after is null or q.type > p_after) and q.run_at is null
+    union all
+    select q.* from jobtree.queue_entry q where q.type = any (p_types) and (p_after is null or q.type > p_after) and q.run_at is not null
+  ), entries as (
+    select e.type, coalesce(sum(e.items) filter (where e.status = 'READY'), 0)::bigint as ready,
+      coalesce(sum(e.items) filter (where e.status = 'SCHEDULED'), 0)::bigint as scheduled,
+      coalesce(sum(e.items) filter (where e.status = 'RETRYING'), 0)::bigint as retrying,
+      coalesce(sum(e.items) filter (where e.status = 'WAITING'), 0)::bigint as waiting,
+      min(e.since) filter (where e.status = 'READY') as since
+    from (
+      select q.type, jobtree.status_of_item(null, null, false, false, q.run_at, q.attempt) as status, sum(q.count) as items,
+        min(q.ready_at) as since
+      from entry q
+      group by 1, 2
+    ) e
+    group by e.type
   ), held as (
     select j.type, sum(h.items)::bigint as running
     from (
       select l.job_id, sum(bit_count(l.open)) as items from jobtree.lease l
-      where l.deadline_at is not null
+      where l.check_at is not null and (v_jobs is null or l.job_id = any (v_jobs))
       group by l.job_id
     ) h
     join jobtree.job j on j.id = h.job_id
@@ -6862,10 +7204,12 @@ as $$
     where (p_types is null or b.type = any (p_types)) and (p_after is null or b.type > p_after)
     group by b.type
   )
-  select type, coalesce(e.ready, 0), coalesce(e.scheduled, 0), coalesce(e.waiting, 0), coalesce(b.blocked, 0), coalesce(h.running, 0),
+  select type, coalesce(e.ready, 0), coalesce(e.scheduled, 0), coalesce(e.retrying, 0), coalesce(e.waiting, 0),
+    coalesce(b.blocked, 0), coalesce(h.running, 0),
     case when e.since is not null then greatest(extract(epoch from clock_timestamp() - e.since) * 1000, 0)::bigint end
   from entries e full join held h using (type) full join behind b using (type)
-  order by type
+  order by type;
+end
 $$;
 
 -- How many more items of limited types may be claimed now. Never fewer than the limits allow; a claim that must not exceed them has locked
@@ -6899,10 +7243,7 @@ begin
       end
     from jobtree.queue q
     cross join lateral (
-      select q.concurrency - coalesce(sum(bit_count(l.open)), 0) as places
-      from jobtree.queue_lease k
-      cross join lateral (select l.open from jobtree.lease l where l.id = k.lease_id offset 0) l
-      where q.concurrency is not null and k.type = q.type and k.id >= q.first_lease
+      select q.concurrency - coalesce(sum(d.items), 0) as places from jobtree.held_deltas(case when q.concurrency is not null then q.type end) d
     ) h
     cross join lateral (
       select q.rate_limit - coalesce(sum(s.claims), 0) as claims, min(s.ends_at) as oldest, i.interval
@@ -7105,9 +7446,10 @@ $$;
 
 -- Gives items back unfinished, to their old place, where they can be claimed at once. Costs no attempt: a deploy is no failure.
 --
+-- p_lost     whether their worker has fallen silent before it started them
 -- returns    for each assignment RELEASED, or STALE if it holds no item (any more), with the type and the place of what came back
 -- locks      the leases, in the order of their ids
-create or replace function jobtree.release_assignments(p_ids uuid[])
+create or replace function jobtree.release_assignments(p_ids uuid[], p_lost boolean default false)
 returns table (assignment_id uuid, status text, type text, priority smallint, place bigint)
 language plpgsql volatile
 set jit = off
@@ -7125,7 +7467,7 @@ begin
 
   with given as materialized (
     select distinct on (l.id, a.number) u.id, a.number, l.id as lease_id, l.job_id, l.position + a.number - 1 as position, l.attempt, l.priority,
-      j.type
+      p_lost or l.lost as lost, j.type
     from unnest(p_ids) u(id)
     cross join lateral (select jobtree.assignment_number(u.id) as number) a
     join jobtree.lease l on l.id = jobtree.lease_id(u.id)
@@ -7134,17 +7476,19 @@ begin
     order by l.id, a.number
   ), closed as (
     update jobtree.lease l
-    set open = l.open # g.bits, deadline_at = case when l.open <> g.bits then l.deadline_at end
+    set open = l.open # g.bits, check_at = case when l.open <> g.bits then l.check_at end
     from (select g.lease_id, bit_or(jobtree.bit_at(g.number)) as bits from given g group by g.lease_id) g
     where l.id = g.lease_id
   )
   select jsonb_object_agg(g.id, jsonb_build_array(g.type, g.priority, g.position)) as by_id,
     array_agg(g.job_id) as job_ids, array_agg(g.position) as positions,
-    array_agg(g.attempt) as attempts, array_agg(g.priority) as priorities
+    array_agg(g.attempt) as attempts, array_agg(g.priority) as priorities,
+    array_agg(g.lost) as lost
   into v_given
   from given g;
 
-  perform jobtree.requeue(v_given.job_ids, v_given.positions, v_given.attempts, v_given.priorities, null, false);
+  perform jobtree.requeue(v_given.job_ids, v_given.positions, v_given.attempts, v_given.priorities, null, false, v_given.lost);
+  perform jobtree.prune_leases(array(select jobtree.lease_id(u) from unnest(p_ids) u));
   return query
   select u.id, case when g.given is null then 'STALE' else 'RELEASED' end, g.given ->> 0, (g.given ->> 1)::smallint, (g.given ->> 2)::bigint
   from unnest(p_ids) with ordinality u(id, n)
@@ -7393,7 +7737,7 @@ create or replace function jobtree.repeat_claim(p_claim_id uuid, p_worker text)
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[]
+  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[], keyed boolean, lost boolean
 )
 language plpgsql volatile
 set jit = off
@@ -7424,7 +7768,7 @@ begin
   return query
   with kept as (
     update jobtree.lease l
-    set heartbeat_at = v_now, deadline_at = v_now + 3 * j.heartbeat_interval_ms * interval '1 millisecond', deadlines = null
+    set heartbeat_at = v_now, deadlines = null
     from (
       select o.id, j.root_id, j.type, j.heartbeat_interval_ms, j.max_failures_per_item from jobtree.lease o
       cross join lateral (select j.* from jobtree.job j where j.id = o.job_id and j.cancelled_at is null offset 0) j
@@ -7435,10 +7779,10 @@ begin
     returning l.*, j.root_id, j.type, j.heartbeat_interval_ms, j.max_failures_per_item
   )
   select k.id, 1, k.job_id, k.root_id, k.type, k.position, k.attempt, k.worker, k.heartbeat_interval_ms,
-    k.claimed_at::timestamptz, k.deadline_at::timestamptz, k.priority, null::bigint, false, i.numbers, i.payloads, null::timestamptz,
+    k.claimed_at::timestamptz, v_now + 3 * k.heartbeat_interval_ms * interval '1 millisecond', k.priority, null::bigint, false, i.numbers, i.payloads, null::timestamptz,
     case when k.attempt > k.max_failures_per_item then
       jobtree.last_attempts(k.job_id, k.position, k.count, k.attempt, k.max_failures_per_item)
-    end
+    end, k.keyed, k.lost
   from kept k
   cross join lateral (
     select array_agg(i.number order by i.number) as numbers, string_agg(i.payload::text, E'\x1e' order by i.number) as payloads
@@ -7937,9 +8281,11 @@ $$;
 --            the items, which are in no entry, and of which those with serialize keys are heads; the number of each item's next attempt;
 --            and when it is due, null for now
 -- p_last     whether they go to the end of what is ready, or back to their old place
+-- p_lost     whether the worker of each has fallen silent; null for none
 -- locks      none
 create or replace function jobtree.requeue(
-  p_job_ids uuid[], p_positions bigint[], p_attempts integer[], p_priorities smallint[], p_run_at timestamptz[], p_last boolean
+  p_job_ids uuid[], p_positions bigint[], p_attempts integer[], p_priorities smallint[], p_run_at timestamptz[], p_last boolean,
+  p_lost boolean[] default null
 )
 returns void
 language plpgsql volatile
@@ -7950,21 +8296,22 @@ set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 begin
-  insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed)
+  insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed, lost)
   select r.job_id, r.position, case when p_last then nextval('jobtree.block_seq') * 1024 else r.position end,
-    r.bytes, r.run_at, r.attempt, r.count, r.priority, j.type, r.keyed
+    r.bytes, r.run_at, r.attempt, r.count, r.priority, j.type, r.keyed, r.lost
   from (
-    select u.job_id, min(u.position) as position, u.attempt, u.priority, u.run_at, u.keyed, count(*) as count, sum(u.payload_bytes) as bytes
+    select u.job_id, min(u.position) as position, u.attempt, u.priority, u.run_at, u.keyed, u.lost, count(*) as count, sum(u.payload_bytes) as bytes
     from (
-      select u.*, u.position - row_number() over (partition by u.job_id, u.attempt, u.priority, u.run_at, u.keyed order by u.position) as run
+      select u.*, u.position - row_number() over (partition by u.job_id, u.attempt, u.priority, u.run_at, u.keyed, u.lost order by u.position) as run
       from (
-        select u.*, i.payload_bytes, i.serialize_key is not null as keyed
-        from unnest(p_job_ids, p_positions, p_attempts, p_priorities, p_run_at) u(job_id, position, attempt, priority, run_at)
+        select u.job_id, u.position, u.attempt, u.priority, u.run_at, coalesce(u.lost, false) as lost, i.payload_bytes,
+          i.serialize_key is not null as keyed
+        from unnest(p_job_ids, p_positions, p_attempts, p_priorities, p_run_at, p_lost) u(job_id, position, attempt, priority, run_at, lost)
         join jobtree.job_item i on i.job_id = u.job_id and i.position = u.position
       ) u
     ) u
     -- Keeps entries at 128 items at most, however many leases end here.
-    group by u.job_id, u.attempt, u.priority, u.run_at, u.keyed, u.run, u.position / 128
+    group by u.job_id, u.attempt, u.priority, u.run_at, u.keyed, u.lost, u.run, u.position / 128
   ) r
   join jobtree.job j on j.id = r.job_id
   order by r.position;
@@ -8485,11 +8832,18 @@ begin
   returning q.* into v_new;
 
   if v_new.concurrency is null then
-    delete from jobtree.queue_lease k where k.type = p_type;
-    update jobtree.queue q set limited_at = null, first_lease = 0 where q.type = p_type and v_old.concurrency is not null;
+    delete from jobtree.held_delta d where d.type = p_type;
   elsif v_old.concurrency is null then
-    perform jobtree.adopt_leases(p_type);
-    update jobtree.queue q set limited_at = clock_timestamp() where q.type = p_type;
+    -- Leases of an earlier limit may still count.
+    with gone as (
+      delete from jobtree.held_delta d where d.type = p_type
+    )
+    insert into jobtree.held_delta (type, items, seen)
+    select p_type, coalesce(sum(bit_count(l.open)), 0), pg_current_snapshot() from jobtree.lease l
+    where l.limited_type = p_type and l.check_at is not null;
+    perform jobtree.adopt_leases(array[p_type]);
+    -- The leases of claims that are in progress count once these have ended.
+    update jobtree.queue q set limited_by = pg_current_xact_id() where q.type = p_type;
   end if;
   if v_new.rate_limit is null then
     delete from jobtree.rate_slice s where s.type = p_type;
@@ -8665,12 +9019,12 @@ end
 $$;
 
 -- Gives items back to be tried later: each is scheduled, and its next attempt has the number of this one. It is not a failure, and nothing
--- remains of it but the lease.
+-- remains of it but the lease, for a while (prune_leases).
 --
 -- p_lease_ids, p_numbers   assignments whose leases this transaction has locked, none twice
 -- p_delays   how long each waits, in milliseconds
 -- returns    which of them counted, from 1, and when each of these is due; those that are not open, or whose job is cancelled, don't count
--- locks      none new
+-- locks      those of prune_leases
 create or replace function jobtree.snooze_attempts(p_lease_ids uuid[], p_numbers integer[], p_delays bigint[])
 returns table (accepted integer[], due_at timestamptz[])
 language plpgsql volatile
@@ -8698,7 +9052,7 @@ begin
     where case when u.number > 0 then get_bit(l.open, u.number - 1) = 1 end and j.cancelled_at is null
   ), closed as (
     update jobtree.lease l
-    set open = l.open # g.bits, deadline_at = case when l.open <> g.bits then l.deadline_at end
+    set open = l.open # g.bits, check_at = case when l.open <> g.bits then l.check_at end
     from (select g.lease_id, bit_or(jobtree.bit_at(g.number)) as bits from given g group by g.lease_id) g
     where l.id = g.lease_id
   )
@@ -8708,6 +9062,7 @@ begin
   from given g;
 
   perform jobtree.requeue(v_given.job_ids, v_given.positions, v_given.attempts, v_given.priorities, v_given.due, true);
+  perform jobtree.prune_leases(p_lease_ids);
   return query select v_given.ns, v_given.due;
 end
 $$;
@@ -8718,9 +9073,9 @@ $$;
 --
 -- p_kind     REPLAY, DISCARD, CANCEL or PROMOTE
 -- p_filter   {jobId?, types?, codes?, dedupeKeys?, items?: [{jobId, position}]}, for dead letters also {groupIds?, diedFrom?, diedUntil?},
---            for pending items {states?, addedFrom?, addedUntil?}; at least one of them. A job includes all jobs below it, and codes are
---            those of the last failure. States are WAITING, SCHEDULED, RETRYING (scheduled after a failure), READY, BLOCKED and HELD;
---            PROMOTE takes only RETRYING, the default, and SCHEDULED. In addition {tenant?}: only items of types of this tenant, which
+--            for pending items {statuses?, addedFrom?, addedUntil?}; at least one of them. A job includes all jobs below it, and codes are
+--            those of the last failure. Statuses are those of pending items: WAITING, BLOCKED, SCHEDULED, RETRYING, READY and
+--            RUNNING; PROMOTE takes only RETRYING, the default, and SCHEDULED. In addition {tenant?}: only items of types of this tenant, which
 --            owns the operation
 -- p_payload  the new payload of a replayed item; only with a filter for a single item
 -- returns    the operation, and how many items it selects
@@ -8784,23 +9139,57 @@ begin
 end
 $$;
 
+-- The status of an item: the only place that decides it. It depends on no clock, so an index has what a page of one status needs: what
+-- has come due keeps its status until promote_due has cleared its time. Plain SQL, so that the planner inlines it. An index is built on it:
+-- a migration that changes what it says of entries must build that anew.
+--
+-- p_failed         whether its outcome is a failure; null without an outcome
+-- p_cancelled_at   when it was cancelled, itself or with its job
+-- p_is_held        whether a lease has it, and its bit there is open
+-- p_is_blocked     whether it is in blocked_item
+-- p_run_at, p_attempt   of its queue entry
+create or replace function jobtree.status_of_item(
+  p_failed boolean, p_cancelled_at timestamptz, p_is_held boolean, p_is_blocked boolean, p_run_at timestamptz, p_attempt integer
+)
+returns text
+language sql immutable parallel safe
+as $$
+  select case
+    when p_failed then 'FAILED'
+    when p_failed is not null then 'SUCCEEDED'
+    when p_cancelled_at is not null then 'CANCELLED'
+    when p_is_held then 'RUNNING'
+    when p_is_blocked then 'BLOCKED'
+    when p_run_at is null then 'READY'
+    when p_run_at = 'infinity' then 'WAITING'
+    when p_attempt > 1 then 'RETRYING'
+    else 'SCHEDULED'
+  end
+$$;
+
 -- Takes items back from workers that have fallen silent: in leases past their deadline, the attempts at items whose own deadline is
--- over fail with the code HEARTBEAT_LOST. Call it again at once as long as a batch was full.
+-- over fail with the code HEARTBEAT_LOST. Items that their worker had not started, as far as it told, are given back instead, which costs
+-- no attempt. It may have started one just before it fell silent, without telling; so the next worker tells before it starts them. Call it
+-- again at once as long as a batch was full.
+--
+-- Heartbeats change no index: a lease that got some is found at its first deadline, too, and then moves on to its present one.
 --
 -- p_resumed_at   what note_sweep returned: nothing is taken back until a full lease time after it
 -- p_within   looks only at deadlines that passed within this time, past the dead rows of older leases; null for all, which is needed now
 --            and then for leases that were locked or committed late. Soon after an outage all are examined, since they are long overdue
--- returns    how many items were lost, in how many leases; the trees that changed; the types that got ready items, and how many; and
---            figures, without times, and failures, as report_results returns them
+-- returns    how many attempts failed; how many leases were examined; the trees that changed; the types that got ready items by failed attempts, and how many;
+--            of what was given back [type, priority, first place, how many items] for each type and priority; and figures, without times, and failures, as report_results returns them
 -- locks      leases, skipping locked ones
 create or replace function jobtree.sweep_leases(
   p_resumed_at timestamptz default '-infinity', p_limit integer default 1000, p_within interval default null
 )
-returns table (lost integer, leases integer, root_ids uuid[], ready jsonb, figures json[], failed json[])
+returns table (lost integer, leases integer, root_ids uuid[], ready jsonb, given_back json, figures json[], failed json[])
 language plpgsql volatile
 set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
@@ -8811,6 +9200,8 @@ declare
   v_leases uuid[];
   v_lost_leases uuid[];
   v_numbers integer[];
+  v_waiting uuid[];
+  v_given_back json;
 begin
   select array_agg(k.id) into v_leases
   from (
@@ -8818,30 +9209,46 @@ begin
     cross join lateral (
       select j.heartbeat_interval_ms from jobtree.job j where j.id = l.job_id and j.cancelled_at is null offset 0
     ) j
-    where l.deadline_at >= v_from and l.deadline_at <= v_now and p_resumed_at + 3 * j.heartbeat_interval_ms * interval '1 millisecond' <= v_now
-    order by l.deadline_at
+    where l.check_at >= v_from and l.check_at <= v_now and p_resumed_at + 3 * j.heartbeat_interval_ms * interval '1 millisecond' <= v_now
+    order by l.check_at
     limit p_limit
     for update of l skip locked
   ) k;
   if v_leases is null then
-    return query select 0, 0, null::uuid[], null::jsonb, null::json[], null::json[];
+    return query select 0, 0, null::uuid[], null::jsonb, null::json, null::json[], null::json[];
     return;
   end if;
 
-  select array_agg(l.id order by l.id, n), array_agg(n order by l.id, n) into v_lost_leases, v_numbers
-  from jobtree.lease l
-  cross join lateral generate_series(1, l.count) n
-  where l.id = any (v_leases) and get_bit(l.open, n - 1) = 1 and coalesce(l.deadlines[n], l.deadline_at) <= v_now;
-  -- The next deadline of leases that still have open items.
-  update jobtree.lease l
-  set deadline_at = (
-    select min(l.deadlines[n]) from generate_series(1, l.count) n where get_bit(l.open, n - 1) = 1 and l.deadlines[n] > v_now
+  with due as materialized (
+    select l.id, n, coalesce(l.deadlines[n], l.heartbeat_at + 3 * j.heartbeat_interval_ms * interval '1 millisecond') as deadline,
+      coalesce(get_bit(l.waiting, n - 1) = 1, false) as waits
+    from jobtree.lease l
+    cross join lateral (select j.heartbeat_interval_ms from jobtree.job j where j.id = l.job_id offset 0) j
+    cross join lateral generate_series(1, l.count) n
+    where l.id = any (v_leases) and get_bit(l.open, n - 1) = 1
+  ), moved as (
+    update jobtree.lease l set check_at = d.next
+    from (select d.id, min(d.deadline) as next from due d where d.deadline > v_now group by d.id) d
+    where l.id = d.id
   )
-  where l.id = any (v_leases) and l.deadlines is not null;
+  select array_agg(d.id order by d.id, d.n) filter (where not d.waits), array_agg(d.n order by d.id, d.n) filter (where not d.waits),
+    array_agg(jobtree.assignment_id(d.id, d.n)) filter (where d.waits)
+  into v_lost_leases, v_numbers, v_waiting
+  from due d
+  where d.deadline <= v_now;
+  if v_waiting is not null then
+    select json_agg(json_build_array(b.type, b.priority, b.place, b.count)) into v_given_back
+    from (
+      select r.type, r.priority, min(r.place) as place, count(*) as count
+      from jobtree.release_assignments(v_waiting, true) r
+      where r.status = 'RELEASED'
+      group by r.type, r.priority
+    ) b;
+  end if;
 
-  -- No item is lost if the silent ones of a lease have been reported meanwhile.
+  -- No item is lost if all leases have moved on, or the silent items were reported meanwhile.
   return query
-    select coalesce(cardinality(f.accepted), 0), cardinality(v_leases), f.root_ids, f.ready, f.figures, f.failed
+    select coalesce(cardinality(f.accepted), 0), cardinality(v_leases), f.root_ids, f.ready, v_given_back, f.figures, f.failed
     from (select) o
     left join jobtree.fail_attempts(
       v_lost_leases, v_numbers,
@@ -9152,7 +9559,7 @@ $$;
 -- returns    its tree and type; its priority and its place, from which claims find it, null if it is blocked; and whether this made it
 --            ready
 -- locks      the queue entry that has the item, or the item itself if it is blocked
--- errors     JT001 no such item; JT002 no or invalid changes; JT007 it does not wait, with the reason in the error's detail: HELD,
+-- errors     JT001 no such item; JT002 no or invalid changes; JT007 it does not wait, with its status in the error's detail: RUNNING,
 --            SUCCEEDED, FAILED or CANCELLED; Postgres's errors as in add_items
 create or replace function jobtree.update_item(p_job_id uuid, p_position bigint, p_changes json)
 returns table (root_id uuid, type text, priority smallint, place bigint, made_ready boolean)
@@ -9170,7 +9577,7 @@ declare
   v_entry jobtree.queue_entry;
   v_is_blocked boolean;
   v_job record;
-  v_state text;
+  v_status text;
   v_item record;
   v_bytes integer;
 begin
@@ -9196,14 +9603,14 @@ begin
     v_is_blocked := found;
     select j.root_id, j.priority, j.cancelled_at is not null as is_cancelled into v_job from jobtree.job j where j.id = p_job_id;
     exit when (v_entry.job_id is not null or v_is_blocked) and not v_job.is_cancelled;
-    select s.state into v_state from jobtree.item_state s where s.job_id = p_job_id and s.position = p_position;
-    if v_state is null then
+    select s.status into v_status from jobtree.item_status s where s.job_id = p_job_id and s.position = p_position;
+    if v_status is null then
       raise exception 'There is no item % of job %.', p_position, p_job_id using errcode = 'JT001', column = 'itemId';
     end if;
     -- Otherwise it still waits, but another transaction has split its entry or passed it the key: look again.
-    if v_state in ('HELD', 'SUCCEEDED', 'FAILED', 'CANCELLED') then
-      raise exception 'Item % of job % can''t be changed: its state is %.', p_position, p_job_id, v_state
-        using errcode = 'JT007', column = 'itemId', detail = v_state;
+    if v_status in ('RUNNING', 'SUCCEEDED', 'FAILED', 'CANCELLED') then
+      raise exception 'Item % of job % can''t be changed: its status is %.', p_position, p_job_id, v_status
+        using errcode = 'JT007', column = 'itemId', detail = v_status;
     end if;
   end loop;
 
@@ -9238,10 +9645,10 @@ begin
     v_entry.place := nextval('jobtree.block_seq') * 1024;
     v_entry.ready_at := v_now;
   end if;
-  insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed, ready_at)
+  insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed, ready_at, lost)
   values (
     p_job_id, p_position, v_entry.place, v_item.payload_bytes, v_entry.run_at, v_entry.attempt, 1, v_item.priority, v_entry.type,
-    v_entry.keyed, v_entry.ready_at
+    v_entry.keyed, v_entry.ready_at, v_entry.lost
   );
   return query select v_job.root_id, v_entry.type, v_item.priority, v_entry.place, coalesce(made_ready, false);
 end
@@ -9381,6 +9788,19 @@ exception when lock_not_available then
 end
 $$;
 
+-- The items of a lease that its worker does not start at once: null if it starts all.
+--
+-- p_count    how many items the lease has
+-- p_starts   how many of them it starts, from the first; null for all
+-- p_lost     whether they were lost before: then it tells of each that it starts
+create or replace function jobtree.waiting_bits(p_count integer, p_starts integer, p_lost boolean) returns bit(128)
+language sql immutable parallel safe
+as $$
+  select case when p_lost and p_starts is not null or p_starts < p_count then
+    (~B'0'::bit(128) << (128 - p_count)) & (~B'0'::bit(128) >> case when p_lost then 0 else greatest(p_starts, 0) end)
+  end
+$$;
+
 -- Wakes idle workers on all servers when the transaction commits, for callers of SQL that add items and don't want to wait for the sweep. A
 -- hint that is never necessary. Postgres commits notifying transactions one at a time, so don't call this with hundreds of transactions a
 -- second.
@@ -9429,3 +9849,52 @@ as $$
   select o.outcome from unnest('{FAILED,CANCELLED,PARTIAL,SUCCEEDED}'::text[]) with ordinality o(outcome, n)
   where o.outcome = any (p_outcomes) order by o.n limit 1
 $$;
+
+-- What stands on functions.
+create trigger "lease_places" after update of "open" on "jobtree"."lease" for each row
+  when (old.limited_type is not null and new.open <> old.open) execute function jobtree.give_back_places();
+
+-- For pages of the items of a job that have some statuses, however many others come first. No claim has its condition, so the planner never
+-- uses it for claims.
+create index "queue_entry_status" on "jobtree"."queue_entry"
+  ((jobtree.status_of_item(null, null, false, false, "run_at", "attempt")), "job_id", "position");
+
+-- The status of each item.
+create view "jobtree"."item_status" as
+select i.job_id, i.position, j.root_id, j.type,
+  jobtree.status_of_item(
+    o.failed, coalesce(c.cancelled_at, j.cancelled_at), l.id is not null, b.key is not null, q.run_at, q.attempt
+  ) as status,
+  coalesce(o.finished_at, c.cancelled_at, j.cancelled_at) as finished_at,
+  nullif(q.run_at, 'infinity') as due_at, coalesce(q.attempt, l.attempt, b.attempt) as attempt, l.id as lease_id, l.worker,
+  i.created_at, i.payload, o.result, i.serialize_key, b.head_job_id, b.head_position
+from jobtree.job_item i
+join jobtree.job j on j.id = i.job_id
+left join jobtree.outcome o on o.job_id = i.job_id and o.position = i.position
+left join lateral (
+  select c.cancelled_at
+  from (
+    select c.* from jobtree.cancellation c
+    where o.job_id is null and c.job_id = i.job_id and c.position <= i.position
+    order by c.position desc
+    limit 1
+  ) c
+  where c.position + c.count > i.position
+) c on true
+left join lateral (
+  select q.run_at, q.attempt from jobtree.queue_entry q
+  where o.job_id is null and j.cancelled_at is null
+    and q.job_id = i.job_id and q.position between i.position - 127 and i.position and q.position + q.count > i.position
+) q on true
+left join lateral (
+  select l.id, l.attempt, l.worker from jobtree.lease l
+  where o.job_id is null and j.cancelled_at is null
+    and l.job_id = i.job_id and l.position between i.position - 127 and i.position
+    and get_bit(l.open, (i.position - l.position)::integer) = 1
+) l on true
+left join lateral (
+  select b.key, b.attempt, k.job_id as head_job_id, k.position as head_position
+  from jobtree.blocked_item b
+  left join jobtree.serialize_key k on k.key = b.key
+  where o.job_id is null and j.cancelled_at is null and i.serialize_key is not null and b.job_id = i.job_id and b.position = i.position
+) b on true;

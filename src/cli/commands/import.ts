@@ -5,11 +5,11 @@ import { CommandError, describeError } from '../command-error.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { count, counted, orNull, rate, seconds, type Tolerance } from '../figures.ts';
 import { abandon } from '../import/abandon.ts';
-import { type AddedCounts, addBatches, inBatches } from '../import/add-rows.ts';
+import { type AddedCounts, addBatches, inBatches, nameLine, toItems } from '../import/add-rows.ts';
 import { importByUpload, isForServer, sizeToUpload, uploadAboveBytes } from '../import/by-upload.ts';
 import { badFile, type Input, openInput } from '../import/input.ts';
-import { type Format, formatOf, readRows, type UploadFormat } from '../import/rows.ts';
-import { existingJob, newJob, type Target } from '../import/target.ts';
+import { type Format, formatOf, type Row, readRows, type UploadFormat } from '../import/rows.ts';
+import { existingJob, newJob, newKeyPrefix, type Target } from '../import/target.ts';
 import { catchInterruption } from '../interruption.ts';
 import { print, printError } from '../output.ts';
 import { createProgressDisplay, type ProgressDisplay } from '../progress-display.ts';
@@ -124,15 +124,16 @@ async function fill(
   try {
     const first = await batches.next(); // a file that is bad from the start makes no job
     if (first.done) throw badFile(input.name, '', 'it has no rows.');
-    target = await open(client, options, signal);
-    if (target.isOpen) {
+    target = await open(client, first.value, input.name, options, signal);
+    const { jobId, isOpen, isOurs, keyPrefix } = target;
+    if (isOurs) counts = { added: first.value.length, duplicates: 0 };
+    if (isOpen) {
       await addBatches({
         client,
-        jobId: target.jobId,
-        batches: prepend(first.value, batches),
-        keyPrefix: target.keyPrefix,
-        serializeKey: options.serializeKey,
-        fileName: input.name,
+        jobId,
+        batches: isOurs ? batches : prepend(first.value, batches),
+        rows: { keyPrefix, serializeKey: options.serializeKey, fileName: input.name },
+        before: counts,
         onAdded: (next) => {
           counts = next;
           display.show('file', toRow(input, counts));
@@ -163,10 +164,22 @@ async function fill(
   return jobId;
 }
 
-function open(client: Client, options: ImportOptions, signal: AbortSignal): Promise<Target> {
-  return options.job === undefined
-    ? newJob(client, toJob(options), signal)
-    : Promise.resolve(existingJob(options.job));
+/** A new job has the first rows from the start, so that it is not made if one of them is refused. */
+async function open(
+  client: Client,
+  first: readonly Row[],
+  fileName: string,
+  options: ImportOptions,
+  signal: AbortSignal,
+): Promise<Target> {
+  const { job, serializeKey } = options;
+  if (job !== undefined) return existingJob(job);
+  const items = toItems(first, { keyPrefix: newKeyPrefix, serializeKey, fileName });
+  try {
+    return await newJob(client, { ...toJob(options), items }, signal);
+  } catch (error) {
+    throw nameLine(error, first, fileName);
+  }
 }
 
 function toJob(options: ImportOptions): JobSpec {

@@ -64,7 +64,7 @@ function toCells(job: Job | Tree): Cell[] {
   return [
     id,
     type,
-    { text: word, colour: colourOf(word) },
+    { text: [word, ...reasonOf(job)].join(': '), colour: colourOf(word) },
     [
       `${count(itemProgress)}/${count(itemCount)}`,
       ...(failed > 0 ? [`${count(failed)} failed`] : []),
@@ -72,6 +72,12 @@ function toCells(job: Job | Tree): Cell[] {
     ].join(', '),
     age(createdAt),
   ];
+}
+
+/** Why a job ended before its items did, unless somebody asked for it, or the failed items say it. */
+function reasonOf({ import: file, cancelReason }: Job): string[] {
+  if (file?.error != null) return [file.error.code];
+  return cancelReason === 'IDLE' || cancelReason === 'DEPENDENCY' ? [cancelReason.toLowerCase()] : [];
 }
 
 function wordFor({ failedAt, cancelledAt, progress }: Job, tree: Tree['treeProgress']): string {

@@ -87,8 +87,8 @@ export async function runAirports(client: Client, signal: AbortSignal): Promise<
     client,
     jobId: id,
     batches: inBatches(readRows(input, 'csv', ',')),
-    keyPrefix: 'line ',
-    fileName: file,
+    rows: { keyPrefix: 'line ', fileName: file },
+    before: { added: 0, duplicates: 0 },
     onAdded: ({ added }) => {
       rows = added;
     },

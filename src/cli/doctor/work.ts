@@ -59,19 +59,26 @@ export async function checkServers(session: Session, watch: Watch): Promise<Judg
   ];
 }
 
+/** Of the open items of a lease `l`, whose job is `j`. */
+const earliestDeadline = `select coalesce(
+             (select min(l.deadlines[n]) from generate_series(1, l.count) n where get_bit(l.open, n - 1) = 1),
+             l.heartbeat_at + 3 * j.heartbeat_interval_ms * interval '1 millisecond'
+           ) as deadline_at`;
+
 export async function checkLeases(session: Session, watch: Watch): Promise<Judgement[]> {
   const [row] = await session.query<{ leases: number; items: number; since: Date | null; workers: string[] }>(
     `select count(*)::int as leases, coalesce(sum(o.items), 0)::int as items, min(o.deadline_at) as since,
        coalesce((array_agg(distinct o.worker))[:5], '{}') as workers
      from (
-       select l.deadline_at, l.worker, bit_count(l.open) as items
+       select d.deadline_at, l.worker, bit_count(l.open) as items
        from jobtree.lease l
        cross join lateral (
          select j.heartbeat_interval_ms from jobtree.job j where j.id = l.job_id and j.cancelled_at is null offset 0
        ) j
-       where l.deadline_at < now() - $1 * interval '1 millisecond'
+       cross join lateral (${earliestDeadline}) d
+       where l.check_at < now() - $1 * interval '1 millisecond' and d.deadline_at < now() - $1 * interval '1 millisecond'
          and (not $2 or $3::timestamptz + 3 * j.heartbeat_interval_ms * interval '1 millisecond' < now() - $1 * interval '1 millisecond')
-       order by l.deadline_at limit ${most + 1}
+       order by l.check_at limit ${most + 1}
      ) o`,
     [watch.isWatched ? graceMs : 0, watch.isWatched, watch.resumedAt],
   );
@@ -91,12 +98,13 @@ export async function checkHeartbeats(session: Session, watch: Watch): Promise<J
   const [row] = await session.query<{ leases: number; since: Date | null; workers: string[] }>(
     `select count(*)::int as leases, min(s.since) as since, coalesce((array_agg(distinct s.worker))[:5], '{}') as workers
      from (
-       select l.worker, l.deadline_at - 3 * j.heartbeat_interval_ms * interval '1 millisecond' as since
-       from (select * from jobtree.lease l where l.deadline_at > now() order by l.deadline_at limit 10000) l
+       select l.worker, d.deadline_at - 3 * j.heartbeat_interval_ms * interval '1 millisecond' as since
+       from (select * from jobtree.lease l where l.check_at > now() order by l.check_at limit 10000) l
        cross join lateral (
          select j.heartbeat_interval_ms from jobtree.job j where j.id = l.job_id and j.cancelled_at is null offset 0
        ) j
-       where l.deadline_at < now() + 1.5 * j.heartbeat_interval_ms * interval '1 millisecond'
+       cross join lateral (${earliestDeadline}) d
+       where d.deadline_at < now() + 1.5 * j.heartbeat_interval_ms * interval '1 millisecond'
          and $1::timestamptz + 1.5 * j.heartbeat_interval_ms * interval '1 millisecond' < now()
        limit ${most + 1}
      ) s`,
@@ -138,7 +146,7 @@ export async function checkWorkers(session: Session, watch: Watch): Promise<Judg
          where f.type = h.type and f.minute > now() - $1 * interval '1 millisecond' and f.claimed > 0
        )
        and not exists (
-         select from (select l.job_id from jobtree.lease l where l.deadline_at is not null limit 10000) l
+         select from (select l.job_id from jobtree.lease l where l.check_at is not null limit 10000) l
          join jobtree.job j on j.id = l.job_id and j.type = h.type
        )
      order by h.ready_at limit 6`,

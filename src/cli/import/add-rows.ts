@@ -4,6 +4,7 @@
  * are worked on in the order in which they were added, which has to be the order of the file.
  */
 import { type Client, type ItemSpec, JobtreeError } from '../../client/index.ts';
+import type { CommandError } from '../command-error.ts';
 import { badFile } from './input.ts';
 import type { Row } from './rows.ts';
 
@@ -14,50 +15,68 @@ export interface AddedCounts {
 }
 
 const batchRows = 1_000;
-const batchSize = 4_000_000;
+/** Of the payloads: with their keys they fit into one request of the client. */
+const batchSize = 3_500_000;
 
 /** As many rows as a request takes. */
 export async function* inBatches(rows: AsyncIterable<Row>): AsyncGenerator<Row[], void, undefined> {
   let batch: Row[] = [];
   let size = 0;
   for await (const row of rows) {
-    batch.push(row);
-    size += row.size;
-    if (batch.length === batchRows || size > batchSize) {
+    if (batch.length === batchRows || (batch.length > 0 && size + row.size > batchSize)) {
       yield batch;
       batch = [];
       size = 0;
     }
+    batch.push(row);
+    size += row.size;
   }
   if (batch.length > 0) yield batch;
+}
+
+export interface RowOptions {
+  /** Makes the keys of the items, with their lines: an item that is sent twice is added once. */
+  readonly keyPrefix: string;
+  /** The field of a row that is its serialize key. */
+  readonly serializeKey?: string | undefined;
+  /** For messages. */
+  readonly fileName: string;
+}
+
+export function toItems(rows: readonly Row[], { keyPrefix, serializeKey, fileName }: RowOptions): ItemSpec[] {
+  return rows.map(({ line, payload }) => ({
+    payload,
+    dedupeKey: `${keyPrefix}${line}`,
+    serializeKey: serializeKey === undefined ? undefined : keyOf(payload, serializeKey, fileName, line),
+  }));
+}
+
+/** An error that names one of the items, as one that names its line; other errors as they are. */
+export function nameLine(error: unknown, rows: readonly Row[], fileName: string): unknown {
+  const index = error instanceof JobtreeError && /^items\[(\d+)\]/.exec(error.field ?? '')?.[1];
+  return index ? badRow(rows[Number(index)], fileName, error.message) : error;
+}
+
+function badRow(row: Row | undefined, fileName: string, message: string): CommandError {
+  return badFile(fileName, `line ${row?.line}`, message.replace(/^items\[\d+\]\./, ''));
 }
 
 export async function addBatches(options: {
   client: Client;
   jobId: string;
   batches: AsyncIterable<Row[]>;
-  /** Makes the keys of the items, with their lines: an item that is sent twice is added once. */
-  keyPrefix: string;
-  /** The field of a row that is its serialize key. */
-  serializeKey?: string | undefined;
-  /** For messages. */
-  fileName: string;
+  rows: RowOptions;
+  /** What was added before. */
+  before: AddedCounts;
   /** Called after each batch with the sums so far. */
   onAdded: (counts: AddedCounts) => void;
   signal: AbortSignal;
 }): Promise<void> {
-  const { client, jobId, batches, keyPrefix, serializeKey, fileName, onAdded, signal } = options;
-  const counts = { added: 0, duplicates: 0 };
+  const { client, jobId, batches, rows, before, onAdded, signal } = options;
+  const { fileName } = rows;
+  const counts = { ...before };
   const add = async (batch: readonly Row[]) => {
-    const items = batch.map(
-      ({ line, payload }): ItemSpec => ({
-        payload,
-        dedupeKey: `${keyPrefix}${line}`,
-        serializeKey: serializeKey === undefined ? undefined : keyOf(payload, serializeKey, fileName, line),
-      }),
-    );
-    const badItem = (index: number, message: string) =>
-      badFile(fileName, `line ${batch[index]?.line}`, message.replace(/^items\[\d+\]\./, ''));
+    const items = toItems(batch, rows);
     try {
       const { added, duplicates, entries } = await client.addItems(jobId, items, {
         entries: 'notAdded',
@@ -67,10 +86,9 @@ export async function addBatches(options: {
       counts.duplicates += duplicates;
       onAdded({ ...counts });
       const invalid = entries.find((entry) => entry.status === 'INVALID');
-      if (invalid) throw badItem(invalid.index, invalid.error ?? 'the server refused it.');
+      if (invalid) throw badRow(batch[invalid.index], fileName, invalid.error ?? 'the server refused it.');
     } catch (error) {
-      const index = error instanceof JobtreeError && /^items\[(\d+)\]/.exec(error.field ?? '')?.[1];
-      throw index ? badItem(Number(index), error.message) : error;
+      throw nameLine(error, batch, fileName);
     }
   };
 

@@ -19,6 +19,8 @@ export interface Target {
 
 const answerWithinMs = 5_000;
 
+export const newKeyPrefix = 'line ';
+
 export function existingJob(jobId: string): Target {
   return { jobId, isOurs: false, isOpen: true, keyPrefix: `${randomUUID()} line ` };
 }
@@ -31,14 +33,13 @@ export async function newJob(client: Client, spec: JobSpec, signal: AbortSignal)
     { signal: aWhileAfter(signal) },
   );
   const isOurs = created || spec.dedupeKey === undefined;
-  const keyPrefix = 'line ';
-  if (isOurs) return { jobId, isOurs, isOpen: true, keyPrefix };
+  if (isOurs) return { jobId, isOurs, isOpen: true, keyPrefix: newKeyPrefix };
   const { sealedAt, cancelledAt } = await client.job(jobId, { signal });
   if (cancelledAt != null) {
     const message = `The job with this dedupe key, ${jobId}, was cancelled or failed: delete it, or use another key.`;
     throw new CommandError(exitCodes.failure, message);
   }
-  return { jobId, isOurs, isOpen: sealedAt == null, keyPrefix };
+  return { jobId, isOurs, isOpen: sealedAt == null, keyPrefix: newKeyPrefix };
 }
 
 /** Aborts after the other signal has: time for an answer, since a job whose id is not known can't be cancelled. */

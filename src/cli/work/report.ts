@@ -70,7 +70,7 @@ export class Report {
     const left = this.#startedAt.size;
     if (json || left === 0 || stopTimeout === 0) return;
     this.#say(
-      `Stopping: ${counted(left, 'command')} may take ${stopTimeout / 1_000} s to finish. A second Ctrl-C or SIGTERM ends ${left === 1 ? 'it and gives its item' : 'them and gives their items'} back.`,
+      `Stopping: ${counted(left, 'command')} may take ${Math.round(stopTimeout) / 1_000} s to finish. A second Ctrl-C or SIGTERM ends ${left === 1 ? 'it and gives its item' : 'them and gives their items'} back.`,
     );
   }
 

@@ -250,7 +250,11 @@ export class Exchanges {
     const claims = claim && {
       worker,
       claimId: claim.id,
-      requests: claim.requests.map(({ slots, limit }) => ({ type: slots.type, limit })),
+      requests: claim.requests.map(({ slots, limit }) => ({
+        type: slots.type,
+        limit,
+        starts: Math.min(limit, slots.concurrency * (slots.batchSize ?? 1)),
+      })),
     };
     if (outcomes.length > 0 && claims !== undefined && releases.length === 0 && notes.length === 0) {
       const input = { reports: outcomes, claim: claims };

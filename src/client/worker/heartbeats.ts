@@ -14,9 +14,10 @@ const answerShare = 0.8;
 
 export interface HeartbeatParts {
   readonly held: ReadonlySet<HeldAssignment>;
-  /** Sends one heartbeat for up to 1,000 assignments. */
+  /** Sends one heartbeat for up to 1,000 assignments, some of which may not have been started. */
   readonly send: (
     assignmentIds: string[],
+    waitingIds: string[],
     notes: ItemNoteInput[],
     timeoutMs: number,
   ) => Promise<HeartbeatStatus[]>;
@@ -64,17 +65,26 @@ export class Heartbeats {
     for (let i = 0; i < all.length; i += maxEntries) void this.#send(all.slice(i, i + maxEntries), periodMs);
   }
 
-  async #send(all: readonly HeldAssignment[], periodMs: number): Promise<void> {
+  /** Tells the server that these have been started. Returns whether it knows. */
+  announce(all: readonly HeldAssignment[]): Promise<boolean> {
+    const [{ assignment }] = all as [HeldAssignment];
+    return this.#send(all, assignment.heartbeatIntervalMs);
+  }
+
+  async #send(all: readonly HeldAssignment[], periodMs: number): Promise<boolean> {
     const sentAt = performance.now();
     const noted = freshlyNoted(all);
     try {
       const ids = all.map((held) => held.assignment.id);
-      const statuses = await this.#parts.send(ids, takeNotes(noted), periodMs * answerShare);
+      const waiting = all.flatMap((held) => (held.state === 'waiting' ? held.assignment.id : []));
+      const statuses = await this.#parts.send(ids, waiting, takeNotes(noted), periodMs * answerShare);
       for (const [i, held] of all.entries()) this.#settle(held, statuses[i], sentAt);
+      return true;
     } catch (error) {
       this.#parts.onError(error);
       keepNotes(noted);
       for (const held of all) this.#miss(held, periodMs);
+      return false;
     }
   }
 

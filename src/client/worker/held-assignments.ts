@@ -6,6 +6,8 @@
  *      ├───────────┼──────────────────────┤      the server does not honour it any more: the handler is aborted, its outcome dropped
  *      └───────────┴──▶ released ─────────┘      given back: the worker stops or pauses, it waited for too long, or its heartbeats failed
  *
+ * What was lost before is `starting` between waiting and running: it has a handler, and the server is told so first.
+ *
  * Every assignment that is not gone is in the set and gets heartbeats. Its slot stays taken until the handler has settled, even
  * if the outcome is no longer wanted, so the number of running handlers never exceeds the type's concurrency.
  */
@@ -56,7 +58,7 @@ export interface Slots {
 export class HeldAssignment implements BatchItem {
   readonly assignment: Assignment;
   readonly slots: Slots;
-  state: 'waiting' | 'running' | 'finished' | 'released' | 'gone' = 'waiting';
+  state: 'waiting' | 'starting' | 'running' | 'finished' | 'released' | 'gone' = 'waiting';
   /** When the last request that kept it alive was sent, on the monotonic clock. */
   heardAt: number;
   /** When it arrived, and later when its handler began, on the monotonic clock. */

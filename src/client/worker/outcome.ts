@@ -75,8 +75,8 @@ export function failed(assignmentId: string, error: unknown): Outcome {
 }
 
 /** A failure of a handler that threw nothing: it has taken too long. */
-export function timedOut(assignmentId: string, timeoutMs: number | undefined): Outcome {
-  const message = `The handler took longer than ${timeoutMs} ms.`;
+export function timedOut(assignmentId: string, timeoutMs = 0): Outcome {
+  const message = `The handler took longer than ${Math.round(timeoutMs)} ms.`;
   return failure(assignmentId, { code: 'TIMED_OUT', message, permanent: false });
 }
 

@@ -116,8 +116,8 @@ export class Worker extends Emitter {
     });
     this.#heartbeats = new Heartbeats({
       held: this.#held,
-      send: async (assignmentIds, notes, timeoutMs) => {
-        const input = { assignmentIds };
+      send: async (assignmentIds, waitingIds, notes, timeoutMs) => {
+        const input = { assignmentIds, waitingIds };
         const data = await (notes.length === 0
           ? client.socket.request(operations.Heartbeat, { input }, timeoutMs)
           : client.socket.request(operations.HeartbeatWithNotes, { input, notes: { notes } }, timeoutMs));
@@ -278,7 +278,7 @@ export class Worker extends Emitter {
   #sayStopping(): void {
     const isLate = this.#connected === false && this.#held.size > 0;
     if (this.#running === 0 && !isLate) return;
-    const seconds = this.#settings.stopTimeoutMs / 1_000;
+    const seconds = Math.round(this.#settings.stopTimeoutMs) / 1_000;
     const text =
       this.#running === 0
         ? `waits up to ${seconds} s for the server, which does not know what became of ${counted(this.#held.size, 'item')}`
@@ -311,13 +311,9 @@ export class Worker extends Emitter {
     this.#releaseWaiting();
     const isDone = () => this.#running === 0 && this.#exchanges.isIdle;
     await this.#conditions.until(() => this.#isHasty || isDone(), this.#settings.stopTimeoutMs);
-    for (const held of this.#held) {
-      if (held.state === 'running') {
-        this.#abort(held, 'STOPPED');
-        this.#release(held);
-      }
-    }
-    await this.#conditions.until(() => this.#exchanges.isIdle, flushTimeoutMs);
+    for (const held of this.#held) this.#interrupt(held);
+    const isUnheld = () => ![...this.#held].some(({ state }) => state === 'running');
+    await this.#conditions.until(() => isUnheld() && this.#exchanges.isIdle, flushTimeoutMs);
     if (this.#held.size > 0) {
       this.#announce(
         new Error(
@@ -331,6 +327,13 @@ export class Worker extends Emitter {
     this.#exchanges.close();
     if (this.#settings.ownsClient) await this.#settings.client.close();
     this.tell('stopped');
+  }
+
+  /** The next item of a serialize key may begin when this one is given back, so its handler must have ended. */
+  #interrupt(held: HeldAssignment): void {
+    const isRunning = held.state === 'running';
+    if (isRunning) this.#abort(held, 'STOPPED');
+    if (held.state === 'starting' || (isRunning && !held.assignment.hasSerializeKey)) this.#release(held);
   }
 
   #releaseWaiting(): void {
@@ -383,6 +386,24 @@ export class Worker extends Emitter {
   #run(slots: Slots, items: readonly HeldAssignment[]): void {
     slots.running++;
     this.#running++;
+    if (items.some(({ assignment }) => assignment.lostBefore)) void this.#announceStart(slots, items);
+    else this.#callHandler(slots, items);
+  }
+
+  /** What was lost before may be what ended its worker: the server is to know that this one has started it. */
+  async #announceStart(slots: Slots, items: readonly HeldAssignment[]): Promise<void> {
+    for (const held of items) held.state = 'starting';
+    const isKnown = await this.#heartbeats.announce(items);
+    const wanted = items.filter(({ state }) => state === 'starting');
+    if (isKnown && wanted.length > 0) {
+      this.#callHandler(slots, wanted);
+      return;
+    }
+    for (const held of wanted) this.#release(held);
+    this.#freeSlot(items);
+  }
+
+  #callHandler(slots: Slots, items: readonly HeldAssignment[]): void {
     this.#begun += items.length;
     for (const held of items) {
       held.begin((late) => this.#timeOut(late));
@@ -392,7 +413,7 @@ export class Worker extends Emitter {
     callHandler(items, {
       onResult: (held, result) => this.#succeed(held, result),
       onFailure: (held, error) => this.#fail(held, error),
-      onEnd: () => this.#freeSlot(slots, items),
+      onEnd: () => this.#handled(slots, items),
     });
   }
 
@@ -442,19 +463,24 @@ export class Worker extends Emitter {
   #fail(held: HeldAssignment, error: unknown): void {
     if (held.state !== 'running') return;
     // It gave up because we told it to, which is no failure of the item.
-    if (held.abortedFor === 'HEARTBEATS_FAILED') this.#release(held);
+    if (held.abortedFor === 'HEARTBEATS_FAILED' || held.abortedFor === 'STOPPED') this.#release(held);
     else this.#report(held, failed(held.assignmentId, error));
   }
 
   /** The outcomes are on their way by now: `stop()` takes a worker without handlers and outcomes for done. */
-  #freeSlot(slots: Slots, items: readonly HeldAssignment[]): void {
-    slots.running--;
-    this.#running--;
+  #handled(slots: Slots, items: readonly HeldAssignment[]): void {
     const [{ since }] = items as [HeldAssignment];
     const ms = performance.now() - since;
     for (const held of items) slots.meters.ended(ms, failureOf(held)?.code);
     slots.meanMs += (ms - slots.meanMs) * meanShare;
-    this.#endSuspicion(items[0] as HeldAssignment);
+    this.#freeSlot(items);
+  }
+
+  #freeSlot([held]: readonly HeldAssignment[]): void {
+    const { slots } = held as HeldAssignment;
+    slots.running--;
+    this.#running--;
+    this.#endSuspicion(held as HeldAssignment);
     this.#fill(slots);
     this.#exchanges.wake();
     this.#check();
@@ -504,7 +530,7 @@ export class Worker extends Emitter {
 
   /** What has an outcome learns from its report what became of it. */
   #ended(held: HeldAssignment, status: EndedStatus): void {
-    if (held.state === 'waiting') {
+    if (held.state === 'waiting' || held.state === 'starting') {
       this.#drop(held);
       this.#forget(held);
     } else if (held.state === 'running') {
@@ -514,7 +540,7 @@ export class Worker extends Emitter {
   }
 
   #silent(held: HeldAssignment): void {
-    if (held.state === 'waiting') {
+    if (held.state === 'waiting' || held.state === 'starting') {
       this.#drop(held);
       this.#release(held);
     } else if (held.state === 'running') {
@@ -526,7 +552,7 @@ export class Worker extends Emitter {
   #drop(held: HeldAssignment): void {
     const { waiting } = held.slots;
     if (held === this.#suspect) this.#endSuspicion(held);
-    else waiting.splice(waiting.indexOf(held), 1);
+    else if (held.state === 'waiting') waiting.splice(waiting.indexOf(held), 1);
     this.#exchanges.wake();
   }
 

@@ -109,13 +109,13 @@ export async function listApiKeys(
   { tenant = null, after, take }: { tenant?: string | null; after: string | null; take: number },
 ): Promise<ApiKey[]> {
   const { rows } = await database.pool.query<ApiKey>({
-    name: 'list_api_keys',
+    name: `list_api_keys/${tenant === null ? 'all' : 'tenant'}`,
     text: `select ${columns} from jobtree.api_key k
-           where ($3::text is null or k.tenant = $3) and ($1::uuid is null or (k.name, k.id) > (
-             select a.name, a.id from jobtree.api_key a where a.id = $1 and ($3::text is null or a.tenant = $3)
+           where ${tenant === null ? 'true' : 'k.tenant = $3'} and ($1::uuid is null or (k.name, k.id) > (
+             select a.name, a.id from jobtree.api_key a where a.id = $1 and ${tenant === null ? 'true' : 'a.tenant = $3'}
            ))
            order by k.name, k.id limit $2`,
-    values: [after, take, tenant],
+    values: tenant === null ? [after, take] : [after, take, tenant],
   });
   return rows;
 }

@@ -159,6 +159,8 @@ export async function listDeliveries(
     ...(rootId != null && endpoint != null ? [`d.endpoint = $${values.push(endpoint)}`] : []),
     // Written as in the index on this expression.
     ...(rootId != null && ofTenant !== null ? [`${tenantOfDelivery} = $${values.push(ofTenant)}`] : []),
+    // Which the planner does not conclude from a comparison of rows.
+    ...(key[0] === tenantOfDelivery ? [`${tenantOfDelivery} is not null`] : []),
     ...(status == null ? [] : [conditions[status]]),
   ];
   const direction = backwards ? 'asc' : 'desc';

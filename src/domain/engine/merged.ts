@@ -8,6 +8,8 @@ export interface ClaimRequest {
   readonly worker: string;
   readonly type: string;
   readonly limit: number;
+  /** How many of them the worker starts as soon as it has them; null for all. */
+  readonly starts?: number | null;
   /** The id of the claim it belongs to, if that may be repeated. */
   readonly claimId: string | undefined;
 }
@@ -25,6 +27,9 @@ export interface Assignment {
   readonly lastAttempt: boolean;
   /** Whether it was lost in its last attempt, beside others, and is to be tried alone. */
   readonly suspect: boolean;
+  /** Whether it was lost before: the worker tells when it starts it. */
+  readonly lostBefore: boolean;
+  readonly hasSerializeKey: boolean;
   readonly worker: string;
   readonly claimedAt: Date;
   readonly heartbeatAt: Date;
@@ -83,6 +88,13 @@ export interface ExchangePartAnswer {
   readonly claimed: Given[] | JobtreeError;
 }
 
+/** A worker's sign of life, for one of its assignments. */
+export interface Heartbeat {
+  readonly assignmentId: string;
+  /** The worker has not started it. */
+  readonly isWaiting: boolean;
+}
+
 export type HeartbeatStatus = 'HELD' | 'FINISHED' | 'LOST' | 'CANCELLED';
 
 /** A new item that passed its checks. */
@@ -108,7 +120,7 @@ export interface Merged {
   readonly reports: Batcher<PreparedReport, MergedAnswer>;
   /** Reports that met a lock: each call goes alone, and waits for it. */
   readonly busyReports: Batcher<PreparedReport, MergedAnswer>;
-  readonly heartbeats: Batcher<string, HeartbeatStatus>;
+  readonly heartbeats: Batcher<Heartbeat, HeartbeatStatus>;
   /**
    * Entries with serialize keys may wait for a transaction that has locked a key. So their calls go one by one, apart from those
    * without keys; otherwise everyone who adds to the job would wait with them.

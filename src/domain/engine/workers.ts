@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import type { Queries } from '../../db/database.ts';
 import { checkBatch, checkInteger, checkName, checkText } from '../values/checks.ts';
 import { maxNameLength } from '../values/limits.ts';
-import { beginningOf } from '../values/tenants.ts';
+import { namesOf } from '../values/tenants.ts';
 
 /** What a worker tells about itself when it connects. */
 export interface WorkerIntroduction {
@@ -75,8 +75,10 @@ export class Workers {
       take,
     }: { tenant?: string | null; types: readonly string[] | null; after: string | null; take: number },
   ): Promise<Worker[]> {
+    const { from, until } = namesOf(tenant);
+    const isOfTenant = (name: string) => (tenant === null ? 'true' : `${name} > $7 and ${name} < $8`);
     const { rows } = await database.pool.query<Worker>({
-      name: 'read_workers',
+      name: `read_workers/${tenant === null ? 'all' : 'tenant'}`,
       text: `with connected as (
                select w.name, w.version, w.types, w.concurrency, clock_timestamp() - w."connectedMs" * interval '1 ms' as connected_at,
                  clock_timestamp() as seen_at
@@ -84,20 +86,30 @@ export class Workers {
                union all
                select w.name, w.version, w.types, w.concurrency, w.connected_at, w.seen_at
                from jobtree.worker w
-               where w.server_id <> $4 and w.seen_at > clock_timestamp() - interval '30 seconds'
+               where w.server_id <> $4 and w.seen_at > clock_timestamp() - interval '30 seconds' and ${isOfTenant('w.name')}
              ), latest as (
                select distinct on (c.name) c.* from connected c
                where ($1::text[] is null or c.types && $1) and ($2::text is null or c.name > $2)
-                 and ($6::text is null or starts_with(c.name, $6))
+                 and ${isOfTenant('c.name')}
                order by c.name, c.connected_at desc
+             ), few as (
+               select jobtree.few_jobs(null, $6) as jobs
+             ), live as (
+               select l.* from few f
+               cross join lateral unnest(f.jobs) u(job_id)
+               cross join lateral (
+                 select l.* from jobtree.lease l where l.job_id = u.job_id and l.check_at is not null offset 0
+               ) l
+               union all
+               select l.* from jobtree.lease l where l.check_at is not null and (select f.jobs is null from few f)
              ), held as (
                select h.worker as name, max(h.seen_at) as seen_at, json_agg(json_build_object('type', h.type, 'count', h.items) order by h.type) as holds
                from (
                  select l.worker, j.type, sum(bit_count(l.open))::integer as items, max(l.heartbeat_at) as seen_at
-                 from jobtree.lease l
+                 from live l
                  join jobtree.job j on j.id = l.job_id
-                 where l.deadline_at is not null and ($2::text is null or l.worker > $2)
-                   and ($6::text is null or starts_with(l.worker, $6))
+                 where ($2::text is null or l.worker > $2)
+                   and ${isOfTenant('l.worker')}
                  group by l.worker, j.type
                ) h
                group by h.worker
@@ -115,7 +127,8 @@ export class Workers {
         take,
         this.#serverId,
         JSON.stringify(this.#rows()),
-        tenant === null ? null : beginningOf(tenant),
+        tenant === null ? null : tenant,
+        ...(tenant === null ? [] : [from, until]),
       ],
     });
     return rows;

@@ -65,7 +65,7 @@ export async function slowLimits(
   const { rows } = await database.pool.query<{ type: string }>({
     name: 'read_long_held',
     text: `select j.type from jobtree.lease l join jobtree.job j on j.id = l.job_id
-           where l.deadline_at is not null and l.claimed_at <= clock_timestamp() - $2::float8 * interval '1 ms'
+           where l.check_at is not null and l.claimed_at <= clock_timestamp() - $2::float8 * interval '1 ms'
              and ($1::text[] is null or j.type = any ($1))
            group by j.type
            order by j.type
@@ -95,7 +95,7 @@ export async function countSlow(
            from jobtree.lease l
            join jobtree.job j on j.id = l.job_id and j.cancelled_at is null
            join unnest($1::text[], $2::float8[]) s(type, ms) on s.type = j.type
-           where l.deadline_at is not null and l.claimed_at <= clock_timestamp() - s.ms * interval '1 ms'
+           where l.check_at is not null and l.claimed_at <= clock_timestamp() - s.ms * interval '1 ms'
            group by j.type`,
     values: [[...limits.keys()], [...limits.values()]],
   });

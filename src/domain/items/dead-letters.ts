@@ -143,6 +143,17 @@ export async function noteGroup(
   });
 }
 
+const pruneBatch = 1_000;
+
+/**
+ * Removes notes of groups that have had no dead letters for a month, among the next ones after `from`. Returns where to continue; undefined at
+ * the end.
+ */
+export async function pruneNotes(database: Queries, from?: string): Promise<string | undefined> {
+  const [row] = await database.call<{ prune_notes: string | null }>('prune_notes', from ?? null, pruneBatch);
+  return row?.prune_notes ?? undefined;
+}
+
 /** Items of a group, the newest dead letter first. */
 export async function readDeadItems(
   database: Queries,

@@ -72,8 +72,9 @@ function inEntries(status: ItemStatus | undefined, backwards: boolean): string {
 
 /**
  * The pending items of some statuses. A pending item is in a queue entry, blocked, or in a worker's lease, so nothing finished is
- * read: of entries only those of these statuses, in an index that has them in this order. All leases held at the time are read; they
- * are few.
+ * read: of entries only those of these statuses, in an index that has them in this order. Entries have at most 128 items and do not
+ * overlap. Leases do, since an item may have come back and been claimed again while the rest of its lease is open: but each has an open
+ * item, and of those that were read up to 127 may be before the page, and up to 127 after the last lease that was read.
  */
 function selectPending(statuses: ReadonlySet<ItemStatus>, backwards: boolean): string {
   const parts: string[] = [];
@@ -84,9 +85,19 @@ function selectPending(statuses: ReadonlySet<ItemStatus>, backwards: boolean): s
     parts.push(`(${limited(between('b.position from jobtree.blocked_item b', 'b', backwards))})`);
   }
   if (statuses.has('RUNNING')) {
-    parts.push(`select h.position + g from held h cross join lateral generate_series(0, h.count - 1) g
-              where h.job_id = u.job_id and h.position < u.before and h.position + h.count - 1 > u.after
-                and get_bit(h.open, g) = 1 and h.position + g > u.after and h.position + g < u.before`);
+    parts.push(`select h.position + g
+              from (
+                select h.* from (
+                  select l.position, l.count, l.open from jobtree.lease l
+                  where (l.job_id, l.position) > (u.job_id, u.after - 128) and (l.job_id, l.position) < (u.job_id, u.before)
+                    and coalesce(l.check_at, 'infinity') < 'infinity'
+                  order by l.job_id ${direction(backwards)}, l.position ${direction(backwards)}
+                  limit ${maxPageRows + 256}
+                ) h
+                limit u.take + 256
+              ) h
+              cross join lateral generate_series(0, h.count - 1) g
+              where get_bit(h.open, g) = 1 and h.position + g > u.after and h.position + g < u.before`);
   }
   return merged(parts, backwards);
 }
@@ -147,11 +158,6 @@ function positionsOf(statuses: ReadonlySet<ItemStatus>, backwards: boolean): str
   const each = parts.map((part) => `select position from unnest(${part}) k(position)`);
   return `array(${merged(each, backwards)})`;
 }
-const heldLeases = `with held as materialized (
-             select l.job_id, l.position, l.count, l.open
-             from (select * from jobtree.lease where deadline_at is not null offset 0) l where l.job_id = any ($1)
-           )`;
-
 /**
  * The given statuses in a fixed order, each once; all for null.
  *
@@ -174,12 +180,10 @@ export async function readItemKeys(
   pages: readonly ItemsRequest[],
 ): Promise<ItemKey[][]> {
   const statuses = statusesOf(given);
-  const readsLeases = statuses.length < itemStatuses.length && statuses.some((status) => leased.has(status));
   const { rows } = await database.pool.query<{ positions: number[] }>({
     // Abbreviated, since Postgres keeps only 63 characters of a name.
     name: `read_item_keys/${statuses.map((status) => status.slice(0, 3))}/${direction(backwards)}`,
-    text: `${readsLeases ? heldLeases : ''}
-           select array_to_json(${positionsOf(new Set(statuses), backwards)}) as positions
+    text: `select array_to_json(${positionsOf(new Set(statuses), backwards)}) as positions
            ${requests}
            order by u.n`,
     values: [
@@ -191,9 +195,6 @@ export async function readItemKeys(
   });
   return pages.map(({ jobId }, i) => (rows[i]?.positions ?? []).map((position) => ({ jobId, position })));
 }
-
-/** Statuses whose items may be in leases: an item that is being cancelled is, until its lease has ended. */
-const leased: ReadonlySet<ItemStatus> = new Set(['RUNNING', 'CANCELLED']);
 
 /** A page of a tree's results. */
 export interface ResultsRequest {

@@ -158,6 +158,14 @@ export async function cancelOperation(
     throw new NotFoundError(`There is no operation ${id}.`, 'operationId');
 }
 
+const pruneBatch = 1_000;
+
+/** Removes a batch of those that finished and were requested more than a month ago. Returns whether there may be more. */
+export async function pruneOperations(database: Queries): Promise<boolean> {
+  const [row] = await database.call<{ prune_operations: number }>('prune_operations', pruneBatch);
+  return row?.prune_operations === pruneBatch;
+}
+
 const columns = `id, kind, requested_at as "requestedAt", total, done, cancelled_at as "cancelledAt", finished_at as "finishedAt"`;
 
 /** The operations with these ids, in any order; only those of `tenant`, unless that is null. */

@@ -92,7 +92,7 @@ const entryOrLine = `left join lateral (
            ) b on true`;
 const openLease = `select id, position from jobtree.lease
               where ${around} and o.job_id is null and j.cancelled_at is null
-                -- Not "deadline_at is not null": the index of live leases would be read as a whole.
+                -- Not "check_at is not null": the index of live leases would be read as a whole.
                 and get_bit(open, (i.position - position)::int) = 1
               limit 1`;
 const cancelledAt = 'coalesce(c.cancelled_at, j.cancelled_at)';

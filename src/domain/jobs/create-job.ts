@@ -122,8 +122,11 @@ function toJobText(job: NewJob, path: string, walk: Walk): string {
   const { items: given, children, file, feed, runAt, ...policies } = job;
   const items = given ?? [];
   if (items.length > maxBatch) {
+    const rest = feed
+      ? 'The others can only come from its parent, since that feeds it.'
+      : 'Do not seal the job yet, add the others with addItems, and seal it then.';
     throw new InvalidInputError(
-      `${path}items has ${items.length} entries; the limit is ${maxBatch}. Add the others with addItems.`,
+      `${path}items has ${items.length} entries; the limit is ${maxBatch}. ${rest}`,
       `${path}items`,
     );
   }

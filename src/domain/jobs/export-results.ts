@@ -11,8 +11,6 @@ export interface ResultText extends ItemKey {
   readonly result: string;
 }
 
-/** A part ends once it has this many bytes. */
-const maxPartBytes = 1_000_000;
 const maxPartItems = 1_000;
 
 /** The tree that a job belongs to, and whether it is complete; undefined if there is no such job. */
@@ -41,41 +39,64 @@ export async function holdTree(database: Queries, rootId: string): Promise<void>
 }
 
 /**
- * The successes of a tree's final stages that follow an item, by job and then in the order in which the items were added. Each
- * part is a separate query, so no snapshot is held while a slow client reads. The reader holds the tree (holdTree), so that it is
- * not reaped meanwhile.
- *
- * @throws NotFoundError the tree was deleted, so there may have been more
+ * Reads the successes of a tree's final stages that follow an item, by job and then in the order in which the items were added. Each
+ * part is a separate query, so no snapshot is held while a slow client reads, and keeps nothing of a part that it has returned. The reader
+ * holds the tree (holdTree), so that it is not reaped meanwhile.
  */
-export async function* exportResults(
-  database: Queries,
-  rootId: string,
-  after: ItemKey | undefined,
-): AsyncGenerator<ResultText[], void, undefined> {
-  let last = after;
-  let holdAt = performance.now() + holdEveryMs;
-  const hold = async () => {
-    await holdTree(database, rootId);
-    holdAt = performance.now() + holdEveryMs;
-  };
-  for (let take = maxPartItems; ; ) {
-    if (performance.now() >= holdAt) await hold();
-    const range = { after: last, take, backwards: false };
-    const [keys = []] = await readResultKeys(database, false, [{ rootId, range }]);
-    const part = await readTexts(database, keys);
-    // Items that are deleted or replayed meanwhile are left out.
-    if (part.length > 0) yield part;
-    const isCut = part.length > 0 && part.length < keys.length;
-    // A tree deleted meanwhile would look like the end, so this checks that it still exists.
-    if (keys.length < take && !isCut) return hold();
-    last = (isCut ? part : keys).at(-1);
-    // The items that follow are probably about as large.
-    take = Math.min(2 * Math.max(part.length, 1), maxPartItems);
+export class ResultExport {
+  readonly #database: Queries;
+  readonly #rootId: string;
+  #last: ItemKey | undefined;
+  #take = maxPartItems;
+  #isOver = false;
+  #holdAt = performance.now() + holdEveryMs;
+
+  constructor(database: Queries, rootId: string, after: ItemKey | undefined) {
+    this.#database = database;
+    this.#rootId = rootId;
+    this.#last = after;
+  }
+
+  /**
+   * The next part, which ends once it has `maxBytes`; undefined at the end.
+   *
+   * @throws NotFoundError the tree was deleted, so there may have been more
+   */
+  async next(maxBytes: number): Promise<ResultText[] | undefined> {
+    while (!this.#isOver) {
+      if (performance.now() >= this.#holdAt) await this.#hold();
+      const take = this.#take;
+      const range = { after: this.#last, take, backwards: false };
+      const [keys = []] = await readResultKeys(this.#database, false, [{ rootId: this.#rootId, range }]);
+      const part = await readTexts(this.#database, keys, maxBytes);
+      const isCut = part.length > 0 && part.length < keys.length;
+      // A tree deleted meanwhile would look like the end, so this checks that it still exists.
+      if (keys.length < take && !isCut) {
+        await this.#hold();
+        this.#isOver = true;
+      }
+      const last = (isCut ? part : keys).at(-1);
+      this.#last = last && { jobId: last.jobId, position: last.position };
+      // The items that follow are probably about as large.
+      this.#take = Math.min(2 * Math.max(part.length, 1), maxPartItems);
+      // Items that are deleted or replayed meanwhile are left out.
+      if (part.length > 0) return part;
+    }
+    return undefined;
+  }
+
+  async #hold(): Promise<void> {
+    await holdTree(this.#database, this.#rootId);
+    this.#holdAt = performance.now() + holdEveryMs;
   }
 }
 
-/** The texts of the first of these items, as many as fit in a part. */
-async function readTexts(database: Queries, keys: readonly ItemKey[]): Promise<ResultText[]> {
+/** The texts of the first of these items, until they have `maxBytes`. */
+async function readTexts(
+  database: Queries,
+  keys: readonly ItemKey[],
+  maxBytes: number,
+): Promise<ResultText[]> {
   const { rows } = await database.pool.query<{
     job_id: string;
     position: number;
@@ -96,9 +117,9 @@ async function readTexts(database: Queries, keys: readonly ItemKey[]): Promise<R
                select * from jobtree.outcome where job_id = u.job_id and position = u.position and not failed limit 1
              ) o
            ) r
-           where coalesce(r.bytes_before, 0) < ${maxPartBytes}
+           where coalesce(r.bytes_before, 0) < $3::bigint
            order by r.n`,
-    values: [keys.map(({ jobId }) => jobId), keys.map(({ position }) => position)],
+    values: [keys.map(({ jobId }) => jobId), keys.map(({ position }) => position), maxBytes],
   });
   return rows.map(({ job_id: jobId, position, payload, result }) => ({ jobId, position, payload, result }));
 }

@@ -33,6 +33,8 @@ export interface TreeCounts {
   readonly openJobs: number;
   /** How many jobs of the tree may get more items. */
   readonly unsealedJobs: number;
+  /** How many jobs the tree has. */
+  readonly jobs: number;
   readonly itemCount: number;
   readonly succeeded: number;
   readonly failed: number;
@@ -63,7 +65,12 @@ export function treePercent(counts: TreeCounts): number | null {
   return counts.unsealedJobs > 0 ? null : shareDone(counts);
 }
 
-function shareDone(counts: Pick<JobProgress, 'itemCount' | 'succeeded' | 'failed' | 'cancelled'>): number {
+/** Each job is a stage: a fed one begins when its parent is complete, and so gets no more items. Never goes back within a generation. */
+export function treeStage({ jobs, unsealedJobs }: TreeCounts): number {
+  return Math.max(1, jobs - unsealedJobs);
+}
+
+function shareDone(counts: Counts): number {
   return Math.min(99, Math.floor((100 * itemProgress(counts)) / Math.max(1, counts.itemCount)));
 }
 
@@ -72,7 +79,10 @@ const numbers = new Intl.NumberFormat('en');
 export function progressMessage(progress: JobProgress): string {
   switch (jobStatus(progress)) {
     case 'WAITING':
-      return 'Waiting for job to start…';
+      // Without a worker, such as lines of a file that can't be read.
+      return itemProgress(progress) === 0
+        ? 'Waiting for job to start…'
+        : `Waiting for job to start, ${soFar(progress)} are finished already…`;
     case 'COMPLETED':
       if (progress.outcome === 'FAILED') return 'Job failed';
       return progress.outcome === 'PARTIAL' ? 'Job complete with failures' : 'Job complete';
@@ -80,11 +90,29 @@ export function progressMessage(progress: JobProgress): string {
       return progress.cancelReason === 'IDLE' ? 'Job cancelled: it was idle for too long' : 'Job cancelled';
     case 'RUNNING': {
       const share = percent(progress);
-      return share === null
-        ? `Job running, ${numbers.format(itemProgress(progress))} of ${numbers.format(progress.itemCount)} items so far…`
-        : `Job running, ${share}% complete…`;
+      return share === null ? `Job running, ${soFar(progress)} so far…` : `Job running, ${share}% complete…`;
     }
   }
+}
+
+export function treeMessage(counts: TreeCounts, outcome: JobOutcome | null): string {
+  if (counts.openJobs === 0) return treeEnds[outcome ?? 'SUCCEEDED'];
+  const share = treePercent(counts);
+  if (share !== null) return `Tree running, ${share}% complete…`;
+  return `Tree running, stage ${treeStage(counts)} of ${counts.jobs}, ${soFar(counts)} so far…`;
+}
+
+const treeEnds: Record<JobOutcome, string> = {
+  SUCCEEDED: 'Tree complete',
+  PARTIAL: 'Tree complete with failures',
+  FAILED: 'Tree failed',
+  CANCELLED: 'Tree cancelled',
+};
+
+type Counts = Pick<JobProgress, 'itemCount' | 'succeeded' | 'failed' | 'cancelled'>;
+
+function soFar(counts: Counts): string {
+  return `${numbers.format(itemProgress(counts))} of ${numbers.format(counts.itemCount)} items`;
 }
 
 /**
@@ -193,6 +221,7 @@ export async function readTreeCounts(
     steps: number;
     open_jobs: number;
     unsealed_jobs: number;
+    jobs: number;
     item_count: number;
     succeeded: number;
     failed: number;
@@ -203,7 +232,7 @@ export async function readTreeCounts(
     text: `select j.root_id, sum(p.generation)::bigint as generations,
              sum(p.item_count + p.succeeded + p.failed + p.cancelled + (j.sealed_at is not null)::int + (p.started_at is not null)::int
                + (p.completed_at is not null)::int)::bigint as steps,
-             max(p.open_jobs) filter (where j.id = j.root_id) as open_jobs, count(*) filter (where j.sealed_at is null) as unsealed_jobs,
+             max(p.open_jobs) filter (where j.id = j.root_id) as open_jobs, count(*) filter (where j.sealed_at is null) as unsealed_jobs, count(*) as jobs,
              sum(p.item_count)::bigint as item_count, sum(p.succeeded)::bigint as succeeded, sum(p.failed)::bigint as failed,
              sum(p.cancelled)::bigint as cancelled, max(p.tree_outcome) filter (where j.id = j.root_id and p.open_jobs = 0) as outcome
            from jobtree.job j ${latestProgress}
@@ -219,6 +248,7 @@ export async function readTreeCounts(
         steps: row.steps,
         openJobs: row.open_jobs,
         unsealedJobs: row.unsealed_jobs,
+        jobs: row.jobs,
         itemCount: row.item_count,
         succeeded: row.succeeded,
         failed: row.failed,

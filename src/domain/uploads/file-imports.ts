@@ -17,7 +17,9 @@ export interface LeasedImport {
   /** How often a server has started it since it last made progress; 1 at first. */
   readonly attempts: number;
   readonly place: FilePlace;
-  /** The job's tenant; null for none. */
+  /** The type of the job. */
+  readonly type: string;
+  /** Its tenant; null for none. */
   readonly tenant: string | null;
 }
 
@@ -69,6 +71,7 @@ export async function leaseImports(engine: Engine, limit: number, inStore = fals
     size: row.size,
     attempts: row.attempts,
     place: { position: row.position, line: row.line, columns: row.columns },
+    type: row.type,
     tenant: tenantOf(row.type),
   }));
 }

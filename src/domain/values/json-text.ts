@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 
+const space = 0x20;
 const quote = 0x22;
 const openingBracket = 0x5b;
 const backslash = 0x5c;
@@ -84,6 +85,18 @@ function toBytes(pieces: readonly string[]): Buffer {
   let at = 0;
   for (const piece of pieces) at += bytes.write(piece, at);
   return bytes;
+}
+
+/** JSON that was inserted by SQL may have line breaks between its tokens; strings in JSON never do. */
+export function inOneLine(json: string): string {
+  return /[\n\r]/.test(json) ? json.replaceAll(/[\n\r]/g, ' ') : json;
+}
+
+/** The same for the bytes, which are changed in place. */
+export function putInOneLine(json: Buffer): Buffer {
+  for (const lineBreak of ['\n', '\r'])
+    for (let at = json.indexOf(lineBreak); at >= 0; at = json.indexOf(lineBreak, at + 1)) json[at] = space;
+  return json;
 }
 
 /** Whether lists and objects in a JSON text are nested more than `most` levels deep. */

@@ -31,6 +31,8 @@ export interface LeaseRow {
   readonly ready_at: Date | null;
   /** The numbers of the items that fail for good if this attempt fails, from 1, negative for suspects; null for none. */
   readonly last_numbers: readonly number[] | null;
+  readonly keyed: boolean;
+  readonly lost: boolean;
 }
 
 /** The assignments of a lease. */
@@ -50,6 +52,8 @@ export function toAssignments(row: LeaseRow): Assignment[] {
       attempt: row.attempt,
       lastAttempt: suspect || (row.last_numbers?.includes(number) ?? false),
       suspect,
+      lostBefore: row.lost,
+      hasSerializeKey: row.keyed,
       worker: row.worker,
       claimedAt: row.claimed_at,
       heartbeatAt,

@@ -19,11 +19,18 @@ export interface Claimed {
   readonly limitedTypes: readonly string[];
 }
 
+/** What a worker asks for: how many items of a type, and how many of them it starts at once; all, if it does not say. */
+export interface RequestedItems {
+  readonly type: string;
+  readonly limit: number;
+  readonly starts?: number | null | undefined;
+}
+
 /** If a claim with this `claimId` was carried out before, returns what it got then, and nothing new. */
 export async function claimItems(
   engine: Engine,
   worker: string,
-  requests: readonly { readonly type: string; readonly limit: number }[],
+  requests: readonly RequestedItems[],
   claimId?: string | null,
 ): Promise<readonly Assignment[]> {
   return (await claim(engine, worker, requests, claimId)).assignments;
@@ -33,7 +40,7 @@ export async function claimItems(
 export async function claim(
   engine: Engine,
   worker: string,
-  requests: readonly { readonly type: string; readonly limit: number }[],
+  requests: readonly RequestedItems[],
   claimId?: string | null,
 ): Promise<Claimed> {
   const entries = checkRequests(worker, requests, claimId);
@@ -100,17 +107,18 @@ export async function toClaimed(
 
 export function checkRequests(
   worker: string,
-  requests: readonly { readonly type: string; readonly limit: number }[],
+  requests: readonly RequestedItems[],
   claimId: string | null | undefined,
 ): ClaimRequest[] {
   checkName(worker, 'worker', maxNameLength);
   checkBatch(requests.length, 'requests');
   const id = claimId == null ? undefined : checkClaimId(claimId);
   let total = 0;
-  const entries = requests.map(({ type, limit }, i): ClaimRequest => {
+  const entries = requests.map(({ type, limit, starts = null }, i): ClaimRequest => {
     checkName(type, `requests[${i}].type`, maxNameLength);
     total += checkInteger(limit, `requests[${i}].limit`, 1, maxBatch);
-    return { worker, type, limit, claimId: id };
+    if (starts !== null) checkInteger(starts, `requests[${i}].starts`, 0, maxBatch);
+    return { worker, type, limit, starts, claimId: id };
   });
   if (total > maxBatch) {
     throw new InvalidInputError(
@@ -179,6 +187,7 @@ export function beginClaim(engine: Engine, requests: readonly ClaimRequest[]) {
     ranges.map((range) => range.high),
     ranges.map((range) => range.low),
     ranges.map((range) => range.place),
+    requests.some(({ starts }) => starts != null) ? requests.map(({ starts = null }) => starts) : [],
   ];
 
   /** Returns what each request got, the types of which the claim saw nothing left, and a function that tells others of the claim. */

@@ -14,6 +14,7 @@ import {
   checkRequests,
   claimForRequests,
   inTurn,
+  type RequestedItems,
   toClaimed,
 } from './claim-items.ts';
 import {
@@ -26,7 +27,7 @@ import {
 
 export interface Claim {
   readonly worker: string;
-  readonly requests: readonly { readonly type: string; readonly limit: number }[];
+  readonly requests: readonly RequestedItems[];
   readonly claimId?: string | null | undefined;
 }
 

@@ -40,7 +40,7 @@ export async function readHeldItems(
              from jobtree.lease l
              join jobtree.job j on j.id = l.job_id and j.cancelled_at is null
              left join unnest($3::text[], $4::float8[]) s(type, ms) on s.type = j.type
-             where l.deadline_at is not null and ($1::text[] is null or j.type = any ($1))
+             where l.check_at is not null and ($1::text[] is null or j.type = any ($1))
                and ($2::text[] is null or l.worker = any ($2))
                and ($3 is null or l.claimed_at <= clock_timestamp() - s.ms * interval '1 ms')
              order by l.claimed_at, l.id

@@ -80,8 +80,9 @@ export async function readQueues(
   const worked = figures.unsaved.flatMap(({ dirty, saving, tallies }) =>
     dirty || saving ? [...tallies.keys()] : [],
   );
+  const isAsked = (table: string) => (types === null ? 'true' : `${table}.type = any ($1)`);
   const { rows } = await database.pool.query<QueueRow>({
-    name: 'read_queues',
+    name: `read_queues/${types === null ? 'any' : 'types'}`,
     text: `with depths as (
              select * from jobtree.queue_depths($1, $2)
            ), worked as (
@@ -90,18 +91,18 @@ export async function readQueues(
                select jobtree.worked_types($1, $2) as type
                union
                select u.type from unnest($4::text[]) u(type)
-               where u.type > coalesce($2::text, '') and ($1::text[] is null or u.type = any ($1))
+               where u.type > coalesce($2::text, '') and ${isAsked('u')}
              ) w
              order by w.type
              limit $3
            ), settings as (
              select q.* from jobtree.queue q
-             where ($1::text[] is null or q.type = any ($1)) and ($2::text is null or q.type > $2)
+             where ${isAsked('q')} and ($2::text is null or q.type > $2)
            ), alerts as (
              select a.type, a.spell_at as "alertedAt",
                json_build_object('endpoint', a.endpoint, 'count', a.count, 'intervalMs', a.interval_ms) as "deadLetterAlert"
              from jobtree.dead_letter_alert a
-             where ($1::text[] is null or a.type = any ($1)) and ($2::text is null or a.type > $2)
+             where ${isAsked('a')} and ($2::text is null or a.type > $2)
            )
            select type, coalesce(d.ready, 0) as ready, coalesce(d.scheduled, 0) as scheduled, coalesce(d.retrying, 0) as retrying,
              coalesce(d.waiting, 0) as waiting, coalesce(d.blocked, 0) as blocked, coalesce(d.running, 0) as running, d.oldest_ready_ms as "oldestReadyMs",
@@ -172,3 +173,7 @@ export async function tendQueues(engine: Engine): Promise<boolean> {
   await engine.database.call('prune_rates');
   return false;
 }
+
+/** Corrects what the concurrency limits count, by the leases. Returns the types of which the count was wrong, and by how much. */
+export const correctHeld = (engine: Engine): Promise<{ type: string; items: number }[]> =>
+  engine.database.call('correct_held');

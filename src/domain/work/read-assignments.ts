@@ -19,9 +19,11 @@ interface AssignmentRow {
   readonly deadline_at: Date;
   readonly heartbeat_interval_ms: number;
   readonly held_ms: number | null;
+  readonly keyed: boolean;
+  readonly lost: boolean;
 }
 
-/** Reads assignments by their ids, in one query, in any order, including those of ended leases, since leases are kept. */
+/** Reads assignments by their ids, in one query, in any order, including those of ended leases, as long as these are kept (prune_leases). */
 export async function readAssignments(database: Queries, ids: readonly string[]): Promise<Assignment[]> {
   const { rows } = await database.pool.query<AssignmentRow>({
     name: 'read_assignments',
@@ -29,9 +31,9 @@ export async function readAssignments(database: Queries, ids: readonly string[])
     text: `select l.id as lease_id, u.n, i.job_id, i.position, j.type, i.payload::text as payload, l.attempt,
              case when l.attempt > j.max_failures_per_item then
                jobtree.last_attempts(l.job_id, l.position + u.n - 1, 1, l.attempt, j.max_failures_per_item)
-             end as last_numbers, l.worker, l.claimed_at,
+             end as last_numbers, l.keyed, l.lost, l.worker, l.claimed_at,
              coalesce(l.deadlines[u.n] - d.patience, l.heartbeat_at) as heartbeat_at,
-             coalesce(l.deadlines[u.n], l.deadline_at, l.heartbeat_at + d.patience) as deadline_at,
+             coalesce(l.deadlines[u.n], l.heartbeat_at + d.patience) as deadline_at,
              j.heartbeat_interval_ms, case
                when get_bit(l.open, u.n - 1) = 1 and j.cancelled_at is null
                  then greatest(extract(epoch from clock_timestamp() - l.claimed_at) * 1000, 0)::bigint
@@ -52,6 +54,8 @@ export async function readAssignments(database: Queries, ids: readonly string[])
     attempt: row.attempt,
     lastAttempt: row.last_numbers !== null,
     suspect: row.last_numbers?.includes(-1) ?? false,
+    lostBefore: row.lost,
+    hasSerializeKey: row.keyed,
     worker: row.worker,
     claimedAt: row.claimed_at,
     heartbeatAt: row.heartbeat_at,

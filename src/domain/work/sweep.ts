@@ -26,12 +26,17 @@ export async function sweepLeases(
     leases: number;
     root_ids: string[] | null;
     ready: Ready;
+    given_back: [type: string, priority: number, place: number, items: number][] | null;
     figures: ReportFigure[] | null;
     failed: FailedItems[] | null;
   }>('sweep_leases', resumedAt, batch, within);
   if (row === undefined) throw new Error('sweep_leases returned no row');
   for (const rootId of row.root_ids ?? []) engine.effects.touched(rootId);
   announce(engine, row.ready);
+  for (const [type, priority, place, items] of row.given_back ?? []) {
+    engine.lowWater.goBack({ type, priority, place });
+    engine.effects.ready(new Map([[type, items]]));
+  }
   engine.figures.ended(row.figures, true);
   engine.failureLog.note(row.failed);
   return { lost: row.lost, more: row.leases === batch };

@@ -159,11 +159,6 @@ export type Queue = Prisma.QueueModel
  */
 export type TypeSchema = Prisma.TypeSchemaModel
 /**
- * Model QueueLease
- * A lease of a type with a concurrency limit that may have open items.
- */
-export type QueueLease = Prisma.QueueLeaseModel
-/**
  * Model RateSlice
  * How many items of a type with a rate limit were claimed within a hundredth of its interval.
  */

@@ -27,13 +27,15 @@ export function assignmentsMutation<Status extends string>(options: {
   input: string;
   /** The description of the list: "The assignments to give back". */
   assignments: string;
+  /** The description of `waitingIds`, if the mutation takes them. */
+  waiting?: string;
   /** The status of an assignment that does not exist, or is not one of the caller's. */
   unknown: Status;
   status: PothosSchemaTypes.EnumRef<typeof builder.$inferSchemaTypes, Status | 'INVALID'>;
   /** Gets at least one id; all are well-formed. */
-  run: (engine: Engine, assignmentIds: string[]) => Promise<Status[]>;
+  run: (engine: Engine, assignmentIds: string[], waiting: ReadonlySet<string>) => Promise<Status[]>;
 }): void {
-  const { name, entryName, description, input, assignments, unknown, status, run } = options;
+  const { name, entryName, description, input, assignments, waiting, unknown, status, run } = options;
   const typeName = name.charAt(0).toUpperCase() + name.slice(1);
 
   const Entry = builder.objectRef<Answer<Status>>(entryName).implement({
@@ -65,6 +67,7 @@ export function assignmentsMutation<Status extends string>(options: {
     description: input,
     fields: (t) => ({
       assignmentIds: t.idList({ required: true, description: `${assignments}: 1 to 1,000.` }),
+      ...(waiting !== undefined && { waitingIds: t.idList({ description: waiting }) }),
     }),
   });
 
@@ -75,13 +78,20 @@ export function assignmentsMutation<Status extends string>(options: {
       description,
       args: { input: t.arg({ type: Input, required: true, description: `${assignments}.` }) },
       errors: { types: [InvalidInputError] },
-      resolve: async (_, { input: { assignmentIds } }, context) => {
+      resolve: async (_, { input }, context) => {
+        const { assignmentIds } = input;
         checkBatch(assignmentIds.length, 'assignmentIds');
         const keys = assignmentIds.map(keyOrRefusal);
         const named = keys.filter((key) => typeof key === 'string');
+        const listed = new Set('waitingIds' in input ? (input.waitingIds as string[] | null) : []);
+        const waitingKeys = new Set(
+          keys.filter(
+            (key, i): key is string => typeof key === 'string' && listed.has(assignmentIds[i] as string),
+          ),
+        );
         const covered = await coveredAssignments(context, named);
         const own = named.filter((_, i) => covered[i]);
-        const statuses = own.length === 0 ? [] : await run(context.engine, own);
+        const statuses = own.length === 0 ? [] : await run(context.engine, own, waitingKeys);
         let next = 0;
         let nextOwn = 0;
         return {

@@ -30,6 +30,10 @@ const ClaimRequest = builder.inputType('ClaimRequestInput', {
       required: true,
       description: 'The maximum number of items: 1 to 1,000, over all types of a call.',
     }),
+    starts: t.int({
+      description:
+        'How many of them the worker starts as soon as it has the answer, in its order: 0 to 1,000. Default: all. The others count as started from the first heartbeat that does not list them in `waitingIds`. If its heartbeats stop, what it has not started goes back without a failed attempt. A worker that sets this tells of items with `lostBefore` before it starts them.',
+    }),
   }),
 });
 

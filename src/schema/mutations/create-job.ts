@@ -1,7 +1,9 @@
 import { isUnscoped, uploadsOf } from '../../domain/access/rights.ts';
 import { createJob, type NewJob } from '../../domain/jobs/create-job.ts';
+import type { NewFile } from '../../domain/uploads/file-options.ts';
 import { findStrangeUpload } from '../../domain/uploads/uploads.ts';
 import { InvalidInputError, NotFoundError, StorageLimitError } from '../../errors.ts';
+import { checkFirstRows } from '../../files/first-rows.ts';
 import { builder } from '../builder.ts';
 import { type GivenJob, JobInput } from '../inputs.ts';
 import { toNewJob } from '../new-job.ts';
@@ -34,12 +36,17 @@ builder.mutationField('createJob', (t) =>
       const files: ReceivedFile[] = [];
       const job = toNewJob(input, '', files);
       await checkUploads(context, job);
+      for (const file of [...filesOf(job, '')].slice(0, mostLookedAt))
+        await checkFirstRows(context.engine, context.uploads, file);
       const created = await createJob(context.engine, job);
       if (created.created) for (const file of files) file.keep();
       return created;
     },
   }),
 );
+
+/** Of the files of a tree, those whose first rows are looked at: as many as one request can have. */
+const mostLookedAt = 10;
 
 /** The types of all jobs of the tree. */
 function* typesOf({ type, children }: GivenJob): Iterable<string> {
@@ -50,12 +57,16 @@ function* typesOf({ type, children }: GivenJob): Iterable<string> {
 /** Checks that the caller may use the uploads, whose senders never change. @throws NotFoundError as for an upload that does not exist */
 async function checkUploads({ caller, engine }: Services, tree: NewJob): Promise<void> {
   if (isUnscoped(caller)) return;
-  const strange = await findStrangeUpload(engine.database, uploadsOf(caller), [...uploadIdsOf(tree)]);
+  const ids = [...filesOf(tree, '')].map(({ file }) => file.source.uploadId);
+  const strange = await findStrangeUpload(engine.database, uploadsOf(caller), ids);
   if (strange !== undefined)
     throw new NotFoundError(`There is no upload ${strange}.`, 'file.source.uploadId');
 }
 
-function* uploadIdsOf({ file, children }: NewJob): Iterable<string> {
-  if (file != null) yield file.source.uploadId;
-  for (const child of children ?? []) yield* uploadIdsOf(child);
+function* filesOf(
+  { type, file, children }: NewJob,
+  path: string,
+): Iterable<{ type: string; file: NewFile; field: string }> {
+  if (file != null) yield { type, file, field: `${path}file` };
+  for (const [i, child] of (children ?? []).entries()) yield* filesOf(child, `${path}children[${i}].`);
 }

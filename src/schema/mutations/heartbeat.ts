@@ -20,6 +20,8 @@ assignmentsMutation({
     'Tells that a worker is still working: the deadline of each assignment moves to three heartbeat intervals from now. A worker whose heartbeat fails twice in a row should stop its work.',
   input: 'The assignments that a worker still works on.',
   assignments: 'The assignments to keep',
+  waiting:
+    'Those among them whose work the worker has not started, up to 1,000; all others count as started. It matters only if the claim set `starts`.',
   unknown: 'LOST',
   status: HeartbeatStatus,
   run: heartbeat,

@@ -1,11 +1,17 @@
-/** An event as all its readers get it: serialized once, and framed for WebSockets once for all readers whose operations have the same id. */
+/**
+ * An event as all its readers get it: serialized once, framed for event streams once for all readers, and for WebSockets once for all readers
+ * whose operations have the same id.
+ */
+import type { ServerResponse } from 'node:http';
 import type { Writable } from 'node:stream';
 import type { ExecutionResult } from 'graphql';
-import { serialize } from '../../domain/values/json-text.ts';
+import { inOneLine, putInOneLine, serialize } from '../../domain/values/json-text.ts';
 
 /** First byte of a final text frame (RFC 6455, section 5.2). */
 const finalText = 0x81;
 const closingBrace = Buffer.from('}');
+const streamStart = 'event: next\ndata: ';
+const streamEnd = '\n\n';
 /** Larger events are not copied for each reader: a reader gets a few bytes of its own, then the bytes that all readers share. */
 const copiedBytes = 4_096;
 /** Larger events are not kept for later readers. */
@@ -18,6 +24,7 @@ export class EncodedEvent {
   readonly failed: boolean;
   readonly #content: string | Buffer;
   #tail: Buffer | undefined;
+  #chunk: StreamChunk | undefined;
   #lastHead: Buffer | undefined;
   #lastFrame: Buffer | undefined;
 
@@ -59,6 +66,35 @@ export class EncodedEvent {
     stream.write(this.#lastFrame);
     return length;
   }
+
+  /** Writes it to an event stream of which the head is written. */
+  writeToStream(response: ServerResponse): void {
+    if (typeof this.#content !== 'string') {
+      response.write(streamStart);
+      response.write(putInOneLine(this.#content));
+      response.write(streamEnd);
+      return;
+    }
+    this.#chunk ??= toChunk(this.#content);
+    const { socket, chunkedEncoding } = response;
+    // Past Node, which would write the four parts of the chunk again for each reader.
+    if (socket !== null && chunkedEncoding) socket.write(this.#chunk.chunk);
+    else response.write(this.#chunk.event);
+  }
+}
+
+/** An event of a stream, and around it what makes it a chunk of HTTP (RFC 9112, section 7.1). */
+interface StreamChunk {
+  readonly chunk: Buffer;
+  readonly event: Buffer;
+}
+
+function toChunk(text: string): StreamChunk {
+  const event = `${streamStart}${inOneLine(text)}${streamEnd}`;
+  const length = Buffer.byteLength(event);
+  const start = `${length.toString(16)}\r\n`;
+  const chunk = Buffer.from(`${start}${event}\r\n`);
+  return { chunk, event: chunk.subarray(start.length, start.length + length) };
 }
 
 function toTail(text: string): Buffer {

@@ -17,13 +17,15 @@ import {
 } from 'graphql';
 import { isAsyncIterable, isPromise, type Plugin } from 'graphql-yoga';
 import type { Logger } from 'pino';
+import type { Owner } from '../../db/fair-queue.ts';
 import { asRefusal } from '../../db/sqlstate.ts';
-import { Turns } from '../../db/turns.ts';
+import { type Request, Turns } from '../../db/turns.ts';
 import { ClientGoneError, errorCodes, JobtreeError, UnavailableError } from '../../errors.ts';
 import { boundAnswer } from '../../schema/answer-text.ts';
 import { checkSeen } from '../../schema/seen-by.ts';
 import type { Services } from '../../schema/services.ts';
 import { errorsInWordsOf } from '../../schema/tenant-names.ts';
+import { Admission } from '../limits/admission.ts';
 import { busyError } from '../limits/busy.ts';
 import { costOf, tooCostly } from '../limits/cost-of.ts';
 import { turnToWrite } from '../limits/large-turns.ts';
@@ -56,6 +58,7 @@ export class Operations {
   /** Also used for the events of subscriptions. */
   readonly execute = createExecute();
   readonly #heavy = new Turns(heavyAtOnce);
+  readonly #admission = new Admission();
   readonly #turns = new LoopTurns();
   #active = 0;
   #onIdle: (() => void) | undefined;
@@ -75,6 +78,24 @@ export class Operations {
     });
   }
 
+  /**
+   * Lets an operation in: returns a function to call at its end, with whether it was carried out; undefined if it would wait for too long. A
+   * transport that calls this and `turn` itself, before it parses, sets `hasTurn` in the context.
+   */
+  enter(owner: Owner, keepsLeases: () => boolean): ((isDone: boolean) => void) | undefined {
+    return this.#admission.enter(owner, keepsLeases);
+  }
+
+  /** Resolves at the operation's turn of the event loop; undefined if that is now. */
+  turn(request: Request, keepsLeases: () => boolean): Promise<void> | undefined {
+    return this.#turns.turn(request, keepsLeases);
+  }
+
+  /** A transport has accepted a connection. */
+  connected(): void {
+    this.#turns.connected();
+  }
+
   readonly plugin: Plugin = {
     onParse: ({ setParseFn, context }) => setParseFn((source) => this.#parse(source, context)),
     onValidate: ({ setValidationFn, context }) =>
@@ -91,22 +112,25 @@ export class Operations {
         return refusal === undefined ? found : [refusal];
       }),
     onExecute: ({ args, setExecuteFn, setResultAndStopExecution }) => {
-      if (this.#isFull(args)) {
-        setResultAndStopExecution({ errors: [busyError('server')] });
-        return;
+      const { hasTurn } = args.contextValue as Partial<Services>;
+      const leave = hasTurn ? () => {} : this.enter(engineOf(args), () => keepsLeases(args));
+      const refusal =
+        leave === undefined || this.#isFull(args)
+          ? busyError('server')
+          : (this.#refuseUnseen(args) ?? this.#rates.refuse(args));
+      if (refusal !== undefined) {
+        leave?.(false);
+        return setResultAndStopExecution({ errors: [refusal] });
       }
-      const unseen = this.#refuseUnseen(args);
-      if (unseen !== undefined) return setResultAndStopExecution({ errors: [unseen] });
-      const refusal = this.#rates.refuse(args);
-      if (refusal !== undefined) return setResultAndStopExecution({ errors: [refusal] });
       setExecuteFn((operation: ExecutionArgs) => {
-        const turn = this.#turns.turn(engineOf(operation), () => keepsLeases(operation));
+        const turn = hasTurn ? undefined : this.turn(engineOf(operation), () => keepsLeases(operation));
         return turn === undefined ? this.#carryOut(operation) : turn.then(() => this.#carryOut(operation));
       });
       this.#active++;
       const end = this.#started(args);
       return {
         onExecuteDone: ({ result, setResult }) => {
+          leave?.(true);
           this.#active--;
           if (this.#active === 0) this.#onIdle?.();
           if (isAsyncIterable(result)) return;
@@ -304,6 +328,13 @@ function withCode(error: GraphQLError): GraphQLError {
 }
 
 const leaseFields = new Set(['heartbeat', 'exchange', 'noteItems', 'reportOutcomes', 'releaseAssignments']);
+const leaseField = new RegExp(`\\b(${[...leaseFields].join('|')})\\b`);
+/** Where the name of a field is in the text of a request, at the latest. */
+const headLength = 2_000;
+
+/** Whether a request that is not parsed yet looks like one that keeps leases alive. Callers whose requests only look so gain on nobody else. */
+export const looksLikeKeepingLeases = (body: Buffer): boolean =>
+  leaseField.test(body.toString('latin1', 0, headLength));
 
 function keepsLeases({ document, operationName }: ExecutionArgs): boolean {
   const operation = getOperationAST(document, operationName);

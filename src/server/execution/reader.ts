@@ -1,6 +1,5 @@
 /** Readers of a shared subscription. */
 import type { ExecutionResult } from 'graphql';
-import { Signal } from '../../events/signal.ts';
 import type { EncodedEvent } from './encoded-event.ts';
 
 /** Where a reader's events come from. */
@@ -21,50 +20,51 @@ export interface Reader extends AsyncIterableIterator<ExecutionResult> {
   end(): void;
 }
 
-/** A reader whose client pulls results, as server-sent events do. Holds the one result that was not pulled yet. */
-export class ResultReader implements Reader {
+/** A reader whose events are written to its connection directly. */
+export abstract class DirectReader implements Reader {
   #source: Source | undefined;
-  #held: EncodedEvent | undefined;
-  #ended = false;
-  #closed = false;
-  readonly #signal = new Signal();
+  #hasEnded = false;
+
+  abstract readonly isReady: boolean;
+  abstract tell(event: EncodedEvent): void;
+  abstract end(): void;
+
+  /** Whether there are, or will be, events. */
+  get hasJoined(): boolean {
+    return this.#source !== undefined;
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasEnded;
+  }
 
   join(source: Source): void {
     this.#source = source;
   }
 
-  get isReady(): boolean {
-    return this.#held === undefined;
+  /** Called when it is ready again. */
+  nowReady(): void {
+    this.#source?.isReady(this);
   }
 
-  tell(event: EncodedEvent): void {
-    this.#held = event;
-    this.#signal.fire();
-  }
-
-  end(): void {
-    this.#ended = true;
-    this.#signal.fire();
-  }
-
-  async next(): Promise<IteratorResult<ExecutionResult>> {
-    while (this.#held === undefined && !this.#ended) await this.#signal.wait();
-    if (this.#held === undefined || this.#closed) return this.return();
-    const { result } = this.#held;
-    this.#held = undefined;
-    return { done: false, value: result };
-  }
-
+  /** Called when its client has left. */
   async return(): Promise<IteratorReturnResult<undefined>> {
-    if (!this.#closed) {
-      this.#closed = true;
-      this.end();
-      this.#source?.left(this);
-    }
+    this.leave();
     return { done: true, value: undefined };
+  }
+
+  /** The plugins take this for an iterator, but nobody iterates. */
+  next(): Promise<never> {
+    return Promise.reject(new Error('These events are written to the connection directly.'));
   }
 
   [Symbol.asyncIterator](): this {
     return this;
+  }
+
+  protected leave(): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#source?.left(this);
   }
 }

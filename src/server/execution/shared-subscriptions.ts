@@ -19,13 +19,13 @@ import { errorsInWordsOf } from '../../schema/tenant-names.ts';
 import { FairShare } from '../limits/fair-share.ts';
 import type { Quota } from '../limits/quota.ts';
 import type { Execute } from './compiled-execution.ts';
-import { type Reader, ResultReader } from './reader.ts';
+import type { Reader } from './reader.ts';
 import { executeEvent, SubscriptionGroup, type SubscriptionGroupOptions } from './subscription-group.ts';
 import { type Shape, shapeOf } from './subscription-shape.ts';
 
 export interface SubscriptionContext extends Services {
-  /** The reader, if results are not pulled from the iterator. */
-  readonly reader?: Reader;
+  /** Where the events of a shared subscription go. */
+  readonly reader: Reader;
   /** Aborts when the client has cancelled the subscription. */
   readonly signal?: AbortSignal;
 }
@@ -69,7 +69,7 @@ export class SharedSubscriptions {
   async #subscribe(args: Args): Promise<AsyncIterableIterator<ExecutionResult> | ExecutionResult> {
     const shape = shapeOf(args);
     if (shape === undefined) return subscribeAlone(this.#execute, args, this.#bytes);
-    const reader = args.contextValue.reader ?? new ResultReader();
+    const { reader } = args.contextValue;
     const group = this.#group(args, shape);
     group.expect(reader);
     let left = false;

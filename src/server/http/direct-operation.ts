@@ -35,9 +35,15 @@ export function prepareOperation(options: {
   operations: Operations;
   request: IncomingMessage;
   params: Params;
+  /** Whether it was let in, and had its turn of the event loop. */
+  hasTurn?: boolean;
 }): DirectOperation | undefined {
-  const { yoga, operations, request, params } = options;
-  const { schema, parse, validate, contextFactory, execute } = yoga.getEnveloped({ request, params });
+  const { yoga, operations, request, params, hasTurn } = options;
+  const { schema, parse, validate, contextFactory, execute } = yoga.getEnveloped({
+    request,
+    params,
+    hasTurn,
+  });
   const { variables: variableValues, operationName } = params;
   const document: ReturnType<typeof parse> = parse(params.query);
   const found = validate(schema, document);

@@ -1,16 +1,25 @@
 /** Subscriptions over HTTP (server-sent events): counted by caller, and ended with the server or with the caller's right. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
 import { isAsyncIterable, type Plugin } from 'graphql-yoga';
 import { tooManyConnections } from '../limits/busy.ts';
 import type { Quota } from '../limits/quota.ts';
 import type { Authentication } from '../rights/authentication.ts';
 import type { OwnerOf } from '../rights/owners.ts';
+import { StreamReader } from './stream-reader.ts';
+
+const headers = {
+  'content-type': 'text/event-stream',
+  connection: 'keep-alive',
+  'cache-control': 'no-cache',
+  'content-encoding': 'none',
+};
 
 export class EventStreams {
   readonly #authentication: Authentication;
   readonly #ownerOf: OwnerOf;
   readonly #connections: Quota;
-  readonly #open = new Set<ServerResponse>();
+  readonly #open = new Map<ServerResponse, StreamReader>();
 
   constructor(options: { authentication: Authentication; ownerOf: OwnerOf; connections: Quota }) {
     this.#authentication = options.authentication;
@@ -30,9 +39,11 @@ export class EventStreams {
         setResultAndStopExecution({ errors: [tooManyConnections()] });
         return;
       }
-      this.#open.add(res);
+      const reader = new StreamReader(res);
+      this.#open.set(res, reader);
       const leaving = new AbortController();
-      Object.assign(args.contextValue as object, { signal: leaving.signal });
+      const whenEnded = (call: () => void) => res.once('close', call);
+      Object.assign(args.contextValue as object, { signal: leaving.signal, reader, whenEnded });
       const leave = this.#authentication.rightOf(req)?.enter((reason) => endStream(res, reason));
       let results: AsyncIterator<unknown> | undefined;
       res.once('close', () => {
@@ -51,11 +62,21 @@ export class EventStreams {
         },
       };
     },
+    onResultProcess: ({ serverContext, resultProcessor, setResultProcessor }) => {
+      const reader = this.#open.get((serverContext as unknown as { res: ServerResponse }).res);
+      if (resultProcessor === undefined || reader?.hasJoined !== true) return;
+      // Yoga writes the head, then waits for a body that never comes; the reader writes.
+      const body = new Readable({ read: () => reader.open() });
+      setResultProcessor(
+        (_result, { Response }) => new Response(body as never, { headers }),
+        'text/event-stream',
+      );
+    },
   };
 
   /** Ends all streams without the event "complete", so that clients reconnect. */
   cut(): void {
-    for (const response of this.#open) response.destroy();
+    for (const response of this.#open.keys()) response.destroy();
   }
 }
 

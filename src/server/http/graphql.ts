@@ -33,6 +33,8 @@ interface Initial {
   /** Over a WebSocket: aborts when the client has cancelled the operation. */
   readonly signal?: AbortSignal;
   readonly announce?: Services['announce'];
+  /** Set by the short path for HTTP. */
+  readonly hasTurn?: boolean;
   /** Over a WebSocket. */
   readonly owner?: Owner;
   /** Over a WebSocket: the request that opened it. */
@@ -70,7 +72,7 @@ export function createGraphQL(options: {
   const { engine } = services;
   return createYoga<object, Services>({
     schema,
-    context: ({ req, request, announce, signal, owner, opening, caller }: Initial) => {
+    context: ({ req, request, announce, signal, owner, opening, caller, hasTurn }: Initial) => {
       // Undefined on a socket, which brings its own values.
       const received = req ?? (request as Partial<IncomingMessage> | undefined);
       return {
@@ -81,6 +83,7 @@ export function createGraphQL(options: {
           ...(owner ?? ownerOf(received as IncomingMessage)),
           isGone: signal ? () => signal.aborted : () => received?.socket?.destroyed === true,
         }),
+        ...(hasTurn && { hasTurn }),
         ...(announce === undefined && { announce: (more: number) => exchanges.announce(received, more) }),
       };
     },

@@ -11,6 +11,7 @@ import type { Right } from '../rights/right.ts';
 import { answerEarly } from './answer-early.ts';
 import { answerError, answerForbidden } from './answer-error.ts';
 import { type Certificate, secureOptions } from './certificate.ts';
+import { Connections } from './connections.ts';
 import { shareWithPage } from './cors.ts';
 import type { Exchanges } from './exchanges.ts';
 import type { Yoga } from './graphql.ts';
@@ -42,13 +43,14 @@ const handshakeTimeout = 10_000;
  */
 const backlog = 4_096;
 
-/** About six listeners of ours wait for the end of an answer, and eight of Node's if a stream is piped into it. */
+/** About seven listeners of ours wait for the end of an answer, and eight of Node's if a stream is piped into it. */
 const mostListeners = 20;
 
 export class Http {
   readonly server: Server;
   readonly #lifetime: Lifetime;
   readonly #certificate: Certificate | undefined;
+  readonly #connections: Connections;
   #host = '';
   #closed: Promise<unknown> = Promise.resolve();
 
@@ -72,6 +74,7 @@ export class Http {
     multipartPost: MultipartPost;
     jsonPost: JsonPost;
     yoga: Yoga;
+    onConnection: () => void;
     /** If set, the server speaks only TLS. */
     certificate: Certificate | undefined;
   }) {
@@ -150,12 +153,15 @@ export class Http {
     };
     const inTurn = (request: IncomingMessage, response: ServerResponse) => {
       response.setMaxListeners(mostListeners);
+      this.#connections.begin(request, response);
       inLine(request, response, () => serve(request, response));
     };
     this.server =
       this.#certificate === undefined
         ? createServer(requestTimeouts, inTurn)
         : createSecureServer({ ...requestTimeouts, ...secureOptions, handshakeTimeout }, inTurn);
+    this.#connections = new Connections(this.server);
+    this.server.on('connection', options.onConnection);
   }
 
   /** Called before anything else starts, so that unusable files are reported at once. */
@@ -182,11 +188,13 @@ export class Http {
     this.#closed = new Promise((resolve) => this.server.close(resolve));
   }
 
-  /** Lets open connections finish their answers until the time for that is over. */
+  /** Lets open connections finish their answers until the time for that is over, but waits for no request that does not arrive. */
   async end(): Promise<void> {
     this.server.closeIdleConnections();
+    const stop = this.#connections.endStalled();
     await Promise.race([this.#closed, this.#lifetime.timeIsUp]);
-    this.server.closeAllConnections();
+    stop();
+    this.#connections.endAll();
     await this.#closed;
   }
 }

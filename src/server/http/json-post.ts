@@ -4,9 +4,10 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
-import type { Operations } from '../execution/operations.ts';
+import { looksLikeKeepingLeases, type Operations } from '../execution/operations.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
 import type { OwnerOf } from '../rights/owners.ts';
+import { answerBusy } from './answer-busy.ts';
 import { type DirectOperation, prepareOperation, toContent, toParams } from './direct-operation.ts';
 import type { Yoga } from './graphql.ts';
 import { readJsonBody } from './request-body.ts';
@@ -51,20 +52,23 @@ export function createJsonPost(options: {
     response: ServerResponse,
     body: Buffer,
     type: string,
+    leave: (isDone: boolean) => void,
   ): Promise<void> => {
     let run: Run | undefined;
     let isRead = false;
     try {
       const params = toParams(await readJsonBody(body, ownerOf(request)));
       isRead = true;
-      run = params && prepareOperation({ yoga, operations, request, params })?.run;
+      run = params && prepareOperation({ yoga, operations, request, params, hasTurn: true })?.run;
     } catch (error) {
       const refusal = isRead ? undefined : rates.refuseOther({ req: request });
       run = () => Promise.reject(refusal ?? error);
     }
     // From here on nothing holds the body while the operation runs.
-    if (run !== undefined) void answer(response, run, type);
-    else void yoga(Object.assign(request, { body: Readable.from([body]) }), response);
+    if (run !== undefined) return answer(response, run, type);
+    // What Yoga executes is let in there; a subscription is not under way in that sense.
+    leave(false);
+    void yoga(Object.assign(request, { body: Readable.from([body]) }), response);
   };
 
   return (request, response) => {
@@ -87,7 +91,19 @@ export function createJsonPost(options: {
     request.on('end', () => {
       const body = Buffer.concat(chunks);
       chunks.length = 0;
-      void handle(request, response, body, type);
+      const keepsLeases = () => looksLikeKeepingLeases(body);
+      const owner = ownerOf(request);
+      const leave = operations.enter(owner, keepsLeases);
+      if (leave === undefined) return answerBusy(response, 'server');
+      response.once('close', () => leave(response.writableFinished));
+      const isGone = () => response.destroyed;
+      const begin = () => {
+        // What a worker reports is kept, even if it does not wait for the answer.
+        if (!isGone() || keepsLeases()) void handle(request, response, body, type, leave);
+      };
+      const turn = operations.turn({ ...owner, isGone }, keepsLeases);
+      if (turn === undefined) begin();
+      else void turn.then(begin);
     });
     return true;
   };

@@ -3,6 +3,7 @@ export class Lifetime {
   readonly #timeoutMs: number;
   #state: 'ready' | 'leaving' | 'closing' = 'ready';
   #timeIsUp: Promise<void> | undefined;
+  readonly #closing = new AbortController();
 
   /** `timeoutMs` is the time that requests in flight have to finish once the server closes. */
   constructor(timeoutMs: number) {
@@ -17,12 +18,18 @@ export class Lifetime {
     return this.#state === 'closing';
   }
 
+  /** Aborts when the server closes. */
+  get closing(): AbortSignal {
+    return this.#closing.signal;
+  }
+
   leave(): void {
     if (this.#state === 'ready') this.#state = 'leaving';
   }
 
   close(): void {
     this.#state = 'closing';
+    this.#closing.abort();
     this.#timeIsUp ??= new Promise((resolve) => setTimeout(resolve, this.#timeoutMs).unref());
   }
 

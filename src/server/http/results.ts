@@ -3,19 +3,20 @@
  * between two parts no connection of Postgres is held.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import type { Logger } from 'pino';
-import type { Queries } from '../../db/database.ts';
+import type { Database, Queries } from '../../db/database.ts';
 import { asRefusal } from '../../db/sqlstate.ts';
 import { type Caller, explainRefusal, isUnscoped, showsAll } from '../../domain/access/rights.ts';
 import { coversTree } from '../../domain/access/scoped-reads.ts';
-import { exportResults, holdTree, type ResultText, readTreeOf } from '../../domain/jobs/export-results.ts';
+import { holdTree, ResultExport, type ResultText, readTreeOf } from '../../domain/jobs/export-results.ts';
 import { itemIdOf } from '../../domain/values/ids.ts';
+import { inOneLine } from '../../domain/values/json-text.ts';
 import { type ErrorCode, InvalidInputError, JobtreeError, NotFoundError } from '../../errors.ts';
 import { encodeGlobalId, itemKeyOf, keyOf } from '../../schema/global-id.ts';
 import type { UsedUp } from '../limits/quota.ts';
+import type { OwnerOf } from '../rights/owners.ts';
 import { answerBusy } from './answer-busy.ts';
 import { answerError, answerForbidden } from './answer-error.ts';
 
@@ -23,19 +24,25 @@ import { answerError, answerForbidden } from './answer-error.ts';
 export type ServeResults = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 const statuses: Partial<Record<ErrorCode, number>> = { NOT_FOUND: 404, INVALID_INPUT: 400 };
-/** What an export takes of its caller's bytes under way: parts of up to two megabytes as rows, as text, and on their way to a slow reader. */
-const exportBytes = 4_000_000;
+/**
+ * What waits for a slow reader. It begins with the least: parts get larger as long as they are taken quickly, and smaller otherwise, so many slow
+ * readers take little.
+ */
+const partBytes = { least: 64_000, most: 500_000 };
+const quickMs = 250;
 const path = /^\/api\/jobs\/([^/]*)\/results$/;
 
 export function createResults(options: {
-  database: Queries;
+  database: Database;
   callerOf: (request: IncomingMessage) => Caller;
+  ownerOf: OwnerOf;
   /** Counts bytes for a request; returns whose quota has no room for them. */
   take: (request: IncomingMessage, bytes: number) => UsedUp | undefined;
-  isClosing: () => boolean;
+  /** Aborts when the server closes. */
+  closing: AbortSignal;
   logger: Logger;
 }): ServeResults {
-  const { database, callerOf, take, isClosing, logger } = options;
+  const { callerOf, ownerOf, take, closing, logger } = options;
 
   const serve = async (
     request: IncomingMessage,
@@ -43,6 +50,9 @@ export function createResults(options: {
     id: string,
     query: URLSearchParams,
   ) => {
+    const { tenant, account } = ownerOf(request);
+    // Each part waits for its turn among the reads of others.
+    const database = options.database.forRequest({ tenant, account, isGone: () => response.destroyed });
     const { rootId, after, complete } = await find(database, callerOf(request), id, query);
     const isZipped = /\bgzip\b/.test(request.headers['accept-encoding'] ?? '');
     response.writeHead(200, {
@@ -53,17 +63,24 @@ export function createResults(options: {
       ...(isZipped && { 'content-encoding': 'gzip' }),
     });
     const toLine = callerOf(request).watchToken === null ? withPayload : withoutPayload;
-    const lines = Readable.from(toLines(exportResults(database, rootId, after), toLine, isClosing), {
-      objectMode: false,
-    });
-    await (isZipped ? pipeline(lines, createGzip(), response) : pipeline(lines, response));
+    const results = new ResultExport(database, rootId, after);
+    // Of a part, nothing but its bytes is kept while it waits.
+    const next = async (maxBytes: number) => {
+      const part = await results.next(maxBytes);
+      return part && Buffer.from(part.map(toLine).join(''));
+    };
+    // The client can get the rest from another server, and a shutdown does not wait for readers.
+    const ending = { signal: closing };
+    await (isZipped
+      ? pipeline(inParts(next), createGzip(), response, ending)
+      : pipeline(inParts(next), response, ending));
   };
 
   const fail = (response: ServerResponse, error: unknown) => {
     if (response.headersSent) {
       // Ends the response without its final chunk, so that the client knows that there is more and asks for it.
       response.destroy();
-      if (!isClosing() && !hasLeft(error)) logger.warn({ err: error }, 'reading results was interrupted');
+      if (!closing.aborted && !hasLeft(error)) logger.warn({ err: error }, 'reading results was interrupted');
       return;
     }
     const refusal = asRefusal(error);
@@ -97,7 +114,7 @@ export function createResults(options: {
       answerForbidden(response, explainRefusal(caller, 'read', 'reading results'));
       return true;
     }
-    const usedUp = take(request, exportBytes);
+    const usedUp = take(request, partBytes.most);
     if (usedUp !== undefined) {
       answerBusy(response, usedUp);
       return true;
@@ -121,15 +138,14 @@ async function find(database: Queries, caller: Caller, id: string, query: URLSea
   return { ...tree, after };
 }
 
-async function* toLines(
-  parts: AsyncIterable<readonly ResultText[]>,
-  toLine: (item: ResultText) => string,
-  isClosing: () => boolean,
-): AsyncGenerator<string> {
-  for await (const part of parts) {
-    // The client can get the rest from another server, and a shutdown does not wait for readers.
-    if (isClosing()) throw new Error('The server is shutting down.');
-    yield part.map(toLine).join('');
+/** Asks for a part when the one before has been taken. */
+async function* inParts(next: (maxBytes: number) => Promise<Buffer | undefined>): AsyncGenerator<Buffer> {
+  let bytes = partBytes.least;
+  for (let part = await next(bytes); part !== undefined; part = await next(bytes)) {
+    const startedAt = performance.now();
+    yield part;
+    const isQuick = performance.now() - startedAt < quickMs;
+    bytes = isQuick ? Math.min(2 * bytes, partBytes.most) : Math.max(bytes / 2, partBytes.least);
   }
 }
 
@@ -143,11 +159,6 @@ function withoutPayload(item: ResultText): string {
 }
 
 const idOf = (item: ResultText) => encodeGlobalId('JobItem', itemIdOf(item));
-
-/** JSON that was inserted by SQL may have line breaks between its tokens; strings in JSON never do. */
-function inOneLine(json: string): string {
-  return /[\n\r]/.test(json) ? json.replaceAll(/[\n\r]/g, ' ') : json;
-}
 
 function hasLeft(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === 'ERR_STREAM_PREMATURE_CLOSE';

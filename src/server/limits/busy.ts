@@ -20,10 +20,17 @@ export function takeOrRefuse(share: Share, more: number): void {
   if (usedUp !== undefined) throw busyError(usedUp);
 }
 
+/** The answer over HTTP to a request that is refused, of which there may be thousands a second. */
+export const busyAnswer = (usedUp: UsedUp) => ({
+  message: messages[usedUp],
+  status: statuses[usedUp],
+  headers: { 'retry-after': retryAfter },
+});
+
 /** Carries the HTTP status and headers of the answer, which Yoga reads from the extensions. */
 export function busyHttpError(usedUp: UsedUp): GraphQLError {
-  const http = { status: statuses[usedUp], headers: { 'retry-after': retryAfter } };
-  return new GraphQLError(messages[usedUp], { extensions: { code: 'UNAVAILABLE', http } });
+  const { message, ...http } = busyAnswer(usedUp);
+  return new GraphQLError(message, { extensions: { code: 'UNAVAILABLE', http } });
 }
 
 /** The caller already has as many lasting connections as it may. */

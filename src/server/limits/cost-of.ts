@@ -16,6 +16,7 @@ import {
   isInterfaceType,
   isObjectType,
   Kind,
+  type OperationDefinitionNode,
   type SelectionSetNode,
 } from 'graphql';
 import { maxTreeJobs } from '../../domain/values/limits.ts';
@@ -32,16 +33,14 @@ interface Cost {
 
 /** Undefined if the operation will not be executed. */
 export function costOf(args: ExecutionArgs): number | undefined {
-  const { schema, document, operationName, variableValues } = args;
+  const { schema, document, operationName } = args;
   const operation = getOperationAST(document, operationName);
   const root = operation && schema.getRootType(operation.operation);
   if (operation == null || root == null) return undefined;
-  const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], { ...variableValues });
-  // The variables are wrong, or an argument is; execution reports that.
-  if (coerced === undefined) return undefined;
   try {
-    return inAll(new Count(args, coerced).of(operation.selectionSet, root));
+    return inAll(new Count(args, operation).of(operation.selectionSet, root));
   } catch {
+    // The variables are wrong, or an argument is; execution reports that.
     return undefined;
   }
 }
@@ -66,14 +65,19 @@ class Count {
   readonly #schema: GraphQLSchema;
   readonly #context: object;
   readonly #fragments = new Map<string, FragmentDefinitionNode>();
-  readonly #variableValues: Record<string, unknown>;
+  /** Called only if a cost depends on arguments: the items that a mutation adds take longer than all the rest of this. */
+  readonly #coerce: () => ReturnType<typeof getVariableValues>;
+  #variables: Record<string, unknown> | undefined;
   /** Fragments count wherever they are spread, but are looked through once. */
   readonly #known = new Map<SelectionSetNode, Map<GraphQLNamedType, Cost>>();
 
-  constructor({ schema, document, contextValue }: ExecutionArgs, variableValues: Record<string, unknown>) {
+  constructor(
+    { schema, document, variableValues, contextValue }: ExecutionArgs,
+    { variableDefinitions = [] }: OperationDefinitionNode,
+  ) {
     this.#schema = schema;
     this.#context = contextValue as object;
-    this.#variableValues = variableValues;
+    this.#coerce = () => getVariableValues(schema, variableDefinitions, { ...variableValues });
     for (const part of document.definitions)
       if (part.kind === Kind.FRAGMENT_DEFINITION) this.#fragments.set(part.name.value, part);
   }
@@ -115,10 +119,12 @@ class Count {
     }
     let cost = field?.extensions.complexity as FieldCost | ((args: unknown, ...rest: unknown[]) => FieldCost);
     if (typeof cost === 'function') {
+      this.#variables ??= this.#coerce().coerced;
+      if (this.#variables === undefined) throw new Error('The variables are wrong.');
       const info = {
         schema: this.#schema,
         fragments: Object.fromEntries(this.#fragments),
-        variableValues: this.#variableValues,
+        variableValues: this.#variables,
       };
       cost = cost(getMappedArgumentValues(field as never, node, this.#context, info), this.#context, field);
     }

@@ -13,6 +13,10 @@ const atOnce = 4;
 /** The length of a turn, and how long turns may at least go on before the event loop handles its input. */
 const turnMs = 1;
 const lookEveryMs = 2;
+/** How long connections are let in before turns go on, unless one round of the event loop alone takes longer. */
+const letInMs = 20;
+/** In how many rounds of the event loop after a new connection more are let in: its first request arrives a round later. */
+const roundsOfNew = 2;
 /** How long the use of the event loop is remembered. */
 const windowMs = 100;
 
@@ -31,6 +35,11 @@ export class LoopTurns {
   });
   /** Started at once in this round of the event loop. */
   #begun = 0;
+  /**
+   * In how many more rounds of the event loop connections are let in before an operation starts. The event loop accepts one in each round: with
+   * operations in between, the system would keep the others until their callers have left.
+   */
+  #lettingIn = 0;
   #isDraining = false;
   /** The owner of the operation that started last, and when it did. */
   #last: { readonly owner: Owner; readonly at: number } | undefined;
@@ -46,7 +55,8 @@ export class LoopTurns {
 
   /** Undefined if the operation may start at once; otherwise a promise that resolves when it may. */
   turn(owner: Request, keepsLeases: () => boolean): Promise<void> | undefined {
-    if (this.#begun < atOnce && (this.#waiting.size === 0 || this.#hasHadLittle(owner))) {
+    const isFree = this.#waiting.size === 0 && this.#lettingIn === 0;
+    if (this.#begun < atOnce && (isFree || this.#hasHadLittle(owner))) {
       if (this.#begun++ === 0) setImmediate(this.#newRound);
       this.#begin(owner);
       afterPromises(this.#measure);
@@ -56,6 +66,12 @@ export class LoopTurns {
       this.#waiting.push(pathOf(owner), { owner, keepsLeases: keepsLeases(), begin });
       this.#drain();
     });
+  }
+
+  /** A connection was accepted, and more may wait for that. */
+  connected(): void {
+    this.#lettingIn = roundsOfNew;
+    this.#drain();
   }
 
   readonly #newRound = () => {
@@ -71,6 +87,11 @@ export class LoopTurns {
   /** Runs right after the event loop has read its input. */
   readonly #round = () => {
     const now = performance.now();
+    if (this.#lettingIn > 0 && now - this.#leftAt < letInMs) {
+      this.#lettingIn--;
+      setImmediate(this.#round);
+      return;
+    }
     this.#roundEndsAt = now + Math.max(lookEveryMs, now - this.#leftAt);
     this.#next();
   };

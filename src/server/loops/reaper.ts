@@ -1,11 +1,13 @@
 /**
- * Deletes trees whose retention has ended, and audit entries that are too old. Every server does, in small batches and for a fraction of the
+ * Deletes trees whose retention has ended, and audit entries, operations and notes that are too old. Every server does, in small batches and for a fraction of the
  * time, so that work on other trees is hardly slowed. The progress is kept in the database, so others continue where a dying server stopped.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { pruneAudit } from '../../domain/access/audit.ts';
 import type { Engine } from '../../domain/engine/engine.ts';
+import { pruneNotes } from '../../domain/items/dead-letters.ts';
+import { pruneOperations } from '../../domain/items/operations.ts';
 import { reapSome } from '../../domain/jobs/retention.ts';
 import { Loop, pollMs } from './loop.ts';
 
@@ -21,14 +23,23 @@ export function createReaper(options: {
   logger: Logger;
 }): Loop {
   const { engine, auditRetentionSeconds, logger } = options;
+  const { database } = engine;
   let pruneAt = 0;
+  /** The note after which the search for old ones continues; undefined to start over. */
+  let notesFrom: string | undefined;
+  const prune = async () => {
+    notesFrom = await pruneNotes(database, notesFrom);
+    const more = [
+      notesFrom !== undefined,
+      await pruneOperations(database),
+      auditRetentionSeconds !== null && (await pruneAudit(database, auditRetentionSeconds)),
+    ];
+    if (!more.includes(true)) pruneAt = performance.now() + pruneEveryMs;
+  };
   const look = async (signal: AbortSignal) => {
     const rest = (tookMs: number) =>
       delay(tookMs * (1 / share - 1), undefined, { signal }).catch(() => undefined);
-    if (auditRetentionSeconds !== null && performance.now() >= pruneAt) {
-      const isMore = await pruneAudit(engine.database, auditRetentionSeconds);
-      if (!isMore) pruneAt = performance.now() + pruneEveryMs;
-    }
+    if (performance.now() >= pruneAt) await prune();
     return (await reapSome(engine, rest)) ? 0 : pollMs;
   };
   return new Loop({ look, logger, failure: 'trees could not be reaped; trying again' });

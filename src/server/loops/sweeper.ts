@@ -10,7 +10,7 @@ import type { Engine } from '../../domain/engine/engine.ts';
 import { finishSome, type Passes } from '../../domain/jobs/finish.ts';
 import { findIdle } from '../../domain/jobs/retention.ts';
 import { findMissedEntries } from '../../domain/work/missed-entries.ts';
-import { tendQueues } from '../../domain/work/queues.ts';
+import { correctHeld, tendQueues } from '../../domain/work/queues.ts';
 import {
   type DeltaMarks,
   findUnfolded,
@@ -46,7 +46,7 @@ export class Sweeper {
   #deltas: DeltaMarks = { from: 0, seen: null };
   /** Where earlier looks for deltas began, oldest first. */
   #deltaStarts: { readonly at: number; readonly from: number }[] = [];
-  readonly #everythingAt = { leases: 0, due: 0, deltas: 0 };
+  readonly #everythingAt = { leases: 0, due: 0, deltas: 0, held: 0 };
   /** The job after which the search for idle trees continues; undefined to start over. */
   #idleFrom: string | undefined;
   readonly #passes: Passes = new Map();
@@ -92,6 +92,7 @@ export class Sweeper {
         return false;
       }),
       this.#beside('queues', () => tendQueues(this.#engine)),
+      this.#beside('concurrency limits', () => this.#correctHeld()),
       this.#beside('what tenants store', () => stored.run()),
       this.#beside('alerts', async () => {
         await raiseAlerts(this.#engine);
@@ -146,6 +147,14 @@ export class Sweeper {
       this.#dueAfter = after;
       return more;
     });
+  }
+
+  async #correctHeld(): Promise<boolean> {
+    if (performance.now() < this.#everythingAt.held) return false;
+    for (const wrong of await correctHeld(this.#engine))
+      this.#logger.warn(wrong, 'held items of a limited type were counted wrong');
+    this.#everythingAt.held = performance.now() + everythingEveryMs;
+    return false;
   }
 
   #findUnfolded(): Promise<boolean> {

@@ -5,7 +5,7 @@
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import type { EncodedEvent } from '../execution/encoded-event.ts';
-import type { Reader, Source } from '../execution/reader.ts';
+import { DirectReader, type Source } from '../execution/reader.ts';
 import { writeAtEndOfTurn } from '../limits/turn-writes.ts';
 import type { SocketPings } from './socket-pings.ts';
 import type { DirectEvents } from './socket-protocol.ts';
@@ -82,28 +82,22 @@ let lastId: string | undefined;
 let lastHead = Buffer.alloc(0);
 
 /** A reader of a shared subscription. The protocol gets no results from it. */
-export class SocketReader implements Reader, DirectEvents {
+export class SocketReader extends DirectReader implements DirectEvents {
   readonly #window: SocketWindow;
   readonly #head: Buffer;
   /** The client's cancellation, until the protocol knows the reader and ends it itself. */
   #left: AbortSignal | undefined;
-  #source: Source | undefined;
   #onEnd: (() => void) | undefined;
-  #ended = false;
 
   constructor(window: SocketWindow, { id, signal }: { readonly id: string; readonly signal: AbortSignal }) {
+    super();
     this.#window = window;
     this.#left = signal;
     this.#head = headOf(id);
   }
 
-  /** Whether there are, or will be, events. */
-  get hasJoined(): boolean {
-    return this.#source !== undefined;
-  }
-
-  join(source: Source): void {
-    this.#source = source;
+  override join(source: Source): void {
+    super.join(source);
     this.#window.readers.add(this);
   }
 
@@ -111,45 +105,24 @@ export class SocketReader implements Reader, DirectEvents {
     return this.#window.isOpen;
   }
 
-  /** Called when the window is open again. */
-  nowReady(): void {
-    this.#source?.isReady(this);
-  }
-
   tell(event: EncodedEvent): void {
     // The id may belong to another operation by now.
-    if (!this.#ended && this.#left?.aborted !== true) this.#window.send(event, this.#head);
+    if (!this.hasEnded && this.#left?.aborted !== true) this.#window.send(event, this.#head);
   }
 
   whenEnded(call: () => void): void {
     this.#left = undefined;
-    if (this.#ended) call();
+    if (this.hasEnded) call();
     else this.#onEnd = call;
   }
 
   end(): void {
-    this.#leave();
+    this.leave();
     this.#onEnd?.();
   }
 
-  async return(): Promise<IteratorReturnResult<undefined>> {
-    this.#leave();
-    return { done: true, value: undefined };
-  }
-
-  /** The plugins take this for an iterator, but nobody iterates. */
-  next(): Promise<never> {
-    return Promise.reject(new Error('These events are written to the socket directly.'));
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
-
-  #leave(): void {
-    if (this.#ended) return;
-    this.#ended = true;
+  protected override leave(): void {
     this.#window.readers.delete(this);
-    this.#source?.left(this);
+    super.leave();
   }
 }

@@ -58,6 +58,8 @@ export interface Options {
   readonly mostP99Ms?: number;
   /** For the process of the server. */
   readonly nodeOptions?: string;
+  /** Puts more into the database. */
+  readonly prepare?: (db: TestDatabase) => Promise<void>;
 }
 
 /** Declares the tests. */
@@ -68,6 +70,7 @@ export function everybodyIsServed(
     roles: attackers,
     mostP99Ms = Number.POSITIVE_INFINITY,
     nodeOptions = '',
+    prepare,
   }: Options = {},
 ): void {
   const folder = mkdtempSync(join(tmpdir(), 'hostile-'));
@@ -86,6 +89,7 @@ export function everybodyIsServed(
     const open = await startServer(db.url);
     const prepared = await prepareTarget(open.url, db);
     await open.close();
+    await prepare?.(db);
     server = await startServerProcess(db.url, {
       JOBTREE_AUTH: 'keys',
       JOBTREE_TRUSTED_PROXIES: '1',

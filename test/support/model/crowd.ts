@@ -66,7 +66,7 @@ export class Crowd {
   /** Until the tree is complete; gives its progress, the parent's and the child's. */
   async run(): Promise<{ accepted: number; jobs: readonly JobProgress[] }> {
     const [parent = '', child = ''] = types;
-    const feed = this.#plan.feedsLines ? { payload: 'payload', serializeKey: 'payload.line' } : {};
+    const feed = this.#plan.feedsLines ? { payload: 'payload', serializeKey: 'payload.line?' } : {};
     const children = [{ type: child, backoffMs: [0], maxFailuresPerItem: 1_000, feed }];
     const engine = this.#engine();
     const { jobId } = await createJob(engine, {
@@ -216,7 +216,7 @@ export class Crowd {
   async #silence(id: string): Promise<void> {
     await this.#db.query(
       `update jobtree.lease
-       set deadline_at = clock_timestamp() - interval '1 s', deadlines = array(
+       set check_at = clock_timestamp() - interval '1 s', deadlines = array(
          select case when n = $2 then clock_timestamp() - interval '1 s' else coalesce(deadlines[n], clock_timestamp() + interval '1 h') end
          from generate_series(1, count) n)
        where id = $1 and get_bit(open, $2 - 1) = 1`,

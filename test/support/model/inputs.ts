@@ -119,7 +119,12 @@ export function toTree({
       job(2, { feed: { forEach: 'result.list', payload: { e: 'element', n: 'payload.n' }, ...fedKey } }),
     ],
     TEMPLATE: [
-      job(1, { feed: { payload: { n: 'payload.n', v: 'result.v', none: 'result.none.0' }, ...fedKey } }),
+      job(1, {
+        feed: {
+          payload: { n: 'payload.n', v: 'result.v', first: 'result.list.0', none: 'result.none.0?' },
+          ...fedKey,
+        },
+      }),
     ],
     REPORTS: [job(1, { feed: { source: 'REPORTS' } }), job(2, { feed: {} })],
     INDEPENDENT: [

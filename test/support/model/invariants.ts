@@ -28,10 +28,16 @@ const rules: Readonly<Record<string, string>> = {
     select i.job_id, i.position, count(s.status)
     from jobtree.job_item i left join jobtree.item_status s on s.job_id = i.job_id and s.position = i.position
     group by 1, 2 having count(s.status) <> 1`,
-  'only items of a lease are open, and one that is over has no deadline': `
-    select l.id, l.count, l.open, l.deadline_at from jobtree.lease l
+  'only items of a lease are open, and no sweep looks at one that is over': `
+    select l.id, l.count, l.open, l.check_at from jobtree.lease l
     where bit_count(l.open) > bit_count(l.open & (~B'0'::bit(128) << (128 - l.count)))
-      or (l.deadline_at is null) <> (bit_count(l.open) = 0)`,
+      or (l.check_at is null) <> (bit_count(l.open) = 0)`,
+  'deltas add up to what is held of a limited type': `
+    select q.type, d.items, l.items as held
+    from jobtree.queue q
+    cross join lateral (select sum(d.items) as items from jobtree.held_delta d where d.type = q.type) d
+    cross join lateral (select coalesce(sum(bit_count(l.open)), 0) as items from jobtree.lease l where l.limited_type = q.type) l
+    where q.concurrency is not null and d.items is distinct from l.items`,
   'a lease has items that are there': `
     select l.id, l.count from jobtree.lease l
     where l.count <> (

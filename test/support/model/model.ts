@@ -428,6 +428,7 @@ function fedItems({ feed, cancelled }: ModelJob, payload: unknown, result: unkno
   if (feed == null || feed.source === 'REPORTS') return [];
   const list = feed.forEach == null ? [undefined] : lookUp(feed.forEach, { payload, result });
   if (!Array.isArray(list)) return undefined;
+  const isTemplate = typeof feed.payload === 'object' && feed.payload !== null;
   const items = list.map((element) => {
     const roots = { payload, result, element };
     const template = feed.payload ?? (feed.forEach == null ? 'result' : 'element');
@@ -439,12 +440,21 @@ function fedItems({ feed, cancelled }: ModelJob, payload: unknown, result: unkno
           );
     return { payload: made, key: feed.serializeKey == null ? null : lookUp(feed.serializeKey, roots) };
   });
-  if (!cancelled && items.some(({ key }) => typeof key === 'object' && key !== null)) return undefined;
+  const leadNowhere = ({ payload, key }: { payload: unknown; key: unknown }) =>
+    [payload, key, ...(isTemplate ? Object.values(payload as object) : [])].includes(undefined);
+  if (
+    !cancelled &&
+    items.some((item) => leadNowhere(item) || (typeof item.key === 'object' && item.key !== null))
+  )
+    return undefined;
   return items.map(({ payload, key }) => ({ payload, key: key === null ? null : String(key) }));
 }
 
+/** Undefined for a path that leads nowhere, unless it is optional. */
 function lookUp(path: string, roots: Record<string, unknown>): unknown {
   let value: unknown = roots;
-  for (const key of path.split('.')) value = (value as Record<string, unknown> | null | undefined)?.[key];
-  return value ?? null;
+  for (const key of path.replace(/\?$/, '').split('.')) {
+    value = typeof value === 'object' ? (value as Record<string, unknown> | null)?.[key] : undefined;
+  }
+  return value === undefined && path.endsWith('?') ? null : value;
 }

@@ -145,7 +145,7 @@ export async function lose(model: Model, system: System, from: number, half: boo
   const past = `clock_timestamp() - interval '1 s'`;
   const deadlines = `array(select case when n % 2 = 1 then ${past} else clock_timestamp() + interval '1 h' end from generate_series(1, count) n)`;
   await system.db.query(
-    `update jobtree.lease set deadline_at = ${past}, deadlines = ${half ? deadlines : 'null'} where id = $1`,
+    `update jobtree.lease set check_at = ${past}, heartbeat_at = to_timestamp(0), deadlines = ${half ? deadlines : 'null'} where id = $1`,
     [lease[0].leaseId],
   );
   for (const assignment of lease)

@@ -425,7 +425,6 @@ export const ModelName = {
   Schedule: 'Schedule',
   Queue: 'Queue',
   TypeSchema: 'TypeSchema',
-  QueueLease: 'QueueLease',
   RateSlice: 'RateSlice',
   CallbackEndpoint: 'CallbackEndpoint',
   ApiKey: 'ApiKey',
@@ -457,7 +456,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "job" | "jobProgress" | "progressDelta" | "stored" | "storedDelta" | "jobItem" | "traceContext" | "itemNote" | "queueEntry" | "lease" | "serializeKey" | "blockedItem" | "endedHead" | "outcome" | "failure" | "deadLetter" | "replay" | "cancellation" | "deadLetterNote" | "operation" | "treeDeletion" | "treeHold" | "idleTree" | "watch" | "hintSecret" | "schedule" | "queue" | "typeSchema" | "queueLease" | "rateSlice" | "callbackEndpoint" | "apiKey" | "auditEntry" | "watchSecret" | "watchRevocation" | "watchTicket" | "callback" | "callbackDelivery" | "deadLetterAlert" | "figure" | "worker" | "upload" | "uploadChunk" | "uploadObject" | "fileImport"
+    modelProps: "job" | "jobProgress" | "progressDelta" | "stored" | "storedDelta" | "jobItem" | "traceContext" | "itemNote" | "queueEntry" | "lease" | "serializeKey" | "blockedItem" | "endedHead" | "outcome" | "failure" | "deadLetter" | "replay" | "cancellation" | "deadLetterNote" | "operation" | "treeDeletion" | "treeHold" | "idleTree" | "watch" | "hintSecret" | "schedule" | "queue" | "typeSchema" | "rateSlice" | "callbackEndpoint" | "apiKey" | "auditEntry" | "watchSecret" | "watchRevocation" | "watchTicket" | "callback" | "callbackDelivery" | "deadLetterAlert" | "figure" | "worker" | "upload" | "uploadChunk" | "uploadObject" | "fileImport"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -2533,80 +2532,6 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
-    QueueLease: {
-      payload: Prisma.$QueueLeasePayload<ExtArgs>
-      fields: Prisma.QueueLeaseFieldRefs
-      operations: {
-        findUnique: {
-          args: Prisma.QueueLeaseFindUniqueArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueueLeasePayload> | null
-        }
-        findUniqueOrThrow: {
-          args: Prisma.QueueLeaseFindUniqueOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueueLeasePayload>
-        }
-        findFirst: {
-          args: Prisma.QueueLeaseFindFirstArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueueLeasePayload> | null
-        }
-        findFirstOrThrow: {
-          args: Prisma.QueueLeaseFindFirstOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueueLeasePayload>
-        }
-        findMany: {
-          args: Prisma.QueueLeaseFindManyArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueueLeasePayload>[]
-        }
-        create: {
-          args: Prisma.QueueLeaseCreateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueueLeasePayload>
-        }
-        createMany: {
-          args: Prisma.QueueLeaseCreateManyArgs<ExtArgs>
-          result: BatchPayload
-        }
-        createManyAndReturn: {
-          args: Prisma.QueueLeaseCreateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueueLeasePayload>[]
-        }
-        delete: {
-          args: Prisma.QueueLeaseDeleteArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueueLeasePayload>
-        }
-        update: {
-          args: Prisma.QueueLeaseUpdateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueueLeasePayload>
-        }
-        deleteMany: {
-          args: Prisma.QueueLeaseDeleteManyArgs<ExtArgs>
-          result: BatchPayload
-        }
-        updateMany: {
-          args: Prisma.QueueLeaseUpdateManyArgs<ExtArgs>
-          result: BatchPayload
-        }
-        updateManyAndReturn: {
-          args: Prisma.QueueLeaseUpdateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueueLeasePayload>[]
-        }
-        upsert: {
-          args: Prisma.QueueLeaseUpsertArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueueLeasePayload>
-        }
-        aggregate: {
-          args: Prisma.QueueLeaseAggregateArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.AggregateQueueLease>
-        }
-        groupBy: {
-          args: Prisma.QueueLeaseGroupByArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.QueueLeaseGroupByOutputType>[]
-        }
-        count: {
-          args: Prisma.QueueLeaseCountArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.QueueLeaseCountAggregateOutputType> | number
-        }
-      }
-    }
     RateSlice: {
       payload: Prisma.$RateSlicePayload<ExtArgs>
       fields: Prisma.RateSliceFieldRefs
@@ -3975,7 +3900,8 @@ export const QueueEntryScalarFieldEnum = {
   priority: 'priority',
   type: 'type',
   keyed: 'keyed',
-  readyAt: 'readyAt'
+  readyAt: 'readyAt',
+  lost: 'lost'
 } as const
 
 export type QueueEntryScalarFieldEnum = (typeof QueueEntryScalarFieldEnum)[keyof typeof QueueEntryScalarFieldEnum]
@@ -3988,14 +3914,17 @@ export const LeaseScalarFieldEnum = {
   position: 'position',
   claimedAt: 'claimedAt',
   heartbeatAt: 'heartbeatAt',
-  deadlineAt: 'deadlineAt',
+  checkAt: 'checkAt',
   attempt: 'attempt',
   count: 'count',
   priority: 'priority',
   open: 'open',
   worker: 'worker',
   deadlines: 'deadlines',
-  keyed: 'keyed'
+  keyed: 'keyed',
+  limitedType: 'limitedType',
+  waiting: 'waiting',
+  lost: 'lost'
 } as const
 
 export type LeaseScalarFieldEnum = (typeof LeaseScalarFieldEnum)[keyof typeof LeaseScalarFieldEnum]
@@ -4100,7 +4029,8 @@ export type CancellationScalarFieldEnum = (typeof CancellationScalarFieldEnum)[k
 export const DeadLetterNoteScalarFieldEnum = {
   fingerprint: 'fingerprint',
   note: 'note',
-  notedAt: 'notedAt'
+  notedAt: 'notedAt',
+  emptySince: 'emptySince'
 } as const
 
 export type DeadLetterNoteScalarFieldEnum = (typeof DeadLetterNoteScalarFieldEnum)[keyof typeof DeadLetterNoteScalarFieldEnum]
@@ -4220,9 +4150,7 @@ export const QueueScalarFieldEnum = {
   maxFailuresPerItem: 'maxFailuresPerItem',
   backoffMs: 'backoffMs',
   backoffJitter: 'backoffJitter',
-  heartbeatIntervalMs: 'heartbeatIntervalMs',
-  limitedAt: 'limitedAt',
-  firstLease: 'firstLease'
+  heartbeatIntervalMs: 'heartbeatIntervalMs'
 } as const
 
 export type QueueScalarFieldEnum = (typeof QueueScalarFieldEnum)[keyof typeof QueueScalarFieldEnum]
@@ -4238,15 +4166,6 @@ export const TypeSchemaScalarFieldEnum = {
 } as const
 
 export type TypeSchemaScalarFieldEnum = (typeof TypeSchemaScalarFieldEnum)[keyof typeof TypeSchemaScalarFieldEnum]
-
-
-export const QueueLeaseScalarFieldEnum = {
-  type: 'type',
-  id: 'id',
-  leaseId: 'leaseId'
-} as const
-
-export type QueueLeaseScalarFieldEnum = (typeof QueueLeaseScalarFieldEnum)[keyof typeof QueueLeaseScalarFieldEnum]
 
 
 export const RateSliceScalarFieldEnum = {
@@ -4809,7 +4728,6 @@ export type GlobalOmitConfig = {
   schedule?: Prisma.ScheduleOmit
   queue?: Prisma.QueueOmit
   typeSchema?: Prisma.TypeSchemaOmit
-  queueLease?: Prisma.QueueLeaseOmit
   rateSlice?: Prisma.RateSliceOmit
   callbackEndpoint?: Prisma.CallbackEndpointOmit
   apiKey?: Prisma.ApiKeyOmit

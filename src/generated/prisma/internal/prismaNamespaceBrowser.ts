@@ -79,7 +79,6 @@ export const ModelName = {
   Schedule: 'Schedule',
   Queue: 'Queue',
   TypeSchema: 'TypeSchema',
-  QueueLease: 'QueueLease',
   RateSlice: 'RateSlice',
   CallbackEndpoint: 'CallbackEndpoint',
   ApiKey: 'ApiKey',
@@ -259,7 +258,8 @@ export const QueueEntryScalarFieldEnum = {
   priority: 'priority',
   type: 'type',
   keyed: 'keyed',
-  readyAt: 'readyAt'
+  readyAt: 'readyAt',
+  lost: 'lost'
 } as const
 
 export type QueueEntryScalarFieldEnum = (typeof QueueEntryScalarFieldEnum)[keyof typeof QueueEntryScalarFieldEnum]
@@ -272,14 +272,17 @@ export const LeaseScalarFieldEnum = {
   position: 'position',
   claimedAt: 'claimedAt',
   heartbeatAt: 'heartbeatAt',
-  deadlineAt: 'deadlineAt',
+  checkAt: 'checkAt',
   attempt: 'attempt',
   count: 'count',
   priority: 'priority',
   open: 'open',
   worker: 'worker',
   deadlines: 'deadlines',
-  keyed: 'keyed'
+  keyed: 'keyed',
+  limitedType: 'limitedType',
+  waiting: 'waiting',
+  lost: 'lost'
 } as const
 
 export type LeaseScalarFieldEnum = (typeof LeaseScalarFieldEnum)[keyof typeof LeaseScalarFieldEnum]
@@ -384,7 +387,8 @@ export type CancellationScalarFieldEnum = (typeof CancellationScalarFieldEnum)[k
 export const DeadLetterNoteScalarFieldEnum = {
   fingerprint: 'fingerprint',
   note: 'note',
-  notedAt: 'notedAt'
+  notedAt: 'notedAt',
+  emptySince: 'emptySince'
 } as const
 
 export type DeadLetterNoteScalarFieldEnum = (typeof DeadLetterNoteScalarFieldEnum)[keyof typeof DeadLetterNoteScalarFieldEnum]
@@ -504,9 +508,7 @@ export const QueueScalarFieldEnum = {
   maxFailuresPerItem: 'maxFailuresPerItem',
   backoffMs: 'backoffMs',
   backoffJitter: 'backoffJitter',
-  heartbeatIntervalMs: 'heartbeatIntervalMs',
-  limitedAt: 'limitedAt',
-  firstLease: 'firstLease'
+  heartbeatIntervalMs: 'heartbeatIntervalMs'
 } as const
 
 export type QueueScalarFieldEnum = (typeof QueueScalarFieldEnum)[keyof typeof QueueScalarFieldEnum]
@@ -522,15 +524,6 @@ export const TypeSchemaScalarFieldEnum = {
 } as const
 
 export type TypeSchemaScalarFieldEnum = (typeof TypeSchemaScalarFieldEnum)[keyof typeof TypeSchemaScalarFieldEnum]
-
-
-export const QueueLeaseScalarFieldEnum = {
-  type: 'type',
-  id: 'id',
-  leaseId: 'leaseId'
-} as const
-
-export type QueueLeaseScalarFieldEnum = (typeof QueueLeaseScalarFieldEnum)[keyof typeof QueueLeaseScalarFieldEnum]
 
 
 export const RateSliceScalarFieldEnum = {

@@ -28,18 +28,21 @@ export type DeadLetterNoteMinAggregateOutputType = {
   fingerprint: string | null
   note: string | null
   notedAt: Date | null
+  emptySince: Date | null
 }
 
 export type DeadLetterNoteMaxAggregateOutputType = {
   fingerprint: string | null
   note: string | null
   notedAt: Date | null
+  emptySince: Date | null
 }
 
 export type DeadLetterNoteCountAggregateOutputType = {
   fingerprint: number
   note: number
   notedAt: number
+  emptySince: number
   _all: number
 }
 
@@ -48,18 +51,21 @@ export type DeadLetterNoteMinAggregateInputType = {
   fingerprint?: true
   note?: true
   notedAt?: true
+  emptySince?: true
 }
 
 export type DeadLetterNoteMaxAggregateInputType = {
   fingerprint?: true
   note?: true
   notedAt?: true
+  emptySince?: true
 }
 
 export type DeadLetterNoteCountAggregateInputType = {
   fingerprint?: true
   note?: true
   notedAt?: true
+  emptySince?: true
   _all?: true
 }
 
@@ -139,6 +145,7 @@ export type DeadLetterNoteGroupByOutputType = {
   fingerprint: string
   note: string
   notedAt: Date
+  emptySince: Date | null
   _count: DeadLetterNoteCountAggregateOutputType | null
   _min: DeadLetterNoteMinAggregateOutputType | null
   _max: DeadLetterNoteMaxAggregateOutputType | null
@@ -166,12 +173,14 @@ export type DeadLetterNoteWhereInput = {
   fingerprint?: Prisma.UuidFilter<"DeadLetterNote"> | string
   note?: Prisma.StringFilter<"DeadLetterNote"> | string
   notedAt?: Prisma.DateTimeFilter<"DeadLetterNote"> | Date | string
+  emptySince?: Prisma.DateTimeNullableFilter<"DeadLetterNote"> | Date | string | null
 }
 
 export type DeadLetterNoteOrderByWithRelationInput = {
   fingerprint?: Prisma.SortOrder
   note?: Prisma.SortOrder
   notedAt?: Prisma.SortOrder
+  emptySince?: Prisma.SortOrderInput | Prisma.SortOrder
 }
 
 export type DeadLetterNoteWhereUniqueInput = Prisma.AtLeast<{
@@ -181,12 +190,14 @@ export type DeadLetterNoteWhereUniqueInput = Prisma.AtLeast<{
   NOT?: Prisma.DeadLetterNoteWhereInput | Prisma.DeadLetterNoteWhereInput[]
   note?: Prisma.StringFilter<"DeadLetterNote"> | string
   notedAt?: Prisma.DateTimeFilter<"DeadLetterNote"> | Date | string
+  emptySince?: Prisma.DateTimeNullableFilter<"DeadLetterNote"> | Date | string | null
 }, "fingerprint">
 
 export type DeadLetterNoteOrderByWithAggregationInput = {
   fingerprint?: Prisma.SortOrder
   note?: Prisma.SortOrder
   notedAt?: Prisma.SortOrder
+  emptySince?: Prisma.SortOrderInput | Prisma.SortOrder
   _count?: Prisma.DeadLetterNoteCountOrderByAggregateInput
   _max?: Prisma.DeadLetterNoteMaxOrderByAggregateInput
   _min?: Prisma.DeadLetterNoteMinOrderByAggregateInput
@@ -199,66 +210,77 @@ export type DeadLetterNoteScalarWhereWithAggregatesInput = {
   fingerprint?: Prisma.UuidWithAggregatesFilter<"DeadLetterNote"> | string
   note?: Prisma.StringWithAggregatesFilter<"DeadLetterNote"> | string
   notedAt?: Prisma.DateTimeWithAggregatesFilter<"DeadLetterNote"> | Date | string
+  emptySince?: Prisma.DateTimeNullableWithAggregatesFilter<"DeadLetterNote"> | Date | string | null
 }
 
 export type DeadLetterNoteCreateInput = {
   fingerprint: string
   note: string
   notedAt: Date | string
+  emptySince?: Date | string | null
 }
 
 export type DeadLetterNoteUncheckedCreateInput = {
   fingerprint: string
   note: string
   notedAt: Date | string
+  emptySince?: Date | string | null
 }
 
 export type DeadLetterNoteUpdateInput = {
   fingerprint?: Prisma.StringFieldUpdateOperationsInput | string
   note?: Prisma.StringFieldUpdateOperationsInput | string
   notedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emptySince?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
 
 export type DeadLetterNoteUncheckedUpdateInput = {
   fingerprint?: Prisma.StringFieldUpdateOperationsInput | string
   note?: Prisma.StringFieldUpdateOperationsInput | string
   notedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emptySince?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
 
 export type DeadLetterNoteCreateManyInput = {
   fingerprint: string
   note: string
   notedAt: Date | string
+  emptySince?: Date | string | null
 }
 
 export type DeadLetterNoteUpdateManyMutationInput = {
   fingerprint?: Prisma.StringFieldUpdateOperationsInput | string
   note?: Prisma.StringFieldUpdateOperationsInput | string
   notedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emptySince?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
 
 export type DeadLetterNoteUncheckedUpdateManyInput = {
   fingerprint?: Prisma.StringFieldUpdateOperationsInput | string
   note?: Prisma.StringFieldUpdateOperationsInput | string
   notedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emptySince?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
 
 export type DeadLetterNoteCountOrderByAggregateInput = {
   fingerprint?: Prisma.SortOrder
   note?: Prisma.SortOrder
   notedAt?: Prisma.SortOrder
+  emptySince?: Prisma.SortOrder
 }
 
 export type DeadLetterNoteMaxOrderByAggregateInput = {
   fingerprint?: Prisma.SortOrder
   note?: Prisma.SortOrder
   notedAt?: Prisma.SortOrder
+  emptySince?: Prisma.SortOrder
 }
 
 export type DeadLetterNoteMinOrderByAggregateInput = {
   fingerprint?: Prisma.SortOrder
   note?: Prisma.SortOrder
   notedAt?: Prisma.SortOrder
+  emptySince?: Prisma.SortOrder
 }
 
 
@@ -267,27 +289,31 @@ export type DeadLetterNoteSelect<ExtArgs extends runtime.Types.Extensions.Intern
   fingerprint?: boolean
   note?: boolean
   notedAt?: boolean
+  emptySince?: boolean
 }, ExtArgs["result"]["deadLetterNote"]>
 
 export type DeadLetterNoteSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   fingerprint?: boolean
   note?: boolean
   notedAt?: boolean
+  emptySince?: boolean
 }, ExtArgs["result"]["deadLetterNote"]>
 
 export type DeadLetterNoteSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   fingerprint?: boolean
   note?: boolean
   notedAt?: boolean
+  emptySince?: boolean
 }, ExtArgs["result"]["deadLetterNote"]>
 
 export type DeadLetterNoteSelectScalar = {
   fingerprint?: boolean
   note?: boolean
   notedAt?: boolean
+  emptySince?: boolean
 }
 
-export type DeadLetterNoteOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"fingerprint" | "note" | "notedAt", ExtArgs["result"]["deadLetterNote"]>
+export type DeadLetterNoteOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"fingerprint" | "note" | "notedAt" | "emptySince", ExtArgs["result"]["deadLetterNote"]>
 
 export type $DeadLetterNotePayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "DeadLetterNote"
@@ -296,6 +322,10 @@ export type $DeadLetterNotePayload<ExtArgs extends runtime.Types.Extensions.Inte
     fingerprint: string
     note: string
     notedAt: Date
+    /**
+     * Since when the group has no dead letters, as far as prune_notes has seen; null while it has some.
+     */
+    emptySince: Date | null
   }, ExtArgs["result"]["deadLetterNote"]>
   composites: {}
 }
@@ -722,6 +752,7 @@ export interface DeadLetterNoteFieldRefs {
   readonly fingerprint: Prisma.FieldRef<"DeadLetterNote", 'String'>
   readonly note: Prisma.FieldRef<"DeadLetterNote", 'String'>
   readonly notedAt: Prisma.FieldRef<"DeadLetterNote", 'DateTime'>
+  readonly emptySince: Prisma.FieldRef<"DeadLetterNote", 'DateTime'>
 }
     
 

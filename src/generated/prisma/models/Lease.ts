@@ -48,13 +48,16 @@ export type LeaseMinAggregateOutputType = {
   position: bigint | null
   claimedAt: Date | null
   heartbeatAt: Date | null
-  deadlineAt: Date | null
+  checkAt: Date | null
   attempt: number | null
   count: number | null
   priority: number | null
   open: string | null
   worker: string | null
   keyed: boolean | null
+  limitedType: string | null
+  waiting: string | null
+  lost: boolean | null
 }
 
 export type LeaseMaxAggregateOutputType = {
@@ -64,13 +67,16 @@ export type LeaseMaxAggregateOutputType = {
   position: bigint | null
   claimedAt: Date | null
   heartbeatAt: Date | null
-  deadlineAt: Date | null
+  checkAt: Date | null
   attempt: number | null
   count: number | null
   priority: number | null
   open: string | null
   worker: string | null
   keyed: boolean | null
+  limitedType: string | null
+  waiting: string | null
+  lost: boolean | null
 }
 
 export type LeaseCountAggregateOutputType = {
@@ -80,7 +86,7 @@ export type LeaseCountAggregateOutputType = {
   position: number
   claimedAt: number
   heartbeatAt: number
-  deadlineAt: number
+  checkAt: number
   attempt: number
   count: number
   priority: number
@@ -88,6 +94,9 @@ export type LeaseCountAggregateOutputType = {
   worker: number
   deadlines: number
   keyed: number
+  limitedType: number
+  waiting: number
+  lost: number
   _all: number
 }
 
@@ -113,13 +122,16 @@ export type LeaseMinAggregateInputType = {
   position?: true
   claimedAt?: true
   heartbeatAt?: true
-  deadlineAt?: true
+  checkAt?: true
   attempt?: true
   count?: true
   priority?: true
   open?: true
   worker?: true
   keyed?: true
+  limitedType?: true
+  waiting?: true
+  lost?: true
 }
 
 export type LeaseMaxAggregateInputType = {
@@ -129,13 +141,16 @@ export type LeaseMaxAggregateInputType = {
   position?: true
   claimedAt?: true
   heartbeatAt?: true
-  deadlineAt?: true
+  checkAt?: true
   attempt?: true
   count?: true
   priority?: true
   open?: true
   worker?: true
   keyed?: true
+  limitedType?: true
+  waiting?: true
+  lost?: true
 }
 
 export type LeaseCountAggregateInputType = {
@@ -145,7 +160,7 @@ export type LeaseCountAggregateInputType = {
   position?: true
   claimedAt?: true
   heartbeatAt?: true
-  deadlineAt?: true
+  checkAt?: true
   attempt?: true
   count?: true
   priority?: true
@@ -153,6 +168,9 @@ export type LeaseCountAggregateInputType = {
   worker?: true
   deadlines?: true
   keyed?: true
+  limitedType?: true
+  waiting?: true
+  lost?: true
   _all?: true
 }
 
@@ -249,7 +267,7 @@ export type LeaseGroupByOutputType = {
   position: bigint
   claimedAt: Date
   heartbeatAt: Date
-  deadlineAt: Date | null
+  checkAt: Date | null
   attempt: number
   count: number
   priority: number
@@ -257,6 +275,9 @@ export type LeaseGroupByOutputType = {
   worker: string
   deadlines: Date[]
   keyed: boolean
+  limitedType: string | null
+  waiting: string | null
+  lost: boolean
   _count: LeaseCountAggregateOutputType | null
   _avg: LeaseAvgAggregateOutputType | null
   _sum: LeaseSumAggregateOutputType | null
@@ -289,7 +310,7 @@ export type LeaseWhereInput = {
   position?: Prisma.BigIntFilter<"Lease"> | bigint | number
   claimedAt?: Prisma.DateTimeFilter<"Lease"> | Date | string
   heartbeatAt?: Prisma.DateTimeFilter<"Lease"> | Date | string
-  deadlineAt?: Prisma.DateTimeNullableFilter<"Lease"> | Date | string | null
+  checkAt?: Prisma.DateTimeNullableFilter<"Lease"> | Date | string | null
   attempt?: Prisma.IntFilter<"Lease"> | number
   count?: Prisma.IntFilter<"Lease"> | number
   priority?: Prisma.IntFilter<"Lease"> | number
@@ -297,6 +318,9 @@ export type LeaseWhereInput = {
   worker?: Prisma.StringFilter<"Lease"> | string
   deadlines?: Prisma.DateTimeNullableListFilter<"Lease">
   keyed?: Prisma.BoolFilter<"Lease"> | boolean
+  limitedType?: Prisma.StringNullableFilter<"Lease"> | string | null
+  waiting?: Prisma.StringNullableFilter<"Lease"> | string | null
+  lost?: Prisma.BoolFilter<"Lease"> | boolean
 }
 
 export type LeaseOrderByWithRelationInput = {
@@ -306,7 +330,7 @@ export type LeaseOrderByWithRelationInput = {
   position?: Prisma.SortOrder
   claimedAt?: Prisma.SortOrder
   heartbeatAt?: Prisma.SortOrder
-  deadlineAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  checkAt?: Prisma.SortOrderInput | Prisma.SortOrder
   attempt?: Prisma.SortOrder
   count?: Prisma.SortOrder
   priority?: Prisma.SortOrder
@@ -314,6 +338,9 @@ export type LeaseOrderByWithRelationInput = {
   worker?: Prisma.SortOrder
   deadlines?: Prisma.SortOrder
   keyed?: Prisma.SortOrder
+  limitedType?: Prisma.SortOrderInput | Prisma.SortOrder
+  waiting?: Prisma.SortOrderInput | Prisma.SortOrder
+  lost?: Prisma.SortOrder
 }
 
 export type LeaseWhereUniqueInput = Prisma.AtLeast<{
@@ -326,7 +353,7 @@ export type LeaseWhereUniqueInput = Prisma.AtLeast<{
   position?: Prisma.BigIntFilter<"Lease"> | bigint | number
   claimedAt?: Prisma.DateTimeFilter<"Lease"> | Date | string
   heartbeatAt?: Prisma.DateTimeFilter<"Lease"> | Date | string
-  deadlineAt?: Prisma.DateTimeNullableFilter<"Lease"> | Date | string | null
+  checkAt?: Prisma.DateTimeNullableFilter<"Lease"> | Date | string | null
   attempt?: Prisma.IntFilter<"Lease"> | number
   count?: Prisma.IntFilter<"Lease"> | number
   priority?: Prisma.IntFilter<"Lease"> | number
@@ -334,6 +361,9 @@ export type LeaseWhereUniqueInput = Prisma.AtLeast<{
   worker?: Prisma.StringFilter<"Lease"> | string
   deadlines?: Prisma.DateTimeNullableListFilter<"Lease">
   keyed?: Prisma.BoolFilter<"Lease"> | boolean
+  limitedType?: Prisma.StringNullableFilter<"Lease"> | string | null
+  waiting?: Prisma.StringNullableFilter<"Lease"> | string | null
+  lost?: Prisma.BoolFilter<"Lease"> | boolean
 }, "id">
 
 export type LeaseOrderByWithAggregationInput = {
@@ -343,7 +373,7 @@ export type LeaseOrderByWithAggregationInput = {
   position?: Prisma.SortOrder
   claimedAt?: Prisma.SortOrder
   heartbeatAt?: Prisma.SortOrder
-  deadlineAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  checkAt?: Prisma.SortOrderInput | Prisma.SortOrder
   attempt?: Prisma.SortOrder
   count?: Prisma.SortOrder
   priority?: Prisma.SortOrder
@@ -351,6 +381,9 @@ export type LeaseOrderByWithAggregationInput = {
   worker?: Prisma.SortOrder
   deadlines?: Prisma.SortOrder
   keyed?: Prisma.SortOrder
+  limitedType?: Prisma.SortOrderInput | Prisma.SortOrder
+  waiting?: Prisma.SortOrderInput | Prisma.SortOrder
+  lost?: Prisma.SortOrder
   _count?: Prisma.LeaseCountOrderByAggregateInput
   _avg?: Prisma.LeaseAvgOrderByAggregateInput
   _max?: Prisma.LeaseMaxOrderByAggregateInput
@@ -368,7 +401,7 @@ export type LeaseScalarWhereWithAggregatesInput = {
   position?: Prisma.BigIntWithAggregatesFilter<"Lease"> | bigint | number
   claimedAt?: Prisma.DateTimeWithAggregatesFilter<"Lease"> | Date | string
   heartbeatAt?: Prisma.DateTimeWithAggregatesFilter<"Lease"> | Date | string
-  deadlineAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Lease"> | Date | string | null
+  checkAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Lease"> | Date | string | null
   attempt?: Prisma.IntWithAggregatesFilter<"Lease"> | number
   count?: Prisma.IntWithAggregatesFilter<"Lease"> | number
   priority?: Prisma.IntWithAggregatesFilter<"Lease"> | number
@@ -376,6 +409,9 @@ export type LeaseScalarWhereWithAggregatesInput = {
   worker?: Prisma.StringWithAggregatesFilter<"Lease"> | string
   deadlines?: Prisma.DateTimeNullableListFilter<"Lease">
   keyed?: Prisma.BoolWithAggregatesFilter<"Lease"> | boolean
+  limitedType?: Prisma.StringNullableWithAggregatesFilter<"Lease"> | string | null
+  waiting?: Prisma.StringNullableWithAggregatesFilter<"Lease"> | string | null
+  lost?: Prisma.BoolWithAggregatesFilter<"Lease"> | boolean
 }
 
 export type LeaseCreateInput = {
@@ -385,7 +421,7 @@ export type LeaseCreateInput = {
   position: bigint | number
   claimedAt: Date | string
   heartbeatAt: Date | string
-  deadlineAt?: Date | string | null
+  checkAt?: Date | string | null
   attempt: number
   count: number
   priority: number
@@ -393,6 +429,9 @@ export type LeaseCreateInput = {
   worker: string
   deadlines?: Prisma.LeaseCreatedeadlinesInput | Date[] | string[]
   keyed?: boolean
+  limitedType?: string | null
+  waiting?: string | null
+  lost?: boolean
 }
 
 export type LeaseUncheckedCreateInput = {
@@ -402,7 +441,7 @@ export type LeaseUncheckedCreateInput = {
   position: bigint | number
   claimedAt: Date | string
   heartbeatAt: Date | string
-  deadlineAt?: Date | string | null
+  checkAt?: Date | string | null
   attempt: number
   count: number
   priority: number
@@ -410,6 +449,9 @@ export type LeaseUncheckedCreateInput = {
   worker: string
   deadlines?: Prisma.LeaseCreatedeadlinesInput | Date[] | string[]
   keyed?: boolean
+  limitedType?: string | null
+  waiting?: string | null
+  lost?: boolean
 }
 
 export type LeaseUpdateInput = {
@@ -419,7 +461,7 @@ export type LeaseUpdateInput = {
   position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   claimedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   heartbeatAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  deadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  checkAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   attempt?: Prisma.IntFieldUpdateOperationsInput | number
   count?: Prisma.IntFieldUpdateOperationsInput | number
   priority?: Prisma.IntFieldUpdateOperationsInput | number
@@ -427,6 +469,9 @@ export type LeaseUpdateInput = {
   worker?: Prisma.StringFieldUpdateOperationsInput | string
   deadlines?: Prisma.LeaseUpdatedeadlinesInput | Date[] | string[]
   keyed?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  limitedType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  waiting?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  lost?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type LeaseUncheckedUpdateInput = {
@@ -436,7 +481,7 @@ export type LeaseUncheckedUpdateInput = {
   position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   claimedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   heartbeatAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  deadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  checkAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   attempt?: Prisma.IntFieldUpdateOperationsInput | number
   count?: Prisma.IntFieldUpdateOperationsInput | number
   priority?: Prisma.IntFieldUpdateOperationsInput | number
@@ -444,6 +489,9 @@ export type LeaseUncheckedUpdateInput = {
   worker?: Prisma.StringFieldUpdateOperationsInput | string
   deadlines?: Prisma.LeaseUpdatedeadlinesInput | Date[] | string[]
   keyed?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  limitedType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  waiting?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  lost?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type LeaseCreateManyInput = {
@@ -453,7 +501,7 @@ export type LeaseCreateManyInput = {
   position: bigint | number
   claimedAt: Date | string
   heartbeatAt: Date | string
-  deadlineAt?: Date | string | null
+  checkAt?: Date | string | null
   attempt: number
   count: number
   priority: number
@@ -461,6 +509,9 @@ export type LeaseCreateManyInput = {
   worker: string
   deadlines?: Prisma.LeaseCreatedeadlinesInput | Date[] | string[]
   keyed?: boolean
+  limitedType?: string | null
+  waiting?: string | null
+  lost?: boolean
 }
 
 export type LeaseUpdateManyMutationInput = {
@@ -470,7 +521,7 @@ export type LeaseUpdateManyMutationInput = {
   position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   claimedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   heartbeatAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  deadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  checkAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   attempt?: Prisma.IntFieldUpdateOperationsInput | number
   count?: Prisma.IntFieldUpdateOperationsInput | number
   priority?: Prisma.IntFieldUpdateOperationsInput | number
@@ -478,6 +529,9 @@ export type LeaseUpdateManyMutationInput = {
   worker?: Prisma.StringFieldUpdateOperationsInput | string
   deadlines?: Prisma.LeaseUpdatedeadlinesInput | Date[] | string[]
   keyed?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  limitedType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  waiting?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  lost?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type LeaseUncheckedUpdateManyInput = {
@@ -487,7 +541,7 @@ export type LeaseUncheckedUpdateManyInput = {
   position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   claimedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   heartbeatAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  deadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  checkAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   attempt?: Prisma.IntFieldUpdateOperationsInput | number
   count?: Prisma.IntFieldUpdateOperationsInput | number
   priority?: Prisma.IntFieldUpdateOperationsInput | number
@@ -495,6 +549,9 @@ export type LeaseUncheckedUpdateManyInput = {
   worker?: Prisma.StringFieldUpdateOperationsInput | string
   deadlines?: Prisma.LeaseUpdatedeadlinesInput | Date[] | string[]
   keyed?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  limitedType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  waiting?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  lost?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type DateTimeNullableListFilter<$PrismaModel = never> = {
@@ -512,7 +569,7 @@ export type LeaseCountOrderByAggregateInput = {
   position?: Prisma.SortOrder
   claimedAt?: Prisma.SortOrder
   heartbeatAt?: Prisma.SortOrder
-  deadlineAt?: Prisma.SortOrder
+  checkAt?: Prisma.SortOrder
   attempt?: Prisma.SortOrder
   count?: Prisma.SortOrder
   priority?: Prisma.SortOrder
@@ -520,6 +577,9 @@ export type LeaseCountOrderByAggregateInput = {
   worker?: Prisma.SortOrder
   deadlines?: Prisma.SortOrder
   keyed?: Prisma.SortOrder
+  limitedType?: Prisma.SortOrder
+  waiting?: Prisma.SortOrder
+  lost?: Prisma.SortOrder
 }
 
 export type LeaseAvgOrderByAggregateInput = {
@@ -536,13 +596,16 @@ export type LeaseMaxOrderByAggregateInput = {
   position?: Prisma.SortOrder
   claimedAt?: Prisma.SortOrder
   heartbeatAt?: Prisma.SortOrder
-  deadlineAt?: Prisma.SortOrder
+  checkAt?: Prisma.SortOrder
   attempt?: Prisma.SortOrder
   count?: Prisma.SortOrder
   priority?: Prisma.SortOrder
   open?: Prisma.SortOrder
   worker?: Prisma.SortOrder
   keyed?: Prisma.SortOrder
+  limitedType?: Prisma.SortOrder
+  waiting?: Prisma.SortOrder
+  lost?: Prisma.SortOrder
 }
 
 export type LeaseMinOrderByAggregateInput = {
@@ -552,13 +615,16 @@ export type LeaseMinOrderByAggregateInput = {
   position?: Prisma.SortOrder
   claimedAt?: Prisma.SortOrder
   heartbeatAt?: Prisma.SortOrder
-  deadlineAt?: Prisma.SortOrder
+  checkAt?: Prisma.SortOrder
   attempt?: Prisma.SortOrder
   count?: Prisma.SortOrder
   priority?: Prisma.SortOrder
   open?: Prisma.SortOrder
   worker?: Prisma.SortOrder
   keyed?: Prisma.SortOrder
+  limitedType?: Prisma.SortOrder
+  waiting?: Prisma.SortOrder
+  lost?: Prisma.SortOrder
 }
 
 export type LeaseSumOrderByAggregateInput = {
@@ -586,7 +652,7 @@ export type LeaseSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   position?: boolean
   claimedAt?: boolean
   heartbeatAt?: boolean
-  deadlineAt?: boolean
+  checkAt?: boolean
   attempt?: boolean
   count?: boolean
   priority?: boolean
@@ -594,6 +660,9 @@ export type LeaseSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   worker?: boolean
   deadlines?: boolean
   keyed?: boolean
+  limitedType?: boolean
+  waiting?: boolean
+  lost?: boolean
 }, ExtArgs["result"]["lease"]>
 
 export type LeaseSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -603,7 +672,7 @@ export type LeaseSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   position?: boolean
   claimedAt?: boolean
   heartbeatAt?: boolean
-  deadlineAt?: boolean
+  checkAt?: boolean
   attempt?: boolean
   count?: boolean
   priority?: boolean
@@ -611,6 +680,9 @@ export type LeaseSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   worker?: boolean
   deadlines?: boolean
   keyed?: boolean
+  limitedType?: boolean
+  waiting?: boolean
+  lost?: boolean
 }, ExtArgs["result"]["lease"]>
 
 export type LeaseSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -620,7 +692,7 @@ export type LeaseSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   position?: boolean
   claimedAt?: boolean
   heartbeatAt?: boolean
-  deadlineAt?: boolean
+  checkAt?: boolean
   attempt?: boolean
   count?: boolean
   priority?: boolean
@@ -628,6 +700,9 @@ export type LeaseSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   worker?: boolean
   deadlines?: boolean
   keyed?: boolean
+  limitedType?: boolean
+  waiting?: boolean
+  lost?: boolean
 }, ExtArgs["result"]["lease"]>
 
 export type LeaseSelectScalar = {
@@ -637,7 +712,7 @@ export type LeaseSelectScalar = {
   position?: boolean
   claimedAt?: boolean
   heartbeatAt?: boolean
-  deadlineAt?: boolean
+  checkAt?: boolean
   attempt?: boolean
   count?: boolean
   priority?: boolean
@@ -645,9 +720,12 @@ export type LeaseSelectScalar = {
   worker?: boolean
   deadlines?: boolean
   keyed?: boolean
+  limitedType?: boolean
+  waiting?: boolean
+  lost?: boolean
 }
 
-export type LeaseOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "jobId" | "claimId" | "position" | "claimedAt" | "heartbeatAt" | "deadlineAt" | "attempt" | "count" | "priority" | "open" | "worker" | "deadlines" | "keyed", ExtArgs["result"]["lease"]>
+export type LeaseOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "jobId" | "claimId" | "position" | "claimedAt" | "heartbeatAt" | "checkAt" | "attempt" | "count" | "priority" | "open" | "worker" | "deadlines" | "keyed" | "limitedType" | "waiting" | "lost", ExtArgs["result"]["lease"]>
 
 export type $LeasePayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "Lease"
@@ -666,9 +744,9 @@ export type $LeasePayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
     claimedAt: Date
     heartbeatAt: Date
     /**
-     * The earliest deadline of its open items: without a heartbeat until then, the item fails. Null once no item is open.
+     * When a sweep looks at it: not after the earliest deadline of its open items. Null once no item is open.
      */
-    deadlineAt: Date | null
+    checkAt: Date | null
     attempt: number
     count: number
     priority: number
@@ -685,6 +763,18 @@ export type $LeasePayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
      * Whether its items are the heads of serialize keys.
      */
     keyed: boolean
+    /**
+     * Its type, if its items count against the type's concurrency limit.
+     */
+    limitedType: string | null
+    /**
+     * A bit for each item that its worker has not started, as far as it has told; null if it is taken to have started all.
+     */
+    waiting: string | null
+    /**
+     * Whether its items were lost before.
+     */
+    lost: boolean
   }, ExtArgs["result"]["lease"]>
   composites: {}
 }
@@ -1114,7 +1204,7 @@ export interface LeaseFieldRefs {
   readonly position: Prisma.FieldRef<"Lease", 'BigInt'>
   readonly claimedAt: Prisma.FieldRef<"Lease", 'DateTime'>
   readonly heartbeatAt: Prisma.FieldRef<"Lease", 'DateTime'>
-  readonly deadlineAt: Prisma.FieldRef<"Lease", 'DateTime'>
+  readonly checkAt: Prisma.FieldRef<"Lease", 'DateTime'>
   readonly attempt: Prisma.FieldRef<"Lease", 'Int'>
   readonly count: Prisma.FieldRef<"Lease", 'Int'>
   readonly priority: Prisma.FieldRef<"Lease", 'Int'>
@@ -1122,6 +1212,9 @@ export interface LeaseFieldRefs {
   readonly worker: Prisma.FieldRef<"Lease", 'String'>
   readonly deadlines: Prisma.FieldRef<"Lease", 'DateTime[]'>
   readonly keyed: Prisma.FieldRef<"Lease", 'Boolean'>
+  readonly limitedType: Prisma.FieldRef<"Lease", 'String'>
+  readonly waiting: Prisma.FieldRef<"Lease", 'String'>
+  readonly lost: Prisma.FieldRef<"Lease", 'Boolean'>
 }
     
 

@@ -36,7 +36,6 @@ export type QueueAvgAggregateOutputType = {
   backoffMs: number | null
   backoffJitter: number | null
   heartbeatIntervalMs: number | null
-  firstLease: number | null
 }
 
 export type QueueSumAggregateOutputType = {
@@ -49,7 +48,6 @@ export type QueueSumAggregateOutputType = {
   backoffMs: number[]
   backoffJitter: number | null
   heartbeatIntervalMs: number | null
-  firstLease: bigint | null
 }
 
 export type QueueMinAggregateOutputType = {
@@ -63,8 +61,6 @@ export type QueueMinAggregateOutputType = {
   maxFailuresPerItem: number | null
   backoffJitter: number | null
   heartbeatIntervalMs: number | null
-  limitedAt: Date | null
-  firstLease: bigint | null
 }
 
 export type QueueMaxAggregateOutputType = {
@@ -78,8 +74,6 @@ export type QueueMaxAggregateOutputType = {
   maxFailuresPerItem: number | null
   backoffJitter: number | null
   heartbeatIntervalMs: number | null
-  limitedAt: Date | null
-  firstLease: bigint | null
 }
 
 export type QueueCountAggregateOutputType = {
@@ -94,8 +88,6 @@ export type QueueCountAggregateOutputType = {
   backoffMs: number
   backoffJitter: number
   heartbeatIntervalMs: number
-  limitedAt: number
-  firstLease: number
   _all: number
 }
 
@@ -110,7 +102,6 @@ export type QueueAvgAggregateInputType = {
   backoffMs?: true
   backoffJitter?: true
   heartbeatIntervalMs?: true
-  firstLease?: true
 }
 
 export type QueueSumAggregateInputType = {
@@ -123,7 +114,6 @@ export type QueueSumAggregateInputType = {
   backoffMs?: true
   backoffJitter?: true
   heartbeatIntervalMs?: true
-  firstLease?: true
 }
 
 export type QueueMinAggregateInputType = {
@@ -137,8 +127,6 @@ export type QueueMinAggregateInputType = {
   maxFailuresPerItem?: true
   backoffJitter?: true
   heartbeatIntervalMs?: true
-  limitedAt?: true
-  firstLease?: true
 }
 
 export type QueueMaxAggregateInputType = {
@@ -152,8 +140,6 @@ export type QueueMaxAggregateInputType = {
   maxFailuresPerItem?: true
   backoffJitter?: true
   heartbeatIntervalMs?: true
-  limitedAt?: true
-  firstLease?: true
 }
 
 export type QueueCountAggregateInputType = {
@@ -168,8 +154,6 @@ export type QueueCountAggregateInputType = {
   backoffMs?: true
   backoffJitter?: true
   heartbeatIntervalMs?: true
-  limitedAt?: true
-  firstLease?: true
   _all?: true
 }
 
@@ -271,8 +255,6 @@ export type QueueGroupByOutputType = {
   backoffMs: number[]
   backoffJitter: number | null
   heartbeatIntervalMs: number | null
-  limitedAt: Date | null
-  firstLease: bigint
   _count: QueueCountAggregateOutputType | null
   _avg: QueueAvgAggregateOutputType | null
   _sum: QueueSumAggregateOutputType | null
@@ -310,8 +292,6 @@ export type QueueWhereInput = {
   backoffMs?: Prisma.IntNullableListFilter<"Queue">
   backoffJitter?: Prisma.FloatNullableFilter<"Queue"> | number | null
   heartbeatIntervalMs?: Prisma.IntNullableFilter<"Queue"> | number | null
-  limitedAt?: Prisma.DateTimeNullableFilter<"Queue"> | Date | string | null
-  firstLease?: Prisma.BigIntFilter<"Queue"> | bigint | number
 }
 
 export type QueueOrderByWithRelationInput = {
@@ -326,8 +306,6 @@ export type QueueOrderByWithRelationInput = {
   backoffMs?: Prisma.SortOrder
   backoffJitter?: Prisma.SortOrderInput | Prisma.SortOrder
   heartbeatIntervalMs?: Prisma.SortOrderInput | Prisma.SortOrder
-  limitedAt?: Prisma.SortOrderInput | Prisma.SortOrder
-  firstLease?: Prisma.SortOrder
 }
 
 export type QueueWhereUniqueInput = Prisma.AtLeast<{
@@ -345,8 +323,6 @@ export type QueueWhereUniqueInput = Prisma.AtLeast<{
   backoffMs?: Prisma.IntNullableListFilter<"Queue">
   backoffJitter?: Prisma.FloatNullableFilter<"Queue"> | number | null
   heartbeatIntervalMs?: Prisma.IntNullableFilter<"Queue"> | number | null
-  limitedAt?: Prisma.DateTimeNullableFilter<"Queue"> | Date | string | null
-  firstLease?: Prisma.BigIntFilter<"Queue"> | bigint | number
 }, "type">
 
 export type QueueOrderByWithAggregationInput = {
@@ -361,8 +337,6 @@ export type QueueOrderByWithAggregationInput = {
   backoffMs?: Prisma.SortOrder
   backoffJitter?: Prisma.SortOrderInput | Prisma.SortOrder
   heartbeatIntervalMs?: Prisma.SortOrderInput | Prisma.SortOrder
-  limitedAt?: Prisma.SortOrderInput | Prisma.SortOrder
-  firstLease?: Prisma.SortOrder
   _count?: Prisma.QueueCountOrderByAggregateInput
   _avg?: Prisma.QueueAvgOrderByAggregateInput
   _max?: Prisma.QueueMaxOrderByAggregateInput
@@ -385,8 +359,6 @@ export type QueueScalarWhereWithAggregatesInput = {
   backoffMs?: Prisma.IntNullableListFilter<"Queue">
   backoffJitter?: Prisma.FloatNullableWithAggregatesFilter<"Queue"> | number | null
   heartbeatIntervalMs?: Prisma.IntNullableWithAggregatesFilter<"Queue"> | number | null
-  limitedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Queue"> | Date | string | null
-  firstLease?: Prisma.BigIntWithAggregatesFilter<"Queue"> | bigint | number
 }
 
 export type QueueCreateInput = {
@@ -401,8 +373,6 @@ export type QueueCreateInput = {
   backoffMs?: Prisma.QueueCreatebackoffMsInput | number[]
   backoffJitter?: number | null
   heartbeatIntervalMs?: number | null
-  limitedAt?: Date | string | null
-  firstLease?: bigint | number
 }
 
 export type QueueUncheckedCreateInput = {
@@ -417,8 +387,6 @@ export type QueueUncheckedCreateInput = {
   backoffMs?: Prisma.QueueCreatebackoffMsInput | number[]
   backoffJitter?: number | null
   heartbeatIntervalMs?: number | null
-  limitedAt?: Date | string | null
-  firstLease?: bigint | number
 }
 
 export type QueueUpdateInput = {
@@ -433,8 +401,6 @@ export type QueueUpdateInput = {
   backoffMs?: Prisma.QueueUpdatebackoffMsInput | number[]
   backoffJitter?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
   heartbeatIntervalMs?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
-  limitedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  firstLease?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
 }
 
 export type QueueUncheckedUpdateInput = {
@@ -449,8 +415,6 @@ export type QueueUncheckedUpdateInput = {
   backoffMs?: Prisma.QueueUpdatebackoffMsInput | number[]
   backoffJitter?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
   heartbeatIntervalMs?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
-  limitedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  firstLease?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
 }
 
 export type QueueCreateManyInput = {
@@ -465,8 +429,6 @@ export type QueueCreateManyInput = {
   backoffMs?: Prisma.QueueCreatebackoffMsInput | number[]
   backoffJitter?: number | null
   heartbeatIntervalMs?: number | null
-  limitedAt?: Date | string | null
-  firstLease?: bigint | number
 }
 
 export type QueueUpdateManyMutationInput = {
@@ -481,8 +443,6 @@ export type QueueUpdateManyMutationInput = {
   backoffMs?: Prisma.QueueUpdatebackoffMsInput | number[]
   backoffJitter?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
   heartbeatIntervalMs?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
-  limitedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  firstLease?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
 }
 
 export type QueueUncheckedUpdateManyInput = {
@@ -497,8 +457,6 @@ export type QueueUncheckedUpdateManyInput = {
   backoffMs?: Prisma.QueueUpdatebackoffMsInput | number[]
   backoffJitter?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
   heartbeatIntervalMs?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
-  limitedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  firstLease?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
 }
 
 export type QueueCountOrderByAggregateInput = {
@@ -513,8 +471,6 @@ export type QueueCountOrderByAggregateInput = {
   backoffMs?: Prisma.SortOrder
   backoffJitter?: Prisma.SortOrder
   heartbeatIntervalMs?: Prisma.SortOrder
-  limitedAt?: Prisma.SortOrder
-  firstLease?: Prisma.SortOrder
 }
 
 export type QueueAvgOrderByAggregateInput = {
@@ -527,7 +483,6 @@ export type QueueAvgOrderByAggregateInput = {
   backoffMs?: Prisma.SortOrder
   backoffJitter?: Prisma.SortOrder
   heartbeatIntervalMs?: Prisma.SortOrder
-  firstLease?: Prisma.SortOrder
 }
 
 export type QueueMaxOrderByAggregateInput = {
@@ -541,8 +496,6 @@ export type QueueMaxOrderByAggregateInput = {
   maxFailuresPerItem?: Prisma.SortOrder
   backoffJitter?: Prisma.SortOrder
   heartbeatIntervalMs?: Prisma.SortOrder
-  limitedAt?: Prisma.SortOrder
-  firstLease?: Prisma.SortOrder
 }
 
 export type QueueMinOrderByAggregateInput = {
@@ -556,8 +509,6 @@ export type QueueMinOrderByAggregateInput = {
   maxFailuresPerItem?: Prisma.SortOrder
   backoffJitter?: Prisma.SortOrder
   heartbeatIntervalMs?: Prisma.SortOrder
-  limitedAt?: Prisma.SortOrder
-  firstLease?: Prisma.SortOrder
 }
 
 export type QueueSumOrderByAggregateInput = {
@@ -570,7 +521,6 @@ export type QueueSumOrderByAggregateInput = {
   backoffMs?: Prisma.SortOrder
   backoffJitter?: Prisma.SortOrder
   heartbeatIntervalMs?: Prisma.SortOrder
-  firstLease?: Prisma.SortOrder
 }
 
 export type QueueCreatebackoffMsInput = {
@@ -596,8 +546,6 @@ export type QueueSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   backoffMs?: boolean
   backoffJitter?: boolean
   heartbeatIntervalMs?: boolean
-  limitedAt?: boolean
-  firstLease?: boolean
 }, ExtArgs["result"]["queue"]>
 
 export type QueueSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -612,8 +560,6 @@ export type QueueSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   backoffMs?: boolean
   backoffJitter?: boolean
   heartbeatIntervalMs?: boolean
-  limitedAt?: boolean
-  firstLease?: boolean
 }, ExtArgs["result"]["queue"]>
 
 export type QueueSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -628,8 +574,6 @@ export type QueueSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   backoffMs?: boolean
   backoffJitter?: boolean
   heartbeatIntervalMs?: boolean
-  limitedAt?: boolean
-  firstLease?: boolean
 }, ExtArgs["result"]["queue"]>
 
 export type QueueSelectScalar = {
@@ -644,11 +588,9 @@ export type QueueSelectScalar = {
   backoffMs?: boolean
   backoffJitter?: boolean
   heartbeatIntervalMs?: boolean
-  limitedAt?: boolean
-  firstLease?: boolean
 }
 
-export type QueueOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"type" | "paused" | "concurrency" | "rateLimit" | "rateIntervalMs" | "lifetimeMs" | "priority" | "maxFailuresPerItem" | "backoffMs" | "backoffJitter" | "heartbeatIntervalMs" | "limitedAt" | "firstLease", ExtArgs["result"]["queue"]>
+export type QueueOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"type" | "paused" | "concurrency" | "rateLimit" | "rateIntervalMs" | "lifetimeMs" | "priority" | "maxFailuresPerItem" | "backoffMs" | "backoffJitter" | "heartbeatIntervalMs", ExtArgs["result"]["queue"]>
 
 export type $QueuePayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "Queue"
@@ -683,14 +625,6 @@ export type $QueuePayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
     backoffMs: number[]
     backoffJitter: number | null
     heartbeatIntervalMs: number | null
-    /**
-     * When the concurrency was limited; null again once all earlier leases are known to be in queue_lease.
-     */
-    limitedAt: Date | null
-    /**
-     * No lease in queue_lease with a lower id is open.
-     */
-    firstLease: bigint
   }, ExtArgs["result"]["queue"]>
   composites: {}
 }
@@ -1125,8 +1059,6 @@ export interface QueueFieldRefs {
   readonly backoffMs: Prisma.FieldRef<"Queue", 'Int[]'>
   readonly backoffJitter: Prisma.FieldRef<"Queue", 'Float'>
   readonly heartbeatIntervalMs: Prisma.FieldRef<"Queue", 'Int'>
-  readonly limitedAt: Prisma.FieldRef<"Queue", 'DateTime'>
-  readonly firstLease: Prisma.FieldRef<"Queue", 'BigInt'>
 }
     
 

@@ -56,6 +56,7 @@ export type QueueEntryMinAggregateOutputType = {
   type: string | null
   keyed: boolean | null
   readyAt: Date | null
+  lost: boolean | null
 }
 
 export type QueueEntryMaxAggregateOutputType = {
@@ -70,6 +71,7 @@ export type QueueEntryMaxAggregateOutputType = {
   type: string | null
   keyed: boolean | null
   readyAt: Date | null
+  lost: boolean | null
 }
 
 export type QueueEntryCountAggregateOutputType = {
@@ -84,6 +86,7 @@ export type QueueEntryCountAggregateOutputType = {
   type: number
   keyed: number
   readyAt: number
+  lost: number
   _all: number
 }
 
@@ -118,6 +121,7 @@ export type QueueEntryMinAggregateInputType = {
   type?: true
   keyed?: true
   readyAt?: true
+  lost?: true
 }
 
 export type QueueEntryMaxAggregateInputType = {
@@ -132,6 +136,7 @@ export type QueueEntryMaxAggregateInputType = {
   type?: true
   keyed?: true
   readyAt?: true
+  lost?: true
 }
 
 export type QueueEntryCountAggregateInputType = {
@@ -146,6 +151,7 @@ export type QueueEntryCountAggregateInputType = {
   type?: true
   keyed?: true
   readyAt?: true
+  lost?: true
   _all?: true
 }
 
@@ -247,6 +253,7 @@ export type QueueEntryGroupByOutputType = {
   type: string
   keyed: boolean
   readyAt: Date
+  lost: boolean
   _count: QueueEntryCountAggregateOutputType | null
   _avg: QueueEntryAvgAggregateOutputType | null
   _sum: QueueEntrySumAggregateOutputType | null
@@ -284,6 +291,7 @@ export type QueueEntryWhereInput = {
   type?: Prisma.StringFilter<"QueueEntry"> | string
   keyed?: Prisma.BoolFilter<"QueueEntry"> | boolean
   readyAt?: Prisma.DateTimeFilter<"QueueEntry"> | Date | string
+  lost?: Prisma.BoolFilter<"QueueEntry"> | boolean
 }
 
 export type QueueEntryOrderByWithRelationInput = {
@@ -298,6 +306,7 @@ export type QueueEntryOrderByWithRelationInput = {
   type?: Prisma.SortOrder
   keyed?: Prisma.SortOrder
   readyAt?: Prisma.SortOrder
+  lost?: Prisma.SortOrder
 }
 
 export type QueueEntryWhereUniqueInput = Prisma.AtLeast<{
@@ -316,6 +325,7 @@ export type QueueEntryWhereUniqueInput = Prisma.AtLeast<{
   type?: Prisma.StringFilter<"QueueEntry"> | string
   keyed?: Prisma.BoolFilter<"QueueEntry"> | boolean
   readyAt?: Prisma.DateTimeFilter<"QueueEntry"> | Date | string
+  lost?: Prisma.BoolFilter<"QueueEntry"> | boolean
 }, "jobId_position">
 
 export type QueueEntryOrderByWithAggregationInput = {
@@ -330,6 +340,7 @@ export type QueueEntryOrderByWithAggregationInput = {
   type?: Prisma.SortOrder
   keyed?: Prisma.SortOrder
   readyAt?: Prisma.SortOrder
+  lost?: Prisma.SortOrder
   _count?: Prisma.QueueEntryCountOrderByAggregateInput
   _avg?: Prisma.QueueEntryAvgOrderByAggregateInput
   _max?: Prisma.QueueEntryMaxOrderByAggregateInput
@@ -352,6 +363,7 @@ export type QueueEntryScalarWhereWithAggregatesInput = {
   type?: Prisma.StringWithAggregatesFilter<"QueueEntry"> | string
   keyed?: Prisma.BoolWithAggregatesFilter<"QueueEntry"> | boolean
   readyAt?: Prisma.DateTimeWithAggregatesFilter<"QueueEntry"> | Date | string
+  lost?: Prisma.BoolWithAggregatesFilter<"QueueEntry"> | boolean
 }
 
 export type QueueEntryCreateInput = {
@@ -366,6 +378,7 @@ export type QueueEntryCreateInput = {
   type: string
   keyed?: boolean
   readyAt?: Date | string
+  lost?: boolean
 }
 
 export type QueueEntryUncheckedCreateInput = {
@@ -380,6 +393,7 @@ export type QueueEntryUncheckedCreateInput = {
   type: string
   keyed?: boolean
   readyAt?: Date | string
+  lost?: boolean
 }
 
 export type QueueEntryUpdateInput = {
@@ -394,6 +408,7 @@ export type QueueEntryUpdateInput = {
   type?: Prisma.StringFieldUpdateOperationsInput | string
   keyed?: Prisma.BoolFieldUpdateOperationsInput | boolean
   readyAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  lost?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type QueueEntryUncheckedUpdateInput = {
@@ -408,6 +423,7 @@ export type QueueEntryUncheckedUpdateInput = {
   type?: Prisma.StringFieldUpdateOperationsInput | string
   keyed?: Prisma.BoolFieldUpdateOperationsInput | boolean
   readyAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  lost?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type QueueEntryCreateManyInput = {
@@ -422,6 +438,7 @@ export type QueueEntryCreateManyInput = {
   type: string
   keyed?: boolean
   readyAt?: Date | string
+  lost?: boolean
 }
 
 export type QueueEntryUpdateManyMutationInput = {
@@ -436,6 +453,7 @@ export type QueueEntryUpdateManyMutationInput = {
   type?: Prisma.StringFieldUpdateOperationsInput | string
   keyed?: Prisma.BoolFieldUpdateOperationsInput | boolean
   readyAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  lost?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type QueueEntryUncheckedUpdateManyInput = {
@@ -450,6 +468,7 @@ export type QueueEntryUncheckedUpdateManyInput = {
   type?: Prisma.StringFieldUpdateOperationsInput | string
   keyed?: Prisma.BoolFieldUpdateOperationsInput | boolean
   readyAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  lost?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type QueueEntryJobIdPositionCompoundUniqueInput = {
@@ -469,6 +488,7 @@ export type QueueEntryCountOrderByAggregateInput = {
   type?: Prisma.SortOrder
   keyed?: Prisma.SortOrder
   readyAt?: Prisma.SortOrder
+  lost?: Prisma.SortOrder
 }
 
 export type QueueEntryAvgOrderByAggregateInput = {
@@ -492,6 +512,7 @@ export type QueueEntryMaxOrderByAggregateInput = {
   type?: Prisma.SortOrder
   keyed?: Prisma.SortOrder
   readyAt?: Prisma.SortOrder
+  lost?: Prisma.SortOrder
 }
 
 export type QueueEntryMinOrderByAggregateInput = {
@@ -506,6 +527,7 @@ export type QueueEntryMinOrderByAggregateInput = {
   type?: Prisma.SortOrder
   keyed?: Prisma.SortOrder
   readyAt?: Prisma.SortOrder
+  lost?: Prisma.SortOrder
 }
 
 export type QueueEntrySumOrderByAggregateInput = {
@@ -531,6 +553,7 @@ export type QueueEntrySelect<ExtArgs extends runtime.Types.Extensions.InternalAr
   type?: boolean
   keyed?: boolean
   readyAt?: boolean
+  lost?: boolean
 }, ExtArgs["result"]["queueEntry"]>
 
 export type QueueEntrySelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -545,6 +568,7 @@ export type QueueEntrySelectCreateManyAndReturn<ExtArgs extends runtime.Types.Ex
   type?: boolean
   keyed?: boolean
   readyAt?: boolean
+  lost?: boolean
 }, ExtArgs["result"]["queueEntry"]>
 
 export type QueueEntrySelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -559,6 +583,7 @@ export type QueueEntrySelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Ex
   type?: boolean
   keyed?: boolean
   readyAt?: boolean
+  lost?: boolean
 }, ExtArgs["result"]["queueEntry"]>
 
 export type QueueEntrySelectScalar = {
@@ -573,9 +598,10 @@ export type QueueEntrySelectScalar = {
   type?: boolean
   keyed?: boolean
   readyAt?: boolean
+  lost?: boolean
 }
 
-export type QueueEntryOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"jobId" | "position" | "place" | "bytes" | "runAt" | "attempt" | "count" | "priority" | "type" | "keyed" | "readyAt", ExtArgs["result"]["queueEntry"]>
+export type QueueEntryOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"jobId" | "position" | "place" | "bytes" | "runAt" | "attempt" | "count" | "priority" | "type" | "keyed" | "readyAt" | "lost", ExtArgs["result"]["queueEntry"]>
 
 export type $QueueEntryPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "QueueEntry"
@@ -613,6 +639,10 @@ export type $QueueEntryPayload<ExtArgs extends runtime.Types.Extensions.Internal
      * Since when it has been claimable; meaningless before.
      */
     readyAt: Date
+    /**
+     * Whether the worker that had its items before fell silent: the next one tells when it starts them.
+     */
+    lost: boolean
   }, ExtArgs["result"]["queueEntry"]>
   composites: {}
 }
@@ -1047,6 +1077,7 @@ export interface QueueEntryFieldRefs {
   readonly type: Prisma.FieldRef<"QueueEntry", 'String'>
   readonly keyed: Prisma.FieldRef<"QueueEntry", 'Boolean'>
   readonly readyAt: Prisma.FieldRef<"QueueEntry", 'DateTime'>
+  readonly lost: Prisma.FieldRef<"QueueEntry", 'Boolean'>
 }
     
 
