@@ -197,5 +197,7 @@ it('cancelling a job costs the same, however many of its leases have ended', asy
       [leases.slice(i, i + 1_000)],
     );
   }
+  // Without the versions that they replaced, which whoever reads first passes over.
+  await db.query('vacuum jobtree.lease');
   expect(await cancel()).toBeLessThan(before + 100);
 });
