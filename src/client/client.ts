@@ -401,7 +401,10 @@ export class Client extends DeadLetterCalls {
     return data.jobByDedupeKey ?? null;
   }
 
-  /** Lists jobs, by default the roots of trees, the newest first. */
+  /**
+   * Lists jobs, by default the roots of trees, the newest first. A page of more than 900 is refused with LIMIT_EXCEEDED, unless the server
+   * allows more.
+   */
   async jobs(
     options: PageOptions & { readonly filter?: JobFilter; readonly order?: JobOrder } = {},
   ): Promise<Page<Job>> {

@@ -120,7 +120,7 @@ describe('heartbeats', () => {
       await eventually(async () => {
         const before = await updates();
         await client.query(
-          `select * from jobtree.keep_leases($1, array_fill(jobtree.bit_at(1), array[1000]))`,
+          `select * from jobtree.keep_leases($1, array_fill(jobtree.bit_at(1), array[1000]), array_fill(jobtree.bit_at(1), array[1000]))`,
           [leases],
         );
         const after = await updates();
@@ -163,10 +163,10 @@ describe("others' leases cost nothing", () => {
         readItemKeys(database, ['RUNNING'], true, [{ jobId, range: { take: 20, backwards: true } }]),
       ),
     'counting what cancelling running items would': (jobId) =>
-      sql(`select jobtree.start_operation('CANCEL', '{"jobId": "${jobId}", "states": ["HELD"]}')`),
+      sql(`select jobtree.start_operation('CANCEL', '{"jobId": "${jobId}", "statuses": ["RUNNING"]}')`),
     'cancelling running items': (jobId) =>
       sql(
-        `select jobtree.run_operation(o.operation_id) from jobtree.start_operation('CANCEL', '{"jobId": "${jobId}", "states": ["HELD"]}') o`,
+        `select jobtree.run_operation(o.operation_id) from jobtree.start_operation('CANCEL', '{"jobId": "${jobId}", "statuses": ["RUNNING"]}') o`,
       ),
   };
   let own = '';
@@ -197,5 +197,7 @@ it('cancelling a job costs the same, however many of its leases have ended', asy
       [leases.slice(i, i + 1_000)],
     );
   }
+  // Without the versions that they replaced, which whoever reads first passes over.
+  await db.query('vacuum jobtree.lease');
   expect(await cancel()).toBeLessThan(before + 100);
 });

@@ -6,6 +6,7 @@ import type { App } from '../../src/server/create-app.ts';
 import { collect, createJob, data, request, subscribe, work } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { startServer } from '../support/server.ts';
+import { upkeep } from '../support/upkeep.ts';
 
 let db: TestDatabase;
 let app: App;
@@ -386,10 +387,6 @@ describe('reads', () => {
     expect(JSON.stringify(job.items.nodes[0].payload)).toBe(JSON.stringify(payload));
   });
 });
-
-/** What the server does by itself: folding, sweeping, waking, calling back, keeping figures, and opening connections. */
-const upkeep =
-  /fold_trees|unfolded_trees|fold_stored|note_delivery|sweep|promote_due|missed_entries|wake_workers|known_schemas|find_idle|reap_trees|delete_reaped|tree_deletion d|j\.cancelling|j\.releasing|read_agenda|start_queued|note_sweep|note_workers|save_figures|prune_figures|prune_audit|jobtree\.schedule|expire_items|prune_|promote_blocked|raise_alerts|lease_deliveries|lease_imports|send_hint|^select 1$|^set |^BEGIN|^COMMIT/;
 
 /** The statements that the server sends while something happens, without those. */
 async function statementsOf(action: () => Promise<unknown>): Promise<string[]> {

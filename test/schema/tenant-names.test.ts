@@ -27,7 +27,7 @@ const others = `
   DeadLetterFilter.dedupeKeys DeadLetterFilter.groupIds DeadLetterFilter.itemIds DeadLetterFilter.jobId DeadLetterGroup.code
   DeadLetterGroup.id DeadLetterGroup.note DeadLetterGroup.pattern DeleteJobInput.jobId DeleteJobPayload.deletedJobId EnqueueInput.dedupeKey EnqueueInput.payload EntryError.field
   FailureInput.code FailureInput.message FailureInput.stack FeedInput.forEach FeedInput.payload FeedInput.serializeKey FileImport.uploadId
-  FileInput.delimiter FileInput.encoding FileInput.quote FileSourceInput.uploadId HeartbeatEntry.assignmentId HeartbeatInput.assignmentIds
+  FileInput.delimiter FileInput.encoding FileInput.quote FileSourceInput.uploadId HeartbeatEntry.assignmentId HeartbeatInput.assignmentIds HeartbeatInput.waitingIds JobTreeProgress.message TreeProgress.message
   HeldItem.assignmentId HeldItem.itemId InvalidInputError.field ItemFailure.code ItemFailure.message ItemFailure.stack ItemInput.dedupeKey ItemLogLine.text
   ItemNoteInput.assignmentId ItemNoteInput.note JobItem.note LogLineInput.text
   ItemInput.payload ItemNotClaimableError.field ItemNotUpdatableError.field Job.dedupeKey Feed.forEach Feed.payload Feed.serializeKey Job.id Job.items.after

@@ -18,7 +18,7 @@ const fills: readonly string[] = [
    select ${job}, 1024 * i, now(), 8, '1', 'x', ${tenant} || '//k' || i`,
   `jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type)
    select ${job}, 1024 * i, 1024 * i, 8, case when i % 3 = 0 then now() + interval '1 h' end, 1 + i % 2, 1, 0, ${type}`,
-  `jobtree.lease (id, job_id, position, claimed_at, heartbeat_at, deadline_at, attempt, count, priority, open, worker)
+  `jobtree.lease (id, job_id, position, claimed_at, heartbeat_at, check_at, attempt, count, priority, open, worker)
    select ${id('a000')}, ${job}, 1024 * i + 1, now(), now(), now() + interval '1 h', 1, 1, 0, 1::bit(1)::bit(128), 'w'`,
   `jobtree.serialize_key (key, job_id, position) select ${tenant} || '//k' || i, ${job}, 1024 * i`,
   `jobtree.blocked_item (key, job_id, position, type, priority, attempt, waits_since)

@@ -106,7 +106,8 @@ begin
     update jobtree.lease l
     set open = l.open # e.bits, check_at = case when l.open <> e.bits then l.check_at end
     from ended e
-    where l.id = e.lease_id
+    -- An array of one, which no hash join takes: on a small table it would read all leases, and the plan stays when there are many.
+    where l.id = any (array[e.lease_id])
   ), counted as (
     insert into jobtree.progress_delta (root_id, job_id, succeeded, bytes)
     select k.root_id, k.job_id, sum(e.count), sum(e.bytes) from ended e join locked k on k.id = e.lease_id group by k.root_id, k.job_id

@@ -18,7 +18,7 @@ export interface JobsOptions extends ApiOptions {
 }
 
 /** A page of more costs more than some servers allow. */
-const mostTrees = 100;
+const mostOnPage = 100;
 
 export async function listJobs(options: JobsOptions): Promise<number> {
   const { type, status, outcome, schedule, limit, idleSince, all } = options;
@@ -34,9 +34,10 @@ export async function listJobs(options: JobsOptions): Promise<number> {
     let left = limit;
     let after: string | undefined;
     do {
+      const first = Math.min(left, mostOnPage);
       const page = await (all === true
-        ? client.jobs({ filter: { ...filter, rootsOnly: false }, first: Math.min(left, 1_000), after })
-        : client.trees({ filter, first: Math.min(left, mostTrees), after }));
+        ? client.jobs({ filter: { ...filter, rootsOnly: false }, first, after })
+        : client.trees({ filter, first, after }));
       if (options.json) for (const job of page.nodes) print(`${JSON.stringify(job)}\n`);
       else table.print(page.nodes.map(toCells));
       left -= page.nodes.length;
