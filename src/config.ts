@@ -105,6 +105,7 @@ export interface Config {
   readonly logPayloads: boolean;
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
+  readonly dashboard: boolean;
   readonly graphiql: boolean;
 }
 
@@ -229,6 +230,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     logPayloads: value.JOBTREE_LOG_PAYLOADS === 'true',
     allowedHosts: value.JOBTREE_ALLOWED_HOSTS?.split(',') ?? [],
     allowedOrigins: value.JOBTREE_ALLOWED_ORIGINS?.split(',') ?? [],
+    dashboard: value.JOBTREE_DASHBOARD === 'true',
     graphiql: value.JOBTREE_GRAPHIQL === 'true',
   });
 }

@@ -384,6 +384,10 @@ export const settings = {
     .describe(
       'The origins whose web pages may use the API, on every path, separated by commas: `https://app.example.com`, or `*` for all. Without it, only pages of the server itself may.',
     ),
+  JOBTREE_DASHBOARD: z
+    .enum(['true', 'false'])
+    .default('true')
+    .describe('Whether /dashboard is served, and / leads there.'),
   JOBTREE_GRAPHIQL: z
     .enum(['true', 'false'])
     .default('true')

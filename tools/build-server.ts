@@ -4,7 +4,7 @@
  * - Packages of which the server needs a small part become part of it: the client of Prisma, which has query compilers for five databases
  *   (72 MB; ours is 2 MB), and what writes TypeScript for `jobtree types`, which brings Prettier along. GraphQL Yoga does too, since it allows newer
  *   versions of its own dependencies than the oldest Node of ours can run.
- * - The page of GraphiQL is bundled for browsers.
+ * - The page of GraphiQL and the dashboard are bundled for browsers.
  * - The file of the demo's second part is copied.
  *
  * dist/built-in.json says which packages that are, for tools/sbom.ts; dist/LICENSES.md has their licences.
@@ -17,6 +17,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { build, type Metafile, type Plugin } from 'esbuild';
+import { buildDashboard } from './build-dashboard.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dist = join(root, 'dist');
@@ -120,7 +121,8 @@ function packagesIn({ inputs }: Metafile): string[] {
   return folders.filter((folder) => folder !== undefined);
 }
 
-const folders = [...new Set([...packagesIn(server.metafile), ...packagesIn(page.metafile)])].toSorted();
+const inPages = [...packagesIn(page.metafile), ...(await buildDashboard())];
+const folders = [...new Set([...packagesIn(server.metafile), ...inPages])].toSorted();
 const licences = await Promise.all(
   folders.map(async (folder) => {
     const { name, version, license } = JSON.parse(await readFile(join(root, folder, 'package.json'), 'utf8'));

@@ -6,7 +6,6 @@ import type {
   JobFilter,
   JobOrder,
   Sees,
-  TypedDocumentString,
   WorkersQueryVariables,
 } from '../generated/operations.ts';
 import * as operations from '../generated/operations.ts';
@@ -23,6 +22,7 @@ import { createJob } from './create-job.ts';
 import { Credentials, type Token } from './credentials.ts';
 import { DeadLetterCalls } from './dead-letters.ts';
 import { type DefinedType, type TypedItem, toItemSpec } from './define-type.ts';
+import type { Document } from './document.ts';
 import { endpoint } from './endpoint.ts';
 import { type Enqueued, type EnqueueOptions, jobOfOne, resultOf } from './enqueue.ts';
 import { answerOf, JobtreeError, payloadOf } from './errors.ts';
@@ -664,7 +664,7 @@ export class Client extends DeadLetterCalls {
   }
 
   protected async send<R, V>(
-    document: TypedDocumentString<R, V>,
+    document: Document<R, V>,
     variables: V,
     options: CallOptions,
     repeatable: boolean,

@@ -2,9 +2,10 @@
  * Requests over HTTP: one POST each. A request whose response is lost may have been carried out, so it is sent again only if a
  * second time changes nothing, or if it is known that nothing was done.
  */
-import type { TypedDocumentString } from '../generated/operations.ts';
+
 import { backoffMs, wait } from './backoff.ts';
 import type { Credentials } from './credentials.ts';
+import type { Document } from './document.ts';
 import { hintFor } from './endpoint.ts';
 import { dataOf, fromGraphqlErrors, isRefusal, isTransient, JobtreeError, retryAfterMs } from './errors.ts';
 import type { Post, PostAnswer } from './post.ts';
@@ -42,7 +43,7 @@ export class Http {
   }
 
   async request<R, V>(
-    document: TypedDocumentString<R, V>,
+    document: Document<R, V>,
     variables: V,
     { repeatable, signal }: RequestOptions,
   ): Promise<R> {

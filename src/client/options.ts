@@ -1,11 +1,11 @@
 /** Options that do not exist are refused: without a compiler, a misspelt one would have no effect, silently. */
-import type { TypedDocumentString } from '../generated/operations.ts';
+import type { Document } from './document.ts';
 import { JobtreeError } from './errors.ts';
 import type { CallOptions, PageOptions } from './types.ts';
 
 /** Sends a request for a call with these options, if there are such options: `known`, by default those that every call takes. */
 export type Send = <R, V>(
-  document: TypedDocumentString<R, V>,
+  document: Document<R, V>,
   variables: V,
   options: CallOptions,
   repeatable: boolean,

@@ -14,9 +14,9 @@ import {
   type Client as GraphqlWs,
 } from 'graphql-ws/client';
 import type { ClientOptions } from 'ws';
-import type { TypedDocumentString } from '../generated/operations.ts';
 import { restartPauseMs, wait } from './backoff.ts';
 import type { Credentials } from './credentials.ts';
+import type { Document } from './document.ts';
 import { hintFor } from './endpoint.ts';
 import { dataOf, fromGraphqlErrors, isRefusal, JobtreeError, wasAdmitted } from './errors.ts';
 
@@ -32,7 +32,7 @@ export interface SocketOptions {
 /** Starts operations: a socket, or one whose operations all carry the same credentials. */
 export interface Operations {
   /** Returns a function that ends the operation; the sink is not called after that. */
-  subscribe<R, V>(document: TypedDocumentString<R, V>, variables: V, sink: Sink<R>): () => void;
+  subscribe<R, V>(document: Document<R, V>, variables: V, sink: Sink<R>): () => void;
 }
 
 export interface Sink<R> {
@@ -70,7 +70,7 @@ export class Socket implements Operations {
   }
 
   /** Resolves with one answer. Without it in time the operation is dropped, though the server may still carry it out. */
-  request<R, V>(document: TypedDocumentString<R, V>, variables: V, timeoutMs: number): Promise<R> {
+  request<R, V>(document: Document<R, V>, variables: V, timeoutMs: number): Promise<R> {
     return new Promise((resolve, reject) => {
       const sentAt = performance.now();
       let answered = false;
@@ -113,12 +113,12 @@ export class Socket implements Operations {
     };
   }
 
-  subscribe<R, V>(document: TypedDocumentString<R, V>, variables: V, sink: Sink<R>): () => void {
+  subscribe<R, V>(document: Document<R, V>, variables: V, sink: Sink<R>): () => void {
     return this.#subscribe(document, variables, sink, undefined);
   }
 
   #subscribe<R, V>(
-    document: TypedDocumentString<R, V>,
+    document: Document<R, V>,
     variables: V,
     sink: Sink<R>,
     credentials: Credentials | undefined,

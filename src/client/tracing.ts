@@ -17,6 +17,7 @@ import {
   trace,
 } from '@opentelemetry/api';
 import { type TraceContextInput, TypedDocumentString } from '../generated/operations.ts';
+import type { Document } from './document.ts';
 
 export const system = 'jobtree';
 
@@ -63,7 +64,7 @@ export async function sendTraced<T>(
  * An operation that returns assignments, extended by their trace contexts if a propagator is registered. The extended text is a
  * separate document, so that it costs nothing without tracing, and a server that knows no trace contexts is not asked for them.
  */
-export function withTraces<R, V>(document: TypedDocumentString<R, V>): TypedDocumentString<R, V> {
+export function withTraces<R, V>(document: Document<R, V>): Document<R, V> {
   if (!isTraced()) return document;
   let traced = tracedDocuments.get(document);
   if (traced === undefined) {
@@ -71,7 +72,7 @@ export function withTraces<R, V>(document: TypedDocumentString<R, V>): TypedDocu
     traced = new TypedDocumentString(document.toString().replace('heartbeatIntervalMs', fields));
     tracedDocuments.set(document, traced);
   }
-  return traced as TypedDocumentString<R, V>;
+  return traced as Document<R, V>;
 }
 
 const tracedDocuments = new WeakMap<object, object>();

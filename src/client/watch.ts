@@ -4,8 +4,9 @@
  * reader knows that state already. A watch tries again whatever is wrong with the server, for as long as its reader wants. The
  * exception is a server too old for the operation: that is reported to `onLost`, or else thrown to the reader.
  */
-import type { TypedDocumentString } from '../generated/operations.ts';
+
 import { backoffMs, wait } from './backoff.ts';
+import type { Document } from './document.ts';
 import { isNotUnderstood, isTransient, JobtreeError, retryAfterMs } from './errors.ts';
 import { Signal } from './signal.ts';
 import type { Operations } from './socket.ts';
@@ -33,7 +34,7 @@ export interface Watched<R, T> {
  */
 export async function* watch<R, V, T>(
   socket: Operations,
-  document: TypedDocumentString<R, V>,
+  document: Document<R, V>,
   /** Called for each connection. */
   variables: () => V,
   { take, isFinal, onLost, onDisconnected, onConnected }: Watched<R, T>,

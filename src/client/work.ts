@@ -1,7 +1,8 @@
 /** Part of the client: the calls of workers that you write yourself. */
-import type { HeartbeatStatus, ReleaseStatus, TypedDocumentString } from '../generated/operations.ts';
+import type { HeartbeatStatus, ReleaseStatus } from '../generated/operations.ts';
 import * as operations from '../generated/operations.ts';
 import { newClaimId } from './claim-id.ts';
+import type { Document } from './document.ts';
 import { payloadOf } from './errors.ts';
 import { reportInBatches } from './report-outcomes.ts';
 import type { Assignment, AssignmentAnswer, CallOptions, Report, ReportAnswer } from './types.ts';
@@ -9,7 +10,7 @@ import type { Assignment, AssignmentAnswer, CallOptions, Report, ReportAnswer } 
 /** What `Client` has of them. */
 export abstract class WorkCalls {
   protected abstract send<R, V>(
-    document: TypedDocumentString<R, V>,
+    document: Document<R, V>,
     variables: V,
     options: CallOptions,
     repeatable: boolean,

@@ -754,6 +754,31 @@ export type PendingItemFilter = {
   types?: InputMaybe<Array<Scalars['String']['input']>>;
 };
 
+/** What a root field of the API requires of a caller. */
+export type Permission =
+  /** Allows settings, keys, schedules, callbacks and dead letters. */
+  | 'ADMINISTER'
+  /** Allows objects by their ids, and who one is. */
+  | 'CALL'
+  /** Allows changes to one job. */
+  | 'CHANGE'
+  /** Allows new jobs. */
+  | 'CREATE'
+  /** Allows lists and figures by type. */
+  | 'LIST'
+  /** Allows one job, with its tree and items. */
+  | 'READ'
+  /** Allows watch tokens for one tree. */
+  | 'SHARE'
+  /** Allows tickets for event streams, for watch tokens. */
+  | 'STREAM'
+  /** Allows queries about jobs of all types. */
+  | 'SURVEY'
+  /** Allows changes to all items that match a filter. */
+  | 'SWEEP'
+  /** Allows claims and reports. */
+  | 'WORK';
+
 /** What to make ready. */
 export type PromoteItemsInput = {
   /** Which items. Its `statuses` may be RETRYING, the default, and SCHEDULED. */

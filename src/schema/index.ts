@@ -27,6 +27,7 @@ import './callbacks.ts';
 import './api-keys.ts';
 import './audit.ts';
 import './storage.ts';
+import './viewer.ts';
 import './pending-items.ts';
 import './figures.ts';
 import './held-items.ts';

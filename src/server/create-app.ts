@@ -26,6 +26,7 @@ import { S3Store } from '../object-store/s3.ts';
 import { Operations } from './execution/operations.ts';
 import { SubscriptionCosts } from './execution/subscription-costs.ts';
 import { Certificate } from './http/certificate.ts';
+import { createDashboard } from './http/dashboard.ts';
 import { EventStreams } from './http/event-streams.ts';
 import { Exchanges } from './http/exchanges.ts';
 import { createGraphiQL } from './http/graphiql.ts';
@@ -288,6 +289,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
       transport,
       isReady: () => lifetime.isReady,
       problem: () => certificate?.problem,
+      home: config.dashboard ? 'dashboard/' : 'graphql',
     }),
     guard,
     authentication,
@@ -302,7 +304,10 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
     exchanges,
     rates,
     strangers,
-    graphiql: createGraphiQL({ endpoint: yoga.graphqlEndpoint, isShown: config.graphiql }),
+    pages: [
+      createGraphiQL({ endpoint: yoga.graphqlEndpoint, isShown: config.graphiql }),
+      createDashboard({ isShown: config.dashboard }),
+    ],
     results: createResults({
       database,
       callerOf,

@@ -48,7 +48,7 @@ const foreignToDomain = /^(graphql|@pothos|graphql-yoga|graphql-ws|ws|node:http)
 
 const src = resolve(import.meta.dirname, '../../src');
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter(
-  (file) => file.endsWith('.ts') && !file.startsWith('generated/'),
+  (file) => /\.tsx?$/.test(file) && !file.startsWith('generated/'),
 );
 
 function imports(file: string): string[] {

@@ -177,7 +177,7 @@ it('serves GraphiQL to browsers without external files, and its example operatio
   const { schema } = await import('../../src/schema/index.ts');
   const { parse, validate } = await import('graphql');
   for (const { query } of exampleTabs) expect(validate(schema, parse(query))).toEqual([]);
-  expect((await fetch(at('/'), { redirect: 'manual' })).headers.get('location')).toBe('/graphql');
+  expect((await fetch(at('/'), { redirect: 'manual' })).headers.get('location')).toBe('dashboard/');
 });
 
 it('refuses too large a request, and continues', async () => {

@@ -38,6 +38,7 @@ export async function demo(options: DemoOptions): Promise<number> {
     while (workers.length < workerProcesses) workers.push(await startWorkerProcess(app.url));
     printField('  Postgres', database.description);
     printField('  API', app.url);
+    printField('  Dashboard', new URL('dashboard/', app.url).href);
     printField('  GraphiQL', `${app.url} in a browser`);
     printField('  Workers', `processes ${workers.map((worker) => worker.pid).join(' and ')}`);
 

@@ -39,6 +39,7 @@ export async function start(options: { processes: number }): Promise<number> {
     isReady = true;
     printField('Postgres', database.description);
     printField('API', url);
+    if (config.dashboard) printField('Dashboard', new URL('dashboard/', url).href);
     if (config.graphiql) printField('GraphiQL', `${url} in a browser`);
     if (config.auth.length === 0)
       printField('Access', 'open: anyone who can reach this address may do anything (JOBTREE_AUTH)');

@@ -32,7 +32,7 @@ const makers: readonly Role[] = ['admin', 'producer'];
 
 /** The permissions that fields of the API require; each field names its own. */
 export const permissions = {
-  call: { meaning: 'objects by their ids', roles, scopes: ['types', 'roots'] },
+  call: { meaning: 'objects by their ids, and who one is', roles, scopes: ['types', 'roots'] },
   read: { meaning: 'one job, with its tree and items', roles: seers, scopes: ['types', 'roots'] },
   list: { meaning: 'lists and figures by type', roles: seers, scopes: ['types'] },
   survey: { meaning: 'queries about jobs of all types', roles: seers, scopes: [] },

@@ -27,8 +27,10 @@ export function createHealth(options: {
   isReady: () => boolean;
   /** A problem that somebody should fix although the server works. */
   problem?: () => string | undefined;
+  /** Where the root of the server leads, relative to it: a proxy may have put a prefix before it. */
+  home: string;
 }): Health {
-  const { probe, writeFailure, transport, isReady, problem = () => undefined } = options;
+  const { probe, writeFailure, transport, isReady, problem = () => undefined, home } = options;
 
   const readyz = async (response: ServerResponse) => {
     if (!isReady()) return answer(response, 503, 'shutting down');
@@ -52,7 +54,7 @@ export function createHealth(options: {
       const path = pathOf(request);
       if (path === '/healthz') answer(response, 200, 'ok');
       else if (path === '/readyz') void readyz(response);
-      else if (path === '/') response.writeHead(302, { location: '/graphql' }).end();
+      else if (path === '/') response.writeHead(302, { location: home }).end();
       else return false;
       return true;
     },

@@ -14,7 +14,6 @@ import { type Certificate, secureOptions } from './certificate.ts';
 import { Connections } from './connections.ts';
 import { shareWithPage } from './cors.ts';
 import type { Exchanges } from './exchanges.ts';
-import type { Page } from './graphiql.ts';
 import type { Yoga } from './graphql.ts';
 import type { Health } from './health.ts';
 import type { JsonPost } from './json-post.ts';
@@ -23,6 +22,7 @@ import type { ServeMetrics } from './metrics.ts';
 import { maxFormBytes } from './multipart-form.ts';
 import { isMultipart, type MultipartPost } from './multipart-post.ts';
 import type { Guard, Refusal } from './origin.ts';
+import type { Page } from './page.ts';
 import { inLine } from './pipelining.ts';
 import { refuseStranger } from './refuse-stranger.ts';
 import type { ServeResults } from './results.ts';
@@ -65,7 +65,8 @@ export class Http {
     rates: RateLimits;
     /** For requests that need no authentication. */
     strangers: Exchanges;
-    graphiql: Page;
+    /** GraphiQL and the dashboard. */
+    pages: readonly Page[];
     results: ServeResults;
     uploads: ServeUploads;
     /** How much memory an upload may take, in bytes. */
@@ -77,11 +78,13 @@ export class Http {
     /** If set, the server speaks only TLS. */
     certificate: Certificate | undefined;
   }) {
-    const { lifetime, health, guard, authentication, maskError, metrics, exchanges, rates, graphiql } =
-      options;
+    const { lifetime, health, guard, authentication, maskError, metrics, exchanges, rates, pages } = options;
     const { strangers, results, uploads, uploadBytes, multipartPost, jsonPost, yoga } = options;
     this.#lifetime = lifetime;
     this.#certificate = options.certificate;
+    const isForPage = (request: IncomingMessage) => pages.some((page) => page.isFor(request));
+    const showPage = (request: IncomingMessage, response: ServerResponse) =>
+      pages.some((page) => page.answers(request, response));
     const carryOut = (request: IncomingMessage, response: ServerResponse, right?: Right) => {
       // Requests that may take long end with their right; event streams see to that themselves.
       if (right !== undefined && (request.url?.startsWith('/api/') || isMultipart(request))) {
@@ -96,13 +99,12 @@ export class Http {
       const streamed = streamedBytesOf(request, uploadBytes);
       // A refused upload may have any number of bytes left, which nobody should have to read.
       if (streamed !== undefined) response.shouldKeepAlive = false;
-      const isStream = acceptsEvents(request) && request.method !== 'OPTIONS' && !graphiql.isFor(request);
+      const isStream = acceptsEvents(request) && request.method !== 'OPTIONS' && !isForPage(request);
       if (!exchanges.begin(request, response, { streamedBytes: streamed, isStream })) return;
       if (streamed !== undefined) response.shouldKeepAlive = lifetime.isReady;
       if (!isOperation(request) && refuseBeyondRate(rates, request, response)) return;
       if (uploads(request, response)) return;
-      if (graphiql.answers(request, response) || metrics(request, response) || results(request, response))
-        return;
+      if (showPage(request, response) || metrics(request, response) || results(request, response)) return;
       if (request.url?.startsWith('/api/')) return answerError(response, 404, nothingThere);
       if (multipartPost(request, response)) return;
       const { headers } = request;
@@ -120,7 +122,7 @@ export class Http {
       }
       if (!strangers.begin(request, response, { isStream: false })) return;
       // OPTIONS is where a tus server says what it supports.
-      if (graphiql.answers(request, response) || uploads(request, response)) return;
+      if (showPage(request, response) || uploads(request, response)) return;
       response.writeHead(204).end();
     };
     const serve = (request: IncomingMessage, response: ServerResponse) => {
@@ -135,7 +137,7 @@ export class Http {
       if (refusal !== undefined) return refuse(response, refusal);
       if (request.method === 'OPTIONS') return answerStranger(request, response);
       if (authentication.isOpen) return carryOut(request, response);
-      if (graphiql.isFor(request)) return answerStranger(request, response);
+      if (isForPage(request)) return answerStranger(request, response);
       const strange = (error: unknown) => refuseStranger(response, maskError(error));
       try {
         const right = authentication.admit(request);

@@ -1,0 +1,164 @@
+/**
+ * A button that changes something: it says first what, and how much, and carries it out when that is confirmed. What the server refuses is said in the
+ * same dialog; what takes longer is an operation, whose progress is shown there, live.
+ */
+import { useQueryClient } from '@tanstack/react-query';
+import { type ReactNode, useId, useRef, useState } from 'react';
+import type { OperationStateFragment, Permission, TypedDocumentString } from '../../generated/dashboard.ts';
+import { tell } from '../data/connection.ts';
+import { useLive } from '../data/live.ts';
+import { operationOf } from '../data/sources.ts';
+import { useMay } from '../data/viewer.ts';
+import { useTexts } from '../texts/texts.ts';
+import { CopyButton, inGraphql } from './copy.tsx';
+
+interface Refusal {
+  readonly code: string;
+  readonly message: string;
+}
+
+/** The payload of a mutation's one field, or what it refuses. */
+type Told = { readonly operation?: OperationStateFragment } | Refusal | null | undefined;
+
+export interface ActionProps<V> {
+  readonly label: string;
+  /** Who may not is not shown the button. */
+  readonly needs: Permission;
+  readonly mutation: TypedDocumentString<unknown, V>;
+  readonly variables: () => V;
+  /** What is asked, with the count. Called when the dialog is open, so that it may ask the server. */
+  readonly question: ReactNode;
+  readonly fields?: ReactNode;
+  readonly danger?: boolean;
+  readonly isDisabled?: boolean;
+  readonly onDone?: () => void;
+}
+
+export function Action<V>(props: ActionProps<V>) {
+  const may = useMay();
+  return may(props.needs) ? <Offered {...props} /> : null;
+}
+
+function Offered<V>(props: ActionProps<V>) {
+  const { label, mutation, variables, question, fields, danger = false, isDisabled = false, onDone } = props;
+  const t = useTexts();
+  const queries = useQueryClient();
+  const dialog = useRef<HTMLDialogElement>(null);
+  const title = useId();
+  const isDone = useRef(false);
+  const [isOpen, setIsOpen] = useState(false);
+  const [isSending, setIsSending] = useState(false);
+  const [refusal, setRefusal] = useState<string>();
+  const [operation, setOperation] = useState<OperationStateFragment>();
+
+  const open = () => {
+    setRefusal(undefined);
+    setOperation(undefined);
+    setIsOpen(true);
+    dialog.current?.showModal();
+  };
+  /** Only now is everything read again: what the dialog belongs to may be gone by then, and the progress with it. */
+  const close = () => {
+    setIsOpen(false);
+    if (!isDone.current) return;
+    isDone.current = false;
+    void queries.invalidateQueries();
+    onDone?.();
+  };
+  const carryOut = async () => {
+    setIsSending(true);
+    setRefusal(undefined);
+    try {
+      const answer = (await tell(mutation, variables())) as Readonly<Record<string, Told>>;
+      const told = Object.values(answer)[0];
+      if (told != null && 'message' in told) return setRefusal(told.message);
+      isDone.current = true;
+      if (told != null && 'operation' in told && told.operation !== undefined) setOperation(told.operation);
+      else dialog.current?.close();
+    } catch (error) {
+      setRefusal(error instanceof Error ? error.message : String(error));
+    } finally {
+      setIsSending(false);
+    }
+  };
+  return (
+    <>
+      <button type="button" className={danger ? 'danger' : undefined} disabled={isDisabled} onClick={open}>
+        {label}
+      </button>
+      <dialog ref={dialog} aria-labelledby={title} onClose={close}>
+        {isOpen && (
+          <form
+            onSubmit={(event) => {
+              event.preventDefault();
+              void carryOut();
+            }}
+          >
+            <h2 id={title}>{label}</h2>
+            {operation === undefined ? (
+              <>
+                <div>{question}</div>
+                {fields}
+              </>
+            ) : (
+              <OperationProgress operation={operation} />
+            )}
+            {refusal !== undefined && (
+              <p role="alert" className="problem">
+                {refusal}
+              </p>
+            )}
+            <div className="buttons">
+              {operation === undefined && (
+                <>
+                  <button type="submit" className={danger ? 'danger' : 'primary'} disabled={isSending}>
+                    {label}
+                  </button>
+                  <CopyButton
+                    label={t.copy.graphql}
+                    text={() => inGraphql(mutation, tryOrNothing(variables))}
+                  />
+                </>
+              )}
+              <button type="button" onClick={() => dialog.current?.close()}>
+                {operation === undefined ? t.cancel : t.close}
+              </button>
+            </div>
+          </form>
+        )}
+      </dialog>
+    </>
+  );
+}
+
+/** What is entered may not be valid yet. */
+function tryOrNothing<V>(variables: () => V): V | undefined {
+  try {
+    return variables();
+  } catch {
+    return undefined;
+  }
+}
+
+export function OperationProgress({ operation }: { operation: OperationStateFragment }) {
+  const t = useTexts();
+  const isRunning = operation.status === 'RUNNING';
+  const { value = operation } = useLive(
+    isRunning ? `operation ${operation.id}` : undefined,
+    operationOf(operation.id),
+  );
+  const words = t.operation.running(t.operation.kind[value.kind] ?? value.kind, value.done, value.total);
+  return (
+    <p className="operation">
+      <progress
+        aria-label={words}
+        max={Math.max(value.total, 1)}
+        value={value.status === 'RUNNING' ? value.done : Math.max(value.total, 1)}
+      />
+      <span role="status">
+        {words}
+        {value.status !== 'RUNNING' && `: ${t.state[value.status] ?? value.status}`}
+      </span>
+    </p>
+  );
+}

@@ -1,0 +1,44 @@
+/** Items in a table: of a job, or of a group of dead letters. */
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import type { ItemsQuery } from '../../generated/dashboard.ts';
+import { useTexts } from '../texts/texts.ts';
+import { State } from './progress.tsx';
+import { type Column, Table } from './table.tsx';
+import { Time } from './time.tsx';
+
+export type ItemRow = NonNullable<ItemsQuery['job']>['items']['nodes'][number];
+
+/** What tells items apart: the number of an item in its job. */
+export const shortId = (id: string) => id.replace(/^.*:/, '');
+
+export function ItemTable({ items, more }: { items: readonly ItemRow[]; more?: ReactNode }) {
+  const t = useTexts();
+  const columns: readonly Column<ItemRow>[] = [
+    {
+      title: t.item.title,
+      grow: 2,
+      cell: (item) => (
+        <Link to="/items/$id" params={{ id: item.id }}>
+          {shortId(item.id)}
+          {item.dedupeKey != null && <span className="quiet"> {item.dedupeKey}</span>}
+        </Link>
+      ),
+    },
+    { title: t.trees.outcome, cell: (item) => <State state={item.status} /> },
+    { title: t.item.serializeKey, grow: 1, cell: (item) => item.serializeKey },
+    { title: t.item.attempts, isNumber: true, cell: (item) => item.failureCount || '' },
+    { title: t.item.note, grow: 2, cell: (item) => item.note },
+    { title: t.item.finished, cell: (item) => <Time at={item.finishedAt ?? item.createdAt} /> },
+  ];
+  return (
+    <Table
+      label={t.tree.openItems}
+      rows={items}
+      columns={columns}
+      keyOf={({ id }) => id}
+      empty={t.none}
+      more={more}
+    />
+  );
+}

@@ -1,0 +1,97 @@
+/**
+ * A table that has as many rows in the page as fit on the screen, however many there are. On narrow screens each row becomes a block with
+ * the headings before its cells.
+ */
+import { useWindowVirtualizer } from '@tanstack/react-virtual';
+import { type CSSProperties, type ReactNode, useLayoutEffect, useRef, useState } from 'react';
+
+export interface Column<T> {
+  readonly title: string;
+  readonly cell: (row: T) => ReactNode;
+  /** Numbers stand at the end of their cells. */
+  readonly isNumber?: boolean;
+  /** A part of the free width; without it a cell is as wide as a short word. */
+  readonly grow?: number;
+}
+
+export interface TableProps<T> {
+  readonly label: string;
+  readonly rows: readonly T[];
+  readonly columns: readonly Column<T>[];
+  readonly keyOf: (row: T) => string;
+  /** 1 for a root, in a tree of rows. */
+  readonly levelOf?: (row: T) => number;
+  readonly empty: ReactNode;
+  /** More rows than are known. */
+  readonly more?: ReactNode;
+}
+
+const rowPx = 44;
+
+const widthOf = ({ grow, isNumber = false }: Pick<Column<never>, 'grow' | 'isNumber'>) =>
+  grow === undefined ? (isNumber ? 'minmax(4rem, 7rem)' : 'minmax(5rem, 8rem)') : `minmax(9rem, ${grow}fr)`;
+
+export function Table<T>({ label, rows, columns, keyOf, levelOf, empty, more }: TableProps<T>) {
+  const body = useRef<HTMLDivElement>(null);
+  const [top, setTop] = useState(0);
+  useLayoutEffect(() => setTop(body.current?.offsetTop ?? 0), []);
+  const virtualizer = useWindowVirtualizer({
+    count: rows.length,
+    estimateSize: () => rowPx,
+    overscan: 12,
+    scrollMargin: top,
+    getItemKey: (index) => keyOf(rows[index] as T),
+  });
+  // One column on narrow screens, whatever this says: styles.css.
+  const style = { '--columns': columns.map(widthOf).join(' ') } as CSSProperties;
+  if (rows.length === 0) return <div className="quiet">{empty}</div>;
+  const isTree = levelOf !== undefined;
+  return (
+    <div
+      role={isTree ? 'treegrid' : 'table'}
+      className="table"
+      aria-label={label}
+      aria-rowcount={rows.length + 1}
+      aria-colcount={columns.length}
+    >
+      <div role="rowgroup" className="head">
+        <div role="row" className="row" style={style} aria-rowindex={1}>
+          {columns.map(({ title, isNumber }) => (
+            <div role="columnheader" key={title} data-number={isNumber}>
+              {title}
+            </div>
+          ))}
+        </div>
+      </div>
+      <div role="rowgroup" ref={body} style={{ blockSize: virtualizer.getTotalSize(), position: 'relative' }}>
+        {virtualizer.getVirtualItems().map(({ index, key, start }) => {
+          const row = rows[index] as T;
+          return (
+            <div
+              role="row"
+              className="row"
+              key={key}
+              ref={virtualizer.measureElement}
+              data-index={index}
+              aria-rowindex={index + 2}
+              aria-level={levelOf?.(row)}
+              style={{ ...style, position: 'absolute', insetInline: 0, insetBlockStart: start - top }}
+            >
+              {columns.map(({ title, cell, isNumber }) => (
+                <div
+                  role={isTree ? 'gridcell' : 'cell'}
+                  key={title}
+                  data-title={title}
+                  data-number={isNumber}
+                >
+                  {cell(row)}
+                </div>
+              ))}
+            </div>
+          );
+        })}
+      </div>
+      {more}
+    </div>
+  );
+}

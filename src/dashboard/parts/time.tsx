@@ -1,0 +1,10 @@
+import { formatTime } from '../texts/texts.ts';
+
+/** In the reader's zone, with the exact instant for machines and on hovering. */
+export function Time({ at }: { at: string | null | undefined }) {
+  return at == null ? null : (
+    <time dateTime={at} title={at}>
+      {formatTime(at)}
+    </time>
+  );
+}

@@ -1,0 +1,118 @@
+/**
+ * The screens and their addresses. They are in the fragment of the URL, so a server, or a proxy with a prefix, serves one page for all of them, and
+ * what people look at is in no log. Every filter is a search parameter: a URL shows somebody else the same.
+ */
+import {
+  createHashHistory,
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+} from '@tanstack/react-router';
+import type { JobOrder, JobStatus } from '../generated/dashboard.ts';
+import { TreesScreen } from './screens/trees.tsx';
+import { NotFound, Shell } from './shell.tsx';
+
+const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });
+
+export interface TreesSearch {
+  readonly type?: string | undefined;
+  readonly status?: JobStatus | undefined;
+  readonly order?: JobOrder | undefined;
+}
+
+const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined);
+const oneOf = <T extends string>(values: readonly T[], value: unknown) => values.find((one) => one === value);
+
+const trees = createRoute({
+  getParentRoute: () => root,
+  path: '/',
+  component: TreesScreen,
+  validateSearch: (search): TreesSearch => ({
+    type: text(search.type),
+    status: oneOf(['WAITING', 'RUNNING', 'COMPLETED', 'CANCELLED'], search.status),
+    order: oneOf(['OLDEST_FIRST'], search.order),
+  }),
+});
+
+export interface TreeSearch {
+  /** The job whose items are shown. */
+  readonly job?: string | undefined;
+  readonly status?: string | undefined;
+}
+
+const screens = [
+  trees,
+  createRoute({
+    getParentRoute: () => root,
+    path: '/trees/$id',
+    component: lazyRouteComponent(() => import('./screens/tree.tsx'), 'TreeScreen'),
+    validateSearch: (search): TreeSearch => ({ job: text(search.job), status: text(search.status) }),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/items/$id',
+    component: lazyRouteComponent(() => import('./screens/item.tsx'), 'ItemScreen'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/dead-letters',
+    component: lazyRouteComponent(() => import('./screens/dead-letters.tsx'), 'DeadLettersScreen'),
+    validateSearch: (search): { type?: string | undefined } => ({ type: text(search.type) }),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/dead-letters/$id',
+    component: lazyRouteComponent(() => import('./screens/dead-letter-group.tsx'), 'DeadLetterGroupScreen'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/queues',
+    component: lazyRouteComponent(() => import('./screens/queues.tsx'), 'QueuesScreen'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/workers',
+    component: lazyRouteComponent(() => import('./screens/workers.tsx'), 'WorkersScreen'),
+    validateSearch: (search): { slow?: boolean | undefined } => ({
+      slow: search.slow === true ? true : undefined,
+    }),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/keys',
+    component: lazyRouteComponent(() => import('./screens/keys.tsx'), 'KeysScreen'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/schedules',
+    component: lazyRouteComponent(() => import('./screens/schedules.tsx'), 'SchedulesScreen'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/operations',
+    component: lazyRouteComponent(() => import('./screens/operations.tsx'), 'OperationsScreen'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/callbacks',
+    component: lazyRouteComponent(() => import('./screens/callbacks.tsx'), 'CallbacksScreen'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/audit',
+    component: lazyRouteComponent(() => import('./screens/audit.tsx'), 'AuditScreen'),
+  }),
+] as const;
+
+export const router = createRouter({
+  routeTree: root.addChildren(screens),
+  history: createHashHistory(),
+  scrollRestoration: true,
+});
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router;
+  }
+}

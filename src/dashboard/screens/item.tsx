@@ -1,0 +1,203 @@
+/** One item: what went in, what came out, and what happened on the way. */
+import { useQuery } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import { CancelItems, Item, type ItemQuery, Promote, Replay, UpdateItem } from '../../generated/dashboard.ts';
+import { ask } from '../data/connection.ts';
+import { Action } from '../parts/action.tsx';
+import { Answer } from '../parts/ask.tsx';
+import { CopyButton } from '../parts/copy.tsx';
+import { Facts, Json } from '../parts/facts.tsx';
+import { Failures } from '../parts/failures.tsx';
+import { shortId } from '../parts/items.tsx';
+import { State } from '../parts/progress.tsx';
+import { Time } from '../parts/time.tsx';
+import { formatTime, useTexts } from '../texts/texts.ts';
+
+type Shown = NonNullable<ItemQuery['item']>;
+
+export function ItemScreen() {
+  const t = useTexts();
+  const { id } = useParams({ from: '/items/$id' });
+  const query = useQuery({
+    queryKey: ['item', id],
+    queryFn: ({ signal }) => ask(Item, { id }, signal),
+    // Nothing is told about a single item.
+    refetchInterval: ({ state }) => (state.data?.item?.finishedAt == null ? 10_000 : false),
+  });
+  return (
+    <Answer query={query}>
+      {({ item }) => (item == null ? <p>{t.item.gone}</p> : <Facing item={item} />)}
+    </Answer>
+  );
+}
+
+function Facing({ item }: { item: Shown }) {
+  const t = useTexts();
+  const { assignment, blockedBy, parentItem, childItems, job } = item;
+  return (
+    <>
+      <h1>
+        {job.type} <span className="quiet">{shortId(item.id)}</span>
+      </h1>
+      <p>
+        <State state={item.status} />
+      </p>
+      <Actions item={item} />
+      {assignment != null && <p>{t.item.held(assignment.worker, assignment.attempt)}</p>}
+      {blockedBy != null && (
+        <p>
+          {t.item.blocked} <ItemLink item={blockedBy} />
+        </p>
+      )}
+      <Facts
+        facts={[
+          [
+            t.item.tree,
+            <Link key="tree" to="/trees/$id" params={{ id: job.root.id }} search={{ job: job.id }}>
+              {job.type}
+            </Link>,
+          ],
+          [t.item.created, <Time key="created" at={item.createdAt} />],
+          [
+            t.item.finished,
+            item.finishedAt == null ? undefined : <Time key="finished" at={item.finishedAt} />,
+          ],
+          [t.item.runAt, item.runAt == null ? undefined : <Time key="runAt" at={item.runAt} />],
+          [t.item.retryAt, item.retryAt == null ? undefined : <Time key="retryAt" at={item.retryAt} />],
+          [t.item.priority, item.priority === 0 ? undefined : item.priority],
+          [t.item.dedupeKey, item.dedupeKey],
+          [t.item.serializeKey, item.serializeKey],
+          [t.item.note, item.note],
+          [t.item.parent, parentItem == null ? undefined : <ItemLink key="parent" item={parentItem} />],
+        ]}
+      />
+      <h2>{t.item.payload}</h2>
+      <Json value={item.payload} label={t.item.payload} />
+      {item.status === 'SUCCEEDED' && (
+        <>
+          <h2>{t.item.result}</h2>
+          <Json value={item.result} label={t.item.result} />
+        </>
+      )}
+      {item.failures.length > 0 && (
+        <>
+          <h2>
+            {t.item.attempts}{' '}
+            <span className="quiet">{t.item.failures(item.failureCount, job.maxFailuresPerItem)}</span>
+          </h2>
+          <Failures failures={item.failures} />
+        </>
+      )}
+      {item.log.length > 0 && (
+        <>
+          <h2>{t.item.log}</h2>
+          <ol className="log">
+            {item.log.map(({ at, attempt, text }) => (
+              <li key={`${at} ${text}`}>
+                <time dateTime={at}>{formatTime(at)}</time> <span className="quiet">{attempt}</span> {text}
+              </li>
+            ))}
+          </ol>
+        </>
+      )}
+      {childItems.nodes.length > 0 && (
+        <>
+          <h2>{t.item.children}</h2>
+          <ul>
+            {childItems.nodes.map((child) => (
+              <li key={child.id}>
+                <ItemLink item={child} /> {child.job.type} <State state={child.status} />
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </>
+  );
+}
+
+const ItemLink = ({ item }: { item: { id: string } }) => (
+  <Link to="/items/$id" params={{ id: item.id }}>
+    {shortId(item.id)}
+  </Link>
+);
+
+/** Only what the item's state allows. */
+function Actions({ item }: { item: Shown }) {
+  const t = useTexts();
+  const [payload, setPayload] = useState(() => JSON.stringify(item.payload, null, 2));
+  const [priority, setPriority] = useState(String(item.priority));
+  const filter = { itemIds: [item.id] };
+  const isScheduled = item.status === 'SCHEDULED' || item.status === 'RETRYING';
+  const isPending = isScheduled || ['WAITING', 'BLOCKED', 'READY'].includes(item.status);
+  const editor = (
+    <label>
+      {t.item.changePayload}
+      <textarea
+        rows={10}
+        spellCheck={false}
+        value={payload}
+        onChange={({ target }) => setPayload(target.value)}
+      />
+    </label>
+  );
+  /** Only what was changed is sent. */
+  const changed = () => {
+    const value: unknown = JSON.parse(payload);
+    return JSON.stringify(value) === JSON.stringify(item.payload) ? {} : { payload: value };
+  };
+  return (
+    <div className="buttons">
+      {isPending && (
+        <Action
+          label={t.item.change}
+          needs="CHANGE"
+          mutation={UpdateItem}
+          variables={() => ({ input: { itemId: item.id, priority: Number(priority), ...changed() } })}
+          question={null}
+          fields={
+            <>
+              {editor}
+              <label>
+                {t.item.changePriority}
+                <input type="number" value={priority} onChange={({ target }) => setPriority(target.value)} />
+              </label>
+            </>
+          }
+        />
+      )}
+      {isScheduled && (
+        <Action
+          label={t.item.promote}
+          needs="SWEEP"
+          mutation={Promote}
+          variables={() => ({ input: { filter } })}
+          question={t.item.promoteAsk}
+        />
+      )}
+      {(isPending || item.status === 'RUNNING') && (
+        <Action
+          label={t.item.cancel}
+          danger
+          needs="SWEEP"
+          mutation={CancelItems}
+          variables={() => ({ input: { filter } })}
+          question={t.item.cancelAsk}
+        />
+      )}
+      {item.status === 'FAILED' && (
+        <Action
+          label={t.item.replay}
+          needs="ADMINISTER"
+          mutation={Replay}
+          variables={() => ({ input: { filter, ...changed() } })}
+          question={t.item.replayAsk}
+          fields={editor}
+        />
+      )}
+      <CopyButton label={t.copy.id} text={() => item.id} />
+      <CopyButton label={t.copy.command} text={() => `jobtree item ${item.id}`} />
+    </div>
+  );
+}

@@ -1,0 +1,124 @@
+/** What waits and runs of each type, live, and its limits beside what they do. */
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { QueueFigures, type QueueFiguresQuery, SetQueue } from '../../generated/dashboard.ts';
+import { ask } from '../data/connection.ts';
+import { useLive } from '../data/live.ts';
+import { type QueueRow, queues } from '../data/sources.ts';
+import { Action } from '../parts/action.tsx';
+import { Problem } from '../parts/ask.tsx';
+import { Count, State } from '../parts/progress.tsx';
+import { type Column, Table } from '../parts/table.tsx';
+import { formatDuration, useTexts } from '../texts/texts.ts';
+
+type Figures = NonNullable<QueueFiguresQuery['queues']>[number];
+
+export function QueuesScreen() {
+  const t = useTexts();
+  const { value, error } = useLive('queues', queues);
+  // How long items wait and take changes all the time; that is read now and then.
+  const figures = useQuery({
+    queryKey: ['queue figures'],
+    queryFn: ({ signal }) => ask(QueueFigures, { types: null }, signal),
+    refetchInterval: 10_000,
+  });
+  const figuresOf = new Map(figures.data?.queues?.map((queue) => [queue.type, queue]));
+  const count = (title: string, of: (row: QueueRow) => number): Column<QueueRow> => ({
+    title,
+    isNumber: true,
+    cell: (row) => <Count count={of(row)} />,
+  });
+  const figure = (title: string, of: (row: Figures) => string): Column<QueueRow> => ({
+    title,
+    isNumber: true,
+    cell: ({ type }) => {
+      const found = figuresOf.get(type);
+      return found === undefined ? '' : of(found);
+    },
+  });
+  const columns: readonly Column<QueueRow>[] = [
+    {
+      title: t.queues.type,
+      grow: 2,
+      cell: ({ type, paused }) => (
+        <>
+          {type} {paused && <State state="IDLE" />}
+        </>
+      ),
+    },
+    count(t.queues.ready, ({ ready }) => ready),
+    count(t.queues.running, ({ running }) => running),
+    count(t.queues.scheduled, ({ scheduled }) => scheduled),
+    count(t.queues.retrying, ({ retrying }) => retrying),
+    count(t.queues.blocked, ({ blocked }) => blocked),
+    figure(t.queues.rate, ({ figures: { perSecond } }) => perSecond.toFixed(1)),
+    figure(t.queues.wait, ({ figures: { wait } }) => percentiles(wait)),
+    figure(t.queues.processing, ({ figures: { processing } }) => percentiles(processing)),
+    {
+      title: t.queues.limit,
+      cell: ({ concurrency, rate }) =>
+        t.queues.limits(
+          concurrency,
+          rate == null ? undefined : t.queues.ratePer(rate.limit, rate.intervalMs),
+        ),
+    },
+    { title: t.queues.settings, grow: 2, cell: (row) => <Settings queue={row} /> },
+  ];
+  if (error !== undefined) return <Problem error={error} />;
+  return (
+    <>
+      <h1>{t.queues.title}</h1>
+      {value === undefined ? (
+        <p className="quiet">{t.loading}</p>
+      ) : (
+        <Table
+          label={t.queues.title}
+          rows={value}
+          columns={columns}
+          keyOf={({ type }) => type}
+          empty={t.queues.empty}
+        />
+      )}
+    </>
+  );
+}
+
+const percentiles = ({ p50Ms, p95Ms }: { p50Ms?: number | null; p95Ms?: number | null }) =>
+  p50Ms == null || p95Ms == null ? '' : `${formatDuration(p50Ms)} / ${formatDuration(p95Ms)}`;
+
+function Settings({ queue }: { queue: QueueRow }) {
+  const t = useTexts();
+  const [concurrency, setConcurrency] = useState(queue.concurrency == null ? '' : String(queue.concurrency));
+  const { type, paused } = queue;
+  return (
+    <div className="buttons">
+      <Action
+        label={paused ? t.queues.resume : t.queues.pause}
+        needs="ADMINISTER"
+        mutation={SetQueue}
+        variables={() => ({ input: { type, paused: !paused } })}
+        question={type}
+      />
+      <Action
+        label={t.queues.limit}
+        needs="ADMINISTER"
+        mutation={SetQueue}
+        variables={() => ({
+          input: { type, concurrency: concurrency.trim() === '' ? null : Number(concurrency) },
+        })}
+        question={type}
+        fields={
+          <label>
+            {t.queues.concurrency}
+            <input
+              type="number"
+              min={1}
+              value={concurrency}
+              onChange={({ target }) => setConcurrency(target.value)}
+            />
+          </label>
+        }
+      />
+    </div>
+  );
+}

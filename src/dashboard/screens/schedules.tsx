@@ -1,0 +1,115 @@
+/** What is created again and again: when next, and what came of it last. */
+import { Link } from '@tanstack/react-router';
+import {
+  PauseSchedule,
+  ResumeSchedule,
+  RunSchedule,
+  Schedules,
+  type SchedulesQuery,
+  SkipOccurrence,
+} from '../../generated/dashboard.ts';
+import { Action } from '../parts/action.tsx';
+import { Answer } from '../parts/ask.tsx';
+import { More, nodesOf, usePages } from '../parts/pages.tsx';
+import { type Column, Table } from '../parts/table.tsx';
+import { Time } from '../parts/time.tsx';
+import { useTexts } from '../texts/texts.ts';
+
+type Schedule = NonNullable<SchedulesQuery['schedules']>['nodes'][number];
+
+export function SchedulesScreen() {
+  const t = useTexts();
+  const pages = usePages(Schedules, {}, (data) => data.schedules);
+  const columns: readonly Column<Schedule>[] = [
+    { title: t.schedules.name, grow: 2, cell: ({ name }) => name },
+    {
+      title: t.schedules.times,
+      grow: 2,
+      cell: ({ cron, everyMs, timeZone }) =>
+        [cron ?? (everyMs == null ? '' : t.schedules.every(everyMs)), timeZone]
+          .filter((part) => part != null)
+          .join(', '),
+    },
+    {
+      title: t.schedules.next,
+      grow: 2,
+      cell: ({ pausedAt, nextOccurrences }) =>
+        pausedAt != null ? (
+          t.schedules.paused
+        ) : (
+          <details>
+            <summary>
+              <Time at={nextOccurrences[0]} />
+            </summary>
+            <ol>
+              {nextOccurrences.slice(1).map((at) => (
+                <li key={at}>
+                  <Time at={at} />
+                </li>
+              ))}
+            </ol>
+          </details>
+        ),
+    },
+    {
+      title: t.schedules.last,
+      grow: 2,
+      cell: ({ lastJob, lastOccurrenceAt, lastFailure }) => (
+        <>
+          {lastJob != null && (
+            <Link to="/trees/$id" params={{ id: lastJob.id }}>
+              <Time at={lastOccurrenceAt} />
+            </Link>
+          )}
+          {lastFailure != null && <span className="problem"> {lastFailure.message}</span>}
+        </>
+      ),
+    },
+    {
+      title: t.actions,
+      grow: 3,
+      cell: ({ name, pausedAt }) => (
+        <div className="buttons">
+          <Action
+            label={t.schedules.run}
+            needs="ADMINISTER"
+            mutation={RunSchedule}
+            variables={() => ({ input: { name } })}
+            question={t.schedules.runAsk(name)}
+          />
+          <Action
+            label={t.schedules.skip}
+            needs="ADMINISTER"
+            mutation={SkipOccurrence}
+            variables={() => ({ input: { name } })}
+            question={t.schedules.skipAsk(name)}
+          />
+          <Action
+            label={pausedAt == null ? t.schedules.pause : t.schedules.resume}
+            needs="ADMINISTER"
+            mutation={pausedAt == null ? PauseSchedule : ResumeSchedule}
+            variables={() => ({ input: { name } })}
+            question={name}
+          />
+        </div>
+      ),
+    },
+  ];
+  return (
+    <>
+      <h1>{t.schedules.title}</h1>
+      <Answer query={pages}>
+        {() => (
+          <Table
+            label={t.schedules.title}
+            rows={nodesOf(pages)}
+            columns={columns}
+            keyOf={({ name }) => name}
+            empty={t.schedules.empty}
+            more={<More pages={pages} />}
+          />
+        )}
+      </Answer>
+    </>
+  );
+}

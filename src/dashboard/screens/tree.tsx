@@ -1,0 +1,247 @@
+/** One tree: its jobs with their counts, and the items of one of them. */
+import { useQuery } from '@tanstack/react-query';
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import {
+  CancelJob,
+  DeleteJob,
+  type ItemStatus,
+  Items,
+  type JobStateFragment,
+  Replay,
+  Seal,
+  Tree,
+  type TreeQuery,
+} from '../../generated/dashboard.ts';
+import { ask } from '../data/connection.ts';
+import { useLive } from '../data/live.ts';
+import { treeOf } from '../data/sources.ts';
+import { Action } from '../parts/action.tsx';
+import { Answer } from '../parts/ask.tsx';
+import { CopyButton } from '../parts/copy.tsx';
+import { CountDeadLetters } from '../parts/counts.tsx';
+import { Facts } from '../parts/facts.tsx';
+import { ItemTable } from '../parts/items.tsx';
+import { More, nodesOf, usePages } from '../parts/pages.tsx';
+import { ProgressBar, State } from '../parts/progress.tsx';
+import { type Column, Table } from '../parts/table.tsx';
+import { Time } from '../parts/time.tsx';
+import { useTexts } from '../texts/texts.ts';
+
+type Root = NonNullable<TreeQuery['job']>['root'];
+type Job = Root['tree'][number];
+interface Row {
+  readonly job: Job;
+  readonly progress: JobStateFragment;
+}
+
+const itemStatuses = [
+  'WAITING',
+  'BLOCKED',
+  'SCHEDULED',
+  'RETRYING',
+  'READY',
+  'RUNNING',
+  'SUCCEEDED',
+  'FAILED',
+  'CANCELLED',
+] as const satisfies readonly ItemStatus[];
+
+export function TreeScreen() {
+  const t = useTexts();
+  const { id } = useParams({ from: '/trees/$id' });
+  const query = useQuery({ queryKey: ['tree', id], queryFn: ({ signal }) => ask(Tree, { id }, signal) });
+  return (
+    <Answer query={query}>
+      {({ job }) =>
+        job == null ? (
+          <p>{t.tree.gone}</p>
+        ) : (
+          <Shown root={job.root} id={id} onChange={() => void query.refetch()} />
+        )
+      }
+    </Answer>
+  );
+}
+
+function Shown({ root, id, onChange }: { root: Root; id: string; onChange: () => void }) {
+  const t = useTexts();
+  const search = useSearch({ from: '/trees/$id' });
+  const { value } = useLive(`tree ${root.id}`, treeOf(root.id));
+  const rows = root.tree.map((job) => ({ job, progress: value?.jobs.get(job.id) ?? job.progress }));
+  const shown = rows.find(({ job }) => job.id === (search.job ?? id)) ?? rows[0];
+  const failed = value?.failed ?? rows.reduce((sum, { progress }) => sum + progress.failed, 0);
+  const isOpen = value === undefined || !value.complete;
+  const replayFilter = { jobId: root.id };
+  return (
+    <>
+      <h1>{t.tree.of(root.type)}</h1>
+      {value !== undefined && (
+        <div className="tree-bar large">
+          <State state={value.outcome ?? (value.itemProgress > 0 ? 'RUNNING' : 'WAITING')} />
+          <ProgressBar counts={value} isOpen={value.unsealedJobs > 0} label={t.trees.progress} />
+        </div>
+      )}
+      <div className="buttons">
+        {failed > 0 && (
+          <Action
+            label={t.tree.replay}
+            needs="ADMINISTER"
+            mutation={Replay}
+            variables={() => ({ input: { filter: replayFilter } })}
+            question={<CountDeadLetters filter={replayFilter} ask={t.deadLetters.replayAsk} isReplay />}
+          />
+        )}
+        {isOpen && (
+          <Action
+            label={t.tree.cancel}
+            danger
+            needs="CHANGE"
+            mutation={CancelJob}
+            variables={() => ({ input: { jobId: root.id } })}
+            question={t.tree.cancelAsk(root.type)}
+            onDone={onChange}
+          />
+        )}
+        <Action
+          label={t.tree.remove}
+          danger
+          needs="CHANGE"
+          mutation={DeleteJob}
+          variables={() => ({ input: { jobId: root.id } })}
+          question={t.tree.removeAsk}
+          onDone={onChange}
+        />
+        <CopyButton label={t.copy.id} text={() => root.id} />
+        <CopyButton label={t.copy.command} text={() => `jobtree watch ${root.id}`} />
+      </div>
+      <Facts
+        facts={[
+          [t.tree.created, <Time key="created" at={root.createdAt} />],
+          [t.item.dedupeKey, root.dedupeKey],
+          [t.tree.schedule, root.occurrence?.schedule],
+          [t.tree.callbacks, root.callbacks.map(({ endpoint }) => endpoint).join(', ')],
+          [t.tree.reaped, root.reapAt == null ? undefined : <Time key="reaped" at={root.reapAt} />],
+        ]}
+      />
+      <h2>{t.tree.jobs}</h2>
+      <JobTable rows={rows} shownId={shown?.job.id} onChange={onChange} />
+      {shown !== undefined && <JobItems key={shown.job.id} row={shown} />}
+    </>
+  );
+}
+
+function JobTable({
+  rows,
+  shownId,
+  onChange,
+}: {
+  rows: readonly Row[];
+  shownId: string | undefined;
+  onChange: () => void;
+}) {
+  const t = useTexts();
+  const columns: readonly Column<Row>[] = [
+    {
+      title: t.tree.job,
+      grow: 3,
+      cell: ({ job }) => (
+        <span style={{ paddingInlineStart: `${job.depth * 1.25}rem` }}>
+          <Link
+            to="."
+            search={{ job: job.id }}
+            aria-current={job.id === shownId ? 'true' : undefined}
+            className={job.id === shownId ? 'chosen' : undefined}
+          >
+            {job.type}
+          </Link>{' '}
+          <span className="quiet">{describe(job, t)}</span>
+        </span>
+      ),
+    },
+    {
+      title: t.trees.progress,
+      grow: 4,
+      cell: ({ job, progress }) => (
+        <div className="tree-bar">
+          <State state={progress.outcome ?? progress.status} />
+          <ProgressBar counts={progress} isOpen={!progress.sealed} label={job.type} />
+        </div>
+      ),
+    },
+    {
+      title: t.actions,
+      cell: ({ job, progress }) =>
+        !progress.sealed &&
+        job.feed == null && (
+          <Action
+            label={t.tree.seal}
+            needs="CHANGE"
+            mutation={Seal}
+            variables={() => ({ input: { jobId: job.id } })}
+            question={t.tree.sealAsk(job.type)}
+            onDone={onChange}
+          />
+        ),
+    },
+  ];
+  return (
+    <Table
+      label={t.tree.jobs}
+      rows={rows}
+      columns={columns}
+      keyOf={({ job }) => job.id}
+      levelOf={({ job }) => job.depth + 1}
+      empty={t.none}
+    />
+  );
+}
+
+function describe(job: Job, t: ReturnType<typeof useTexts>): string {
+  const parts = [
+    job.feed == null ? undefined : t.tree.flow.toLowerCase(),
+    job.waitsForJobs ? t.tree.waitsFor(job.after.map(({ type }) => type).join(', ')) : undefined,
+    job.import == null ? undefined : t.tree.import(job.import.status, job.import.badLines),
+    job.import?.error?.message,
+  ];
+  return parts.filter((part) => part !== undefined).join(', ');
+}
+
+function JobItems({ row: { job, progress } }: { row: Row }) {
+  const t = useTexts();
+  const search = useSearch({ from: '/trees/$id' });
+  const navigate = useNavigate({ from: '/trees/$id' });
+  const status = itemStatuses.find((one) => one === search.status);
+  const statuses = status === undefined ? null : [status];
+  const pages = usePages(Items, { jobId: job.id, statuses }, (data) => data.job?.items);
+  return (
+    <section aria-label={t.tree.openItems}>
+      <h2>
+        {t.tree.openItems}: {job.type} <span className="quiet">{t.items(progress.itemCount)}</span>
+      </h2>
+      <form className="filters" onSubmit={(event) => event.preventDefault()}>
+        <label>
+          {t.trees.status}
+          <select
+            value={status ?? ''}
+            onChange={({ target }) =>
+              navigate({
+                search: (now) => ({ ...now, job: job.id, status: target.value || undefined }),
+                replace: true,
+              })
+            }
+          >
+            <option value="">{t.trees.any}</option>
+            {itemStatuses.map((one) => (
+              <option key={one} value={one}>
+                {t.state[one]}
+              </option>
+            ))}
+          </select>
+        </label>
+      </form>
+      <Answer query={pages}>
+        {() => <ItemTable items={nodesOf(pages)} more={<More pages={pages} />} />}
+      </Answer>
+    </section>
+  );
+}

@@ -1,0 +1,65 @@
+/** Who asks, and what that lets them do: a page shows only what its reader may use. */
+import { type Caller, type Permission, permissions } from '../domain/access/rights.ts';
+import { beginningOf } from '../domain/values/tenants.ts';
+import { Role } from './api-keys.ts';
+import { builder } from './builder.ts';
+import { encodeGlobalId } from './global-id.ts';
+
+const PermissionEnum = builder.enumType('Permission', {
+  description: 'What a root field of the API requires of a caller.',
+  values: Object.fromEntries(
+    (Object.keys(permissions) as Permission[]).map((permission) => [
+      permission.toUpperCase(),
+      { value: permission, description: `Allows ${permissions[permission].meaning}.` },
+    ]),
+  ) as Record<Uppercase<Permission>, { value: Permission; description: string }>,
+});
+
+const Viewer = builder.objectRef<Caller>('Viewer').implement({
+  description: 'The caller.',
+  fields: (t) => ({
+    name: t.exposeString('name', {
+      description:
+        'Its name for people, as in the audit: that of a key or a user; `anybody` without authentication.',
+    }),
+    tenant: t.string({
+      nullable: true,
+      description: 'The tenant that it belongs to; null if it belongs to none, and sees all tenants.',
+      resolve: ({ tenant }) => tenant,
+    }),
+    roles: t.field({
+      type: [Role],
+      description: 'Its roles.',
+      resolve: ({ roles }) => [...roles],
+    }),
+    permissions: t.field({
+      type: [PermissionEnum],
+      description: 'What its roles allow within its scope.',
+      resolve: (caller) => [...caller.permissions],
+    }),
+    types: t.stringList({
+      nullable: true,
+      description:
+        'The types of jobs to which its scope limits it: names, or beginnings of names followed by `*`. Null for all.',
+      resolve: ({ tenant, types }) => {
+        const shown = types?.map((type) => (tenant === null ? type : type.slice(beginningOf(tenant).length)));
+        // Everything of its tenant is no limit.
+        return shown === undefined || shown.includes('*') ? null : shown;
+      },
+    }),
+    rootIds: t.idList({
+      nullable: true,
+      description: 'The roots of the trees to which its scope limits it. Null for all.',
+      resolve: ({ rootIds }) => rootIds?.map((id) => encodeGlobalId('Job', id)) ?? null,
+    }),
+  }),
+});
+
+builder.queryField('viewer', (t) =>
+  t.field({
+    authScopes: { may: 'call' },
+    type: Viewer,
+    description: 'Who asks: the key, user or token of this request.',
+    resolve: (_, __, { caller }) => caller,
+  }),
+);

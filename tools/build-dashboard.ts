@@ -1,0 +1,42 @@
+/** Bundles the dashboard for browsers, into dist/dashboard: a page and its files, compressed, with their hashes in their names. */
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { build, type Rollup } from 'vite';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const folder = join(root, 'dist/dashboard');
+
+/** Returns the folders of the packages that became part of it. */
+export async function buildDashboard(): Promise<readonly string[]> {
+  const built = await build({
+    root: join(root, 'src/dashboard'),
+    configFile: false,
+    logLevel: 'error',
+    // The page may be behind any prefix: it names its files relative to itself.
+    base: './',
+    build: {
+      outDir: folder,
+      emptyOutDir: true,
+      target: 'es2022',
+      assetsInlineLimit: 0,
+      modulePreload: { polyfill: false },
+      rolldownOptions: {
+        // What every screen needs is one file, which is smaller than several.
+        output: { codeSplitting: { groups: [{ name: 'packages', test: /node_modules/ }] } },
+      },
+    },
+  });
+  for (const path of await readdir(folder, { recursive: true })) {
+    if (!/\.\w+$/.test(path)) continue;
+    const content = await readFile(join(folder, path));
+    await writeFile(join(folder, `${path}.gz`), await promisify(gzip)(content, { level: 9 }));
+    await rm(join(folder, path));
+  }
+  const { output } = built as Rollup.RollupOutput;
+  const modules = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []));
+  const folders = modules.map((path) => /node_modules\/(@[^/]+\/)?[^/]+/.exec(path)?.[0]);
+  return [...new Set(folders.filter((one) => one !== undefined))];
+}
