@@ -2,7 +2,7 @@
 import type { Engine } from '../domain/engine/engine.ts';
 import { FileError } from '../domain/uploads/file-errors.ts';
 import type { FilePlace, Row } from '../domain/uploads/file-imports.ts';
-import type { NewFile } from '../domain/uploads/file-options.ts';
+import { checkFile, type NewFile } from '../domain/uploads/file-options.ts';
 import type { Uploads } from '../domain/uploads/uploads.ts';
 import { InvalidInputError } from '../errors.ts';
 import { StoreError } from '../object-store/store-error.ts';
@@ -18,14 +18,14 @@ const mostText = 1_000_000;
 /**
  * Returns without a word if a row is good, or if the beginning can't be read: the import says why.
  *
- * @throws InvalidInputError if none of the first rows can become an item that a worker gets
+ * @throws InvalidInputError if none of the first rows can become an item that a worker gets, or if the options of the file are wrong
  */
 export async function checkFirstRows(
   engine: Engine,
   uploads: Uploads,
   { type, file, field }: { readonly type: string; readonly file: NewFile; readonly field: string },
 ): Promise<void> {
-  const rows = await firstRows(engine, uploads, file).catch((error) => {
+  const rows = await firstRows(engine, uploads, checkFile(file, field)).catch((error) => {
     if (error instanceof FileError || error instanceof StoreError) return [];
     throw error;
   });

@@ -17,7 +17,7 @@ it('the documented tree is created from YAML, and its items are listed', async (
   const items = await run(['items', id], env());
   expect(items.stdout.split('\n')).toEqual([
     expect.stringMatching(/^ID +STATUS +FAILURES {2}DETAIL$/),
-    expect.stringMatching(/^JobItem:\S+ +waiting +0 {2}\{"url":"https:\/\/example.com\/a.csv"\}$/),
+    expect.stringMatching(/^JobItem:\S+ +ready +0 {2}\{"url":"https:\/\/example.com\/a.csv"\}$/),
     expect.stringMatching(/b\.csv/),
     '',
   ]);
@@ -67,11 +67,11 @@ it('DETAIL has the note of an item or else its last failure, and its payload', a
   await client.reportOutcomes([{ assignmentId: first ?? '', failure }]);
   const listed = async () => (await run(['items', id], env())).stdout.trimEnd().split('\n').slice(1);
   expect(await listed()).toEqual([
-    expect.stringMatching(/ scheduled +1 {2}again in (1h|59m) after E: no · 1$/),
+    expect.stringMatching(/ retrying +1 {2}again in (1h|59m) after E: no · 1$/),
     expect.stringMatching(/ running +0 {2}page 1 of 2 · 2$/),
   ]);
   await client.reportOutcomes([{ assignmentId: second ?? '', failure: { ...failure, retryAfterMs: 0 } }]);
-  expect((await listed())[1]).toMatch(/ waiting +1 {2}page 1 of 2 · 2$/);
+  expect((await listed())[1]).toMatch(/ ready +1 {2}page 1 of 2 · 2$/);
   const [again] = await claim();
   await client.reportOutcomes([{ assignmentId: again?.id ?? '', result: 'done' }]);
   expect((await listed())[1]).toMatch(/ succeeded +1 {2}2$/);

@@ -130,10 +130,10 @@ it('a reader that joins others on a page gets the newest page, and all later cha
   });
   const first = client.iterate<any>({ query: watchItems, variables: { id } });
   const statuses = (event: any) => told(event).items.map(({ status }: { status: string }) => status);
-  expect(statuses(await first.next())).toEqual(['WAITING', 'WAITING']);
+  expect(statuses(await first.next())).toEqual(['READY', 'READY']);
   await work(app.url, 'joined', 1);
   const second = client.iterate<any>({ query: watchItems, variables: { id } });
-  expect(statuses(await second.next())).toEqual(['SUCCEEDED', 'WAITING']);
+  expect(statuses(await second.next())).toEqual(['SUCCEEDED', 'READY']);
   await work(app.url, 'joined', 1);
   for (const reader of [first, second]) {
     const state = new Map<number, string>();

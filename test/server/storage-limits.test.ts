@@ -181,10 +181,8 @@ describe('a tenant at its limit of items', () => {
     await knows(caller, 150);
     const replay = `mutation { replayDeadLetters(input: { filter: { jobId: "${id}" } }) { ... on UserError { code } } }`;
     expect((await ask(replay)).replayDeadLetters).toEqual(tooMuch);
-    const [waiting] = (await client.items(id, { first: 60 })).nodes.filter(
-      ({ status }) => status === 'WAITING',
-    );
-    const update = `mutation { updateItem(input: { itemId: "${waiting?.id}", payload: 2 }) { ... on UserError { code } } }`;
+    const [ready] = (await client.items(id, { first: 60 })).nodes.filter(({ status }) => status === 'READY');
+    const update = `mutation { updateItem(input: { itemId: "${ready?.id}", payload: 2 }) { ... on UserError { code } } }`;
     expect((await ask(update)).updateItem).toEqual(tooMuch);
     expect(await db.query('select from jobtree.operation where tenant = $1', [tenant])).toEqual([]);
   });

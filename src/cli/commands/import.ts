@@ -120,13 +120,17 @@ async function fill(
   let counts: AddedCounts = { added: 0, duplicates: 0 };
   let target: Target | undefined;
   let sealing = false;
+  const onAdded = (next: AddedCounts) => {
+    counts = next;
+    display.show('file', toRow(input, counts));
+  };
   const batches = inBatches(readRows(input, format, options.delimiter));
   try {
     const first = await batches.next(); // a file that is bad from the start makes no job
     if (first.done) throw badFile(input.name, '', 'it has no rows.');
     target = await open(client, first.value, input.name, options, signal);
     const { jobId, isOpen, isOurs, keyPrefix } = target;
-    if (isOurs) counts = { added: first.value.length, duplicates: 0 };
+    if (isOurs) onAdded({ added: first.value.length, duplicates: 0 });
     if (isOpen) {
       await addBatches({
         client,
@@ -134,10 +138,7 @@ async function fill(
         batches: isOurs ? batches : prepend(first.value, batches),
         rows: { keyPrefix, serializeKey: options.serializeKey, fileName: input.name },
         before: counts,
-        onAdded: (next) => {
-          counts = next;
-          display.show('file', toRow(input, counts));
-        },
+        onAdded,
         signal,
       });
       sealing = options.seal;

@@ -18,18 +18,21 @@ const batchRows = 1_000;
 /** Of the payloads: with their keys they fit into one request of the client. */
 const batchSize = 3_500_000;
 
-/** As many rows as a request takes. */
+/** As many rows as a request takes, without waiting for the row after them: standard input may keep silent. */
 export async function* inBatches(rows: AsyncIterable<Row>): AsyncGenerator<Row[], void, undefined> {
   let batch: Row[] = [];
   let size = 0;
+  const taken = () => {
+    const rows = batch;
+    batch = [];
+    size = 0;
+    return rows;
+  };
   for await (const row of rows) {
-    if (batch.length === batchRows || (batch.length > 0 && size + row.size > batchSize)) {
-      yield batch;
-      batch = [];
-      size = 0;
-    }
+    if (batch.length > 0 && size + row.size > batchSize) yield taken();
     batch.push(row);
     size += row.size;
+    if (batch.length === batchRows) yield taken();
   }
   if (batch.length > 0) yield batch;
 }
