@@ -27,7 +27,7 @@ it('says where it listens, serves, and ends cleanly at SIGTERM', async () => {
   expect({ code, stdout }).toEqual({
     code: 0,
     stdout: expect.stringMatching(
-      /^Postgres {2}127\.0\.0\.1:\d+\/test_\w+\nAPI {7}http:\/\/127\.0\.0\.1:\d+\/graphql\nGraphiQL {2}.*\nAccess {4}open: /,
+      /^Postgres {2}127\.0\.0\.1:\d+\/test_\w+\nAPI {7}http:\/\/127\.0\.0\.1:\d+\/graphql\nDashboard http:\/\/127\.0\.0\.1:\d+\/dashboard\/\nGraphiQL {2}.*\nAccess {4}open: /,
     ),
   });
   for (const line of stderr.trimEnd().split('\n'))

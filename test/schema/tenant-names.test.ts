@@ -18,7 +18,7 @@ import { nameCoordinates } from '../../src/schema/tenant-names.ts';
 
 /** Texts that are no names: nobody's job meets another one's by them. */
 const others = `
-  AddEntry.itemId AddItemsInput.jobId ApiKey.createdBy ApiKey.id ApiKey.name ApiKey.rootIds ApiKey.tenant ApiKey.types Assignment.id
+  AddEntry.itemId AddItemsInput.jobId ApiKey.createdBy ApiKey.id ApiKey.name ApiKey.rootIds ApiKey.tenant ApiKey.types Viewer.name Viewer.rootIds Viewer.tenant Viewer.types Assignment.id
   Assignment.itemId Assignment.jobId Assignment.payload AuditEntry.action AuditEntry.actor AuditEntry.address AuditEntry.id
   AuditEntry.outcome AuditEntryEdge.cursor AuditFilter.action AuditFilter.actor AuditFilter.subject CallbackAttempt.error CallbackDelivery.body CallbackDelivery.id
   CallbackDelivery.messageId CallbackDelivery.rootId CallbackDeliveryEdge.cursor CallbackDeliveryFilter.rootId CallbackEndpoint.url
