@@ -12,7 +12,10 @@ const alone = [
   'test/layout/**/*.test.ts',
 ];
 
-/** Processes that are killed, clients that are hostile, browsers and other programs around: they take long, and have a command of their own. */
+/**
+ * Processes that are killed, clients that are hostile, browsers and other programs around, files and tables that are large: they take long, and have a command
+ * of their own.
+ */
 const faults = [
   'test/{conformance,crash,deploy,e2e,packages,releases,tools}/**/*.test.ts',
   'test/adapters/kills.test.ts',
@@ -20,6 +23,10 @@ const faults = [
   'test/server/{health,hostile*,object-store,overload}.test.ts',
   'test/cli/{canaries-left,encryption,processes}.test.ts',
   'test/client/outage.test.ts',
+  'test/domain/lease-costs.test.ts',
+  'test/schema/foreign-rows.test.ts',
+  'test/server/{file-imports,storage-limits,tenants-together,uploads}.test.ts',
+  'test/cli/{doctor,output,parent}.test.ts',
 ];
 
 /**
