@@ -177,8 +177,6 @@ export class Database implements Queries {
       });
       pool.on('connect', (client) => {
         this.#connections.set(client, { madeAt: performance.now(), calls: 0, idle: false });
-        // If a connection in use breaks, its query fails as well, and that error is enough.
-        client.on('error', () => {});
       });
       pool.on('acquire', (client) => {
         const connection = this.#connections.get(client);

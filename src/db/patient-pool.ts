@@ -8,7 +8,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { UnavailableError } from '../errors.ts';
-import { isRetryable } from './sqlstate.ts';
+import { isRetryable, leavesSession } from './sqlstate.ts';
 
 /** How often a statement is sent at most if Postgres keeps undoing it for reasons of its own. */
 const tries = 5;
@@ -29,6 +29,8 @@ export class PatientPool extends pg.Pool {
   constructor(config: pg.PoolConfig & { max: number; Client: typeof pg.Client }) {
     super({ ...config, connectionTimeoutMillis: checkoutMs });
     this.#max = config.max;
+    // If a connection in use breaks, its query fails as well, and that error is enough.
+    this.on('connect', (client) => client.on('error', () => {}));
     // If somebody else ended the last connection, opens a new one at once, while there is room for it, rather than when it is needed.
     this.on('remove', () => {
       if (this.options.min && this.totalCount === 0 && !this.ending)
@@ -54,18 +56,34 @@ export class PatientPool extends pg.Pool {
     return undefined;
   }
 
-  /** Repeats a statement that Postgres has undone for reasons of its own (`isRetryable`). */
+  /**
+   * Repeats a statement that Postgres has undone for reasons of its own (`isRetryable`). Unlike pg's own, it keeps the connection when Postgres
+   * has only refused the statement: to open another takes longer, and while there is none, newcomers overtake those that wait for it.
+   */
   // pg's own overloads say nothing that matters here; callers that pass a callback repeat it themselves.
   // biome-ignore lint/suspicious/noExplicitAny: as above
   override query(...parameters: any[]): any {
-    const send = super.query as (...parameters: unknown[]) => Promise<unknown>;
-    if (typeof parameters.at(-1) === 'function') return send.apply(this, parameters);
+    if (typeof parameters.at(-1) === 'function')
+      return (super.query as (...parameters: unknown[]) => unknown).apply(this, parameters);
     const attempt = (left: number): Promise<unknown> =>
-      send.apply(this, parameters).catch((error) => {
+      this.#send(parameters).catch((error) => {
         if (left === 0 || !isRetryable(error)) throw error;
         return attempt(left - 1);
       });
     return attempt(tries - 1);
+  }
+
+  async #send(parameters: unknown[]): Promise<unknown> {
+    const client = await this.#checkOut();
+    let broken = false;
+    try {
+      return await (client.query as (...parameters: unknown[]) => Promise<unknown>).apply(client, parameters);
+    } catch (error) {
+      broken = !leavesSession(error);
+      throw error;
+    } finally {
+      client.release(broken);
+    }
   }
 
   /** Opens a connection, which stays open if the pool has a `min`. */
