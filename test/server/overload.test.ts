@@ -439,6 +439,32 @@ it('items that one caller adds to many jobs do not keep those of another waiting
   expect(answered.indexOf('few')).toBeLessThan(10);
 });
 
+it('uploads that one caller begins do not keep the new jobs of another waiting', async () => {
+  const app = await startServer(db.url, { JOBTREE_POOL_SIZE: '2', JOBTREE_AUTH: 'keys' });
+  onTestFinished(() => app.close());
+  const [many, few] = (await Promise.all(
+    ['uploads', 'jobs'].map(async (tenant) => (await makeKey(db, ['producer'], { tenant })).key),
+  )) as [string, string];
+  const lock = await db.connect();
+  onTestFinished(() => lock.end());
+  await lock.query('begin');
+  await lock.query('lock table jobtree.upload, jobtree.job in exclusive mode');
+  const answered: string[] = [];
+  const begun = Array.from({ length: 30 }, async () => {
+    await fetch(new URL('/api/uploads', app.url), {
+      method: 'POST',
+      headers: { 'tus-resumable': '1.0.0', 'upload-length': '10', ...bearer(many) },
+    });
+    answered.push('upload');
+  });
+  await lockWaiters(db, 2);
+  const job = request(app.url, createJobs, { type: 'beside' }, bearer(few)).then(() => answered.push('job'));
+  await fetch(new URL('/healthz', app.url));
+  await lock.query('rollback');
+  await Promise.all([...begun, job]);
+  expect(answered.indexOf('job')).toBeLessThan(10);
+});
+
 it('what would only wait is refused at once, and heartbeats of the same caller are not', async () => {
   const app = await startServer(db.url, { JOBTREE_POOL_SIZE: '2' });
   onTestFinished(() => app.close());
