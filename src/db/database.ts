@@ -5,6 +5,7 @@
  */
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
+import { BusyError } from '../errors.ts';
 import { PrismaClient } from '../generated/prisma/client.ts';
 import { checkoutMs, PatientPool } from './patient-pool.ts';
 import { asRefusal } from './sqlstate.ts';
@@ -91,8 +92,11 @@ export interface Queries {
    * from Postgres, such as after the timeout, may have been executed.
    */
   call<Row extends object>(name: string, ...values: readonly unknown[]): Promise<Row[]>;
-  /** The same for functions that only read, and may take long: they take turns with the other reads, and no connections from operations. */
-  read<Row extends object>(name: string, ...values: readonly unknown[]): Promise<Row[]>;
+  /**
+   * For reads that may go through everything. Of each caller one runs at a time, and of all together half as many as there may be reads. One
+   * that takes longer than 10 s is ended with BUSY.
+   */
+  readonly surveys: Pick<Queries['pool'], 'query'>;
   /** The same for calls that keep leases alive, which wait neither for reads nor for operations. */
   callForLeases<Row extends object>(name: string, ...values: readonly unknown[]): Promise<Row[]>;
   /** Calls a function and enters the call into the audit: both happen, or neither. */
@@ -114,6 +118,8 @@ const writeFailures: Readonly<Record<string, string>> = {
 };
 /** A read that takes longer than this has the turns of several. */
 const turnMs = 10;
+/** So long may a read of everything take. */
+const surveyMs = 10_000;
 /** Heartbeats of workers are sent together, two calls at a time. */
 const leasesPoolSize = 2;
 
@@ -122,6 +128,8 @@ export class Database implements Queries {
   readonly pool: Pick<pg.Pool, 'query' | 'connect' | 'totalCount' | 'waitingCount'>;
   readonly #reads: PatientPool;
   readonly #readTurns: Turns;
+  readonly #surveyTurns: Turns;
+  readonly #surveyMs: number;
   /**
    * Where operations of requests wait. Batches of claims and reports, and upkeep, do not: there are few of them, and a connection that becomes
    * free is theirs.
@@ -168,6 +176,8 @@ export class Database implements Queries {
     this.pool = reads;
     this.#reads = reads;
     this.#readTurns = new Turns(readsAtOnce, { waitMs: checkoutMs, turnMs });
+    this.#surveyTurns = new Turns(Math.floor(readsAtOnce / 2), { waitMs: checkoutMs, turnMs, ownAtOnce: 1 });
+    this.#surveyMs = Math.min(surveyMs, options.timeoutMs);
     this.#leases = open(leasesPoolSize, 'jobtree leases');
     this.#pools = [this.#leases, this.#operations, reads];
     for (const pool of this.#pools) {
@@ -177,8 +187,6 @@ export class Database implements Queries {
       });
       pool.on('connect', (client) => {
         this.#connections.set(client, { madeAt: performance.now(), calls: 0, idle: false });
-        // If a connection in use breaks, its query fails as well, and that error is enough.
-        client.on('error', () => {});
       });
       pool.on('acquire', (client) => {
         const connection = this.#connections.get(client);
@@ -224,9 +232,7 @@ export class Database implements Queries {
     return this.#call(this.#operations, name, values);
   }
 
-  read<Row extends object>(name: string, ...values: readonly unknown[]): Promise<Row[]> {
-    return this.#call(this.#reads, name, values);
-  }
+  readonly surveys: Queries['surveys'] = { query: (statement) => this.#survey(statement) };
 
   callForLeases<Row extends object>(name: string, ...values: readonly unknown[]): Promise<Row[]> {
     return this.#call(this.#leases, name, values);
@@ -267,6 +273,18 @@ export class Database implements Queries {
     }
   }
 
+  async #survey<Row extends pg.QueryResultRow>(statement: pg.QueryConfig): Promise<pg.QueryResult<Row>> {
+    try {
+      return await this.#reads.queryWithin<Row>(this.#surveyMs, statement);
+    } catch (error) {
+      if (error instanceof pg.DatabaseError && error.code === '57014')
+        throw new BusyError(
+          `This took longer than ${this.#surveyMs / 1_000} seconds, and was ended: ask for less, such as by a narrower filter.`,
+        );
+      throw asRefusal(error);
+    }
+  }
+
   /** Why Postgres refuses writes, such as a full disk, if it did so within the last seconds. */
   get writeFailure(): string | undefined {
     const { at, reason } = this.#writeFailure;
@@ -288,7 +306,12 @@ export class Database implements Queries {
       prisma: this.prisma,
       pool: { query: (statement) => this.#readTurns.run(request, () => this.pool.query(statement)) },
       call: (name, ...values) => this.#operationTurns.run(request, () => this.call(name, ...values)),
-      read: (name, ...values) => this.#readTurns.run(request, () => this.read(name, ...values)),
+      surveys: {
+        query: (statement) =>
+          this.#surveyTurns.run(request, () =>
+            this.#readTurns.run(request, () => this.surveys.query(statement)),
+          ),
+      },
       callForLeases: (name, ...values) => this.callForLeases(name, ...values),
       callAudited: (entry, name, ...values) =>
         this.#operationTurns.run(request, () => this.callAudited(entry, name, ...values)),

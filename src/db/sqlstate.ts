@@ -68,3 +68,13 @@ export function isRetryable(error: unknown): boolean {
     (error.code === 'XX000' && functionGone.test(error.message))
   );
 }
+
+/**
+ * By SQLSTATE: jobtree's own, data, constraints, rollbacks, limits of a program, locks, what a function raises, and the end of a statement's
+ * time. Others may come from a session that is ending, or that another one can serve better, such as one of a new primary.
+ */
+const refusedStatement = /^(JT|22|23|40|54|55|P0|57014)/;
+
+/** Whether Postgres has only refused the statement, so that its session goes on. */
+export const leavesSession = (error: unknown): boolean =>
+  error instanceof DatabaseError && refusedStatement.test(error.code ?? '');

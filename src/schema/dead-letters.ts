@@ -5,12 +5,12 @@ import {
   readGroups,
   readLargestGroups,
 } from '../domain/items/dead-letters.ts';
-import { countMatching, type DeadLetterFilter as Filter } from '../domain/items/operations.ts';
+import type { DeadLetterFilter as Filter } from '../domain/items/operations.ts';
 import { NotFoundError } from '../errors.ts';
 import { checkAnswerSize } from './answer-size.ts';
 import { builder } from './builder.ts';
 import { encodeGlobalId, keyOf } from './global-id.ts';
-import { itemFilterFields, toItemFilter } from './item-filter.ts';
+import { countOf, itemFilterFields, toItemFilter } from './item-filter.ts';
 import { itemOrNull, JobItem, loadItems } from './job-item.ts';
 import { checkFirst, firstComplexity, firstDescription } from './pages.ts';
 import { checkTypes, typesDescription } from './queue.ts';
@@ -196,6 +196,9 @@ builder.queryField('deadLetterCount', (t) =>
       }),
     },
     resolve: async (_, { filter, replayable }, context) =>
-      countMatching(context.engine, replayable ? 'REPLAY' : 'DISCARD', await toFilter(filter, context)),
+      countOf(context).load({
+        kind: replayable ? 'REPLAY' : 'DISCARD',
+        filter: await toFilter(filter, context),
+      }),
   }),
 );

@@ -1,8 +1,14 @@
 /** The fields that the filters of all operations share. */
 import { isUnscoped } from '../domain/access/rights.ts';
-import type { ItemFilter } from '../domain/items/operations.ts';
+import {
+  countMatching,
+  type Filter,
+  type ItemFilter,
+  type OperationKind,
+} from '../domain/items/operations.ts';
 import type { SchemaTypes } from './builder.ts';
 import { itemKeyOf, keyOf } from './global-id.ts';
+import { createGroupLoader } from './loader.ts';
 import { checkJob } from './scope.ts';
 import type { Services } from './services.ts';
 
@@ -34,6 +40,16 @@ export async function toItemFilter(
     items: itemIds?.map((id, i) => itemKeyOf(id, `filter.itemIds[${i}]`)),
   };
 }
+
+/** How many items an operation of this kind would affect. What is asked under many aliases is counted once. */
+export const countOf = createGroupLoader(
+  (asked: { kind: OperationKind; filter: Filter<OperationKind> }) => JSON.stringify(asked),
+  async (asked, { engine }) => {
+    const [{ kind, filter }] = asked;
+    const count = await countMatching(engine, kind, filter);
+    return asked.map(() => count);
+  },
+);
 
 interface GivenItemFilter {
   readonly jobId?: string | null | undefined;

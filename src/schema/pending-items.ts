@@ -1,6 +1,6 @@
-import { countMatching, type PendingItemFilter as Filter } from '../domain/items/operations.ts';
+import type { PendingItemFilter as Filter } from '../domain/items/operations.ts';
 import { builder } from './builder.ts';
-import { itemFilterFields, toItemFilter } from './item-filter.ts';
+import { countOf, itemFilterFields, toItemFilter } from './item-filter.ts';
 import { ItemStatus } from './job-item.ts';
 import type { Services } from './services.ts';
 
@@ -40,6 +40,6 @@ builder.queryField('pendingItemCount', (t) =>
       'How many pending items match this filter: those that `cancelItems` would cancel or, with the statuses RETRYING and SCHEDULED, `promoteItems` would make ready. NOT_FOUND and INVALID_INPUT as for `cancelItems`.',
     args: { filter: t.arg({ type: PendingItemFilter, required: true, description: 'Which items.' }) },
     resolve: async (_, { filter }, context) =>
-      countMatching(context.engine, 'CANCEL', await toPendingFilter(filter, context)),
+      countOf(context).load({ kind: 'CANCEL', filter: await toPendingFilter(filter, context) }),
   }),
 );

@@ -407,6 +407,17 @@ async function statementsOf(action: () => Promise<unknown>): Promise<string[]> {
 }
 
 describe('the SQL behind a query', () => {
+  it('counts once what is asked under many aliases', async () => {
+    const id = await createJob(app.url, { type: 'aliases', items: [{}, {}] });
+    const fields = Array.from({ length: 30 }, (_, i) => `a${i}: pendingItemCount(filter: { jobId: $id })`);
+    let answer = {};
+    const statements = await statementsOf(async () => {
+      answer = await data(app.url, `query ($id: ID!) { ${fields.join(' ')} }`, { id });
+    });
+    expect(new Set(Object.values(answer))).toEqual(new Set([2]));
+    expect(statements.filter((text) => text.includes('count_matching'))).toHaveLength(1);
+  });
+
   it('does not grow with the number of rows', async () => {
     const query = `query ($id: ID!) {
       job(id: $id) {

@@ -325,6 +325,43 @@ it('a small read comes before many reads of other clients', async () => {
   expect(first.id).toBe('small');
 });
 
+it('of the counts of a tenant one runs at a time, while others read and claim', async () => {
+  const app = await startServer(db.url, { JOBTREE_AUTH: 'keys' });
+  onTestFinished(() => app.close());
+  const [counting, other] = (await Promise.all(
+    ['counting', 'other'].map(async (tenant) => (await makeKey(db, ['admin'], { tenant })).key),
+  )) as [string, string];
+  await request(app.url, createJobs, { type: 'counted' }, bearer(other));
+  const lock = await db.connect();
+  onTestFinished(() => lock.end());
+  await lock.query('begin');
+  // Only counts look at what is blocked.
+  await lock.query('lock table jobtree.blocked_item in access exclusive mode');
+  const counts = Array.from({ length: 10 }, (_, n) => {
+    const aliases = Array.from(
+      { length: 30 },
+      (_, i) => `a${i}: pendingItemCount(filter: { types: ["${n}-${i}"] })`,
+    );
+    return request(app.url, `{ ${aliases.join(' ')} }`, {}, bearer(counting));
+  });
+  await lockWaiters(db, 1);
+  const list = await request(app.url, '{ jobs(first: 1) { nodes { type } } }', {}, bearer(other));
+  const claimed = await request(
+    app.url,
+    'mutation { claimItems(input: { worker: "w", requests: [{ type: "counted", limit: 1 }] }) { ... on ClaimItemsPayload { assignments { type } } } }',
+    {},
+    bearer(other),
+  );
+  const running = await db.query(
+    `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+  );
+  await lock.query('rollback');
+  expect(list.data).toEqual({ jobs: { nodes: [{ type: 'counted' }] } });
+  expect(claimed.data).toEqual({ claimItems: { assignments: [{ type: 'counted' }] } });
+  expect(running.length).toBeLessThanOrEqual(1);
+  await Promise.all(counts);
+});
+
 const createJobs =
   'mutation ($type: String!) { createJob(input: { type: $type, items: [{}] }) { __typename } }';
 const addItem = 'mutation ($id: ID!) { addItems(input: { jobId: $id, items: [{}] }) { __typename } }';
@@ -400,6 +437,32 @@ it('items that one caller adds to many jobs do not keep those of another waiting
   await lock.query('rollback');
   await Promise.all(adds);
   expect(answered.indexOf('few')).toBeLessThan(10);
+});
+
+it('uploads that one caller begins do not keep the new jobs of another waiting', async () => {
+  const app = await startServer(db.url, { JOBTREE_POOL_SIZE: '2', JOBTREE_AUTH: 'keys' });
+  onTestFinished(() => app.close());
+  const [many, few] = (await Promise.all(
+    ['uploads', 'jobs'].map(async (tenant) => (await makeKey(db, ['producer'], { tenant })).key),
+  )) as [string, string];
+  const lock = await db.connect();
+  onTestFinished(() => lock.end());
+  await lock.query('begin');
+  await lock.query('lock table jobtree.upload, jobtree.job in exclusive mode');
+  const answered: string[] = [];
+  const begun = Array.from({ length: 30 }, async () => {
+    await fetch(new URL('/api/uploads', app.url), {
+      method: 'POST',
+      headers: { 'tus-resumable': '1.0.0', 'upload-length': '10', ...bearer(many) },
+    });
+    answered.push('upload');
+  });
+  await lockWaiters(db, 2);
+  const job = request(app.url, createJobs, { type: 'beside' }, bearer(few)).then(() => answered.push('job'));
+  await fetch(new URL('/healthz', app.url));
+  await lock.query('rollback');
+  await Promise.all([...begun, job]);
+  expect(answered.indexOf('job')).toBeLessThan(10);
 });
 
 it('what would only wait is refused at once, and heartbeats of the same caller are not', async () => {

@@ -51,7 +51,7 @@ export class Audit {
     const carrying: Queries = {
       prisma: database.prisma,
       pool: database.pool,
-      read: (name, ...values) => database.read(name, ...values),
+      surveys: database.surveys,
       callForLeases: (name, ...values) => database.callForLeases(name, ...values),
       callAudited: (other, name, ...values) => database.callAudited(other, name, ...values),
       audit: (other) => database.audit(other),

@@ -52,7 +52,7 @@ export async function readLargestGroups(
   database: Queries,
   { types, first }: { types: readonly string[] | null; first: number },
 ): Promise<DeadLetterGroup[]> {
-  const { rows } = await database.pool.query<GroupRow>({
+  const { rows } = await database.surveys.query<GroupRow>({
     name: `read_largest_groups/${types === null ? 'any' : 'types'}`,
     text: groups(
       types === null ? 'true' : 'd.type = any ($2)',
@@ -74,7 +74,7 @@ export async function readDigest(
   { since, types, first }: { since: Date; types: readonly string[] | null; first: number },
 ): Promise<DigestEntry[]> {
   checkInstant(since, 'since');
-  const { rows } = await database.pool.query<DigestEntry>({
+  const { rows } = await database.surveys.query<DigestEntry>({
     name: `read_digest/${types === null ? 'any' : 'types'}`,
     text: `select fingerprint as id, count(*) as count from jobtree.dead_letter
            where died_at >= $2 ${types === null ? '' : 'and type = any ($3)'}

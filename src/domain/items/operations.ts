@@ -44,7 +44,7 @@ export interface PendingItemFilter extends ItemFilter {
   readonly addedUntil?: Date | undefined;
 }
 
-type Filter<Kind extends OperationKind> = Kind extends 'CANCEL' | 'PROMOTE'
+export type Filter<Kind extends OperationKind> = Kind extends 'CANCEL' | 'PROMOTE'
   ? PendingItemFilter
   : DeadLetterFilter;
 
@@ -101,13 +101,14 @@ export async function countMatching<Kind extends OperationKind>(
   filter: Filter<Kind>,
 ): Promise<number> {
   checkFilter(filter);
-  const [row] = await engine.database.read<{ count_matching: number }>(
-    'count_matching',
-    kind,
-    JSON.stringify(filter),
-  );
+  const { rows } = await engine.database.surveys.query<{ count: number }>({
+    name: 'count_matching',
+    text: 'select jobtree.count_matching($1, $2) as count',
+    values: [kind, JSON.stringify(filter)],
+  });
+  const [row] = rows;
   if (row === undefined) throw new Error('count_matching returned no row');
-  return row.count_matching;
+  return row.count;
 }
 
 /** The operation exists by now, so after an error the servers' background work continues it. */

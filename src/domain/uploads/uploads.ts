@@ -101,20 +101,22 @@ export class Uploads {
   /** @throws StorageLimitError if there is no room for it */
   async create({ length, sha256, sender, owner }: NewUpload): Promise<Upload> {
     await this.#stored?.check(owner, { items: 0, bytes: length ?? 1 });
-    const [row] = await this.#database.call<{ create_upload: string }>(
-      'create_upload',
-      length ?? null,
-      sha256 ?? null,
-      this.#lifetimeMs,
-      this.#store?.name ?? null,
-      sender.tenant,
-      sender.account,
-    );
+    const [row] = await this.#database
+      .forRequest(owner)
+      .call<{ create_upload: string }>(
+        'create_upload',
+        length ?? null,
+        sha256 ?? null,
+        this.#lifetimeMs,
+        this.#store?.name ?? null,
+        sender.tenant,
+        sender.account,
+      );
     return (await this.find(row?.create_upload ?? '')) as Upload;
   }
 
   async find(id: string, { tenant, account } = everybody): Promise<Upload | undefined> {
-    const { rows } = await this.#database.pool.query<Upload>({
+    const { rows } = await this.#database.forRequest({ tenant, account }).pool.query<Upload>({
       name: 'read_upload',
       text: `select id, length, size, expected_sha256 as "expectedSha256", digest_state as "digestState", sha256,
                created_at as "createdAt", expires_at as "expiresAt", store, tenant

@@ -81,7 +81,7 @@ export async function readQueues(
     dirty || saving ? [...tallies.keys()] : [],
   );
   const isAsked = (table: string) => (types === null ? 'true' : `${table}.type = any ($1)`);
-  const { rows } = await database.pool.query<QueueRow>({
+  const { rows } = await (types === null ? database.surveys : database.pool).query<QueueRow>({
     name: `read_queues/${types === null ? 'any' : 'types'}`,
     text: `with depths as (
              select * from jobtree.queue_depths($1, $2)

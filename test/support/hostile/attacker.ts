@@ -56,6 +56,7 @@ export interface Operation {
 export interface Answer {
   readonly status: number;
   readonly text: string;
+  readonly location?: string | undefined;
 }
 
 /** So long do those hold on who hold what they have. */
@@ -163,7 +164,8 @@ export class Attacker {
           response.setEncoding('utf8').on('data', (chunk: string) => {
             text += chunk;
           });
-          response.once('end', () => resolve({ status: response.statusCode ?? 0, text }));
+          const { location } = response.headers;
+          response.once('end', () => resolve({ status: response.statusCode ?? 0, text, location }));
           response.once('error', cut);
         },
       );

@@ -116,24 +116,24 @@ const refusedOperations: [title: string, make: () => Operation, expected?: RegEx
     }),
   ],
   [
-    'an id of 5 MB',
+    'an id of 7.9 MB',
     () => ({
       query: 'query ($id: ID!) { node(id: $id) { id } }',
-      variables: `{"id":"Job:${'0'.repeat(5_000_000)}"}`,
+      variables: `{"id":"Job:${'0'.repeat(7_900_000)}"}`,
     }),
   ],
   [
-    'a cursor of 5 MB',
+    'a cursor of 7.9 MB',
     () => ({
       query: 'query ($after: String) { jobs(after: $after) { nodes { id } } }',
-      variables: `{"after":"${'A'.repeat(5_000_000)}"}`,
+      variables: `{"after":"${'A'.repeat(7_900_000)}"}`,
     }),
   ],
   [
-    'a revision of 5 MB',
+    'a revision of 7.9 MB',
     () => ({
       query: 'subscription ($r: String) { jobProgress(jobId: "x", sinceRevision: $r) { revision } }',
-      variables: `{"r":"${'f'.repeat(5_000_000)}"}`,
+      variables: `{"r":"${'f'.repeat(7_900_000)}"}`,
     }),
   ],
   [
@@ -328,6 +328,32 @@ const held: Attack[] = [
           });
         }
       }
+      await attacker.hold();
+    },
+  },
+  {
+    title: '500 tus uploads of one caller, opened at once, that lack the end of their first part',
+    run: async (attacker) => {
+      const half = Buffer.alloc(500_000, 'x');
+      const tus = { 'Tus-Resumable': '1.0.0' };
+      await Promise.all(
+        times(500, async () => {
+          const { status, location } = await attacker.post('', {
+            path: '/api/uploads',
+            headers: { ...tus, 'Upload-Length': '100000000' },
+          });
+          if (status !== 201) return;
+          const head = attacker.head(1_000_000, {
+            ...tus,
+            'Content-Type': 'application/offset+octet-stream',
+            'Upload-Offset': '0',
+          });
+          const socket = await attacker.connect(head.replace('POST /graphql', `PATCH /api/${location}`), {
+            reads: true,
+          });
+          socket.write(half);
+        }),
+      );
       await attacker.hold();
     },
   },
@@ -667,6 +693,45 @@ const requests: Attack[] = [
         [200, 400],
       );
       expectStatus('brackets alone', await status('['.repeat(7_000_000)), [400]);
+    },
+  },
+  {
+    title: 'values of headers as long as they may be, 20 at once each',
+    run: async (attacker) => {
+      const long = 'x'.repeat(15_000);
+      for (const header of [
+        { authorization: `Bearer ${long}` },
+        { authorization: `Bearer jobtree_watch_${long}.${long.slice(0, 43)}`.slice(0, 15_000) },
+        { cookie: 'a=b;'.repeat(3_750) },
+        { accept: 'a/b;q=0.1,'.repeat(1_500) },
+        { 'accept-encoding': 'gzip;q=0,'.repeat(1_600) },
+        { 'content-type': `application/json;${'a=b;'.repeat(3_700)}` },
+        { 'if-none-match': `"${long}"` },
+        { origin: `http://${long}` },
+        { traceparent: long },
+        { 'x-forwarded-for': '10.0.0.1,'.repeat(1_600) },
+      ] satisfies Record<string, string>[]) {
+        const body = '{"query":"{ __typename }"}';
+        const answers = await Promise.all(times(20, () => attacker.post(body, { headers: header })));
+        for (const { status, text } of answers) {
+          expectStatus(Object.keys(header).join(), status, [0, 200, 400, 401, 403, 406, 415, 429, 431, 503]);
+          if (text.length > 2_000)
+            throw new Error(`${Object.keys(header)} was answered at length: ${text.slice(0, 200)}`);
+        }
+      }
+      for (const headers of [
+        { 'repr-digest': `sha-256=:${long}:` },
+        { 'upload-length': '9'.repeat(15_000) },
+        { 'upload-metadata': `name ${long}`, 'upload-length': '1' },
+      ]) {
+        const answers = await Promise.all(
+          times(20, () =>
+            attacker.post('', { path: '/api/uploads', headers: { 'tus-resumable': '1.0.0', ...headers } }),
+          ),
+        );
+        for (const { status } of answers)
+          expectStatus(Object.keys(headers).join(), status, [0, 201, 400, 401, 403, 413, 429, 503]);
+      }
     },
   },
   {

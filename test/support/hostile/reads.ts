@@ -143,12 +143,18 @@ const pages: Attack[] = [
 const pending = (filter: string) => (i: number) => `a${i}: pendingItemCount(filter: ${filter})`;
 
 const counts: [title: string, make: (attacker: Attacker) => Operation][] = [
-  ['pending items of everybody', () => ({ query: `{ ${aliases(30, pending('{}'))} }` })],
+  ['pending items without a filter', () => ({ query: `{ ${aliases(30, pending('{}'))} }` })],
+  [
+    'pending items of everybody',
+    () => ({
+      query: `{ ${aliases(30, (i) => pending(`{ addedFrom: "1970-01-01T00:00:00Z", addedUntil: "21${10 + i}-01-01T00:00:00Z" }`)(i))} }`,
+    }),
+  ],
   ['pending items by type', () => ({ query: `{ ${aliases(30, pending('{ types: ["filled-0"] }'))} }` })],
   [
-    'pending items by state and time',
+    'pending items by status and time',
     () => ({
-      query: `{ ${aliases(30, pending('{ states: [READY], addedUntil: "2000-01-01T00:00:00Z" }'))} }`,
+      query: `{ ${aliases(30, pending('{ statuses: [READY], addedUntil: "2000-01-01T00:00:00Z" }'))} }`,
     }),
   ],
   [

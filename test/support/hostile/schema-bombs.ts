@@ -22,32 +22,32 @@ const reports = (count: number, text: string): Operation => ({
 });
 
 const bombs: [title: string, make: () => Operation][] = [
-  ['an enum value of 24.9 MB', () => byStatus(`"${'S'.repeat(24.9 * mb)}"`)],
-  ['an enum value of 24.5 MB of names of values', () => byStatus(`"${'RUNNING'.repeat(3.5 * mb)}"`)],
-  ['a list with a text of 24 MB for an enum value', () => byStatus(`["${'S'.repeat(24 * mb)}"]`)],
+  ['an enum value of 7.9 MB', () => byStatus(`"${'S'.repeat(7.9 * mb)}"`)],
+  ['an enum value of 7.7 MB of names of values', () => byStatus(`"${'RUNNING'.repeat(1.1 * mb)}"`)],
+  ['a list with a text of 7.9 MB for an enum value', () => byStatus(`["${'S'.repeat(7.9 * mb)}"]`)],
   ['an object of 50,000 keys for an enum value', () => byStatus(`{${keys(50_000)}}`)],
-  ['an object with a text of 24 MB for an enum value', () => byStatus(`{"a":"${'S'.repeat(24 * mb)}"}`)],
-  ['a number of 24 MB for an enum value', () => byStatus('9'.repeat(24 * mb))],
+  ['an object with a text of 7.9 MB for an enum value', () => byStatus(`{"a":"${'S'.repeat(7.9 * mb)}"}`)],
+  ['a number of 7.9 MB for an enum value', () => byStatus('9'.repeat(7.9 * mb))],
   [
-    '9,999 enum values of 2 kB',
+    '9,999 enum values of 780 characters',
     () => ({
       query: 'query ($s: [ItemStatus!]) { jobs { nodes { items(statuses: $s) { nodes { id } } } } }',
-      variables: `{"s":[${times(9_999, (i) => `"${i}${'S'.repeat(2_000)}"`).join(',')}]}`,
+      variables: `{"s":[${times(9_999, (i) => `"${i}${'S'.repeat(780)}"`).join(',')}]}`,
     }),
   ],
   [
-    'an enum value of 24 MB in a variable of its own',
+    'an enum value of 7.9 MB in a variable of its own',
     () => ({
       query: 'query ($order: JobOrder!) { jobs(orderBy: $order) { nodes { id } } }',
-      variables: `{"order":"${'S'.repeat(24 * mb)}"}`,
+      variables: `{"order":"${'S'.repeat(7.9 * mb)}"}`,
     }),
   ],
   [
-    'an enum value of 24 MB in a subscription',
+    'an enum value of 7.9 MB in a subscription',
     () => ({
       query:
         'subscription ($s: [ItemStatus!]) { jobProgress(jobId: "x") { job { items(statuses: $s) { nodes { id } } } } }',
-      variables: `{"s":["${'S'.repeat(24 * mb)}"]}`,
+      variables: `{"s":["${'S'.repeat(7.9 * mb)}"]}`,
     }),
   ],
   ['a text of 1.9 MB for an enum value in the operation', () => byStatusInText(`"${'S'.repeat(1.9 * mb)}"`)],
@@ -77,34 +77,34 @@ const bombs: [title: string, make: () => Operation][] = [
     'a text of 1.9 MB in a directive',
     () => ({ query: `{ __typename @include(if: "${'t'.repeat(1.9 * mb)}") }` }),
   ],
-  ['two outcomes of 12 MB in one', () => reports(1, 'S'.repeat(12 * mb))],
-  ['two outcomes of 12 kB in each of a thousand', () => reports(1_000, 'S'.repeat(12_000))],
+  ['two outcomes of 3.9 MB in one', () => reports(1, 'S'.repeat(3.9 * mb))],
+  ['two outcomes of 3.9 kB in each of a thousand', () => reports(1_000, 'S'.repeat(3_900))],
   [
-    'an instant of 24 MB',
+    'an instant of 7.9 MB',
     () => ({
       query: filtered,
-      variables: `{"filter":{"idleSince":"2026-01-01T00:00:00.${'0'.repeat(24 * mb)}"}}`,
+      variables: `{"filter":{"idleSince":"2026-01-01T00:00:00.${'0'.repeat(7.9 * mb)}"}}`,
     }),
   ],
   [
-    'a Boolean of 24 MB',
+    'a Boolean of 7.9 MB',
     () => ({
       query: 'query ($b: Boolean!) { __typename @include(if: $b) }',
-      variables: `{"b":"${'t'.repeat(24 * mb)}"}`,
+      variables: `{"b":"${'t'.repeat(7.9 * mb)}"}`,
     }),
   ],
   [
-    'a value of 24 MB of a type that does not exist',
+    'a value of 7.9 MB of a type that does not exist',
     () => ({
       query: 'query ($b: JobFiltre) { jobs(filter: $b) { nodes { id } } }',
-      variables: `{"b":"${'t'.repeat(24 * mb)}"}`,
+      variables: `{"b":"${'t'.repeat(7.9 * mb)}"}`,
     }),
   ],
   [
-    'the name of an operation of 24 MB',
+    'the name of an operation of 7.9 MB',
     () => ({
       query: 'query a { __typename } query b { __typename }',
-      operationName: 'a'.repeat(24 * mb),
+      operationName: 'a'.repeat(7.9 * mb),
     }),
   ],
   [
