@@ -1,7 +1,7 @@
 /**
  * Whether a tenant that adds items as fast as it can leaves another its share. One has 40 producers, each with a job of its own, and the other
- * has 4. The fair share of the small one is half of what both do together, or what it does alone if that is less. Then it sends few calls, and
- * the time of their answers counts.
+ * has 4. The fair share of the small one is what it adds beside a tenant with as many producers as itself: each of its producers waits for an
+ * answer before the next call, so four of them never fill half of a server. Then it sends few calls, and the time of their answers counts.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Bench, type Jobtree, type Report, withJobtree } from '../bench.ts';
@@ -27,6 +27,7 @@ const mostTimes = 3;
 
 interface Found {
   readonly alone: number;
+  readonly fair: number;
   readonly beside: number;
   readonly large: number;
   readonly aloneMs: number;
@@ -36,8 +37,8 @@ interface Found {
 
 export async function measureFairAdds(bench: Bench): Promise<Report> {
   const found = await withJobtree(bench, run, { env: { JOBTREE_AUTH: 'keys' } });
-  const { alone, beside, large, aloneMs, besideMs } = found;
-  const share = beside / Math.min(alone, (beside + large) / 2);
+  const { alone, fair, beside, large, aloneMs, besideMs } = found;
+  const share = beside / fair;
   return {
     tables: [
       {
@@ -45,6 +46,7 @@ export async function measureFairAdds(bench: Bench): Promise<Report> {
         columns: ['', 'calls per second', 'of its fair share', `p99 of ${paced} calls a second`],
         rows: [
           ['alone', whole(alone), '', `${whole(aloneMs)} ms`],
+          ['beside one with as many', whole(fair), ratio(1), ''],
           ['beside the other', whole(beside), ratio(share), `${whole(besideMs)} ms`],
           ['the other', whole(large), '', ''],
         ],
@@ -88,6 +90,9 @@ async function run({ database, server }: Jobtree): Promise<Found> {
   await few.ask.closed(producers.few, seconds);
   const alone = rate(await few.ask.closed(producers.few, seconds));
   const aloneMs = (await few.ask.open(paced, seconds)).p99Ms;
+  const equal = many.ask.closed(producers.few, seconds);
+  const fair = rate(await few.ask.closed(producers.few, seconds));
+  await equal;
   const flood = many.ask.closed(producers.many, 2 * seconds + fillingSeconds);
   await delay(fillingSeconds * 1_000);
   const beside = rate(await few.ask.closed(producers.few, seconds));
@@ -95,5 +100,5 @@ async function run({ database, server }: Jobtree): Promise<Found> {
   const { done, ends } = await flood;
   const large = median(done.slice(2 * fillingSeconds, fillingSeconds + seconds));
   await Promise.all([few.stop(), many.stop()]);
-  return { alone, beside, large, aloneMs, besideMs, refused: ends.refused };
+  return { alone, fair, beside, large, aloneMs, besideMs, refused: ends.refused };
 }
