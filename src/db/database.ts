@@ -279,7 +279,7 @@ export class Database implements Queries {
     } catch (error) {
       if (error instanceof pg.DatabaseError && error.code === '57014')
         throw new BusyError(
-          `This took longer than ${this.#surveyMs / 1_000} seconds, and was ended: ask for less, such as by a narrower filter.`,
+          `This took longer than ${Math.round(this.#surveyMs / 1_000)} seconds, and was ended: ask for less, such as by a narrower filter.`,
         );
       throw asRefusal(error);
     }

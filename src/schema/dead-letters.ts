@@ -185,7 +185,7 @@ builder.queryField('deadLetterCount', (t) =>
     authScopes: { may: 'survey' },
     type: 'Count',
     description:
-      'How many dead letters `replayDeadLetters` with this filter would replay. NOT_FOUND and INVALID_INPUT as for that.',
+      'How many dead letters `replayDeadLetters` with this filter would replay. NOT_FOUND and INVALID_INPUT as for that; BUSY if counting takes longer than 10 seconds.',
     args: {
       filter: t.arg({ type: DeadLetterFilter, required: true, description: 'Which dead letters.' }),
       replayable: t.arg.boolean({

@@ -37,7 +37,7 @@ builder.queryField('pendingItemCount', (t) =>
     authScopes: { may: 'survey' },
     type: 'Count',
     description:
-      'How many pending items match this filter: those that `cancelItems` would cancel or, with the statuses RETRYING and SCHEDULED, `promoteItems` would make ready. NOT_FOUND and INVALID_INPUT as for `cancelItems`.',
+      'How many pending items match this filter: those that `cancelItems` would cancel or, with the statuses RETRYING and SCHEDULED, `promoteItems` would make ready. NOT_FOUND and INVALID_INPUT as for `cancelItems`; BUSY if counting takes longer than 10 seconds.',
     args: { filter: t.arg({ type: PendingItemFilter, required: true, description: 'Which items.' }) },
     resolve: async (_, { filter }, context) =>
       countOf(context).load({ kind: 'CANCEL', filter: await toPendingFilter(filter, context) }),

@@ -69,3 +69,16 @@ it('one that waits for a connection is not overtaken by newcomers whose statemen
   await served;
   expect(overtaken).toBeLessThan(2);
 });
+
+it('a statement with a limit is ended after it, and leaves its connection without one', async () => {
+  const pool = new PatientPool({ connectionString: db.url, max: 1, Client: pg.Client });
+  onTestFinished(() => pool.end());
+  const state = async () =>
+    (await pool.query(`select pg_backend_pid() as pid, current_setting('statement_timeout') as limit`)).rows;
+  const before = await state();
+  await expect(pool.queryWithin(50, { text: 'select pg_sleep(60)' })).rejects.toMatchObject({
+    code: '57014',
+  });
+  expect((await pool.queryWithin(1_000, { text: 'select 1 as one' })).rows).toEqual([{ one: 1 }]);
+  expect(await state()).toEqual(before);
+});

@@ -67,8 +67,6 @@ export async function fillEnded(db: TestDatabase, { items, jobs }: Size): Promis
 /** Jobs of which a third waits, a third is scheduled and a third is held, and what of it is not folded. */
 export async function fillPending(db: TestDatabase, { items, jobs }: Size): Promise<void> {
   const each = Math.ceil(items / jobs);
-  // Blocks of 1,024 positions have been given out up to here; operations look at no later ones.
-  await db.query(`select setval('jobtree.block_seq', ($1::bigint + 1) * 1024)`, [jobs]);
   await db.query(insertJobs(pending, 'null'), [jobs]);
   await db.query(
     `insert into jobtree.job_progress (job_id, version, is_root, item_count, open_jobs, started_at)
