@@ -3,7 +3,8 @@ import { Link, Outlet } from '@tanstack/react-router';
 import { signedInWith, signIn } from './data/connection.ts';
 import { pause, useFreshness } from './data/live.ts';
 import { useMay, useViewer } from './data/viewer.ts';
-import { formatClock, useTexts } from './texts/texts.ts';
+import { formatClock } from './texts/formats.ts';
+import { useTexts } from './texts/texts.ts';
 
 /** Each with what it needs. */
 const pages = [

@@ -1,5 +1,6 @@
 /** How far something is: a bar whose parts are told by pattern as well as colour, and the same in words. */
-import { formatCount, useTexts } from '../texts/texts.ts';
+import { formatCount } from '../texts/formats.ts';
+import { useTexts } from '../texts/texts.ts';
 
 export interface Counts {
   readonly itemCount: number;

@@ -1,4 +1,4 @@
-import { formatTime } from '../texts/texts.ts';
+import { formatTime } from '../texts/formats.ts';
 
 /** In the reader's zone, with the exact instant for machines and on hovering. */
 export function Time({ at }: { at: string | null | undefined }) {

@@ -12,7 +12,8 @@ import { Failures } from '../parts/failures.tsx';
 import { shortId } from '../parts/items.tsx';
 import { State } from '../parts/progress.tsx';
 import { Time } from '../parts/time.tsx';
-import { formatTime, useTexts } from '../texts/texts.ts';
+import { formatTime } from '../texts/formats.ts';
+import { useTexts } from '../texts/texts.ts';
 
 type Shown = NonNullable<ItemQuery['item']>;
 

@@ -9,7 +9,8 @@ import { Action } from '../parts/action.tsx';
 import { Problem } from '../parts/ask.tsx';
 import { Count, State } from '../parts/progress.tsx';
 import { type Column, Table } from '../parts/table.tsx';
-import { formatDuration, useTexts } from '../texts/texts.ts';
+import { formatDuration } from '../texts/formats.ts';
+import { useTexts } from '../texts/texts.ts';
 
 type Figures = NonNullable<QueueFiguresQuery['queues']>[number];
 

@@ -7,7 +7,8 @@ import { Answer } from '../parts/ask.tsx';
 import { shortId } from '../parts/items.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-import { formatDuration, useTexts } from '../texts/texts.ts';
+import { formatDuration } from '../texts/formats.ts';
+import { useTexts } from '../texts/texts.ts';
 
 type WorkerRow = NonNullable<WorkersQuery['workers']>[number];
 type HeldRow = NonNullable<HeldItemsQuery['heldItems']>[number];

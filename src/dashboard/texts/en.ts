@@ -1,4 +1,6 @@
 /** Everything that the dashboard says, in English. */
+import { formatDuration } from './formats.ts';
+
 const number = new Intl.NumberFormat('en');
 
 const things = (count: number, one: string, many: string) =>
@@ -219,7 +221,7 @@ export const en = {
       [concurrency == null ? undefined : `${concurrency} at a time`, rate]
         .filter((part) => part !== undefined)
         .join(', ') || 'none',
-    ratePer: (limit: number, ms: number) => `${number.format(limit)} per ${ms / 1000} s`,
+    ratePer: (limit: number, ms: number) => `${number.format(limit)} per ${formatDuration(ms)}`,
   },
   workers: {
     title: 'Workers',
@@ -257,7 +259,7 @@ export const en = {
     paused: 'paused',
     behind: 'Behind',
     empty: 'There are no schedules.',
-    every: (ms: number) => `every ${number.format(ms / 1000)} s`,
+    every: (ms: number) => `every ${formatDuration(ms)}`,
     skipAsk: (name: string) => `Skip the next occurrence of ${name}?`,
     runAsk: (name: string) => `Create a tree of ${name} now?`,
   },
