@@ -153,12 +153,12 @@ export function createGraphiQL({ endpoint, isShown }: { endpoint: string; isShow
     assetName: /^graphiql-[0-9a-f]{16}\.(js|css)$/,
     contentPolicy,
     isShown,
-    pageOf: (assets) => pageOf(endpoint, assets.keys()),
+    pageOf: (assets) => pageOf(endpoint, [...assets.keys()]),
   });
 }
 
-function pageOf(endpoint: string, assets: Iterable<string>): string {
-  const link = (ending: string) => `${endpoint}/${[...assets].find((name) => name.endsWith(ending))}`;
+function pageOf(endpoint: string, assets: readonly string[]): string {
+  const link = (ending: string) => `${endpoint}/${assets.find((name) => name.endsWith(ending))}`;
   const tabs = JSON.stringify(exampleTabs).replaceAll('&', '&amp;').replaceAll("'", '&#39;');
   return `<!doctype html>
 <html lang="en">
