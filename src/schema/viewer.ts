@@ -29,18 +29,18 @@ const Viewer = builder.objectRef<Caller>('Viewer').implement({
     }),
     roles: t.field({
       type: [Role],
-      description: 'Its roles.',
+      description: 'Its roles: up to 4.',
       resolve: ({ roles }) => [...roles],
     }),
     permissions: t.field({
       type: [PermissionEnum],
-      description: 'What its roles allow within its scope.',
+      description: 'What its roles allow within its scope: up to 11.',
       resolve: (caller) => [...caller.permissions],
     }),
     types: t.stringList({
       nullable: true,
       description:
-        'The types of jobs to which its scope limits it: names, or beginnings of names followed by `*`. Null for all.',
+        'The types of jobs to which its scope limits it, up to 100: names, or beginnings of names followed by `*`. Null for all.',
       resolve: ({ tenant, types }) => {
         const shown = types?.map((type) => (tenant === null ? type : type.slice(beginningOf(tenant).length)));
         // Everything of its tenant is no limit.
@@ -49,7 +49,7 @@ const Viewer = builder.objectRef<Caller>('Viewer').implement({
     }),
     rootIds: t.idList({
       nullable: true,
-      description: 'The roots of the trees to which its scope limits it. Null for all.',
+      description: 'The roots of the trees to which its scope limits it, up to 1,000. Null for all.',
       resolve: ({ rootIds }) => rootIds?.map((id) => encodeGlobalId('Job', id)) ?? null,
     }),
   }),
