@@ -49,7 +49,7 @@ const Viewer = builder.objectRef<Caller>('Viewer').implement({
     }),
     rootIds: t.idList({
       nullable: true,
-      description: 'The roots of the trees to which its scope limits it, up to 1,000. Null for all.',
+      description: 'The roots of the trees to which its scope limits it, up to 100. Null for all.',
       resolve: ({ rootIds }) => rootIds?.map((id) => encodeGlobalId('Job', id)) ?? null,
     }),
   }),
