@@ -1,4 +1,5 @@
 /** An operation as a text that knows the types of its answer and its variables: codegen.ts makes them. */
-import type { DocumentTypeDecoration } from '@graphql-typed-document-node/core';
-
-export type Document<R, V> = DocumentTypeDecoration<R, V> & { toString(): string };
+export interface Document<R, V> {
+  toString(): string;
+  readonly __apiType?: (variables: V) => R;
+}

@@ -42,8 +42,15 @@ const tables = [
   'schedule',
   'queue',
 ];
-/** Views and triggers are made of these: they can be given another body, but not dropped. */
-const inUse = new Set(['assignment_id', 'bit_at', 'assignment_status', 'keep_audit']);
+/** Views, indexes and triggers are made of these: they can be given another body, but not dropped. */
+const inUse = new Set([
+  'assignment_id',
+  'assignment_status',
+  'bit_at',
+  'give_back_places',
+  'keep_audit',
+  'status_of_item',
+]);
 
 export interface NextRelease {
   readonly directory: string;
