@@ -122,8 +122,9 @@ it.each(languages)(
        where f.job_id = any ($1) and i.payload -> 'poison' is null`,
       [ids],
     );
-    // Each poison is tried twice before it is tried alone, beside at most nine others.
-    expect(innocent?.lost).toBeLessThanOrEqual(poisons.length * 2 * 9);
+    // Each poison is tried twice before it is tried alone, beside at most nine others and what these have just followed, whose reports were
+    // on their way. Without marks of what has started it was 612.
+    expect(innocent?.lost).toBeLessThanOrEqual(poisons.length * 2 * 20);
   },
   300_000,
 );
