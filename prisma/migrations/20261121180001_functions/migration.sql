@@ -6776,7 +6776,11 @@ set enable_mergejoin = off
 as $$
   delete from jobtree.lease d where d.id = any (array(
     select o.id
-    from (select distinct l.job_id, l.position from jobtree.lease l where l.id = any (p_ids) and l.check_at is null) e
+    from (
+      -- By their ids: on a small table the order of another index would do, and the plan stays when it has grown.
+      select distinct l.job_id, l.position
+      from (select l.job_id, l.position from jobtree.lease l where l.id = any (p_ids) and l.check_at is null offset 0) l
+    ) e
     cross join lateral (
       select l.id, l.count, l.attempt, l.check_at from jobtree.lease l
       where l.job_id = e.job_id and l.position = e.position
