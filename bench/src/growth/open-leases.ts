@@ -36,8 +36,8 @@ export const openLeases: Growth = {
     'claim_items, with a concurrency limit': `select * from jobtree.claim_items('{bench}', '{limited}', '{1}')`,
     queue_rooms: `select * from jobtree.queue_rooms('{limited}')`,
     'keep_leases, 100 of them': `select * from jobtree.keep_leases(
-      array(select ${idOf('i * 500')} from generate_series(1, 100) i), array_fill(jobtree.bit_at(1), array[100]))`,
+      array(select ${idOf('i * 500')} from generate_series(1, 100) i), array_fill(jobtree.bit_at(1), array[100]), array_fill(jobtree.bit_at(1), array[100]))`,
     'start_operation, running items of another job': `select * from jobtree.start_operation('CANCEL',
-      jsonb_build_object('jobId', (select j.id from jobtree.job j where j.type = 'own'), 'states', '["HELD"]'::jsonb))`,
+      jsonb_build_object('jobId', (select j.id from jobtree.job j where j.type = 'own'), 'statuses', '["RUNNING"]'::jsonb))`,
   },
 };
