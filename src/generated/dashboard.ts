@@ -1205,7 +1205,7 @@ export type OperationChangesSubscription = { operationProgress: { id: string, ki
 export type QueuesSubscriptionVariables = Exact<{ [key: string]: never; }>;
 
 
-export type QueuesSubscription = { queues: Array<{ type: string, paused: boolean, ready: number, running: number, scheduled: number, retrying: number, blocked: number, waiting: number, slow: number, concurrency?: number | null, rate?: { limit: number, intervalMs: number } | null }> };
+export type QueuesSubscription = { queues: Array<{ type: string, paused: boolean, ready: number, running: number, scheduled: number, retrying: number, blocked: number, concurrency?: number | null, rate?: { limit: number, intervalMs: number } | null }> };
 
 export type QueueFiguresQueryVariables = Exact<{
   types?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
@@ -1350,7 +1350,7 @@ export type SchedulesQueryVariables = Exact<{
 }>;
 
 
-export type SchedulesQuery = { schedules?: { nodes: Array<{ name: string, cron?: string | null, timeZone?: string | null, everyMs?: number | null, pausedAt?: string | null, nextAt?: string | null, nextOccurrences: Array<string>, behindMs: number, lastOccurrenceAt?: string | null, lastJob?: { id: string } | null, lastFailure?: { at: string, message: string } | null }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
+export type SchedulesQuery = { schedules?: { nodes: Array<{ name: string, cron?: string | null, timeZone?: string | null, everyMs?: number | null, pausedAt?: string | null, nextAt?: string | null, nextOccurrences: Array<string>, lastOccurrenceAt?: string | null, lastJob?: { id: string } | null, lastFailure?: { at: string, message: string } | null }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
 
 export type RunScheduleMutationVariables = Exact<{
   input: RunScheduleInput;
@@ -1403,7 +1403,7 @@ export type CallbackDeliveriesQueryVariables = Exact<{
 }>;
 
 
-export type CallbackDeliveriesQuery = { callbackDeliveries?: { nodes: Array<{ id: string, endpoint: string, event: CallbackEvent, status: CallbackDeliveryStatus, createdAt: string, dueAt?: string | null, attemptCount: number, rootId?: string | null, attempts: Array<{ at: string, statusCode?: number | null, error?: string | null, tookMs?: number | null }> }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
+export type CallbackDeliveriesQuery = { callbackDeliveries?: { nodes: Array<{ id: string, endpoint: string, event: CallbackEvent, status: CallbackDeliveryStatus, createdAt: string, attemptCount: number, rootId?: string | null, attempts: Array<{ at: string, statusCode?: number | null, error?: string | null, tookMs?: number | null }> }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
 
 export type RetryDeliveryMutationVariables = Exact<{
   input: RetryCallbackDeliveryInput;
@@ -1922,8 +1922,6 @@ export const Queues = /*#__PURE__*/ new TypedDocumentString(`
     scheduled
     retrying
     blocked
-    waiting
-    slow
     concurrency
     rate {
       limit
@@ -2202,7 +2200,6 @@ export const Schedules = /*#__PURE__*/ new TypedDocumentString(`
       pausedAt
       nextAt
       nextOccurrences(first: 5)
-      behindMs
       lastOccurrenceAt
       lastJob {
         id
@@ -2292,7 +2289,6 @@ export const CallbackDeliveries = /*#__PURE__*/ new TypedDocumentString(`
       event
       status
       createdAt
-      dueAt
       attemptCount
       rootId
       attempts {

@@ -145,7 +145,7 @@ function Actions({ item }: { item: Shown }) {
   );
   /** Only what was changed is sent. */
   const changed = () => {
-    const value: unknown = JSON.parse(payload);
+    const value = parseJson(payload, t.item.notJson);
     return JSON.stringify(value) === JSON.stringify(item.payload) ? {} : { payload: value };
   };
   return (
@@ -201,4 +201,13 @@ function Actions({ item }: { item: Shown }) {
       <CopyButton label={t.copy.command} text={() => `jobtree item ${item.id}`} />
     </div>
   );
+}
+
+/** @throws Error with the text, if it is not JSON */
+function parseJson(json: string, otherwise: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    throw new Error(otherwise);
+  }
 }

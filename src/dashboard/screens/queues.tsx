@@ -7,7 +7,7 @@ import { useLive } from '../data/live.ts';
 import { type QueueRow, queues } from '../data/sources.ts';
 import { Action } from '../parts/action.tsx';
 import { Problem } from '../parts/ask.tsx';
-import { Count, State } from '../parts/progress.tsx';
+import { Count } from '../parts/progress.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { formatDuration } from '../texts/formats.ts';
 import { useTexts } from '../texts/texts.ts';
@@ -43,7 +43,7 @@ export function QueuesScreen() {
       grow: 2,
       cell: ({ type, paused }) => (
         <>
-          {type} {paused && <State state="IDLE" />}
+          {type} {paused && <span className="quiet">‖ {t.queues.paused}</span>}
         </>
       ),
     },

@@ -7,8 +7,6 @@ const things = (count: number, one: string, many: string) =>
   `${number.format(count)} ${count === 1 ? one : many}`;
 
 export const en = {
-  language: 'en',
-  name: 'English',
   skip: 'Skip to the content',
   nav: {
     label: 'Pages',
@@ -24,7 +22,6 @@ export const en = {
   },
   fresh: {
     live: 'Live',
-    paused: 'Paused',
     asOf: (time: string) => `As of ${time}`,
     pause: 'Pause',
     resume: 'Resume',
@@ -73,7 +70,6 @@ export const en = {
     id: 'Copy id',
     graphql: 'Copy as GraphQL',
     command: 'Copy as command',
-    link: 'Copy link',
     done: 'Copied',
   },
   trees: {
@@ -91,14 +87,11 @@ export const en = {
     first: 'Nobody has created a tree yet. Try it: jobtree demo, or the first example of the README.',
   },
   tree: {
-    title: 'Tree',
     of: (type: string) => `Tree ${type}`,
     jobs: 'Jobs',
     job: 'Job',
     flow: 'Fed by its parent',
     waitsFor: (types: string) => `waits for ${types}`,
-    sealed: 'sealed',
-    unsealed: 'not sealed',
     created: 'Created',
     reaped: 'Deleted at',
     callbacks: 'Callbacks',
@@ -124,10 +117,6 @@ export const en = {
     result: 'Result',
     attempts: 'Failed attempts',
     attempt: 'Attempt',
-    code: 'Code',
-    message: 'Message',
-    when: 'When',
-    worker: 'Worker',
     stack: 'Stack',
     held: (worker: string, attempt: number) => `${worker} is working on it, attempt ${attempt}.`,
     blocked: 'It waits for the item that has its serialize key:',
@@ -135,7 +124,6 @@ export const en = {
     log: 'Log',
     parent: 'Made from',
     children: 'Became',
-    job: 'Job',
     tree: 'Tree',
     created: 'Created',
     finished: 'Finished',
@@ -149,7 +137,6 @@ export const en = {
     change: 'Change',
     changePayload: 'Payload, as JSON',
     changePriority: 'Priority',
-    save: 'Save',
     promote: 'Run now',
     promoteAsk: 'Make this item ready now?',
     cancel: 'Cancel item',
@@ -171,7 +158,6 @@ export const en = {
     example: 'Example',
     items: 'Items',
     note: 'Note',
-    noteSave: 'Save note',
     replayAll: 'Replay all',
     discard: 'Discard',
     discardAll: 'Discard all',
@@ -190,7 +176,6 @@ export const en = {
       Record<string, string>
     >,
     kindTitle: 'Operation',
-    progress: (done: number, total: number) => `${number.format(done)} of ${number.format(total)}`,
     requested: 'Requested',
     finished: 'Finished',
     running: (kind: string, done: number, total: number) =>
@@ -204,8 +189,6 @@ export const en = {
     scheduled: 'Scheduled',
     retrying: 'Retrying',
     blocked: 'Blocked',
-    waiting: 'Waiting',
-    slow: 'Slow',
     rate: 'Per second',
     wait: 'Wait p50 / p95',
     processing: 'Processing p50 / p95',
@@ -215,7 +198,6 @@ export const en = {
     resume: 'Resume',
     paused: 'Paused',
     concurrency: 'Items at a time (empty: no limit)',
-    save: 'Save',
     empty: 'No type has items, settings or recent activity.',
     limits: (concurrency: number | null | undefined, rate: string | undefined) =>
       [concurrency == null ? undefined : `${concurrency} at a time`, rate]
@@ -257,7 +239,6 @@ export const en = {
     pause: 'Pause',
     resume: 'Resume',
     paused: 'paused',
-    behind: 'Behind',
     empty: 'There are no schedules.',
     every: (ms: number) => `every ${formatDuration(ms)}`,
     skipAsk: (name: string) => `Skip the next occurrence of ${name}?`,
@@ -270,7 +251,6 @@ export const en = {
     status: 'Status',
     attempts: 'Attempts',
     created: 'Created',
-    due: 'Next attempt',
     retry: 'Send again',
     retryAsk: (endpoint: string) => `Send this message to ${endpoint} again?`,
     empty: 'No callback was or is to be sent.',
