@@ -159,7 +159,8 @@ describe.skipIf(withoutBrowser)('the dashboard', () => {
     const { page } = await open('/dead-letters?type=corrected');
     await page.getByRole('link', { name: 'An amount is negative' }).click();
     await page.getByRole('table').getByRole('link').click();
-    await page.getByRole('button', { name: 'Replay' }).click();
+    // The page before it has a button to replay all.
+    await page.getByRole('button', { name: 'Replay', exact: true }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('textbox').fill('{"amount": 1}');
     await dialog.getByRole('button', { name: 'Replay' }).click();

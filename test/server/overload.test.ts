@@ -1,4 +1,5 @@
 /** More is asked for than Postgres answers in time: what keeps leases alive goes on, and whoever is refused can try again. */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import pg from 'pg';
@@ -166,6 +167,18 @@ it('a start waits while Postgres has no connection, and says so when it gives up
   expect((await request(app.url, '{ jobs(first: 1) { nodes { id } } }')).errors).toBeUndefined();
   await app.close();
 });
+
+/** The next request that a server of this process has begun to read. */
+function arrival(): Promise<void> {
+  const channel = 'http.server.request.start';
+  return new Promise((resolve) => {
+    const listener = () => {
+      unsubscribe(channel, listener);
+      resolve();
+    };
+    subscribe(channel, listener);
+  });
+}
 
 /** The head of a request whose body never comes. */
 async function begin(app: App, bytes: number): Promise<Socket> {
@@ -432,7 +445,10 @@ it('items that one caller adds to many jobs do not keep those of another waiting
   const answered: string[] = [];
   const adds = jobs.map((id) => send(many, addItem, { id }).then(() => answered.push('many')));
   await lockWaiters(db, 2);
+  const arrived = arrival();
   adds.push(send(few, addItem, { id: own }).then(() => answered.push('few')));
+  await arrived;
+  // What this server is asked later, it reads later.
   await fetch(new URL('/healthz', app.url));
   await lock.query('rollback');
   await Promise.all(adds);
@@ -445,6 +461,11 @@ it('uploads that one caller begins do not keep the new jobs of another waiting',
   const [many, few] = (await Promise.all(
     ['uploads', 'jobs'].map(async (tenant) => (await makeKey(db, ['producer'], { tenant })).key),
   )) as [string, string];
+  // From here on the keys are known and each connection has its plans: all that later work waits for is a turn.
+  for (const key of [many, few])
+    await Promise.all(
+      Array.from({ length: 4 }, () => request(app.url, createJobs, { type: 'first' }, bearer(key))),
+    );
   const lock = await db.connect();
   onTestFinished(() => lock.end());
   await lock.query('begin');
@@ -458,7 +479,10 @@ it('uploads that one caller begins do not keep the new jobs of another waiting',
     answered.push('upload');
   });
   await lockWaiters(db, 2);
+  const arrived = arrival();
   const job = request(app.url, createJobs, { type: 'beside' }, bearer(few)).then(() => answered.push('job'));
+  await arrived;
+  // What this server is asked later, it reads later.
   await fetch(new URL('/healthz', app.url));
   await lock.query('rollback');
   await Promise.all([...begun, job]);
