@@ -9,7 +9,7 @@ import {
   createRouter,
   lazyRouteComponent,
 } from '@tanstack/react-router';
-import type { JobOrder, JobStatus } from '../generated/dashboard.ts';
+import type { JobOrder, JobStatus } from '../generated/dashboard-first.ts';
 import { TreesScreen } from './screens/trees.tsx';
 import { NotFound, Shell } from './shell.tsx';
 

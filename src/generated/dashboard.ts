@@ -1075,6 +1075,41 @@ export type WorkerInput = {
   version?: InputMaybe<Scalars['String']['input']>;
 };
 
+export type TreeStateFragment = { rootId: string, complete: boolean, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, openJobs: number, unsealedJobs: number, revision: string };
+
+export type TreeRowFragment = { id: string, type: string, dedupeKey?: string | null, createdAt: string, idleSince?: string | null, deletion?: { reaped: boolean } | null, treeProgress?: { rootId: string, complete: boolean, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, openJobs: number, unsealedJobs: number, revision: string } | null };
+
+export type TreesQueryVariables = Exact<{
+  filter: JobFilter;
+  order: JobOrder;
+  after?: InputMaybe<Scalars['String']['input']>;
+}>;
+
+
+export type TreesQuery = { jobs?: { nodes: Array<{ id: string, type: string, dedupeKey?: string | null, createdAt: string, idleSince?: string | null, deletion?: { reaped: boolean } | null, treeProgress?: { rootId: string, complete: boolean, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, openJobs: number, unsealedJobs: number, revision: string } | null }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
+
+export type NewestTreesSubscriptionVariables = Exact<{
+  filter: JobFilter;
+}>;
+
+
+export type NewestTreesSubscription = { jobs: { goneIds: Array<string>, jobs: Array<{ id: string, type: string, dedupeKey?: string | null, createdAt: string, idleSince?: string | null, deletion?: { reaped: boolean } | null, treeProgress?: { rootId: string, complete: boolean, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, openJobs: number, unsealedJobs: number, revision: string } | null }> } };
+
+export type JobStateFragment = { jobId: string, status: JobStatus, outcome?: JobOutcome | null, percent?: number | null, sealed: boolean, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, message: string, startedAt?: string | null, completedAt?: string | null, revision: string };
+
+export type TreeChangesSubscriptionVariables = Exact<{
+  rootId: Scalars['ID']['input'];
+  sinceRevision?: InputMaybe<Scalars['String']['input']>;
+}>;
+
+
+export type TreeChangesSubscription = { jobTreeProgress: { rootId: string, complete: boolean, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, openJobs: number, unsealedJobs: number, revision: string, jobs: Array<{ jobId: string, status: JobStatus, outcome?: JobOutcome | null, percent?: number | null, sealed: boolean, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, message: string, startedAt?: string | null, completedAt?: string | null, revision: string }> } };
+
+export type ViewerQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type ViewerQuery = { viewer?: { name: string, tenant?: string | null, roles: Array<Role>, permissions: Array<Permission> } | null };
+
 type Refusal_EntryError_Fragment = { code: ErrorCode, message: string, field?: string | null };
 
 type Refusal_InvalidInputError_Fragment = { code: ErrorCode, message: string, field?: string | null };
@@ -1102,42 +1137,12 @@ export type RefusalFragment =
   | Refusal_StorageLimitError_Fragment
 ;
 
-export type TreeStateFragment = { rootId: string, complete: boolean, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, openJobs: number, unsealedJobs: number, revision: string };
-
-export type TreeRowFragment = { id: string, type: string, dedupeKey?: string | null, createdAt: string, idleSince?: string | null, deletion?: { reaped: boolean } | null, treeProgress?: { rootId: string, complete: boolean, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, openJobs: number, unsealedJobs: number, revision: string } | null };
-
-export type TreesQueryVariables = Exact<{
-  filter: JobFilter;
-  order: JobOrder;
-  after?: InputMaybe<Scalars['String']['input']>;
-}>;
-
-
-export type TreesQuery = { jobs?: { nodes: Array<{ id: string, type: string, dedupeKey?: string | null, createdAt: string, idleSince?: string | null, deletion?: { reaped: boolean } | null, treeProgress?: { rootId: string, complete: boolean, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, openJobs: number, unsealedJobs: number, revision: string } | null }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
-
-export type NewestTreesSubscriptionVariables = Exact<{
-  filter: JobFilter;
-}>;
-
-
-export type NewestTreesSubscription = { jobs: { goneIds: Array<string>, jobs: Array<{ id: string, type: string, dedupeKey?: string | null, createdAt: string, idleSince?: string | null, deletion?: { reaped: boolean } | null, treeProgress?: { rootId: string, complete: boolean, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, openJobs: number, unsealedJobs: number, revision: string } | null }> } };
-
-export type JobStateFragment = { jobId: string, status: JobStatus, outcome?: JobOutcome | null, percent?: number | null, sealed: boolean, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, message: string, startedAt?: string | null, completedAt?: string | null, revision: string };
-
 export type TreeQueryVariables = Exact<{
   id: Scalars['ID']['input'];
 }>;
 
 
 export type TreeQuery = { job?: { id: string, type: string, root: { id: string, type: string, dedupeKey?: string | null, createdAt: string, reapAt?: string | null, retentionSeconds?: number | null, idleSince?: string | null, deletion?: { reaped: boolean, itemCount: number, deletedItems: number } | null, callbacks: Array<{ endpoint: string, on: CallbackTrigger }>, occurrence?: { at: string, schedule: string } | null, tree: Array<{ id: string, type: string, depth: number, createdAt: string, sealedAt?: string | null, finalStage: boolean, waitsForJobs: boolean, cancelReason?: CancelReason | null, maxFailuresPerItem: number, parent?: { id: string } | null, after: Array<{ id: string, type: string }>, feed?: { source: FeedSource } | null, import?: { status: FileImportStatus, badLines: number, bytesRead: number, size: number, error?: { message: string } | null } | null, progress: { jobId: string, status: JobStatus, outcome?: JobOutcome | null, percent?: number | null, sealed: boolean, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, message: string, startedAt?: string | null, completedAt?: string | null, revision: string } }> } } | null };
-
-export type TreeChangesSubscriptionVariables = Exact<{
-  rootId: Scalars['ID']['input'];
-  sinceRevision?: InputMaybe<Scalars['String']['input']>;
-}>;
-
-
-export type TreeChangesSubscription = { jobTreeProgress: { rootId: string, complete: boolean, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, openJobs: number, unsealedJobs: number, revision: string, jobs: Array<{ jobId: string, status: JobStatus, outcome?: JobOutcome | null, percent?: number | null, sealed: boolean, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, message: string, startedAt?: string | null, completedAt?: string | null, revision: string }> } };
 
 export type ItemsQueryVariables = Exact<{
   jobId: Scalars['ID']['input'];
@@ -1423,11 +1428,6 @@ export type AuditEntriesQueryVariables = Exact<{
 
 export type AuditEntriesQuery = { auditEntries?: { nodes: Array<{ id: string, at: string, actor: string, action: string, outcome: string, subjects: Array<string>, address: string }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
 
-export type ViewerQueryVariables = Exact<{ [key: string]: never; }>;
-
-
-export type ViewerQuery = { viewer?: { name: string, tenant?: string | null, roles: Array<Role>, permissions: Array<Permission> } | null };
-
 export class TypedDocumentString<TResult, TVariables>
   extends String
   implements DocumentTypeDecoration<TResult, TVariables>
@@ -1446,13 +1446,6 @@ export class TypedDocumentString<TResult, TVariables>
     return this.value;
   }
 }
-export const Refusal = /*#__PURE__*/ new TypedDocumentString(`
-    fragment Refusal on UserError {
-  code
-  message
-  field
-}
-    `, {"fragmentName":"Refusal"}) as unknown as TypedDocumentString<RefusalFragment, unknown>;
 export const TreeState = /*#__PURE__*/ new TypedDocumentString(`
     fragment TreeState on TreeProgress {
   rootId
@@ -1515,6 +1508,13 @@ export const JobState = /*#__PURE__*/ new TypedDocumentString(`
   revision
 }
     `, {"fragmentName":"JobState"}) as unknown as TypedDocumentString<JobStateFragment, unknown>;
+export const Refusal = /*#__PURE__*/ new TypedDocumentString(`
+    fragment Refusal on UserError {
+  code
+  message
+  field
+}
+    `, {"fragmentName":"Refusal"}) as unknown as TypedDocumentString<RefusalFragment, unknown>;
 export const OperationState = /*#__PURE__*/ new TypedDocumentString(`
     fragment OperationState on Operation {
   id
@@ -1601,6 +1601,52 @@ fragment TreeRow on Job {
     ...TreeState
   }
 }`) as unknown as TypedDocumentString<NewestTreesSubscription, NewestTreesSubscriptionVariables>;
+export const TreeChanges = /*#__PURE__*/ new TypedDocumentString(`
+    subscription TreeChanges($rootId: ID!, $sinceRevision: String) {
+  jobTreeProgress(rootId: $rootId, sinceRevision: $sinceRevision, intervalMs: 250) {
+    rootId
+    complete
+    outcome
+    percent
+    itemCount
+    itemProgress
+    succeeded
+    failed
+    cancelled
+    openJobs
+    unsealedJobs
+    revision
+    jobs {
+      ...JobState
+    }
+  }
+}
+    fragment JobState on JobProgress {
+  jobId
+  status
+  outcome
+  percent
+  sealed
+  itemCount
+  itemProgress
+  succeeded
+  failed
+  cancelled
+  message
+  startedAt
+  completedAt
+  revision
+}`) as unknown as TypedDocumentString<TreeChangesSubscription, TreeChangesSubscriptionVariables>;
+export const Viewer = /*#__PURE__*/ new TypedDocumentString(`
+    query Viewer {
+  viewer {
+    name
+    tenant
+    roles
+    permissions
+  }
+}
+    `) as unknown as TypedDocumentString<ViewerQuery, ViewerQueryVariables>;
 export const Tree = /*#__PURE__*/ new TypedDocumentString(`
     query Tree($id: ID!) {
   job(id: $id) {
@@ -1679,42 +1725,6 @@ export const Tree = /*#__PURE__*/ new TypedDocumentString(`
   completedAt
   revision
 }`) as unknown as TypedDocumentString<TreeQuery, TreeQueryVariables>;
-export const TreeChanges = /*#__PURE__*/ new TypedDocumentString(`
-    subscription TreeChanges($rootId: ID!, $sinceRevision: String) {
-  jobTreeProgress(rootId: $rootId, sinceRevision: $sinceRevision, intervalMs: 250) {
-    rootId
-    complete
-    outcome
-    percent
-    itemCount
-    itemProgress
-    succeeded
-    failed
-    cancelled
-    openJobs
-    unsealedJobs
-    revision
-    jobs {
-      ...JobState
-    }
-  }
-}
-    fragment JobState on JobProgress {
-  jobId
-  status
-  outcome
-  percent
-  sealed
-  itemCount
-  itemProgress
-  succeeded
-  failed
-  cancelled
-  message
-  startedAt
-  completedAt
-  revision
-}`) as unknown as TypedDocumentString<TreeChangesSubscription, TreeChangesSubscriptionVariables>;
 export const Items = /*#__PURE__*/ new TypedDocumentString(`
     query Items($jobId: ID!, $statuses: [ItemStatus!], $after: String) {
   job(id: $jobId) {
@@ -2340,13 +2350,3 @@ export const AuditEntries = /*#__PURE__*/ new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<AuditEntriesQuery, AuditEntriesQueryVariables>;
-export const Viewer = /*#__PURE__*/ new TypedDocumentString(`
-    query Viewer {
-  viewer {
-    name
-    tenant
-    roles
-    permissions
-  }
-}
-    `) as unknown as TypedDocumentString<ViewerQuery, ViewerQueryVariables>;

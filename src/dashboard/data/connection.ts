@@ -1,9 +1,9 @@
 /** How the dashboard talks to its server: requests over HTTP, everything live over one WebSocket. */
 import { Credentials } from '../../client/credentials.ts';
+import type { Document } from '../../client/document.ts';
 import { Http } from '../../client/http.ts';
 import { createPost } from '../../client/post.ts';
 import { Socket } from '../../client/socket.ts';
-import type { TypedDocumentString } from '../../generated/dashboard.ts';
 
 const tokenKey = 'jobtree-token';
 
@@ -32,15 +32,11 @@ const http = new Http({
 export const socket = new Socket({ url, headers: {}, credentials, webSocketImpl: undefined });
 
 /** @throws JobtreeError why there is no answer, or what the server refuses */
-export function ask<R, V>(
-  document: TypedDocumentString<R, V>,
-  variables: V,
-  signal?: AbortSignal,
-): Promise<R> {
+export function ask<R, V>(document: Document<R, V>, variables: V, signal?: AbortSignal): Promise<R> {
   return http.request(document, variables, { repeatable: true, signal });
 }
 
 /** Something that changes: it is sent once, and not again if its answer is lost. */
-export function tell<R, V>(document: TypedDocumentString<R, V>, variables: V): Promise<R> {
+export function tell<R, V>(document: Document<R, V>, variables: V): Promise<R> {
   return http.request(document, variables, { repeatable: false });
 }

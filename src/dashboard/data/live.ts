@@ -3,9 +3,9 @@
  * share it. While the page is paused nothing is applied, and when it goes on everything is read again.
  */
 import { useCallback, useRef, useSyncExternalStore } from 'react';
+import type { Document } from '../../client/document.ts';
 import { JobtreeError } from '../../client/errors.ts';
 import { endedBy, watch } from '../../client/watch.ts';
-import type { TypedDocumentString } from '../../generated/dashboard.ts';
 import { socket } from './connection.ts';
 
 export interface Live<T> {
@@ -15,7 +15,7 @@ export interface Live<T> {
 
 /** What is subscribed, and how its events become a state. */
 export interface LiveSource<R, V, T> {
-  readonly document: TypedDocumentString<R, V>;
+  readonly document: Document<R, V>;
   /** Called for each connection, with the state that is known by then. */
   variables(known: T | undefined): V;
   /** The state after an event, or the same if it brings nothing new. */

@@ -1,6 +1,6 @@
 /** Who is signed in: what they may not do is not shown. */
 import { useQuery } from '@tanstack/react-query';
-import { type Permission, Viewer } from '../../generated/dashboard.ts';
+import { type Permission, Viewer } from '../../generated/dashboard-first.ts';
 import { ask } from './connection.ts';
 
 export function useViewer() {

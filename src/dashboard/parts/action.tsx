@@ -4,7 +4,8 @@
  */
 import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useId, useRef, useState } from 'react';
-import type { OperationStateFragment, Permission, TypedDocumentString } from '../../generated/dashboard.ts';
+import type { Document } from '../../client/document.ts';
+import type { OperationStateFragment, Permission } from '../../generated/dashboard.ts';
 import { tell } from '../data/connection.ts';
 import { useLive } from '../data/live.ts';
 import { operationOf } from '../data/sources.ts';
@@ -24,7 +25,7 @@ export interface ActionProps<V> {
   readonly label: string;
   /** Who may not is not shown the button. */
   readonly needs: Permission;
-  readonly mutation: TypedDocumentString<unknown, V>;
+  readonly mutation: Document<unknown, V>;
   readonly variables: () => V;
   /** What is asked, with the count. Called when the dialog is open, so that it may ask the server. */
   readonly question: ReactNode;

@@ -1,6 +1,6 @@
 /** Lists in pages of 100: the next one is fetched when it is asked for. */
 import { type InfiniteData, type UseInfiniteQueryResult, useInfiniteQuery } from '@tanstack/react-query';
-import type { TypedDocumentString } from '../../generated/dashboard.ts';
+import type { Document } from '../../client/document.ts';
 import { ask } from '../data/connection.ts';
 import { useTexts } from '../texts/texts.ts';
 
@@ -13,7 +13,7 @@ export type Pages<N> = UseInfiniteQueryResult<InfiniteData<Paged<N>>>;
 
 /** `pageIn` finds the connection in an answer. */
 export function usePages<R, V extends { after?: string | null | undefined }, N>(
-  document: TypedDocumentString<R, V>,
+  document: Document<R, V>,
   variables: Omit<V, 'after'>,
   pageIn: (data: R) => Paged<N> | null | undefined,
 ): Pages<N> {

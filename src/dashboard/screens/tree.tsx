@@ -14,7 +14,7 @@ import {
 } from '../../generated/dashboard.ts';
 import { ask } from '../data/connection.ts';
 import { useLive } from '../data/live.ts';
-import { treeOf } from '../data/sources.ts';
+import { treeOf } from '../data/live-trees.ts';
 import { Action } from '../parts/action.tsx';
 import { Answer } from '../parts/ask.tsx';
 import { CopyButton } from '../parts/copy.tsx';

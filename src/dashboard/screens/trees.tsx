@@ -1,9 +1,14 @@
 /** All trees, newest first: their bars move as their items end. */
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo } from 'react';
-import { type JobFilter, type JobOrder, type TreeRowFragment, Trees } from '../../generated/dashboard.ts';
+import {
+  type JobFilter,
+  type JobOrder,
+  type TreeRowFragment,
+  Trees,
+} from '../../generated/dashboard-first.ts';
 import { useLive } from '../data/live.ts';
-import { newestTreesOf, treeOf } from '../data/sources.ts';
+import { newestTreesOf, treeOf } from '../data/live-trees.ts';
 import { Problem } from '../parts/ask.tsx';
 import { More, nodesOf, usePages } from '../parts/pages.tsx';
 import { ProgressBar, State } from '../parts/progress.tsx';
