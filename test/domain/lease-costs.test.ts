@@ -201,3 +201,17 @@ it('cancelling a job costs the same, however many of its leases have ended', asy
   await db.query('vacuum jobtree.lease');
   expect(await cancel()).toBeLessThan(before + 100);
 });
+
+it('a step of cancelling costs the same, however many keys the job has left to be passed on', async () => {
+  const own = await job('keyed', 50);
+  await db.query('select jobtree.cancel_job($1, 0)', [own]);
+  const step = () => sql(`select * from jobtree.cancel_items('${own}', 0, 10)`);
+  const before = await step();
+  await db.query(
+    `insert into jobtree.ended_head (job_id, position, key, held)
+     select $1, -n, 'key ' || n, false from generate_series(1, $2::int) n`,
+    [own, strangers],
+  );
+  await db.query('analyze');
+  expect(await step()).toBeLessThan(factor * before);
+});

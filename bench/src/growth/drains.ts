@@ -6,7 +6,7 @@ import { type Table, whole } from '../figures.ts';
 import { cpuMs } from '../usage.ts';
 import { atMost, type Verdict } from '../verdicts.ts';
 
-const sizes = [31_250, 62_500, 125_000, 250_000];
+const sizes = [31_250, 62_500, 125_000, 250_000, 500_000, 1_000_000];
 /** So much more may a doubling cost. */
 const mostGrowth = 2.5;
 /** What costs less is not compared: ticks of the clock and a vacuum count for too much. */

@@ -703,6 +703,8 @@ begin
     v_ended.job_ids, v_ended.positions, v_ended.counts, (select j.cancelled_at from jobtree.job j where j.id = p_job_id)
   );
   v_done := cardinality(jobtree.exclude_adders(array[p_job_id])) = 1;
+  update jobtree.ended_head e set held = false
+  where e.ctid = any (array(select h.ctid from jobtree.ended_head h where h.job_id = p_job_id and h.held limit p_limit));
   -- In a single statement: an item that moves between these tables is in one of them in any snapshot.
   v_done := v_done and not exists (
     select from jobtree.queue_entry q where q.job_id = p_job_id
@@ -710,9 +712,9 @@ begin
     select from jobtree.lease l where l.job_id = p_job_id and coalesce(l.check_at, 'infinity') < 'infinity'
     union all
     select from jobtree.blocked_item b where b.job_id = p_job_id
+    union all
+    select from jobtree.ended_head e where e.job_id = p_job_id and e.held
   );
-  -- Those of failures that committed before the look above, too.
-  update jobtree.ended_head e set held = false where e.job_id = p_job_id and e.held;
   if v_done then
     update jobtree.job j set cancelling = false where j.id = p_job_id and j.cancelling;
   end if;
