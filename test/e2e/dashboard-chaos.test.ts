@@ -1,0 +1,118 @@
+/** The dashboard while 200 workers work, servers are killed and start again, and Redis dies: it goes on by itself, and takes nothing back. */
+import pino from 'pino';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Worker } from '../../src/client/index.ts';
+import { createJob } from '../support/api.ts';
+import { type Balancer, startBalancer } from '../support/balancer.ts';
+import { launchBrowser, withoutBrowser } from '../support/browser.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { type RedisServer, startRedis } from '../support/redis.ts';
+import { type ServerProcess, startServerProcess } from '../support/server.ts';
+
+const itemCount = 4_000;
+const workerCount = 200;
+
+describe.skipIf(withoutBrowser)('while everything around it dies', () => {
+  let db: TestDatabase;
+  let redis: RedisServer;
+  let balancer: Balancer;
+  let browser: Browser;
+  const servers: ServerProcess[] = [];
+  const start = async () => {
+    const server = await startServerProcess(db.url, { REDIS_URL: redis.url });
+    servers.push(server);
+    balancer.ports.push(Number(new URL(server.url).port));
+  };
+  const kill = async () => {
+    const server = servers.shift() as ServerProcess;
+    balancer.ports.splice(balancer.ports.indexOf(Number(new URL(server.url).port)), 1);
+    await server.end('SIGKILL');
+  };
+  beforeAll(async () => {
+    [db, redis, balancer, browser] = await Promise.all([
+      createDatabase(),
+      startRedis(),
+      startBalancer(),
+      launchBrowser(),
+    ]);
+    await Promise.all([start(), start()]);
+  });
+  afterAll(async () => {
+    await browser.close();
+    await balancer.close();
+    await Promise.all(servers.map((server) => server.end()));
+    await redis.stop();
+    await db.drop();
+  });
+
+  it('a tree goes on to its end, and never back', async () => {
+    const id = await createJob(balancer.url, {
+      type: 'chaos',
+      sealed: true,
+      heartbeatIntervalMs: 2_000,
+      items: Array.from({ length: 1_000 }, (_, n) => ({ payload: n })),
+      children: [1, 2, 3].map((child) => ({
+        type: 'chaos',
+        sealed: true,
+        heartbeatIntervalMs: 2_000,
+        items: Array.from({ length: 1_000 }, (_, n) => ({ payload: child * 1_000 + n })),
+      })),
+    });
+    const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+    await page.goto(new URL('dashboard/#/', balancer.url).href);
+    const bar = page
+      .getByRole('row')
+      .filter({ has: page.getByRole('link', { name: 'chaos' }) })
+      .locator('.words');
+    await bar.waitFor();
+    // Everything that the page ever says of the tree.
+    await page.evaluate(() => {
+      const said: string[] = [];
+      Object.assign(window, { said });
+      new MutationObserver(() => {
+        const words = document.querySelector('.words')?.textContent;
+        if (words != null && words !== said.at(-1)) said.push(words);
+      }).observe(document.body, { subtree: true, childList: true, characterData: true });
+    });
+    const said = () => page.evaluate(() => (window as unknown as { said: string[] }).said);
+
+    const workers = Array.from(
+      { length: workerCount },
+      () =>
+        new Worker({
+          url: balancer.url,
+          types: { chaos: { concurrency: 1, handler: () => null } },
+          logger: pino({ level: 'silent' }),
+        }),
+    );
+    try {
+      await Promise.all(workers.map((worker) => worker.start()));
+      const moved = async () => {
+        const before = (await said()).length;
+        await expect.poll(async () => (await said()).length, { timeout: 60_000 }).toBeGreaterThan(before);
+      };
+      await moved();
+      await kill();
+      await start();
+      await moved();
+      await redis.kill();
+      await kill();
+      await start();
+      await redis.restart();
+      await expect
+        .poll(() => bar.innerText(), { timeout: 90_000 })
+        .toContain(`${itemCount.toLocaleString('en')} of ${itemCount.toLocaleString('en')} items`);
+    } finally {
+      await Promise.all(workers.map((worker) => worker.stop()));
+    }
+    const done = (await said()).map((words) => Number(words.split(' ')[0]?.replaceAll(',', '')));
+    expect(done.length).toBeGreaterThan(3);
+    expect(done).toEqual([...done].sort((one, other) => one - other));
+    // What shows it says so: the page was never reloaded.
+    await page.getByText('Live', { exact: true }).waitFor();
+    await page.goto(new URL(`dashboard/#/trees/${encodeURIComponent(id)}`, balancer.url).href);
+    await page.getByText('Succeeded').first().waitFor();
+    await page.close();
+  });
+});
