@@ -1,0 +1,107 @@
+/**
+ * A page that stays open keeps nothing of what it has shown: 50 trees move, and after each round the page has shown all of them. OPEN_MINUTES=60 moves
+ * them once a second for an hour, and says what the page holds and what the server's process takes meanwhile.
+ */
+import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Browser, CDPSession } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { createClient } from '../../src/client/index.ts';
+import { data } from '../support/api.ts';
+import { launchBrowser, withoutBrowser } from '../support/browser.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { type ServerProcess, startServerProcess } from '../support/server.ts';
+
+const minutes = Number(process.env.OPEN_MINUTES ?? 0);
+const rounds = minutes > 0 ? minutes * 60 : 36;
+const treeCount = 50;
+/** Looks at what is held: the first once everything has been shown for a while. */
+const looks = 6;
+
+describe.skipIf(withoutBrowser)('a page that stays open', () => {
+  let db: TestDatabase;
+  let server: ServerProcess;
+  let browser: Browser;
+  beforeAll(async () => {
+    db = await createDatabase();
+    [server, browser] = await Promise.all([startServerProcess(db.url), launchBrowser()]);
+  });
+  afterAll(async () => {
+    await browser.close();
+    await server.end();
+    await db.drop();
+  });
+
+  const types = Array.from({ length: treeCount }, (_, n) => `moving-${n}`);
+
+  it('holds as much after many changes as after few', { timeout: 180_000 + minutes * 66_000 }, async () => {
+    const client = createClient({ url: server.url });
+    onTestFinished(() => client.close());
+    const items = Array.from({ length: rounds }, () => ({ payload: null }));
+    for (const type of types) await client.createJob({ type, items, sealed: true });
+    const page = await browser.newPage({ viewport: { width: 1280, height: 2_600 } });
+    await page.goto(new URL('dashboard/#/', server.url).href);
+    const session = await page.context().newCDPSession(page);
+    const held: ({ round: number; serverMs: number } & Awaited<ReturnType<typeof look>>)[] = [];
+    for (let round = 1; round <= rounds; round++) {
+      const startedAt = performance.now();
+      await moveAll(server.url);
+      const words = `${round.toLocaleString('en')} of ${rounds.toLocaleString('en')} items`;
+      await page.waitForFunction(
+        ([words, count]) =>
+          [...document.querySelectorAll('.words')].filter(({ textContent }) => textContent?.startsWith(words))
+            .length === count,
+        [words, treeCount] as const,
+      );
+      if (minutes > 0) await delay(Math.max(0, 1_000 - (performance.now() - startedAt)));
+      if (round % Math.floor(rounds / looks) === 0)
+        held.push({ round, ...(await look(session)), serverMs: cpuMs(server.process.pid as number) });
+    }
+    if (minutes > 0) console.table(held);
+    const [first, last] = [held[0], held.at(-1)] as [(typeof held)[0], (typeof held)[0]];
+    expect(last.heapBytes).toBeLessThan(1.1 * first.heapBytes + 500_000);
+    expect(last.nodes).toBeLessThan(first.nodes + 200);
+    expect(last.listeners).toBeLessThan(first.listeners + 20);
+    await page.close();
+  });
+
+  async function moveAll(url: string): Promise<void> {
+    const { claimItems } = await data(
+      url,
+      `mutation ($requests: [ClaimRequestInput!]!) {
+        claimItems(input: { worker: "test", requests: $requests }) { ... on ClaimItemsPayload { assignments { id } } }
+      }`,
+      { requests: types.map((type) => ({ type, limit: 1 })) },
+    );
+    await data(
+      url,
+      `mutation ($reports: [ReportInput!]!) {
+        reportOutcomes(input: { reports: $reports }) { ... on ReportOutcomesPayload { entries { status } } }
+      }`,
+      {
+        reports: claimItems.assignments.map(({ id }: { id: string }) => ({
+          assignmentId: id,
+          outcome: { success: { result: null } },
+        })),
+      },
+    );
+  }
+});
+
+async function look(session: CDPSession) {
+  await session.send('HeapProfiler.collectGarbage');
+  await session.send('Performance.enable');
+  const { metrics } = await session.send('Performance.getMetrics');
+  const of = (name: string) => metrics.find((metric) => metric.name === name)?.value ?? Number.NaN;
+  return { heapBytes: of('JSHeapUsedSize'), nodes: of('Nodes'), listeners: of('JSEventListeners') };
+}
+
+/** The CPU time of a process so far; elsewhere than on Linux, unknown. */
+function cpuMs(pid: number): number {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+    return (Number(fields[11]) + Number(fields[12])) * 10;
+  } catch {
+    return Number.NaN;
+  }
+}
