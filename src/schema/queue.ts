@@ -156,7 +156,7 @@ builder.queryField('queues', (t) =>
       multiplier: Math.min(firstComplexity({ first }).multiplier, types?.length ?? maxBatch),
     }),
     description:
-      'Types by name: those that have settings or waiting or running items, or were active in the last hour. If there are more than 1,000, query again after the last one.',
+      'Types by name: those that have settings or waiting or running items, or were active in the last hour. If there are more than 1,000, query again after the last one. Lists of all types, or of more than 100, are read one at a time for each tenant; BUSY if that takes longer than 10 seconds.',
     args: {
       types: t.arg.stringList({ description: typesDescription }),
       first: t.arg.int({

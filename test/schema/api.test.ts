@@ -431,6 +431,8 @@ describe('the SQL behind a query', () => {
     const all = types.toSorted().map((type) => ({ type }));
     expect(Object.values(answer)).toEqual(fields.map(() => all));
     expect(statements.filter((text) => text.includes('queue_depths'))).toHaveLength(1);
+    // So many take turns with the counts of the tenant.
+    expect(statements).toContainEqual(expect.stringContaining('set local statement_timeout'));
   });
 
   it('does not grow with the number of rows', async () => {
