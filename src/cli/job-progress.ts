@@ -1,5 +1,5 @@
 /** The progress of jobs on a display, with their types as names. */
-import type { Client, JobProgress } from '../client/index.ts';
+import type { Client, JobProgress, JobTreeProgress } from '../client/index.ts';
 import { count } from './figures.ts';
 import type { ProgressDisplay } from './progress-display.ts';
 
@@ -23,23 +23,13 @@ export async function typesOfTree(
   return types;
 }
 
-/** A row for each job, with its note, if it has one; for more jobs than a screen has lines, one for all of them. */
+/** A row for each job, with its note, if it has one. */
 export function showJobs(
   display: ProgressDisplay,
   jobs: readonly JobProgress[],
   types: ReadonlyMap<string, string>,
   notes: ReadonlyMap<string, string> = new Map(),
 ): void {
-  if (types.size > display.rows) {
-    const complete = jobs.filter((job) => job.completedAt != null).length;
-    const share = complete / types.size;
-    display.show('tree', {
-      label: '',
-      share,
-      text: `${count(complete)} of ${count(types.size)} jobs complete`,
-    });
-    return;
-  }
   for (const job of jobs) {
     display.show(job.jobId, {
       label: types.size > 1 ? (types.get(job.jobId) ?? '') : '',
@@ -49,4 +39,26 @@ export function showJobs(
       note: notes.get(job.jobId),
     });
   }
+}
+
+/** A row for the tree and one for each job; for more jobs than a screen has lines, that of the tree alone. */
+export function showTree(
+  display: ProgressDisplay,
+  tree: JobTreeProgress,
+  types: ReadonlyMap<string, string>,
+  notes?: ReadonlyMap<string, string>,
+): void {
+  const isAlone = types.size > 1 && types.size >= display.rows;
+  // A single job says all that there is to say of its tree.
+  if (types.size > 1) {
+    display.show('tree', {
+      label: '',
+      share: tree.percent == null ? null : tree.itemProgress / Math.max(1, tree.itemCount),
+      text: tree.message,
+      figures: isAlone
+        ? `${count(types.size - tree.openJobs)} of ${count(types.size)} jobs complete`
+        : `${count(tree.itemProgress)}/${count(tree.itemCount)}`,
+    });
+  }
+  if (!isAlone) showJobs(display, tree.jobs, types, notes);
 }

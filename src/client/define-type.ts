@@ -138,7 +138,8 @@ export interface HandlerContext {
   readonly logger: Logger;
   /**
    * Adds new items to the child job of a type that this job feeds. They are created in the transaction that accepts the result; a
-   * failure creates none. Up to 1,000 for each attempt. If there is not exactly one such child of that type, the item fails.
+   * failure creates none. Up to 1,000 for each attempt, since more would need several requests, and then some would remain if the attempt
+   * fails. If there is not exactly one such child of that type, the item fails.
    */
   feed(type: string, ...items: readonly ItemSpec[]): void;
   feed<Payload>(

@@ -120,7 +120,10 @@ export interface JobSpec extends JobPolicies {
   readonly sealed?: boolean | undefined;
   /** How the parent feeds it; not for the root. Default: it is not fed. */
   readonly feed?: FeedSpec | undefined;
-  /** The items it starts with: of the root any number, of others up to 1,000. Default: none. */
+  /**
+   * The items it starts with: of the root any number, of others up to 1,000, since these are created together with the tree: add more
+   * with `addItems`, and seal the job then. Default: none.
+   */
   readonly items?: readonly ItemSpec[] | undefined;
   /**
    * An upload that becomes its items, after those given here: servers read it in order, and seal the job at its end. A line that

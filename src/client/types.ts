@@ -95,6 +95,12 @@ export interface JobTreeProgress {
   readonly openJobs: number;
   /** Whether all of its jobs are complete. */
   readonly complete: boolean;
+  /** The stage that it has reached, from 1: each job is a stage, reached when no more items come to it. */
+  readonly stage: number;
+  /** How many stages it has: its jobs. */
+  readonly stageCount: number;
+  /** For people, such as `Tree running, stage 1 of 3, 12 of 40 items so far…`. */
+  readonly message: string;
   /** The outcome of the tree: the worst outcome of its jobs; null until it is complete. */
   readonly outcome?: JobOutcome | null;
   /** The percentage of its items that are done, 0 to 100; null while any of its jobs is unsealed. */

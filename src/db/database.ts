@@ -7,6 +7,7 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { BusyError } from '../errors.ts';
 import { PrismaClient } from '../generated/prisma/client.ts';
+import { groupOf } from './fair-queue.ts';
 import { checkoutMs, PatientPool } from './patient-pool.ts';
 import { asRefusal } from './sqlstate.ts';
 import { type Request, Turns } from './turns.ts';
@@ -130,6 +131,11 @@ export class Database implements Queries {
   readonly #readTurns: Turns;
   readonly #surveyTurns: Turns;
   readonly #surveyMs: number;
+  /** Those that have not begun, by what they ask and of which tenant. */
+  readonly #waitingSurveys = new Map<
+    string,
+    { readonly askers: Request[]; readonly answer: Promise<pg.QueryResult> }
+  >();
   /**
    * Where operations of requests wait. Batches of claims and reports, and upkeep, do not: there are few of them, and a connection that becomes
    * free is theirs.
@@ -306,17 +312,48 @@ export class Database implements Queries {
       prisma: this.prisma,
       pool: { query: (statement) => this.#readTurns.run(request, () => this.pool.query(statement)) },
       call: (name, ...values) => this.#operationTurns.run(request, () => this.call(name, ...values)),
-      surveys: {
-        query: (statement) =>
-          this.#surveyTurns.run(request, () =>
-            this.#readTurns.run(request, () => this.surveys.query(statement)),
-          ),
-      },
+      surveys: { query: (statement) => this.#surveyInTurn(request, statement) },
       callForLeases: (name, ...values) => this.callForLeases(name, ...values),
       callAudited: (entry, name, ...values) =>
         this.#operationTurns.run(request, () => this.callAudited(entry, name, ...values)),
       audit: (entry) => this.audit(entry),
     };
+  }
+
+  /** Of a tenant, those that wait and ask the same are one. What has begun may have missed what was written since. */
+  #surveyInTurn<Row extends pg.QueryResultRow>(
+    request: Request,
+    statement: pg.QueryConfig,
+  ): Promise<pg.QueryResult<Row>> {
+    const key = JSON.stringify([groupOf(request), statement.text, statement.values]);
+    const known = this.#waitingSurveys.get(key);
+    if (known !== undefined) {
+      known.askers.push(request);
+      return known.answer as Promise<pg.QueryResult<Row>>;
+    }
+    const askers = [request];
+    let isOver = false;
+    const end = () => {
+      if (!isOver) this.#waitingSurveys.delete(key);
+      isOver = true;
+    };
+    const isGone = () => {
+      const areGone = askers.every((asker) => asker.isGone?.() === true);
+      if (areGone) end();
+      return areGone;
+    };
+    const all = { ...request, isGone };
+    const answer = this.#surveyTurns.run(all, () =>
+      this.#readTurns.run(all, () => {
+        end();
+        return this.surveys.query<Row>(statement);
+      }),
+    );
+    if (isOver) return answer;
+    this.#waitingSurveys.set(key, { askers, answer });
+    // It may be refused, since it has waited for too long.
+    answer.catch(end);
+    return answer;
   }
 
   #statement(name: string, count: number): string {

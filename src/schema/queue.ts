@@ -8,7 +8,8 @@ import {
   readQueues,
 } from '../domain/work/queues.ts';
 import { builder } from './builder.ts';
-import { checkFirst, firstComplexity } from './pages.ts';
+import { createGroupLoader } from './loader.ts';
+import { checkFirst, firstComplexity, inTurns } from './pages.ts';
 import { checkTypeScope, shownTypes } from './scope.ts';
 
 const QueueRate = builder.objectRef<Rate>('QueueRate').implement({
@@ -137,6 +138,16 @@ builder.queryField('queue', (t) =>
   }),
 );
 
+/** What is asked under many aliases is read once. */
+const queueLists = createGroupLoader(
+  (asked: { types: readonly string[] | null; after: string | null; take: number }) => JSON.stringify(asked),
+  async (asked, { engine }) => {
+    const [{ types, ...page }] = asked;
+    const queues = await readQueues(engine, types, page);
+    return asked.map(() => queues);
+  },
+);
+
 builder.queryField('queues', (t) =>
   t.field({
     authScopes: { may: 'list' },
@@ -145,7 +156,7 @@ builder.queryField('queues', (t) =>
       multiplier: Math.min(firstComplexity({ first }).multiplier, types?.length ?? maxBatch),
     }),
     description:
-      'Types by name: those that have settings or waiting or running items, or were active in the last hour. If there are more than 1,000, query again after the last one.',
+      'Types by name: those that have settings or waiting or running items, or were active in the last hour. If there are more than 1,000, query again after the last one. Lists of all types, or of more than 100, are read one at a time for each tenant; BUSY if that takes longer than 10 seconds.',
     args: {
       types: t.arg.stringList({ description: typesDescription }),
       first: t.arg.int({
@@ -159,7 +170,8 @@ builder.queryField('queues', (t) =>
       const take = checkFirst({ first });
       if (after != null) checkName(after, 'after', maxNameLength);
       const shown = await shownTypes(context, checkTypes(types));
-      return readQueues(context.engine, shown, { after: after ?? null, take });
+      const queues = await queueLists(context).load({ types: shown, after: after ?? null, take });
+      return inTurns(queues, context);
     },
   }),
 );

@@ -187,6 +187,21 @@ it('--tree shows every job of the tree, starting from any of them', async () => 
   );
 });
 
+it('a tree says which of its stages it has reached, on a terminal too', async () => {
+  const { id } = await server.client.createJob({
+    type: 'stage one',
+    items: [{}, {}],
+    children: [{ type: 'stage two', feed: {}, children: [{ type: 'stage three', feed: {} }] }],
+  });
+  const plain = start(['watch', id], server.env);
+  const drawn = startOnTerminal(['watch', id], server.env);
+  await plain.printed(/^Tree running, stage 1 of 3, 0 of 2 items so far…\n/);
+  await drawn.printed('Tree running, stage 1 of 3, 0 of 2 items so far…');
+  await server.client.cancelJob(id);
+  expect((await plain.ended).stdout).toContain('\nTree cancelled\n');
+  expect((await drawn.ended).stdout).toContain('Tree cancelled  2/2');
+});
+
 it('on a terminal a bar moves within 80 columns, and the cursor is restored', async () => {
   const { id } = await server.client.createJob({ type: 'bar', items: [{}, {}], sealed: true });
   const program = startOnTerminal(['watch', id], server.env);

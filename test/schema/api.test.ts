@@ -418,6 +418,23 @@ describe('the SQL behind a query', () => {
     expect(statements.filter((text) => text.includes('count_matching'))).toHaveLength(1);
   });
 
+  it('reads queues once that are asked under many aliases, and shows all of them', async () => {
+    const types = Array.from({ length: 1_000 }, (_, i) => `aliased ${i}`);
+    await db.query(`select jobtree.set_queue(type, '{"paused": true}') from unnest($1::text[]) type`, [
+      types,
+    ]);
+    const fields = Array.from({ length: 30 }, (_, i) => `a${i}: queues(types: $types) { type }`);
+    let answer = {};
+    const statements = await statementsOf(async () => {
+      answer = await data(app.url, `query ($types: [String!]!) { ${fields.join(' ')} }`, { types });
+    });
+    const all = types.toSorted().map((type) => ({ type }));
+    expect(Object.values(answer)).toEqual(fields.map(() => all));
+    expect(statements.filter((text) => text.includes('queue_depths'))).toHaveLength(1);
+    // So many take turns with the counts of the tenant.
+    expect(statements).toContainEqual(expect.stringContaining('set local statement_timeout'));
+  });
+
   it('does not grow with the number of rows', async () => {
     const query = `query ($id: ID!) {
       job(id: $id) {

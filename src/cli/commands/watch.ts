@@ -1,9 +1,9 @@
 /** `jobtree watch`: how far a job is, or a whole tree, until it is complete. */
-import type { Client, JobProgress, WatchOptions } from '../../client/index.ts';
+import type { Client, JobProgress, JobTreeProgress } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { catchInterruption, type Interruption } from '../interruption.ts';
-import { showJobs, typesOfTree } from '../job-progress.ts';
+import { showJobs, showTree, typesOfTree } from '../job-progress.ts';
 import { oneLine, print } from '../output.ts';
 import { createProgressDisplay } from '../progress-display.ts';
 import { RetryWatch } from '../retries.ts';
@@ -47,15 +47,17 @@ async function follow(
     onDisconnected: (error: Error) => view.disconnected(error),
     onConnected: () => view.connected(),
   };
-  const states = ofTree ? treeStates(client, job.root.id, watching) : jobStates(client, job.id, watching);
-  let final: readonly JobProgress[] = [];
+  const states: AsyncIterable<State> = ofTree
+    ? client.watchTree(job.root.id, watching)
+    : client.watchJob(job.id, watching);
+  let final: State | undefined;
   try {
     for await (final of states) view.show(final);
   } finally {
     view.end();
   }
   let allWell = true;
-  for (const progress of final) {
+  for (const progress of jobsOf(final)) {
     const type = types.get(progress.jobId) ?? '';
     const summary = await summarise(client, type, progress);
     if (options.json) printJson({ event: 'summary', ...summary });
@@ -65,19 +67,17 @@ async function follow(
   return allWell ? exitCodes.success : exitCodes.itemsFailed;
 }
 
-type States = AsyncGenerator<readonly JobProgress[], void, undefined>;
+/** Of a tree or of a job. */
+type State = JobTreeProgress | JobProgress;
 
-async function* jobStates(client: Client, id: string, options: WatchOptions): States {
-  for await (const progress of client.watchJob(id, options)) yield [progress];
-}
-
-async function* treeStates(client: Client, rootId: string, options: WatchOptions): States {
-  for await (const tree of client.watchTree(rootId, options)) yield tree.jobs;
+function jobsOf(state: State | undefined): readonly JobProgress[] {
+  if (state === undefined) return [];
+  return 'jobs' in state ? state.jobs : [state];
 }
 
 /** How what is watched is shown. */
 interface View {
-  show(jobs: readonly JobProgress[]): void;
+  show(state: State): void;
   disconnected(error: Error): void;
   connected(): void;
   end(): void;
@@ -88,14 +88,14 @@ class DrawnView implements View {
   readonly #types: ReadonlyMap<string, string>;
   readonly #retries: RetryWatch;
   readonly #standstills: Standstills;
-  #jobs: readonly JobProgress[] = [];
+  #state: State | undefined;
 
   constructor(client: Client, types: ReadonlyMap<string, string>) {
     this.#types = types;
     this.#retries = new RetryWatch(
       client,
       types,
-      (notes) => showJobs(this.#display, this.#jobs, types, notes),
+      (notes) => this.#draw(notes),
       (text) => this.#display.say(text),
     );
     this.#standstills = new Standstills(client, types, (...standstill) =>
@@ -103,11 +103,17 @@ class DrawnView implements View {
     );
   }
 
-  show(jobs: readonly JobProgress[]): void {
-    this.#jobs = jobs;
-    showJobs(this.#display, jobs, this.#types);
-    this.#retries.changed(jobs);
-    this.#standstills.changed(jobs);
+  show(state: State): void {
+    this.#state = state;
+    this.#draw();
+    this.#retries.changed(jobsOf(state));
+    this.#standstills.changed(jobsOf(state));
+  }
+
+  #draw(notes?: ReadonlyMap<string, string>): void {
+    const state = this.#state;
+    if (state !== undefined && 'jobs' in state) showTree(this.#display, state, this.#types, notes);
+    else showJobs(this.#display, jobsOf(state), this.#types, notes);
   }
 
   disconnected(error: Error): void {
@@ -141,8 +147,8 @@ class JsonView implements View {
   }
 
   /** Only what has changed since the line before. */
-  show(jobs: readonly JobProgress[]): void {
-    for (const progress of jobs) {
+  show(state: State): void {
+    for (const progress of jobsOf(state)) {
       if (this.#printed.get(progress.jobId) === progress) continue;
       this.#printed.set(progress.jobId, progress);
       printJson({ event: 'progress', type: this.#types.get(progress.jobId), ...progress });

@@ -1,6 +1,6 @@
 /** Shows the jobs of a tree until they are complete, and gives their final states. */
 import type { Client, JobProgress } from '../../client/index.ts';
-import { showJobs } from '../job-progress.ts';
+import { showTree } from '../job-progress.ts';
 import { createProgressDisplay } from '../progress-display.ts';
 
 export async function watchTree(
@@ -14,7 +14,7 @@ export async function watchTree(
   try {
     for await (const tree of client.watchTree(rootId, { signal })) {
       jobs = tree.jobs;
-      showJobs(display, jobs, types);
+      showTree(display, tree, types);
     }
   } finally {
     display.end();

@@ -13,17 +13,22 @@ interface Connection {
 }
 
 export class Connections {
-  readonly #open = new Map<string, Connection>();
+  readonly #open = new Map<Socket, Connection>();
+  /** The newest of each address: only that tells on which one a TLS connection shook hands. */
+  readonly #newest = new Map<string, Socket>();
 
   constructor(server: Server) {
     server.on('connection', (socket: Socket) => this.#enter(socket));
-    // Takes the place of the connection that shook hands.
-    server.on('secureConnection', (socket: Socket) => this.#enter(socket));
+    server.on('secureConnection', (socket: Socket) => {
+      const below = this.#newest.get(nameOf(socket));
+      if (below !== undefined) this.#open.delete(below);
+      this.#enter(socket);
+    });
   }
 
   /** Called with each request once its head has arrived. */
   begin(request: IncomingMessage, response: ServerResponse): void {
-    const requests = this.#open.get(nameOf(request.socket))?.requests;
+    const requests = this.#open.get(request.socket)?.requests;
     requests?.add(request);
     response.once('close', () => requests?.delete(request));
   }
@@ -49,10 +54,11 @@ export class Connections {
 
   #enter(socket: Socket): void {
     const name = nameOf(socket);
-    const connection = { socket, requests: new Set<IncomingMessage>(), bytesRead: 0 };
-    this.#open.set(name, connection);
+    this.#open.set(socket, { socket, requests: new Set(), bytesRead: 0 });
+    this.#newest.set(name, socket);
     socket.once('close', () => {
-      if (this.#open.get(name) === connection) this.#open.delete(name);
+      this.#open.delete(socket);
+      if (this.#newest.get(name) === socket) this.#newest.delete(name);
     });
   }
 }
