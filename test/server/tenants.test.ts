@@ -164,7 +164,7 @@ const jobFields =
 /** All lists and figures. */
 const lists: Readonly<Record<string, string>> = {
   jobs: `{ jobs(filter: { rootsOnly: false }) { nodes { ${jobFields} } pageInfo { startCursor } } }`,
-  'jobs of a type': `{ jobs(filter: { type: "mail" }) { nodes { ${jobFields} } } }`,
+  'jobs of a type': `{ jobs(filter: { types: "mail" }) { nodes { ${jobFields} } } }`,
   'jobs of a schedule': `{ jobs(filter: { schedule: "nightly" }) { nodes { ${jobFields} } } }`,
   queues:
     '{ queues { type ready waiting blocked running deadLetterAlert { endpoint } figures { claimed failed dead } history { claimed } slow } }',
@@ -424,7 +424,7 @@ describe('of two tenants with the same names', () => {
 
   it('watched lists show each its own', async () => {
     for (const query of [
-      'subscription { jobs(filter: { type: "mail" }) { jobs { id type } } }',
+      'subscription { jobs(filter: { types: "mail" }) { jobs { id type } } }',
       'subscription { queues { type ready running } }',
     ]) {
       const [ours] = await firstEvents(acme.key, query);
