@@ -141,52 +141,54 @@ function Editor({ search, change }: Part) {
       </label>
       <details>
         <summary>{t.trees.filter}</summary>
-        <Entry
-          label={t.trees.type}
-          onEnter={(type) => change({ types: [...new Set([...(search.types ?? []), type])] })}
-        />
-        <fieldset>
-          <legend>{t.trees.status}</legend>
-          {statuses.map((one) => (
-            <Check
-              key={one}
-              isOn={search.statuses?.includes(one) === true}
-              onChange={(isOn) => change({ statuses: toggled(search.statuses, one, isOn) })}
+        <div className="filters">
+          <Entry
+            label={t.trees.type}
+            onEnter={(type) => change({ types: [...new Set([...(search.types ?? []), type])] })}
+          />
+          <fieldset>
+            <legend>{t.trees.status}</legend>
+            {statuses.map((one) => (
+              <Check
+                key={one}
+                isOn={search.statuses?.includes(one) === true}
+                onChange={(isOn) => change({ statuses: toggled(search.statuses, one, isOn) })}
+              >
+                {t.state[one]}
+              </Check>
+            ))}
+          </fieldset>
+          <fieldset>
+            <legend>{t.trees.outcomeOf}</legend>
+            {outcomes.map((one) => (
+              <Check
+                key={one}
+                isOn={search.outcomes?.includes(one) === true}
+                onChange={(isOn) => change({ outcomes: toggled(search.outcomes, one, isOn) })}
+              >
+                {t.state[one]}
+              </Check>
+            ))}
+          </fieldset>
+          <label>
+            {t.trees.failures}
+            <select
+              value={String(search.failures ?? '')}
+              onChange={({ target }) =>
+                change({ failures: target.value === '' ? undefined : target.value === 'true' })
+              }
             >
-              {t.state[one]}
-            </Check>
+              <option value="">{t.trees.any}</option>
+              <option value="true">{t.trees.withFailures}</option>
+              <option value="false">{t.trees.withoutFailures}</option>
+            </select>
+          </label>
+          <Entry label={t.trees.key} onEnter={(key) => change({ key })} />
+          <Entry label={t.trees.schedule} onEnter={(schedule) => change({ schedule })} />
+          {(['completedFrom', 'completedUntil'] as const).map((end) => (
+            <EndOf key={end} end={end} search={search} change={change} />
           ))}
-        </fieldset>
-        <fieldset>
-          <legend>{t.trees.outcomeOf}</legend>
-          {outcomes.map((one) => (
-            <Check
-              key={one}
-              isOn={search.outcomes?.includes(one) === true}
-              onChange={(isOn) => change({ outcomes: toggled(search.outcomes, one, isOn) })}
-            >
-              {t.state[one]}
-            </Check>
-          ))}
-        </fieldset>
-        <label>
-          {t.trees.failures}
-          <select
-            value={String(search.failures ?? '')}
-            onChange={({ target }) =>
-              change({ failures: target.value === '' ? undefined : target.value === 'true' })
-            }
-          >
-            <option value="">{t.trees.any}</option>
-            <option value="true">{t.trees.withFailures}</option>
-            <option value="false">{t.trees.withoutFailures}</option>
-          </select>
-        </label>
-        <Entry label={t.trees.key} onEnter={(key) => change({ key })} />
-        <Entry label={t.trees.schedule} onEnter={(schedule) => change({ schedule })} />
-        {(['completedFrom', 'completedUntil'] as const).map((end) => (
-          <EndOf key={end} end={end} search={search} change={change} />
-        ))}
+        </div>
       </details>
     </div>
   );
@@ -224,8 +226,8 @@ function Entry({ label, onEnter }: { label: string; onEnter: (text: string) => v
         {label}
         <input name="text" type="text" />
       </label>
-      <button type="submit" aria-label={`${t.trees.add}: ${label}`}>
-        {t.trees.add}
+      <button type="submit" aria-label={`${t.trees.apply}: ${label}`}>
+        {t.trees.apply}
       </button>
     </form>
   );

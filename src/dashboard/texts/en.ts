@@ -87,7 +87,7 @@ export const en = {
     },
     filter: 'Filter',
     filters: 'Filters',
-    add: 'Add',
+    apply: 'Apply',
     remove: (condition: string) => `Remove the filter ${condition}`,
     removeAll: 'Show all',
     outcomeOf: 'Outcome',
