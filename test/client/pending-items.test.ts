@@ -1,6 +1,12 @@
 /** Pending items as a producer deals with them, with the very code of docs/pending-items.md. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Client, createClient, type JobFilter, type Operation, type PendingItemFilter } from '../../src/client/index.ts';
+import {
+  type Client,
+  createClient,
+  type JobFilter,
+  type Operation,
+  type PendingItemFilter,
+} from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { bundle } from '../support/bundle.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';

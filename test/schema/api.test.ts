@@ -642,7 +642,7 @@ describe('refusals', () => {
         'query ($t: [String!]) { jobs(filter: { types: $t }) { nodes { id } } }',
         { t: text },
       );
-      expect(jobs.errors?.[0]?.extensions).toEqual({ code: 'INVALID_INPUT', field: 'filter.type' });
+      expect(jobs.errors?.[0]?.extensions).toEqual({ code: 'INVALID_INPUT', field: 'filter.types[0]' });
       const created = await request(
         app.url,
         'mutation ($t: String!) { createJob(input: { type: $t }) { ... on UserError { code field } } }',

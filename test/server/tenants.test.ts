@@ -175,6 +175,7 @@ const lists: Readonly<Record<string, string>> = {
   deadLetterGroups: '{ deadLetterGroups { id type pattern count note example { id } items { id } } }',
   deadLetterDigest: '{ deadLetterDigest(since: "2020-01-01T00:00:00Z") { count group { id type } } }',
   deadLetterCount: '{ deadLetterCount(filter: { diedFrom: "2020-01-01T00:00:00Z" }) }',
+  jobCount: '{ jobCount(filter: { rootsOnly: false, createdFrom: "2020-01-01T00:00:00Z" }) { count since } }',
   pendingItemCount: '{ pendingItemCount(filter: { statuses: [READY, BLOCKED, RUNNING, WAITING] }) }',
   operations: '{ operations { nodes { id kind total } } }',
   schedules:
