@@ -21,9 +21,10 @@ set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_now constant timestamptz := clock_timestamp();
   -- One random id for the tree, whose last 24 bits count the jobs: so their ids are in order even within a millisecond.
   v_id constant text := left(jobtree.new_id()::text, 30);
+  -- The time in the id: so lists select by the time of creation with ranges of ids.
+  v_now constant timestamptz(3) := to_timestamp(('x' || replace(left(v_id, 13), '-', ''))::bit(48)::bigint / 1000.0);
   v_root uuid;
   v_parent_id uuid;
   v_existing uuid;

@@ -44,14 +44,21 @@ begin
     ) d
   ), summed as (
     select r.root_id, r.job_id, sum(r.items) as items, sum(r.succeeded) as succeeded, sum(r.failed) as failed,
-      sum(r.cancelled) as cancelled, sum(r.bytes) as bytes, bool_or(r.started or r.succeeded > 0) as started, max(r.id) as last
+      sum(r.cancelled) as cancelled, sum(r.bytes) as bytes, bool_or(r.started or r.succeeded > 0) as started, max(r.id) as last, true as is_read
     from read r
     group by r.root_id, r.job_id
+    union all
+    -- The root's row counts the failures of the tree.
+    select r.root_id, r.root_id, 0, 0, 0, 0, 0, false, 0, false
+    from read r
+    group by r.root_id
+    having sum(r.failed) <> 0 and not bool_or(r.job_id = r.root_id)
   ), counted as materialized (
     select s.root_id, s.last, p.tid, p.job_id, p.version, p.is_root, p.generation, p.item_count + s.items as item_count,
       p.succeeded + s.succeeded as succeeded, p.failed + s.failed as failed, p.cancelled + s.cancelled as cancelled, p.open_jobs,
       coalesce(p.started_at, case when s.started then v_now end) as started_at, p.completed_at, p.outcome, p.tree_outcome, p.completions,
-      p.bytes + s.bytes as bytes, s.items as more_items, s.bytes as more_bytes
+      p.bytes + s.bytes as bytes, s.items as more_items, s.bytes as more_bytes, s.is_read,
+      p.tree_failed + case when p.is_root then sum(s.failed) over (partition by s.root_id) else 0 end as tree_failed
     from summed s
     cross join lateral (
       select p.*, p.ctid as tid from jobtree.job_progress p where p.job_id = s.job_id order by p.version desc limit 1
@@ -61,7 +68,8 @@ begin
     from unnest(v_roots) t(root_id)
     left join (
       select c.root_id, max(c.last) as last, sum(c.more_items) as more_items, sum(c.more_bytes) as more_bytes, bool_and(
-        c.completed_at is null
+        not c.is_read
+        or c.completed_at is null
         and c.succeeded + c.failed + c.cancelled <= c.item_count
         and (c.succeeded + c.failed + c.cancelled < c.item_count or j.sealed_at is null)
         and (c.failed = 0 or coalesce(j.tolerated_failure_count, j.tolerated_failure_percentage) is null)
@@ -80,7 +88,7 @@ begin
   ), written as (
     insert into jobtree.job_progress
     select c.job_id, c.version + 1, c.is_root, c.generation, c.item_count, c.succeeded, c.failed, c.cancelled, c.open_jobs,
-      c.started_at, c.completed_at, c.outcome, c.tree_outcome, c.completions, v_now, null, false, c.bytes
+      c.started_at, c.completed_at, c.outcome, c.tree_outcome, c.completions, v_now, null, false, c.bytes, c.tree_failed, null
     from counted c
     where c.root_id in (select j.root_id from judged j)
     returning job_progress

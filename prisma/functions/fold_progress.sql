@@ -22,6 +22,7 @@ language plpgsql volatile
 set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
+set enable_mergejoin = off
 -- In case another client has locked deltas: other trees wait for this one.
 set lock_timeout = '50ms'
 set plan_cache_mode = force_generic_plan
@@ -35,6 +36,8 @@ declare
   v_last bigint := 0;
   v_read_last bigint;
   v_read uuid[];
+  -- The root, if any job has more failures: its row counts those of the tree.
+  v_counting_root uuid[];
   v_touched uuid[] := '{}';
   v_changed uuid[] := '{}';
   v_completed uuid[];
@@ -110,22 +113,25 @@ begin
         k.succeeded + coalesce(s.succeeded, 0) as succeeded, k.failed + coalesce(s.failed, 0) as failed,
         k.cancelled + coalesce(s.cancelled, 0) as cancelled, k.open_jobs,
         coalesce(k.started_at, case when s.started then v_now end) as started_at, k.completed_at, k.outcome, k.tree_outcome, k.completions,
-        k.changed_at, k.reap_at, k.default_retention, k.bytes + coalesce(s.bytes, 0) as bytes
+        k.changed_at, k.reap_at, k.default_retention, k.bytes + coalesce(s.bytes, 0) as bytes,
+        k.tree_failed + case when k.is_root then coalesce((select sum(a.failed) from summed a), 0) else 0 end as tree_failed,
+        k.tree_completed_at
       from known k
       left join summed s on s.job_id = k.job_id
     )
     select (select max(s.last) from summed s), (select array_agg(s.job_id) from summed s),
+      (select array[p_root_id] from summed s where s.failed <> 0 limit 1),
       v_items + coalesce((select sum(s.items) from summed s), 0), v_bytes + coalesce((select sum(s.bytes) from summed s), 0),
       bool_or(c.succeeded + c.failed + c.cancelled > c.item_count),
       bool_or(c.succeeded + c.failed + c.cancelled = c.item_count and c.completed_at is null),
       bool_or(c.completed_at is not null and (c.job_id = any (v_touched) or c.job_id in (select s.job_id from summed s))),
       bool_or(c.failed > 0 and c.completed_at is null), array_agg(c::jobtree.job_progress)
-    into v_read_last, v_read, v_items, v_bytes, v_suspect, v_even, v_over, v_has_failures, v_rows
+    into v_read_last, v_read, v_counting_root, v_items, v_bytes, v_suspect, v_even, v_over, v_has_failures, v_rows
     from counted c;
 
     v_last := greatest(v_last, v_read_last);
     v_touched := v_touched || v_read;
-    v_changed := v_changed || v_read;
+    v_changed := v_changed || v_read || v_counting_root;
 
     v_held := null;
     if v_has_failures then
@@ -177,7 +183,8 @@ begin
         j.open_jobs - case when j.is_root then cardinality(v_completed) else 0 end, j.started_at,
         case when j.ends then v_now else j.completed_at end, j.verdict,
         case when j.is_root then jobtree.worst_outcome(j.tree_outcome || array(select e.verdict from judged e where e.ends)) end,
-        j.completions + case when j.ends then 1 else 0 end, j.changed_at, j.reap_at, j.default_retention, j.bytes
+        j.completions + case when j.ends then 1 else 0 end, j.changed_at, j.reap_at, j.default_retention, j.bytes, j.tree_failed,
+        case when j.is_root and j.open_jobs = cardinality(v_completed) then v_now else j.tree_completed_at end
       )::jobtree.job_progress) into v_rows
       from judged j;
       v_changed := v_changed || v_completed || p_root_id;
@@ -237,7 +244,8 @@ begin
   select r.job_id, r.version + 1, r.is_root, r.generation, r.item_count, r.succeeded, r.failed, r.cancelled, r.open_jobs,
     r.started_at, r.completed_at, r.outcome, r.tree_outcome, r.completions, v_now,
     case when r.is_root then coalesce(v_reap_at, r.reap_at) end,
-    case when r.is_root and v_reap_at is not null then v_default_retention else r.default_retention end, r.bytes
+    case when r.is_root and v_reap_at is not null then v_default_retention else r.default_retention end, r.bytes,
+    r.tree_failed, r.tree_completed_at
   from unnest(v_rows) r
   where r.job_id = any (v_changed);
   if v_items <> 0 or v_bytes <> 0 then

@@ -13,12 +13,14 @@ import {
   parseWholeNumber,
 } from './figures.ts';
 import { helpEnd } from './help-text.ts';
+import { jobOrders } from './job-orders.ts';
 import { run } from './run.ts';
 
 const jobStatuses = ['waiting', 'running', 'completed', 'cancelled'];
 
-function parseJobStatus(text: string): string {
-  if (jobStatuses.includes(text)) return text;
+/** One more of several. */
+function parseJobStatus(text: string, before: readonly string[] = []): string[] {
+  if (jobStatuses.includes(text)) return [...before, text];
   const hint = ['failed', 'partial', 'succeeded'].includes(text)
     ? ` For what came of them: --outcome ${text}.`
     : '';
@@ -199,17 +201,32 @@ export function addWatchCommands(program: Command): void {
   program
     .command('jobs')
     .description('List trees of jobs, each by its root, newest first; with --all, each job.')
-    .option('--type <type>', 'only jobs of this type')
+    .option('--type <type...>', 'only jobs of these types')
     .addOption(
-      new Option('--status <status>', 'only trees with this status; with --all, only such jobs')
+      new Option('--status <status...>', 'only trees with one of these statuses; with --all, only such jobs')
         .choices(jobStatuses)
         .argParser(parseJobStatus),
     )
     .addOption(
       new Option(
-        '--outcome <outcome>',
-        'only complete trees with this outcome; with --all, only such jobs',
+        '--outcome <outcome...>',
+        'only complete trees with one of these outcomes; with --all, only such jobs',
       ).choices(['succeeded', 'partial', 'failed', 'cancelled']),
+    )
+    .option('--since <time>', 'only those created since this time, or this long ago (2h)', parseInstant)
+    .option('--until <time>', 'only those created before this time, or longer ago than this', parseInstant)
+    .option('--completed-since <time>', 'only those complete since this time, or this long ago', parseInstant)
+    .option('--completed-until <time>', 'only those complete since before this time', parseInstant)
+    .option('--dedupe-key <beginning>', 'only those whose dedupe key begins so')
+    .option('--failures', 'only those with items that failed for good')
+    .option('--no-failures', 'only those without')
+    .addOption(
+      new Option(
+        '--order <order>',
+        'failures and progress list only trees that have failures or are not complete',
+      )
+        .choices(Object.keys(jobOrders))
+        .default('newest'),
     )
     .option('--limit <n>', 'how many to list', parseWholeNumber(1, 1_000_000), 20)
     .option('--schedule <name>', 'only trees that this schedule created')

@@ -9,30 +9,19 @@ import {
   createRouter,
   lazyRouteComponent,
 } from '@tanstack/react-router';
-import type { JobOrder, JobStatus } from '../generated/dashboard-first.ts';
+import { toTreesSearch } from './data/tree-search.ts';
 import { TreesScreen } from './screens/trees.tsx';
 import { NotFound, Shell } from './shell.tsx';
 
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });
 
-export interface TreesSearch {
-  readonly type?: string | undefined;
-  readonly status?: JobStatus | undefined;
-  readonly order?: JobOrder | undefined;
-}
-
 const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined);
-const oneOf = <T extends string>(values: readonly T[], value: unknown) => values.find((one) => one === value);
 
 const trees = createRoute({
   getParentRoute: () => root,
   path: '/',
   component: TreesScreen,
-  validateSearch: (search): TreesSearch => ({
-    type: text(search.type),
-    status: oneOf(['WAITING', 'RUNNING', 'COMPLETED', 'CANCELLED'], search.status),
-    order: oneOf(['OLDEST_FIRST'], search.order),
-  }),
+  validateSearch: toTreesSearch,
 });
 
 export interface TreeSearch {

@@ -512,21 +512,33 @@ export type ItemStatus =
   /** Its job waits for other jobs of its tree. */
   | 'WAITING';
 
-/** Which jobs to list; all conditions must be met. */
+/** Which jobs to list; all conditions must be met. Lists have 1 to 1,000 entries, of which one must apply. */
 export type JobFilter = {
+  /** Complete since this time or later. */
+  completedFrom?: InputMaybe<Scalars['DateTime']['input']>;
+  /** Complete since before this time. */
+  completedUntil?: InputMaybe<Scalars['DateTime']['input']>;
+  /** Created at this time or later. */
+  createdFrom?: InputMaybe<Scalars['DateTime']['input']>;
+  /** Created before this time. */
+  createdUntil?: InputMaybe<Scalars['DateTime']['input']>;
+  /** With a dedupe key that begins with this, or is this: 1 to 500 characters. */
+  dedupeKeyPrefix?: InputMaybe<Scalars['String']['input']>;
+  /** True: with items that failed for good, and were not replayed. False: without. */
+  hasFailures?: InputMaybe<Scalars['Boolean']['input']>;
   /** Only roots of trees that have been idle since this time or longer: see `idleSince` of a job. Give the present time for all trees that are shown as idle. */
   idleSince?: InputMaybe<Scalars['DateTime']['input']>;
-  /** Only complete jobs with this outcome; with `wholeTrees`, only complete trees with this outcome. */
-  outcome?: InputMaybe<JobOutcome>;
+  /** Complete, with one of these outcomes. */
+  outcomes?: InputMaybe<Array<JobOutcome>>;
   /** Only roots of trees. Default: true. */
   rootsOnly?: Scalars['Boolean']['input'];
   /** Only trees that the schedule with this name created: 1 to 200 characters. */
   schedule?: InputMaybe<Scalars['String']['input']>;
-  /** Only jobs with this status. */
-  status?: InputMaybe<JobStatus>;
-  /** Only jobs of this type: 1 to 200 characters. */
-  type?: InputMaybe<Scalars['String']['input']>;
-  /** Whether `status` and `outcome` are those of whole trees, given their roots: a tree is RUNNING from when its root is until all its jobs are complete, and its outcome is the worst outcome of its jobs. INVALID_INPUT without `rootsOnly`. Default: false. */
+  /** With one of these statuses. */
+  statuses?: InputMaybe<Array<JobStatus>>;
+  /** Of one of these types, each of 1 to 200 characters. */
+  types?: InputMaybe<Array<Scalars['String']['input']>>;
+  /** Whether statuses, outcomes, failures and times of completion are those of whole trees, given their roots: a tree is RUNNING from when its root is until all its jobs are complete, and its outcome is the worst outcome of its jobs. INVALID_INPUT without `rootsOnly`. Default: false. */
   wholeTrees?: Scalars['Boolean']['input'];
 };
 
@@ -582,6 +594,12 @@ export type JobInput = {
 
 /** How a list of jobs is ordered. */
 export type JobOrder =
+  /** Only trees that are not complete, by which part of their items has an outcome. INVALID_INPUT without `wholeTrees`; LIMIT_EXCEEDED if more than 10,000 trees would have to be compared. */
+  | 'LEAST_PROGRESS_FIRST'
+  /** Only trees with failures, by how many of their items failed. INVALID_INPUT without `wholeTrees`; LIMIT_EXCEEDED if more than 10,000 trees would have to be compared. */
+  | 'MOST_FAILURES_FIRST'
+  /** The same, with those first that lack least. INVALID_INPUT without `wholeTrees`; LIMIT_EXCEEDED if more than 10,000 trees would have to be compared. */
+  | 'MOST_PROGRESS_FIRST'
   /** By creation, the latest first. */
   | 'NEWEST_FIRST'
   /** By creation, the earliest first. */
@@ -1427,6 +1445,14 @@ export type AuditEntriesQueryVariables = Exact<{
 
 
 export type AuditEntriesQuery = { auditEntries?: { nodes: Array<{ id: string, at: string, actor: string, action: string, outcome: string, subjects: Array<string>, address: string }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
+
+export type TreeCountQueryVariables = Exact<{
+  filter: JobFilter;
+  buckets: Scalars['Int']['input'];
+}>;
+
+
+export type TreeCountQuery = { jobCount?: { count: number, since?: string | null, buckets: Array<{ from: string, until: string, count: number }> } | null };
 
 export class TypedDocumentString<TResult, TVariables>
   extends String
@@ -2350,3 +2376,16 @@ export const AuditEntries = /*#__PURE__*/ new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<AuditEntriesQuery, AuditEntriesQueryVariables>;
+export const TreeCount = /*#__PURE__*/ new TypedDocumentString(`
+    query TreeCount($filter: JobFilter!, $buckets: Int!) {
+  jobCount(filter: $filter, buckets: $buckets) {
+    count
+    since
+    buckets {
+      from
+      until
+      count
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<TreeCountQuery, TreeCountQueryVariables>;

@@ -1,6 +1,5 @@
 import { createContextCache } from '@pothos/core';
 import type { GraphQLResolveInfo } from 'graphql';
-import { isUnscoped } from '../domain/access/rights.ts';
 import { type Callback, readCallbacks } from '../domain/callbacks/deliveries.ts';
 import {
   type ItemsRequest,
@@ -10,7 +9,6 @@ import {
   statusesOf,
 } from '../domain/items/item-pages.ts';
 import { readDeletions, type TreeDeletion } from '../domain/jobs/delete-job.ts';
-import { type JobConditions, readJobIds } from '../domain/jobs/job-pages.ts';
 import {
   itemProgress,
   type JobProgress as JobProgressState,
@@ -20,16 +18,14 @@ import {
   toRevision,
 } from '../domain/jobs/progress.ts';
 import { readRetentions, type TreeRetention } from '../domain/jobs/retention.ts';
-import { checkInstant, checkName, isId } from '../domain/values/checks.ts';
 import { type ItemKey, itemIdOf, parseItemId, parsePosition } from '../domain/values/ids.ts';
 import {
   type CancelReason as CancelReasonName,
   type ItemStatus as ItemStatusName,
   pendingStatuses,
 } from '../domain/values/item-state.ts';
-import { maxCallbacks, maxNameLength } from '../domain/values/limits.ts';
-import type { Range } from '../domain/values/range.ts';
-import { InvalidInputError, NotFoundError } from '../errors.ts';
+import { maxCallbacks } from '../domain/values/limits.ts';
+import { NotFoundError } from '../errors.ts';
 import type { Prisma } from '../generated/prisma/client.ts';
 import { Assignment } from './assignment.ts';
 import { builder } from './builder.ts';
@@ -39,16 +35,9 @@ import { FileImport, fileImports } from './file-import.ts';
 import { CallbackTrigger, SerializeOnFailure } from './inputs.ts';
 import { ItemStatus, JobItem, loadItems } from './job-item.ts';
 import { createGroupLoader, createLoader, groupBy } from './loader.ts';
-import { type ListOrder, nodeQuery, pageSize, readPage } from './pages.ts';
-import {
-  CancelReason,
-  JobOutcome,
-  JobProgress,
-  JobStatus,
-  TreeProgress,
-  type TreeState,
-} from './progress.ts';
-import { inScope, sees, seesTree, seesWhole, shownTypes } from './scope.ts';
+import { type ListOrder, pageSize, readPage } from './pages.ts';
+import { CancelReason, JobOutcome, JobProgress, TreeProgress, type TreeState } from './progress.ts';
+import { inScope, sees, seesTree, seesWhole } from './scope.ts';
 import { selectedFields } from './selection.ts';
 import type { Services } from './services.ts';
 
@@ -587,113 +576,3 @@ const byJobAndPosition: ListOrder<ItemKey, ItemKey> = {
   keyOf: itemIdOf,
   parse: parseItemId,
 };
-
-const byId: ListOrder<{ id: string }, string> = {
-  name: 'jobs',
-  keyOf: ({ id }) => id,
-  parse: (text) => (isId(text) ? text : undefined),
-};
-
-export const JobFilter = builder.inputType('JobFilter', {
-  description: 'Which jobs to list; all conditions must be met.',
-  fields: (t) => ({
-    type: t.string({ description: 'Only jobs of this type: 1 to 200 characters.' }),
-    status: t.field({ type: JobStatus, description: 'Only jobs with this status.' }),
-    outcome: t.field({
-      type: JobOutcome,
-      description:
-        'Only complete jobs with this outcome; with `wholeTrees`, only complete trees with this outcome.',
-    }),
-    schedule: t.string({
-      description: 'Only trees that the schedule with this name created: 1 to 200 characters.',
-    }),
-    idleSince: t.field({
-      type: 'DateTime',
-      description:
-        'Only roots of trees that have been idle since this time or longer: see `idleSince` of a job. Give the present time for all trees that are shown as idle.',
-    }),
-    wholeTrees: t.boolean({
-      required: true,
-      defaultValue: false,
-      description:
-        'Whether `status` and `outcome` are those of whole trees, given their roots: a tree is RUNNING from when its root is until all its jobs are complete, and its outcome is the worst outcome of its jobs. INVALID_INPUT without `rootsOnly`. Default: false.',
-    }),
-    rootsOnly: t.boolean({
-      required: true,
-      defaultValue: true,
-      description: 'Only roots of trees. Default: true.',
-    }),
-  }),
-});
-
-const JobOrder = builder.enumType('JobOrder', {
-  description: 'How a list of jobs is ordered.',
-  values: {
-    NEWEST_FIRST: { description: 'By creation, the latest first.' },
-    OLDEST_FIRST: { description: 'By creation, the earliest first.' },
-  } as const,
-});
-
-builder.queryField('jobs', (t) =>
-  t.connection(
-    {
-      authScopes: { may: 'list' },
-      type: Job,
-      complexity: (args) => ({ multiplier: pageSize(args) }),
-      description: 'A list of jobs.',
-      args: {
-        filter: t.arg({ type: JobFilter, description: 'Which jobs; roots by default.' }),
-        order: t.arg({
-          type: JobOrder,
-          required: true,
-          defaultValue: 'NEWEST_FIRST',
-          description: 'In which order. Default: NEWEST_FIRST.',
-        }),
-      },
-      resolve: async (_, args, context, info) => {
-        const conditions = await toConditions(args.filter, context);
-        const newestFirst = args.order !== 'OLDEST_FIRST';
-        const { database } = context.engine;
-        const read = async (range: Range<string>) => {
-          // The ids are UUIDs of version 7, so their order is that of creation.
-          const { after, before, backwards, take } = range;
-          const inOrder = newestFirst ? { after: before, before: after, backwards: !backwards, take } : range;
-          return (await readJobIds(database, conditions, inOrder)).map((id) => ({ id }));
-        };
-        return readPage(byId, args, context, read, async (rows) => {
-          const ids = rows.map(({ id }) => id);
-          const jobs = await database.prisma.job.findMany({
-            ...nodeQuery<Prisma.JobInclude>('Job', context, info),
-            where: { id: { in: ids } },
-          });
-          const jobsById = new Map(jobs.map((job) => [job.id, job]));
-          const found = ids.flatMap((id) => jobsById.get(id) ?? []);
-          return stillThere(found, context, info, ['nodes', 'edges', 'node']);
-        });
-      },
-    },
-    { name: 'JobConnection', description: 'A page of jobs.' },
-    { name: 'JobEdge', description: 'A job in a page.' },
-  ),
-);
-
-/** The conditions of a filter, limited to what the caller may see; roots if there is no filter. */
-export async function toConditions(
-  filter: typeof JobFilter.$inferInput | null | undefined,
-  context: Services,
-): Promise<JobConditions> {
-  const type = filter?.type == null ? null : checkName(filter.type, 'filter.type', maxNameLength);
-  if (filter?.wholeTrees === true && filter.rootsOnly === false)
-    throw new InvalidInputError('filter.wholeTrees lists roots: omit rootsOnly.', 'filter.wholeTrees');
-  const types = await shownTypes(context, type === null ? null : [type]);
-  return {
-    // One of the two is null; `types` is null unless there is a scope.
-    type: isUnscoped(context.caller) ? type : types,
-    status: filter?.status ?? null,
-    outcome: filter?.outcome ?? null,
-    schedule: filter?.schedule == null ? null : checkName(filter.schedule, 'filter.schedule', maxNameLength),
-    idleSince: filter?.idleSince == null ? null : checkInstant(filter.idleSince, 'filter.idleSince'),
-    rootsOnly: filter?.rootsOnly !== false,
-    wholeTrees: filter?.wholeTrees === true,
-  };
-}

@@ -45,6 +45,12 @@ interface Page<Node> {
   };
 }
 
+interface Found<Row> {
+  readonly rows: Row[];
+  /** Where the page ends although it is not full: the list goes on after it. */
+  readonly end: Row | null;
+}
+
 /**
  * `readRows` reads rows in the order of the list, one more than requested if there is one; `toNodes` turns those that the page
  * shows into nodes, in their order.
@@ -53,7 +59,7 @@ export async function readPage<Row extends object, Node extends Row, Key>(
   order: ListOrder<Row, Key>,
   args: PageArgs,
   context: Services,
-  readRows: (range: Range<Key>) => Promise<Row[]>,
+  readRows: (range: Range<Key>) => Promise<Row[] | Found<Row>>,
   toNodes: (rows: Row[]) => Node[] | Promise<Node[]>,
 ): Promise<Page<Node>> {
   for (const name of ['first', 'last'] as const) {
@@ -67,20 +73,20 @@ export async function readPage<Row extends object, Node extends Row, Key>(
     defaultSize: defaultPageSize,
     maxSize: maxPageSize,
   });
-  const rows = await readRows({ after, before, take: limit, backwards: inverted });
+  const found = await readRows({ after, before, take: limit, backwards: inverted });
+  const { rows, end } = Array.isArray(found) ? { rows: found, end: null } : found;
   const shown = rows.slice(0, expectedSize);
   if (inverted) shown.reverse();
-  const edges = (await toNodes(shown)).map((node) => ({
-    cursor: Buffer.from(`${order.name}:${order.keyOf(node)}`).toString('base64'),
-    node,
-  }));
+  const cursorOf = (row: Row) => Buffer.from(`${order.name}:${order.keyOf(row)}`).toString('base64');
+  const edges = (await toNodes(shown)).map((node) => ({ cursor: cursorOf(node), node }));
+  const cut = end !== null && rows.length <= expectedSize ? cursorOf(end) : null;
   return {
     edges: inTurns(edges, context),
     pageInfo: {
-      hasNextPage: hasNextPage(rows.length),
-      hasPreviousPage: hasPreviousPage(rows.length),
-      startCursor: edges[0]?.cursor ?? null,
-      endCursor: edges.at(-1)?.cursor ?? null,
+      hasNextPage: hasNextPage(rows.length) || (cut !== null && !inverted),
+      hasPreviousPage: hasPreviousPage(rows.length) || (cut !== null && inverted),
+      startCursor: (inverted ? cut : null) ?? edges[0]?.cursor ?? null,
+      endCursor: (inverted ? null : cut) ?? edges.at(-1)?.cursor ?? null,
     },
   };
 }

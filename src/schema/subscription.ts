@@ -9,8 +9,9 @@ import { InvalidInputError, NotFoundError } from '../errors.ts';
 import type { PageChange } from '../events/live-page.ts';
 import { builder } from './builder.ts';
 import { encodeGlobalId, keyOf } from './global-id.ts';
-import { Job, JobFilter, stillThere, toConditions } from './job.ts';
+import { Job, stillThere } from './job.ts';
 import { JobItem, loadItems } from './job-item.ts';
+import { JobFilter, toConditions } from './job-list.ts';
 import { Operation } from './operation.ts';
 import { checkFirst, firstComplexity, firstDescription } from './pages.ts';
 import { JobProgress, JobTreeProgress } from './progress.ts';
@@ -203,7 +204,7 @@ builder.subscriptionType({
       complexity: firstComplexity,
       type: JobsChange,
       description:
-        'The newest jobs that meet the conditions: all of them in the first event, then those that appear, change or leave. If `treeProgress`, `tree` or `children` is selected, a root also changes when any job of its tree does. It does not end.',
+        'The newest jobs that meet the conditions, of those that the first page of `jobs` looks at: all of them in the first event, then those that appear, change or leave. If `treeProgress`, `tree` or `children` is selected, a root also changes when any job of its tree does. It does not end.',
       args: {
         filter: t.arg({ type: JobFilter, description: 'Which jobs; roots by default.' }),
         first: t.arg.int({ required: true, defaultValue: 50, description: firstDescription }),

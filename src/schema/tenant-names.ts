@@ -28,7 +28,7 @@ const given = `
   CallbackDeliveryFilter.endpoint CallbackInput.endpoint ClaimItemInput.worker ClaimItemsInput.worker ClaimRequestInput.type
   DeadLetterAlertInput.endpoint DeadLetterFilter.types DeleteCallbackEndpointInput.name DeleteScheduleInput.name DeleteTypeSchemaInput.type
   EnqueueInput.serializeKey EnqueueInput.type
-  ItemInput.serializeKey JobFilter.schedule JobFilter.type JobInput.after JobInput.name JobInput.type NewItemInput.serializeKey
+  ItemInput.serializeKey JobFilter.schedule JobFilter.types JobInput.after JobInput.name JobInput.type NewItemInput.serializeKey
   NewItemInput.type PauseScheduleInput.name PendingItemFilter.types PutCallbackEndpointInput.name PutTypeSchemaInput.type
   ResumeScheduleInput.name RotateCallbackSecretInput.name RunScheduleInput.name ScheduleInput.name SetQueueInput.type
   SkipOccurrenceInput.name WorkerInput.name

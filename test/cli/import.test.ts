@@ -128,7 +128,7 @@ it.each<[string, string, string | Buffer, string]>([
   const { code, stdout, stderr } = await importFile(file, '--type', name);
   expect({ code, stdout }).toEqual({ code: 6, stdout: '' });
   expect(stderr).toContain(message);
-  const { nodes } = await server.client.jobs({ filter: { type: name } });
+  const { nodes } = await server.client.jobs({ filter: { types: [name] } });
   expect(nodes).toEqual([]);
 });
 
@@ -139,7 +139,7 @@ it('a row that does not match the schema of the type is refused, and no job is c
   const { code, stdout, stderr } = await importFile(file, '--type', 'typed');
   expect({ code, stdout }).toEqual({ code: 6, stdout: '' });
   expect(stderr).toContain('typed.ndjson, line 2: payload.to is missing (version 1 of typed).');
-  expect((await server.client.jobs({ filter: { type: 'typed' } })).nodes).toEqual([]);
+  expect((await server.client.jobs({ filter: { types: ['typed'] } })).nodes).toEqual([]);
 });
 
 it('a file with a late error cancels the job that was created', async () => {
@@ -150,7 +150,7 @@ it('a file with a late error cancels the job that was created', async () => {
     /line 2401: not JSON.*\nThe job was cancelled \(Job:[^)]+\); 2,000 items had been added\./,
   );
   await expect
-    .poll(async () => (await server.client.jobs({ filter: { type: 'late' } })).nodes)
+    .poll(async () => (await server.client.jobs({ filter: { types: ['late'] } })).nodes)
     .toMatchObject([
       { cancelledAt: expect.any(String), progress: { status: 'CANCELLED', cancelled: 2_000 } },
     ]);
@@ -301,7 +301,7 @@ it('Ctrl-C during the creation of the job leaves no open job behind', async () =
       code: 130,
       stderr: expect.stringContaining('was cancelled'),
     });
-    const { nodes } = await server.client.jobs({ filter: { type: 'early' } });
+    const { nodes } = await server.client.jobs({ filter: { types: ['early'] } });
     expect(nodes).toMatchObject([{ cancelledAt: expect.any(String) }]);
   } finally {
     await proxy.close();
@@ -318,7 +318,7 @@ it('Ctrl-C cancels the job that was made, also while standard input keeps silent
     stdout: '',
     stderr: expect.stringContaining('The job was cancelled'),
   });
-  const { nodes } = await server.client.jobs({ filter: { type: 'interrupted' } });
+  const { nodes } = await server.client.jobs({ filter: { types: ['interrupted'] } });
   expect(nodes).toMatchObject([{ cancelledAt: expect.any(String) }]);
 });
 

@@ -117,7 +117,7 @@ it('throws what the worker reported, once the item has failed for good', async (
     failure: { attempt: 2, code: 'NO_PICTURE', message: 'There is no such picture.' },
     outcome: 'DONE',
   });
-  const jobs = await client.jobs({ filter: { type } });
+  const jobs = await client.jobs({ filter: { types: [type] } });
   const [item] = (await client.items(jobs.nodes[0]?.id ?? '')).nodes;
   expect((error as JobtreeError).itemId).toBe(item?.id);
 });

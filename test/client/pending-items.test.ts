@@ -1,6 +1,12 @@
 /** Pending items as a producer deals with them, with the very code of docs/pending-items.md. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Client, createClient, type Operation, type PendingItemFilter } from '../../src/client/index.ts';
+import {
+  type Client,
+  createClient,
+  type JobFilter,
+  type Operation,
+  type PendingItemFilter,
+} from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { bundle } from '../support/bundle.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
@@ -43,10 +49,10 @@ it('waiting items are cancelled, and the operation is watched to its end', async
   await expect
     .poll(async () => (await client.job(id)).progress)
     .toMatchObject({ status: 'COMPLETED', outcome: 'SUCCEEDED', cancelled: 30, succeeded: 1, percent: 100 });
-  const { nodes: jobs } = await client.jobs({ filter: { outcome: 'SUCCEEDED' } });
+  const { nodes: jobs } = await client.jobs({ filter: { outcomes: ['SUCCEEDED'] } });
   expect(jobs.map((job) => job.id)).toContain(id);
-  expect((await client.jobs({ filter: { outcome: 'FAILED' } })).nodes).toEqual([]);
-  const running = { outcome: 'SUCCEEDED', status: 'RUNNING' } as const;
+  expect((await client.jobs({ filter: { outcomes: ['FAILED'] } })).nodes).toEqual([]);
+  const running: JobFilter = { outcomes: ['SUCCEEDED'], statuses: ['RUNNING'] };
   expect((await client.jobs({ filter: running })).nodes).toEqual([]);
 });
 

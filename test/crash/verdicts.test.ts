@@ -60,7 +60,7 @@ it('the next server cancels the items of a failed job and releases a job whose w
   const events = await collect(subscribe(server.url, query, { id: root }));
   expect(events.at(-1).data.jobTreeProgress.outcome).toBe('FAILED');
   const progress =
-    '{ jobs(filter: { type: "failing", rootsOnly: false }) { nodes { progress { outcome succeeded failed cancelled } } } }';
+    '{ jobs(filter: { types: "failing", rootsOnly: false }) { nodes { progress { outcome succeeded failed cancelled } } } }';
   expect((await data(server.url, progress)).jobs.nodes).toEqual([
     { progress: { outcome: 'FAILED', succeeded: 0, failed: 1, cancelled: 499 } },
   ]);

@@ -229,7 +229,7 @@ it('a watched job has another mark once it waits no longer, is sealed or is canc
     ],
   });
   await t.fold(ids[root] ?? '');
-  const page = { type: [root, first, second], status: null, rootsOnly: false, first: 9, withTrees: false };
+  const page = { types: [root, first, second], rootsOnly: false, first: 9, withTrees: false };
   const read = async () => {
     const rows = await readJobPage(t.engine.database, page);
     return new Map(rows.map(({ id, mark }) => [id, mark]));

@@ -110,7 +110,9 @@ describe.each(Object.entries(states))('on %s', (state, fill) => {
   const shown = state === 'next to nothing' ? [] : Object.entries(lists);
   for (const [name, { read, reads }] of shown) {
     it(`${name} use indexes`, async () => {
-      const all = await plansOf(db, (client) => read({ pool: client } as unknown as Database, subject));
+      const all = await plansOf(db, (client) =>
+        read({ pool: client, surveys: client } as unknown as Database, subject),
+      );
       const plans = withoutBitmaps(all);
       const found = readsOf(plans);
       // What the statistics do not know of looks small, and then another index of the job is as good.
@@ -279,7 +281,9 @@ describe('a job that the statistics do not know', () => {
   it.each(Object.entries(lists).filter(([, { page }]) => page))(
     '%s reads no more than a page',
     async (_, { read }) => {
-      const plans = await plansOf(db, (client) => read({ pool: client } as unknown as Database, subject));
+      const plans = await plansOf(db, (client) =>
+        read({ pool: client, surveys: client } as unknown as Database, subject),
+      );
       const rows = plans.flatMap(({ nodes }) =>
         nodes.map((node) => (node['Actual Rows'] ?? 0) * (node['Actual Loops'] ?? 1)),
       );

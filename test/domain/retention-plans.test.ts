@@ -97,12 +97,12 @@ const reads: [string, (client: pg.Client) => Promise<unknown>, string[], number]
     through((database) =>
       readJobIds(
         database,
-        { type: null, status: null, rootsOnly: true, idleSince: new Date() },
+        { types: null, rootsOnly: true, idleSince: new Date() },
         { take: 21, backwards: false },
       ),
     ),
-    idle,
-    50,
+    ['idle_tree by Seq Scan', ...idle.filter((read) => read !== 'job by job_pkey')],
+    200,
   ],
   [
     'another retention',

@@ -494,11 +494,13 @@ describe('an idle tree', () => {
     while (from !== undefined);
   }
   const shown = async (since = new Date(), more: object = {}) =>
-    readJobIds(
-      t.engine.database,
-      { type: null, status: null, rootsOnly: true, idleSince: since, ...more },
-      { take: 100, backwards: false },
-    );
+    (
+      await readJobIds(
+        t.engine.database,
+        { types: null, rootsOnly: true, idleSince: since, ...more },
+        { take: 100, backwards: false },
+      )
+    ).ids;
   const isIdle = async (jobId: string) => (await retentionOf(jobId))?.idleSince !== null;
 
   it('is shown after a while, in the list too, until work continues', async () => {
@@ -512,9 +514,9 @@ describe('an idle tree', () => {
     const { idleSince } = (await retentionOf(jobId)) ?? {};
     expect(Date.now() - Number(idleSince)).toBeGreaterThan(99_000);
     expect(await shown()).toContain(jobId);
-    expect(await shown(undefined, { type })).toEqual([jobId]);
-    expect(await shown(undefined, { type, status: 'RUNNING' })).toEqual([jobId]);
-    expect(await shown(undefined, { type, status: 'WAITING', schedule: 'x' })).toEqual([]);
+    expect(await shown(undefined, { types: [type] })).toEqual([jobId]);
+    expect(await shown(undefined, { types: [type], statuses: ['RUNNING'] })).toEqual([jobId]);
+    expect(await shown(undefined, { types: [type], statuses: ['WAITING'], schedule: 'x' })).toEqual([]);
     expect(await shown(new Date(Date.now() - 200_000))).not.toContain(jobId);
     await addItems(t.engine, jobId, [{}], { seal: false });
     expect(await isIdle(jobId)).toBe(false);

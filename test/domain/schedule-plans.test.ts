@@ -40,8 +40,7 @@ const reads: [string, (database: Database) => Promise<unknown>, string[]][] = [
   ],
   [
     'the trees of a schedule',
-    (database) =>
-      readJobIds(database, { type: null, status: null, schedule: 'schedule 8', rootsOnly: true }, range),
+    (database) => readJobIds(database, { types: null, schedule: 'schedule 8', rootsOnly: true }, range),
     ['job by job_schedule'],
   ],
 ];

@@ -177,8 +177,8 @@ describe('a schedule that is due', () => {
     expect(await made(name)).toEqual(at);
     expect(await read(name)).toMatchObject({ queued: [], last_occurrence_at: at[2] });
     const listed = async (status: 'COMPLETED' | 'WAITING') => {
-      const filter = { type: null, status, schedule: name, rootsOnly: true };
-      return (await readJobIds(t.engine.database, filter, { take: 9, backwards: false })).length;
+      const filter = { types: null, statuses: [status], schedule: name, rootsOnly: true };
+      return (await readJobIds(t.engine.database, filter, { take: 9, backwards: false })).ids.length;
     };
     expect([await listed('COMPLETED'), await listed('WAITING')]).toEqual([2, 1]);
   });

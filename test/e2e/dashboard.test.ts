@@ -1,30 +1,21 @@
 /** The dashboard in a real browser, without any network but the server: at the sizes of a desktop and of a phone, in light and dark. */
 import { mkdirSync } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { createJob, data, work } from '../support/api.ts';
 import { launchBrowser, withoutBrowser } from '../support/browser.ts';
+import { desktop, views, violations } from '../support/dashboard.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { makeKey } from '../support/keys.ts';
 import { startServer } from '../support/server.ts';
 
 /** Set to a folder, the test leaves screenshots there. */
 const shots = process.env.TEST_SCREENSHOTS;
-const axe = readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const desktop = { width: 1280, height: 800 };
-const phone = { width: 320, height: 700 };
-const views = [
-  ['light', 'desktop', desktop],
-  ['dark', 'desktop', desktop],
-  ['light', 'phone', phone],
-  ['dark', 'phone', phone],
-] as const;
 
 describe.skipIf(withoutBrowser)('the dashboard', () => {
   let db: TestDatabase;
@@ -115,15 +106,15 @@ describe.skipIf(withoutBrowser)('the dashboard', () => {
   });
 
   it('pausing pauses, and going on catches up', async () => {
-    const { page } = await open('/?type=paused');
+    const { page } = await open('/?types=paused');
     await createJob(app.url, { type: 'paused', sealed: true, items: [{}] });
     const words = page.locator('.words');
     await expect.poll(() => words.allInnerTexts()).toEqual(['0 of 1 item, 0%']);
-    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByRole('button', { name: 'Pause', exact: true }).click();
     await page.getByText('As of').waitFor();
     await work(app.url, 'paused', 1);
     // What would be pushed to others has arrived there.
-    const { page: other } = await open('/?type=paused');
+    const { page: other } = await open('/?types=paused');
     await other.getByText('1 of 1 item, 100%').waitFor();
     expect(await words.allInnerTexts()).toEqual(['0 of 1 item, 0%']);
     await page.getByRole('button', { name: 'Resume' }).click();
@@ -197,7 +188,7 @@ describe.skipIf(withoutBrowser)('the dashboard', () => {
     await page.getByRole('link', { name: 'greet' }).waitFor();
     await page.keyboard.press('Tab');
     await page.getByRole('button', { name: 'Skip to the content' }).press('Enter');
-    for (let presses = 0; presses < 5; presses++) {
+    for (let presses = 0; presses < 40; presses++) {
       await page.keyboard.press('Tab');
       if (await page.evaluate(() => document.activeElement?.closest('.table') != null)) break;
     }
@@ -349,24 +340,4 @@ async function prepare(url: string) {
   const group = deadLetterGroups.find(({ pattern }: { pattern: string }) => pattern.includes('customer'));
   await client.close();
   return { greet, payroll, imports, large, group: group.id, failedItem: group.example.id };
-}
-
-/** What axe finds against WCAG 2.2 AA, in a line each. */
-async function violations(page: Page): Promise<string[]> {
-  // As a debugger would: the policy of the page lets in no other code.
-  await page.evaluate(await axe);
-  return page.evaluate(async () => {
-    const { axe } = globalThis as unknown as {
-      axe: {
-        run(options: object): Promise<{
-          violations: { id: string; nodes: { html: string; failureSummary: string }[] }[];
-        }>;
-      };
-    };
-    const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
-    const { violations } = await axe.run({ runOnly: { type: 'tag', values: tags } });
-    return violations.flatMap(({ id, nodes }) =>
-      nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
-    );
-  });
 }

@@ -58,7 +58,7 @@ it('watched trees are read again one after the other', async () => {
 it('any number of pages that wait for Postgres leave connections for others', async () => {
   const { root = '' } = await test.create({ type: 'root', items: [{}] });
   const items = { jobId: root, first: 5, failedOnly: false };
-  const jobs = { type: null, status: null, rootsOnly: true, first: 5, withTrees: false };
+  const jobs = { types: null, rootsOnly: true, first: 5, withTrees: false };
   await withLock('jobtree.job_progress', async () => {
     const reads = Array.from({ length: 30 }, (_, i) =>
       i % 2 === 0

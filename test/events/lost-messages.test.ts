@@ -86,7 +86,7 @@ describe.skipIf(inject('redisUrl') === undefined)('with Redis', () => {
     });
     const { jobs } = await data(
       app.url,
-      '{ jobs(filter: { type: "quiet", rootsOnly: false }, first: 1) { nodes { id } } }',
+      '{ jobs(filter: { types: "quiet", rootsOnly: false }, first: 1) { nodes { id } } }',
     );
     const id: string = jobs.nodes[0].id;
     const watch = subscribe(app.url, `subscription { jobProgress(jobId: "${id}") { status } }`);

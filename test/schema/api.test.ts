@@ -157,15 +157,15 @@ describe('reads', () => {
       (
         await data(
           app.url,
-          `{ jobs(filter: { type: "${type}", ${filter} }, order: ${order}) { nodes { id } } }`,
+          `{ jobs(filter: { types: "${type}", ${filter} }, order: ${order}) { nodes { id } } }`,
         )
       ).jobs.nodes.map(({ id }: { id: string }) => id);
     expect(await list('')).toEqual([done, waiting, cancelled]);
     expect(await list('', 'NEWEST_FIRST')).toEqual([cancelled, waiting, done]);
-    await expect.poll(() => list('status: CANCELLED')).toEqual([cancelled]);
-    await expect.poll(() => list('status: COMPLETED')).toEqual([done]);
-    expect(await list('status: WAITING')).toEqual([waiting]);
-    expect(await list('status: RUNNING')).toEqual([]);
+    await expect.poll(() => list('statuses: CANCELLED')).toEqual([cancelled]);
+    await expect.poll(() => list('statuses: COMPLETED')).toEqual([done]);
+    expect(await list('statuses: WAITING')).toEqual([waiting]);
+    expect(await list('statuses: RUNNING')).toEqual([]);
     expect(await list('rootsOnly: false')).toHaveLength(4);
   });
 
@@ -187,11 +187,11 @@ describe('reads', () => {
         { id: job.children[0].id },
       );
     }
-    const list = async (filter: string, ofType = `type: "${type}", `) =>
+    const list = async (filter: string, ofType = `types: "${type}", `) =>
       (
         await data(app.url, `{ jobs(filter: { ${ofType}wholeTrees: true, ${filter} }) { nodes { id } } }`)
       ).jobs.nodes.map(({ id }: { id: string }) => id);
-    await expect.poll(() => list('status: CANCELLED')).toEqual([cancelled]);
+    await expect.poll(() => list('statuses: CANCELLED')).toEqual([cancelled]);
     for (const [id, outcome] of [
       [open, null],
       [cancelled, 'CANCELLED'],
@@ -203,23 +203,23 @@ describe('reads', () => {
       });
     }
     for (const ofType of [undefined, '']) {
-      expect(await list('status: RUNNING', ofType)).toContain(open);
-      expect(await list('status: COMPLETED', ofType)).not.toContain(open);
-      expect(await list('outcome: SUCCEEDED', ofType)).toContain(done);
-      expect(await list('outcome: SUCCEEDED', ofType)).not.toContain(cancelled);
-      expect(await list('outcome: SUCCEEDED', ofType)).not.toContain(open);
-      expect(await list('outcome: CANCELLED', ofType)).toContain(cancelled);
-      expect(await list('outcome: CANCELLED', ofType)).not.toContain(open);
-      expect(await list('status: CANCELLED', ofType)).not.toContain(open);
-      expect(await list('status: WAITING', ofType)).toContain(waiting);
+      expect(await list('statuses: RUNNING', ofType)).toContain(open);
+      expect(await list('statuses: COMPLETED', ofType)).not.toContain(open);
+      expect(await list('outcomes: SUCCEEDED', ofType)).toContain(done);
+      expect(await list('outcomes: SUCCEEDED', ofType)).not.toContain(cancelled);
+      expect(await list('outcomes: SUCCEEDED', ofType)).not.toContain(open);
+      expect(await list('outcomes: CANCELLED', ofType)).toContain(cancelled);
+      expect(await list('outcomes: CANCELLED', ofType)).not.toContain(open);
+      expect(await list('statuses: CANCELLED', ofType)).not.toContain(open);
+      expect(await list('statuses: WAITING', ofType)).toContain(waiting);
     }
-    expect(await list('status: RUNNING')).toEqual([open]);
-    expect(await list('status: COMPLETED')).toEqual([done]);
+    expect(await list('statuses: RUNNING')).toEqual([open]);
+    expect(await list('statuses: COMPLETED')).toEqual([done]);
     for (const [wholeTrees, running] of [
       [false, []],
       [true, [open]],
     ]) {
-      const filter = `type: "${type}", wholeTrees: ${wholeTrees}, status: RUNNING`;
+      const filter = `types: "${type}", wholeTrees: ${wholeTrees}, statuses: RUNNING`;
       const { jobs } = await data(app.url, `{ jobs(filter: { ${filter} }) { nodes { id } } }`);
       expect(jobs.nodes.map(({ id }: { id: string }) => id)).toEqual(running);
     }
@@ -477,7 +477,7 @@ describe('the SQL behind a query', () => {
     const statements = await statementsOf(() =>
       data(
         app.url,
-        '{ jobs(filter: { type: "bounded" }) { nodes { items(first: 2) { nodes { payload } } } } }',
+        '{ jobs(filter: { types: "bounded" }) { nodes { items(first: 2) { nodes { payload } } } } }',
       ),
     );
     const reads = statements.filter((text) => /jobtree\.job_item/.test(text));
@@ -656,10 +656,10 @@ describe('refusals', () => {
     for (const text of ['a\u0000', '\ud800']) {
       const jobs = await request(
         app.url,
-        'query ($t: String) { jobs(filter: { type: $t }) { nodes { id } } }',
+        'query ($t: [String!]) { jobs(filter: { types: $t }) { nodes { id } } }',
         { t: text },
       );
-      expect(jobs.errors?.[0]?.extensions).toEqual({ code: 'INVALID_INPUT', field: 'filter.type' });
+      expect(jobs.errors?.[0]?.extensions).toEqual({ code: 'INVALID_INPUT', field: 'filter.types[0]' });
       const created = await request(
         app.url,
         'mutation ($t: String!) { createJob(input: { type: $t }) { ... on UserError { code field } } }',

@@ -52,7 +52,7 @@ it('a tree is deleted between reading the page of jobs and their progress, and t
   const { jobs } = await deletedBeforeReading('job_progress', [gone], () =>
     data(
       server.url,
-      `{ jobs(filter: { type: "page" }) { nodes {
+      `{ jobs(filter: { types: "page" }) { nodes {
         id progress { status } root { id progress { itemCount } } children { id progress { status } } items { totalCount }
       } } }`,
     ),

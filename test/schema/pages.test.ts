@@ -135,7 +135,7 @@ describe('a filter that the row of the cursor no longer meets', () => {
   it('skips no job', async () => {
     const created: string[] = [];
     for (let i = 0; i < 6; i++) created.push(await createJob(app.url, { type: 'listed', items: [{}] }));
-    const filter = 'filter: { type: "listed", status: WAITING }';
+    const filter = 'filter: { types: "listed", statuses: WAITING }';
     for (const order of ['OLDEST_FIRST', 'NEWEST_FIRST']) {
       const expected = order === 'OLDEST_FIRST' ? created : created.toReversed().slice(0, 4);
       const page = await jobsOf(`${filter}, order: ${order}, first: 2`);

@@ -81,7 +81,7 @@ async function queriesOf(selection: string, first: number): Promise<number> {
   query.mockClear();
   const { jobs } = await data(
     app.url,
-    `{ jobs(first: ${first}, filter: { type: "parent" }) { nodes { ${selection} } } }`,
+    `{ jobs(first: ${first}, filter: { types: "parent" }) { nodes { ${selection} } } }`,
   );
   expect(jobs.nodes).toHaveLength(first);
   const texts = query.mock.calls.map(([statement]: unknown[]) =>
@@ -160,7 +160,7 @@ describe('under many jobs it costs as many queries as under one', () => {
   it('and each part of the answer belongs to its job', async () => {
     const { jobs } = await data(
       app.url,
-      `{ jobs(first: ${parents}, filter: { type: "parent" }) { nodes {
+      `{ jobs(first: ${parents}, filter: { types: "parent" }) { nodes {
         id
         items { nodes { id payload status job { id } } }
         children { id items(first: 1) { nodes { id } } }

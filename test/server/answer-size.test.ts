@@ -70,7 +70,7 @@ describe('too large an answer is refused before it is read, and the error says h
     ['what the assignment shows', page('items', 'first: 20', 'assignment { payload }'), 9],
     [
       'items of a list of jobs',
-      '{ jobs(filter: { type: "heavy" }) { nodes { items { nodes { payload } } } } }',
+      '{ jobs(filter: { types: "heavy" }) { nodes { items { nodes { payload } } } } }',
       9,
     ],
   ])('%s', async (_, query, fits) => {

@@ -83,7 +83,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
     expect(await bad('{}', 'NDJSON')).toMatchObject({
       message: expect.stringContaining('The only row is bad.'),
     });
-    expect((await server.client.jobs({ filter: { type: `${type}-root` } })).nodes).toEqual([]);
+    expect((await server.client.jobs({ filter: { types: [`${type}-root`] } })).nodes).toEqual([]);
     expect(await bad(`${'{}\n'.repeat(9)}{"to":"Ada"}\n`, 'NDJSON')).toMatchObject({ created: true });
   });
 
@@ -394,7 +394,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
     const { job } = await read('a\nb\n', { format: 'LINES' });
     const answer = await data(
       server.url,
-      `query ($type: String!) { jobs(filter: { type: $type }) { edges { node { import { status items uploadId } } } } }`,
+      `query ($type: String!) { jobs(filter: { types: [$type] }) { edges { node { import { status items uploadId } } } } }`,
       { type: job.type },
     );
     expect(answer.jobs.edges).toEqual([

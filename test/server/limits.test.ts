@@ -65,7 +65,7 @@ describe('an operation beyond a limit is refused with the name of the limit:', (
     [
       'many tokens',
       'tokens',
-      `{ jobs(filter: { type: "x" }) { nodes { id } } } # ${''}`.replace(
+      `{ jobs(filter: { types: "x" }) { nodes { id } } } # ${''}`.replace(
         '"x"',
         `"x", ${repeat(20_000, (i) => `a${i}: 1`)}`,
       ),

@@ -48,7 +48,7 @@ it('a reaped tree is not found, like a deleted one, and leaves watched lists', a
   ];
   const watch = subscribe(
     url(1),
-    'subscription { jobs(filter: { type: "gone" }, intervalMs: 100) { goneIds jobs { id } } }',
+    'subscription { jobs(filter: { types: "gone" }, intervalMs: 100) { goneIds jobs { id } } }',
   );
   const events = watch[Symbol.asyncIterator]();
   expect((await events.next()).value.data.jobs.jobs).toHaveLength(2);

@@ -185,8 +185,8 @@ describe('a scope of types', () => {
       key,
       `query ($mixed: ID!) {
         jobs(filter: { rootsOnly: false }) { nodes { id } }
-        others: jobs(filter: { type: "bill" }) { nodes { id } }
-        waiting: jobs(filter: { rootsOnly: false, status: WAITING }, order: OLDEST_FIRST, first: 1) { nodes { id } pageInfo { hasNextPage } }
+        others: jobs(filter: { types: "bill" }) { nodes { id } }
+        waiting: jobs(filter: { rootsOnly: false, statuses: WAITING }, order: OLDEST_FIRST, first: 1) { nodes { id } pageInfo { hasNextPage } }
         queues { type }
         otherQueues: queues(types: ["bill"]) { type }
         heldItems { type } workers { name } deadLetterGroups { type } typesWithSchemas
@@ -206,7 +206,7 @@ describe('a scope of types', () => {
     const root = await create({ type: 'mail.watched', children: [{ type: 'bill' }] });
     const [hidden] = root.children;
     const watch = (key: string, tree: string) => {
-      const query = `subscription { jobs(filter: { type: "mail.watched" }, intervalMs: 100) { jobs { sealedAt tree { ${tree} } } } }`;
+      const query = `subscription { jobs(filter: { types: "mail.watched" }, intervalMs: 100) { jobs { sealedAt tree { ${tree} } } } }`;
       const socket = openSocket(app.url, bearer(key));
       onTestFinished(async () => void (await socket.dispose()));
       return socket.iterate<any>({ query });

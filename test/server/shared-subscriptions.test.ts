@@ -377,7 +377,7 @@ it('an event stream whose client vanishes ends', async () => {
 it('a reader that missed an event learns what left the page with it', async () => {
   const older = await createJob(app.url, { type: 'left', items: [{}] });
   const newer = await createJob(app.url, { type: 'left', priority: 1, items: [{}] });
-  const query = `subscription { jobs(filter: { status: WAITING }, first: 1, intervalMs: 100) { goneIds jobs { id createdAt } } }`;
+  const query = `subscription { jobs(filter: { statuses: WAITING }, first: 1, intervalMs: 100) { goneIds jobs { id createdAt } } }`;
   const client = socket();
   const events = client.iterate<any>({ query });
   expect((await events.next()).value.data.jobs.jobs).toMatchObject([{ id: newer }]);

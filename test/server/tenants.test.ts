@@ -164,7 +164,7 @@ const jobFields =
 /** All lists and figures. */
 const lists: Readonly<Record<string, string>> = {
   jobs: `{ jobs(filter: { rootsOnly: false }) { nodes { ${jobFields} } pageInfo { startCursor } } }`,
-  'jobs of a type': `{ jobs(filter: { type: "mail" }) { nodes { ${jobFields} } } }`,
+  'jobs of a type': `{ jobs(filter: { types: "mail" }) { nodes { ${jobFields} } } }`,
   'jobs of a schedule': `{ jobs(filter: { schedule: "nightly" }) { nodes { ${jobFields} } } }`,
   queues:
     '{ queues { type ready waiting blocked running deadLetterAlert { endpoint } figures { claimed failed dead } history { claimed } slow } }',
@@ -175,6 +175,7 @@ const lists: Readonly<Record<string, string>> = {
   deadLetterGroups: '{ deadLetterGroups { id type pattern count note example { id } items { id } } }',
   deadLetterDigest: '{ deadLetterDigest(since: "2020-01-01T00:00:00Z") { count group { id type } } }',
   deadLetterCount: '{ deadLetterCount(filter: { diedFrom: "2020-01-01T00:00:00Z" }) }',
+  jobCount: '{ jobCount(filter: { rootsOnly: false, createdFrom: "2020-01-01T00:00:00Z" }) { count since } }',
   pendingItemCount: '{ pendingItemCount(filter: { statuses: [READY, BLOCKED, RUNNING, WAITING] }) }',
   operations: '{ operations { nodes { id kind total } } }',
   schedules:
@@ -424,7 +425,7 @@ describe('of two tenants with the same names', () => {
 
   it('watched lists show each its own', async () => {
     for (const query of [
-      'subscription { jobs(filter: { type: "mail" }) { jobs { id type } } }',
+      'subscription { jobs(filter: { types: "mail" }) { jobs { id type } } }',
       'subscription { queues { type ready running } }',
     ]) {
       const [ours] = await firstEvents(acme.key, query);

@@ -124,7 +124,7 @@ it('a token grants the roles and scopes of its claims, and is verified once', as
 
 it('a token can belong to a tenant, and sees nothing of others', async () => {
   const create = 'mutation { createJob(input: { type: "mail" }) { __typename } }';
-  const only = (type: string) => `{ jobs(filter: { type: "${type}" }) { nodes { id } } }`;
+  const only = (type: string) => `{ jobs(filter: { types: "${type}" }) { nodes { id } } }`;
   const acme = await sign({ jobtree_roles: ['admin'], jobtree_tenant: 'acme' });
   expect(await ask(acme, create)).toEqual({ status: 200 });
   expect(await ask(acme, only('mail'))).toEqual({ status: 200 });

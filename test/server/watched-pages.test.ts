@@ -59,7 +59,7 @@ it('jobs sends a root whose treeProgress is requested again when jobs below it c
     sealed: true,
     children: [{ type: 'below', items: [{}] }],
   });
-  const jobs = 'jobs(filter: { type: "above" }, intervalMs: 100)';
+  const jobs = 'jobs(filter: { types: "above" }, intervalMs: 100)';
   const watch = subscribe(
     app.url,
     `subscription { ${jobs} { jobs { id treeProgress { itemCount succeeded } } } }`,
@@ -76,7 +76,7 @@ it('jobs sends the list, then what appears, changes and leaves', async () => {
   const a = await createJob(app.url, { type: 'listed', items: [{}] });
   const watch = subscribe(
     app.url,
-    'subscription { jobs(filter: { type: "listed", status: WAITING }, first: 2, intervalMs: 100) { goneIds jobs { id progress { itemCount } } } }',
+    'subscription { jobs(filter: { types: "listed", statuses: WAITING }, first: 2, intervalMs: 100) { goneIds jobs { id progress { itemCount } } } }',
   );
   const events = watch[Symbol.asyncIterator]();
   const list = new Set<string>();
@@ -133,7 +133,7 @@ it.each([
     'first',
   ],
   ['jobs(first: 1001) { goneIds }', 'INVALID_INPUT', 'first'],
-  ['jobs(filter: { type: "" }) { goneIds }', 'INVALID_INPUT', 'filter.type'],
+  ['jobs(filter: { types: "" }) { goneIds }', 'INVALID_INPUT', 'filter.types[0]'],
   ['jobs(intervalMs: 99) { goneIds }', 'INVALID_INPUT', 'intervalMs'],
   ['queues(types: []) { ready }', 'INVALID_INPUT', 'types'],
 ])('%s is refused', async (field, code, named) => {

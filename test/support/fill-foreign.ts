@@ -11,9 +11,9 @@ const fills: readonly string[] = [
   `jobtree.job (id, root_id, depth, type, dedupe_key, priority, max_failures_per_item, backoff_ms, backoff_jitter, heartbeat_interval_ms,
      final_stage, feeds_children, created_at, sealed_at)
    select ${job}, ${job}, 0, ${type}, 'd' || i, 0, 3, '{}', 0, 60000, true, false, now(), now()`,
-  `jobtree.job_progress (job_id, version, is_root, item_count, failed, open_jobs, started_at, completed_at, outcome, tree_outcome)
+  `jobtree.job_progress (job_id, version, is_root, item_count, failed, open_jobs, started_at, completed_at, outcome, tree_outcome, tree_failed)
    select ${job}, 7, true, 4, 1, (i % 4 < 2)::int, case when i % 4 > 0 then now() end, case when i % 4 > 1 then now() end,
-     case i % 4 when 2 then 'PARTIAL' when 3 then 'FAILED' end, case i % 4 when 2 then 'PARTIAL' when 3 then 'FAILED' end`,
+     case i % 4 when 2 then 'PARTIAL' when 3 then 'FAILED' end, case i % 4 when 2 then 'PARTIAL' when 3 then 'FAILED' end, 1`,
   `jobtree.job_item (job_id, position, created_at, payload_bytes, payload, dedupe_key, serialize_key)
    select ${job}, 1024 * i, now(), 8, '1', 'x', ${tenant} || '//k' || i`,
   `jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type)

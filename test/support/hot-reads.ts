@@ -10,7 +10,8 @@ import {
   readResults,
   readStacks,
 } from '../../src/domain/items/read-items.ts';
-import { readJobIds } from '../../src/domain/jobs/job-pages.ts';
+import type { JobConditions } from '../../src/domain/jobs/job-conditions.ts';
+import { readJobIds, readRankedJobs } from '../../src/domain/jobs/job-pages.ts';
 import { readProgress, readRoots, readTrees } from '../../src/domain/jobs/progress.ts';
 import { readItemPage, readJobPage } from '../../src/domain/jobs/watched-pages.ts';
 import { pendingStatuses } from '../../src/domain/values/item-state.ts';
@@ -35,10 +36,8 @@ const itemKeys =
   (statuses: Parameters<typeof readItemKeys>[1], backwards = false) =>
   (database: Database, { root }: Subject) =>
     readItemKeys(database, statuses, backwards, [{ jobId: root, range: page }]);
-const jobIds =
-  (type: string | null, status: Parameters<typeof readJobIds>[1]['status'], rootsOnly: boolean) =>
-  (database: Database) =>
-    readJobIds(database, { type, status, rootsOnly }, page);
+const jobIds = (conditions: Partial<JobConditions>) => (database: Database) =>
+  readJobIds(database, { types: null, rootsOnly: true, ...conditions }, page);
 
 /** What the API reads for lists. */
 export const lists: Readonly<
@@ -165,51 +164,69 @@ export const lists: Readonly<
     read: (database, { root }) => readResultKeys(database, false, [{ rootId: root, range: page }]),
     reads: ['job by job_root_id_idx', 'outcome by outcome_pkey'],
   },
-  jobs: { read: jobIds(null, null, false), reads: ['job by job_pkey'] },
-  roots: { read: jobIds(null, null, true), reads: ['job by job_roots'] },
-  'jobs of a type': { read: jobIds('rare', null, false), reads: ['job by job_type_id_idx'] },
-  'waiting jobs': { read: jobIds(null, 'WAITING', false), reads: ['job_progress by job_progress_waiting'] },
-  'running roots': { read: jobIds(null, 'RUNNING', true), reads: ['job_progress by job_progress_running'] },
+  jobs: { read: jobIds({ rootsOnly: false }), reads: ['job by job_pkey'] },
+  roots: { read: jobIds({}), reads: ['job by job_roots'] },
+  'roots of some hours': {
+    read: jobIds({ createdFrom: new Date(0), createdUntil: new Date() }),
+    reads: ['job by job_roots'],
+  },
+  'roots of a type': { read: jobIds({ types: ['rare'] }), reads: ['job by job_root_types'] },
+  'jobs of a type': {
+    read: jobIds({ types: ['rare'], rootsOnly: false }),
+    reads: ['job by job_type_id_idx'],
+  },
+  'waiting jobs': {
+    read: jobIds({ statuses: ['WAITING'], rootsOnly: false }),
+    reads: ['job_progress by job_progress_waiting'],
+  },
+  'running roots': {
+    read: jobIds({ statuses: ['RUNNING'] }),
+    reads: ['job_progress by job_progress_running'],
+  },
   'running trees': {
-    read: (database) =>
-      readJobIds(database, { type: null, status: 'RUNNING', rootsOnly: true, wholeTrees: true }, page),
+    read: jobIds({ statuses: ['RUNNING'], wholeTrees: true }),
     reads: ['job_progress by job_progress_root_differs', 'job_progress by job_progress_running'],
   },
   'trees that failed': {
-    read: (database) =>
-      readJobIds(
-        database,
-        { type: null, status: null, outcome: 'FAILED', rootsOnly: true, wholeTrees: true },
-        page,
-      ),
+    read: jobIds({ outcomes: ['FAILED'], wholeTrees: true }),
     reads: ['job_progress by job_progress_outcome', 'job_progress by job_progress_root_differs'],
   },
   'running jobs of a type': {
-    read: jobIds('filled-7', 'RUNNING', false),
+    read: jobIds({ types: ['filled-7'], statuses: ['RUNNING'], rootsOnly: false }),
     reads: ['job by job_pkey', 'job_progress by job_progress_running'],
   },
   'complete jobs': {
-    read: jobIds(null, 'COMPLETED', false),
+    read: jobIds({ statuses: ['COMPLETED'], rootsOnly: false }),
     reads: ['job_progress by job_progress_outcome'],
   },
   'failed jobs': {
-    read: (database) =>
-      readJobIds(database, { type: null, status: null, outcome: 'FAILED', rootsOnly: false }, page),
+    read: jobIds({ outcomes: ['FAILED'], rootsOnly: false }),
     reads: ['job_progress by job_progress_outcome'],
   },
   'failed jobs of a type': {
-    read: (database) =>
-      readJobIds(database, { type: 'rare', status: null, outcome: 'FAILED', rootsOnly: true }, page),
+    read: jobIds({ types: ['rare'], outcomes: ['FAILED'] }),
     reads: ['job by job_pkey', 'job_progress by job_progress_outcome'],
   },
-  'jobs of a type that succeeded': {
-    read: (database) =>
-      readJobIds(database, { type: 'rare', status: null, outcome: 'SUCCEEDED', rootsOnly: true }, page),
+  'complete jobs of a type': {
+    read: jobIds({ types: ['rare'], statuses: ['COMPLETED'], rootsOnly: false }),
     reads: ['job by job_type_id_idx', progress],
   },
-  'complete jobs of a type': {
-    read: jobIds('rare', 'COMPLETED', false),
-    reads: ['job by job_type_id_idx', progress],
+  'trees with failures': {
+    read: jobIds({ hasFailures: true, wholeTrees: true }),
+    reads: ['job_progress by job_progress_tree_failed'],
+  },
+  'jobs with some dedupe keys': {
+    read: jobIds({ dedupeKeyPrefix: 'key-4', rootsOnly: false }),
+    reads: ['job by job_dedupe_key_type_key'],
+  },
+  'jobs of a type with some dedupe keys': {
+    read: jobIds({ types: ['rare'], dedupeKeyPrefix: 'key-4', rootsOnly: false }),
+    reads: ['job by job_dedupe_keys'],
+  },
+  'trees by failures': {
+    read: (database) =>
+      readRankedJobs(database, 'FAILURES', { types: null, rootsOnly: true, wholeTrees: true }, page),
+    reads: [progress, 'job_progress by job_progress_tree_failed'],
   },
   'a page of items': {
     page: true,
@@ -228,7 +245,13 @@ export const lists: Readonly<
   },
   'a page of jobs': {
     read: (database) =>
-      readJobPage(database, { type: null, status: 'RUNNING', rootsOnly: true, first: 20, withTrees: true }),
+      readJobPage(database, {
+        types: null,
+        statuses: ['RUNNING'],
+        rootsOnly: true,
+        first: 20,
+        withTrees: true,
+      }),
     reads: ['job by job_pkey', 'job by job_root_id_idx', 'job_progress by job_progress_running', progress],
   },
   'a tree': {

@@ -1,16 +1,24 @@
-/** `jobtree jobs`: a list of trees, or of all jobs, the newest first. */
+/** `jobtree jobs`: a list of trees, or of all jobs. */
 import type { Job, JobOutcome, JobStatus, Tree } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { colourOf } from '../colours.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { age, count } from '../figures.ts';
+import { jobOrders } from '../job-orders.ts';
 import { print } from '../output.ts';
 import { type Cell, Table } from '../table.ts';
 
 export interface JobsOptions extends ApiOptions {
-  readonly type?: string;
-  readonly status?: Lowercase<JobStatus>;
-  readonly outcome?: Lowercase<JobOutcome>;
+  readonly type?: readonly string[];
+  readonly status?: readonly Lowercase<JobStatus>[];
+  readonly outcome?: readonly Lowercase<JobOutcome>[];
+  readonly since?: Date;
+  readonly until?: Date;
+  readonly completedSince?: Date;
+  readonly completedUntil?: Date;
+  readonly dedupeKey?: string;
+  readonly failures?: boolean;
+  readonly order: keyof typeof jobOrders;
   readonly schedule?: string;
   readonly limit: number;
   readonly idleSince?: Date;
@@ -21,13 +29,20 @@ export interface JobsOptions extends ApiOptions {
 const mostOnPage = 100;
 
 export async function listJobs(options: JobsOptions): Promise<number> {
-  const { type, status, outcome, schedule, limit, idleSince, all } = options;
+  const { type, status, outcome, schedule, limit, all } = options;
+  const order = jobOrders[options.order];
   const filter = {
-    type,
-    status: status?.toUpperCase() as JobStatus | undefined,
-    outcome: outcome?.toUpperCase() as JobOutcome | undefined,
+    types: type?.slice(),
+    statuses: status?.map((one) => one.toUpperCase() as JobStatus),
+    outcomes: outcome?.map((one) => one.toUpperCase() as JobOutcome),
+    createdFrom: options.since?.toISOString(),
+    createdUntil: options.until?.toISOString(),
+    completedFrom: options.completedSince?.toISOString(),
+    completedUntil: options.completedUntil?.toISOString(),
+    dedupeKeyPrefix: options.dedupeKey,
+    hasFailures: options.failures,
     schedule,
-    idleSince: idleSince?.toISOString(),
+    idleSince: options.idleSince?.toISOString(),
   };
   const table = new Table(columns, 'There are no such jobs.');
   await withClient(options, async (client) => {
@@ -36,8 +51,8 @@ export async function listJobs(options: JobsOptions): Promise<number> {
     do {
       const first = Math.min(left, mostOnPage);
       const page = await (all === true
-        ? client.jobs({ filter: { ...filter, rootsOnly: false }, first, after })
-        : client.trees({ filter, first, after }));
+        ? client.jobs({ filter: { ...filter, rootsOnly: false }, order, first, after })
+        : client.trees({ filter, order, first, after }));
       if (options.json) for (const job of page.nodes) print(`${JSON.stringify(job)}\n`);
       else table.print(page.nodes.map(toCells));
       left -= page.nodes.length;

@@ -44,7 +44,12 @@ export function Table<T>({ label, rows, columns, keyOf, levelOf, empty, more }: 
   });
   // One column on narrow screens, whatever this says: styles.css.
   const style = { '--columns': columns.map(widthOf).join(' ') } as CSSProperties;
-  if (rows.length === 0) return <div className="quiet">{empty}</div>;
+  if (rows.length === 0)
+    return (
+      <div className="quiet">
+        {empty} {more}
+      </div>
+    );
   const isTree = levelOf !== undefined;
   return (
     <div

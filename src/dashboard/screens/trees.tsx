@@ -1,14 +1,10 @@
 /** All trees, newest first: their bars move as their items end. */
-import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { useMemo } from 'react';
-import {
-  type JobFilter,
-  type JobOrder,
-  type TreeRowFragment,
-  Trees,
-} from '../../generated/dashboard-first.ts';
+import { Link, useSearch } from '@tanstack/react-router';
+import { lazy, Suspense, useMemo } from 'react';
+import { type TreeRowFragment, Trees } from '../../generated/dashboard-first.ts';
 import { useLive } from '../data/live.ts';
 import { newestTreesOf, treeOf } from '../data/live-trees.ts';
+import { toFilter } from '../data/tree-search.ts';
 import { Problem } from '../parts/ask.tsx';
 import { More, nodesOf, usePages } from '../parts/pages.tsx';
 import { ProgressBar, State } from '../parts/progress.tsx';
@@ -16,7 +12,8 @@ import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { useTexts } from '../texts/texts.ts';
 
-const statuses = ['WAITING', 'RUNNING', 'COMPLETED', 'CANCELLED'] as const;
+/** Not in the first view: the list comes first. */
+const TreeFilters = lazy(() => import('../parts/tree-filters.tsx'));
 
 interface Row {
   readonly tree: TreeRowFragment;
@@ -26,9 +23,9 @@ interface Row {
 
 export function TreesScreen() {
   const t = useTexts();
-  const { type, status, order = 'NEWEST_FIRST' } = useSearch({ from: '/' });
-  const navigate = useNavigate({ from: '/' });
-  const filter: JobFilter = { type: type ?? null, status: status ?? null, wholeTrees: true };
+  const search = useSearch({ from: '/' });
+  const { order = 'NEWEST_FIRST' } = search;
+  const filter = toFilter(search);
   const pages = usePages(Trees, { filter, order }, (data) => data.jobs);
   const isNewest = order === 'NEWEST_FIRST';
   const live = useLive(isNewest ? `trees ${JSON.stringify(filter)}` : undefined, newestTreesOf(filter));
@@ -56,53 +53,9 @@ export function TreesScreen() {
   return (
     <>
       <h1>{t.trees.title}</h1>
-      <form className="filters" onSubmit={(event) => event.preventDefault()}>
-        <label>
-          {t.trees.type}
-          <input
-            type="search"
-            defaultValue={type ?? ''}
-            onChange={({ target }) =>
-              navigate({ search: (now) => ({ ...now, type: target.value || undefined }), replace: true })
-            }
-          />
-        </label>
-        <label>
-          {t.trees.status}
-          <select
-            value={status ?? ''}
-            onChange={({ target }) =>
-              navigate({
-                search: (now) => ({ ...now, status: statuses.find((one) => one === target.value) }),
-              })
-            }
-          >
-            <option value="">{t.trees.any}</option>
-            {statuses.map((one) => (
-              <option key={one} value={one}>
-                {t.state[one]}
-              </option>
-            ))}
-          </select>
-        </label>
-        <label>
-          {t.trees.order}
-          <select
-            value={order}
-            onChange={({ target }) =>
-              navigate({
-                search: (now) => ({
-                  ...now,
-                  order: target.value === 'OLDEST_FIRST' ? ('OLDEST_FIRST' satisfies JobOrder) : undefined,
-                }),
-              })
-            }
-          >
-            <option value="NEWEST_FIRST">{t.trees.newest}</option>
-            <option value="OLDEST_FIRST">{t.trees.oldest}</option>
-          </select>
-        </label>
-      </form>
+      <Suspense fallback={<div className="tree-filters" />}>
+        <TreeFilters />
+      </Suspense>
       {error !== null && error !== undefined ? (
         <Problem error={error} onRetry={() => void pages.refetch()} />
       ) : pages.isPending ? (
@@ -113,7 +66,13 @@ export function TreesScreen() {
           rows={rows}
           columns={columns}
           keyOf={({ tree }) => tree.id}
-          empty={type === undefined && status === undefined ? t.trees.first : t.trees.empty}
+          empty={
+            pages.hasNextPage
+              ? t.trees.searched
+              : Object.values(search).every((one) => one === undefined)
+                ? t.trees.first
+                : t.trees.empty
+          }
           more={<More pages={pages} />}
         />
       )}

@@ -6,7 +6,8 @@ import type { Queries } from '../../db/database.ts';
 import { afterAllPositions, between, limited } from '../items/item-pages.ts';
 import { cancellation } from '../items/read-items.ts';
 import { itemIdOf } from '../values/ids.ts';
-import { type JobConditions, jobValues, selectJobs, variantOf } from './job-pages.ts';
+import type { JobConditions } from './job-conditions.ts';
+import { readJobIds } from './job-pages.ts';
 import { latestProgress } from './progress.ts';
 
 export interface MarkedRow {
@@ -83,7 +84,7 @@ export async function readItemPage(
 }
 
 /**
- * The newest jobs that meet the conditions, the newest first. With trees, the mark of a root also differs when another job of its tree may, of
+ * The newest jobs that meet the conditions, of those that a page looks at, the newest first. With trees, the mark of a root also differs when another job of its tree may, of
  * `treeTypes` alone unless that is null.
  */
 export async function readJobPage(
@@ -91,22 +92,23 @@ export async function readJobPage(
   page: JobConditions & { first: number; withTrees: boolean; treeTypes?: readonly string[] | null },
 ): Promise<MarkedRow[]> {
   const { withTrees, treeTypes = null } = page;
-  const values = jobValues(page, { take: page.first, backwards: true });
-  const ofTypes = treeTypes === null ? '' : `and j.type = any ($${values.length + 1}::text[])`;
+  const { ids } = await readJobIds(database, page, { take: page.first, backwards: true });
+  if (ids.length === 0) return [];
+  const ofTypes = treeTypes === null ? '' : 'and j.type = any ($2::text[])';
   const treeMark = withTrees
     ? `, case when j.parent_id is null then (
                select concat(count(*), '+', sum(p.version)) from jobtree.job j ${latestProgress} where j.root_id = k.id ${ofTypes}
              ) end`
     : '';
   const { rows } = await database.pool.query<MarkedRow>({
-    name: `read_job_page/${withTrees}/${treeTypes === null}/${variantOf(page)}`,
+    name: `read_job_page/${withTrees}/${treeTypes === null}`,
     text: `select j.id, concat_ws('/', p.generation, p.item_count, p.succeeded, p.failed, p.cancelled, p.started_at,
              p.completed_at, j.sealed_at, j.cancelled_at, j.waits${treeMark}) as mark
-           from (${selectJobs(page, 'desc')}) k
-           join jobtree.job j on j.id = k.id
+           from unnest($1::uuid[]) k(id)
+           cross join lateral (select * from jobtree.job where id = k.id offset 0) j
            ${latestProgress}
            order by j.id desc`,
-    values: withTrees && treeTypes !== null ? [...values, treeTypes] : values,
+    values: withTrees && treeTypes !== null ? [ids, treeTypes] : [ids],
   });
   return rows;
 }

@@ -11,10 +11,10 @@ const report = 'mutation ($input: ReportOutcomesInput!) { reportOutcomes(input: 
 const keys = (count: number) => times(count, (i) => `"key${i}":1`).join(',');
 const byStatus = (value: string): Operation => ({
   query: filtered,
-  variables: `{"filter":{"status":${value}}}`,
+  variables: `{"filter":{"statuses":${value}}}`,
 });
 const byStatusInText = (value: string): Operation => ({
-  query: `{ jobs(filter: { status: ${value} }) { nodes { id } } }`,
+  query: `{ jobs(filter: { statuses: ${value} }) { nodes { id } } }`,
 });
 const reports = (count: number, text: string): Operation => ({
   query: report,
@@ -64,13 +64,13 @@ const bombs: [title: string, make: () => Operation][] = [
   [
     'ten texts of 190 kB for enum values in the operation',
     () => ({
-      query: `{ ${aliases(10, (i) => `a${i}: jobs(filter: { status: "${'S'.repeat(0.19 * mb)}" }) { nodes { id } }`)} }`,
+      query: `{ ${aliases(10, (i) => `a${i}: jobs(filter: { statuses: "${'S'.repeat(0.19 * mb)}" }) { nodes { id } }`)} }`,
     }),
   ],
   [
     'a text of 1.9 MB as the default of an enum',
     () => ({
-      query: `query ($f: JobFilter = { status: "${'S'.repeat(1.9 * mb)}" }) { jobs(filter: $f) { nodes { id } } }`,
+      query: `query ($f: JobFilter = { statuses: "${'S'.repeat(1.9 * mb)}" }) { jobs(filter: $f) { nodes { id } } }`,
     }),
   ],
   [

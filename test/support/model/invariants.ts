@@ -59,6 +59,16 @@ const rules: Readonly<Record<string, string>> = {
     select j.id, count(p.*) from jobtree.job j left join jobtree.job_progress p on p.job_id = j.id
     group by j.id
     having count(p.*) <> 1 or min(least(p.item_count, p.succeeded, p.failed, p.cancelled, p.open_jobs, p.generation)) < 0`,
+  'a root counts the failures of its tree, and knows since when all of it is complete': `
+    select r.job_id, r.tree_failed, r.tree_completed_at, t.*
+    from jobtree.job_progress r
+    cross join lateral (
+      select sum(p.failed) as failed, max(p.completed_at) as completed_at
+      from jobtree.job j join jobtree.job_progress p on p.job_id = j.id where j.root_id = r.job_id
+    ) t
+    where r.is_root and (
+      r.tree_failed <> t.failed or r.tree_completed_at is distinct from case when r.open_jobs = 0 then t.completed_at end
+    )`,
   'no progress and no delta is without its job': `
     select p.job_id from jobtree.job_progress p where not exists (select from jobtree.job j where j.id = p.job_id)
     union all

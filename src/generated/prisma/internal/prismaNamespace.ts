@@ -3811,7 +3811,9 @@ export const JobProgressScalarFieldEnum = {
   changedAt: 'changedAt',
   reapAt: 'reapAt',
   defaultRetention: 'defaultRetention',
-  bytes: 'bytes'
+  bytes: 'bytes',
+  treeFailed: 'treeFailed',
+  treeCompletedAt: 'treeCompletedAt'
 } as const
 
 export type JobProgressScalarFieldEnum = (typeof JobProgressScalarFieldEnum)[keyof typeof JobProgressScalarFieldEnum]

@@ -36,6 +36,7 @@ export type JobProgressAvgAggregateOutputType = {
   openJobs: number | null
   completions: number | null
   bytes: number | null
+  treeFailed: number | null
 }
 
 export type JobProgressSumAggregateOutputType = {
@@ -48,6 +49,7 @@ export type JobProgressSumAggregateOutputType = {
   openJobs: number | null
   completions: number | null
   bytes: bigint | null
+  treeFailed: bigint | null
 }
 
 export type JobProgressMinAggregateOutputType = {
@@ -69,6 +71,8 @@ export type JobProgressMinAggregateOutputType = {
   reapAt: Date | null
   defaultRetention: boolean | null
   bytes: bigint | null
+  treeFailed: bigint | null
+  treeCompletedAt: Date | null
 }
 
 export type JobProgressMaxAggregateOutputType = {
@@ -90,6 +94,8 @@ export type JobProgressMaxAggregateOutputType = {
   reapAt: Date | null
   defaultRetention: boolean | null
   bytes: bigint | null
+  treeFailed: bigint | null
+  treeCompletedAt: Date | null
 }
 
 export type JobProgressCountAggregateOutputType = {
@@ -111,6 +117,8 @@ export type JobProgressCountAggregateOutputType = {
   reapAt: number
   defaultRetention: number
   bytes: number
+  treeFailed: number
+  treeCompletedAt: number
   _all: number
 }
 
@@ -125,6 +133,7 @@ export type JobProgressAvgAggregateInputType = {
   openJobs?: true
   completions?: true
   bytes?: true
+  treeFailed?: true
 }
 
 export type JobProgressSumAggregateInputType = {
@@ -137,6 +146,7 @@ export type JobProgressSumAggregateInputType = {
   openJobs?: true
   completions?: true
   bytes?: true
+  treeFailed?: true
 }
 
 export type JobProgressMinAggregateInputType = {
@@ -158,6 +168,8 @@ export type JobProgressMinAggregateInputType = {
   reapAt?: true
   defaultRetention?: true
   bytes?: true
+  treeFailed?: true
+  treeCompletedAt?: true
 }
 
 export type JobProgressMaxAggregateInputType = {
@@ -179,6 +191,8 @@ export type JobProgressMaxAggregateInputType = {
   reapAt?: true
   defaultRetention?: true
   bytes?: true
+  treeFailed?: true
+  treeCompletedAt?: true
 }
 
 export type JobProgressCountAggregateInputType = {
@@ -200,6 +214,8 @@ export type JobProgressCountAggregateInputType = {
   reapAt?: true
   defaultRetention?: true
   bytes?: true
+  treeFailed?: true
+  treeCompletedAt?: true
   _all?: true
 }
 
@@ -308,6 +324,8 @@ export type JobProgressGroupByOutputType = {
   reapAt: Date | null
   defaultRetention: boolean
   bytes: bigint
+  treeFailed: bigint
+  treeCompletedAt: Date | null
   _count: JobProgressCountAggregateOutputType | null
   _avg: JobProgressAvgAggregateOutputType | null
   _sum: JobProgressSumAggregateOutputType | null
@@ -352,6 +370,8 @@ export type JobProgressWhereInput = {
   reapAt?: Prisma.DateTimeNullableFilter<"JobProgress"> | Date | string | null
   defaultRetention?: Prisma.BoolFilter<"JobProgress"> | boolean
   bytes?: Prisma.BigIntFilter<"JobProgress"> | bigint | number
+  treeFailed?: Prisma.BigIntFilter<"JobProgress"> | bigint | number
+  treeCompletedAt?: Prisma.DateTimeNullableFilter<"JobProgress"> | Date | string | null
   job?: Prisma.XOR<Prisma.JobScalarRelationFilter, Prisma.JobWhereInput>
 }
 
@@ -374,6 +394,8 @@ export type JobProgressOrderByWithRelationInput = {
   reapAt?: Prisma.SortOrderInput | Prisma.SortOrder
   defaultRetention?: Prisma.SortOrder
   bytes?: Prisma.SortOrder
+  treeFailed?: Prisma.SortOrder
+  treeCompletedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   job?: Prisma.JobOrderByWithRelationInput
 }
 
@@ -400,6 +422,8 @@ export type JobProgressWhereUniqueInput = Prisma.AtLeast<{
   reapAt?: Prisma.DateTimeNullableFilter<"JobProgress"> | Date | string | null
   defaultRetention?: Prisma.BoolFilter<"JobProgress"> | boolean
   bytes?: Prisma.BigIntFilter<"JobProgress"> | bigint | number
+  treeFailed?: Prisma.BigIntFilter<"JobProgress"> | bigint | number
+  treeCompletedAt?: Prisma.DateTimeNullableFilter<"JobProgress"> | Date | string | null
   job?: Prisma.XOR<Prisma.JobScalarRelationFilter, Prisma.JobWhereInput>
 }, "jobId_version">
 
@@ -422,6 +446,8 @@ export type JobProgressOrderByWithAggregationInput = {
   reapAt?: Prisma.SortOrderInput | Prisma.SortOrder
   defaultRetention?: Prisma.SortOrder
   bytes?: Prisma.SortOrder
+  treeFailed?: Prisma.SortOrder
+  treeCompletedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   _count?: Prisma.JobProgressCountOrderByAggregateInput
   _avg?: Prisma.JobProgressAvgOrderByAggregateInput
   _max?: Prisma.JobProgressMaxOrderByAggregateInput
@@ -451,6 +477,8 @@ export type JobProgressScalarWhereWithAggregatesInput = {
   reapAt?: Prisma.DateTimeNullableWithAggregatesFilter<"JobProgress"> | Date | string | null
   defaultRetention?: Prisma.BoolWithAggregatesFilter<"JobProgress"> | boolean
   bytes?: Prisma.BigIntWithAggregatesFilter<"JobProgress"> | bigint | number
+  treeFailed?: Prisma.BigIntWithAggregatesFilter<"JobProgress"> | bigint | number
+  treeCompletedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"JobProgress"> | Date | string | null
 }
 
 export type JobProgressCreateInput = {
@@ -471,6 +499,8 @@ export type JobProgressCreateInput = {
   reapAt?: Date | string | null
   defaultRetention?: boolean
   bytes?: bigint | number
+  treeFailed?: bigint | number
+  treeCompletedAt?: Date | string | null
   job: Prisma.JobCreateNestedOneWithoutProgressInput
 }
 
@@ -493,6 +523,8 @@ export type JobProgressUncheckedCreateInput = {
   reapAt?: Date | string | null
   defaultRetention?: boolean
   bytes?: bigint | number
+  treeFailed?: bigint | number
+  treeCompletedAt?: Date | string | null
 }
 
 export type JobProgressUpdateInput = {
@@ -513,6 +545,8 @@ export type JobProgressUpdateInput = {
   reapAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   defaultRetention?: Prisma.BoolFieldUpdateOperationsInput | boolean
   bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  treeFailed?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  treeCompletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   job?: Prisma.JobUpdateOneRequiredWithoutProgressNestedInput
 }
 
@@ -535,6 +569,8 @@ export type JobProgressUncheckedUpdateInput = {
   reapAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   defaultRetention?: Prisma.BoolFieldUpdateOperationsInput | boolean
   bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  treeFailed?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  treeCompletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
 
 export type JobProgressCreateManyInput = {
@@ -556,6 +592,8 @@ export type JobProgressCreateManyInput = {
   reapAt?: Date | string | null
   defaultRetention?: boolean
   bytes?: bigint | number
+  treeFailed?: bigint | number
+  treeCompletedAt?: Date | string | null
 }
 
 export type JobProgressUpdateManyMutationInput = {
@@ -576,6 +614,8 @@ export type JobProgressUpdateManyMutationInput = {
   reapAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   defaultRetention?: Prisma.BoolFieldUpdateOperationsInput | boolean
   bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  treeFailed?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  treeCompletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
 
 export type JobProgressUncheckedUpdateManyInput = {
@@ -597,6 +637,8 @@ export type JobProgressUncheckedUpdateManyInput = {
   reapAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   defaultRetention?: Prisma.BoolFieldUpdateOperationsInput | boolean
   bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  treeFailed?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  treeCompletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
 
 export type JobProgressListRelationFilter = {
@@ -633,6 +675,8 @@ export type JobProgressCountOrderByAggregateInput = {
   reapAt?: Prisma.SortOrder
   defaultRetention?: Prisma.SortOrder
   bytes?: Prisma.SortOrder
+  treeFailed?: Prisma.SortOrder
+  treeCompletedAt?: Prisma.SortOrder
 }
 
 export type JobProgressAvgOrderByAggregateInput = {
@@ -645,6 +689,7 @@ export type JobProgressAvgOrderByAggregateInput = {
   openJobs?: Prisma.SortOrder
   completions?: Prisma.SortOrder
   bytes?: Prisma.SortOrder
+  treeFailed?: Prisma.SortOrder
 }
 
 export type JobProgressMaxOrderByAggregateInput = {
@@ -666,6 +711,8 @@ export type JobProgressMaxOrderByAggregateInput = {
   reapAt?: Prisma.SortOrder
   defaultRetention?: Prisma.SortOrder
   bytes?: Prisma.SortOrder
+  treeFailed?: Prisma.SortOrder
+  treeCompletedAt?: Prisma.SortOrder
 }
 
 export type JobProgressMinOrderByAggregateInput = {
@@ -687,6 +734,8 @@ export type JobProgressMinOrderByAggregateInput = {
   reapAt?: Prisma.SortOrder
   defaultRetention?: Prisma.SortOrder
   bytes?: Prisma.SortOrder
+  treeFailed?: Prisma.SortOrder
+  treeCompletedAt?: Prisma.SortOrder
 }
 
 export type JobProgressSumOrderByAggregateInput = {
@@ -699,6 +748,7 @@ export type JobProgressSumOrderByAggregateInput = {
   openJobs?: Prisma.SortOrder
   completions?: Prisma.SortOrder
   bytes?: Prisma.SortOrder
+  treeFailed?: Prisma.SortOrder
 }
 
 export type JobProgressCreateNestedManyWithoutJobInput = {
@@ -769,6 +819,8 @@ export type JobProgressCreateWithoutJobInput = {
   reapAt?: Date | string | null
   defaultRetention?: boolean
   bytes?: bigint | number
+  treeFailed?: bigint | number
+  treeCompletedAt?: Date | string | null
 }
 
 export type JobProgressUncheckedCreateWithoutJobInput = {
@@ -789,6 +841,8 @@ export type JobProgressUncheckedCreateWithoutJobInput = {
   reapAt?: Date | string | null
   defaultRetention?: boolean
   bytes?: bigint | number
+  treeFailed?: bigint | number
+  treeCompletedAt?: Date | string | null
 }
 
 export type JobProgressCreateOrConnectWithoutJobInput = {
@@ -839,6 +893,8 @@ export type JobProgressScalarWhereInput = {
   reapAt?: Prisma.DateTimeNullableFilter<"JobProgress"> | Date | string | null
   defaultRetention?: Prisma.BoolFilter<"JobProgress"> | boolean
   bytes?: Prisma.BigIntFilter<"JobProgress"> | bigint | number
+  treeFailed?: Prisma.BigIntFilter<"JobProgress"> | bigint | number
+  treeCompletedAt?: Prisma.DateTimeNullableFilter<"JobProgress"> | Date | string | null
 }
 
 export type JobProgressCreateManyJobInput = {
@@ -859,6 +915,8 @@ export type JobProgressCreateManyJobInput = {
   reapAt?: Date | string | null
   defaultRetention?: boolean
   bytes?: bigint | number
+  treeFailed?: bigint | number
+  treeCompletedAt?: Date | string | null
 }
 
 export type JobProgressUpdateWithoutJobInput = {
@@ -879,6 +937,8 @@ export type JobProgressUpdateWithoutJobInput = {
   reapAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   defaultRetention?: Prisma.BoolFieldUpdateOperationsInput | boolean
   bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  treeFailed?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  treeCompletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
 
 export type JobProgressUncheckedUpdateWithoutJobInput = {
@@ -899,6 +959,8 @@ export type JobProgressUncheckedUpdateWithoutJobInput = {
   reapAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   defaultRetention?: Prisma.BoolFieldUpdateOperationsInput | boolean
   bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  treeFailed?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  treeCompletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
 
 export type JobProgressUncheckedUpdateManyWithoutJobInput = {
@@ -919,6 +981,8 @@ export type JobProgressUncheckedUpdateManyWithoutJobInput = {
   reapAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   defaultRetention?: Prisma.BoolFieldUpdateOperationsInput | boolean
   bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  treeFailed?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  treeCompletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
 
 
@@ -942,6 +1006,8 @@ export type JobProgressSelect<ExtArgs extends runtime.Types.Extensions.InternalA
   reapAt?: boolean
   defaultRetention?: boolean
   bytes?: boolean
+  treeFailed?: boolean
+  treeCompletedAt?: boolean
   job?: boolean | Prisma.JobDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["jobProgress"]>
 
@@ -964,6 +1030,8 @@ export type JobProgressSelectCreateManyAndReturn<ExtArgs extends runtime.Types.E
   reapAt?: boolean
   defaultRetention?: boolean
   bytes?: boolean
+  treeFailed?: boolean
+  treeCompletedAt?: boolean
   job?: boolean | Prisma.JobDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["jobProgress"]>
 
@@ -986,6 +1054,8 @@ export type JobProgressSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.E
   reapAt?: boolean
   defaultRetention?: boolean
   bytes?: boolean
+  treeFailed?: boolean
+  treeCompletedAt?: boolean
   job?: boolean | Prisma.JobDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["jobProgress"]>
 
@@ -1008,9 +1078,11 @@ export type JobProgressSelectScalar = {
   reapAt?: boolean
   defaultRetention?: boolean
   bytes?: boolean
+  treeFailed?: boolean
+  treeCompletedAt?: boolean
 }
 
-export type JobProgressOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"jobId" | "version" | "isRoot" | "generation" | "itemCount" | "succeeded" | "failed" | "cancelled" | "openJobs" | "startedAt" | "completedAt" | "outcome" | "treeOutcome" | "completions" | "changedAt" | "reapAt" | "defaultRetention" | "bytes", ExtArgs["result"]["jobProgress"]>
+export type JobProgressOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"jobId" | "version" | "isRoot" | "generation" | "itemCount" | "succeeded" | "failed" | "cancelled" | "openJobs" | "startedAt" | "completedAt" | "outcome" | "treeOutcome" | "completions" | "changedAt" | "reapAt" | "defaultRetention" | "bytes" | "treeFailed" | "treeCompletedAt", ExtArgs["result"]["jobProgress"]>
 export type JobProgressInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   job?: boolean | Prisma.JobDefaultArgs<ExtArgs>
 }
@@ -1070,6 +1142,14 @@ export type $JobProgressPayload<ExtArgs extends runtime.Types.Extensions.Interna
      * The size of the job's payloads and results, as JSON text.
      */
     bytes: bigint
+    /**
+     * On the root's row: how many items of the tree have failed. Zero elsewhere.
+     */
+    treeFailed: bigint
+    /**
+     * On the root's row, while the tree is complete: since when. Null elsewhere.
+     */
+    treeCompletedAt: Date | null
   }, ExtArgs["result"]["jobProgress"]>
   composites: {}
 }
@@ -1512,6 +1592,8 @@ export interface JobProgressFieldRefs {
   readonly reapAt: Prisma.FieldRef<"JobProgress", 'DateTime'>
   readonly defaultRetention: Prisma.FieldRef<"JobProgress", 'Boolean'>
   readonly bytes: Prisma.FieldRef<"JobProgress", 'BigInt'>
+  readonly treeFailed: Prisma.FieldRef<"JobProgress", 'BigInt'>
+  readonly treeCompletedAt: Prisma.FieldRef<"JobProgress", 'DateTime'>
 }
     
 

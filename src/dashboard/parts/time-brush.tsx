@@ -1,0 +1,104 @@
+/** How many there were when, as bars of which some are chosen by drawing over them; two inputs beside it choose the same. */
+import { type PointerEvent, useState } from 'react';
+import { formatTime } from '../texts/formats.ts';
+import { useTexts } from '../texts/texts.ts';
+
+export interface Bucket {
+  readonly from: string;
+  readonly until: string;
+  readonly count: number;
+}
+
+export interface TimeRange {
+  readonly from?: string | undefined;
+  readonly until?: string | undefined;
+}
+
+interface BrushProps {
+  readonly buckets: readonly Bucket[];
+  readonly range: TimeRange;
+  readonly onChange: (range: TimeRange) => void;
+}
+
+const heightPx = 48;
+
+export function TimeBrush({ buckets, range, onChange }: BrushProps) {
+  const t = useTexts();
+  const [drawn, setDrawn] = useState<readonly [number, number]>();
+  const most = Math.max(1, ...buckets.map(({ count }) => count));
+  const at = ({ currentTarget, clientX }: PointerEvent<SVGSVGElement>) => {
+    const { left, width } = currentTarget.getBoundingClientRect();
+    const index = Math.floor(((clientX - left) / width) * buckets.length);
+    return Math.min(buckets.length - 1, Math.max(0, index));
+  };
+  const isChosen = ({ from, until }: Bucket, i: number) =>
+    drawn === undefined
+      ? (range.from === undefined || until > range.from) && (range.until === undefined || from < range.until)
+      : i >= Math.min(...drawn) && i <= Math.max(...drawn);
+  const choose = () => {
+    if (drawn === undefined) return;
+    setDrawn(undefined);
+    onChange({ from: buckets[Math.min(...drawn)]?.from, until: buckets[Math.max(...drawn)]?.until });
+  };
+  return (
+    <svg
+      className="brush"
+      role="img"
+      aria-label={t.trees.histogram}
+      viewBox={`0 0 ${buckets.length} ${heightPx}`}
+      preserveAspectRatio="none"
+      onPointerDown={(event) => {
+        event.currentTarget.setPointerCapture(event.pointerId);
+        setDrawn([at(event), at(event)]);
+      }}
+      onPointerMove={(event) => drawn !== undefined && setDrawn([drawn[0], at(event)])}
+      onPointerUp={choose}
+      onPointerCancel={() => setDrawn(undefined)}
+    >
+      {buckets.map((bucket, i) => {
+        const height = bucket.count === 0 ? 0 : Math.max(2, (heightPx * bucket.count) / most);
+        return (
+          <g key={bucket.from} data-chosen={isChosen(bucket, i)}>
+            <title>{t.trees.bar(bucket.count, formatTime(bucket.from), formatTime(bucket.until))}</title>
+            <rect className="all" x={i} y={0} width={1} height={heightPx} />
+            <rect x={i + 0.1} y={heightPx - height} width={0.8} height={height} />
+          </g>
+        );
+      })}
+    </svg>
+  );
+}
+
+/** As an input of the reader's own time takes it. */
+function toLocal(at: string): string {
+  const date = new Date(at);
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+}
+
+export function TimeInput({
+  label,
+  at,
+  onChange,
+}: {
+  label: string;
+  at: string | undefined;
+  onChange: (at: string | undefined) => void;
+}) {
+  return (
+    <label>
+      {label}
+      <input
+        // Another one when the time is chosen elsewhere; what is being entered stays.
+        key={at}
+        type="datetime-local"
+        step={1}
+        defaultValue={at === undefined ? '' : toLocal(at)}
+        onBlur={({ target }) => {
+          if (target.validity.badInput || target.value === (at === undefined ? '' : toLocal(at))) return;
+          onChange(target.value === '' ? undefined : new Date(target.value).toISOString());
+        }}
+        onKeyDown={({ key, currentTarget }) => key === 'Enter' && currentTarget.blur()}
+      />
+    </label>
+  );
+}

@@ -1,0 +1,271 @@
+/** Which trees the list shows, and how many these are: everything of it is in the address. */
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { TreeCount } from '../../generated/dashboard.ts';
+import type { JobFilter, JobOrder } from '../../generated/dashboard-first.ts';
+import { ask } from '../data/connection.ts';
+import { useFreshness } from '../data/live.ts';
+import { orders, outcomes, statuses, type TreesSearch, toFilter } from '../data/tree-search.ts';
+import { useMay } from '../data/viewer.ts';
+import { formatTime } from '../texts/formats.ts';
+import { useTexts } from '../texts/texts.ts';
+import { TimeBrush, TimeInput } from './time-brush.tsx';
+
+/** Counting may look at everything. */
+const countEveryMs = 60_000;
+const bars = 60;
+
+type Change = (changed: Partial<TreesSearch>) => void;
+
+export default function TreeFilters() {
+  const may = useMay();
+  const search = useSearch({ from: '/' });
+  const navigate = useNavigate({ from: '/' });
+  const change: Change = (changed) =>
+    void navigate({ search: (now) => ({ ...now, ...changed }), resetScroll: false });
+  return (
+    <section className="tree-filters">
+      <Chips search={search} change={change} />
+      <Editor search={search} change={change} />
+      <div className="time">
+        {may('SURVEY') && <Counts search={search} change={change} />}
+        <div className="filters">
+          {(['from', 'until'] as const).map((end) => (
+            <EndOf key={end} end={end} search={search} change={change} />
+          ))}
+        </div>
+      </div>
+    </section>
+  );
+}
+
+interface Part {
+  readonly search: TreesSearch;
+  readonly change: Change;
+}
+
+const titles = {
+  from: 'createdFrom',
+  until: 'createdUntil',
+  completedFrom: 'completedFrom',
+  completedUntil: 'completedUntil',
+} as const;
+
+function EndOf({ end, search, change }: Part & { end: keyof typeof titles }) {
+  const t = useTexts();
+  return <TimeInput label={t.trees[titles[end]]} at={search[end]} onChange={(at) => change({ [end]: at })} />;
+}
+
+/** Each condition, with a button that removes it. */
+function Chips({ search, change }: Part) {
+  const t = useTexts();
+  const without = <T,>(all: readonly T[] | undefined, one: T) => {
+    const left = all?.filter((each) => each !== one);
+    return left?.length === 0 ? undefined : left;
+  };
+  const chips: [name: string, changed: Partial<TreesSearch>][] = [
+    ...(search.types ?? []).map((one): [string, Partial<TreesSearch>] => [
+      t.trees.is(t.trees.type, one),
+      { types: without(search.types, one) },
+    ]),
+    ...(search.statuses ?? []).map((one): [string, Partial<TreesSearch>] => [
+      t.trees.is(t.trees.status, t.state[one] ?? one),
+      { statuses: without(search.statuses, one) },
+    ]),
+    ...(search.outcomes ?? []).map((one): [string, Partial<TreesSearch>] => [
+      t.trees.is(t.trees.outcomeOf, t.state[one] ?? one),
+      { outcomes: without(search.outcomes, one) },
+    ]),
+    ...(Object.keys(titles) as (keyof typeof titles)[]).flatMap((end): [string, Partial<TreesSearch>][] => {
+      const at = search[end];
+      return at === undefined
+        ? []
+        : [[t.trees.is(t.trees[titles[end]], formatTime(at)), { [end]: undefined }]];
+    }),
+  ];
+  if (search.key !== undefined) chips.push([t.trees.is(t.trees.key, search.key), { key: undefined }]);
+  if (search.schedule !== undefined)
+    chips.push([t.trees.is(t.trees.schedule, search.schedule), { schedule: undefined }]);
+  if (search.failures !== undefined)
+    chips.push([search.failures ? t.trees.withFailures : t.trees.withoutFailures, { failures: undefined }]);
+  if (chips.length === 0) return null;
+  return (
+    <ul className="chips" aria-label={t.trees.filters}>
+      {chips.map(([name, changed]) => (
+        <li key={name}>
+          <button type="button" aria-label={t.trees.remove(name)} onClick={() => change(changed)}>
+            {name} <span aria-hidden="true">✕</span>
+          </button>
+        </li>
+      ))}
+      <li>
+        <button
+          type="button"
+          className="quiet"
+          onClick={() => change(Object.assign({}, ...chips.map(([, changed]) => emptied(changed))))}
+        >
+          {t.trees.removeAll}
+        </button>
+      </li>
+    </ul>
+  );
+}
+
+const emptied = (changed: Partial<TreesSearch>) =>
+  Object.fromEntries(Object.keys(changed).map((name) => [name, undefined]));
+
+function Editor({ search, change }: Part) {
+  const t = useTexts();
+  const toggled = <T,>(all: readonly T[] | undefined, one: T, isOn: boolean) => {
+    const left = [...(all ?? []).filter((each) => each !== one), ...(isOn ? [one] : [])];
+    return left.length === 0 ? undefined : left;
+  };
+  return (
+    <div className="filters">
+      <label>
+        {t.trees.order}
+        <select
+          value={search.order ?? 'NEWEST_FIRST'}
+          onChange={({ target }) => {
+            const order = target.value as JobOrder;
+            change({ order: order === 'NEWEST_FIRST' ? undefined : order });
+          }}
+        >
+          {orders.map((order) => (
+            <option key={order} value={order}>
+              {t.trees.orders[order]}
+            </option>
+          ))}
+        </select>
+      </label>
+      <details>
+        <summary>{t.trees.filter}</summary>
+        <div className="filters">
+          <Entry
+            label={t.trees.type}
+            onEnter={(type) => change({ types: [...new Set([...(search.types ?? []), type])] })}
+          />
+          <fieldset>
+            <legend>{t.trees.status}</legend>
+            {statuses.map((one) => (
+              <Check
+                key={one}
+                isOn={search.statuses?.includes(one) === true}
+                onChange={(isOn) => change({ statuses: toggled(search.statuses, one, isOn) })}
+              >
+                {t.state[one]}
+              </Check>
+            ))}
+          </fieldset>
+          <fieldset>
+            <legend>{t.trees.outcomeOf}</legend>
+            {outcomes.map((one) => (
+              <Check
+                key={one}
+                isOn={search.outcomes?.includes(one) === true}
+                onChange={(isOn) => change({ outcomes: toggled(search.outcomes, one, isOn) })}
+              >
+                {t.state[one]}
+              </Check>
+            ))}
+          </fieldset>
+          <label>
+            {t.trees.failures}
+            <select
+              value={String(search.failures ?? '')}
+              onChange={({ target }) =>
+                change({ failures: target.value === '' ? undefined : target.value === 'true' })
+              }
+            >
+              <option value="">{t.trees.any}</option>
+              <option value="true">{t.trees.withFailures}</option>
+              <option value="false">{t.trees.withoutFailures}</option>
+            </select>
+          </label>
+          <Entry label={t.trees.key} onEnter={(key) => change({ key })} />
+          <Entry label={t.trees.schedule} onEnter={(schedule) => change({ schedule })} />
+          {(['completedFrom', 'completedUntil'] as const).map((end) => (
+            <EndOf key={end} end={end} search={search} change={change} />
+          ))}
+        </div>
+      </details>
+    </div>
+  );
+}
+
+function Check({
+  isOn,
+  onChange,
+  children,
+}: {
+  isOn: boolean;
+  onChange: (isOn: boolean) => void;
+  children: ReactNode;
+}) {
+  return (
+    <label>
+      <input type="checkbox" checked={isOn} onChange={({ target }) => onChange(target.checked)} />
+      {children}
+    </label>
+  );
+}
+
+function Entry({ label, onEnter }: { label: string; onEnter: (text: string) => void }) {
+  const t = useTexts();
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        const text = String(new FormData(event.currentTarget).get('text')).trim();
+        event.currentTarget.reset();
+        if (text !== '') onEnter(text);
+      }}
+    >
+      <label>
+        {label}
+        <input name="text" type="text" />
+      </label>
+      <button type="submit" aria-label={`${t.trees.apply}: ${label}`}>
+        {t.trees.apply}
+      </button>
+    </form>
+  );
+}
+
+/** The bars show all that match at any time, so that what was not chosen can be chosen next. */
+function Counts({ search, change }: Part) {
+  const t = useTexts();
+  const { from, until } = search;
+  const filter = toFilter(search);
+  const atAnyTime = useCount({ ...filter, createdFrom: null, createdUntil: null }, bars, true);
+  const isChosen = from !== undefined || until !== undefined;
+  const ofChosen = useCount(filter, 0, isChosen);
+  const { data: shown, error } = isChosen ? ofChosen : atAnyTime;
+  const buckets = atAnyTime.data?.jobCount?.buckets ?? [];
+  const all = shown?.jobCount;
+  return (
+    <>
+      <p className="count" role="status">
+        {error?.message ??
+          (all == null
+            ? t.loading
+            : all.since == null
+              ? t.trees.match(all.count)
+              : t.trees.atLeast(all.count, formatTime(all.since)))}
+      </p>
+      {buckets.length > 0 && <TimeBrush buckets={buckets} range={{ from, until }} onChange={change} />}
+    </>
+  );
+}
+
+function useCount(filter: JobFilter, buckets: number, isAsked: boolean) {
+  const { isPaused } = useFreshness();
+  return useQuery({
+    queryKey: ['tree count', filter, buckets],
+    queryFn: ({ signal }) => ask(TreeCount, { filter, buckets }, signal),
+    enabled: isAsked,
+    placeholderData: keepPreviousData,
+    refetchInterval: isPaused ? false : countEveryMs,
+  });
+}
