@@ -110,7 +110,8 @@ begin
         k.succeeded + coalesce(s.succeeded, 0) as succeeded, k.failed + coalesce(s.failed, 0) as failed,
         k.cancelled + coalesce(s.cancelled, 0) as cancelled, k.open_jobs,
         coalesce(k.started_at, case when s.started then v_now end) as started_at, k.completed_at, k.outcome, k.tree_outcome, k.completions,
-        k.changed_at, k.reap_at, k.default_retention, k.bytes + coalesce(s.bytes, 0) as bytes
+        k.changed_at, k.reap_at, k.default_retention, k.bytes + coalesce(s.bytes, 0) as bytes,
+        case when s.job_id is null then k.pace else jobtree.next_pace(k.pace, s.succeeded + s.failed, v_now) end as pace
       from known k
       left join summed s on s.job_id = k.job_id
     )
@@ -177,7 +178,7 @@ begin
         j.open_jobs - case when j.is_root then cardinality(v_completed) else 0 end, j.started_at,
         case when j.ends then v_now else j.completed_at end, j.verdict,
         case when j.is_root then jobtree.worst_outcome(j.tree_outcome || array(select e.verdict from judged e where e.ends)) end,
-        j.completions + case when j.ends then 1 else 0 end, j.changed_at, j.reap_at, j.default_retention, j.bytes
+        j.completions + case when j.ends then 1 else 0 end, j.changed_at, j.reap_at, j.default_retention, j.bytes, j.pace
       )::jobtree.job_progress) into v_rows
       from judged j;
       v_changed := v_changed || v_completed || p_root_id;
@@ -237,7 +238,7 @@ begin
   select r.job_id, r.version + 1, r.is_root, r.generation, r.item_count, r.succeeded, r.failed, r.cancelled, r.open_jobs,
     r.started_at, r.completed_at, r.outcome, r.tree_outcome, r.completions, v_now,
     case when r.is_root then coalesce(v_reap_at, r.reap_at) end,
-    case when r.is_root and v_reap_at is not null then v_default_retention else r.default_retention end, r.bytes
+    case when r.is_root and v_reap_at is not null then v_default_retention else r.default_retention end, r.bytes, r.pace
   from unnest(v_rows) r
   where r.job_id = any (v_changed);
   if v_items <> 0 or v_bytes <> 0 then

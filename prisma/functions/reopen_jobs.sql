@@ -60,7 +60,7 @@ begin
         from jobtree.job j
         cross join lateral (select p.outcome from jobtree.job_progress p where p.job_id = j.id order by p.version desc limit 1) p
         where j.root_id = p_root_id and j.id not in (select o.id from opened o)
-      ) end, k.completions, clock_timestamp(), null, false, k.bytes
+      ) end, k.completions, clock_timestamp(), null, false, k.bytes, k.pace
     )::jobtree.job_progress)
   into v_rows
   from known k;

@@ -22,6 +22,7 @@ export interface TreesSearch {
 }
 
 const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined);
+const count = (value: unknown) => (Number.isSafeInteger(value) ? (value as number) : undefined);
 const oneOf = <T extends string>(values: readonly T[], value: unknown) => values.find((one) => one === value);
 
 const trees = createRoute({
@@ -39,6 +40,9 @@ export interface TreeSearch {
   /** The job whose items are shown. */
   readonly job?: string | undefined;
   readonly status?: string | undefined;
+  /** What the strip shows of them: the numbers of the first and the last item. */
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
 }
 
 const screens = [
@@ -47,7 +51,12 @@ const screens = [
     getParentRoute: () => root,
     path: '/trees/$id',
     component: lazyRouteComponent(() => import('./screens/tree.tsx'), 'TreeScreen'),
-    validateSearch: (search): TreeSearch => ({ job: text(search.job), status: text(search.status) }),
+    validateSearch: (search): TreeSearch => ({
+      job: text(search.job),
+      status: text(search.status),
+      from: count(search.from),
+      to: count(search.to),
+    }),
   }),
   createRoute({
     getParentRoute: () => root,

@@ -15,6 +15,7 @@ import './progress.ts';
 import './assignment.ts';
 import './job-item.ts';
 import './job.ts';
+import './item-ranges.ts';
 import './schedule.ts';
 import './inputs.ts';
 import './query.ts';

@@ -169,7 +169,8 @@ export const JobProgressScalarFieldEnum = {
   changedAt: 'changedAt',
   reapAt: 'reapAt',
   defaultRetention: 'defaultRetention',
-  bytes: 'bytes'
+  bytes: 'bytes',
+  pace: 'pace'
 } as const
 
 export type JobProgressScalarFieldEnum = (typeof JobProgressScalarFieldEnum)[keyof typeof JobProgressScalarFieldEnum]

@@ -36,6 +36,7 @@ export type JobProgressAvgAggregateOutputType = {
   openJobs: number | null
   completions: number | null
   bytes: number | null
+  pace: number | null
 }
 
 export type JobProgressSumAggregateOutputType = {
@@ -48,6 +49,7 @@ export type JobProgressSumAggregateOutputType = {
   openJobs: number | null
   completions: number | null
   bytes: bigint | null
+  pace: bigint[]
 }
 
 export type JobProgressMinAggregateOutputType = {
@@ -111,6 +113,7 @@ export type JobProgressCountAggregateOutputType = {
   reapAt: number
   defaultRetention: number
   bytes: number
+  pace: number
   _all: number
 }
 
@@ -125,6 +128,7 @@ export type JobProgressAvgAggregateInputType = {
   openJobs?: true
   completions?: true
   bytes?: true
+  pace?: true
 }
 
 export type JobProgressSumAggregateInputType = {
@@ -137,6 +141,7 @@ export type JobProgressSumAggregateInputType = {
   openJobs?: true
   completions?: true
   bytes?: true
+  pace?: true
 }
 
 export type JobProgressMinAggregateInputType = {
@@ -200,6 +205,7 @@ export type JobProgressCountAggregateInputType = {
   reapAt?: true
   defaultRetention?: true
   bytes?: true
+  pace?: true
   _all?: true
 }
 
@@ -308,6 +314,7 @@ export type JobProgressGroupByOutputType = {
   reapAt: Date | null
   defaultRetention: boolean
   bytes: bigint
+  pace: bigint[]
   _count: JobProgressCountAggregateOutputType | null
   _avg: JobProgressAvgAggregateOutputType | null
   _sum: JobProgressSumAggregateOutputType | null
@@ -352,6 +359,7 @@ export type JobProgressWhereInput = {
   reapAt?: Prisma.DateTimeNullableFilter<"JobProgress"> | Date | string | null
   defaultRetention?: Prisma.BoolFilter<"JobProgress"> | boolean
   bytes?: Prisma.BigIntFilter<"JobProgress"> | bigint | number
+  pace?: Prisma.BigIntNullableListFilter<"JobProgress">
   job?: Prisma.XOR<Prisma.JobScalarRelationFilter, Prisma.JobWhereInput>
 }
 
@@ -374,6 +382,7 @@ export type JobProgressOrderByWithRelationInput = {
   reapAt?: Prisma.SortOrderInput | Prisma.SortOrder
   defaultRetention?: Prisma.SortOrder
   bytes?: Prisma.SortOrder
+  pace?: Prisma.SortOrder
   job?: Prisma.JobOrderByWithRelationInput
 }
 
@@ -400,6 +409,7 @@ export type JobProgressWhereUniqueInput = Prisma.AtLeast<{
   reapAt?: Prisma.DateTimeNullableFilter<"JobProgress"> | Date | string | null
   defaultRetention?: Prisma.BoolFilter<"JobProgress"> | boolean
   bytes?: Prisma.BigIntFilter<"JobProgress"> | bigint | number
+  pace?: Prisma.BigIntNullableListFilter<"JobProgress">
   job?: Prisma.XOR<Prisma.JobScalarRelationFilter, Prisma.JobWhereInput>
 }, "jobId_version">
 
@@ -422,6 +432,7 @@ export type JobProgressOrderByWithAggregationInput = {
   reapAt?: Prisma.SortOrderInput | Prisma.SortOrder
   defaultRetention?: Prisma.SortOrder
   bytes?: Prisma.SortOrder
+  pace?: Prisma.SortOrder
   _count?: Prisma.JobProgressCountOrderByAggregateInput
   _avg?: Prisma.JobProgressAvgOrderByAggregateInput
   _max?: Prisma.JobProgressMaxOrderByAggregateInput
@@ -451,6 +462,7 @@ export type JobProgressScalarWhereWithAggregatesInput = {
   reapAt?: Prisma.DateTimeNullableWithAggregatesFilter<"JobProgress"> | Date | string | null
   defaultRetention?: Prisma.BoolWithAggregatesFilter<"JobProgress"> | boolean
   bytes?: Prisma.BigIntWithAggregatesFilter<"JobProgress"> | bigint | number
+  pace?: Prisma.BigIntNullableListFilter<"JobProgress">
 }
 
 export type JobProgressCreateInput = {
@@ -471,6 +483,7 @@ export type JobProgressCreateInput = {
   reapAt?: Date | string | null
   defaultRetention?: boolean
   bytes?: bigint | number
+  pace?: Prisma.JobProgressCreatepaceInput | bigint[] | number[]
   job: Prisma.JobCreateNestedOneWithoutProgressInput
 }
 
@@ -493,6 +506,7 @@ export type JobProgressUncheckedCreateInput = {
   reapAt?: Date | string | null
   defaultRetention?: boolean
   bytes?: bigint | number
+  pace?: Prisma.JobProgressCreatepaceInput | bigint[] | number[]
 }
 
 export type JobProgressUpdateInput = {
@@ -513,6 +527,7 @@ export type JobProgressUpdateInput = {
   reapAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   defaultRetention?: Prisma.BoolFieldUpdateOperationsInput | boolean
   bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  pace?: Prisma.JobProgressUpdatepaceInput | bigint[] | number[]
   job?: Prisma.JobUpdateOneRequiredWithoutProgressNestedInput
 }
 
@@ -535,6 +550,7 @@ export type JobProgressUncheckedUpdateInput = {
   reapAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   defaultRetention?: Prisma.BoolFieldUpdateOperationsInput | boolean
   bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  pace?: Prisma.JobProgressUpdatepaceInput | bigint[] | number[]
 }
 
 export type JobProgressCreateManyInput = {
@@ -556,6 +572,7 @@ export type JobProgressCreateManyInput = {
   reapAt?: Date | string | null
   defaultRetention?: boolean
   bytes?: bigint | number
+  pace?: Prisma.JobProgressCreatepaceInput | bigint[] | number[]
 }
 
 export type JobProgressUpdateManyMutationInput = {
@@ -576,6 +593,7 @@ export type JobProgressUpdateManyMutationInput = {
   reapAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   defaultRetention?: Prisma.BoolFieldUpdateOperationsInput | boolean
   bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  pace?: Prisma.JobProgressUpdatepaceInput | bigint[] | number[]
 }
 
 export type JobProgressUncheckedUpdateManyInput = {
@@ -597,6 +615,7 @@ export type JobProgressUncheckedUpdateManyInput = {
   reapAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   defaultRetention?: Prisma.BoolFieldUpdateOperationsInput | boolean
   bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  pace?: Prisma.JobProgressUpdatepaceInput | bigint[] | number[]
 }
 
 export type JobProgressListRelationFilter = {
@@ -607,6 +626,14 @@ export type JobProgressListRelationFilter = {
 
 export type JobProgressOrderByRelationAggregateInput = {
   _count?: Prisma.SortOrder
+}
+
+export type BigIntNullableListFilter<$PrismaModel = never> = {
+  equals?: bigint[] | number[] | Prisma.ListBigIntFieldRefInput<$PrismaModel> | null
+  has?: bigint | number | Prisma.BigIntFieldRefInput<$PrismaModel> | null
+  hasEvery?: bigint[] | number[] | Prisma.ListBigIntFieldRefInput<$PrismaModel>
+  hasSome?: bigint[] | number[] | Prisma.ListBigIntFieldRefInput<$PrismaModel>
+  isEmpty?: boolean
 }
 
 export type JobProgressJobIdVersionCompoundUniqueInput = {
@@ -633,6 +660,7 @@ export type JobProgressCountOrderByAggregateInput = {
   reapAt?: Prisma.SortOrder
   defaultRetention?: Prisma.SortOrder
   bytes?: Prisma.SortOrder
+  pace?: Prisma.SortOrder
 }
 
 export type JobProgressAvgOrderByAggregateInput = {
@@ -645,6 +673,7 @@ export type JobProgressAvgOrderByAggregateInput = {
   openJobs?: Prisma.SortOrder
   completions?: Prisma.SortOrder
   bytes?: Prisma.SortOrder
+  pace?: Prisma.SortOrder
 }
 
 export type JobProgressMaxOrderByAggregateInput = {
@@ -699,6 +728,7 @@ export type JobProgressSumOrderByAggregateInput = {
   openJobs?: Prisma.SortOrder
   completions?: Prisma.SortOrder
   bytes?: Prisma.SortOrder
+  pace?: Prisma.SortOrder
 }
 
 export type JobProgressCreateNestedManyWithoutJobInput = {
@@ -743,12 +773,21 @@ export type JobProgressUncheckedUpdateManyWithoutJobNestedInput = {
   deleteMany?: Prisma.JobProgressScalarWhereInput | Prisma.JobProgressScalarWhereInput[]
 }
 
+export type JobProgressCreatepaceInput = {
+  set: bigint[] | number[]
+}
+
 export type BigIntFieldUpdateOperationsInput = {
   set?: bigint | number
   increment?: bigint | number
   decrement?: bigint | number
   multiply?: bigint | number
   divide?: bigint | number
+}
+
+export type JobProgressUpdatepaceInput = {
+  set?: bigint[] | number[]
+  push?: bigint | number | bigint[] | number[]
 }
 
 export type JobProgressCreateWithoutJobInput = {
@@ -769,6 +808,7 @@ export type JobProgressCreateWithoutJobInput = {
   reapAt?: Date | string | null
   defaultRetention?: boolean
   bytes?: bigint | number
+  pace?: Prisma.JobProgressCreatepaceInput | bigint[] | number[]
 }
 
 export type JobProgressUncheckedCreateWithoutJobInput = {
@@ -789,6 +829,7 @@ export type JobProgressUncheckedCreateWithoutJobInput = {
   reapAt?: Date | string | null
   defaultRetention?: boolean
   bytes?: bigint | number
+  pace?: Prisma.JobProgressCreatepaceInput | bigint[] | number[]
 }
 
 export type JobProgressCreateOrConnectWithoutJobInput = {
@@ -839,6 +880,7 @@ export type JobProgressScalarWhereInput = {
   reapAt?: Prisma.DateTimeNullableFilter<"JobProgress"> | Date | string | null
   defaultRetention?: Prisma.BoolFilter<"JobProgress"> | boolean
   bytes?: Prisma.BigIntFilter<"JobProgress"> | bigint | number
+  pace?: Prisma.BigIntNullableListFilter<"JobProgress">
 }
 
 export type JobProgressCreateManyJobInput = {
@@ -859,6 +901,7 @@ export type JobProgressCreateManyJobInput = {
   reapAt?: Date | string | null
   defaultRetention?: boolean
   bytes?: bigint | number
+  pace?: Prisma.JobProgressCreatepaceInput | bigint[] | number[]
 }
 
 export type JobProgressUpdateWithoutJobInput = {
@@ -879,6 +922,7 @@ export type JobProgressUpdateWithoutJobInput = {
   reapAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   defaultRetention?: Prisma.BoolFieldUpdateOperationsInput | boolean
   bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  pace?: Prisma.JobProgressUpdatepaceInput | bigint[] | number[]
 }
 
 export type JobProgressUncheckedUpdateWithoutJobInput = {
@@ -899,6 +943,7 @@ export type JobProgressUncheckedUpdateWithoutJobInput = {
   reapAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   defaultRetention?: Prisma.BoolFieldUpdateOperationsInput | boolean
   bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  pace?: Prisma.JobProgressUpdatepaceInput | bigint[] | number[]
 }
 
 export type JobProgressUncheckedUpdateManyWithoutJobInput = {
@@ -919,6 +964,7 @@ export type JobProgressUncheckedUpdateManyWithoutJobInput = {
   reapAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   defaultRetention?: Prisma.BoolFieldUpdateOperationsInput | boolean
   bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  pace?: Prisma.JobProgressUpdatepaceInput | bigint[] | number[]
 }
 
 
@@ -942,6 +988,7 @@ export type JobProgressSelect<ExtArgs extends runtime.Types.Extensions.InternalA
   reapAt?: boolean
   defaultRetention?: boolean
   bytes?: boolean
+  pace?: boolean
   job?: boolean | Prisma.JobDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["jobProgress"]>
 
@@ -964,6 +1011,7 @@ export type JobProgressSelectCreateManyAndReturn<ExtArgs extends runtime.Types.E
   reapAt?: boolean
   defaultRetention?: boolean
   bytes?: boolean
+  pace?: boolean
   job?: boolean | Prisma.JobDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["jobProgress"]>
 
@@ -986,6 +1034,7 @@ export type JobProgressSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.E
   reapAt?: boolean
   defaultRetention?: boolean
   bytes?: boolean
+  pace?: boolean
   job?: boolean | Prisma.JobDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["jobProgress"]>
 
@@ -1008,9 +1057,10 @@ export type JobProgressSelectScalar = {
   reapAt?: boolean
   defaultRetention?: boolean
   bytes?: boolean
+  pace?: boolean
 }
 
-export type JobProgressOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"jobId" | "version" | "isRoot" | "generation" | "itemCount" | "succeeded" | "failed" | "cancelled" | "openJobs" | "startedAt" | "completedAt" | "outcome" | "treeOutcome" | "completions" | "changedAt" | "reapAt" | "defaultRetention" | "bytes", ExtArgs["result"]["jobProgress"]>
+export type JobProgressOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"jobId" | "version" | "isRoot" | "generation" | "itemCount" | "succeeded" | "failed" | "cancelled" | "openJobs" | "startedAt" | "completedAt" | "outcome" | "treeOutcome" | "completions" | "changedAt" | "reapAt" | "defaultRetention" | "bytes" | "pace", ExtArgs["result"]["jobProgress"]>
 export type JobProgressInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   job?: boolean | Prisma.JobDefaultArgs<ExtArgs>
 }
@@ -1070,6 +1120,10 @@ export type $JobProgressPayload<ExtArgs extends runtime.Types.Extensions.Interna
      * The size of the job's payloads and results, as JSON text.
      */
     bytes: bigint
+    /**
+     * How many of its items ended lately: next_pace.
+     */
+    pace: bigint[]
   }, ExtArgs["result"]["jobProgress"]>
   composites: {}
 }
@@ -1512,6 +1566,7 @@ export interface JobProgressFieldRefs {
   readonly reapAt: Prisma.FieldRef<"JobProgress", 'DateTime'>
   readonly defaultRetention: Prisma.FieldRef<"JobProgress", 'Boolean'>
   readonly bytes: Prisma.FieldRef<"JobProgress", 'BigInt'>
+  readonly pace: Prisma.FieldRef<"JobProgress", 'BigInt[]'>
 }
     
 
