@@ -5,7 +5,10 @@ import {
   mostRanges,
   readItemRanges,
 } from '../domain/items/item-ranges.ts';
-import { type PendingCounts as PendingCountsState, readPendingCounts } from '../domain/jobs/pending-counts.ts';
+import {
+  type PendingCounts as PendingCountsState,
+  readPendingCounts,
+} from '../domain/jobs/pending-counts.ts';
 import { type ItemKey, itemIdOf } from '../domain/values/ids.ts';
 import type { ItemStatus as ItemStatusName } from '../domain/values/item-state.ts';
 import { builder } from './builder.ts';

@@ -76,7 +76,11 @@ function countsBetween(statuses: ReadonlyMap<number, string>, first: number, las
 }
 
 /** All ranges, in as many calls as it takes. */
-async function rangesOf(jobId: string, most: number, rows: number): Promise<{ ranges: Range[]; calls: number }> {
+async function rangesOf(
+  jobId: string,
+  most: number,
+  rows: number,
+): Promise<{ ranges: Range[]; calls: number }> {
   const ranges: Range[] = [];
   let from: number | null = 0;
   let calls = 0;
@@ -164,7 +168,8 @@ describe('a job whose items have every status', () => {
     const check = async () => {
       const statuses = await statusesOf(jobId);
       const { ranges } = await rangesOf(jobId, 2_000, 20_000);
-      for (const [first, last, counts] of ranges) expect(counts).toEqual(countsBetween(statuses, first, last));
+      for (const [first, last, counts] of ranges)
+        expect(counts).toEqual(countsBetween(statuses, first, last));
       expect(sum(ranges)).toBe(statuses.size);
     };
     await check();
@@ -210,7 +215,10 @@ describe('how fast items end', () => {
     const end = async (limit: number) =>
       reportOutcomes(
         t.engine,
-        (await claimItems(t.engine, 'w', [{ type, limit }])).map(({ id }) => ({ assignmentId: id, result: 1 })),
+        (await claimItems(t.engine, 'w', [{ type, limit }])).map(({ id }) => ({
+          assignmentId: id,
+          result: 1,
+        })),
       );
     await end(5);
     await t.fold(jobId);
@@ -262,7 +270,8 @@ describe('how fast items end', () => {
 /** RANGES_ITEMS: items of a job (100,000). */
 const size = Number(process.env.RANGES_ITEMS ?? 100_000);
 /** In ranges of 100, with a gap in each block. $1 is the job, $2 how many. */
-const positions = 'select 1024 * (n / 10) + 100 * (n % 10) as position, n from generate_series(0, $2::int / 100 - 1) n';
+const positions =
+  'select 1024 * (n / 10) + 100 * (n % 10) as position, n from generate_series(0, $2::int / 100 - 1) n';
 const leasesOf = (open: string, condition = 'true') =>
   `insert into jobtree.lease (id, job_id, position, claimed_at, heartbeat_at, check_at, attempt, count, priority, open, worker)
    select gen_random_uuid(), $1, p.position, now(), now(), case when bit_count(${open}) > 0 then now() end, 1, 100, 0, ${open}, 'w'
@@ -277,11 +286,11 @@ const entriesOf = (condition: string) =>
    select $1, p.position, p.position, 1, 1, 100, 0, 'large' from (${positions}) p where ${condition}`;
 
 describe.each([
-  ['finished', [leasesOf(none)], 1],
-  ['half finished', [leasesOf(none, 'n < $2::int / 200'), entriesOf('n >= $2::int / 200')], 2],
-  ['finished, with failures all over', [leasesOf(none), failedEvery(50)], 500],
-  ['in open leases', [leasesOf(full)], 1],
-])('a job of many items that is %s', (_, fills, count) => {
+  ['finished', [leasesOf(none)], 1, 1],
+  ['half finished', [leasesOf(none, 'n < $2::int / 200'), entriesOf('n >= $2::int / 200')], 2, 1],
+  ['finished, with failures all over', [leasesOf(none), failedEvery(50)], 500, 25],
+  ['in open leases', [leasesOf(full)], 1, 1],
+])('a job of many items that is %s', (name, fills, count, perThousand) => {
   it('costs a few blocks for a thousand of them, and no compilation', async () => {
     const type = newType();
     const { [type]: jobId = '' } = await t.create({ type });
@@ -294,14 +303,14 @@ describe.each([
       if (process.env.RANGES_ITEMS === undefined) return;
       const at = performance.now();
       await client.query(read, [jobId]);
-      console.log(`${_}: ${Math.round(performance.now() - at)} ms`);
+      console.log(`${name}: ${Math.round(performance.now() - at)} ms`);
     });
     expect(sum(ranges)).toBe(size);
     expect(ranges.length).toBe(count);
-    const blocks = Math.max(
-      ...plans.map(({ nodes }) => (nodes[0]?.['Shared Hit Blocks'] ?? 0) + (nodes[0]?.['Shared Read Blocks'] ?? 0)),
-    );
-    if (process.env.RANGES_ITEMS !== undefined) console.log(`${_}: ${blocks} blocks`);
-    expect(blocks).toBeLessThan(100 + (size / 1_000) * 8);
+    const { nodes } = plans.find(({ query }) => query.includes('with entry as materialized')) ?? { nodes: [] };
+    const blocks = (nodes[0]?.['Shared Hit Blocks'] ?? 0) + (nodes[0]?.['Shared Read Blocks'] ?? 0);
+    if (process.env.RANGES_ITEMS !== undefined) console.log(`${name}: ${blocks} blocks`);
+    expect(blocks).toBeGreaterThan(0);
+    expect(blocks).toBeLessThan(50 + (size / 1_000) * perThousand);
   });
 });

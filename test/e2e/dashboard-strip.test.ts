@@ -62,17 +62,20 @@ describe.skipIf(withoutBrowser)('the screen of a tree', () => {
     for (let shown = 500; shown > 4; ) {
       await page.keyboard.press('+');
       const before = shown;
-      await expect.poll(async () => Number(await strip(page).getAttribute('aria-valuemax'))).toBeLessThan(before);
+      await expect
+        .poll(async () => Number(await strip(page).getAttribute('aria-valuemax')))
+        .toBeLessThan(before);
       shown = Number(await strip(page).getAttribute('aria-valuemax'));
     }
     const other = await browser.newPage();
     await other.goto(page.url());
     await expect.poll(() => valueText(other).catch(() => null)).toContain('succeeded');
-    expect(await strip(other).getAttribute('aria-valuemax')).toBe(await strip(page).getAttribute('aria-valuemax'));
+    expect(await strip(other).getAttribute('aria-valuemax')).toBe(
+      await strip(page).getAttribute('aria-valuemax'),
+    );
     await other.close();
     await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: /Item/ }).waitFor();
-    await page.getByText('Payload').first().waitFor();
+    await expect.poll(() => page.url()).toContain('#/items/');
     await page.close();
   });
 

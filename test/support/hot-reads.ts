@@ -103,7 +103,8 @@ export const lists: Readonly<
     ],
   },
   'the ranges of the items of a job': {
-    read: (database, { root }) => readItemRanges(database, root, { from: undefined, to: undefined, most: 500 }),
+    read: (database, { root }) =>
+      readItemRanges(database, root, { from: undefined, to: undefined, most: 500 }),
     reads: [
       'blocked_item by blocked_item_job_id_position_key',
       'cancellation by cancellation_pkey',

@@ -74,7 +74,10 @@ export async function measureDashboard(bench: Bench): Promise<Report> {
         const more = page.locator('button.more');
         await more.scrollIntoViewIfNeeded();
         await more.click();
-        await page.waitForFunction((rows) => Number(document.querySelector('[aria-rowcount]')?.getAttribute('aria-rowcount')) > rows, pages * 100 + 1);
+        await page.waitForFunction(
+          (rows) => Number(document.querySelector('[aria-rowcount]')?.getAttribute('aria-rowcount')) > rows,
+          pages * 100 + 1,
+        );
       }
     });
     const tree = await look(browser, `${url}#/trees/${encodeURIComponent(rootId)}`, '.strip canvas');
@@ -111,9 +114,19 @@ export async function measureDashboard(bench: Bench): Promise<Report> {
     verdicts: [
       ...shown.flatMap(([name, { openMs, frames }]) => [
         atMost({ name: `dashboard: ${name} opens`, limit: 1_000, found: openMs, unit: ' ms', digits: 0 }),
-        atMost({ name: `dashboard: 95 % of the frames of ${name}`, limit: 17, found: frames.p95, unit: ' ms' }),
+        atMost({
+          name: `dashboard: 95 % of the frames of ${name}`,
+          limit: 17,
+          found: frames.p95,
+          unit: ' ms',
+        }),
       ]),
-      atMost({ name: `dashboard: ${bars} moving bars, of a server's core`, limit: 2, found: share, unit: ' %' }),
+      atMost({
+        name: `dashboard: ${bars} moving bars, of a server's core`,
+        limit: 2,
+        found: share,
+        unit: ' %',
+      }),
     ],
     figures: { list, tree, cpu },
   };
@@ -197,7 +210,12 @@ async function measureCpu({ database, server }: Jobtree, browser: Browser, url: 
   const moving = await createJobs(server.url, bars);
   const seconds = cpuSeconds * 2 + 30;
   await fillJobs(database.pool, moving.ids, barsPerSecond * seconds);
-  const reporter = await startReporter({ url: server.url, target: moving.type, batch: bars, perSecond: barsPerSecond });
+  const reporter = await startReporter({
+    url: server.url,
+    target: moving.type,
+    batch: bars,
+    perSecond: barsPerSecond,
+  });
   const share = async () => {
     await delay(3_000);
     const before = cpuMs(server.pid) ?? Number.NaN;
@@ -208,7 +226,10 @@ async function measureCpu({ database, server }: Jobtree, browser: Browser, url: 
   const without = await share();
   const page = await browser.newPage({ viewport: { width: 1280, height: 50 * bars } });
   await page.goto(`${url}#/?type=${moving.type}`);
-  await page.locator('[role=row] .bar').nth(bars - 1).waitFor();
+  await page
+    .locator('[role=row] .bar')
+    .nth(bars - 1)
+    .waitFor();
   const withPage = await share();
   await page.close();
   await reporter.stop();

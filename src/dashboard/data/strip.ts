@@ -47,7 +47,12 @@ export function positionAt(strip: Strip, n: number): number {
   const segment = segmentAt(strip, Math.min(Math.max(n, 0), strip.total - 1));
   if (segment === undefined) return 0;
   const { start, count, first, last } = segment;
-  return first + Math.round(((last - first) * (Math.min(Math.max(n, start), start + count - 1) - start)) / Math.max(1, count - 1));
+  return (
+    first +
+    Math.round(
+      ((last - first) * (Math.min(Math.max(n, start), start + count - 1) - start)) / Math.max(1, count - 1),
+    )
+  );
 }
 
 /** Whether positionAt is sure of the item. */
@@ -70,7 +75,10 @@ export function zoomedIn(strip: Strip, n: number): View {
 }
 
 /** Four times what is shown. Numbers say where: how many items are there is only known once it is read. */
-export function zoomedOut({ from, to }: View, whole: { readonly first: number; readonly last: number }): View {
+export function zoomedOut(
+  { from, to }: View,
+  whole: { readonly first: number; readonly last: number },
+): View {
   const [first, last] = [from ?? whole.first, to ?? whole.last];
   const more = Math.ceil(((last - first + 1) * (zoomFactor - 1)) / 2);
   const view = { from: Math.max(0, first - more), to: last + more };

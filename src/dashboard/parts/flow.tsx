@@ -6,7 +6,9 @@ export function Flow({ rows }: { rows: readonly Row[] }) {
   const t = useTexts();
   const fed = rows.filter(({ job }) => job.feed != null);
   if (fed.length === 0) return null;
-  const feeding = rows.filter(({ job }) => rows.some((other) => other.job.feed != null && other.job.parent?.id === job.id));
+  const feeding = rows.filter(({ job }) =>
+    rows.some((other) => other.job.feed != null && other.job.parent?.id === job.id),
+  );
   return (
     <section aria-label={t.flow.label}>
       <h2>{t.flow.title}</h2>

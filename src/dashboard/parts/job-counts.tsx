@@ -43,7 +43,7 @@ export function JobCounts({ jobId, progress }: { jobId: string; progress: JobSta
             </li>
           ))}
         {perSecond != null && <li>{t.strip.perSecond(perSecond)}</li>}
-        {secondsLeft != null && <li>{t.strip.timeLeft(secondsLeft)}</li>}
+        {secondsLeft != null && secondsLeft > 0 && <li>{t.strip.timeLeft(secondsLeft)}</li>}
       </ul>
       {error !== null && <Problem error={error} />}
     </>

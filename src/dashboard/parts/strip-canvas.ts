@@ -4,15 +4,30 @@ import { type Strip, stacked } from '../data/strip.ts';
 
 const tile = 6;
 /** The colour, and the lines on it, in tiles of 6 by 6 pixels. */
-const looks: Record<ItemStatus, [colour: string, lines: readonly (readonly [number, number, number, number])[]]> = {
+const looks: Record<
+  ItemStatus,
+  [colour: string, lines: readonly (readonly [number, number, number, number])[]]
+> = {
   SUCCEEDED: ['--succeeded', []],
   FAILED: ['--failed', [[0, 6, 6, 0]]],
   CANCELLED: ['--cancelled', [[3, 0, 3, 6]]],
   RUNNING: ['--running', [[0, 3, 6, 3]]],
-  RETRYING: ['--failed', [[0, 3, 6, 3], [3, 0, 3, 6]]],
+  RETRYING: [
+    '--failed',
+    [
+      [0, 3, 6, 3],
+      [3, 0, 3, 6],
+    ],
+  ],
   READY: ['--line', []],
   SCHEDULED: ['--line', [[0, 3, 6, 3]]],
-  BLOCKED: ['--line', [[0, 0, 6, 6], [0, 6, 6, 0]]],
+  BLOCKED: [
+    '--line',
+    [
+      [0, 0, 6, 6],
+      [0, 6, 6, 0],
+    ],
+  ],
   WAITING: ['--line', [[3, 0, 3, 6]]],
 };
 
@@ -40,7 +55,11 @@ function paintOf(context: CanvasRenderingContext2D, status: ItemStatus): CanvasP
 }
 
 /** A canvas as large as its element, in pixels of the screen. */
-function begin(canvas: HTMLCanvasElement): { context: CanvasRenderingContext2D; width: number; height: number } {
+function begin(canvas: HTMLCanvasElement): {
+  context: CanvasRenderingContext2D;
+  width: number;
+  height: number;
+} {
   const { clientWidth: width, clientHeight: height } = canvas;
   const scale = devicePixelRatio;
   canvas.width = Math.round(width * scale);

@@ -120,7 +120,9 @@ function Shown({ jobId, itemCount, view, onView, onOpen, strip }: StripProps & {
           segment.start + 1,
           segment.start + segment.count,
           strip.total,
-          segment.counts.map(({ status, count }) => t.strip.count(count, t.state[status] ?? status)).join(', '),
+          segment.counts
+            .map(({ status, count }) => t.strip.count(count, t.state[status] ?? status))
+            .join(', '),
         );
   return (
     <div className="strip">
@@ -164,7 +166,17 @@ function Shown({ jobId, itemCount, view, onView, onOpen, strip }: StripProps & {
   );
 }
 
-function Tool({ label, isOff, act, children }: { label: string; isOff: boolean; act: () => unknown; children: ReactNode }) {
+function Tool({
+  label,
+  isOff,
+  act,
+  children,
+}: {
+  label: string;
+  isOff: boolean;
+  act: () => unknown;
+  children: ReactNode;
+}) {
   return (
     <button type="button" aria-label={label} title={label} disabled={isOff} onClick={act}>
       {children}
@@ -175,7 +187,7 @@ function Tool({ label, isOff, act, children }: { label: string; isOff: boolean; 
 export function Swatch({ status }: { status: ItemStatus }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   useDrawn(canvas, (element) => drawSwatch(element, status), [status]);
-  return <canvas className="swatch" ref={canvas} aria-hidden="true" />;
+  return <canvas className="swatch" ref={canvas} />;
 }
 
 /** Draws at first, when something changes, and for another size or other colours. */
@@ -184,7 +196,6 @@ function useDrawn(
   draw: (element: HTMLCanvasElement) => void,
   changes: readonly unknown[],
 ): void {
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the caller says what the drawing depends on
   useEffect(() => {
     const element = canvas.current;
     if (element === null) return;

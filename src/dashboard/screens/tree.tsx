@@ -264,7 +264,9 @@ function JobItems({ row: { job, progress } }: { row: Row }) {
         itemCount={progress.itemCount}
         isOpen={progress.completedAt == null}
         view={{ from: search.from, to: search.to }}
-        onView={(view) => navigate({ search: (now) => ({ ...now, job: job.id, ...whole, ...view }), replace: true })}
+        onView={(view) =>
+          navigate({ search: (now) => ({ ...now, job: job.id, ...whole, ...view }), replace: true })
+        }
         onOpen={(itemId) => void navigate({ to: '/items/$id', params: { id: itemId } })}
       />
       <form className="filters" onSubmit={(event) => event.preventDefault()}>

@@ -434,8 +434,8 @@ begin
       ), p_from)) and (c.job_id, c.position) < (p_job_id, p_until)
     order by c.job_id, c.position limit p_rows
   ), seen as (
-    -- Where the first table has more rows than were read.
-    select min(f.position) as until
+    -- Where the first table has more rows than were read; a caller gets on in any case.
+    select case when count(f.position) > 0 then greatest(min(f.position), p_from + 1) end as until
     from (
       select max(e.position) from entry e having count(*) = p_rows
       union all select max(l.position) from lease l having count(*) = p_rows
