@@ -1,8 +1,13 @@
 /** What became of the items of each stage, and where they died. Known from the counts of the jobs alone. */
-import type { Row } from '../screens/tree.tsx';
+import type { JobStateFragment, TreeQuery } from '../../generated/dashboard.ts';
 import { useTexts } from '../texts/texts.ts';
 
-export function Flow({ rows }: { rows: readonly Row[] }) {
+export interface JobRow {
+  readonly job: NonNullable<TreeQuery['job']>['root']['tree'][number];
+  readonly progress: JobStateFragment;
+}
+
+export function Flow({ rows }: { rows: readonly JobRow[] }) {
   const t = useTexts();
   const fed = rows.filter(({ job }) => job.feed != null);
   if (fed.length === 0) return null;

@@ -4,7 +4,7 @@
  */
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { type CSSProperties, type ReactNode, useLayoutEffect, useRef, useState } from 'react';
-import { useTreeWalk } from './tree-walk.ts';
+import { type RowTree, useTreeWalk } from './tree-walk.ts';
 
 export interface Column<T> {
   readonly title: string;
@@ -13,15 +13,6 @@ export interface Column<T> {
   readonly isNumber?: boolean;
   /** A part of the free width; without it a cell is as wide as a short word. */
   readonly grow?: number;
-}
-
-export interface RowTree<T> {
-  /** 1 for a root. */
-  readonly levelOf: (row: T) => number;
-  /** Whether the rows below it are shown; undefined if there are none. */
-  readonly isOpen: (row: T) => boolean | undefined;
-  readonly onFold: (row: T, isFolded: boolean) => void;
-  readonly onEnter: (row: T) => void;
 }
 
 export interface TableProps<T> {

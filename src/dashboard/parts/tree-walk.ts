@@ -2,7 +2,15 @@
 import type { Virtualizer } from '@tanstack/react-virtual';
 import { type KeyboardEvent, type RefObject, useState } from 'react';
 import { flushSync } from 'react-dom';
-import type { RowTree } from './table.tsx';
+
+export interface RowTree<T> {
+  /** 1 for a root. */
+  readonly levelOf: (row: T) => number;
+  /** Whether the rows below it are shown; undefined if there are none. */
+  readonly isOpen: (row: T) => boolean | undefined;
+  readonly onFold: (row: T, isFolded: boolean) => void;
+  readonly onEnter: (row: T) => void;
+}
 
 /** What a row needs for it; nothing for a table that is no tree. */
 export function useTreeWalk<T>(

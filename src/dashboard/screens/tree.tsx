@@ -7,7 +7,6 @@ import {
   DeleteJob,
   type ItemStatus,
   Items,
-  type JobStateFragment,
   Replay,
   Seal,
   Tree,
@@ -21,7 +20,7 @@ import { Answer } from '../parts/ask.tsx';
 import { CopyButton } from '../parts/copy.tsx';
 import { CountDeadLetters } from '../parts/counts.tsx';
 import { Facts } from '../parts/facts.tsx';
-import { Flow } from '../parts/flow.tsx';
+import { Flow, type JobRow as Row } from '../parts/flow.tsx';
 import { ItemTable } from '../parts/items.tsx';
 import { JobCounts } from '../parts/job-counts.tsx';
 import { More, nodesOf, usePages } from '../parts/pages.tsx';
@@ -32,12 +31,7 @@ import { Time } from '../parts/time.tsx';
 import { useTexts } from '../texts/texts.ts';
 
 type Root = NonNullable<TreeQuery['job']>['root'];
-type Job = Root['tree'][number];
-export interface Row {
-  readonly job: Job;
-  readonly progress: JobStateFragment;
-}
-
+type Job = Row['job'];
 const itemStatuses = [
   'WAITING',
   'BLOCKED',

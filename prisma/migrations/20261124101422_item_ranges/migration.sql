@@ -460,7 +460,7 @@ begin
     ) u
     group by u.status
   ), piece as (
-    select u.status, lower(r.items) as position, upper(r.items) - lower(r.items) as count
+    select u.status, lower(r.items) as position, (upper(r.items) - lower(r.items))::integer as count
     from (
       select s.status, s.items from by_status s
       union all
@@ -475,17 +475,19 @@ begin
     from piece p
   ), numbered as (
     select c.*, sum(c.begins) over (order by c.position) as run, sum(c.begins) over () as runs,
-      ceil(c.total / p_most)::bigint as size
+      (c.total + p_most - 1) / p_most as size
     from counted c
   ), part as (
     -- A run each, or each as much of a piece as belongs to a range.
-    select n.run as range, n.status, n.position, n.count from numbered n where n.runs <= p_most
-    union all
-    select s.range, n.status, n.position + greatest(0, s.range * n.size - n.before)::bigint,
-      (least(n.before + n.count, (s.range + 1) * n.size) - greatest(n.before, s.range * n.size))::bigint
+    select case when n.runs <= p_most then n.run else n.before / n.size end as range, n.status, n.position, n.count
     from numbered n
-    cross join lateral generate_series(floor(n.before / n.size)::bigint, floor((n.before + n.count - 1) / n.size)::bigint) s(range)
-    where n.runs > p_most
+    where n.runs <= p_most or n.before / n.size = (n.before + n.count - 1) / n.size
+    union all
+    select s.range, n.status, n.position + greatest(0, s.range * n.size - n.before),
+      (least(n.before + n.count, (s.range + 1) * n.size) - greatest(n.before, s.range * n.size))::integer
+    from numbered n
+    cross join lateral generate_series(n.before / n.size, (n.before + n.count - 1) / n.size) s(range)
+    where n.runs > p_most and n.before / n.size < (n.before + n.count - 1) / n.size
   ), alike as (
     select p.range, p.status, min(p.position) as first, max(p.position + p.count) - 1 as last, sum(p.count) as count
     from part p
