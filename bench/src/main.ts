@@ -11,6 +11,7 @@ import { print } from './figures.ts';
 import { silent } from './graphile.ts';
 import { measureAdd } from './measures/add.ts';
 import { measureCancel } from './measures/cancel.ts';
+import { measureDashboard } from './measures/dashboard.ts';
 import { measureDeadRows } from './measures/dead-rows.ts';
 import { measureFailures } from './measures/failures.ts';
 import { measureFairAdds } from './measures/fair-adds.ts';
@@ -72,6 +73,7 @@ const run: Record<Measure, (bench: Bench) => Promise<Report>> = {
   wake: measureWake,
   notify: measureNotify,
   slow: measureSlow,
+  dashboard: measureDashboard,
 };
 
 const options = parse();

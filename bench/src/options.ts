@@ -31,6 +31,7 @@ export const measures = [
   'wake',
   'notify',
   'slow',
+  'dashboard',
 ] as const;
 export type Measure = (typeof measures)[number];
 

@@ -57,7 +57,7 @@ begin
     select s.root_id, s.last, p.tid, p.job_id, p.version, p.is_root, p.generation, p.item_count + s.items as item_count,
       p.succeeded + s.succeeded as succeeded, p.failed + s.failed as failed, p.cancelled + s.cancelled as cancelled, p.open_jobs,
       coalesce(p.started_at, case when s.started then v_now end) as started_at, p.completed_at, p.outcome, p.tree_outcome, p.completions,
-      p.bytes + s.bytes as bytes, s.items as more_items, s.bytes as more_bytes, s.is_read,
+      p.bytes + s.bytes as bytes, jobtree.next_pace(p.pace, s.succeeded + s.failed, v_now) as pace, s.items as more_items, s.bytes as more_bytes, s.is_read,
       p.tree_failed + case when p.is_root then sum(s.failed) over (partition by s.root_id) else 0 end as tree_failed
     from summed s
     cross join lateral (
@@ -88,7 +88,7 @@ begin
   ), written as (
     insert into jobtree.job_progress
     select c.job_id, c.version + 1, c.is_root, c.generation, c.item_count, c.succeeded, c.failed, c.cancelled, c.open_jobs,
-      c.started_at, c.completed_at, c.outcome, c.tree_outcome, c.completions, v_now, null, false, c.bytes, c.tree_failed, null
+      c.started_at, c.completed_at, c.outcome, c.tree_outcome, c.completions, v_now, null, false, c.bytes, c.tree_failed, null, c.pace
     from counted c
     where c.root_id in (select j.root_id from judged j)
     returning job_progress

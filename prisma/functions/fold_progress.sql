@@ -115,7 +115,8 @@ begin
         coalesce(k.started_at, case when s.started then v_now end) as started_at, k.completed_at, k.outcome, k.tree_outcome, k.completions,
         k.changed_at, k.reap_at, k.default_retention, k.bytes + coalesce(s.bytes, 0) as bytes,
         k.tree_failed + case when k.is_root then coalesce((select sum(a.failed) from summed a), 0) else 0 end as tree_failed,
-        k.tree_completed_at
+        k.tree_completed_at,
+        case when s.job_id is null then k.pace else jobtree.next_pace(k.pace, s.succeeded + s.failed, v_now) end as pace
       from known k
       left join summed s on s.job_id = k.job_id
     )
@@ -184,7 +185,8 @@ begin
         case when j.ends then v_now else j.completed_at end, j.verdict,
         case when j.is_root then jobtree.worst_outcome(j.tree_outcome || array(select e.verdict from judged e where e.ends)) end,
         j.completions + case when j.ends then 1 else 0 end, j.changed_at, j.reap_at, j.default_retention, j.bytes, j.tree_failed,
-        case when j.is_root and j.open_jobs = cardinality(v_completed) then v_now else j.tree_completed_at end
+        case when j.is_root and j.open_jobs = cardinality(v_completed) then v_now else j.tree_completed_at end,
+        j.pace
       )::jobtree.job_progress) into v_rows
       from judged j;
       v_changed := v_changed || v_completed || p_root_id;
@@ -245,7 +247,7 @@ begin
     r.started_at, r.completed_at, r.outcome, r.tree_outcome, r.completions, v_now,
     case when r.is_root then coalesce(v_reap_at, r.reap_at) end,
     case when r.is_root and v_reap_at is not null then v_default_retention else r.default_retention end, r.bytes,
-    r.tree_failed, r.tree_completed_at
+    r.tree_failed, r.tree_completed_at, r.pace
   from unnest(v_rows) r
   where r.job_id = any (v_changed);
   if v_items <> 0 or v_bytes <> 0 then

@@ -61,7 +61,7 @@ begin
         cross join lateral (select p.outcome from jobtree.job_progress p where p.job_id = j.id order by p.version desc limit 1) p
         where j.root_id = p_root_id and j.id not in (select o.id from opened o)
       ) end, k.completions, clock_timestamp(), null, false, k.bytes,
-      k.tree_failed - case when k.is_root then cardinality(p_job_ids) else 0 end, null
+      k.tree_failed - case when k.is_root then cardinality(p_job_ids) else 0 end, null, k.pace
     )::jobtree.job_progress)
   into v_rows
   from known k;

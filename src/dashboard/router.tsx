@@ -16,6 +16,8 @@ import { NotFound, Shell } from './shell.tsx';
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });
 
 const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined);
+const count = (value: unknown) => (Number.isSafeInteger(value) ? (value as number) : undefined);
+const oneOf = <T extends string>(values: readonly T[], value: unknown) => values.find((one) => one === value);
 
 const trees = createRoute({
   getParentRoute: () => root,
@@ -28,6 +30,9 @@ export interface TreeSearch {
   /** The job whose items are shown. */
   readonly job?: string | undefined;
   readonly status?: string | undefined;
+  /** What the strip shows of them: the numbers of the first and the last item. */
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
 }
 
 const screens = [
@@ -36,7 +41,12 @@ const screens = [
     getParentRoute: () => root,
     path: '/trees/$id',
     component: lazyRouteComponent(() => import('./screens/tree.tsx'), 'TreeScreen'),
-    validateSearch: (search): TreeSearch => ({ job: text(search.job), status: text(search.status) }),
+    validateSearch: (search): TreeSearch => ({
+      job: text(search.job),
+      status: text(search.status),
+      from: count(search.from),
+      to: count(search.to),
+    }),
   }),
   createRoute({
     getParentRoute: () => root,

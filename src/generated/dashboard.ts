@@ -1171,6 +1171,22 @@ export type ItemsQueryVariables = Exact<{
 
 export type ItemsQuery = { job?: { items: { nodes: Array<{ id: string, status: ItemStatus, failureCount: number, createdAt: string, finishedAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, note?: string | null }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } } | null };
 
+export type ItemRangesQueryVariables = Exact<{
+  jobId: Scalars['ID']['input'];
+  from?: InputMaybe<Scalars['ID']['input']>;
+  to?: InputMaybe<Scalars['ID']['input']>;
+}>;
+
+
+export type ItemRangesQuery = { job?: { itemRanges: { nextFrom?: string | null, ranges: Array<{ firstId: string, lastId: string, counts: Array<{ status: ItemStatus, count: number }> }> } } | null };
+
+export type PendingCountsQueryVariables = Exact<{
+  jobId: Scalars['ID']['input'];
+}>;
+
+
+export type PendingCountsQuery = { job?: { pendingCounts: { waiting: number, blocked: number, scheduled: number, retrying: number, ready: number, running: number, perSecond?: number | null, secondsLeft?: number | null } } | null };
+
 export type ItemQueryVariables = Exact<{
   id: Scalars['ID']['input'];
 }>;
@@ -1773,6 +1789,39 @@ export const Items = /*#__PURE__*/ new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<ItemsQuery, ItemsQueryVariables>;
+export const ItemRanges = /*#__PURE__*/ new TypedDocumentString(`
+    query ItemRanges($jobId: ID!, $from: ID, $to: ID) {
+  job(id: $jobId) {
+    itemRanges(from: $from, to: $to, most: 600) {
+      ranges {
+        firstId
+        lastId
+        counts {
+          status
+          count
+        }
+      }
+      nextFrom
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<ItemRangesQuery, ItemRangesQueryVariables>;
+export const PendingCounts = /*#__PURE__*/ new TypedDocumentString(`
+    query PendingCounts($jobId: ID!) {
+  job(id: $jobId) {
+    pendingCounts {
+      waiting
+      blocked
+      scheduled
+      retrying
+      ready
+      running
+      perSecond
+      secondsLeft
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<PendingCountsQuery, PendingCountsQueryVariables>;
 export const Item = /*#__PURE__*/ new TypedDocumentString(`
     query Item($id: ID!) {
   item(id: $id) {

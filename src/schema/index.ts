@@ -16,6 +16,7 @@ import './assignment.ts';
 import './job-item.ts';
 import './job.ts';
 import './job-list.ts';
+import './item-ranges.ts';
 import './schedule.ts';
 import './inputs.ts';
 import './query.ts';

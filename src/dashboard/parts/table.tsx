@@ -4,6 +4,7 @@
  */
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { type CSSProperties, type ReactNode, useLayoutEffect, useRef, useState } from 'react';
+import { type RowTree, useTreeWalk } from './tree-walk.ts';
 
 export interface Column<T> {
   readonly title: string;
@@ -19,8 +20,8 @@ export interface TableProps<T> {
   readonly rows: readonly T[];
   readonly columns: readonly Column<T>[];
   readonly keyOf: (row: T) => string;
-  /** 1 for a root, in a tree of rows. */
-  readonly levelOf?: (row: T) => number;
+  /** In a tree of rows, which is walked with the arrow keys. */
+  readonly tree?: RowTree<T>;
   readonly empty: ReactNode;
   /** More rows than are known. */
   readonly more?: ReactNode;
@@ -31,7 +32,7 @@ const rowPx = 44;
 const widthOf = ({ grow, isNumber = false }: Pick<Column<never>, 'grow' | 'isNumber'>) =>
   grow === undefined ? (isNumber ? 'minmax(4rem, 7rem)' : 'minmax(5rem, 8rem)') : `minmax(9rem, ${grow}fr)`;
 
-export function Table<T>({ label, rows, columns, keyOf, levelOf, empty, more }: TableProps<T>) {
+export function Table<T>({ label, rows, columns, keyOf, tree, empty, more }: TableProps<T>) {
   const body = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   useLayoutEffect(() => setTop(body.current?.offsetTop ?? 0), []);
@@ -42,6 +43,7 @@ export function Table<T>({ label, rows, columns, keyOf, levelOf, empty, more }: 
     scrollMargin: top,
     getItemKey: (index) => keyOf(rows[index] as T),
   });
+  const walk = useTreeWalk(rows, tree, virtualizer, body);
   // One column on narrow screens, whatever this says: styles.css.
   const style = { '--columns': columns.map(widthOf).join(' ') } as CSSProperties;
   if (rows.length === 0)
@@ -50,7 +52,7 @@ export function Table<T>({ label, rows, columns, keyOf, levelOf, empty, more }: 
         {empty} {more}
       </div>
     );
-  const isTree = levelOf !== undefined;
+  const isTree = tree !== undefined;
   return (
     <div
       role={isTree ? 'treegrid' : 'table'}
@@ -79,7 +81,9 @@ export function Table<T>({ label, rows, columns, keyOf, levelOf, empty, more }: 
               ref={virtualizer.measureElement}
               data-index={index}
               aria-rowindex={index + 2}
-              aria-level={levelOf?.(row)}
+              aria-level={tree?.levelOf(row)}
+              aria-expanded={tree?.isOpen(row)}
+              {...walk(row, index)}
               style={{ ...style, position: 'absolute', insetInline: 0, insetBlockStart: start - top }}
             >
               {columns.map(({ title, cell, isNumber }) => (

@@ -1,12 +1,12 @@
 /** One tree: its jobs with their counts, and the items of one of them. */
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { useState } from 'react';
 import {
   CancelJob,
   DeleteJob,
   type ItemStatus,
   Items,
-  type JobStateFragment,
   Replay,
   Seal,
   Tree,
@@ -20,20 +20,18 @@ import { Answer } from '../parts/ask.tsx';
 import { CopyButton } from '../parts/copy.tsx';
 import { CountDeadLetters } from '../parts/counts.tsx';
 import { Facts } from '../parts/facts.tsx';
+import { Flow, type JobRow as Row } from '../parts/flow.tsx';
 import { ItemTable } from '../parts/items.tsx';
+import { JobCounts } from '../parts/job-counts.tsx';
 import { More, nodesOf, usePages } from '../parts/pages.tsx';
 import { ProgressBar, State } from '../parts/progress.tsx';
+import { ItemStrip } from '../parts/strip.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { useTexts } from '../texts/texts.ts';
 
 type Root = NonNullable<TreeQuery['job']>['root'];
-type Job = Root['tree'][number];
-interface Row {
-  readonly job: Job;
-  readonly progress: JobStateFragment;
-}
-
+type Job = Row['job'];
 const itemStatuses = [
   'WAITING',
   'BLOCKED',
@@ -45,6 +43,8 @@ const itemStatuses = [
   'FAILED',
   'CANCELLED',
 ] as const satisfies readonly ItemStatus[];
+
+const whole = { from: undefined, to: undefined };
 
 export function TreeScreen() {
   const t = useTexts();
@@ -125,6 +125,7 @@ function Shown({ root, id, onChange }: { root: Root; id: string; onChange: () =>
       />
       <h2>{t.tree.jobs}</h2>
       <JobTable rows={rows} shownId={shown?.job.id} onChange={onChange} />
+      <Flow rows={rows} />
       {shown !== undefined && <JobItems key={shown.job.id} row={shown} />}
     </>
   );
@@ -140,6 +141,16 @@ function JobTable({
   onChange: () => void;
 }) {
   const t = useTexts();
+  const navigate = useNavigate({ from: '/trees/$id' });
+  const [folded, setFolded] = useState<ReadonlySet<string>>(new Set());
+  const shown = inOrder(rows, folded);
+  const parents = new Set(rows.map(({ job }) => job.parent?.id));
+  const fold = (id: string, isFolded: boolean) => {
+    const next = new Set(folded);
+    if (isFolded) next.add(id);
+    else next.delete(id);
+    setFolded(next);
+  };
   const columns: readonly Column<Row>[] = [
     {
       title: t.tree.job,
@@ -187,13 +198,36 @@ function JobTable({
   return (
     <Table
       label={t.tree.jobs}
-      rows={rows}
+      rows={shown}
       columns={columns}
       keyOf={({ job }) => job.id}
-      levelOf={({ job }) => job.depth + 1}
+      tree={{
+        levelOf: ({ job }) => job.depth + 1,
+        isOpen: ({ job }) => (parents.has(job.id) ? !folded.has(job.id) : undefined),
+        onFold: ({ job }, isFolded) => fold(job.id, isFolded),
+        onEnter: ({ job }) => navigate({ search: { job: job.id } }),
+      }}
       empty={t.none}
     />
   );
+}
+
+/** Each job after its parent, without those below a folded one. */
+function inOrder(rows: readonly Row[], folded: ReadonlySet<string>): Row[] {
+  const below = new Map<string | undefined, Row[]>();
+  for (const row of rows) {
+    const parent = row.job.parent?.id;
+    below.set(parent, [...(below.get(parent) ?? []), row]);
+  }
+  const listed: Row[] = [];
+  const ids = new Set(rows.map(({ job }) => job.id));
+  // Also those whose parents the reader may not see.
+  const stack = rows.filter(({ job }) => job.parent == null || !ids.has(job.parent.id)).reverse();
+  for (let row = stack.pop(); row !== undefined; row = stack.pop()) {
+    listed.push(row);
+    if (!folded.has(row.job.id)) stack.push(...(below.get(row.job.id) ?? []).reverse());
+  }
+  return listed;
 }
 
 function describe(job: Job, t: ReturnType<typeof useTexts>): string {
@@ -218,6 +252,17 @@ function JobItems({ row: { job, progress } }: { row: Row }) {
       <h2>
         {t.tree.openItems}: {job.type} <span className="quiet">{t.items(progress.itemCount)}</span>
       </h2>
+      <JobCounts jobId={job.id} progress={progress} />
+      <ItemStrip
+        jobId={job.id}
+        itemCount={progress.itemCount}
+        isOpen={progress.completedAt == null}
+        view={{ from: search.from, to: search.to }}
+        onView={(view) =>
+          navigate({ search: (now) => ({ ...now, job: job.id, ...whole, ...view }), replace: true })
+        }
+        onOpen={(itemId) => void navigate({ to: '/items/$id', params: { id: itemId } })}
+      />
       <form className="filters" onSubmit={(event) => event.preventDefault()}>
         <label>
           {t.trees.status}

@@ -139,6 +139,32 @@ export const en = {
     replay: 'Replay failures',
     gone: 'There is no such tree, or it was deleted.',
   },
+  strip: {
+    label: 'Items in their order',
+    help: 'Arrow keys move, plus and minus zoom, Enter opens the item.',
+    whole: 'Whole job',
+    zoomIn: 'Zoom in',
+    zoomOut: 'Zoom out',
+    left: 'Earlier items',
+    right: 'Later items',
+    openItem: 'Open item',
+    shown: (count: number, all: number) => `${number.format(count)} of ${things(all, 'item', 'items')} shown`,
+    at: (first: number, last: number, total: number, counts: string) =>
+      `${first === last ? `Item ${number.format(first)}` : `Items ${number.format(first)} to ${number.format(last)}`} of ${number.format(total)}: ${counts}`,
+    count: (count: number, state: string) => `${number.format(count)} ${state.toLowerCase()}`,
+    cut: 'There is more than fits here: zoom in to see the rest.',
+    perSecond: (rate: number) =>
+      `${new Intl.NumberFormat('en', { maximumSignificantDigits: 3 }).format(rate)} per second`,
+    timeLeft: (seconds: number) => `about ${formatDuration(seconds * 1_000)} left`,
+  },
+  flow: {
+    title: 'Flow',
+    label: 'What became of the items of each stage',
+    became: (from: string, count: number, to: string, made: number) =>
+      `${number.format(count)} succeeded in ${from} became ${things(made, 'item', 'items')} of ${to}`,
+    ended: (from: string, failed: number, cancelled: number, left: number) =>
+      `${from}: ${number.format(failed)} failed, ${number.format(cancelled)} cancelled, ${number.format(left)} to go`,
+  },
   item: {
     title: 'Item',
     payload: 'Payload',

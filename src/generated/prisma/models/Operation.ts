@@ -681,14 +681,6 @@ export type OperationUncheckedUpdateManyInput = {
   tenant?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
-export type BigIntNullableListFilter<$PrismaModel = never> = {
-  equals?: bigint[] | number[] | Prisma.ListBigIntFieldRefInput<$PrismaModel> | null
-  has?: bigint | number | Prisma.BigIntFieldRefInput<$PrismaModel> | null
-  hasEvery?: bigint[] | number[] | Prisma.ListBigIntFieldRefInput<$PrismaModel>
-  hasSome?: bigint[] | number[] | Prisma.ListBigIntFieldRefInput<$PrismaModel>
-  isEmpty?: boolean
-}
-
 export type OperationCountOrderByAggregateInput = {
   id?: Prisma.SortOrder
   kind?: Prisma.SortOrder

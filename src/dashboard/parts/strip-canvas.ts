@@ -1,0 +1,97 @@
+/** Draws strips: each status has a colour and a pattern. */
+import type { ItemStatus } from '../../generated/dashboard.ts';
+import { type Strip, stacked } from '../data/strip.ts';
+
+const tile = 6;
+/** The colour, and the lines on it, in tiles of 6 by 6 pixels. */
+const looks: Record<
+  ItemStatus,
+  [colour: string, lines: readonly (readonly [number, number, number, number])[]]
+> = {
+  SUCCEEDED: ['--succeeded', []],
+  FAILED: ['--failed', [[0, 6, 6, 0]]],
+  CANCELLED: ['--cancelled', [[3, 0, 3, 6]]],
+  RUNNING: ['--running', [[0, 3, 6, 3]]],
+  RETRYING: [
+    '--failed',
+    [
+      [0, 3, 6, 3],
+      [3, 0, 3, 6],
+    ],
+  ],
+  READY: ['--line', []],
+  SCHEDULED: ['--line', [[0, 3, 6, 3]]],
+  BLOCKED: [
+    '--line',
+    [
+      [0, 0, 6, 6],
+      [0, 6, 6, 0],
+    ],
+  ],
+  WAITING: ['--line', [[3, 0, 3, 6]]],
+};
+
+/** Pixels that one failure among a million items takes at least. */
+const leastPx = 2;
+
+function paintOf(context: CanvasRenderingContext2D, status: ItemStatus): CanvasPattern | string {
+  const style = getComputedStyle(context.canvas);
+  const [colour, lines] = looks[status];
+  const fill = style.getPropertyValue(colour);
+  if (lines.length === 0) return fill;
+  const canvas = document.createElement('canvas');
+  canvas.width = tile;
+  canvas.height = tile;
+  const drawing = canvas.getContext('2d') as CanvasRenderingContext2D;
+  drawing.fillStyle = fill;
+  drawing.fillRect(0, 0, tile, tile);
+  drawing.strokeStyle = style.getPropertyValue(colour === '--line' ? '--quiet' : '--page');
+  for (const [x1, y1, x2, y2] of lines) {
+    drawing.moveTo(x1, y1);
+    drawing.lineTo(x2, y2);
+  }
+  drawing.stroke();
+  return context.createPattern(canvas, 'repeat') ?? fill;
+}
+
+/** A canvas as large as its element, in pixels of the screen. */
+function begin(canvas: HTMLCanvasElement): {
+  context: CanvasRenderingContext2D;
+  width: number;
+  height: number;
+} {
+  const { clientWidth: width, clientHeight: height } = canvas;
+  const scale = devicePixelRatio;
+  canvas.width = Math.round(width * scale);
+  canvas.height = Math.round(height * scale);
+  const context = canvas.getContext('2d') as CanvasRenderingContext2D;
+  context.scale(scale, scale);
+  return { context, width, height };
+}
+
+export function drawSwatch(canvas: HTMLCanvasElement, status: ItemStatus): void {
+  const { context, width, height } = begin(canvas);
+  context.fillStyle = paintOf(context, status);
+  context.fillRect(0, 0, width, height);
+}
+
+/** Status by status, so that the paint changes nine times, however many ranges there are. */
+export function drawStrip(canvas: HTMLCanvasElement, { segments, total }: Strip, cursor: number): void {
+  const { context, width, height } = begin(canvas);
+  const px = width / Math.max(1, total);
+  const tops = new Float64Array(segments.length);
+  for (const status of stacked) {
+    context.fillStyle = paintOf(context, status);
+    for (const [i, { start, count, counts }] of segments.entries()) {
+      const own = counts.find((one) => one.status === status)?.count;
+      if (own === undefined) continue;
+      const high = Math.max(leastPx, (height * own) / count);
+      const top = Math.min(tops[i] as number, height - high);
+      context.fillRect(start * px, top, Math.max(status === 'SUCCEEDED' ? 0 : leastPx, count * px), high);
+      tops[i] = top + high;
+    }
+  }
+  context.fillStyle = getComputedStyle(canvas).getPropertyValue('--text');
+  const x = Math.min(width - 2, Math.max(0, (cursor + 0.5) * px - 1));
+  context.fillRect(x, 0, 2, height);
+}

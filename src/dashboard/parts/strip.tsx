@@ -1,0 +1,212 @@
+/** The items of a job as a strip: where along the job is what. From a million items to one, and there to the item. */
+import { useQuery } from '@tanstack/react-query';
+import { type KeyboardEvent, type MouseEvent, type ReactNode, useEffect, useRef, useState } from 'react';
+import { ItemRanges, type ItemStatus } from '../../generated/dashboard.ts';
+import { ask } from '../data/connection.ts';
+import { useFreshness } from '../data/live.ts';
+import {
+  isExactAt,
+  panned,
+  positionAt,
+  type Strip,
+  segmentAt,
+  toStrip,
+  type View,
+  zoomedIn,
+  zoomedOut,
+} from '../data/strip.ts';
+import { useTexts } from '../texts/texts.ts';
+import { Answer } from './ask.tsx';
+import { drawStrip, drawSwatch } from './strip-canvas.ts';
+
+export const readAgainMs = 10_000;
+/** So many reads make one strip; what is beyond is shown when it is zoomed into. */
+const mostReads = 10;
+/** An item that is as wide as this can be clicked. */
+const itemPx = 4;
+
+const idOf = (jobId: string, position: number) => `${jobId.replace('Job:', 'JobItem:')}:${position}`;
+
+async function readStrip(jobId: string, { from, to }: View, signal: AbortSignal) {
+  const ranges = [];
+  let next = from === undefined ? null : idOf(jobId, from);
+  const end = to === undefined ? null : idOf(jobId, to);
+  for (let reads = 0; reads < mostReads; reads++) {
+    const { job } = await ask(ItemRanges, { jobId, from: next, to: end }, signal);
+    ranges.push(...(job?.itemRanges.ranges ?? []));
+    next = job?.itemRanges.nextFrom ?? null;
+    if (next === null) break;
+  }
+  return { strip: toStrip(ranges), isCut: next !== null };
+}
+
+interface StripProps {
+  readonly jobId: string;
+  readonly itemCount: number;
+  /** Whether its items change. */
+  readonly isOpen: boolean;
+  readonly view: View;
+  readonly onView: (view: View) => void;
+  readonly onOpen: (itemId: string) => void;
+}
+
+export function ItemStrip(props: StripProps) {
+  const t = useTexts();
+  const { jobId, view, isOpen } = props;
+  const { isPaused } = useFreshness();
+  const query = useQuery({
+    queryKey: ['strip', jobId, view.from, view.to],
+    queryFn: ({ signal }) => readStrip(jobId, view, signal),
+    refetchInterval: isOpen && !isPaused ? readAgainMs : false,
+    placeholderData: (before) => before,
+  });
+  return (
+    <Answer query={query}>
+      {({ strip, isCut }) => (
+        <>
+          <Shown {...props} strip={strip} />
+          {isCut && <p className="quiet">{t.strip.cut}</p>}
+        </>
+      )}
+    </Answer>
+  );
+}
+
+function Shown({ jobId, itemCount, view, onView, onOpen, strip }: StripProps & { strip: Strip }) {
+  const t = useTexts();
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const whole = useRef({ first: 0, last: 0 });
+  const [wanted, setCursor] = useState(0);
+  const cursor = Math.min(wanted, Math.max(0, strip.total - 1));
+  const isWhole = view.from === undefined && view.to === undefined;
+  if (isWhole) whole.current = { first: positionAt(strip, 0), last: positionAt(strip, strip.total - 1) };
+  useDrawn(canvas, (element) => drawStrip(element, strip, cursor), [strip, cursor]);
+
+  const zoomIn = (n = cursor) => strip.total > 1 && onView(zoomedIn(strip, n));
+  const zoomOut = () => !isWhole && onView(whole.current.last === 0 ? {} : zoomedOut(view, whole.current));
+  const isKnown = isExactAt(strip, cursor);
+  const open = (n: number) => onOpen(idOf(jobId, positionAt(strip, n)));
+  const step = Math.max(1, Math.round((strip.total * itemPx) / (canvas.current?.clientWidth ?? 600)));
+  const moveTo = (n: number) => setCursor(Math.min(Math.max(0, n), Math.max(0, strip.total - 1)));
+  const keys: Record<string, () => unknown> = {
+    ArrowLeft: () => moveTo(cursor - step),
+    ArrowRight: () => moveTo(cursor + step),
+    Home: () => moveTo(0),
+    End: () => moveTo(strip.total - 1),
+    PageUp: () => onView(panned(view, -1)),
+    PageDown: () => onView(panned(view, 1)),
+    '+': () => zoomIn(),
+    '-': zoomOut,
+    Enter: () => (isKnown ? open(cursor) : zoomIn()),
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const act = keys[event.key];
+    if (act === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    act();
+  };
+  const onClick = ({ nativeEvent: { offsetX } }: MouseEvent) => {
+    const width = Math.max(1, canvas.current?.clientWidth ?? 1);
+    const n = Math.min(Math.floor((offsetX / width) * strip.total), strip.total - 1);
+    moveTo(n);
+    if (width / strip.total >= itemPx && isExactAt(strip, n)) open(n);
+    else zoomIn(n);
+  };
+  const segment = segmentAt(strip, cursor);
+  const text =
+    segment === undefined
+      ? t.none
+      : t.strip.at(
+          segment.start + 1,
+          segment.start + segment.count,
+          strip.total,
+          segment.counts
+            .map(({ status, count }) => t.strip.count(count, t.state[status] ?? status))
+            .join(', '),
+        );
+  return (
+    <div className="strip">
+      <div
+        role="slider"
+        tabIndex={0}
+        aria-label={t.strip.label}
+        aria-description={t.strip.help}
+        aria-valuemin={1}
+        aria-valuemax={Math.max(1, strip.total)}
+        aria-valuenow={cursor + 1}
+        aria-valuetext={text}
+        onKeyDown={onKeyDown}
+        onClick={onClick}
+      >
+        <canvas ref={canvas} />
+      </div>
+      <p className="words">{text}</p>
+      <div className="buttons">
+        <Tool label={t.strip.zoomIn} isOff={strip.total <= 1} act={() => zoomIn()}>
+          +
+        </Tool>
+        <Tool label={t.strip.zoomOut} isOff={isWhole} act={zoomOut}>
+          −
+        </Tool>
+        <Tool label={t.strip.left} isOff={isWhole} act={() => onView(panned(view, -1))}>
+          ←
+        </Tool>
+        <Tool label={t.strip.right} isOff={isWhole} act={() => onView(panned(view, 1))}>
+          →
+        </Tool>
+        <button type="button" disabled={isWhole} onClick={() => onView({})}>
+          {t.strip.whole}
+        </button>
+        <button type="button" disabled={!isKnown} onClick={() => open(cursor)}>
+          {t.strip.openItem}
+        </button>
+        <span className="quiet">{t.strip.shown(strip.total, itemCount)}</span>
+      </div>
+    </div>
+  );
+}
+
+function Tool({
+  label,
+  isOff,
+  act,
+  children,
+}: {
+  label: string;
+  isOff: boolean;
+  act: () => unknown;
+  children: ReactNode;
+}) {
+  return (
+    <button type="button" aria-label={label} title={label} disabled={isOff} onClick={act}>
+      {children}
+    </button>
+  );
+}
+
+export function Swatch({ status }: { status: ItemStatus }) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  useDrawn(canvas, (element) => drawSwatch(element, status), [status]);
+  return <canvas className="swatch" ref={canvas} />;
+}
+
+/** Draws at first, when something changes, and for another size or other colours. */
+function useDrawn(
+  canvas: { readonly current: HTMLCanvasElement | null },
+  draw: (element: HTMLCanvasElement) => void,
+  changes: readonly unknown[],
+): void {
+  useEffect(() => {
+    const element = canvas.current;
+    if (element === null) return;
+    const again = () => draw(element);
+    const sizes = new ResizeObserver(again);
+    sizes.observe(element);
+    const scheme = matchMedia('(prefers-color-scheme: dark)');
+    scheme.addEventListener('change', again);
+    return () => {
+      sizes.disconnect();
+      scheme.removeEventListener('change', again);
+    };
+  }, changes);
+}
