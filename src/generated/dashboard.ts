@@ -1181,6 +1181,15 @@ export type TreeQueryVariables = Exact<{
 
 export type TreeQuery = { job?: { id: string, type: string, root: { id: string, type: string, dedupeKey?: string | null, createdAt: string, reapAt?: string | null, retentionSeconds?: number | null, idleSince?: string | null, deletion?: { reaped: boolean, itemCount: number, deletedItems: number } | null, callbacks: Array<{ endpoint: string, on: CallbackTrigger }>, occurrence?: { at: string, schedule: string } | null, tree: Array<{ id: string, type: string, depth: number, createdAt: string, sealedAt?: string | null, finalStage: boolean, waitsForJobs: boolean, cancelReason?: CancelReason | null, maxFailuresPerItem: number, parent?: { id: string } | null, after: Array<{ id: string, type: string }>, feed?: { source: FeedSource } | null, import?: { status: FileImportStatus, badLines: number, bytesRead: number, size: number, error?: { message: string } | null } | null, progress: { jobId: string, status: JobStatus, outcome?: JobOutcome | null, percent?: number | null, sealed: boolean, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, message: string, startedAt?: string | null, completedAt?: string | null, revision: string } }> } } | null };
 
+export type StandstillFragment = { reason: StandstillReason, type: string, itemCount: number, hasMore: boolean, until?: string | null, since?: string | null, limit?: number | null, code?: string | null, serializeKey?: string | null, cancelReason?: CancelReason | null, job?: { id: string } | null, item?: { id: string } | null, head?: { id: string, status: ItemStatus } | null, waitsFor: Array<{ id: string, type: string }> };
+
+export type TreeStandstillsQueryVariables = Exact<{
+  id: Scalars['ID']['input'];
+}>;
+
+
+export type TreeStandstillsQuery = { job?: { treeStandstills?: Array<{ reason: StandstillReason, type: string, itemCount: number, hasMore: boolean, until?: string | null, since?: string | null, limit?: number | null, code?: string | null, serializeKey?: string | null, cancelReason?: CancelReason | null, job?: { id: string } | null, item?: { id: string } | null, head?: { id: string, status: ItemStatus } | null, waitsFor: Array<{ id: string, type: string }> }> | null } | null };
+
 export type ItemsQueryVariables = Exact<{
   jobId: Scalars['ID']['input'];
   statuses?: InputMaybe<Array<ItemStatus> | ItemStatus>;
@@ -1195,7 +1204,7 @@ export type ItemQueryVariables = Exact<{
 }>;
 
 
-export type ItemQuery = { item?: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, priority: number, createdAt: string, finishedAt?: string | null, runAt?: string | null, retryAt?: string | null, failureCount: number, dedupeKey?: string | null, serializeKey?: string | null, note?: string | null, log: Array<{ at: string, attempt: number, text: string }>, failures: Array<{ at: string, attempt: number, code: string, message: string, stack?: string | null, worker?: string | null }>, blockedBy?: { id: string, status: ItemStatus } | null, parentItem?: { id: string, job: { type: string } } | null, childItems: { nodes: Array<{ id: string, status: ItemStatus, job: { type: string } }> }, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string, slow: boolean } | null, job: { id: string, type: string, maxFailuresPerItem: number, root: { id: string } } } | null };
+export type ItemQuery = { item?: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, priority: number, createdAt: string, finishedAt?: string | null, runAt?: string | null, retryAt?: string | null, failureCount: number, dedupeKey?: string | null, serializeKey?: string | null, note?: string | null, log: Array<{ at: string, attempt: number, text: string }>, failures: Array<{ at: string, attempt: number, code: string, message: string, stack?: string | null, worker?: string | null }>, standstills: Array<{ reason: StandstillReason, type: string, itemCount: number, hasMore: boolean, until?: string | null, since?: string | null, limit?: number | null, code?: string | null, serializeKey?: string | null, cancelReason?: CancelReason | null, job?: { id: string } | null, item?: { id: string } | null, head?: { id: string, status: ItemStatus } | null, waitsFor: Array<{ id: string, type: string }> }>, parentItem?: { id: string, job: { type: string } } | null, childItems: { nodes: Array<{ id: string, status: ItemStatus, job: { type: string } }> }, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string, slow: boolean } | null, job: { id: string, type: string, maxFailuresPerItem: number, root: { id: string } } } | null };
 
 export type DeadLetterGroupsQueryVariables = Exact<{
   types?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
@@ -1254,7 +1263,7 @@ export type QueueFiguresQueryVariables = Exact<{
 }>;
 
 
-export type QueueFiguresQuery = { queues?: Array<{ type: string, oldestReadyMs?: number | null, figures: { perSecond: number, deadRate?: number | null, wait: { p50Ms?: number | null, p95Ms?: number | null }, processing: { p50Ms?: number | null, p95Ms?: number | null } } }> | null };
+export type QueueFiguresQuery = { queues?: Array<{ type: string, oldestReadyMs?: number | null, standstills: Array<{ reason: StandstillReason, until?: string | null, since?: string | null, limit?: number | null }>, figures: { perSecond: number, deadRate?: number | null, wait: { p50Ms?: number | null, p95Ms?: number | null }, processing: { p50Ms?: number | null, p95Ms?: number | null } } }> | null };
 
 export type WorkersQueryVariables = Exact<{ [key: string]: never; }>;
 
@@ -1552,6 +1561,34 @@ export const Refusal = /*#__PURE__*/ new TypedDocumentString(`
   field
 }
     `, {"fragmentName":"Refusal"}) as unknown as TypedDocumentString<RefusalFragment, unknown>;
+export const Standstill = /*#__PURE__*/ new TypedDocumentString(`
+    fragment Standstill on Standstill {
+  reason
+  type
+  itemCount
+  hasMore
+  until
+  since
+  limit
+  code
+  serializeKey
+  cancelReason
+  job {
+    id
+  }
+  item {
+    id
+  }
+  head {
+    id
+    status
+  }
+  waitsFor {
+    id
+    type
+  }
+}
+    `, {"fragmentName":"Standstill"}) as unknown as TypedDocumentString<StandstillFragment, unknown>;
 export const OperationState = /*#__PURE__*/ new TypedDocumentString(`
     fragment OperationState on Operation {
   id
@@ -1762,6 +1799,40 @@ export const Tree = /*#__PURE__*/ new TypedDocumentString(`
   completedAt
   revision
 }`) as unknown as TypedDocumentString<TreeQuery, TreeQueryVariables>;
+export const TreeStandstills = /*#__PURE__*/ new TypedDocumentString(`
+    query TreeStandstills($id: ID!) {
+  job(id: $id) {
+    treeStandstills {
+      ...Standstill
+    }
+  }
+}
+    fragment Standstill on Standstill {
+  reason
+  type
+  itemCount
+  hasMore
+  until
+  since
+  limit
+  code
+  serializeKey
+  cancelReason
+  job {
+    id
+  }
+  item {
+    id
+  }
+  head {
+    id
+    status
+  }
+  waitsFor {
+    id
+    type
+  }
+}`) as unknown as TypedDocumentString<TreeStandstillsQuery, TreeStandstillsQueryVariables>;
 export const Items = /*#__PURE__*/ new TypedDocumentString(`
     query Items($jobId: ID!, $statuses: [ItemStatus!], $after: String) {
   job(id: $jobId) {
@@ -1813,9 +1884,8 @@ export const Item = /*#__PURE__*/ new TypedDocumentString(`
       stack
       worker
     }
-    blockedBy {
-      id
-      status
+    standstills {
+      ...Standstill
     }
     parentItem {
       id
@@ -1851,7 +1921,32 @@ export const Item = /*#__PURE__*/ new TypedDocumentString(`
     }
   }
 }
-    `) as unknown as TypedDocumentString<ItemQuery, ItemQueryVariables>;
+    fragment Standstill on Standstill {
+  reason
+  type
+  itemCount
+  hasMore
+  until
+  since
+  limit
+  code
+  serializeKey
+  cancelReason
+  job {
+    id
+  }
+  item {
+    id
+  }
+  head {
+    id
+    status
+  }
+  waitsFor {
+    id
+    type
+  }
+}`) as unknown as TypedDocumentString<ItemQuery, ItemQueryVariables>;
 export const DeadLetterGroups = /*#__PURE__*/ new TypedDocumentString(`
     query DeadLetterGroups($types: [String!]) {
   deadLetterGroups(first: 200, types: $types) {
@@ -1982,6 +2077,12 @@ export const QueueFigures = /*#__PURE__*/ new TypedDocumentString(`
   queues(types: $types) {
     type
     oldestReadyMs
+    standstills {
+      reason
+      until
+      since
+      limit
+    }
     figures(lastMinutes: 5) {
       perSecond
       deadRate

@@ -1391,6 +1391,26 @@ export type ItemQueryVariables = Exact<{
 
 export type ItemQuery = { item?: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, note?: string | null, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string, stack?: string | null }>, log: Array<{ attempt: number, at: string, text: string }>, parentItem?: { id: string } | null, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null } | null };
 
+export type StandstillFieldsFragment = { reason: StandstillReason, message: string, type: string, itemCount: number, hasMore: boolean, serializeKey?: string | null, until?: string | null, since?: string | null, limit?: number | null, code?: string | null, cancelReason?: CancelReason | null, job?: { id: string } | null, item?: { id: string } | null, head?: { id: string, status: ItemStatus } | null, waitsFor: Array<{ id: string, type: string }> };
+
+export type StandstillsQueryVariables = Exact<{
+  id: Scalars['ID']['input'];
+}>;
+
+
+export type StandstillsQuery = { node?:
+    | { parent?: { id: string } | null, ofJob: Array<{ reason: StandstillReason, message: string, type: string, itemCount: number, hasMore: boolean, serializeKey?: string | null, until?: string | null, since?: string | null, limit?: number | null, code?: string | null, cancelReason?: CancelReason | null, job?: { id: string } | null, item?: { id: string } | null, head?: { id: string, status: ItemStatus } | null, waitsFor: Array<{ id: string, type: string }> }>, ofTree?: Array<{ reason: StandstillReason, message: string, type: string, itemCount: number, hasMore: boolean, serializeKey?: string | null, until?: string | null, since?: string | null, limit?: number | null, code?: string | null, cancelReason?: CancelReason | null, job?: { id: string } | null, item?: { id: string } | null, head?: { id: string, status: ItemStatus } | null, waitsFor: Array<{ id: string, type: string }> }> | null }
+    | { standstills: Array<{ reason: StandstillReason, message: string, type: string, itemCount: number, hasMore: boolean, serializeKey?: string | null, until?: string | null, since?: string | null, limit?: number | null, code?: string | null, cancelReason?: CancelReason | null, job?: { id: string } | null, item?: { id: string } | null, head?: { id: string, status: ItemStatus } | null, waitsFor: Array<{ id: string, type: string }> }> }
+    | Record<PropertyKey, never>
+   | null };
+
+export type QueueStandstillsQueryVariables = Exact<{
+  type: Scalars['String']['input'];
+}>;
+
+
+export type QueueStandstillsQuery = { queue?: { standstills: Array<{ reason: StandstillReason, message: string, type: string, itemCount: number, hasMore: boolean, serializeKey?: string | null, until?: string | null, since?: string | null, limit?: number | null, code?: string | null, cancelReason?: CancelReason | null, job?: { id: string } | null, item?: { id: string } | null, head?: { id: string, status: ItemStatus } | null, waitsFor: Array<{ id: string, type: string }> }> } | null };
+
 export type ItemsQueryVariables = Exact<{
   jobId: Scalars['ID']['input'];
   statuses?: InputMaybe<Array<ItemStatus> | ItemStatus>;
@@ -1989,6 +2009,35 @@ export const TreeFields = /*#__PURE__*/ new TypedDocumentString(`
   cancelled
 }
     `, {"fragmentName":"TreeFields"}) as unknown as TypedDocumentString<TreeFieldsFragment, unknown>;
+export const StandstillFields = /*#__PURE__*/ new TypedDocumentString(`
+    fragment StandstillFields on Standstill {
+  reason
+  message
+  type
+  itemCount
+  hasMore
+  job {
+    id
+  }
+  item {
+    id
+  }
+  serializeKey
+  head {
+    id
+    status
+  }
+  waitsFor {
+    id
+    type
+  }
+  until
+  since
+  limit
+  code
+  cancelReason
+}
+    `, {"fragmentName":"StandstillFields"}) as unknown as TypedDocumentString<StandstillFieldsFragment, unknown>;
 export const ScheduleFields = /*#__PURE__*/ new TypedDocumentString(`
     fragment ScheduleFields on Schedule {
   name
@@ -3066,6 +3115,89 @@ export const Item = /*#__PURE__*/ new TypedDocumentString(`
     deadlineAt
   }
 }`) as unknown as TypedDocumentString<ItemQuery, ItemQueryVariables>;
+export const Standstills = /*#__PURE__*/ new TypedDocumentString(`
+    query Standstills($id: ID!) {
+  node(id: $id) {
+    ... on JobItem {
+      standstills {
+        ...StandstillFields
+      }
+    }
+    ... on Job {
+      parent {
+        id
+      }
+      ofJob: standstills {
+        ...StandstillFields
+      }
+      ofTree: treeStandstills {
+        ...StandstillFields
+      }
+    }
+  }
+}
+    fragment StandstillFields on Standstill {
+  reason
+  message
+  type
+  itemCount
+  hasMore
+  job {
+    id
+  }
+  item {
+    id
+  }
+  serializeKey
+  head {
+    id
+    status
+  }
+  waitsFor {
+    id
+    type
+  }
+  until
+  since
+  limit
+  code
+  cancelReason
+}`) as unknown as TypedDocumentString<StandstillsQuery, StandstillsQueryVariables>;
+export const QueueStandstills = /*#__PURE__*/ new TypedDocumentString(`
+    query QueueStandstills($type: String!) {
+  queue(type: $type) {
+    standstills {
+      ...StandstillFields
+    }
+  }
+}
+    fragment StandstillFields on Standstill {
+  reason
+  message
+  type
+  itemCount
+  hasMore
+  job {
+    id
+  }
+  item {
+    id
+  }
+  serializeKey
+  head {
+    id
+    status
+  }
+  waitsFor {
+    id
+    type
+  }
+  until
+  since
+  limit
+  code
+  cancelReason
+}`) as unknown as TypedDocumentString<QueueStandstillsQuery, QueueStandstillsQueryVariables>;
 export const Items = /*#__PURE__*/ new TypedDocumentString(`
     query Items($jobId: ID!, $statuses: [ItemStatus!], $first: Int, $after: String) {
   job(id: $jobId) {
