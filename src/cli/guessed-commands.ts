@@ -6,6 +6,8 @@ const guessed: Readonly<Record<string, string>> = {
   failed: 'To list what failed for good: `jobtree dead-letters`, or `jobtree jobs --outcome failed`.',
   logs: 'To show what a handler logged: `jobtree items JobItem:ID`. The server logs to its standard error.',
   status: 'To show how far a job is: `jobtree watch ID`, `jobtree jobs`. To show all types: `jobtree top`.',
+  item: 'To show an item, and why it is not running: `jobtree items JobItem:ID`.',
+  job: 'To say why a job is not running: `jobtree why ID`. To show how far it is: `jobtree watch ID`.',
   export: 'To write the results of a tree to a file: `jobtree results ID --out FILE`.',
   list: 'To list trees of jobs: `jobtree jobs`. To list all commands: `jobtree help commands`.',
   ls: 'To list trees of jobs: `jobtree jobs`. To list all commands: `jobtree help commands`.',

@@ -263,6 +263,21 @@ export function addWatchCommands(program: Command): void {
     .action(run('end', async (id, options) => (await import('./commands/items.ts')).listItems(id, options)));
 
   program
+    .command('why')
+    .description('Say why a job, its whole tree, an item or a type is not running.')
+    .argument('<id-or-type>', 'the job, of a root with its tree; the item; or the type')
+    .addOption(urlOption())
+    .addOption(jsonOption('one object per reason and line'))
+    .addHelpText(
+      'after',
+      helpEnd(
+        ['success', 'failure', 'usage', 'notFound', 'unreachable'],
+        'What most needs somebody to do something comes first.',
+      ),
+    )
+    .action(run('end', async (of, options) => (await import('./commands/why.ts')).why(of, options)));
+
+  program
     .command('results')
     .description('Write the payloads and results of a tree: those of its final stages.')
     .argument('<id>', 'any job of the tree')

@@ -56,6 +56,7 @@ import type {
   PendingItemFilter,
   Result,
   SerializeKey,
+  Standstill,
   Tree,
   TreeRetention,
   WatchOptions,
@@ -476,6 +477,19 @@ export class Client extends DeadLetterCalls {
    */
   async item(id: string, options: CallOptions = {}): Promise<Item> {
     return found((await this.send(operations.Item, { id }, options, true)).item, id);
+  }
+
+  /**
+   * Why an item or a job is not running, and for the root of a tree the whole tree: what most needs somebody first. Empty while it runs. For a type:
+   * `queues.standstills()`.
+   *
+   * @throws JobtreeError NOT_FOUND
+   */
+  async standstills(id: string, options: CallOptions = {}): Promise<Standstill[]> {
+    const node = found((await this.send(operations.Standstills, { id }, options, true)).node, id);
+    if ('standstills' in node) return node.standstills;
+    if (!('ofJob' in node)) throw new JobtreeError('NOT_FOUND', `There is no job or item ${id}.`);
+    return (node.parent == null ? node.ofTree : null) ?? node.ofJob;
   }
 
   /**

@@ -75,6 +75,7 @@ export type {
   ReportAnswer,
   Result,
   SerializeKey,
+  Standstill,
   Tree,
   TreeRetention,
   WatchOptions,

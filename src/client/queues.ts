@@ -3,7 +3,7 @@ import type { QueueFieldsFragment, QueueFiguresQuery, SetQueueInput } from '../g
 import * as operations from '../generated/operations.ts';
 import { answerOf, payloadOf } from './errors.ts';
 import { callOptions, type Send } from './options.ts';
-import type { CallOptions } from './types.ts';
+import type { CallOptions, Standstill } from './types.ts';
 
 /** A type: its settings (null where not set), and how much of it waits and runs. */
 export type Queue = QueueFieldsFragment;
@@ -47,6 +47,12 @@ export class Queues {
   async get(type: string, options: CallOptions = {}): Promise<Queue> {
     const data = await this.#send(operations.Queue, { type }, options, true);
     return answerOf(data.queue);
+  }
+
+  /** Why pending items of a type are not running, what most needs somebody first. Empty if all of them are. */
+  async standstills(type: string, options: CallOptions = {}): Promise<Standstill[]> {
+    const data = await this.#send(operations.QueueStandstills, { type }, options, true);
+    return answerOf(data.queue).standstills;
   }
 
   /** All types, by name, that have settings, waiting or running items, or items done in the last hour. */

@@ -17,6 +17,7 @@ import type {
   ReplayDeadLettersMutationVariables,
   ReportStatus,
   SerializeKeysQuery,
+  StandstillFieldsFragment,
   TreeFieldsFragment,
   WorkersQuery,
 } from '../generated/operations.ts';
@@ -83,6 +84,8 @@ export type Tree = Job & { readonly treeProgress?: TreeFieldsFragment | null };
 export type JobWithChildren = NonNullable<JobQuery['job']>;
 /** An item with its payload, its result or failures, and its assignment, if it has one. */
 export type Item = ItemFieldsFragment;
+/** One reason why a job, an item or a type is not running. Times are text in ISO 8601. */
+export type Standstill = StandstillFieldsFragment;
 /** The progress of a job, in absolute counts. Of two states, the one with the greater `revision` (compared as text) is newer. */
 export type JobProgress = ProgressFieldsFragment;
 

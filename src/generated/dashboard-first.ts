@@ -1038,6 +1038,43 @@ export type SkipReason =
   /** 100 others were already queued. */
   | 'QUEUE_FULL';
 
+/** What keeps items from being worked on. */
+export type StandstillReason =
+  /** They wait for their serialize key, which `head` has. */
+  | 'BLOCKED'
+  /** It was cancelled, a job for `cancelReason`. */
+  | 'CANCELLED'
+  /** It is complete, or an item has succeeded: nothing is left to do. */
+  | 'COMPLETE'
+  /** Workers hold as many items of their type as its `concurrency` allows: `limit`. */
+  | 'CONCURRENCY_LIMIT'
+  /** It has failed for good, an item with `code`: an item can be replayed. */
+  | 'FAILED'
+  /** The file of the job is being read; with `since`, its object store has been unavailable since then. */
+  | 'IMPORTING'
+  /** They wait for their serialize key, which `head` keeps, because it failed for good in a job with `serializeOnFailure: BLOCK`: replay or discard it. */
+  | 'KEY_HELD'
+  /** The job has nothing to do, and is not sealed: more items may come. */
+  | 'NOT_SEALED'
+  /** No worker that handles their type is connected, and none holds items of it. `since` says when something was last done of the type. */
+  | 'NO_WORKER'
+  /** Their type is paused: resume it with `setQueue`. */
+  | 'PAUSED'
+  /** They are ready, and a worker takes them in their turn. The only reason for ready items that callers get who may not list types. */
+  | 'QUEUED'
+  /** The rate of their type is used up, until `until`. */
+  | 'RATE_LIMIT'
+  /** They failed with `code`, and are tried again at `until`. */
+  | 'RETRYING'
+  /** They are scheduled for `until`, or snoozed until then. */
+  | 'SCHEDULED'
+  /** Their job waits for the jobs in `waitsFor`. */
+  | 'WAITS_FOR_JOBS'
+  /** The items of the job come from its parent, `waitsFor`, which is not complete. */
+  | 'WAITS_FOR_PARENT'
+  /** Workers hold as many items of their type as they run at once. */
+  | 'WORKERS_BUSY';
+
 /** What is limited. */
 export type StorageLimit =
   /** Bytes of payloads and results as JSON text, and of uploads. */

@@ -1038,6 +1038,43 @@ export type SkipReason =
   /** 100 others were already queued. */
   | 'QUEUE_FULL';
 
+/** What keeps items from being worked on. */
+export type StandstillReason =
+  /** They wait for their serialize key, which `head` has. */
+  | 'BLOCKED'
+  /** It was cancelled, a job for `cancelReason`. */
+  | 'CANCELLED'
+  /** It is complete, or an item has succeeded: nothing is left to do. */
+  | 'COMPLETE'
+  /** Workers hold as many items of their type as its `concurrency` allows: `limit`. */
+  | 'CONCURRENCY_LIMIT'
+  /** It has failed for good, an item with `code`: an item can be replayed. */
+  | 'FAILED'
+  /** The file of the job is being read; with `since`, its object store has been unavailable since then. */
+  | 'IMPORTING'
+  /** They wait for their serialize key, which `head` keeps, because it failed for good in a job with `serializeOnFailure: BLOCK`: replay or discard it. */
+  | 'KEY_HELD'
+  /** The job has nothing to do, and is not sealed: more items may come. */
+  | 'NOT_SEALED'
+  /** No worker that handles their type is connected, and none holds items of it. `since` says when something was last done of the type. */
+  | 'NO_WORKER'
+  /** Their type is paused: resume it with `setQueue`. */
+  | 'PAUSED'
+  /** They are ready, and a worker takes them in their turn. The only reason for ready items that callers get who may not list types. */
+  | 'QUEUED'
+  /** The rate of their type is used up, until `until`. */
+  | 'RATE_LIMIT'
+  /** They failed with `code`, and are tried again at `until`. */
+  | 'RETRYING'
+  /** They are scheduled for `until`, or snoozed until then. */
+  | 'SCHEDULED'
+  /** Their job waits for the jobs in `waitsFor`. */
+  | 'WAITS_FOR_JOBS'
+  /** The items of the job come from its parent, `waitsFor`, which is not complete. */
+  | 'WAITS_FOR_PARENT'
+  /** Workers hold as many items of their type as they run at once. */
+  | 'WORKERS_BUSY';
+
 /** What is limited. */
 export type StorageLimit =
   /** Bytes of payloads and results as JSON text, and of uploads. */
@@ -1162,6 +1199,15 @@ export type TreeQueryVariables = Exact<{
 
 export type TreeQuery = { job?: { id: string, type: string, root: { id: string, type: string, dedupeKey?: string | null, createdAt: string, reapAt?: string | null, retentionSeconds?: number | null, idleSince?: string | null, deletion?: { reaped: boolean, itemCount: number, deletedItems: number } | null, callbacks: Array<{ endpoint: string, on: CallbackTrigger }>, occurrence?: { at: string, schedule: string } | null, tree: Array<{ id: string, type: string, depth: number, createdAt: string, sealedAt?: string | null, finalStage: boolean, waitsForJobs: boolean, cancelReason?: CancelReason | null, maxFailuresPerItem: number, parent?: { id: string } | null, after: Array<{ id: string, type: string }>, feed?: { source: FeedSource } | null, import?: { status: FileImportStatus, badLines: number, bytesRead: number, size: number, error?: { message: string } | null } | null, progress: { jobId: string, status: JobStatus, outcome?: JobOutcome | null, percent?: number | null, sealed: boolean, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, message: string, startedAt?: string | null, completedAt?: string | null, revision: string } }> } } | null };
 
+export type StandstillFragment = { reason: StandstillReason, type: string, itemCount: number, hasMore: boolean, until?: string | null, since?: string | null, limit?: number | null, code?: string | null, serializeKey?: string | null, cancelReason?: CancelReason | null, job?: { id: string } | null, item?: { id: string } | null, head?: { id: string, status: ItemStatus } | null, waitsFor: Array<{ id: string, type: string }> };
+
+export type TreeStandstillsQueryVariables = Exact<{
+  id: Scalars['ID']['input'];
+}>;
+
+
+export type TreeStandstillsQuery = { job?: { treeStandstills?: Array<{ reason: StandstillReason, type: string, itemCount: number, hasMore: boolean, until?: string | null, since?: string | null, limit?: number | null, code?: string | null, serializeKey?: string | null, cancelReason?: CancelReason | null, job?: { id: string } | null, item?: { id: string } | null, head?: { id: string, status: ItemStatus } | null, waitsFor: Array<{ id: string, type: string }> }> | null } | null };
+
 export type ItemsQueryVariables = Exact<{
   jobId: Scalars['ID']['input'];
   statuses?: InputMaybe<Array<ItemStatus> | ItemStatus>;
@@ -1192,7 +1238,7 @@ export type ItemQueryVariables = Exact<{
 }>;
 
 
-export type ItemQuery = { item?: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, priority: number, createdAt: string, finishedAt?: string | null, runAt?: string | null, retryAt?: string | null, failureCount: number, dedupeKey?: string | null, serializeKey?: string | null, note?: string | null, log: Array<{ at: string, attempt: number, text: string }>, failures: Array<{ at: string, attempt: number, code: string, message: string, stack?: string | null, worker?: string | null }>, blockedBy?: { id: string, status: ItemStatus } | null, parentItem?: { id: string, job: { type: string } } | null, childItems: { nodes: Array<{ id: string, status: ItemStatus, job: { type: string } }> }, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string, slow: boolean } | null, job: { id: string, type: string, maxFailuresPerItem: number, root: { id: string } } } | null };
+export type ItemQuery = { item?: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, priority: number, createdAt: string, finishedAt?: string | null, runAt?: string | null, retryAt?: string | null, failureCount: number, dedupeKey?: string | null, serializeKey?: string | null, note?: string | null, log: Array<{ at: string, attempt: number, text: string }>, failures: Array<{ at: string, attempt: number, code: string, message: string, stack?: string | null, worker?: string | null }>, standstills: Array<{ reason: StandstillReason, type: string, itemCount: number, hasMore: boolean, until?: string | null, since?: string | null, limit?: number | null, code?: string | null, serializeKey?: string | null, cancelReason?: CancelReason | null, job?: { id: string } | null, item?: { id: string } | null, head?: { id: string, status: ItemStatus } | null, waitsFor: Array<{ id: string, type: string }> }>, parentItem?: { id: string, job: { type: string } } | null, childItems: { nodes: Array<{ id: string, status: ItemStatus, job: { type: string } }> }, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string, slow: boolean } | null, job: { id: string, type: string, maxFailuresPerItem: number, root: { id: string } } } | null };
 
 export type DeadLetterGroupsQueryVariables = Exact<{
   types?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
@@ -1251,7 +1297,7 @@ export type QueueFiguresQueryVariables = Exact<{
 }>;
 
 
-export type QueueFiguresQuery = { queues?: Array<{ type: string, oldestReadyMs?: number | null, figures: { perSecond: number, deadRate?: number | null, wait: { p50Ms?: number | null, p95Ms?: number | null }, processing: { p50Ms?: number | null, p95Ms?: number | null } } }> | null };
+export type QueueFiguresQuery = { queues?: Array<{ type: string, oldestReadyMs?: number | null, standstills: Array<{ reason: StandstillReason, until?: string | null, since?: string | null, limit?: number | null }>, figures: { perSecond: number, deadRate?: number | null, wait: { p50Ms?: number | null, p95Ms?: number | null }, processing: { p50Ms?: number | null, p95Ms?: number | null } } }> | null };
 
 export type WorkersQueryVariables = Exact<{ [key: string]: never; }>;
 
@@ -1557,6 +1603,34 @@ export const Refusal = /*#__PURE__*/ new TypedDocumentString(`
   field
 }
     `, {"fragmentName":"Refusal"}) as unknown as TypedDocumentString<RefusalFragment, unknown>;
+export const Standstill = /*#__PURE__*/ new TypedDocumentString(`
+    fragment Standstill on Standstill {
+  reason
+  type
+  itemCount
+  hasMore
+  until
+  since
+  limit
+  code
+  serializeKey
+  cancelReason
+  job {
+    id
+  }
+  item {
+    id
+  }
+  head {
+    id
+    status
+  }
+  waitsFor {
+    id
+    type
+  }
+}
+    `, {"fragmentName":"Standstill"}) as unknown as TypedDocumentString<StandstillFragment, unknown>;
 export const OperationState = /*#__PURE__*/ new TypedDocumentString(`
     fragment OperationState on Operation {
   id
@@ -1767,6 +1841,40 @@ export const Tree = /*#__PURE__*/ new TypedDocumentString(`
   completedAt
   revision
 }`) as unknown as TypedDocumentString<TreeQuery, TreeQueryVariables>;
+export const TreeStandstills = /*#__PURE__*/ new TypedDocumentString(`
+    query TreeStandstills($id: ID!) {
+  job(id: $id) {
+    treeStandstills {
+      ...Standstill
+    }
+  }
+}
+    fragment Standstill on Standstill {
+  reason
+  type
+  itemCount
+  hasMore
+  until
+  since
+  limit
+  code
+  serializeKey
+  cancelReason
+  job {
+    id
+  }
+  item {
+    id
+  }
+  head {
+    id
+    status
+  }
+  waitsFor {
+    id
+    type
+  }
+}`) as unknown as TypedDocumentString<TreeStandstillsQuery, TreeStandstillsQueryVariables>;
 export const Items = /*#__PURE__*/ new TypedDocumentString(`
     query Items($jobId: ID!, $statuses: [ItemStatus!], $after: String) {
   job(id: $jobId) {
@@ -1851,9 +1959,8 @@ export const Item = /*#__PURE__*/ new TypedDocumentString(`
       stack
       worker
     }
-    blockedBy {
-      id
-      status
+    standstills {
+      ...Standstill
     }
     parentItem {
       id
@@ -1889,7 +1996,32 @@ export const Item = /*#__PURE__*/ new TypedDocumentString(`
     }
   }
 }
-    `) as unknown as TypedDocumentString<ItemQuery, ItemQueryVariables>;
+    fragment Standstill on Standstill {
+  reason
+  type
+  itemCount
+  hasMore
+  until
+  since
+  limit
+  code
+  serializeKey
+  cancelReason
+  job {
+    id
+  }
+  item {
+    id
+  }
+  head {
+    id
+    status
+  }
+  waitsFor {
+    id
+    type
+  }
+}`) as unknown as TypedDocumentString<ItemQuery, ItemQueryVariables>;
 export const DeadLetterGroups = /*#__PURE__*/ new TypedDocumentString(`
     query DeadLetterGroups($types: [String!]) {
   deadLetterGroups(first: 200, types: $types) {
@@ -2020,6 +2152,12 @@ export const QueueFigures = /*#__PURE__*/ new TypedDocumentString(`
   queues(types: $types) {
     type
     oldestReadyMs
+    standstills {
+      reason
+      until
+      since
+      limit
+    }
     figures(lastMinutes: 5) {
       perSecond
       deadRate

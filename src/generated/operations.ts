@@ -1038,6 +1038,43 @@ export type SkipReason =
   /** 100 others were already queued. */
   | 'QUEUE_FULL';
 
+/** What keeps items from being worked on. */
+export type StandstillReason =
+  /** They wait for their serialize key, which `head` has. */
+  | 'BLOCKED'
+  /** It was cancelled, a job for `cancelReason`. */
+  | 'CANCELLED'
+  /** It is complete, or an item has succeeded: nothing is left to do. */
+  | 'COMPLETE'
+  /** Workers hold as many items of their type as its `concurrency` allows: `limit`. */
+  | 'CONCURRENCY_LIMIT'
+  /** It has failed for good, an item with `code`: an item can be replayed. */
+  | 'FAILED'
+  /** The file of the job is being read; with `since`, its object store has been unavailable since then. */
+  | 'IMPORTING'
+  /** They wait for their serialize key, which `head` keeps, because it failed for good in a job with `serializeOnFailure: BLOCK`: replay or discard it. */
+  | 'KEY_HELD'
+  /** The job has nothing to do, and is not sealed: more items may come. */
+  | 'NOT_SEALED'
+  /** No worker that handles their type is connected, and none holds items of it. `since` says when something was last done of the type. */
+  | 'NO_WORKER'
+  /** Their type is paused: resume it with `setQueue`. */
+  | 'PAUSED'
+  /** They are ready, and a worker takes them in their turn. The only reason for ready items that callers get who may not list types. */
+  | 'QUEUED'
+  /** The rate of their type is used up, until `until`. */
+  | 'RATE_LIMIT'
+  /** They failed with `code`, and are tried again at `until`. */
+  | 'RETRYING'
+  /** They are scheduled for `until`, or snoozed until then. */
+  | 'SCHEDULED'
+  /** Their job waits for the jobs in `waitsFor`. */
+  | 'WAITS_FOR_JOBS'
+  /** The items of the job come from its parent, `waitsFor`, which is not complete. */
+  | 'WAITS_FOR_PARENT'
+  /** Workers hold as many items of their type as they run at once. */
+  | 'WORKERS_BUSY';
+
 /** What is limited. */
 export type StorageLimit =
   /** Bytes of payloads and results as JSON text, and of uploads. */
@@ -1371,6 +1408,26 @@ export type ItemQueryVariables = Exact<{
 
 
 export type ItemQuery = { item?: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, note?: string | null, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string, stack?: string | null }>, log: Array<{ attempt: number, at: string, text: string }>, parentItem?: { id: string } | null, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null } | null };
+
+export type StandstillFieldsFragment = { reason: StandstillReason, message: string, type: string, itemCount: number, hasMore: boolean, serializeKey?: string | null, until?: string | null, since?: string | null, limit?: number | null, code?: string | null, cancelReason?: CancelReason | null, job?: { id: string } | null, item?: { id: string } | null, head?: { id: string, status: ItemStatus } | null, waitsFor: Array<{ id: string, type: string }> };
+
+export type StandstillsQueryVariables = Exact<{
+  id: Scalars['ID']['input'];
+}>;
+
+
+export type StandstillsQuery = { node?:
+    | { parent?: { id: string } | null, ofJob: Array<{ reason: StandstillReason, message: string, type: string, itemCount: number, hasMore: boolean, serializeKey?: string | null, until?: string | null, since?: string | null, limit?: number | null, code?: string | null, cancelReason?: CancelReason | null, job?: { id: string } | null, item?: { id: string } | null, head?: { id: string, status: ItemStatus } | null, waitsFor: Array<{ id: string, type: string }> }>, ofTree?: Array<{ reason: StandstillReason, message: string, type: string, itemCount: number, hasMore: boolean, serializeKey?: string | null, until?: string | null, since?: string | null, limit?: number | null, code?: string | null, cancelReason?: CancelReason | null, job?: { id: string } | null, item?: { id: string } | null, head?: { id: string, status: ItemStatus } | null, waitsFor: Array<{ id: string, type: string }> }> | null }
+    | { standstills: Array<{ reason: StandstillReason, message: string, type: string, itemCount: number, hasMore: boolean, serializeKey?: string | null, until?: string | null, since?: string | null, limit?: number | null, code?: string | null, cancelReason?: CancelReason | null, job?: { id: string } | null, item?: { id: string } | null, head?: { id: string, status: ItemStatus } | null, waitsFor: Array<{ id: string, type: string }> }> }
+    | Record<PropertyKey, never>
+   | null };
+
+export type QueueStandstillsQueryVariables = Exact<{
+  type: Scalars['String']['input'];
+}>;
+
+
+export type QueueStandstillsQuery = { queue?: { standstills: Array<{ reason: StandstillReason, message: string, type: string, itemCount: number, hasMore: boolean, serializeKey?: string | null, until?: string | null, since?: string | null, limit?: number | null, code?: string | null, cancelReason?: CancelReason | null, job?: { id: string } | null, item?: { id: string } | null, head?: { id: string, status: ItemStatus } | null, waitsFor: Array<{ id: string, type: string }> }> } | null };
 
 export type ItemsQueryVariables = Exact<{
   jobId: Scalars['ID']['input'];
@@ -1970,6 +2027,35 @@ export const TreeFields = /*#__PURE__*/ new TypedDocumentString(`
   cancelled
 }
     `, {"fragmentName":"TreeFields"}) as unknown as TypedDocumentString<TreeFieldsFragment, unknown>;
+export const StandstillFields = /*#__PURE__*/ new TypedDocumentString(`
+    fragment StandstillFields on Standstill {
+  reason
+  message
+  type
+  itemCount
+  hasMore
+  job {
+    id
+  }
+  item {
+    id
+  }
+  serializeKey
+  head {
+    id
+    status
+  }
+  waitsFor {
+    id
+    type
+  }
+  until
+  since
+  limit
+  code
+  cancelReason
+}
+    `, {"fragmentName":"StandstillFields"}) as unknown as TypedDocumentString<StandstillFieldsFragment, unknown>;
 export const ScheduleFields = /*#__PURE__*/ new TypedDocumentString(`
     fragment ScheduleFields on Schedule {
   name
@@ -3047,6 +3133,89 @@ export const Item = /*#__PURE__*/ new TypedDocumentString(`
     deadlineAt
   }
 }`) as unknown as TypedDocumentString<ItemQuery, ItemQueryVariables>;
+export const Standstills = /*#__PURE__*/ new TypedDocumentString(`
+    query Standstills($id: ID!) {
+  node(id: $id) {
+    ... on JobItem {
+      standstills {
+        ...StandstillFields
+      }
+    }
+    ... on Job {
+      parent {
+        id
+      }
+      ofJob: standstills {
+        ...StandstillFields
+      }
+      ofTree: treeStandstills {
+        ...StandstillFields
+      }
+    }
+  }
+}
+    fragment StandstillFields on Standstill {
+  reason
+  message
+  type
+  itemCount
+  hasMore
+  job {
+    id
+  }
+  item {
+    id
+  }
+  serializeKey
+  head {
+    id
+    status
+  }
+  waitsFor {
+    id
+    type
+  }
+  until
+  since
+  limit
+  code
+  cancelReason
+}`) as unknown as TypedDocumentString<StandstillsQuery, StandstillsQueryVariables>;
+export const QueueStandstills = /*#__PURE__*/ new TypedDocumentString(`
+    query QueueStandstills($type: String!) {
+  queue(type: $type) {
+    standstills {
+      ...StandstillFields
+    }
+  }
+}
+    fragment StandstillFields on Standstill {
+  reason
+  message
+  type
+  itemCount
+  hasMore
+  job {
+    id
+  }
+  item {
+    id
+  }
+  serializeKey
+  head {
+    id
+    status
+  }
+  waitsFor {
+    id
+    type
+  }
+  until
+  since
+  limit
+  code
+  cancelReason
+}`) as unknown as TypedDocumentString<QueueStandstillsQuery, QueueStandstillsQueryVariables>;
 export const Items = /*#__PURE__*/ new TypedDocumentString(`
     query Items($jobId: ID!, $statuses: [ItemStatus!], $first: Int, $after: String) {
   job(id: $jobId) {

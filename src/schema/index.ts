@@ -33,6 +33,7 @@ import './viewer.ts';
 import './pending-items.ts';
 import './figures.ts';
 import './held-items.ts';
+import './standstills.ts';
 import './workers.ts';
 import './subscription.ts';
 import './mutations/create-job.ts';

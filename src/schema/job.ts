@@ -114,8 +114,8 @@ const treeCounts = createLoader(async (rootIds: readonly string[], { engine }) =
   });
 });
 
-/** The jobs that others wait for, read together for the same fields of an operation. */
-const dependencies = createGroupLoader(
+/** Jobs that others name, those of the caller's scope, read together for the same fields of an operation. */
+const namedJobs = createGroupLoader(
   ({ info }: { ids: readonly string[]; query: Prisma.JobFindManyArgs; info: GraphQLResolveInfo }) =>
     info.fieldNodes,
   async (requests, { engine, caller }) => {
@@ -133,6 +133,14 @@ const deletions = createLoader(async (rootIds: readonly string[], { engine }) =>
   const byRoot = new Map(found.map((deletion) => [deletion.rootId, deletion]));
   return rootIds.map((id) => byRoot.get(id) ?? null);
 });
+
+/** Those that still exist and are in the caller's scope. */
+export const loadJobs = async (
+  ids: readonly string[],
+  query: object,
+  context: Services,
+  info: GraphQLResolveInfo,
+) => (ids.length === 0 ? [] : stillThere(await namedJobs(context).load({ ids, query, info }), context, info));
 
 /** The retention of a job's tree; an error if the tree was deleted after the job was read. */
 const retentions = createLoader(async (rootIds: readonly string[], { engine }) => {
@@ -312,10 +320,7 @@ export const Job = builder.prismaNode('Job', {
       description:
         'The jobs of its tree that it waits for, or waited for, up to 100, in the order in which the jobs of the tree were given.',
       select: { afterIds: true },
-      resolve: async (query, { afterIds: ids }, _, context, info) =>
-        ids.length === 0
-          ? []
-          : stillThere(await dependencies(context).load({ ids, query, info }), context, info),
+      resolve: (query, { afterIds }, _, context, info) => loadJobs(afterIds, query, context, info),
     }),
     waitsForJobs: t.exposeBoolean('waits', {
       description: 'Whether it still waits for other jobs, so that no worker gets its items.',

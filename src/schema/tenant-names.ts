@@ -42,7 +42,7 @@ const shown = `
   Assignment.type Assignment.worker CallbackDelivery.endpoint CallbackEndpoint.name ClaimItemsPayload.limitedTypes DeadLetterAlert.endpoint
   DeadLetterGroup.type DeleteCallbackEndpointPayload.name DeleteSchedulePayload.name ExchangePayload.limitedTypes HeldItem.type
   HeldItem.worker ItemFailure.worker Job.type JobCallback.endpoint JobItem.serializeKey JobOccurrence.schedule Query.typesWithSchemas
-  Queue.type Schedule.name SerializeKey.key SyncSchedulesPayload.changed SyncSchedulesPayload.created SyncSchedulesPayload.deleted
+  Queue.type Schedule.name SerializeKey.key Standstill.serializeKey Standstill.type SyncSchedulesPayload.changed SyncSchedulesPayload.created SyncSchedulesPayload.deleted
   TypeSchema.type WorkAvailable.types Worker.name WorkerType.type`;
 
 /** Ids that may contain a name. */
@@ -52,7 +52,7 @@ const ids = 'CallbackEndpoint.id Query.node.id Query.nodes.ids Schedule.id';
 const sentences = `
   AuditEntry.subjects EntryError.message FileError.message InvalidInputError.message ItemNotClaimableError.message ItemNotUpdatableError.message
   JobFedByParentError.message JobSealedError.message NotFoundError.message ScheduleFailure.message
-  StorageLimitError.message`;
+  Standstill.message StorageLimitError.message`;
 
 /** A job in the form of JobInput. */
 const templates = 'Schedule.template';

@@ -45,7 +45,7 @@ const others = `
   SealJobInput.jobId SetRetentionInput.jobId Subscription.jobItems.jobId Subscription.jobProgress.jobId
   Subscription.jobProgress.sinceRevision Subscription.jobTreeProgress.rootId Subscription.jobTreeProgress.sinceRevision
   Subscription.operationProgress.operationId SyncSchedulesInput.prefix TraceContext.traceparent TreeProgress.revision TreeProgress.rootId TraceContext.tracestate
-  StorageLimitError.field Storage.tenants.tenant TenantStorage.tenant TraceContextInput.traceparent TraceContextInput.tracestate TypeSchema.payload TypeSchema.result UpdateItemInput.itemId
+  Standstill.code StorageLimitError.field Storage.tenants.tenant TenantStorage.tenant TraceContextInput.traceparent TraceContextInput.tracestate TypeSchema.payload TypeSchema.result UpdateItemInput.itemId
   UpdateItemInput.payload Upload.id Upload.sha256 Worker.version WorkerInput.version`;
 
 const texts = ['String', 'ID', 'JSON'];

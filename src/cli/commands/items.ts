@@ -68,10 +68,17 @@ function textOf({ status, failures, note, payload, finishedAt, retryAt }: Item):
 }
 
 async function showItem(id: string, options: ItemsOptions): Promise<number> {
-  const item = await withClient(options, (client) => client.item(id));
+  const { item, standstills } = await withClient(options, async (client) => {
+    const item = await client.item(id);
+    return {
+      item,
+      standstills: item.finishedAt == null && !options.json ? await client.standstills(id) : [],
+    };
+  });
   if (options.json) print(`${JSON.stringify(item)}\n`);
   else {
     for (const [name, text] of fieldsOf(item)) printField(name, text);
+    for (const { message } of standstills) printField('why', oneLine(message));
     const stack = item.failures.at(-1)?.stack;
     if (stack) print(`stack\n${stack.replaceAll(/^/gm, '  ')}\n`);
   }

@@ -11,6 +11,7 @@ import { Facts, Json } from '../parts/facts.tsx';
 import { Failures } from '../parts/failures.tsx';
 import { shortId } from '../parts/items.tsx';
 import { State } from '../parts/progress.tsx';
+import { Standstills } from '../parts/standstills.tsx';
 import { Time } from '../parts/time.tsx';
 import { formatTime } from '../texts/formats.ts';
 import { useTexts } from '../texts/texts.ts';
@@ -35,7 +36,7 @@ export function ItemScreen() {
 
 function Facing({ item }: { item: Shown }) {
   const t = useTexts();
-  const { assignment, blockedBy, parentItem, childItems, job } = item;
+  const { assignment, standstills, parentItem, childItems, job } = item;
   return (
     <>
       <h1>
@@ -46,11 +47,7 @@ function Facing({ item }: { item: Shown }) {
       </p>
       <Actions item={item} />
       {assignment != null && <p>{t.item.held(assignment.worker, assignment.attempt)}</p>}
-      {blockedBy != null && (
-        <p>
-          {t.item.blocked} <ItemLink item={blockedBy} />
-        </p>
-      )}
+      <Standstills standstills={standstills} isItem />
       <Facts
         facts={[
           [

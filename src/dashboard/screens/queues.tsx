@@ -44,6 +44,7 @@ export function QueuesScreen() {
       cell: ({ type, paused }) => (
         <>
           {type} {paused && <span className="quiet">‖ {t.queues.paused}</span>}
+          <Why type={type} standstills={figuresOf.get(type)?.standstills ?? []} />
         </>
       ),
     },
@@ -82,6 +83,13 @@ export function QueuesScreen() {
       )}
     </>
   );
+}
+
+/** What most needs somebody to do something, if that is more than to wait. The pause and limits are shown beside it. */
+function Why({ type, standstills: [first] }: { type: string; standstills: Figures['standstills'] }) {
+  const t = useTexts();
+  if (first === undefined || first.reason === 'QUEUED' || first.reason === 'PAUSED') return null;
+  return <div className="quiet why">{t.standstill.of[first.reason]({ ...first, type, awaited: '' })}</div>;
 }
 
 const percentiles = ({ p50Ms, p95Ms }: { p50Ms?: number | null; p95Ms?: number | null }) =>

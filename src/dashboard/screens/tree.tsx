@@ -11,6 +11,7 @@ import {
   Seal,
   Tree,
   type TreeQuery,
+  TreeStandstills as TreeStandstillsQuery,
 } from '../../generated/dashboard.ts';
 import { ask } from '../data/connection.ts';
 import { useLive } from '../data/live.ts';
@@ -26,6 +27,7 @@ import { JobCounts } from '../parts/job-counts.tsx';
 import { More, nodesOf, usePages } from '../parts/pages.tsx';
 import { ProgressBar, State } from '../parts/progress.tsx';
 import { ItemStrip } from '../parts/strip.tsx';
+import { Standstills } from '../parts/standstills.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { useTexts } from '../texts/texts.ts';
@@ -114,6 +116,7 @@ function Shown({ root, id, onChange }: { root: Root; id: string; onChange: () =>
         <CopyButton label={t.copy.id} text={() => root.id} />
         <CopyButton label={t.copy.command} text={() => `jobtree watch ${root.id}`} />
       </div>
+      {isOpen && <TreeStandstills id={root.id} />}
       <Facts
         facts={[
           [t.tree.created, <Time key="created" at={root.createdAt} />],
@@ -129,6 +132,16 @@ function Shown({ root, id, onChange }: { root: Root; id: string; onChange: () =>
       {shown !== undefined && <JobItems key={shown.job.id} row={shown} />}
     </>
   );
+}
+
+/** Read again now and then: what it depends on, such as workers, is not told of. */
+function TreeStandstills({ id }: { id: string }) {
+  const query = useQuery({
+    queryKey: ['standstills', id],
+    queryFn: ({ signal }) => ask(TreeStandstillsQuery, { id }, signal),
+    refetchInterval: 10_000,
+  });
+  return <Standstills standstills={query.data?.job?.treeStandstills ?? []} />;
 }
 
 function JobTable({

@@ -1,10 +1,55 @@
 /** Everything that the dashboard says, in English. */
-import { formatDuration } from './formats.ts';
+import type { StandstillReason } from '../../generated/dashboard.ts';
+import { formatDuration, formatTime } from './formats.ts';
 
 const number = new Intl.NumberFormat('en');
 
 const things = (count: number, one: string, many: string) =>
   `${number.format(count)} ${count === 1 ? one : many}`;
+
+/** What the sentence about a standstill says. */
+export interface StandstillFacts {
+  readonly type: string;
+  readonly until?: string | null;
+  readonly since?: string | null;
+  readonly limit?: number | null;
+  readonly code?: string | null;
+  readonly serializeKey?: string | null;
+  /** The names of the jobs that are waited for. */
+  readonly awaited: string;
+}
+
+const at = (time: string | null | undefined) => (time == null ? 'later' : `at ${formatTime(time)}`);
+const key = (name: string | null | undefined) =>
+  name == null ? 'its serialize key' : `the serialize key ${name}`;
+
+const standstills: Readonly<Record<StandstillReason, (facts: StandstillFacts) => string>> = {
+  PAUSED: ({ type }) => `${type} is paused.`,
+  NO_WORKER: ({ type, since }) =>
+    since == null
+      ? `No worker of ${type} is connected.`
+      : `No worker of ${type} is connected; the last work on it was done ${at(since)}.`,
+  KEY_HELD: ({ serializeKey }) =>
+    `An item that failed for good keeps ${key(serializeKey)}: replay or discard it.`,
+  RATE_LIMIT: ({ type, until }) => `The rate of ${type} is used up; it goes on ${at(until)}.`,
+  CONCURRENCY_LIMIT: ({ type, limit }) => `${type} is at its limit of ${limit ?? 0} at a time.`,
+  WORKERS_BUSY: ({ type }) => `All workers of ${type} are busy.`,
+  QUEUED: ({ type }) => `Ready for the next free worker of ${type}.`,
+  BLOCKED: ({ serializeKey }) => `Another item has ${key(serializeKey)}.`,
+  RETRYING: ({ code, until }) =>
+    `${code == null ? 'It failed' : `It failed with ${code}`}; the next attempt is ${at(until)}.`,
+  SCHEDULED: ({ until }) => (until == null ? 'Scheduled for later.' : `Scheduled for ${formatTime(until)}.`),
+  IMPORTING: ({ since }) =>
+    since == null
+      ? 'Its file is being read.'
+      : `Its file can't be read: the object store has been away since ${formatTime(since)}.`,
+  NOT_SEALED: () => 'There is nothing to do, and the job is not sealed: more items may come.',
+  WAITS_FOR_JOBS: ({ awaited }) => `It waits for ${awaited || 'other jobs'}.`,
+  WAITS_FOR_PARENT: ({ awaited }) => `Its items come from ${awaited || 'its parent'}, which is not complete.`,
+  FAILED: ({ code }) => `It failed for good${code == null ? '' : `, with ${code}`}.`,
+  CANCELLED: () => 'It was cancelled.',
+  COMPLETE: () => 'Nothing is left to do.',
+};
 
 export const en = {
   skip: 'Skip to the content',
@@ -173,7 +218,6 @@ export const en = {
     attempt: 'Attempt',
     stack: 'Stack',
     held: (worker: string, attempt: number) => `${worker} is working on it, attempt ${attempt}.`,
-    blocked: 'It waits for the item that has its serialize key:',
     note: 'Note',
     log: 'Log',
     parent: 'Made from',
@@ -199,6 +243,21 @@ export const en = {
     replayAsk: 'Replay this item?',
     gone: 'There is no such item, or its tree was deleted.',
     notJson: 'This is not valid JSON.',
+  },
+  standstill: {
+    title: 'Why is it not running?',
+    of: standstills,
+    items: (count: number, hasMore: boolean) =>
+      `${hasMore ? 'more than ' : ''}${things(count, 'item', 'items')}`,
+    head: 'The item that has it',
+    headIs: (status: string) => `(${status.toLowerCase()})`,
+    example: 'One of them',
+    raise: 'Limits',
+    start: 'Copy command for a worker',
+    resume: 'Resume type',
+    resumeAsk: (type: string) => `Let workers take items of ${type} again?`,
+    promote: 'Run them now',
+    replayHead: 'Replay the head',
   },
   deadLetters: {
     title: 'Dead letters',

@@ -41,6 +41,30 @@ export function checkIntroduction(worker: WorkerIntroduction): WorkerIntroductio
   return worker;
 }
 
+/** Part of a query: who is connected to this server, and to others that have said so of late. */
+const connected = (serverId: string, own: string, condition: string) => `connected as (
+               select w.name, w.version, w.types, w.concurrency, clock_timestamp() - w."connectedMs" * interval '1 ms' as connected_at,
+                 clock_timestamp() as seen_at
+               from json_to_recordset(${own}::json) w(name text, version text, types text[], concurrency int[], "connectedMs" bigint)
+               union all
+               select w.name, w.version, w.types, w.concurrency, w.connected_at, w.seen_at
+               from jobtree.worker w
+               where w.server_id <> ${serverId} and w.seen_at > clock_timestamp() - interval '30 seconds' and ${condition}
+             )`;
+
+/** Part of a query: the leases with open items, of these jobs if they are not too many. */
+export const liveLeases = (fewJobs: string) => `few as (
+               select ${fewJobs} as jobs
+             ), live as (
+               select l.* from few f
+               cross join lateral unnest(f.jobs) u(job_id)
+               cross join lateral (
+                 select l.* from jobtree.lease l where l.job_id = u.job_id and l.check_at is not null offset 0
+               ) l
+               union all
+               select l.* from jobtree.lease l where l.check_at is not null and (select f.jobs is null from few f)
+             )`;
+
 export class Workers {
   readonly #serverId = randomUUID();
   readonly #connected = new Map<object, { introduction: WorkerIntroduction; since: number }>();
@@ -79,30 +103,12 @@ export class Workers {
     const isOfTenant = (name: string) => (tenant === null ? 'true' : `${name} > $7 and ${name} < $8`);
     const { rows } = await database.pool.query<Worker>({
       name: `read_workers/${tenant === null ? 'all' : 'tenant'}`,
-      text: `with connected as (
-               select w.name, w.version, w.types, w.concurrency, clock_timestamp() - w."connectedMs" * interval '1 ms' as connected_at,
-                 clock_timestamp() as seen_at
-               from json_to_recordset($5::json) w(name text, version text, types text[], concurrency int[], "connectedMs" bigint)
-               union all
-               select w.name, w.version, w.types, w.concurrency, w.connected_at, w.seen_at
-               from jobtree.worker w
-               where w.server_id <> $4 and w.seen_at > clock_timestamp() - interval '30 seconds' and ${isOfTenant('w.name')}
-             ), latest as (
+      text: `with ${connected('$4', '$5', isOfTenant('w.name'))}, latest as (
                select distinct on (c.name) c.* from connected c
                where ($1::text[] is null or c.types && $1) and ($2::text is null or c.name > $2)
                  and ${isOfTenant('c.name')}
                order by c.name, c.connected_at desc
-             ), few as (
-               select jobtree.few_jobs(null, $6) as jobs
-             ), live as (
-               select l.* from few f
-               cross join lateral unnest(f.jobs) u(job_id)
-               cross join lateral (
-                 select l.* from jobtree.lease l where l.job_id = u.job_id and l.check_at is not null offset 0
-               ) l
-               union all
-               select l.* from jobtree.lease l where l.check_at is not null and (select f.jobs is null from few f)
-             ), held as (
+             ), ${liveLeases('jobtree.few_jobs(null, $6)')}, held as (
                select h.worker as name, max(h.seen_at) as seen_at, json_agg(json_build_object('type', h.type, 'count', h.items) order by h.type) as holds
                from (
                  select l.worker, j.type, sum(bit_count(l.open))::integer as items, max(l.heartbeat_at) as seen_at
@@ -132,6 +138,25 @@ export class Workers {
       ],
     });
     return rows;
+  }
+
+  /** How many connected workers handle each type, and how many of its items they run at once: null if one did not say. None for a type without workers. */
+  async readPlaces(
+    database: Queries,
+    types: readonly string[],
+  ): Promise<Map<string, { readonly workers: number; readonly places: number | null }>> {
+    const { rows } = await database.pool.query<{ type: string; workers: number; places: number | null }>({
+      name: 'read_places',
+      text: `with ${connected('$2', '$3', 'w.types && $1')}
+             select t.type, count(distinct c.name)::int as workers,
+               case when bool_and(cardinality(c.concurrency) > 0) then sum(c.concurrency[t.n])::int end as places
+             from connected c
+             cross join lateral unnest(c.types) with ordinality t(type, n)
+             where t.type = any ($1)
+             group by t.type`,
+      values: [types, this.#serverId, JSON.stringify(this.#rows())],
+    });
+    return new Map(rows.map(({ type, ...places }) => [type, places]));
   }
 
   /** If two connections have the same name, the later one counts. */

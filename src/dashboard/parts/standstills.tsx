@@ -1,0 +1,133 @@
+/** Why something is not running: a sentence for each reason, with what it is about and what changes it. */
+import { Link } from '@tanstack/react-router';
+import { Promote, Replay, Seal, SetQueue, type StandstillFragment } from '../../generated/dashboard.ts';
+import { useTexts } from '../texts/texts.ts';
+import { Action } from './action.tsx';
+import { CopyButton } from './copy.tsx';
+import { shortId } from './items.tsx';
+
+/** Of an item neither its own state is told nor a button offered that its screen has already. */
+export function Standstills({
+  standstills,
+  isItem = false,
+}: {
+  standstills: readonly StandstillFragment[];
+  isItem?: boolean;
+}) {
+  const t = useTexts();
+  const told = standstills.filter(({ reason }) => !over.has(reason));
+  if (told.length === 0) return null;
+  return (
+    <section aria-label={t.standstill.title} className="standstills">
+      <h2>{t.standstill.title}</h2>
+      <ul>
+        {told.map((standstill) => (
+          <li key={`${standstill.reason} ${standstill.type}`}>
+            <Sentence standstill={standstill} isItem={isItem} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** What the state says already. */
+const over: ReadonlySet<string> = new Set(['COMPLETE', 'CANCELLED', 'FAILED']);
+
+function Sentence({ standstill, isItem }: { standstill: StandstillFragment; isItem: boolean }) {
+  const t = useTexts();
+  const { reason, type, itemCount, hasMore, item, head, waitsFor } = standstill;
+  const awaited = waitsFor.map((job) => job.type).join(', ');
+  return (
+    <>
+      {!isItem && (
+        <strong>
+          {type}
+          {itemCount > 0 && `, ${t.standstill.items(itemCount, hasMore)}`}:{' '}
+        </strong>
+      )}
+      {t.standstill.of[reason]({ ...standstill, awaited })}{' '}
+      {head != null && (
+        <>
+          {t.standstill.head}: <ItemLink id={head.id} />{' '}
+          {t.standstill.headIs(t.state[head.status] ?? head.status)}{' '}
+        </>
+      )}
+      {!isItem && item != null && (
+        <>
+          {t.standstill.example}: <ItemLink id={item.id} />{' '}
+        </>
+      )}
+      {waitsFor.map((job) => (
+        <span key={job.id}>
+          <Link to="/trees/$id" params={{ id: job.id }} search={{ job: job.id }}>
+            {job.type}
+          </Link>{' '}
+        </span>
+      ))}
+      <Remedy standstill={standstill} isItem={isItem} />
+    </>
+  );
+}
+
+const ItemLink = ({ id }: { id: string }) => (
+  <Link to="/items/$id" params={{ id }}>
+    {shortId(id)}
+  </Link>
+);
+
+/** The one thing that ends this standstill, for those who may. */
+function Remedy({ standstill, isItem }: { standstill: StandstillFragment; isItem: boolean }) {
+  const t = useTexts();
+  const { reason, type, job, head } = standstill;
+  switch (reason) {
+    case 'PAUSED':
+      return (
+        <Action
+          label={t.standstill.resume}
+          needs="ADMINISTER"
+          mutation={SetQueue}
+          variables={() => ({ input: { type, paused: false } })}
+          question={t.standstill.resumeAsk(type)}
+        />
+      );
+    case 'NO_WORKER':
+      return <CopyButton label={t.standstill.start} text={() => `jobtree work ${type} -- COMMAND`} />;
+    case 'RATE_LIMIT':
+    case 'CONCURRENCY_LIMIT':
+      return <Link to="/queues">{t.standstill.raise}</Link>;
+    case 'KEY_HELD':
+      return head == null ? null : (
+        <Action
+          label={t.standstill.replayHead}
+          needs="ADMINISTER"
+          mutation={Replay}
+          variables={() => ({ input: { filter: { itemIds: [head.id] } } })}
+          question={t.item.replayAsk}
+        />
+      );
+    case 'RETRYING':
+    case 'SCHEDULED':
+      return isItem || job == null ? null : (
+        <Action
+          label={t.standstill.promote}
+          needs="SWEEP"
+          mutation={Promote}
+          variables={() => ({ input: { filter: { jobId: job.id, types: [type], statuses: [reason] } } })}
+          question={`${t.standstill.promote}: ${type}`}
+        />
+      );
+    case 'NOT_SEALED':
+      return job == null ? null : (
+        <Action
+          label={t.tree.seal}
+          needs="CHANGE"
+          mutation={Seal}
+          variables={() => ({ input: { jobId: job.id } })}
+          question={t.tree.sealAsk(type)}
+        />
+      );
+    default:
+      return null;
+  }
+}
