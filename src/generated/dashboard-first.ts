@@ -1001,6 +1001,15 @@ export type SetRetentionInput = {
   retentionSeconds?: InputMaybe<Scalars['Int']['input']>;
 };
 
+/** How callers show who they are. */
+export type SignInWay =
+  /** By a JSON Web Token of an issuer. */
+  | 'JWT'
+  /** By an API key. */
+  | 'KEYS'
+  /** By headers of a proxy that has authenticated them. */
+  | 'PROXY';
+
 /** Which occurrence to leave out. */
 export type SkipOccurrenceInput = {
   /** The occurrence, as in `nextAt` or `queued`, so that it is safe to repeat the call. Default: the next one. */
@@ -1052,6 +1061,13 @@ export type TraceContextInput = {
   /** As in the header `tracestate`: 1 to 512 visible ASCII characters. Default: none. */
   tracestate?: InputMaybe<Scalars['String']['input']>;
 };
+
+/** What carries events between servers. */
+export type Transport =
+  /** NOTIFY of Postgres. */
+  | 'NOTIFY'
+  /** Redis. */
+  | 'REDIS';
 
 /** What to change. Omitted fields stay as they are. */
 export type UpdateItemInput = {
@@ -1108,7 +1124,7 @@ export type TreeChangesSubscription = { jobTreeProgress: { rootId: string, compl
 export type ViewerQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type ViewerQuery = { viewer?: { name: string, tenant?: string | null, roles: Array<Role>, permissions: Array<Permission> } | null };
+export type ViewerQuery = { viewer?: { name: string, tenant?: string | null, roles: Array<Role>, permissions: Array<Permission>, expiresAt?: string | null } | null };
 
 export class TypedDocumentString<TResult, TVariables>
   extends String
@@ -1308,6 +1324,7 @@ export const Viewer = /*#__PURE__*/ new TypedDocumentString(`
     tenant
     roles
     permissions
+    expiresAt
   }
 }
     `) as unknown as TypedDocumentString<ViewerQuery, ViewerQueryVariables>;

@@ -153,6 +153,7 @@ function Actions({ item }: { item: Shown }) {
       {isPending && (
         <Action
           label={t.item.change}
+          shortcut="e"
           needs="CHANGE"
           mutation={UpdateItem}
           variables={() => ({ input: { itemId: item.id, priority: Number(priority), ...changed() } })}
@@ -171,6 +172,7 @@ function Actions({ item }: { item: Shown }) {
       {isScheduled && (
         <Action
           label={t.item.promote}
+          shortcut="r"
           needs="SWEEP"
           mutation={Promote}
           variables={() => ({ input: { filter } })}
@@ -180,6 +182,7 @@ function Actions({ item }: { item: Shown }) {
       {(isPending || item.status === 'RUNNING') && (
         <Action
           label={t.item.cancel}
+          shortcut="x"
           danger
           needs="SWEEP"
           mutation={CancelItems}
@@ -190,6 +193,7 @@ function Actions({ item }: { item: Shown }) {
       {item.status === 'FAILED' && (
         <Action
           label={t.item.replay}
+          shortcut="r"
           needs="ADMINISTER"
           mutation={Replay}
           variables={() => ({ input: { filter, ...changed() } })}

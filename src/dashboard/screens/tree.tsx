@@ -85,6 +85,7 @@ function Shown({ root, id, onChange }: { root: Root; id: string; onChange: () =>
         {failed > 0 && (
           <Action
             label={t.tree.replay}
+            shortcut="r"
             needs="ADMINISTER"
             mutation={Replay}
             variables={() => ({ input: { filter: replayFilter } })}
@@ -94,6 +95,7 @@ function Shown({ root, id, onChange }: { root: Root; id: string; onChange: () =>
         {isOpen && (
           <Action
             label={t.tree.cancel}
+            shortcut="x"
             danger
             needs="CHANGE"
             mutation={CancelJob}
@@ -198,7 +200,7 @@ function JobTable({
 
 function describe(job: Job, t: ReturnType<typeof useTexts>): string {
   const parts = [
-    job.feed == null ? undefined : t.tree.flow.toLowerCase(),
+    job.feed == null ? undefined : t.tree.flow,
     job.waitsForJobs ? t.tree.waitsFor(job.after.map(({ type }) => type).join(', ')) : undefined,
     job.import == null ? undefined : t.tree.import(job.import.status, job.import.badLines),
     job.import?.error?.message,
