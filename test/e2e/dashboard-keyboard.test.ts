@@ -58,14 +58,16 @@ describe.skipIf(withoutBrowser)('the dashboard by the keyboard', () => {
       await page.getByRole('dialog').waitFor({ state: 'hidden' });
       expect(await focused(page)).toBe('Search');
       const field = await search(page, 'e');
-      const options = page.getByRole('option');
+      const options = page.getByRole('listbox').getByRole('option');
       const second = await options.nth(1).innerText();
       await page.keyboard.press('ArrowUp');
       await page.keyboard.press('ArrowDown');
       await page.keyboard.press('ArrowDown');
       const id = await field.getAttribute('aria-activedescendant');
       expect(await page.locator(`[id="${id}"]`).innerText()).toBe(second);
-      expect(await page.getByRole('option', { selected: true }).allInnerTexts()).toEqual([second]);
+      expect(await page.getByRole('listbox').getByRole('option', { selected: true }).allInnerTexts()).toEqual(
+        [second],
+      );
       await field.fill('sched');
       await page.getByRole('status').getByText('1 choice').waitFor();
       await page.keyboard.press('Enter');
@@ -85,7 +87,7 @@ describe.skipIf(withoutBrowser)('the dashboard by the keyboard', () => {
       await expect.poll(() => page.url()).toContain(encodeURIComponent(ordered));
       await page.getByRole('heading', { name: 'Tree order' }).waitFor();
       await search(page, 'order B 18');
-      await page.getByRole('option').first().click();
+      await page.getByRole('listbox').getByRole('option').first().click();
       await page.getByRole('status').getByText('Nothing is found.').waitFor();
       await page.getByRole('combobox', { name: /^A page/ }).fill(ids.failedItem);
       await page.keyboard.press('Enter');
@@ -101,7 +103,7 @@ describe.skipIf(withoutBrowser)('the dashboard by the keyboard', () => {
       async (scheme, device, size) => {
         const page = await open('/', { size, scheme });
         await search(page, 'e');
-        await page.getByRole('option').first().waitFor();
+        await page.getByRole('listbox').getByRole('option').first().waitFor();
         await screenshot(page, `search-${scheme}-${device}`);
         expect(await violations(page)).toEqual([]);
         await page.keyboard.press('Escape');
@@ -159,6 +161,7 @@ describe.skipIf(withoutBrowser)('the dashboard by the keyboard', () => {
     await dialog.getByRole('heading', { name: 'Cancel' }).waitFor();
     await page.keyboard.press('Escape');
     await page.goto(new URL('dashboard/#/queues', app.url).href);
+    await expect.poll(() => focused(page)).toBe('Queues');
     await page.getByRole('row').nth(2).waitFor();
     await page.keyboard.press('j');
     await page.keyboard.press('j');

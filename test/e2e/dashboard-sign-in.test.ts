@@ -6,7 +6,7 @@ import { createJob, work } from '../support/api.ts';
 import { launchBrowser, withoutBrowser } from '../support/browser.ts';
 import { excess, screenshot, views, violations } from '../support/dashboard.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { type Issuer, startIssuer } from '../support/issuer.ts';
+import { clientId, type Issuer, startIssuer } from '../support/issuer.ts';
 import { makeKey } from '../support/keys.ts';
 import { freePort, startServer } from '../support/server.ts';
 
@@ -17,19 +17,27 @@ describe.skipIf(withoutBrowser)('signing in to the dashboard', () => {
   /** With everybody let in, for what happens meanwhile. */
   let open: App;
   let app: App;
+  let byIdToken: App;
   let context: BrowserContext;
   beforeAll(async () => {
     db = await createDatabase();
     browser = await launchBrowser();
-    const port = String(await freePort());
-    issuer = await startIssuer(`http://127.0.0.1:${port}/dashboard/`);
-    app = await startServer(db.url, { ...issuer.settings, JOBTREE_PORT: port });
+    const ports = [String(await freePort()), String(await freePort())] as const;
+    issuer = await startIssuer(ports.map((port) => `http://127.0.0.1:${port}/dashboard/`));
+    app = await startServer(db.url, { ...issuer.settings, JOBTREE_PORT: ports[0] });
+    // Its access tokens are then for the issuer alone.
+    byIdToken = await startServer(db.url, {
+      ...issuer.settings,
+      JOBTREE_PORT: ports[1],
+      JOBTREE_JWT_AUDIENCE: clientId,
+      JOBTREE_DASHBOARD_SIGN_IN_PARAMETERS: '',
+    });
     open = await startServer(db.url);
     await createJob(open.url, { type: 'greet', items: [{}, {}] });
   });
   afterAll(async () => {
     await browser.close();
-    await Promise.all([app.close(), open.close()]);
+    await Promise.all([app.close(), byIdToken.close(), open.close()]);
     await issuer.close();
     await db.drop();
   });
@@ -106,6 +114,13 @@ describe.skipIf(withoutBrowser)('signing in to the dashboard', () => {
     expect(await page.getByRole('dialog').count()).toBe(0);
   });
 
+  it('takes id tokens of an issuer whose access tokens are not for this server', async () => {
+    const page = await visit('/', byIdToken.url);
+    await signIn(page);
+    await signedIn(page);
+    await page.getByRole('link', { name: 'greet' }).waitFor();
+  });
+
   it('asks to sign in again when a token can not be renewed, and everything on the screen goes on as it was', async () => {
     issuer.givesRefreshTokens = false;
     issuer.tokenSeconds = 4;
@@ -180,7 +195,7 @@ describe.skipIf(withoutBrowser)('signing in to the dashboard', () => {
     ['a refusal of the issuer', 'access_denied: You are not known here', (page) => signIn(page, '')],
     [
       'no role',
-      /You are signed in at the issuer, but this server refuses you: /,
+      'but this server refuses you: The token has no role: its claim jobtree_roles is missing or empty.',
       (page) => signIn(page, 'eve'),
     ],
     ['an unknown role', /refuses you: .*king/, (page) => signIn(page, 'rex')],

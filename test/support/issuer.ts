@@ -20,8 +20,8 @@ export interface Issuer {
   close(): Promise<void>;
 }
 
-/** `page` is the page that people are sent back to. */
-export async function startIssuer(page: string): Promise<Issuer> {
+/** `pages` are those that people are sent back to. */
+export async function startIssuer(pages: readonly string[]): Promise<Issuer> {
   const port = await freePort();
   // Another host than the server, so that their cookies are apart.
   const url = `http://localhost:${port}`;
@@ -31,13 +31,13 @@ export async function startIssuer(page: string): Promise<Issuer> {
       {
         client_id: clientId,
         token_endpoint_auth_method: 'none',
-        redirect_uris: [page],
-        post_logout_redirect_uris: [page],
+        redirect_uris: pages,
+        post_logout_redirect_uris: pages,
         grant_types: ['authorization_code', 'refresh_token'],
         response_types: ['code'],
       },
     ],
-    clientBasedCORS: (_: unknown, origin: string) => origin === new URL(page).origin,
+    clientBasedCORS: (_: unknown, origin: string) => pages.some((page) => new URL(page).origin === origin),
     ttl: {
       AccessToken: () => issuer.tokenSeconds,
       Grant: hour,
@@ -47,7 +47,13 @@ export async function startIssuer(page: string): Promise<Issuer> {
       Session: hour,
     },
     cookies: { keys: ['of the test'] },
-    findAccount: (_: unknown, sub: string) => ({ accountId: sub, claims: () => ({ sub }) }),
+    findAccount: (_: unknown, sub: string) => ({
+      accountId: sub,
+      claims: () => ({ sub, jobtree_roles: roles.get(sub) }),
+    }),
+    // In id tokens, too.
+    claims: { openid: ['sub', 'jobtree_roles'] },
+    conformIdTokenClaims: false,
     interactions: { url: (_: unknown, { uid }: { uid: string }) => `/sign-in/${uid}` },
     issueRefreshToken: () => issuer.givesRefreshTokens,
     // Everybody is asked who they are, and nobody what the dashboard may do.

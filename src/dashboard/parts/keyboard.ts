@@ -32,8 +32,9 @@ function actionOf(event: KeyboardEvent, commands: Commands): (() => void) | unde
   const { key, target, defaultPrevented, altKey, ctrlKey, metaKey } = event;
   if (defaultPrevented || altKey || document.querySelector('dialog[open]') !== null) return undefined;
   if (ctrlKey || metaKey) return key.toLowerCase() === 'k' ? commands.openPalette : undefined;
-  if (!(target instanceof Element) || target.closest('input, textarea, select, [contenteditable]') !== null)
-    return undefined;
+  if (!(target instanceof Element)) return undefined;
+  // A field in a dialog that was just closed has the focus for a moment longer.
+  if (target.closest('input, textarea, select, [contenteditable]')?.checkVisibility()) return undefined;
   const row = target.closest<HTMLElement>(rows);
   if (row !== null) {
     if (key === 'ArrowDown') return () => move(row, 1);

@@ -12,7 +12,7 @@ const state: Readonly<Record<string, string>> = {
   COMPLETED: 'Fertig',
   CANCELLED: 'Abgebrochen',
   SUCCEEDED: 'Erfolgreich',
-  PARTIAL: 'Teilweise fehlgeschlagen',
+  PARTIAL: 'Mit Fehlern',
   FAILED: 'Fehlgeschlagen',
   SCHEDULED: 'Geplant',
   RETRYING: 'Neuer Versuch',
