@@ -25,6 +25,17 @@ export interface JwtConfig {
   readonly tenantClaim: string;
 }
 
+/** How people sign in to the dashboard at the issuer of tokens. */
+export interface OpenIdConfig {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly scope: string;
+  /** Of the requests to the issuer, besides the usual ones: as in a URL. */
+  readonly parameters: string;
+  /** Whether its id tokens are those for this server, and not its access tokens. */
+  readonly usesIdToken: boolean;
+}
+
 export interface ProxyConfig {
   readonly userHeader: string;
   readonly rolesHeader: string;
@@ -52,6 +63,7 @@ export interface Config {
   /** If `auth` is empty, whether that is intended: JOBTREE_AUTH is set, or the address is a loopback one. */
   readonly isOpenKnowingly: boolean;
   readonly jwt: JwtConfig | undefined;
+  readonly openId: OpenIdConfig | undefined;
   readonly proxy: ProxyConfig | undefined;
   /** The first key seals; all of them open. */
   readonly secretsKeys: readonly Buffer[];
@@ -146,6 +158,14 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   if (ways.includes('jwt'))
     for (const name of ['JOBTREE_JWT_ISSUER', 'JOBTREE_JWT_AUDIENCE', 'JOBTREE_JWT_JWKS_URL'])
       if (given[name] === undefined) problems.push(`${name} must be set with JOBTREE_AUTH=jwt`);
+  if (given.JOBTREE_DASHBOARD_CLIENT_ID !== undefined) {
+    if (!ways.includes('jwt'))
+      problems.push('JOBTREE_DASHBOARD_CLIENT_ID is set, so JOBTREE_AUTH must include jwt');
+    else if (!isWebAddress(given.JOBTREE_JWT_ISSUER))
+      problems.push(
+        'JOBTREE_DASHBOARD_CLIENT_ID is set, so JOBTREE_JWT_ISSUER must be the https URL of an issuer by OpenID Connect, with http only on a loopback address',
+      );
+  }
   if (
     ways.includes('proxy') &&
     given.JOBTREE_PROXY_SECRET === undefined &&
@@ -171,6 +191,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     host: value.JOBTREE_HOST,
     auth: Object.freeze(ways),
     jwt: ways.includes('jwt') ? Object.freeze(toJwt(value)) : undefined,
+    openId: toOpenId(value),
     proxy: ways.includes('proxy') ? Object.freeze(toProxy(value)) : undefined,
     tls: toTls(value),
     isOpenKnowingly: value.JOBTREE_AUTH !== undefined || isLoopback(value.JOBTREE_HOST),
@@ -278,6 +299,26 @@ function toJwt(value: Values): JwtConfig {
     treesClaim: value.JOBTREE_JWT_TREES_CLAIM,
     tenantClaim: value.JOBTREE_JWT_TENANT_CLAIM,
   };
+}
+
+/** Browsers treat what comes from the machine itself as safe, as they do with https. */
+function isWebAddress(text = ''): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, hostname } = new URL(text);
+  return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
+}
+
+function toOpenId(value: Values): OpenIdConfig | undefined {
+  const { JOBTREE_DASHBOARD_CLIENT_ID: clientId, JOBTREE_JWT_ISSUER: issuer } = value;
+  if (clientId === undefined || issuer === undefined) return undefined;
+  return Object.freeze({
+    issuer,
+    clientId,
+    scope: value.JOBTREE_DASHBOARD_SCOPE,
+    parameters: value.JOBTREE_DASHBOARD_SIGN_IN_PARAMETERS ?? '',
+    // Those are made for the client itself, and so for the server if it expects that.
+    usesIdToken: value.JOBTREE_JWT_AUDIENCE === clientId,
+  });
 }
 
 function toProxy(value: Values): ProxyConfig {

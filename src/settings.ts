@@ -388,6 +388,27 @@ export const settings = {
     .enum(['true', 'false'])
     .default('true')
     .describe('Whether /dashboard is served, and / leads there.'),
+  JOBTREE_DASHBOARD_CLIENT_ID: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'With `jwt`: the id of the dashboard as a public client of JOBTREE_JWT_ISSUER, at which people then sign in by OpenID Connect. Without it, the dashboard asks for a token.',
+    ),
+  JOBTREE_DASHBOARD_SCOPE: z
+    .string()
+    .regex(/^openid( [!-~]+)*$/, 'must be openid, and any further scopes after spaces')
+    .default('openid')
+    .describe(
+      'The scopes that the dashboard asks for, separated by spaces. Some issuers give refresh tokens only with `openid offline_access`.',
+    ),
+  JOBTREE_DASHBOARD_SIGN_IN_PARAMETERS: z
+    .string()
+    .regex(/^[!-~]+=[!-~]*$/, 'must be parameters as in a URL (audience=jobtree&prompt=login)')
+    .optional()
+    .describe(
+      'Further parameters that the issuer needs to make a token for this server, as in a URL: `audience=jobtree` or `resource=https%3A%2F%2Fjobtree.example.com`.',
+    ),
   JOBTREE_GRAPHIQL: z
     .enum(['true', 'false'])
     .default('true')

@@ -84,6 +84,33 @@ describe('configuration', () => {
     expect(() => readConfig({ JOBTREE_PROXY_SECRET: 'short' })).toThrow(/32 characters/);
   });
 
+  it('lets people sign in to the dashboard at an issuer that a browser can be sent to', () => {
+    const jwt = {
+      JOBTREE_AUTH: 'jwt',
+      JOBTREE_JWT_ISSUER: 'https://login.example.com/realm',
+      JOBTREE_JWT_AUDIENCE: 'jobtree',
+      JOBTREE_JWT_JWKS_URL: 'https://login.example.com/keys',
+    };
+    expect(readConfig(jwt).openId).toBeUndefined();
+    const JOBTREE_DASHBOARD_CLIENT_ID = 'dashboard';
+    const read = (env: Record<string, string>) => readConfig({ ...jwt, JOBTREE_DASHBOARD_CLIENT_ID, ...env });
+    expect(read({ JOBTREE_DASHBOARD_SIGN_IN_PARAMETERS: 'audience=jobtree' }).openId).toEqual({
+      issuer: 'https://login.example.com/realm',
+      clientId: 'dashboard',
+      scope: 'openid',
+      parameters: 'audience=jobtree',
+      usesIdToken: false,
+    });
+    expect(read({ JOBTREE_JWT_AUDIENCE: 'dashboard' }).openId?.usesIdToken).toBe(true);
+    for (const JOBTREE_JWT_ISSUER of ['http://localhost:8080', 'http://127.0.0.1:1'])
+      expect(read({ JOBTREE_JWT_ISSUER }).openId).toBeDefined();
+    for (const JOBTREE_JWT_ISSUER of ['login', 'http://login.example.com', 'ftp://login.example.com'])
+      expect(() => read({ JOBTREE_JWT_ISSUER })).toThrow(/JOBTREE_JWT_ISSUER must be the https URL/);
+    expect(() => readConfig({ JOBTREE_DASHBOARD_CLIENT_ID })).toThrow(/JOBTREE_AUTH must include jwt/);
+    expect(() => read({ JOBTREE_DASHBOARD_SCOPE: 'profile' })).toThrow(/JOBTREE_DASHBOARD_SCOPE/);
+    expect(() => read({ JOBTREE_DASHBOARD_SIGN_IN_PARAMETERS: 'a b' })).toThrow(/SIGN_IN_PARAMETERS/);
+  });
+
   it('reads the store of uploads from the variables that AWS programs use', () => {
     const read = (env: Record<string, string>) => readConfig(env).uploadStore;
     expect(read({})).toBeUndefined();

@@ -24,8 +24,12 @@ export async function buildDashboard(): Promise<readonly string[]> {
       assetsInlineLimit: 0,
       modulePreload: { polyfill: false },
       rolldownOptions: {
-        // What every screen needs is one file, which is smaller than several.
-        output: { codeSplitting: { groups: [{ name: 'packages', test: /node_modules/ }] } },
+        // What every screen needs is one file, which is smaller than several, and has nothing that is loaded later.
+        output: {
+          codeSplitting: {
+            groups: [{ name: (id, chunks) => (isFirst(id, chunks) ? 'first' : null) }],
+          },
+        },
       },
     },
   });
@@ -39,4 +43,15 @@ export async function buildDashboard(): Promise<readonly string[]> {
   const modules = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []));
   const folders = modules.map((path) => /node_modules\/(@[^/]+\/)?[^/]+/.exec(path)?.[0]);
   return [...new Set(folders.filter((one) => one !== undefined))];
+}
+
+/** Whether the page imports a module at once: by itself, or through others. */
+function isFirst(id: string, chunks: { getModuleInfo: Rollup.GetModuleInfo }): boolean {
+  const met = new Set([id]);
+  for (const one of met) {
+    const info = chunks.getModuleInfo(one);
+    if (info?.isEntry) return true;
+    for (const importer of info?.importers ?? []) met.add(importer);
+  }
+  return false;
 }

@@ -46,8 +46,8 @@ export class Credentials {
     this.#refusals = 0;
   }
 
-  /** The server has refused `shown`, by default the last header. Returns whether there may be another token now. */
-  refused(shown = this.#shown): boolean {
+  /** The server has refused this header. Returns whether there may be another token now. */
+  refused(shown: string | undefined): boolean {
     if (typeof this.#token !== 'function') return false;
     // Another operation with the same token has already reported this.
     if (shown !== this.#shown) return true;

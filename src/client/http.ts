@@ -49,14 +49,17 @@ export class Http {
   ): Promise<R> {
     const body = JSON.stringify({ query: document.toString(), variables });
     const giveUpAt = performance.now() + this.#options.retryMs;
+    const { credentials } = this.#options;
     let mayBeDone = false;
     for (let failures = 1; ; failures++) {
+      let shown: string | undefined;
       try {
+        shown = await credentials.authorization();
         return await this.#post<R>(body, signal);
       } catch (error) {
         signal?.throwIfAborted();
         if (!(error instanceof JobtreeError)) throw error;
-        if (isRefusal(error) && this.#options.credentials.refused()) continue;
+        if (isRefusal(error) && credentials.refused(shown)) continue;
         mayBeDone ||= error.outcome === 'UNKNOWN';
         const delay = Math.max(backoffMs(failures), retryAfterMs(error));
         if (!isTransient(error) || performance.now() + delay > giveUpAt) throw lastOf(error, mayBeDone);

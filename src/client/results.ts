@@ -96,11 +96,13 @@ async function open(
 ): Promise<Response> {
   const giveUpAt = performance.now() + endpoint.retryMs;
   for (let failures = 1; ; failures++) {
+    let shown: string | undefined;
     try {
+      shown = await endpoint.credentials.authorization();
       return await ask(endpoint, jobId, after, signal);
     } catch (error) {
       signal?.throwIfAborted();
-      if (isRefusal(error) && endpoint.credentials.refused()) continue;
+      if (isRefusal(error) && endpoint.credentials.refused(shown)) continue;
       const delay = backoffMs(failures);
       if (!(error instanceof JobtreeError) || !isTransient(error) || performance.now() + delay > giveUpAt)
         throw error;

@@ -193,19 +193,22 @@ async function connect(
   onHeard: () => void,
 ): Promise<GraphqlWs> {
   let pauseMs = 0;
+  let shown: string | undefined;
   let pong: ReturnType<typeof setTimeout> | undefined;
   let operations = 0;
   const client = createClient({
     url: async () => {
       await wait(pauseMs, closing);
       pauseMs = 0;
+      // An open socket without its token would be closed by the server.
+      await credentials?.authorization();
       return url.replace(/^http/, 'ws');
     },
     webSocketImpl: webSocketImpl ?? (await defaultWebSocket(headers)),
     connectionParams: async () => {
       if (credentials === undefined) return { authorization: 'per-operation' };
-      const authorization = await credentials.authorization();
-      return authorization === undefined ? {} : { authorization };
+      shown = await credentials.authorization();
+      return shown === undefined ? {} : { authorization: shown };
     },
     retryAttempts: 0,
     generateID: () => String(++operations),
@@ -227,7 +230,7 @@ async function connect(
         const { code } = event as { code?: unknown };
         if (code === restart) pauseMs = restartPauseMs();
         // Runs before the operations on the connection learn of the close.
-        if (code === CloseCode.Forbidden && !credentials?.refused()) finalRefusals.add(event as object);
+        if (code === CloseCode.Forbidden && !credentials?.refused(shown)) finalRefusals.add(event as object);
       },
     },
   });

@@ -125,12 +125,15 @@ class Sender {
   /** Tries again for as long as `retryMs`. */
   async #patiently<T>(act: () => Promise<T>): Promise<T> {
     const giveUpAt = performance.now() + this.#endpoint.retryMs;
+    const { credentials } = this.#endpoint;
     for (let failures = 1; ; failures++) {
+      let shown: string | undefined;
       try {
+        shown = await credentials.authorization();
         return await act();
       } catch (error) {
         this.#signal?.throwIfAborted();
-        if (isRefusal(error) && this.#endpoint.credentials.refused()) continue;
+        if (isRefusal(error) && credentials.refused(shown)) continue;
         const delay = backoffMs(failures);
         if (!(error instanceof JobtreeError) || !isTransient(error) || performance.now() + delay > giveUpAt)
           throw error;

@@ -5,6 +5,7 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { JobtreeError } from '../client/errors.ts';
 import { router } from './router.tsx';
+import { loadLanguage } from './texts/texts.ts';
 import './styles.css';
 
 const queries = new QueryClient({
@@ -18,10 +19,18 @@ const queries = new QueryClient({
   },
 });
 
-createRoot(document.getElementById('dashboard') as HTMLElement).render(
-  <StrictMode>
-    <QueryClientProvider client={queries}>
-      <RouterProvider router={router} />
-    </QueryClientProvider>
-  </StrictMode>,
-);
+/** Whether somebody comes back from the issuer at which they signed in, or is on the way there in a window of its own. */
+const isSigningIn = /[?&]state=/.test(location.search) || location.hash.startsWith('#sign-in=');
+
+if (isSigningIn) void import('./data/arrival.ts').then(({ arrive }) => arrive());
+else void loadLanguage().then(show);
+
+function show(): void {
+  createRoot(document.getElementById('dashboard') as HTMLElement).render(
+    <StrictMode>
+      <QueryClientProvider client={queries}>
+        <RouterProvider router={router} />
+      </QueryClientProvider>
+    </StrictMode>,
+  );
+}

@@ -17,7 +17,6 @@ const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });
 
 const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined);
 const count = (value: unknown) => (Number.isSafeInteger(value) ? (value as number) : undefined);
-const oneOf = <T extends string>(values: readonly T[], value: unknown) => values.find((one) => one === value);
 
 const trees = createRoute({
   getParentRoute: () => root,

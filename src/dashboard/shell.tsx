@@ -1,10 +1,14 @@
 /** What stands around every screen: the pages that the reader may see, and whether what is shown is live. */
 import { Link, Outlet } from '@tanstack/react-router';
-import { signedInWith, signIn } from './data/connection.ts';
+import { lazy, Suspense } from 'react';
 import { pause, useFreshness } from './data/live.ts';
+import { isRenewable, session, signInWays, signOut, useIsOver } from './data/session.ts';
 import { useMay, useViewer } from './data/viewer.ts';
-import { formatClock } from './texts/formats.ts';
+import { formatClock, formatTime } from './texts/formats.ts';
 import { useTexts } from './texts/texts.ts';
+
+const SignInAgain = lazy(() => import('./parts/sign-in-again.tsx'));
+const Conveniences = lazy(() => import('./parts/conveniences.tsx'));
 
 /** Each with what it needs. */
 const pages = [
@@ -40,6 +44,9 @@ export function Shell() {
           )}
         </nav>
         <Freshness />
+        <Suspense>
+          <Conveniences pages={pages.filter(([, , needs]) => may(needs))} />
+        </Suspense>
         <SignedIn />
       </header>
       <main id="content" tabIndex={-1}>
@@ -65,16 +72,31 @@ function Freshness() {
   );
 }
 
+/** Who it is, and until when; if everything waits for them, how to go on. */
 function SignedIn() {
   const t = useTexts();
   const viewer = useViewer();
-  if (signedInWith() === undefined) return null;
+  const isOver = useIsOver();
+  if (signInWays.ways.length === 0) return null;
   return (
-    <div>
-      {viewer?.name}{' '}
-      <button type="button" className="quiet" onClick={() => signIn(undefined)}>
-        {t.signIn.signOut}
-      </button>
+    <div className="signed-in">
+      {isOver ? (
+        <Suspense>
+          <SignInAgain />
+        </Suspense>
+      ) : (
+        <>
+          {viewer?.name}
+          {viewer?.expiresAt != null && !isRenewable() && (
+            <small className="quiet">{t.signIn.until(formatTime(viewer.expiresAt))}</small>
+          )}
+        </>
+      )}
+      {session() !== undefined && (
+        <button type="button" className="quiet" onClick={() => void signOut()}>
+          {t.signIn.signOut}
+        </button>
+      )}
     </div>
   );
 }

@@ -48,9 +48,9 @@ interface AppliedMigration {
 }
 
 /** Of this package. */
-const { version: ownVersion } = JSON.parse(
+export const { version: ownVersion } = JSON.parse(
   readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
-);
+) as { version: string };
 
 export interface MigrateOptions {
   readonly url: string;

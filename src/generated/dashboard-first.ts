@@ -1019,6 +1019,15 @@ export type SetRetentionInput = {
   retentionSeconds?: InputMaybe<Scalars['Int']['input']>;
 };
 
+/** How callers show who they are. */
+export type SignInWay =
+  /** By a JSON Web Token of an issuer. */
+  | 'JWT'
+  /** By an API key. */
+  | 'KEYS'
+  /** By headers of a proxy that has authenticated them. */
+  | 'PROXY';
+
 /** Which occurrence to leave out. */
 export type SkipOccurrenceInput = {
   /** The occurrence, as in `nextAt` or `queued`, so that it is safe to repeat the call. Default: the next one. */
@@ -1108,6 +1117,13 @@ export type TraceContextInput = {
   tracestate?: InputMaybe<Scalars['String']['input']>;
 };
 
+/** What carries events between servers. */
+export type Transport =
+  /** NOTIFY of Postgres. */
+  | 'NOTIFY'
+  /** Redis. */
+  | 'REDIS';
+
 /** What to change. Omitted fields stay as they are. */
 export type UpdateItemInput = {
   /** The item. */
@@ -1163,7 +1179,7 @@ export type TreeChangesSubscription = { jobTreeProgress: { rootId: string, compl
 export type ViewerQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type ViewerQuery = { viewer?: { name: string, tenant?: string | null, roles: Array<Role>, permissions: Array<Permission> } | null };
+export type ViewerQuery = { viewer?: { name: string, tenant?: string | null, roles: Array<Role>, permissions: Array<Permission>, expiresAt?: string | null } | null };
 
 export class TypedDocumentString<TResult, TVariables>
   extends String
@@ -1363,6 +1379,7 @@ export const Viewer = /*#__PURE__*/ new TypedDocumentString(`
     tenant
     roles
     permissions
+    expiresAt
   }
 }
     `) as unknown as TypedDocumentString<ViewerQuery, ViewerQueryVariables>;

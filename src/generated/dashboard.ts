@@ -1019,6 +1019,15 @@ export type SetRetentionInput = {
   retentionSeconds?: InputMaybe<Scalars['Int']['input']>;
 };
 
+/** How callers show who they are. */
+export type SignInWay =
+  /** By a JSON Web Token of an issuer. */
+  | 'JWT'
+  /** By an API key. */
+  | 'KEYS'
+  /** By headers of a proxy that has authenticated them. */
+  | 'PROXY';
+
 /** Which occurrence to leave out. */
 export type SkipOccurrenceInput = {
   /** The occurrence, as in `nextAt` or `queued`, so that it is safe to repeat the call. Default: the next one. */
@@ -1108,6 +1117,13 @@ export type TraceContextInput = {
   tracestate?: InputMaybe<Scalars['String']['input']>;
 };
 
+/** What carries events between servers. */
+export type Transport =
+  /** NOTIFY of Postgres. */
+  | 'NOTIFY'
+  /** Redis. */
+  | 'REDIS';
+
 /** What to change. Omitted fields stay as they are. */
 export type UpdateItemInput = {
   /** The item. */
@@ -1163,7 +1179,7 @@ export type TreeChangesSubscription = { jobTreeProgress: { rootId: string, compl
 export type ViewerQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type ViewerQuery = { viewer?: { name: string, tenant?: string | null, roles: Array<Role>, permissions: Array<Permission> } | null };
+export type ViewerQuery = { viewer?: { name: string, tenant?: string | null, roles: Array<Role>, permissions: Array<Permission>, expiresAt?: string | null } | null };
 
 type Refusal_EntryError_Fragment = { code: ErrorCode, message: string, field?: string | null };
 
@@ -1516,6 +1532,24 @@ export type TreeCountQueryVariables = Exact<{
 
 export type TreeCountQuery = { jobCount?: { count: number, since?: string | null, buckets: Array<{ from: string, until: string, count: number }> } | null };
 
+export type ServerQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type ServerQuery = { viewer?: { name: string, tenant?: string | null, roles: Array<Role>, types?: Array<string> | null, expiresAt?: string | null } | null, server?: { version: string, signIn: Array<SignInWay>, transport: Transport, maxRequestBytes: number, maxJsonBytes: number, maxUploadBytes: number } | null };
+
+export type FindQueryVariables = Exact<{
+  type: Scalars['String']['input'];
+  dedupeKey: Scalars['String']['input'];
+}>;
+
+
+export type FindQuery = { jobByDedupeKey?: { id: string } | null };
+
+export type TypesQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type TypesQuery = { queues?: Array<{ type: string }> | null };
+
 export class TypedDocumentString<TResult, TVariables>
   extends String
   implements DocumentTypeDecoration<TResult, TVariables>
@@ -1760,6 +1794,7 @@ export const Viewer = /*#__PURE__*/ new TypedDocumentString(`
     tenant
     roles
     permissions
+    expiresAt
   }
 }
     `) as unknown as TypedDocumentString<ViewerQuery, ViewerQueryVariables>;
@@ -2576,3 +2611,36 @@ export const TreeCount = /*#__PURE__*/ new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<TreeCountQuery, TreeCountQueryVariables>;
+export const Server = /*#__PURE__*/ new TypedDocumentString(`
+    query Server {
+  viewer {
+    name
+    tenant
+    roles
+    types
+    expiresAt
+  }
+  server {
+    version
+    signIn
+    transport
+    maxRequestBytes
+    maxJsonBytes
+    maxUploadBytes
+  }
+}
+    `) as unknown as TypedDocumentString<ServerQuery, ServerQueryVariables>;
+export const Find = /*#__PURE__*/ new TypedDocumentString(`
+    query Find($type: String!, $dedupeKey: String!) {
+  jobByDedupeKey(type: $type, dedupeKey: $dedupeKey) {
+    id
+  }
+}
+    `) as unknown as TypedDocumentString<FindQuery, FindQueryVariables>;
+export const Types = /*#__PURE__*/ new TypedDocumentString(`
+    query Types {
+  queues {
+    type
+  }
+}
+    `) as unknown as TypedDocumentString<TypesQuery, TypesQueryVariables>;

@@ -1019,6 +1019,15 @@ export type SetRetentionInput = {
   retentionSeconds?: InputMaybe<Scalars['Int']['input']>;
 };
 
+/** How callers show who they are. */
+export type SignInWay =
+  /** By a JSON Web Token of an issuer. */
+  | 'JWT'
+  /** By an API key. */
+  | 'KEYS'
+  /** By headers of a proxy that has authenticated them. */
+  | 'PROXY';
+
 /** Which occurrence to leave out. */
 export type SkipOccurrenceInput = {
   /** The occurrence, as in `nextAt` or `queued`, so that it is safe to repeat the call. Default: the next one. */
@@ -1107,6 +1116,13 @@ export type TraceContextInput = {
   /** As in the header `tracestate`: 1 to 512 visible ASCII characters. Default: none. */
   tracestate?: InputMaybe<Scalars['String']['input']>;
 };
+
+/** What carries events between servers. */
+export type Transport =
+  /** NOTIFY of Postgres. */
+  | 'NOTIFY'
+  /** Redis. */
+  | 'REDIS';
 
 /** What to change. Omitted fields stay as they are. */
 export type UpdateItemInput = {

@@ -6,6 +6,16 @@ import type { FoldScheduler } from '../events/fold-scheduler.ts';
 import type { Hub } from '../events/hub.ts';
 import type { WorkHints } from '../events/work-hints.ts';
 
+/** What callers may know of the server. */
+export interface ServerState {
+  readonly version: string;
+  readonly signIn: readonly ('keys' | 'jwt' | 'proxy')[];
+  readonly transport: 'notify' | 'redis';
+  readonly maxRequestBytes: number;
+  readonly maxJsonBytes: number;
+  readonly maxUploadBytes: number;
+}
+
 /** The running parts of the server, the same for every request. */
 export interface Parts {
   readonly engine: Engine;
@@ -18,6 +28,9 @@ export interface Parts {
   readonly maxQueryCost: number;
   /** The largest answer, in bytes of payloads, results and failures. */
   readonly maxAnswerBytes: number;
+  readonly server: ServerState;
+  /** When a caller's right expires; null if it does not. */
+  readonly endOf: (caller: Caller) => Date | null;
 }
 
 /** What an operation has access to: the parts of the server, and what belongs to the operation. */

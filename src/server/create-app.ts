@@ -10,7 +10,7 @@ import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promi
 import type { Logger } from 'pino';
 import { type Config, refuseOpen } from '../config.ts';
 import { Database } from '../db/database.ts';
-import { migrate } from '../db/migrate.ts';
+import { migrate, ownVersion } from '../db/migrate.ts';
 import { Probe } from '../db/probe.ts';
 import { Audit } from '../domain/access/audit.ts';
 import { CallbackAddresses, type LookUp } from '../domain/callbacks/addresses.ts';
@@ -58,6 +58,7 @@ import { KnownKeys } from './rights/known-keys.ts';
 import { KnownTokens } from './rights/known-tokens.ts';
 import { KnownWatchTokens } from './rights/known-watch-tokens.ts';
 import { createOwnerOf, limitOf } from './rights/owners.ts';
+import { Right } from './rights/right.ts';
 import { TrustedProxy } from './rights/trusted-proxy.ts';
 import { SocketServer, type SocketServerOptions } from './sockets/websocket.ts';
 import { StartTime } from './start-time.ts';
@@ -263,7 +264,29 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
   const streams = new EventStreams({ authentication, ownerOf, connections: quotas.connections });
   const { maxQueryCost, maxAnswerBytes } = config;
   const audit = new Audit({ logger });
-  const services = { engine, folds, hub, hints, audit, uploads, maxQueryCost, maxAnswerBytes };
+  const { maxRequestBytes, maxJsonBytes, maxUploadBytes } = config;
+  const server = {
+    version: ownVersion,
+    signIn: config.auth,
+    get transport() {
+      return transport.route;
+    },
+    maxRequestBytes,
+    maxJsonBytes,
+    maxUploadBytes,
+  };
+  const services = {
+    engine,
+    folds,
+    hub,
+    hints,
+    audit,
+    uploads,
+    maxQueryCost,
+    maxAnswerBytes,
+    server,
+    endOf: Right.endOf,
+  };
   const yoga = createGraphQL({
     config,
     services,
@@ -306,7 +329,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
     strangers,
     pages: [
       createGraphiQL({ endpoint: yoga.graphqlEndpoint, isShown: config.graphiql }),
-      createDashboard({ isShown: config.dashboard }),
+      createDashboard(config),
     ],
     results: createResults({
       database,

@@ -120,6 +120,83 @@ it('a watch and a worker whose key is revoked ask for another key and continue w
   await client.close();
 });
 
+it('several requests with a revoked key wait for the same next key, however long it takes', async () => {
+  const first = await makeKey(db, ['watcher']);
+  const second = await makeKey(db, ['watcher']);
+  const gate = defer();
+  let asked = 0;
+  const token = async () => {
+    asked++;
+    if (asked === 1) return first.key;
+    await gate.promise;
+    return second.key;
+  };
+  const refused = watchRefusals(3);
+  const client = createClient({ url: app.url, token, fetch: refused.fetch });
+  await client.jobs();
+  await revoke(first.id);
+  await expect.poll(() => fetch(app.url, post(first.key)).then(({ status }) => status)).toBe(401);
+  refused.begin();
+  const answers = Promise.all([client.jobs(), client.jobs(), client.jobs()]);
+  // All three are refused before there is another key.
+  await refused.all;
+  gate.resolve();
+  expect(await answers).toHaveLength(3);
+  expect(asked).toBe(2);
+  await client.close();
+});
+
+const post = (key: string) => ({
+  method: 'POST',
+  headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+  body: '{"query":"{ __typename }"}',
+});
+
+/** A fetch, and what resolves when so many of its requests have been refused. */
+function watchRefusals(count: number) {
+  const { promise: all, resolve } = defer();
+  let left = Number.POSITIVE_INFINITY;
+  const watched: typeof fetch = async (...request) => {
+    const response = await fetch(...request);
+    if (response.status === 401 && --left === 0) setImmediate(resolve);
+    return response;
+  };
+  return {
+    fetch: watched,
+    all,
+    begin: () => {
+      left = count;
+    },
+  };
+}
+
+it('a socket is opened when its token is there, however long that takes', async () => {
+  const gate = defer();
+  const opened: WebSocket[] = [];
+  class Counted extends WebSocket {
+    constructor(address: string, protocols: string) {
+      super(address, protocols);
+      opened.push(this);
+    }
+  }
+  const token = async () => {
+    await gate.promise;
+    return admin;
+  };
+  const maker = createClient({ url: app.url, token: admin });
+  const { id } = await maker.createJob({ type: 'late', items: [{}] });
+  const client = createClient({ url: app.url, token, webSocketImpl: Counted });
+  const watch = client.watchJob(id);
+  const first = watch.next();
+  // What the watch does without its token, it has done when another one has its first event.
+  await maker.watchJob(id).next();
+  expect(opened).toEqual([]);
+  gate.resolve();
+  expect((await first).value).toMatchObject({ itemCount: 1 });
+  await watch.return();
+  await Promise.all([client.close(), maker.close()]);
+});
+
 function defer(): { promise: Promise<void>; resolve: () => void } {
   let resolve = () => {};
   const promise = new Promise<void>((done) => {

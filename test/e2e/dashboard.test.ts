@@ -1,21 +1,27 @@
 /** The dashboard in a real browser, without any network but the server: at the sizes of a desktop and of a phone, in light and dark. */
-import { mkdirSync } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createClient } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { createJob, data, work } from '../support/api.ts';
 import { launchBrowser, withoutBrowser } from '../support/browser.ts';
-import { desktop, views, violations } from '../support/dashboard.ts';
+import {
+  claim,
+  excess,
+  failAll,
+  openDashboard,
+  type PageOptions,
+  prepare,
+  screens,
+  screenshot,
+  views,
+  violations,
+} from '../support/dashboard.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { makeKey } from '../support/keys.ts';
 import { startServer } from '../support/server.ts';
-
-/** Set to a folder, the test leaves screenshots there. */
-const shots = process.env.TEST_SCREENSHOTS;
 
 describe.skipIf(withoutBrowser)('the dashboard', () => {
   let db: TestDatabase;
@@ -27,7 +33,6 @@ describe.skipIf(withoutBrowser)('the dashboard', () => {
     app = await startServer(db.url);
     browser = await launchBrowser();
     ids = await prepare(app.url);
-    if (shots !== undefined) mkdirSync(shots, { recursive: true });
   });
   afterAll(async () => {
     await browser.close();
@@ -35,51 +40,19 @@ describe.skipIf(withoutBrowser)('the dashboard', () => {
     await db.drop();
   });
 
-  const open = async (
-    path: string,
-    { size = desktop, scheme = 'light' as 'light' | 'dark', url = app.url } = {},
-  ) => {
-    const page = await browser.newPage({ viewport: size, colorScheme: scheme });
-    const problems: string[] = [];
-    page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
-    page.on('pageerror', (error) => problems.push(String(error)));
-    page.on('request', (request) => {
-      if (!request.url().startsWith(new URL(url).origin)) problems.push(request.url());
-    });
-    await page.goto(new URL(`dashboard/#${path}`, url).href);
-    return { page, problems };
-  };
-
-  const screens = (): [name: string, path: string, shown: string | RegExp][] => [
-    ['trees', '/', 'greet'],
-    ['tree', `/trees/${ids.payroll}`, 'Tree payroll'],
-    ['tree-failed', `/trees/${ids.imports}?job=${ids.imports}&status=FAILED`, 'Tree import'],
-    ['item', `/items/${ids.failedItem}`, 'No such customer'],
-    ['dead-letters', '/dead-letters', 'No such customer'],
-    ['dead-letter-group', `/dead-letters/${ids.group}`, 'Replay all'],
-    ['queues', '/queues', 'greet'],
-    ['workers', '/workers', 'Held items'],
-    ['keys', '/keys', 'acme'],
-    ['schedules', '/schedules', 'nightly'],
-    ['operations', '/operations', 'Operations'],
-    ['callbacks', '/callbacks', 'Callback deliveries'],
-    ['audit', '/audit', 'Audit'],
-  ];
+  const open = (path: string, { url = app.url, ...options }: PageOptions & { url?: string } = {}) =>
+    openDashboard(browser, url, path, options);
 
   describe.each(views)('%s, %s', (scheme, device, size) => {
     it('shows each screen, which axe finds nothing wrong with', async () => {
-      for (const [name, path, shown] of screens()) {
+      for (const [name, path, shown] of screens(ids)) {
         const { page, problems } = await open(path, { size, scheme });
         await page.getByText(shown).first().waitFor();
         await page.waitForLoadState('networkidle');
-        if (shots !== undefined)
-          await page.screenshot({ path: `${shots}/dashboard-${name}-${scheme}-${device}.png` });
+        await screenshot(page, `${name}-${scheme}-${device}`);
         expect(problems, name).toEqual([]);
         // Nothing is wider than the screen.
-        expect(
-          await page.evaluate(() => document.documentElement.scrollWidth - innerWidth),
-          name,
-        ).toBeLessThanOrEqual(0);
+        expect(await excess(page), name).toBe(0);
         expect(await violations(page), name).toEqual([]);
         await page.close();
       }
@@ -221,7 +194,7 @@ describe.skipIf(withoutBrowser)('the dashboard', () => {
     await page.getByText('a screen on the wall').waitFor();
     await page.getByRole('heading', { name: 'Tree import' }).waitFor();
     const buttons = await page.getByRole('button').allInnerTexts();
-    expect(buttons.filter((text) => !/^(Copy|Pause|Sign out|Skip)/.test(text))).toEqual([]);
+    expect(buttons.filter((text) => !/^(Copy|Help|Pause|Search|Sign out|Skip)/.test(text))).toEqual([]);
     const pages = await page.getByRole('navigation').getByRole('link').allInnerTexts();
     expect(pages).toEqual([
       'Trees',
@@ -264,80 +237,3 @@ it('its first view takes at most 130 kB', async () => {
   );
   expect(sizes.reduce((sum, size) => sum + size)).toBeLessThanOrEqual(130_000);
 });
-
-const claim = `mutation ($type: String!) {
-  claimItems(input: { worker: "test", requests: [{ type: $type, limit: 100 }] }) {
-    ... on ClaimItemsPayload { assignments { id payload } }
-  }
-}`;
-
-async function failAll(url: string, type: string, code: string, message: string): Promise<void> {
-  const { claimItems } = await data(url, claim, { type });
-  const reports = claimItems.assignments.map(({ id }: { id: string }) => ({
-    assignmentId: id,
-    outcome: { failure: { code, message, permanent: true } },
-  }));
-  await data(
-    url,
-    `mutation ($reports: [ReportInput!]!) {
-      reportOutcomes(input: { reports: $reports }) { ... on ReportOutcomesPayload { entries { status } } }
-    }`,
-    { reports },
-  );
-}
-
-/** What a person could find: trees in all states, failures of two causes, a blocked key, a schedule. */
-async function prepare(url: string) {
-  const client = createClient({ url });
-  const greet = await createJob(url, {
-    type: 'greet',
-    sealed: true,
-    items: [{ payload: 'Ada' }, { payload: 'Grace' }],
-  });
-  await work(url, 'greet', 2, 'Hello!');
-  const items = (count: number) => Array.from({ length: count }, (_, i) => ({ payload: { row: i + 1 } }));
-  const payroll = await createJob(url, {
-    type: 'payroll',
-    sealed: true,
-    items: items(40),
-    children: [{ type: 'check', feed: {}, children: [{ type: 'archive', feed: {} }] }],
-  });
-  await work(url, 'payroll', 25, { amount: 1200 });
-  await work(url, 'check', 10, 'sent');
-  const imports = await createJob(url, { type: 'import', maxFailuresPerItem: 0, items: items(12) });
-  const { claimItems } = await data(url, claim, { type: 'import' });
-  const reports = claimItems.assignments.map(({ id }: { id: string }, i: number) => ({
-    assignmentId: id,
-    outcome:
-      i % 3 === 0
-        ? {
-            failure: {
-              code: 'NOT_FOUND',
-              message: 'No such customer: 17',
-              stack: 'Error: No such customer\n    at find (customers.ts:12:9)',
-              permanent: true,
-            },
-          }
-        : i % 3 === 1
-          ? { failure: { code: 'TIMEOUT', message: 'No answer within 5 s', permanent: true } }
-          : { success: { result: i } },
-  }));
-  await data(
-    url,
-    `mutation ($reports: [ReportInput!]!) {
-      reportOutcomes(input: { reports: $reports }) { ... on ReportOutcomesPayload { entries { status } } }
-    }`,
-    { reports },
-  );
-  await createJob(url, {
-    type: 'ship',
-    sealed: true,
-    items: [{ serializeKey: 'acme' }, { serializeKey: 'acme' }, { serializeKey: 'acme' }],
-  });
-  const large = await createJob(url, { type: 'large', items: items(1_000) });
-  await client.schedules.put({ name: 'nightly', cron: '0 3 * * *', template: { type: 'report' } });
-  const { deadLetterGroups } = await data(url, `{ deadLetterGroups { id pattern example { id } } }`);
-  const group = deadLetterGroups.find(({ pattern }: { pattern: string }) => pattern.includes('customer'));
-  await client.close();
-  return { greet, payroll, imports, large, group: group.id, failedItem: group.example.id };
-}

@@ -122,6 +122,46 @@ it('a token grants the roles and scopes of its claims, and is verified once', as
   expect(fetches).toBe(1);
 });
 
+it('a token without a role is told which claim it lacks', async () => {
+  expect(await ask(await sign({ jobtree_roles: undefined }))).toMatchObject({
+    status: 401,
+    message: 'The token has no role: its claim jobtree_roles is missing or empty.',
+  });
+});
+
+it('the viewer knows until when its token or key is good, and the server how callers sign in', async () => {
+  const get = async (token: string) => {
+    const body = JSON.stringify({
+      query:
+        '{ viewer { name expiresAt } server { version signIn transport maxRequestBytes maxJsonBytes maxUploadBytes } }',
+    });
+    const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` };
+    return ((await (await fetch(app.url, { method: 'POST', headers, body })).json()) as { data: Seen }).data;
+  };
+  interface Seen {
+    viewer: { name: string; expiresAt: string | null };
+    server: object;
+  }
+  const exp = now() + 60;
+  const { viewer, server } = await get(await sign({ exp }));
+  expect(viewer.name).toBe('token ada');
+  expect(Math.abs(Date.parse(viewer.expiresAt ?? '') - exp * 1_000)).toBeLessThan(1_000);
+  expect(server).toEqual({
+    version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+    signIn: ['JWT', 'KEYS'],
+    transport: 'NOTIFY',
+    maxRequestBytes: 8_000_000,
+    maxJsonBytes: 1_000_000,
+    maxUploadBytes: 10_000_000_000,
+  });
+  const expiresAt = new Date(Date.now() + 3_600_000);
+  const { key: ending } = await makeKey(db, ['watcher'], { expiresAt });
+  const seen = await get(ending);
+  expect(Math.abs(Date.parse(seen.viewer.expiresAt ?? '') - expiresAt.getTime())).toBeLessThan(2_000);
+  const { key: lasting } = await makeKey(db, ['watcher']);
+  expect((await get(lasting)).viewer.expiresAt).toBeNull();
+});
+
 it('a token can belong to a tenant, and sees nothing of others', async () => {
   const create = 'mutation { createJob(input: { type: "mail" }) { __typename } }';
   const only = (type: string) => `{ jobs(filter: { types: "${type}" }) { nodes { id } } }`;

@@ -4,31 +4,17 @@ import type { Document } from '../../client/document.ts';
 import { Http } from '../../client/http.ts';
 import { createPost } from '../../client/post.ts';
 import { Socket } from '../../client/socket.ts';
-
-const tokenKey = 'jobtree-token';
+import { Viewer, type ViewerQuery } from '../../generated/dashboard-first.ts';
+import { nextToken, session } from './session.ts';
 
 /** The page is under /dashboard/, behind whatever prefix a proxy puts before it. */
 export const url = new URL('../graphql', document.baseURI).href;
 
-/** Kept for this tab only, and never in a cookie. */
-export const signedInWith = () => sessionStorage.getItem(tokenKey) ?? undefined;
-
-/** Begins again with another token, or without one: nothing that the last caller saw stays. */
-export function signIn(token: string | undefined): void {
-  if (token === undefined) sessionStorage.removeItem(tokenKey);
-  else sessionStorage.setItem(tokenKey, token);
-  location.reload();
-}
-
-const credentials = new Credentials({}, signedInWith());
-const http = new Http({
-  url,
-  credentials,
-  post: createPost(undefined),
-  retryMs: 5_000,
-  timeoutMs: 30_000,
-  onRetry: undefined,
-});
+const credentials = new Credentials({}, session() && nextToken);
+const post = createPost(undefined);
+const httpOf = (shown: Credentials) =>
+  new Http({ url, credentials: shown, post, retryMs: 5_000, timeoutMs: 30_000, onRetry: undefined });
+const http = httpOf(credentials);
 export const socket = new Socket({ url, headers: {}, credentials, webSocketImpl: undefined });
 
 /** @throws JobtreeError why there is no answer, or what the server refuses */
@@ -39,4 +25,9 @@ export function ask<R, V>(document: Document<R, V>, variables: V, signal?: Abort
 /** Something that changes: it is sent once, and not again if its answer is lost. */
 export function tell<R, V>(document: Document<R, V>, variables: V): Promise<R> {
   return http.request(document, variables, { repeatable: false });
+}
+
+/** @throws JobtreeError why the server does not take this token */
+export function checkToken(token: string): Promise<ViewerQuery> {
+  return httpOf(new Credentials({}, token)).request(Viewer, {}, { repeatable: true });
 }

@@ -31,6 +31,8 @@ export interface ActionProps<V> {
   readonly question: ReactNode;
   readonly fields?: ReactNode;
   readonly danger?: boolean;
+  /** The letter that presses it: see parts/keyboard.ts. */
+  readonly shortcut?: 'e' | 'r' | 'x';
   readonly isDisabled?: boolean;
   readonly onDone?: () => void;
 }
@@ -41,7 +43,17 @@ export function Action<V>(props: ActionProps<V>) {
 }
 
 function Offered<V>(props: ActionProps<V>) {
-  const { label, mutation, variables, question, fields, danger = false, isDisabled = false, onDone } = props;
+  const {
+    label,
+    mutation,
+    variables,
+    question,
+    fields,
+    danger = false,
+    isDisabled = false,
+    shortcut,
+    onDone,
+  } = props;
   const t = useTexts();
   const queries = useQueryClient();
   const dialog = useRef<HTMLDialogElement>(null);
@@ -84,7 +96,13 @@ function Offered<V>(props: ActionProps<V>) {
   };
   return (
     <>
-      <button type="button" className={danger ? 'danger' : undefined} disabled={isDisabled} onClick={open}>
+      <button
+        type="button"
+        className={danger ? 'danger' : undefined}
+        disabled={isDisabled}
+        aria-keyshortcuts={shortcut}
+        onClick={open}
+      >
         {label}
       </button>
       <dialog ref={dialog} aria-labelledby={title} onClose={close}>

@@ -1,14 +1,21 @@
 /** What a screen shows while it asks, and when there is no answer: where the answer would be. */
 import type { UseQueryResult } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
+import { lazy, type ReactNode, Suspense } from 'react';
+import { session } from '../data/session.ts';
 import { useTexts } from '../texts/texts.ts';
-import { SignIn } from './sign-in.tsx';
+
+const SignIn = lazy(() => import('./sign-in.tsx'));
 
 const codeOf = (error: unknown) => (error as { code?: unknown }).code;
 
 export function Problem({ error, onRetry }: { error: Error; onRetry?: () => void }) {
   const t = useTexts();
-  if (codeOf(error) === 'UNAUTHENTICATED') return <SignIn reason={error.message} />;
+  if (codeOf(error) === 'UNAUTHENTICATED')
+    return (
+      <Suspense fallback={t.loading}>
+        <SignIn reason={session() && error.message} />
+      </Suspense>
+    );
   return (
     <p role="alert" className="problem">
       {error.message}{' '}

@@ -1,32 +1,91 @@
-/** Asks for a key where the server refuses strangers. */
-import { useState } from 'react';
-import { signedInWith, signIn } from '../data/connection.ts';
-import { useTexts } from '../texts/texts.ts';
+/** Asks who the reader is, in the ways that the server takes: at the issuer of tokens, or by a key. */
+import { useId, useState } from 'react';
+import { lastProblem, problemOf } from '../data/arrival.ts';
+import { checkToken } from '../data/connection.ts';
+import { begin, type Problem, signInBeside } from '../data/open-id.ts';
+import { type Session, signIn, signInWays } from '../data/session.ts';
+import { type Texts, useTexts } from '../texts/texts.ts';
 
-export function SignIn({ reason }: { reason: string }) {
+const { ways, openId } = signInWays;
+const takesKeys = ways.includes('keys') || (ways.includes('jwt') && openId === undefined);
+
+export interface SignInProps {
+  /** Why the server refuses what it was shown. */
+  readonly reason?: string | undefined;
+  /** Given, the page stays as it is, and the issuer's page comes in another window. */
+  readonly onSession?: (session: Session) => Promise<void>;
+}
+
+export default function SignIn({ reason, onSession }: SignInProps) {
   const t = useTexts();
+  const why = useId();
   const [token, setToken] = useState('');
+  const [isBusy, setIsBusy] = useState(false);
+  const [problem, setProblem] = useState<Problem | undefined>(lastProblem);
+  const carryOut = async (act: () => Promise<void>) => {
+    setIsBusy(true);
+    setProblem(undefined);
+    try {
+      await act();
+    } catch (error) {
+      setProblem(problemOf(error));
+    }
+    setIsBusy(false);
+  };
+  const atIssuer = async () => {
+    if (onSession === undefined) await begin(location.hash);
+    else await onSession(await signInBeside());
+  };
+  const byKey = async () => {
+    const next = { token: token.trim() };
+    await checkToken(next.token);
+    if (onSession === undefined) signIn(next);
+    else await onSession(next);
+  };
   return (
-    <form
-      className="sign-in"
-      onSubmit={(event) => {
-        event.preventDefault();
-        signIn(token.trim());
-      }}
-    >
-      <h2>{t.signIn.title}</h2>
-      <p>{signedInWith() === undefined ? t.signIn.why : reason}</p>
-      <label>
-        {t.signIn.token}
-        <input
-          type="password"
-          autoComplete="off"
-          required
-          value={token}
-          onChange={(event) => setToken(event.target.value)}
-        />
-      </label>
-      <button type="submit">{t.signIn.submit}</button>
-    </form>
+    <section className="sign-in" aria-label={t.signIn.title}>
+      {openId === undefined && !takesKeys && <p>{t.signIn.byProxy}</p>}
+      {problem === undefined && reason !== undefined && <p>{reason}</p>}
+      {problem !== undefined && (
+        <p role="alert" className="problem" id={why}>
+          {inWords(problem, t)}
+        </p>
+      )}
+      {openId !== undefined && (
+        <p>
+          <button type="button" className="primary" onClick={() => void carryOut(atIssuer)}>
+            {t.signIn.at(new URL(openId.issuer).host)}
+          </button>
+        </p>
+      )}
+      {takesKeys && (
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            void carryOut(byKey);
+          }}
+        >
+          <p>{t.signIn.why}</p>
+          <label>
+            {t.signIn.token}
+            <input
+              type="password"
+              autoComplete="off"
+              required
+              value={token}
+              aria-describedby={problem && why}
+              onChange={(event) => setToken(event.target.value)}
+            />
+          </label>
+          <button type="submit" disabled={isBusy}>
+            {t.signIn.submit}
+          </button>
+        </form>
+      )}
+    </section>
   );
+}
+
+function inWords(problem: Problem, { signIn: { problems } }: Texts): string {
+  return 'detail' in problem ? problems[problem.kind](problem.detail) : problems[problem.kind];
 }

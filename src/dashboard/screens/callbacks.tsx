@@ -36,6 +36,7 @@ export function CallbacksScreen() {
       cell: ({ id, endpoint }) => (
         <Action
           label={t.callbacks.retry}
+          shortcut="r"
           needs="ADMINISTER"
           mutation={RetryDelivery}
           variables={() => ({ input: { deliveryId: id } })}

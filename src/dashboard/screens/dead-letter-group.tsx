@@ -50,6 +50,7 @@ function Facing({ group }: { group: Group }) {
       <div className="buttons">
         <Action
           label={t.deadLetters.replayAll}
+          shortcut="r"
           needs="ADMINISTER"
           mutation={Replay}
           variables={() => ({ input: { filter } })}
@@ -57,6 +58,7 @@ function Facing({ group }: { group: Group }) {
         />
         <Action
           label={t.deadLetters.discardAll}
+          shortcut="x"
           danger
           needs="ADMINISTER"
           mutation={Discard}
@@ -65,6 +67,7 @@ function Facing({ group }: { group: Group }) {
         />
         <Action
           label={t.deadLetters.note}
+          shortcut="e"
           needs="ADMINISTER"
           mutation={Note}
           variables={() => ({ input: { groupId: group.id, note: note.trim() === '' ? null : note } })}

@@ -150,6 +150,7 @@ function Actions({ item }: { item: Shown }) {
       {isPending && (
         <Action
           label={t.item.change}
+          shortcut="e"
           needs="CHANGE"
           mutation={UpdateItem}
           variables={() => ({ input: { itemId: item.id, priority: Number(priority), ...changed() } })}
@@ -168,6 +169,7 @@ function Actions({ item }: { item: Shown }) {
       {isScheduled && (
         <Action
           label={t.item.promote}
+          shortcut="r"
           needs="SWEEP"
           mutation={Promote}
           variables={() => ({ input: { filter } })}
@@ -177,6 +179,7 @@ function Actions({ item }: { item: Shown }) {
       {(isPending || item.status === 'RUNNING') && (
         <Action
           label={t.item.cancel}
+          shortcut="x"
           danger
           needs="SWEEP"
           mutation={CancelItems}
@@ -187,6 +190,7 @@ function Actions({ item }: { item: Shown }) {
       {item.status === 'FAILED' && (
         <Action
           label={t.item.replay}
+          shortcut="r"
           needs="ADMINISTER"
           mutation={Replay}
           variables={() => ({ input: { filter, ...changed() } })}

@@ -68,6 +68,7 @@ function Free({ itemId }: { itemId: string }) {
     <div className="buttons">
       <Action
         label={t.item.replay}
+        shortcut="r"
         needs="ADMINISTER"
         mutation={Replay}
         variables={() => ({ input: { filter } })}
@@ -75,6 +76,7 @@ function Free({ itemId }: { itemId: string }) {
       />
       <Action
         label={t.deadLetters.discard}
+        shortcut="x"
         danger
         needs="ADMINISTER"
         mutation={Discard}

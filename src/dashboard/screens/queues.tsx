@@ -9,7 +9,7 @@ import { Action } from '../parts/action.tsx';
 import { Problem } from '../parts/ask.tsx';
 import { Count } from '../parts/progress.tsx';
 import { type Column, Table } from '../parts/table.tsx';
-import { formatDuration } from '../texts/formats.ts';
+import { formatDuration, formatTenths } from '../texts/formats.ts';
 import { useTexts } from '../texts/texts.ts';
 
 type Figures = NonNullable<QueueFiguresQuery['queues']>[number];
@@ -53,7 +53,7 @@ export function QueuesScreen() {
     count(t.queues.scheduled, ({ scheduled }) => scheduled),
     count(t.queues.retrying, ({ retrying }) => retrying),
     count(t.queues.blocked, ({ blocked }) => blocked),
-    figure(t.queues.rate, ({ figures: { perSecond } }) => perSecond.toFixed(1)),
+    figure(t.queues.rate, ({ figures: { perSecond } }) => formatTenths(perSecond)),
     figure(t.queues.wait, ({ figures: { wait } }) => percentiles(wait)),
     figure(t.queues.processing, ({ figures: { processing } }) => percentiles(processing)),
     {
@@ -110,6 +110,7 @@ function Settings({ queue }: { queue: QueueRow }) {
       />
       <Action
         label={t.queues.limit}
+        shortcut="e"
         needs="ADMINISTER"
         mutation={SetQueue}
         variables={() => ({

@@ -72,6 +72,7 @@ export function SchedulesScreen() {
         <div className="buttons">
           <Action
             label={t.schedules.run}
+            shortcut="r"
             needs="ADMINISTER"
             mutation={RunSchedule}
             variables={() => ({ input: { name } })}

@@ -26,8 +26,8 @@ import { ItemTable } from '../parts/items.tsx';
 import { JobCounts } from '../parts/job-counts.tsx';
 import { More, nodesOf, usePages } from '../parts/pages.tsx';
 import { ProgressBar, State } from '../parts/progress.tsx';
-import { ItemStrip } from '../parts/strip.tsx';
 import { Standstills } from '../parts/standstills.tsx';
+import { ItemStrip } from '../parts/strip.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { useTexts } from '../texts/texts.ts';
@@ -87,6 +87,7 @@ function Shown({ root, id, onChange }: { root: Root; id: string; onChange: () =>
         {failed > 0 && (
           <Action
             label={t.tree.replay}
+            shortcut="r"
             needs="ADMINISTER"
             mutation={Replay}
             variables={() => ({ input: { filter: replayFilter } })}
@@ -96,6 +97,7 @@ function Shown({ root, id, onChange }: { root: Root; id: string; onChange: () =>
         {isOpen && (
           <Action
             label={t.tree.cancel}
+            shortcut="x"
             danger
             needs="CHANGE"
             mutation={CancelJob}
@@ -245,7 +247,7 @@ function inOrder(rows: readonly Row[], folded: ReadonlySet<string>): Row[] {
 
 function describe(job: Job, t: ReturnType<typeof useTexts>): string {
   const parts = [
-    job.feed == null ? undefined : t.tree.flow.toLowerCase(),
+    job.feed == null ? undefined : t.tree.flow,
     job.waitsForJobs ? t.tree.waitsFor(job.after.map(({ type }) => type).join(', ')) : undefined,
     job.import == null ? undefined : t.tree.import(job.import.status, job.import.badLines),
     job.import?.error?.message,

@@ -1,11 +1,9 @@
 /** Everything that the dashboard says, in English. */
 import type { StandstillReason } from '../../generated/dashboard.ts';
-import { formatDuration, formatTime } from './formats.ts';
-
-const number = new Intl.NumberFormat('en');
+import { formatCount, formatDuration, formatRate, formatTime } from './formats.ts';
 
 const things = (count: number, one: string, many: string) =>
-  `${number.format(count)} ${count === 1 ? one : many}`;
+  `${formatCount(count)} ${count === 1 ? one : many}`;
 
 /** What the sentence about a standstill says. */
 export interface StandstillFacts {
@@ -52,6 +50,7 @@ const standstills: Readonly<Record<StandstillReason, (facts: StandstillFacts) =>
 };
 
 export const en = {
+  language: 'en',
   skip: 'Skip to the content',
   nav: {
     label: 'Pages',
@@ -73,10 +72,30 @@ export const en = {
   },
   signIn: {
     title: 'Sign in',
-    why: 'This server asks who you are. Enter an API key or a token; this tab keeps it until it is closed.',
+    why: 'Enter an API key or a token; this tab keeps it until it is closed.',
+    byProxy: 'The proxy in front of this server signs people in, and this page has not come through it.',
+    at: (issuer: string) => `Sign in at ${issuer}`,
     token: 'Key or token',
     submit: 'Sign in',
     signOut: 'Sign out',
+    again: 'Sign in again',
+    over: 'Your sign-in has expired or was ended. What you see stays as it is; it goes on when you have signed in again.',
+    until: (time: string) => `until ${time}`,
+    problems: {
+      unknown: 'This tab has not begun the sign-in that was answered, or has ended it. Please sign in again.',
+      state:
+        'The answer belongs to another sign-in (its state differs), so it was ignored. Please sign in again.',
+      nonce:
+        'The token was made for another sign-in (its nonce differs), so it was ignored. Please sign in again.',
+      insecure: 'People can sign in only if this page is opened by https, or on the machine of the server.',
+      popup: 'The browser has blocked the window in which to sign in. Allow it, and try again.',
+      noToken: 'The issuer has sent no token for this server.',
+      unreachable: (issuer: string) =>
+        `${issuer} can't be reached, or does not allow this page to ask it for tokens.`,
+      refused: (reason: string) => `The issuer refuses the sign-in: ${reason}`,
+      invalid: (reason: string) => `The answer of the issuer is not valid: ${reason}`,
+      server: (reason: string) => `You are signed in at the issuer, but this server refuses you: ${reason}`,
+    },
   },
   state: {
     WAITING: 'Waiting',
@@ -98,10 +117,10 @@ export const en = {
   } as Readonly<Record<string, string>>,
   items: (count: number) => things(count, 'item', 'items'),
   progress: {
-    of: (done: number, count: number) => `${number.format(done)} of ${things(count, 'item', 'items')}`,
-    percent: (percent: number) => `${percent}%`,
-    failed: (count: number) => `${number.format(count)} failed`,
-    cancelled: (count: number) => `${number.format(count)} cancelled`,
+    of: (done: number, count: number) => `${formatCount(done)} of ${things(count, 'item', 'items')}`,
+    percent: (percent: number) => `${formatCount(percent)}%`,
+    failed: (count: number) => `${formatCount(count)} failed`,
+    cancelled: (count: number) => `${formatCount(count)} cancelled`,
     open: 'more may come',
   },
   actions: 'Actions',
@@ -146,9 +165,9 @@ export const en = {
     completedFrom: 'Complete from',
     completedUntil: 'Complete before',
     is: (name: string, value: string) => `${name}: ${value}`,
-    match: (count: number) => (count === 1 ? '1 tree matches' : `${number.format(count)} trees match`),
+    match: (count: number) => (count === 1 ? '1 tree matches' : `${formatCount(count)} trees match`),
     atLeast: (count: number, since: string) =>
-      `At least ${number.format(count)} trees match: those created since ${since} were counted`,
+      `At least ${formatCount(count)} trees match: those created since ${since} were counted`,
     histogram: 'Trees by time of creation',
     bar: (count: number, from: string, until: string) =>
       `${things(count, 'tree', 'trees')}, ${from} to ${until}`,
@@ -163,7 +182,7 @@ export const en = {
     of: (type: string) => `Tree ${type}`,
     jobs: 'Jobs',
     job: 'Job',
-    flow: 'Fed by its parent',
+    flow: 'fed by its parent',
     waitsFor: (types: string) => `waits for ${types}`,
     created: 'Created',
     reaped: 'Deleted at',
@@ -193,22 +212,21 @@ export const en = {
     left: 'Earlier items',
     right: 'Later items',
     openItem: 'Open item',
-    shown: (count: number, all: number) => `${number.format(count)} of ${things(all, 'item', 'items')} shown`,
+    shown: (count: number, all: number) => `${formatCount(count)} of ${things(all, 'item', 'items')} shown`,
     at: (first: number, last: number, total: number, counts: string) =>
-      `${first === last ? `Item ${number.format(first)}` : `Items ${number.format(first)} to ${number.format(last)}`} of ${number.format(total)}: ${counts}`,
-    count: (count: number, state: string) => `${number.format(count)} ${state.toLowerCase()}`,
+      `${first === last ? `Item ${formatCount(first)}` : `Items ${formatCount(first)} to ${formatCount(last)}`} of ${formatCount(total)}: ${counts}`,
+    count: (count: number, state: string) => `${formatCount(count)} ${state.toLowerCase()}`,
     cut: 'There is more than fits here: zoom in to see the rest.',
-    perSecond: (rate: number) =>
-      `${new Intl.NumberFormat('en', { maximumSignificantDigits: 3 }).format(rate)} per second`,
+    perSecond: (rate: number) => `${formatRate(rate)} per second`,
     timeLeft: (seconds: number) => `about ${formatDuration(seconds * 1_000)} left`,
   },
   flow: {
     title: 'Flow',
     label: 'What became of the items of each stage',
     became: (from: string, count: number, to: string, made: number) =>
-      `${number.format(count)} succeeded in ${from} became ${things(made, 'item', 'items')} of ${to}`,
+      `${formatCount(count)} succeeded in ${from} became ${things(made, 'item', 'items')} of ${to}`,
     ended: (from: string, failed: number, cancelled: number, left: number) =>
-      `${from}: ${number.format(failed)} failed, ${number.format(cancelled)} cancelled, ${number.format(left)} to go`,
+      `${from}: ${formatCount(failed)} failed, ${formatCount(cancelled)} cancelled, ${formatCount(left)} to go`,
   },
   item: {
     title: 'Item',
@@ -231,7 +249,7 @@ export const en = {
     dedupeKey: 'Dedupe key',
     serializeKey: 'Serialize key',
     failures: (count: number, most: number) =>
-      `${things(count, 'failure', 'failures')}, of which ${number.format(most)} may be tried again`,
+      `${things(count, 'failure', 'failures')}, of which ${formatCount(most)} may be tried again`,
     change: 'Change',
     changePayload: 'Payload, as JSON',
     changePriority: 'Priority',
@@ -292,7 +310,7 @@ export const en = {
     requested: 'Requested',
     finished: 'Finished',
     running: (kind: string, done: number, total: number) =>
-      `${kind}: ${number.format(done)} of ${number.format(total)}`,
+      `${kind}: ${formatCount(done)} of ${formatCount(total)}`,
   },
   queues: {
     title: 'Queues',
@@ -313,10 +331,10 @@ export const en = {
     concurrency: 'Items at a time (empty: no limit)',
     empty: 'No type has items, settings or recent activity.',
     limits: (concurrency: number | null | undefined, rate: string | undefined) =>
-      [concurrency == null ? undefined : `${concurrency} at a time`, rate]
+      [concurrency == null ? undefined : `${formatCount(concurrency)} at a time`, rate]
         .filter((part) => part !== undefined)
         .join(', ') || 'none',
-    ratePer: (limit: number, ms: number) => `${number.format(limit)} per ${formatDuration(ms)}`,
+    ratePer: (limit: number, ms: number) => `${formatCount(limit)} per ${formatDuration(ms)}`,
   },
   workers: {
     title: 'Workers',
@@ -378,6 +396,44 @@ export const en = {
     subjects: 'Of what',
     address: 'From',
     empty: 'No privileged action was recorded.',
+  },
+  palette: {
+    open: 'Search',
+    title: 'Go to',
+    input: 'A page, a type, an id, or a type and a dedupe key',
+    id: (id: string) => `Open ${id}`,
+    trees: (type: string) => `Trees of type ${type}`,
+    dedupeKey: (type: string, key: string) => `The tree of type ${type} with the dedupe key ${key}`,
+    none: 'Nothing is found.',
+    found: (count: number) => things(count, 'choice', 'choices'),
+  },
+  help: {
+    title: 'Help',
+    language: 'Language',
+    you: 'You',
+    roles: 'Roles',
+    tenant: 'Tenant',
+    types: 'Types',
+    until: 'Signed in until',
+    server: 'Server',
+    version: 'Version',
+    transport: 'Events by',
+    maxRequest: 'Largest request',
+    maxJson: 'Largest payload',
+    maxUpload: 'Largest file',
+    keyboard: 'Keyboard',
+    useKeys: 'Single keys do something',
+    keys: {
+      search: 'search',
+      next: 'next row',
+      previous: 'previous row',
+      open: 'open the row',
+      edit: 'change',
+      replay: 'replay, run or send again',
+      cancel: 'cancel or discard',
+      help: 'this help',
+      escape: 'close, or leave the row',
+    },
   },
   notFound: 'There is no such page.',
 };

@@ -1,16 +1,36 @@
-/** Counts and times as the reader's own language writes them; times are in the reader's zone. */
-const counts = new Intl.NumberFormat();
-const times = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
-const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
+/** Counts and times as the language of the page writes them; times are in the reader's zone. */
+let counts: Intl.NumberFormat;
+let tenths: Intl.NumberFormat;
+let times: Intl.DateTimeFormat;
+let clock: Intl.DateTimeFormat;
+
+/** `de-AT`, or whichever kind of the language the reader's browser prefers. */
+export function setFormats(language: string): void {
+  const locale = navigator.languages.find((one) => one.split('-', 1)[0] === language) ?? language;
+  counts = new Intl.NumberFormat(locale);
+  tenths = new Intl.NumberFormat(locale, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+  times = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' });
+  clock = new Intl.DateTimeFormat(locale, { timeStyle: 'medium' });
+}
+setFormats('en');
 
 export const formatCount = (count: number) => counts.format(count);
+export const formatTenths = (value: number) => tenths.format(value);
+export const formatRate = (rate: number) => counts.format(Number(rate.toPrecision(3)));
 export const formatTime = (at: string | number) => times.format(new Date(at));
 export const formatClock = (at: string | number) => clock.format(new Date(at));
 
 /** 850 ms, 4.2 s, 3 min, 5 h */
 export function formatDuration(ms: number): string {
-  if (ms < 1_000) return `${Math.round(ms)} ms`;
-  if (ms < 60_000) return `${(ms / 1_000).toFixed(ms < 10_000 ? 1 : 0)} s`;
-  if (ms < 3_600_000) return `${Math.round(ms / 60_000)} min`;
-  return ms < 172_800_000 ? `${Math.round(ms / 3_600_000)} h` : `${Math.round(ms / 86_400_000)} d`;
+  const of = (unitMs: number) => counts.format(Math.round(ms / unitMs));
+  if (ms < 1_000) return `${of(1)} ms`;
+  if (ms < 60_000) return `${ms < 10_000 ? formatTenths(ms / 1_000) : of(1_000)} s`;
+  if (ms < 3_600_000) return `${of(60_000)} min`;
+  return ms < 172_800_000 ? `${of(3_600_000)} h` : `${of(86_400_000)} d`;
+}
+
+/** 8 MB */
+export function formatBytes(bytes: number): string {
+  const [size, unit] = bytes < 1e6 ? [1e3, 'kB'] : bytes < 1e9 ? [1e6, 'MB'] : [1e9, 'GB'];
+  return `${counts.format(Number((bytes / size).toPrecision(3)))} ${unit}`;
 }

@@ -1,33 +1,44 @@
 /** The dashboard, at /dashboard/: what it shows comes over the API, with the rights of whoever has signed in. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Config, OpenIdConfig } from '../../config.ts';
 import { asksForPage } from './origin.ts';
 import { createPage, type Page, unpack } from './page.ts';
 
 const place = '/dashboard';
 
-/** Its files, its API and its socket are here; it has no inline code, and no other page may frame it (clickjacking). */
-const contentPolicy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
+/**
+ * Its files, its API and its socket are here, and only where people sign in is elsewhere; it has no inline code, and no other page may frame it
+ * (clickjacking).
+ */
+const contentPolicy = (openId: OpenIdConfig | undefined) =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    `connect-src 'self'${openId === undefined ? '' : ` ${new URL(openId.issuer).origin}`}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
 
-export function createDashboard({ isShown }: { isShown: boolean }): Page {
+export function createDashboard({
+  dashboard: isShown,
+  auth,
+  openId,
+}: Pick<Config, 'dashboard' | 'auth' | 'openId'>): Page {
+  // Whoever opens the page has not signed in, and so can't ask the API.
+  const signIn = `<meta name="sign-in" content="${escapeHtml(JSON.stringify({ ways: auth, openId }))}">\n`;
   const page = createPage({
     path: place,
     folder: 'dashboard',
     assetName: /^assets\/[\w.-]+\.(js|css)$/,
-    contentPolicy,
+    contentPolicy: contentPolicy(openId),
     isShown,
     pageOf: async (assets) => {
       const html = assets.get('index.html');
       if (html === undefined) throw new Error('dist/dashboard has no index.html: npm run build makes it.');
-      return String(await unpack(html));
+      return String(await unpack(html)).replace('</head>', () => `${signIn}</head>`);
     },
   });
   /** Without the slash, from which the page finds everything else. */
@@ -43,3 +54,6 @@ export function createDashboard({ isShown }: { isShown: boolean }): Page {
     },
   };
 }
+
+const escapeHtml = (text: string) =>
+  text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');

@@ -74,7 +74,10 @@ export class KnownTokens {
     const { rolesClaim, typesClaim, treesClaim, tenantClaim } = this.#config;
     const { sub = '', exp = 0 } = payload;
     try {
-      const roles = checkRoles(toList(payload[rolesClaim]) ?? []);
+      const named = toList(payload[rolesClaim]) ?? [];
+      if (named.length === 0)
+        throw new UnauthenticatedError(`The token has no role: its claim ${rolesClaim} is missing or empty.`);
+      const roles = checkRoles(named);
       const types = toList(payload[typesClaim]);
       const trees = toList(payload[treesClaim])?.map((id) => id.replace(/^Job:/, ''));
       if (roles.includes('admin') && (types !== null || trees !== undefined))

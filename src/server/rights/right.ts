@@ -10,6 +10,8 @@ export type OnEnd = (reason: string) => void;
 /** The longest delay of a timer in Node. */
 const longestTimerMs = 2_147_483_647;
 
+const rights = new WeakMap<Caller, Right>();
+
 export class Right {
   readonly caller: Caller;
   readonly #whenOver: string;
@@ -31,6 +33,13 @@ export class Right {
     this.#until = options.until ?? Number.POSITIVE_INFINITY;
     this.#whenOver = options.whenOver ?? 'The right has expired.';
     this.#onUse = options.onUse ?? (() => {});
+    rights.set(this.caller, this);
+  }
+
+  /** When the right of a caller expires; null if it does not. */
+  static endOf(caller: Caller): Date | null {
+    const until = rights.get(caller)?.until ?? Number.POSITIVE_INFINITY;
+    return Number.isFinite(until) ? new Date(Date.now() + until - performance.now()) : null;
   }
 
   /** When the right expires, on the clock of `performance.now()`. */

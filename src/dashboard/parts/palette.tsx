@@ -1,0 +1,145 @@
+/** Goes to a page, a type, an id or a dedupe key: a combobox with a list of choices. */
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { type KeyboardEvent, useId, useState } from 'react';
+import { Find, Types } from '../../generated/dashboard.ts';
+import { ask } from '../data/connection.ts';
+import { type Texts, useTexts } from '../texts/texts.ts';
+import { useModal } from './modal.ts';
+
+export type KnownPage = readonly [to: string, name: Exclude<keyof Texts['nav'], 'label'>, ...unknown[]];
+
+interface Choice {
+  readonly text: string;
+  /** Where it leads; undefined if there is nothing. */
+  readonly lead: () => Promise<Place | undefined> | Place;
+}
+
+interface Place {
+  readonly to: string;
+  readonly params?: { readonly id: string };
+  readonly search?: { readonly type: string };
+}
+
+const mostTypes = 8;
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const places: Readonly<Record<string, string>> = {
+  Job: '/trees/$id',
+  JobItem: '/items/$id',
+  DeadLetterGroup: '/dead-letters/$id',
+};
+
+export function Palette({ pages, onClose }: { pages: readonly KnownPage[]; onClose: () => void }) {
+  const t = useTexts();
+  const navigate = useNavigate();
+  const dialog = useModal();
+  const list = useId();
+  const [text, setText] = useState('');
+  const [chosen, setChosen] = useState(0);
+  const [problem, setProblem] = useState<string>();
+  // Whoever may see no page may not see the types either.
+  const { data } = useQuery({
+    queryKey: ['types'],
+    queryFn: ({ signal }) => ask(Types, {}, signal),
+    enabled: pages.length > 0,
+  });
+  const choices = choicesFor(text.trim(), pages, data?.queues?.map(({ type }) => type) ?? [], t);
+  const current = Math.min(chosen, choices.length - 1);
+  const choose = async (choice: Choice | undefined) => {
+    if (choice === undefined) return;
+    try {
+      const place = await choice.lead();
+      if (place === undefined) return setProblem(t.palette.none);
+      // Before the next screen, whose heading gets the focus.
+      dialog.current?.close();
+      await navigate(place as never);
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : String(error));
+    }
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const last = choices.length - 1;
+    const next: Record<string, number> = {
+      ArrowDown: current === last ? 0 : current + 1,
+      ArrowUp: current <= 0 ? last : current - 1,
+    };
+    const index = next[event.key];
+    if (index === undefined && event.key !== 'Enter') return;
+    event.preventDefault();
+    if (index === undefined) return void choose(choices[current]);
+    setChosen(index);
+    document.getElementById(`${list}${index}`)?.scrollIntoView({ block: 'nearest' });
+  };
+  return (
+    <dialog ref={dialog} className="palette" aria-label={t.palette.title} onClose={onClose}>
+      <label>
+        {t.palette.input}
+        <input
+          role="combobox"
+          aria-expanded={choices.length > 0}
+          aria-controls={list}
+          aria-autocomplete="list"
+          aria-activedescendant={choices.length > 0 ? `${list}${current}` : undefined}
+          autoComplete="off"
+          spellCheck={false}
+          value={text}
+          onChange={({ target }) => {
+            setText(target.value);
+            setChosen(0);
+            setProblem(undefined);
+          }}
+          onKeyDown={onKeyDown}
+        />
+      </label>
+      <div role="listbox" id={list} aria-label={t.palette.title} hidden={choices.length === 0}>
+        {choices.map((choice, index) => (
+          // biome-ignore lint/a11y/useFocusableInteractive: the focus stays in the field, which names the option (aria-activedescendant)
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the field has the keys
+          <div
+            role="option"
+            id={`${list}${index}`}
+            key={choice.text}
+            aria-selected={index === current}
+            onClick={() => void choose(choice)}
+          >
+            {choice.text}
+          </div>
+        ))}
+      </div>
+      <p role="status" className="quiet">
+        {problem ?? (choices.length === 0 ? t.palette.none : t.palette.found(choices.length))}
+      </p>
+      <button type="button" onClick={() => dialog.current?.close()}>
+        {t.close}
+      </button>
+    </dialog>
+  );
+}
+
+function choicesFor(text: string, pages: readonly KnownPage[], types: readonly string[], t: Texts): Choice[] {
+  const has = (name: string) => name.toLowerCase().includes(text.toLowerCase());
+  const id = uuid.test(text) ? `Job:${text}` : text;
+  const place = places[id.split(':', 1)[0] ?? ''];
+  const begins = types.filter((type) => text.startsWith(`${type} `));
+  return [
+    ...(place !== undefined && id.includes(':')
+      ? [{ text: t.palette.id(id), lead: () => ({ to: place, params: { id } }) }]
+      : []),
+    ...begins.map((type) => {
+      const dedupeKey = text.slice(type.length + 1).trim();
+      return { text: t.palette.dedupeKey(type, dedupeKey), lead: () => find(type, dedupeKey) };
+    }),
+    ...pages
+      .filter(([, name]) => has(t.nav[name]))
+      .map(([to, name]) => ({ text: t.nav[name], lead: () => ({ to }) })),
+    ...types
+      .filter((type) => text !== '' && has(type))
+      .slice(0, mostTypes)
+      .map((type) => ({ text: t.palette.trees(type), lead: () => ({ to: '/', search: { type } }) })),
+  ];
+}
+
+async function find(type: string, dedupeKey: string): Promise<Place | undefined> {
+  const { jobByDedupeKey: job } = await ask(Find, { type, dedupeKey });
+  return job == null ? undefined : { to: '/trees/$id', params: { id: job.id } };
+}
