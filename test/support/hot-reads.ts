@@ -2,7 +2,6 @@
 import type { Database } from '../../src/db/database.ts';
 import { readNotes } from '../../src/domain/items/item-notes.ts';
 import { readItemKeys, readResultKeys } from '../../src/domain/items/item-pages.ts';
-import { readItemRanges } from '../../src/domain/items/item-ranges.ts';
 import {
   readFailures,
   readItemSizes,
@@ -13,7 +12,6 @@ import {
 } from '../../src/domain/items/read-items.ts';
 import type { JobConditions } from '../../src/domain/jobs/job-conditions.ts';
 import { readJobIds, readRankedJobs } from '../../src/domain/jobs/job-pages.ts';
-import { readPendingCounts } from '../../src/domain/jobs/pending-counts.ts';
 import { readProgress, readRoots, readTrees } from '../../src/domain/jobs/progress.ts';
 import { readItemPage, readJobPage } from '../../src/domain/jobs/watched-pages.ts';
 import { pendingStatuses } from '../../src/domain/values/item-state.ts';
@@ -99,26 +97,6 @@ export const lists: Readonly<
       'item_note by item_note_pkey',
       'job_item by job_item_pkey',
       'outcome by outcome_pkey',
-    ],
-  },
-  'the ranges of the items of a job': {
-    read: (database, { root }) =>
-      readItemRanges(database, root, { from: undefined, to: undefined, most: 500 }),
-    reads: [
-      'blocked_item by blocked_item_job_id_position_key',
-      'cancellation by cancellation_pkey',
-      'job by job_pkey',
-      'outcome by outcome_failed',
-      ...around,
-    ],
-  },
-  'what the items of a job wait for': {
-    read: (database, { root }) => readPendingCounts(database, [root]),
-    reads: [
-      'blocked_item by blocked_item_job_id_position_key',
-      progress,
-      'lease by lease_open',
-      'queue_entry by queue_entry_pkey',
     ],
   },
   'the items of a job': { page: true, read: itemKeys(null), reads: ['job_item by job_item_pkey'] },

@@ -1,4 +1,3 @@
-/// <reference lib="dom" />
 /** The dashboard in a browser: how fast it opens, whether it scrolls without a jerk, what it holds, and what 50 moving bars cost a server. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Browser, Page } from 'playwright-core';
@@ -74,10 +73,7 @@ export async function measureDashboard(bench: Bench): Promise<Report> {
         const more = page.locator('button.more');
         await more.scrollIntoViewIfNeeded();
         await more.click();
-        await page.waitForFunction(
-          (rows) => Number(document.querySelector('[aria-rowcount]')?.getAttribute('aria-rowcount')) > rows,
-          pages * 100 + 1,
-        );
+        await page.locator(`[aria-rowcount="${(pages + 1) * 100 + 1}"]`).waitFor();
       }
     });
     const tree = await look(browser, `${url}#/trees/${encodeURIComponent(rootId)}`, '.strip canvas');
@@ -171,7 +167,7 @@ async function look(
       continue;
     }
     await prepare(page);
-    const frames = await page.evaluate(scroll, scrollSeconds);
+    const frames = await page.evaluate<number[]>(scroll);
     const session = await context.newCDPSession(page);
     await session.send('HeapProfiler.collectGarbage');
     const { usedSize } = await session.send('Runtime.getHeapUsage');
@@ -185,25 +181,22 @@ async function look(
   throw new Error('nothing was opened');
 }
 
-/** In the page: scrolls to and fro, frame by frame, and gives the times between frames. */
-function scroll(seconds: number): Promise<number[]> {
-  return new Promise((resolve) => {
-    const times: number[] = [];
-    const until = performance.now() + seconds * 1_000;
-    let direction = 1;
-    let before = performance.now();
-    const frame = (now: number) => {
-      times.push(now - before);
-      before = now;
-      const y = scrollY;
-      scrollBy(0, 60 * direction);
-      if (scrollY === y) direction = -direction;
-      if (now < until) requestAnimationFrame(frame);
-      else resolve(times.slice(2));
-    };
-    requestAnimationFrame(frame);
+/** In the page, and as text, since what compiles this file adds to functions: scrolls to and fro, frame by frame, and gives the times between frames. */
+const scroll = `new Promise((resolve) => {
+  const times = [];
+  const until = performance.now() + ${scrollSeconds * 1_000};
+  let direction = 1;
+  let before = performance.now();
+  requestAnimationFrame(function frame(now) {
+    times.push(now - before);
+    before = now;
+    const y = scrollY;
+    scrollBy(0, 60 * direction);
+    if (scrollY === y) direction = -direction;
+    if (now < until) requestAnimationFrame(frame);
+    else resolve(times.slice(2));
   });
-}
+})`;
 
 /** The server's share of a core while bars move: without a page, and with one that shows them. */
 async function measureCpu({ database, server }: Jobtree, browser: Browser, url: string) {

@@ -448,9 +448,11 @@ begin
     from (
       select coalesce(v_pending, e.status) as status, e.position, e.count from entry e
       union all
+      select coalesce(v_pending, 'RUNNING'), l.position, l.count from lease l where bit_count(l.open) = l.count
+      union all
       select coalesce(v_pending, 'RUNNING'), l.position + r.from, r.count
       from lease l cross join lateral jobtree.bit_runs(l.open, l.count) r
-      where bit_count(l.open) > 0
+      where bit_count(l.open) > 0 and bit_count(l.open) < l.count
       union all
       select coalesce(v_pending, 'BLOCKED'), b.position, 1 from blocked b
       union all
