@@ -6,13 +6,13 @@ import { Action } from './action.tsx';
 import { CopyButton } from './copy.tsx';
 import { shortId } from './items.tsx';
 
-/** Of an item neither its own state is told nor a button offered that its screen has already. */
+/** With `treeId` of a tree, otherwise of an item, whose screen has what changes its state already. */
 export function Standstills({
   standstills,
-  isItem = false,
+  treeId,
 }: {
   standstills: readonly StandstillFragment[];
-  isItem?: boolean;
+  treeId?: string | undefined;
 }) {
   const t = useTexts();
   const told = standstills.filter(({ reason }) => !over.has(reason));
@@ -23,7 +23,7 @@ export function Standstills({
       <ul>
         {told.map((standstill) => (
           <li key={`${standstill.reason} ${standstill.type}`}>
-            <Sentence standstill={standstill} isItem={isItem} />
+            <Sentence standstill={standstill} treeId={treeId} />
           </li>
         ))}
       </ul>
@@ -31,16 +31,19 @@ export function Standstills({
   );
 }
 
+/** Names that mean nothing to shells. */
+const isPlain = /^[\w.-]+$/;
+
 /** What the state says already. */
 const over: ReadonlySet<string> = new Set(['COMPLETE', 'CANCELLED', 'FAILED']);
 
-function Sentence({ standstill, isItem }: { standstill: StandstillFragment; isItem: boolean }) {
+function Sentence({ standstill, treeId }: { standstill: StandstillFragment; treeId: string | undefined }) {
   const t = useTexts();
   const { reason, type, itemCount, hasMore, item, head, waitsFor } = standstill;
   const awaited = waitsFor.map((job) => job.type).join(', ');
   return (
     <>
-      {!isItem && (
+      {treeId !== undefined && (
         <strong>
           {type}
           {itemCount > 0 && `, ${t.standstill.items(itemCount, hasMore)}`}:{' '}
@@ -53,7 +56,7 @@ function Sentence({ standstill, isItem }: { standstill: StandstillFragment; isIt
           {t.standstill.headIs(t.state[head.status] ?? head.status)}{' '}
         </>
       )}
-      {!isItem && item != null && (
+      {treeId !== undefined && item != null && (
         <>
           {t.standstill.example}: <ItemLink id={item.id} />{' '}
         </>
@@ -65,7 +68,7 @@ function Sentence({ standstill, isItem }: { standstill: StandstillFragment; isIt
           </Link>{' '}
         </span>
       ))}
-      <Remedy standstill={standstill} isItem={isItem} />
+      <Remedy standstill={standstill} treeId={treeId} />
     </>
   );
 }
@@ -77,7 +80,7 @@ const ItemLink = ({ id }: { id: string }) => (
 );
 
 /** The one thing that ends this standstill, for those who may. */
-function Remedy({ standstill, isItem }: { standstill: StandstillFragment; isItem: boolean }) {
+function Remedy({ standstill, treeId }: { standstill: StandstillFragment; treeId: string | undefined }) {
   const t = useTexts();
   const { reason, type, job, head } = standstill;
   switch (reason) {
@@ -92,7 +95,12 @@ function Remedy({ standstill, isItem }: { standstill: StandstillFragment; isItem
         />
       );
     case 'NO_WORKER':
-      return <CopyButton label={t.standstill.start} text={() => `jobtree work ${type} -- COMMAND`} />;
+      return (
+        <CopyButton
+          label={t.standstill.start}
+          text={() => `jobtree work ${isPlain.test(type) ? type : 'TYPE'} -- COMMAND`}
+        />
+      );
     case 'RATE_LIMIT':
     case 'CONCURRENCY_LIMIT':
       return <Link to="/queues">{t.standstill.raise}</Link>;
@@ -108,13 +116,13 @@ function Remedy({ standstill, isItem }: { standstill: StandstillFragment; isItem
       );
     case 'RETRYING':
     case 'SCHEDULED':
-      return isItem || job == null ? null : (
+      return treeId === undefined ? null : (
         <Action
           label={t.standstill.promote}
           needs="SWEEP"
           mutation={Promote}
-          variables={() => ({ input: { filter: { jobId: job.id, types: [type], statuses: [reason] } } })}
-          question={`${t.standstill.promote}: ${type}`}
+          variables={() => ({ input: { filter: { jobId: treeId, types: [type], statuses: [reason] } } })}
+          question={`${t.standstill.promote}: ${type}, ${t.standstill.items(standstill.itemCount, standstill.hasMore)}`}
         />
       );
     case 'NOT_SEALED':

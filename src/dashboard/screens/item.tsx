@@ -47,7 +47,7 @@ function Facing({ item }: { item: Shown }) {
       </p>
       <Actions item={item} />
       {assignment != null && <p>{t.item.held(assignment.worker, assignment.attempt)}</p>}
-      <Standstills standstills={standstills} isItem />
+      <Standstills standstills={standstills} />
       <Facts
         facts={[
           [

@@ -143,7 +143,7 @@ function TreeStandstills({ id }: { id: string }) {
     queryFn: ({ signal }) => ask(TreeStandstillsQuery, { id }, signal),
     refetchInterval: 10_000,
   });
-  return <Standstills standstills={query.data?.job?.treeStandstills ?? []} />;
+  return <Standstills standstills={query.data?.job?.treeStandstills ?? []} treeId={id} />;
 }
 
 function JobTable({

@@ -1,7 +1,6 @@
 /** What keeps workers from getting the ready items of a type. */
 import type { Engine } from '../engine/engine.ts';
 import { liveLeases } from '../engine/workers.ts';
-import type { Standstill, StandstillReason } from './standstills.ts';
 
 export interface TypeFacts {
   readonly type: string;
@@ -52,9 +51,12 @@ export async function readTypeFacts(
   );
 }
 
-type Obstacle = { readonly reason: StandstillReason } & Partial<
-  Pick<Standstill, 'until' | 'since' | 'limit'>
->;
+interface Obstacle {
+  readonly reason: 'PAUSED' | 'NO_WORKER' | 'RATE_LIMIT' | 'CONCURRENCY_LIMIT' | 'WORKERS_BUSY' | 'QUEUED';
+  readonly until?: Date | null;
+  readonly since?: Date | null;
+  readonly limit?: number | null;
+}
 
 /** Nothing is known of a type that the caller may not ask about. */
 export function obstaclesOf(facts: TypeFacts | undefined): Obstacle[] {
