@@ -756,7 +756,7 @@ export type PendingItemFilter = {
 
 /** What a root field of the API requires of a caller. */
 export type Permission =
-  /** Allows settings, keys, schedules, callbacks and dead letters. */
+  /** Allows settings, keys, schedules and callbacks. */
   | 'ADMINISTER'
   /** Allows objects by their ids, and who one is. */
   | 'CALL'
@@ -768,13 +768,15 @@ export type Permission =
   | 'LIST'
   /** Allows one job, with its tree and items. */
   | 'READ'
+  /** Allows what becomes of dead letters. */
+  | 'SETTLE'
   /** Allows watch tokens for one tree. */
   | 'SHARE'
   /** Allows tickets for event streams, for watch tokens. */
   | 'STREAM'
   /** Allows queries about jobs of all types. */
   | 'SURVEY'
-  /** Allows changes to all items that match a filter. */
+  /** Allows changes to all pending items that match a filter. */
   | 'SWEEP'
   /** Allows claims and reports. */
   | 'WORK';
@@ -889,6 +891,8 @@ export type RevokeWatchTokensInput = {
 export type Role =
   /** May do everything, within its tenant if it has one. Can't have a scope. */
   | 'ADMIN'
+  /** Replays and discards dead letters, notes what they mean, cancels and promotes items; reads jobs, items, queues and figures. */
+  | 'OPERATOR'
   /** Creates jobs and adds items; changes, cancels and deletes them; reads jobs, items, queues and figures. */
   | 'PRODUCER'
   /** Reads jobs, items, queues and figures; changes nothing. */
@@ -1131,7 +1135,7 @@ export type CancelItemsMutationVariables = Exact<{
 
 
 export type CancelItemsMutation = { cancelItems?:
-    | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, finishedAt?: string | null } }
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
    | null };
@@ -1144,7 +1148,7 @@ export type PromoteItemsMutationVariables = Exact<{
 export type PromoteItemsMutation = { promoteItems?:
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
-    | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, finishedAt?: string | null } }
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
    | null };
 
 export type UpdateItemMutationVariables = Exact<{
@@ -1212,7 +1216,7 @@ export type ReplayDeadLettersMutationVariables = Exact<{
 export type ReplayDeadLettersMutation = { replayDeadLetters?:
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
-    | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, finishedAt?: string | null } }
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
     | { code: ErrorCode, message: string, field?: string | null }
    | null };
 
@@ -1222,7 +1226,7 @@ export type DiscardDeadLettersMutationVariables = Exact<{
 
 
 export type DiscardDeadLettersMutation = { discardDeadLetters?:
-    | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, finishedAt?: string | null } }
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
    | null };
@@ -1244,7 +1248,7 @@ export type CancelOperationMutationVariables = Exact<{
 
 
 export type CancelOperationMutation = { cancelOperation?:
-    | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, finishedAt?: string | null } }
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
    | null };
@@ -1255,7 +1259,7 @@ export type OperationQueryVariables = Exact<{
 
 
 export type OperationQuery = { node?:
-    | { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, finishedAt?: string | null }
+    | { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null }
     | Record<PropertyKey, never>
    | null };
 
@@ -1302,7 +1306,7 @@ export type PendingItemCountQueryVariables = Exact<{
 
 export type PendingItemCountQuery = { pendingItemCount?: number | null };
 
-export type OperationFieldsFragment = { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, finishedAt?: string | null };
+export type OperationFieldsFragment = { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null };
 
 export type ProgressFieldsFragment = { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number };
 
@@ -1761,7 +1765,7 @@ export type OperationProgressSubscriptionVariables = Exact<{
 }>;
 
 
-export type OperationProgressSubscription = { operationProgress: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, finishedAt?: string | null } };
+export type OperationProgressSubscription = { operationProgress: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } };
 
 export type WorkAvailableSubscriptionVariables = Exact<{
   types: Array<Scalars['String']['input']> | Scalars['String']['input'];
@@ -1797,6 +1801,7 @@ export const OperationFields = /*#__PURE__*/ new TypedDocumentString(`
   total
   done
   requestedAt
+  requestedBy
   finishedAt
 }
     `, {"fragmentName":"OperationFields"}) as unknown as TypedDocumentString<OperationFieldsFragment, unknown>;
@@ -2161,6 +2166,7 @@ export const CancelItems = /*#__PURE__*/ new TypedDocumentString(`
   total
   done
   requestedAt
+  requestedBy
   finishedAt
 }`) as unknown as TypedDocumentString<CancelItemsMutation, CancelItemsMutationVariables>;
 export const PromoteItems = /*#__PURE__*/ new TypedDocumentString(`
@@ -2185,6 +2191,7 @@ export const PromoteItems = /*#__PURE__*/ new TypedDocumentString(`
   total
   done
   requestedAt
+  requestedBy
   finishedAt
 }`) as unknown as TypedDocumentString<PromoteItemsMutation, PromoteItemsMutationVariables>;
 export const UpdateItem = /*#__PURE__*/ new TypedDocumentString(`
@@ -2397,6 +2404,7 @@ export const ReplayDeadLetters = /*#__PURE__*/ new TypedDocumentString(`
   total
   done
   requestedAt
+  requestedBy
   finishedAt
 }`) as unknown as TypedDocumentString<ReplayDeadLettersMutation, ReplayDeadLettersMutationVariables>;
 export const DiscardDeadLetters = /*#__PURE__*/ new TypedDocumentString(`
@@ -2421,6 +2429,7 @@ export const DiscardDeadLetters = /*#__PURE__*/ new TypedDocumentString(`
   total
   done
   requestedAt
+  requestedBy
   finishedAt
 }`) as unknown as TypedDocumentString<DiscardDeadLettersMutation, DiscardDeadLettersMutationVariables>;
 export const NoteDeadLetters = /*#__PURE__*/ new TypedDocumentString(`
@@ -2461,6 +2470,7 @@ export const CancelOperation = /*#__PURE__*/ new TypedDocumentString(`
   total
   done
   requestedAt
+  requestedBy
   finishedAt
 }`) as unknown as TypedDocumentString<CancelOperationMutation, CancelOperationMutationVariables>;
 export const Operation = /*#__PURE__*/ new TypedDocumentString(`
@@ -2478,6 +2488,7 @@ export const Operation = /*#__PURE__*/ new TypedDocumentString(`
   total
   done
   requestedAt
+  requestedBy
   finishedAt
 }`) as unknown as TypedDocumentString<OperationQuery, OperationQueryVariables>;
 export const DeadLetterGroups = /*#__PURE__*/ new TypedDocumentString(`
@@ -4179,6 +4190,7 @@ export const OperationProgress = /*#__PURE__*/ new TypedDocumentString(`
   total
   done
   requestedAt
+  requestedBy
   finishedAt
 }`) as unknown as TypedDocumentString<OperationProgressSubscription, OperationProgressSubscriptionVariables>;
 export const WorkAvailable = /*#__PURE__*/ new TypedDocumentString(`

@@ -36,6 +36,7 @@ describe.skipIf(withoutBrowser)('the dashboard', () => {
     app = await startServer(db.url);
     browser = await launchBrowser();
     ids = await prepare(app.url);
+    await makeKey(db, ['watcher'], { name: 'a screen on a wall' });
     if (shots !== undefined) mkdirSync(shots, { recursive: true });
   });
   afterAll(async () => {
@@ -72,6 +73,7 @@ describe.skipIf(withoutBrowser)('the dashboard', () => {
     ['schedules', '/schedules', 'nightly'],
     ['operations', '/operations', 'Operations'],
     ['callbacks', '/callbacks', 'Callback deliveries'],
+    ['api-keys', '/api-keys', 'a screen on a wall'],
     ['audit', '/audit', 'Audit'],
   ];
 
@@ -175,7 +177,7 @@ describe.skipIf(withoutBrowser)('the dashboard', () => {
     const row = page.getByRole('row').filter({ hasText: 'greet' });
     await row.getByRole('button', { name: 'Limit' }).click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByRole('spinbutton').fill('1000000000000');
+    await dialog.getByLabel('Items at a time').fill('1000000000000');
     await dialog.getByRole('button', { name: 'Limit' }).click();
     await dialog.getByRole('alert').waitFor();
     await page.close();

@@ -23,6 +23,7 @@ import { Facts } from '../parts/facts.tsx';
 import { ItemTable } from '../parts/items.tsx';
 import { More, nodesOf, usePages } from '../parts/pages.tsx';
 import { ProgressBar, State } from '../parts/progress.tsx';
+import { Retention } from '../parts/retention.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { useTexts } from '../texts/texts.ts';
@@ -85,10 +86,11 @@ function Shown({ root, id, onChange }: { root: Root; id: string; onChange: () =>
         {failed > 0 && (
           <Action
             label={t.tree.replay}
-            needs="ADMINISTER"
+            needs="SETTLE"
             mutation={Replay}
             variables={() => ({ input: { filter: replayFilter } })}
             question={<CountDeadLetters filter={replayFilter} ask={t.deadLetters.replayAsk} isReplay />}
+            command={() => `jobtree replay --job ${root.id}`}
           />
         )}
         {isOpen && (
@@ -99,6 +101,7 @@ function Shown({ root, id, onChange }: { root: Root; id: string; onChange: () =>
             mutation={CancelJob}
             variables={() => ({ input: { jobId: root.id } })}
             question={t.tree.cancelAsk(root.type)}
+            command={() => `jobtree cancel ${root.id}`}
             onDone={onChange}
           />
         )}
@@ -109,8 +112,10 @@ function Shown({ root, id, onChange }: { root: Root; id: string; onChange: () =>
           mutation={DeleteJob}
           variables={() => ({ input: { jobId: root.id } })}
           question={t.tree.removeAsk}
+          command={() => `jobtree delete ${root.id}`}
           onDone={onChange}
         />
+        <Retention rootId={root.id} seconds={root.retentionSeconds} onDone={onChange} />
         <CopyButton label={t.copy.id} text={() => root.id} />
         <CopyButton label={t.copy.command} text={() => `jobtree watch ${root.id}`} />
       </div>
@@ -179,6 +184,7 @@ function JobTable({
             mutation={Seal}
             variables={() => ({ input: { jobId: job.id } })}
             question={t.tree.sealAsk(job.type)}
+            command={() => `jobtree seal ${job.id}`}
             onDone={onChange}
           />
         ),

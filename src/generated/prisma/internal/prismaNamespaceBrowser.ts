@@ -419,7 +419,8 @@ export const OperationScalarFieldEnum = {
   wasBusy: 'wasBusy',
   cancelledAt: 'cancelledAt',
   finishedAt: 'finishedAt',
-  tenant: 'tenant'
+  tenant: 'tenant',
+  requestedBy: 'requestedBy'
 } as const
 
 export type OperationScalarFieldEnum = (typeof OperationScalarFieldEnum)[keyof typeof OperationScalarFieldEnum]
