@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { App } from '../../src/server/create-app.ts';
 import { codesOf, errorsOverEvents } from '../support/answers.ts';
-import { type Answer, createJob, data, subscribe } from '../support/api.ts';
+import { createJob, data, subscribe } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { bearer, makeKey } from '../support/keys.ts';
 import { startServer } from '../support/server.ts';
@@ -33,15 +33,14 @@ it('gives the answer, and the next one when it differs, also by what no tree tel
 });
 
 it('one that joins others gets an answer that is asked for after it came', async () => {
-  const watches = [1, 2].map(() => subscribe(app.url, readyOf('joined')));
-  const [first, second] = watches.map((watch) => watch[Symbol.asyncIterator]()) as [
-    AsyncIterator<Answer>,
-    AsyncIterator<Answer>,
-  ];
-  expect((await first.next()).value.data.live.queue.ready).toBe(0);
+  const early = subscribe(app.url, readyOf('joined'));
+  const first = await early[Symbol.asyncIterator]().next();
+  expect(first.value.data.live.queue.ready).toBe(0);
   await createJob(app.url, { type: 'joined', items: [{}, {}] });
-  expect((await second.next()).value.data.live.queue.ready).toBe(2);
-  await Promise.all(watches.map((watch) => watch.close()));
+  const late = subscribe(app.url, readyOf('joined'));
+  const joined = await late[Symbol.asyncIterator]().next();
+  expect(joined.value.data.live.queue.ready).toBe(2);
+  await Promise.all([early.close(), late.close()]);
 });
 
 it('each field needs its own permission', async () => {

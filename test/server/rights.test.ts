@@ -157,7 +157,9 @@ it('a refusal names the role that would suffice, or the scope that prevents it',
   const messageOf = async (query: string, role: Role) =>
     (await (await post(app.url, query, bearer(keys[role]))).json()).errors[0].message;
   const replay = 'mutation { replayDeadLetters(input: { filter: { types: ["x"] } }) { __typename } }';
-  expect(await messageOf(replay, 'worker')).toBe('replayDeadLetters needs the role admin or operator; yours: worker.');
+  expect(await messageOf(replay, 'worker')).toBe(
+    'replayDeadLetters needs the role admin or operator; yours: worker.',
+  );
   expect(await messageOf('{ jobs { __typename } }', 'worker')).toBe(
     'jobs needs the role admin, operator, producer or watcher; yours: worker.',
   );
