@@ -1,7 +1,7 @@
 -- Creates an API key.
 --
 -- p_hash      SHA-256 of the key, which is not stored
--- p_roles     at least one of admin, producer, worker, watcher; admin can't be combined with p_types or p_root_ids
+-- p_roles     at least one of admin, operator, producer, worker, watcher; admin can't be combined with p_types or p_root_ids
 -- p_types     the job types that it is valid for: names, or prefixes of names followed by a star; empty for all
 -- p_root_ids  the trees that it is valid for; empty for all
 -- p_tenant    the tenant of its callers and of p_types; null for callers that see all tenants
@@ -23,8 +23,8 @@ begin
   if length(p_name) between 1 and 200 is not true then
     raise exception 'name must be a text of 1 to 200 characters.' using errcode = 'JT002', column = 'name';
   end if;
-  if (cardinality(p_roles) > 0 and p_roles <@ '{admin,producer,worker,watcher}') is not true then
-    raise exception 'roles must be one or more of admin, producer, worker and watcher.' using errcode = 'JT002', column = 'roles';
+  if (cardinality(p_roles) > 0 and p_roles <@ '{admin,operator,producer,worker,watcher}') is not true then
+    raise exception 'roles must be one or more of admin, operator, producer, worker and watcher.' using errcode = 'JT002', column = 'roles';
   end if;
   if 'admin' = any (p_roles) and (cardinality(p_types) > 0 or cardinality(p_root_ids) > 0) then
     raise exception 'A key with the role admin can''t be limited to types or trees.' using errcode = 'JT002', column = 'roles';

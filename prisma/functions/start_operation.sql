@@ -9,16 +9,18 @@
 --            RUNNING; PROMOTE takes only RETRYING, the default, and SCHEDULED. In addition {tenant?}: only items of types of this tenant, which
 --            owns the operation
 -- p_payload  the new payload of a replayed item; only with a filter for a single item
+-- p_requested_by   who asks for it, for people
 -- returns    the operation, and how many items it selects
 -- locks      none
 -- errors     JT001 no such job; JT002 an empty filter, or another problem with it; 22P02, 22007 or 22008 for a malformed value
-create or replace function jobtree.start_operation(p_kind text, p_filter jsonb, p_payload json default null)
+create or replace function jobtree.start_operation(p_kind text, p_filter jsonb, p_payload json default null, p_requested_by text default null)
 returns table (operation_id uuid, total bigint)
 language plpgsql volatile
 as $$
 declare
   v_operation jobtree.operation := jobtree.operation_of(p_kind, p_filter, p_payload);
 begin
+  v_operation.requested_by := p_requested_by;
   v_operation.total := jobtree.operation_total(v_operation);
   insert into jobtree.operation select v_operation.*;
   return query select v_operation.id, v_operation.total;

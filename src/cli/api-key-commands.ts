@@ -1,5 +1,6 @@
 /** What the commands below `jobtree api-keys` are called and take. */
 import { type Command, Option } from 'commander';
+import { roles } from '../domain/access/rights.ts';
 import { jsonOption } from './api-options.ts';
 import { parseDuration, parseEnd, parseWholeNumber } from './figures.ts';
 import { helpEnd } from './help-text.ts';
@@ -25,11 +26,7 @@ export function addApiKeyCommands(program: Command): void {
 
   add('create', 'Create a key and print it. It is shown only once.')
     .argument('<name>', 'a name, for people')
-    .addOption(
-      new Option('--role <role...>', 'what it may do')
-        .choices(['admin', 'producer', 'worker', 'watcher'])
-        .makeOptionMandatory(),
-    )
+    .addOption(new Option('--role <role...>', 'what it may do').choices([...roles]).makeOptionMandatory())
     .option('--type <type...>', 'only jobs of these types: names, or prefixes that end in *')
     .option('--tenant <name>', 'the tenant of its callers (default: none, they see everything)')
     .option('--tree <id...>', 'only the trees with these roots')

@@ -56,7 +56,10 @@ const screens = [
     getParentRoute: () => root,
     path: '/dead-letters',
     component: lazyRouteComponent(() => import('./screens/dead-letters.tsx'), 'DeadLettersScreen'),
-    validateSearch: (search): { type?: string | undefined } => ({ type: text(search.type) }),
+    validateSearch: (search): { type?: string | undefined; code?: string | undefined } => ({
+      type: text(search.type),
+      code: text(search.code),
+    }),
   }),
   createRoute({
     getParentRoute: () => root,
@@ -95,6 +98,11 @@ const screens = [
     getParentRoute: () => root,
     path: '/callbacks',
     component: lazyRouteComponent(() => import('./screens/callbacks.tsx'), 'CallbacksScreen'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/api-keys',
+    component: lazyRouteComponent(() => import('./screens/api-keys.tsx'), 'ApiKeysScreen'),
   }),
   createRoute({
     getParentRoute: () => root,

@@ -18,8 +18,9 @@ const pages = [
   ['/workers', 'workers', 'LIST'],
   ['/keys', 'keys', 'SURVEY'],
   ['/schedules', 'schedules', 'SURVEY'],
-  ['/operations', 'operations', 'SURVEY'],
+  ['/operations', 'operations', 'LIST'],
   ['/callbacks', 'callbacks', 'ADMINISTER'],
+  ['/api-keys', 'apiKeys', 'ADMINISTER'],
   ['/audit', 'audit', 'ADMINISTER'],
 ] as const;
 

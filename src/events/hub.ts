@@ -14,6 +14,7 @@ import { Turns } from '../db/turns.ts';
 import { readRoots, readTrees, type TreeProgress } from '../domain/jobs/progress.ts';
 import { LivePage, type LivePageOptions, type Page, type PageRow } from './live-page.ts';
 import { LiveProgress } from './live-progress.ts';
+import { LiveQuery } from './live-query.ts';
 import { Topic, type WatchedPage } from './topic.ts';
 import type { Transport } from './transport.ts';
 
@@ -172,6 +173,13 @@ export class Hub {
     const page = this.#page({ read, intervalMs, owner, onClose });
     this.#pages.add(page);
     return page;
+  }
+
+  /** A query that any change may answer anew. */
+  watchQuery(everyMs: number): LiveQuery {
+    const query = new LiveQuery({ everyMs, onClose: () => this.#pages.delete(query) });
+    this.#pages.add(query);
+    return query;
   }
 
   #page<Row extends PageRow>(options: Omit<LivePageOptions<Row>, 'turns' | 'logger'>): LivePage<Row> {

@@ -774,7 +774,7 @@ export type PendingItemFilter = {
 
 /** What a root field of the API requires of a caller. */
 export type Permission =
-  /** Allows settings, keys, schedules, callbacks and dead letters. */
+  /** Allows settings, keys, schedules and callbacks. */
   | 'ADMINISTER'
   /** Allows objects by their ids, and who one is. */
   | 'CALL'
@@ -786,13 +786,15 @@ export type Permission =
   | 'LIST'
   /** Allows one job, with its tree and items. */
   | 'READ'
+  /** Allows what becomes of dead letters. */
+  | 'SETTLE'
   /** Allows watch tokens for one tree. */
   | 'SHARE'
   /** Allows tickets for event streams, for watch tokens. */
   | 'STREAM'
   /** Allows queries about jobs of all types. */
   | 'SURVEY'
-  /** Allows changes to all items that match a filter. */
+  /** Allows changes to all pending items that match a filter. */
   | 'SWEEP'
   /** Allows claims and reports. */
   | 'WORK';
@@ -907,6 +909,8 @@ export type RevokeWatchTokensInput = {
 export type Role =
   /** May do everything, within its tenant if it has one. Can't have a scope. */
   | 'ADMIN'
+  /** Replays and discards dead letters, notes what they mean, cancels and promotes items; reads jobs, items, queues and figures. */
+  | 'OPERATOR'
   /** Creates jobs and adds items; changes, cancels and deletes them; reads jobs, items, queues and figures. */
   | 'PRODUCER'
   /** Reads jobs, items, queues and figures; changes nothing. */

@@ -774,7 +774,7 @@ export type PendingItemFilter = {
 
 /** What a root field of the API requires of a caller. */
 export type Permission =
-  /** Allows settings, keys, schedules, callbacks and dead letters. */
+  /** Allows settings, keys, schedules and callbacks. */
   | 'ADMINISTER'
   /** Allows objects by their ids, and who one is. */
   | 'CALL'
@@ -786,13 +786,15 @@ export type Permission =
   | 'LIST'
   /** Allows one job, with its tree and items. */
   | 'READ'
+  /** Allows what becomes of dead letters. */
+  | 'SETTLE'
   /** Allows watch tokens for one tree. */
   | 'SHARE'
   /** Allows tickets for event streams, for watch tokens. */
   | 'STREAM'
   /** Allows queries about jobs of all types. */
   | 'SURVEY'
-  /** Allows changes to all items that match a filter. */
+  /** Allows changes to all pending items that match a filter. */
   | 'SWEEP'
   /** Allows claims and reports. */
   | 'WORK';
@@ -907,6 +909,8 @@ export type RevokeWatchTokensInput = {
 export type Role =
   /** May do everything, within its tenant if it has one. Can't have a scope. */
   | 'ADMIN'
+  /** Replays and discards dead letters, notes what they mean, cancels and promotes items; reads jobs, items, queues and figures. */
+  | 'OPERATOR'
   /** Creates jobs and adds items; changes, cancels and deletes them; reads jobs, items, queues and figures. */
   | 'PRODUCER'
   /** Reads jobs, items, queues and figures; changes nothing. */
@@ -1256,22 +1260,34 @@ export type ItemQueryVariables = Exact<{
 
 export type ItemQuery = { item?: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, priority: number, createdAt: string, finishedAt?: string | null, runAt?: string | null, retryAt?: string | null, failureCount: number, dedupeKey?: string | null, serializeKey?: string | null, note?: string | null, log: Array<{ at: string, attempt: number, text: string }>, failures: Array<{ at: string, attempt: number, code: string, message: string, stack?: string | null, worker?: string | null }>, standstills: Array<{ reason: StandstillReason, type: string, itemCount: number, hasMore: boolean, until?: string | null, since?: string | null, limit?: number | null, code?: string | null, serializeKey?: string | null, cancelReason?: CancelReason | null, job?: { id: string } | null, item?: { id: string } | null, head?: { id: string, status: ItemStatus } | null, waitsFor: Array<{ id: string, type: string }> }>, parentItem?: { id: string, job: { type: string } } | null, childItems: { nodes: Array<{ id: string, status: ItemStatus, job: { type: string } }> }, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string, slow: boolean } | null, job: { id: string, type: string, maxFailuresPerItem: number, root: { id: string } } } | null };
 
-export type DeadLetterGroupsQueryVariables = Exact<{
+export type GroupRowFragment = { id: string, type: string, code: string, pattern: string, count: number, firstAt: string, lastAt: string, note?: string | null, notedAt?: string | null, history: Array<{ from: string, count: number }> };
+
+export type LiveDeadLetterGroupsSubscriptionVariables = Exact<{
   types?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
+  codes?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
 }>;
 
 
-export type DeadLetterGroupsQuery = { deadLetterGroups?: Array<{ id: string, type: string, code: string, pattern: string, count: number, firstAt: string, lastAt: string, note?: string | null, notedAt?: string | null, example?: { id: string, job: { id: string } } | null }> | null };
+export type LiveDeadLetterGroupsSubscription = { live: { deadLetterGroups?: Array<{ id: string, type: string, code: string, pattern: string, count: number, firstAt: string, lastAt: string, note?: string | null, notedAt?: string | null, history: Array<{ from: string, count: number }> }> | null } };
 
-export type DeadLetterGroupQueryVariables = Exact<{
+export type DeadLetterGroupsQueryVariables = Exact<{
+  types?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
+  codes?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
+  after: Scalars['ID']['input'];
+}>;
+
+
+export type DeadLetterGroupsQuery = { deadLetterGroups?: Array<{ id: string, type: string, code: string, pattern: string, count: number, firstAt: string, lastAt: string, note?: string | null, notedAt?: string | null, history: Array<{ from: string, count: number }> }> | null };
+
+export type LiveDeadLetterGroupSubscriptionVariables = Exact<{
   id: Scalars['ID']['input'];
 }>;
 
 
-export type DeadLetterGroupQuery = { node?:
-    | { id: string, type: string, code: string, pattern: string, count: number, firstAt: string, lastAt: string, note?: string | null, notedAt?: string | null, example?: { id: string, payload?: unknown | null, failures: Array<{ at: string, attempt: number, code: string, message: string, stack?: string | null, worker?: string | null }> } | null, items: Array<{ id: string, status: ItemStatus, createdAt: string, finishedAt?: string | null, failureCount: number, dedupeKey?: string | null, serializeKey?: string | null, note?: string | null }> }
-    | Record<PropertyKey, never>
-   | null };
+export type LiveDeadLetterGroupSubscription = { live: { node?:
+      | { id: string, type: string, code: string, pattern: string, count: number, firstAt: string, lastAt: string, note?: string | null, notedAt?: string | null, example?: { id: string, payload?: unknown | null, failures: Array<{ at: string, attempt: number, code: string, message: string, stack?: string | null, worker?: string | null }> } | null, items: Array<{ id: string, status: ItemStatus, createdAt: string, finishedAt?: string | null, failureCount: number, dedupeKey?: string | null, serializeKey?: string | null, note?: string | null }>, history: Array<{ from: string, count: number }> }
+      | Record<PropertyKey, never>
+     | null } };
 
 export type DeadLetterCountQueryVariables = Exact<{
   filter: DeadLetterFilter;
@@ -1287,21 +1303,37 @@ export type PendingItemCountQueryVariables = Exact<{
 
 export type PendingItemCountQuery = { pendingItemCount?: number | null };
 
-export type OperationStateFragment = { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, finishedAt?: string | null };
+export type OperationStateFragment = { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null };
+
+export type LiveOperationsSubscriptionVariables = Exact<{ [key: string]: never; }>;
+
+
+export type LiveOperationsSubscription = { live: { operations?: { edges: Array<{ cursor: string, node: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }> } | null } };
 
 export type OperationsQueryVariables = Exact<{
-  after?: InputMaybe<Scalars['String']['input']>;
+  after: Scalars['String']['input'];
 }>;
 
 
-export type OperationsQuery = { operations?: { nodes: Array<{ id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, finishedAt?: string | null }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
+export type OperationsQuery = { operations?: { edges: Array<{ cursor: string, node: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }> } | null };
+
+export type CancelOperationMutationVariables = Exact<{
+  input: CancelOperationInput;
+}>;
+
+
+export type CancelOperationMutation = { cancelOperation?:
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+   | null };
 
 export type OperationChangesSubscriptionVariables = Exact<{
   operationId: Scalars['ID']['input'];
 }>;
 
 
-export type OperationChangesSubscription = { operationProgress: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, finishedAt?: string | null } };
+export type OperationChangesSubscription = { operationProgress: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } };
 
 export type QueuesSubscriptionVariables = Exact<{ [key: string]: never; }>;
 
@@ -1315,10 +1347,10 @@ export type QueueFiguresQueryVariables = Exact<{
 
 export type QueueFiguresQuery = { queues?: Array<{ type: string, oldestReadyMs?: number | null, standstills: Array<{ reason: StandstillReason, until?: string | null, since?: string | null, limit?: number | null }>, figures: { perSecond: number, deadRate?: number | null, wait: { p50Ms?: number | null, p95Ms?: number | null }, processing: { p50Ms?: number | null, p95Ms?: number | null } } }> | null };
 
-export type WorkersQueryVariables = Exact<{ [key: string]: never; }>;
+export type LiveWorkersSubscriptionVariables = Exact<{ [key: string]: never; }>;
 
 
-export type WorkersQuery = { workers?: Array<{ name: string, version?: string | null, connectedAt?: string | null, seenAt: string, types: Array<{ type: string, concurrency?: number | null, holds: number }> }> | null };
+export type LiveWorkersSubscription = { live: { workers?: Array<{ name: string, version?: string | null, connectedAt?: string | null, types: Array<{ type: string, concurrency?: number | null, holds: number }> }> | null } };
 
 export type ReplayMutationVariables = Exact<{
   input: ReplayDeadLettersInput;
@@ -1328,7 +1360,7 @@ export type ReplayMutationVariables = Exact<{
 export type ReplayMutation = { replayDeadLetters?:
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
-    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, finishedAt?: string | null } }
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
     | { code: ErrorCode, message: string, field?: string | null }
    | null };
 
@@ -1338,7 +1370,7 @@ export type DiscardMutationVariables = Exact<{
 
 
 export type DiscardMutation = { discardDeadLetters?:
-    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, finishedAt?: string | null } }
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
    | null };
@@ -1360,7 +1392,7 @@ export type CancelItemsMutationVariables = Exact<{
 
 
 export type CancelItemsMutation = { cancelItems?:
-    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, finishedAt?: string | null } }
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
    | null };
@@ -1373,7 +1405,7 @@ export type PromoteMutationVariables = Exact<{
 export type PromoteMutation = { promoteItems?:
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
-    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, finishedAt?: string | null } }
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
    | null };
 
 export type SealMutationVariables = Exact<{
@@ -1433,25 +1465,32 @@ export type UpdateItemMutation = { updateItem?:
     | { item: { id: string } }
    | null };
 
-export type HeldItemsQueryVariables = Exact<{
+export type LiveHeldItemsSubscriptionVariables = Exact<{
   slowOnly: Scalars['Boolean']['input'];
   types?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
 }>;
 
 
-export type HeldItemsQuery = { heldItems?: Array<{ itemId: string, type: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, heldMs: number, slow: boolean }> | null };
+export type LiveHeldItemsSubscription = { live: { heldItems?: Array<{ itemId: string, type: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, slow: boolean }> | null } };
 
-export type SerializeKeysQueryVariables = Exact<{ [key: string]: never; }>;
+export type LiveSerializeKeysSubscriptionVariables = Exact<{ [key: string]: never; }>;
 
 
-export type SerializeKeysQuery = { serializeKeys?: Array<{ key: string, blocked: number, held: boolean, head?: { id: string, status: ItemStatus, job: { type: string } } | null }> | null };
+export type LiveSerializeKeysSubscription = { live: { serializeKeys?: Array<{ key: string, blocked: number, held: boolean, head?: { id: string, status: ItemStatus, job: { type: string } } | null }> | null } };
+
+export type ScheduleRowFragment = { name: string, cron?: string | null, timeZone?: string | null, everyMs?: number | null, pausedAt?: string | null, nextAt?: string | null, nextOccurrences: Array<string>, lastOccurrenceAt?: string | null, lastJob?: { id: string } | null, lastFailure?: { at: string, message: string } | null };
+
+export type LiveSchedulesSubscriptionVariables = Exact<{ [key: string]: never; }>;
+
+
+export type LiveSchedulesSubscription = { live: { schedules?: { edges: Array<{ cursor: string, node: { name: string, cron?: string | null, timeZone?: string | null, everyMs?: number | null, pausedAt?: string | null, nextAt?: string | null, nextOccurrences: Array<string>, lastOccurrenceAt?: string | null, lastJob?: { id: string } | null, lastFailure?: { at: string, message: string } | null } }> } | null } };
 
 export type SchedulesQueryVariables = Exact<{
-  after?: InputMaybe<Scalars['String']['input']>;
+  after: Scalars['String']['input'];
 }>;
 
 
-export type SchedulesQuery = { schedules?: { nodes: Array<{ name: string, cron?: string | null, timeZone?: string | null, everyMs?: number | null, pausedAt?: string | null, nextAt?: string | null, nextOccurrences: Array<string>, lastOccurrenceAt?: string | null, lastJob?: { id: string } | null, lastFailure?: { at: string, message: string } | null }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
+export type SchedulesQuery = { schedules?: { edges: Array<{ cursor: string, node: { name: string, cron?: string | null, timeZone?: string | null, everyMs?: number | null, pausedAt?: string | null, nextAt?: string | null, nextOccurrences: Array<string>, lastOccurrenceAt?: string | null, lastJob?: { id: string } | null, lastFailure?: { at: string, message: string } | null } }> } | null };
 
 export type RunScheduleMutationVariables = Exact<{
   input: RunScheduleInput;
@@ -1498,13 +1537,22 @@ export type ResumeScheduleMutation = { resumeSchedule?:
     | { schedule: { name: string } }
    | null };
 
-export type CallbackDeliveriesQueryVariables = Exact<{
+export type CallbackDeliveryRowFragment = { id: string, endpoint: string, event: CallbackEvent, status: CallbackDeliveryStatus, createdAt: string, attemptCount: number, rootId?: string | null, attempts: Array<{ at: string, statusCode?: number | null, error?: string | null, tookMs?: number | null }> };
+
+export type LiveCallbackDeliveriesSubscriptionVariables = Exact<{
   filter: CallbackDeliveryFilter;
-  after?: InputMaybe<Scalars['String']['input']>;
 }>;
 
 
-export type CallbackDeliveriesQuery = { callbackDeliveries?: { nodes: Array<{ id: string, endpoint: string, event: CallbackEvent, status: CallbackDeliveryStatus, createdAt: string, attemptCount: number, rootId?: string | null, attempts: Array<{ at: string, statusCode?: number | null, error?: string | null, tookMs?: number | null }> }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
+export type LiveCallbackDeliveriesSubscription = { live: { callbackDeliveries?: { edges: Array<{ cursor: string, node: { id: string, endpoint: string, event: CallbackEvent, status: CallbackDeliveryStatus, createdAt: string, attemptCount: number, rootId?: string | null, attempts: Array<{ at: string, statusCode?: number | null, error?: string | null, tookMs?: number | null }> } }> } | null } };
+
+export type CallbackDeliveriesQueryVariables = Exact<{
+  filter: CallbackDeliveryFilter;
+  after: Scalars['String']['input'];
+}>;
+
+
+export type CallbackDeliveriesQuery = { callbackDeliveries?: { edges: Array<{ cursor: string, node: { id: string, endpoint: string, event: CallbackEvent, status: CallbackDeliveryStatus, createdAt: string, attemptCount: number, rootId?: string | null, attempts: Array<{ at: string, statusCode?: number | null, error?: string | null, tookMs?: number | null }> } }> } | null };
 
 export type RetryDeliveryMutationVariables = Exact<{
   input: RetryCallbackDeliveryInput;
@@ -1549,6 +1597,33 @@ export type TypesQueryVariables = Exact<{ [key: string]: never; }>;
 
 
 export type TypesQuery = { queues?: Array<{ type: string }> | null };
+
+export type LiveApiKeysSubscriptionVariables = Exact<{ [key: string]: never; }>;
+
+
+export type LiveApiKeysSubscription = { live: { apiKeys?: Array<{ id: string, name: string, roles: Array<Role>, tenant?: string | null, types?: Array<string> | null, createdAt: string, createdBy: string, expiresAt?: string | null, lastUsedAt?: string | null, revokedAt?: string | null }> | null } };
+
+export type RevokeKeyMutationVariables = Exact<{
+  input: RevokeApiKeyInput;
+}>;
+
+
+export type RevokeKeyMutation = { revokeApiKey?:
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { apiKey: { id: string } }
+   | null };
+
+export type SetRetentionMutationVariables = Exact<{
+  input: SetRetentionInput;
+}>;
+
+
+export type SetRetentionMutation = { setRetention?:
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { job: { id: string } }
+   | null };
 
 export class TypedDocumentString<TResult, TVariables>
   extends String
@@ -1665,6 +1740,23 @@ export const Standstill = /*#__PURE__*/ new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"Standstill"}) as unknown as TypedDocumentString<StandstillFragment, unknown>;
+export const GroupRow = /*#__PURE__*/ new TypedDocumentString(`
+    fragment GroupRow on DeadLetterGroup {
+  id
+  type
+  code
+  pattern
+  count
+  firstAt
+  lastAt
+  note
+  notedAt
+  history(steps: 24, stepMinutes: 60) {
+    from
+    count
+  }
+}
+    `, {"fragmentName":"GroupRow"}) as unknown as TypedDocumentString<GroupRowFragment, unknown>;
 export const OperationState = /*#__PURE__*/ new TypedDocumentString(`
     fragment OperationState on Operation {
   id
@@ -1673,9 +1765,46 @@ export const OperationState = /*#__PURE__*/ new TypedDocumentString(`
   done
   total
   requestedAt
+  requestedBy
   finishedAt
 }
     `, {"fragmentName":"OperationState"}) as unknown as TypedDocumentString<OperationStateFragment, unknown>;
+export const ScheduleRow = /*#__PURE__*/ new TypedDocumentString(`
+    fragment ScheduleRow on Schedule {
+  name
+  cron
+  timeZone
+  everyMs
+  pausedAt
+  nextAt
+  nextOccurrences(first: 5)
+  lastOccurrenceAt
+  lastJob {
+    id
+  }
+  lastFailure {
+    at
+    message
+  }
+}
+    `, {"fragmentName":"ScheduleRow"}) as unknown as TypedDocumentString<ScheduleRowFragment, unknown>;
+export const CallbackDeliveryRow = /*#__PURE__*/ new TypedDocumentString(`
+    fragment CallbackDeliveryRow on CallbackDelivery {
+  id
+  endpoint
+  event
+  status
+  createdAt
+  attemptCount
+  rootId
+  attempts {
+    at
+    statusCode
+    error
+    tookMs
+  }
+}
+    `, {"fragmentName":"CallbackDeliveryRow"}) as unknown as TypedDocumentString<CallbackDeliveryRowFragment, unknown>;
 export const Trees = /*#__PURE__*/ new TypedDocumentString(`
     query Trees($filter: JobFilter!, $order: JobOrder!, $after: String) {
   jobs(filter: $filter, order: $order, first: 100, after: $after) {
@@ -2057,66 +2186,97 @@ export const Item = /*#__PURE__*/ new TypedDocumentString(`
     type
   }
 }`) as unknown as TypedDocumentString<ItemQuery, ItemQueryVariables>;
-export const DeadLetterGroups = /*#__PURE__*/ new TypedDocumentString(`
-    query DeadLetterGroups($types: [String!]) {
-  deadLetterGroups(first: 200, types: $types) {
-    id
-    type
-    code
-    pattern
-    count
-    firstAt
-    lastAt
-    note
-    notedAt
-    example {
-      id
-      job {
-        id
-      }
+export const LiveDeadLetterGroups = /*#__PURE__*/ new TypedDocumentString(`
+    subscription LiveDeadLetterGroups($types: [String!], $codes: [String!]) {
+  live {
+    deadLetterGroups(first: 100, types: $types, codes: $codes) {
+      ...GroupRow
     }
   }
 }
-    `) as unknown as TypedDocumentString<DeadLetterGroupsQuery, DeadLetterGroupsQueryVariables>;
-export const DeadLetterGroup = /*#__PURE__*/ new TypedDocumentString(`
-    query DeadLetterGroup($id: ID!) {
-  node(id: $id) {
-    ... on DeadLetterGroup {
-      id
-      type
-      code
-      pattern
-      count
-      firstAt
-      lastAt
-      note
-      notedAt
-      example {
-        id
-        payload
-        failures {
-          at
-          attempt
-          code
-          message
-          stack
-          worker
+    fragment GroupRow on DeadLetterGroup {
+  id
+  type
+  code
+  pattern
+  count
+  firstAt
+  lastAt
+  note
+  notedAt
+  history(steps: 24, stepMinutes: 60) {
+    from
+    count
+  }
+}`) as unknown as TypedDocumentString<LiveDeadLetterGroupsSubscription, LiveDeadLetterGroupsSubscriptionVariables>;
+export const DeadLetterGroups = /*#__PURE__*/ new TypedDocumentString(`
+    query DeadLetterGroups($types: [String!], $codes: [String!], $after: ID!) {
+  deadLetterGroups(first: 100, types: $types, codes: $codes, after: $after) {
+    ...GroupRow
+  }
+}
+    fragment GroupRow on DeadLetterGroup {
+  id
+  type
+  code
+  pattern
+  count
+  firstAt
+  lastAt
+  note
+  notedAt
+  history(steps: 24, stepMinutes: 60) {
+    from
+    count
+  }
+}`) as unknown as TypedDocumentString<DeadLetterGroupsQuery, DeadLetterGroupsQueryVariables>;
+export const LiveDeadLetterGroup = /*#__PURE__*/ new TypedDocumentString(`
+    subscription LiveDeadLetterGroup($id: ID!) {
+  live {
+    node(id: $id) {
+      ... on DeadLetterGroup {
+        ...GroupRow
+        example {
+          id
+          payload
+          failures {
+            at
+            attempt
+            code
+            message
+            stack
+            worker
+          }
+        }
+        items(first: 100) {
+          id
+          status
+          createdAt
+          finishedAt
+          failureCount
+          dedupeKey
+          serializeKey
+          note
         }
       }
-      items(first: 100) {
-        id
-        status
-        createdAt
-        finishedAt
-        failureCount
-        dedupeKey
-        serializeKey
-        note
-      }
     }
   }
 }
-    `) as unknown as TypedDocumentString<DeadLetterGroupQuery, DeadLetterGroupQueryVariables>;
+    fragment GroupRow on DeadLetterGroup {
+  id
+  type
+  code
+  pattern
+  count
+  firstAt
+  lastAt
+  note
+  notedAt
+  history(steps: 24, stepMinutes: 60) {
+    from
+    count
+  }
+}`) as unknown as TypedDocumentString<LiveDeadLetterGroupSubscription, LiveDeadLetterGroupSubscriptionVariables>;
 export const DeadLetterCount = /*#__PURE__*/ new TypedDocumentString(`
     query DeadLetterCount($filter: DeadLetterFilter!) {
   all: deadLetterCount(filter: $filter, replayable: false)
@@ -2128,15 +2288,16 @@ export const PendingItemCount = /*#__PURE__*/ new TypedDocumentString(`
   pendingItemCount(filter: $filter)
 }
     `) as unknown as TypedDocumentString<PendingItemCountQuery, PendingItemCountQueryVariables>;
-export const Operations = /*#__PURE__*/ new TypedDocumentString(`
-    query Operations($after: String) {
-  operations(first: 100, after: $after) {
-    nodes {
-      ...OperationState
-    }
-    pageInfo {
-      endCursor
-      hasNextPage
+export const LiveOperations = /*#__PURE__*/ new TypedDocumentString(`
+    subscription LiveOperations {
+  live {
+    operations(first: 100) {
+      edges {
+        cursor
+        node {
+          ...OperationState
+        }
+      }
     }
   }
 }
@@ -2147,8 +2308,56 @@ export const Operations = /*#__PURE__*/ new TypedDocumentString(`
   done
   total
   requestedAt
+  requestedBy
+  finishedAt
+}`) as unknown as TypedDocumentString<LiveOperationsSubscription, LiveOperationsSubscriptionVariables>;
+export const Operations = /*#__PURE__*/ new TypedDocumentString(`
+    query Operations($after: String!) {
+  operations(first: 100, after: $after) {
+    edges {
+      cursor
+      node {
+        ...OperationState
+      }
+    }
+  }
+}
+    fragment OperationState on Operation {
+  id
+  kind
+  status
+  done
+  total
+  requestedAt
+  requestedBy
   finishedAt
 }`) as unknown as TypedDocumentString<OperationsQuery, OperationsQueryVariables>;
+export const CancelOperation = /*#__PURE__*/ new TypedDocumentString(`
+    mutation CancelOperation($input: CancelOperationInput!) {
+  cancelOperation(input: $input) {
+    ... on CancelOperationPayload {
+      operation {
+        ...OperationState
+      }
+    }
+    ...Refusal
+  }
+}
+    fragment Refusal on UserError {
+  code
+  message
+  field
+}
+fragment OperationState on Operation {
+  id
+  kind
+  status
+  done
+  total
+  requestedAt
+  requestedBy
+  finishedAt
+}`) as unknown as TypedDocumentString<CancelOperationMutation, CancelOperationMutationVariables>;
 export const OperationChanges = /*#__PURE__*/ new TypedDocumentString(`
     subscription OperationChanges($operationId: ID!) {
   operationProgress(operationId: $operationId) {
@@ -2162,6 +2371,7 @@ export const OperationChanges = /*#__PURE__*/ new TypedDocumentString(`
   done
   total
   requestedAt
+  requestedBy
   finishedAt
 }`) as unknown as TypedDocumentString<OperationChangesSubscription, OperationChangesSubscriptionVariables>;
 export const Queues = /*#__PURE__*/ new TypedDocumentString(`
@@ -2208,21 +2418,22 @@ export const QueueFigures = /*#__PURE__*/ new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<QueueFiguresQuery, QueueFiguresQueryVariables>;
-export const Workers = /*#__PURE__*/ new TypedDocumentString(`
-    query Workers {
-  workers {
-    name
-    version
-    connectedAt
-    seenAt
-    types {
-      type
-      concurrency
-      holds
+export const LiveWorkers = /*#__PURE__*/ new TypedDocumentString(`
+    subscription LiveWorkers {
+  live {
+    workers {
+      name
+      version
+      connectedAt
+      types {
+        type
+        concurrency
+        holds
+      }
     }
   }
 }
-    `) as unknown as TypedDocumentString<WorkersQuery, WorkersQueryVariables>;
+    `) as unknown as TypedDocumentString<LiveWorkersSubscription, LiveWorkersSubscriptionVariables>;
 export const Replay = /*#__PURE__*/ new TypedDocumentString(`
     mutation Replay($input: ReplayDeadLettersInput!) {
   replayDeadLetters(input: $input) {
@@ -2246,6 +2457,7 @@ fragment OperationState on Operation {
   done
   total
   requestedAt
+  requestedBy
   finishedAt
 }`) as unknown as TypedDocumentString<ReplayMutation, ReplayMutationVariables>;
 export const Discard = /*#__PURE__*/ new TypedDocumentString(`
@@ -2271,6 +2483,7 @@ fragment OperationState on Operation {
   done
   total
   requestedAt
+  requestedBy
   finishedAt
 }`) as unknown as TypedDocumentString<DiscardMutation, DiscardMutationVariables>;
 export const Note = /*#__PURE__*/ new TypedDocumentString(`
@@ -2312,6 +2525,7 @@ fragment OperationState on Operation {
   done
   total
   requestedAt
+  requestedBy
   finishedAt
 }`) as unknown as TypedDocumentString<CancelItemsMutation, CancelItemsMutationVariables>;
 export const Promote = /*#__PURE__*/ new TypedDocumentString(`
@@ -2337,6 +2551,7 @@ fragment OperationState on Operation {
   done
   total
   requestedAt
+  requestedBy
   finishedAt
 }`) as unknown as TypedDocumentString<PromoteMutation, PromoteMutationVariables>;
 export const Seal = /*#__PURE__*/ new TypedDocumentString(`
@@ -2417,63 +2632,97 @@ export const UpdateItem = /*#__PURE__*/ new TypedDocumentString(`
   message
   field
 }`) as unknown as TypedDocumentString<UpdateItemMutation, UpdateItemMutationVariables>;
-export const HeldItems = /*#__PURE__*/ new TypedDocumentString(`
-    query HeldItems($slowOnly: Boolean!, $types: [String!]) {
-  heldItems(first: 200, slowOnly: $slowOnly, types: $types) {
-    itemId
-    type
-    worker
-    attempt
-    claimedAt
-    heartbeatAt
-    heldMs
-    slow
-  }
-}
-    `) as unknown as TypedDocumentString<HeldItemsQuery, HeldItemsQueryVariables>;
-export const SerializeKeys = /*#__PURE__*/ new TypedDocumentString(`
-    query SerializeKeys {
-  serializeKeys(first: 200) {
-    key
-    blocked
-    held
-    head {
-      id
-      status
-      job {
-        type
-      }
+export const LiveHeldItems = /*#__PURE__*/ new TypedDocumentString(`
+    subscription LiveHeldItems($slowOnly: Boolean!, $types: [String!]) {
+  live {
+    heldItems(first: 200, slowOnly: $slowOnly, types: $types) {
+      itemId
+      type
+      worker
+      attempt
+      claimedAt
+      heartbeatAt
+      slow
     }
   }
 }
-    `) as unknown as TypedDocumentString<SerializeKeysQuery, SerializeKeysQueryVariables>;
-export const Schedules = /*#__PURE__*/ new TypedDocumentString(`
-    query Schedules($after: String) {
-  schedules(first: 100, after: $after) {
-    nodes {
-      name
-      cron
-      timeZone
-      everyMs
-      pausedAt
-      nextAt
-      nextOccurrences(first: 5)
-      lastOccurrenceAt
-      lastJob {
+    `) as unknown as TypedDocumentString<LiveHeldItemsSubscription, LiveHeldItemsSubscriptionVariables>;
+export const LiveSerializeKeys = /*#__PURE__*/ new TypedDocumentString(`
+    subscription LiveSerializeKeys {
+  live {
+    serializeKeys(first: 200) {
+      key
+      blocked
+      held
+      head {
         id
+        status
+        job {
+          type
+        }
       }
-      lastFailure {
-        at
-        message
-      }
-    }
-    pageInfo {
-      endCursor
-      hasNextPage
     }
   }
 }
-    `) as unknown as TypedDocumentString<SchedulesQuery, SchedulesQueryVariables>;
+    `) as unknown as TypedDocumentString<LiveSerializeKeysSubscription, LiveSerializeKeysSubscriptionVariables>;
+export const LiveSchedules = /*#__PURE__*/ new TypedDocumentString(`
+    subscription LiveSchedules {
+  live {
+    schedules(first: 100) {
+      edges {
+        cursor
+        node {
+          ...ScheduleRow
+        }
+      }
+    }
+  }
+}
+    fragment ScheduleRow on Schedule {
+  name
+  cron
+  timeZone
+  everyMs
+  pausedAt
+  nextAt
+  nextOccurrences(first: 5)
+  lastOccurrenceAt
+  lastJob {
+    id
+  }
+  lastFailure {
+    at
+    message
+  }
+}`) as unknown as TypedDocumentString<LiveSchedulesSubscription, LiveSchedulesSubscriptionVariables>;
+export const Schedules = /*#__PURE__*/ new TypedDocumentString(`
+    query Schedules($after: String!) {
+  schedules(first: 100, after: $after) {
+    edges {
+      cursor
+      node {
+        ...ScheduleRow
+      }
+    }
+  }
+}
+    fragment ScheduleRow on Schedule {
+  name
+  cron
+  timeZone
+  everyMs
+  pausedAt
+  nextAt
+  nextOccurrences(first: 5)
+  lastOccurrenceAt
+  lastJob {
+    id
+  }
+  lastFailure {
+    at
+    message
+  }
+}`) as unknown as TypedDocumentString<SchedulesQuery, SchedulesQueryVariables>;
 export const RunSchedule = /*#__PURE__*/ new TypedDocumentString(`
     mutation RunSchedule($input: RunScheduleInput!) {
   runSchedule(input: $input) {
@@ -2538,31 +2787,60 @@ export const ResumeSchedule = /*#__PURE__*/ new TypedDocumentString(`
   message
   field
 }`) as unknown as TypedDocumentString<ResumeScheduleMutation, ResumeScheduleMutationVariables>;
-export const CallbackDeliveries = /*#__PURE__*/ new TypedDocumentString(`
-    query CallbackDeliveries($filter: CallbackDeliveryFilter!, $after: String) {
-  callbackDeliveries(filter: $filter, first: 100, after: $after) {
-    nodes {
-      id
-      endpoint
-      event
-      status
-      createdAt
-      attemptCount
-      rootId
-      attempts {
-        at
-        statusCode
-        error
-        tookMs
+export const LiveCallbackDeliveries = /*#__PURE__*/ new TypedDocumentString(`
+    subscription LiveCallbackDeliveries($filter: CallbackDeliveryFilter!) {
+  live {
+    callbackDeliveries(filter: $filter, first: 100) {
+      edges {
+        cursor
+        node {
+          ...CallbackDeliveryRow
+        }
       }
-    }
-    pageInfo {
-      endCursor
-      hasNextPage
     }
   }
 }
-    `) as unknown as TypedDocumentString<CallbackDeliveriesQuery, CallbackDeliveriesQueryVariables>;
+    fragment CallbackDeliveryRow on CallbackDelivery {
+  id
+  endpoint
+  event
+  status
+  createdAt
+  attemptCount
+  rootId
+  attempts {
+    at
+    statusCode
+    error
+    tookMs
+  }
+}`) as unknown as TypedDocumentString<LiveCallbackDeliveriesSubscription, LiveCallbackDeliveriesSubscriptionVariables>;
+export const CallbackDeliveries = /*#__PURE__*/ new TypedDocumentString(`
+    query CallbackDeliveries($filter: CallbackDeliveryFilter!, $after: String!) {
+  callbackDeliveries(filter: $filter, first: 100, after: $after) {
+    edges {
+      cursor
+      node {
+        ...CallbackDeliveryRow
+      }
+    }
+  }
+}
+    fragment CallbackDeliveryRow on CallbackDelivery {
+  id
+  endpoint
+  event
+  status
+  createdAt
+  attemptCount
+  rootId
+  attempts {
+    at
+    statusCode
+    error
+    tookMs
+  }
+}`) as unknown as TypedDocumentString<CallbackDeliveriesQuery, CallbackDeliveriesQueryVariables>;
 export const RetryDelivery = /*#__PURE__*/ new TypedDocumentString(`
     mutation RetryDelivery($input: RetryCallbackDeliveryInput!) {
   retryCallbackDelivery(input: $input) {
@@ -2644,3 +2922,53 @@ export const Types = /*#__PURE__*/ new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<TypesQuery, TypesQueryVariables>;
+export const LiveApiKeys = /*#__PURE__*/ new TypedDocumentString(`
+    subscription LiveApiKeys {
+  live {
+    apiKeys {
+      id
+      name
+      roles
+      tenant
+      types
+      createdAt
+      createdBy
+      expiresAt
+      lastUsedAt
+      revokedAt
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<LiveApiKeysSubscription, LiveApiKeysSubscriptionVariables>;
+export const RevokeKey = /*#__PURE__*/ new TypedDocumentString(`
+    mutation RevokeKey($input: RevokeApiKeyInput!) {
+  revokeApiKey(input: $input) {
+    ... on RevokeApiKeyPayload {
+      apiKey {
+        id
+      }
+    }
+    ...Refusal
+  }
+}
+    fragment Refusal on UserError {
+  code
+  message
+  field
+}`) as unknown as TypedDocumentString<RevokeKeyMutation, RevokeKeyMutationVariables>;
+export const SetRetention = /*#__PURE__*/ new TypedDocumentString(`
+    mutation SetRetention($input: SetRetentionInput!) {
+  setRetention(input: $input) {
+    ... on SetRetentionPayload {
+      job {
+        id
+      }
+    }
+    ...Refusal
+  }
+}
+    fragment Refusal on UserError {
+  code
+  message
+  field
+}`) as unknown as TypedDocumentString<SetRetentionMutation, SetRetentionMutationVariables>;

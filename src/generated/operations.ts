@@ -774,7 +774,7 @@ export type PendingItemFilter = {
 
 /** What a root field of the API requires of a caller. */
 export type Permission =
-  /** Allows settings, keys, schedules, callbacks and dead letters. */
+  /** Allows settings, keys, schedules and callbacks. */
   | 'ADMINISTER'
   /** Allows objects by their ids, and who one is. */
   | 'CALL'
@@ -786,13 +786,15 @@ export type Permission =
   | 'LIST'
   /** Allows one job, with its tree and items. */
   | 'READ'
+  /** Allows what becomes of dead letters. */
+  | 'SETTLE'
   /** Allows watch tokens for one tree. */
   | 'SHARE'
   /** Allows tickets for event streams, for watch tokens. */
   | 'STREAM'
   /** Allows queries about jobs of all types. */
   | 'SURVEY'
-  /** Allows changes to all items that match a filter. */
+  /** Allows changes to all pending items that match a filter. */
   | 'SWEEP'
   /** Allows claims and reports. */
   | 'WORK';
@@ -907,6 +909,8 @@ export type RevokeWatchTokensInput = {
 export type Role =
   /** May do everything, within its tenant if it has one. Can't have a scope. */
   | 'ADMIN'
+  /** Replays and discards dead letters, notes what they mean, cancels and promotes items; reads jobs, items, queues and figures. */
+  | 'OPERATOR'
   /** Creates jobs and adds items; changes, cancels and deletes them; reads jobs, items, queues and figures. */
   | 'PRODUCER'
   /** Reads jobs, items, queues and figures; changes nothing. */
@@ -1202,7 +1206,7 @@ export type CancelItemsMutationVariables = Exact<{
 
 
 export type CancelItemsMutation = { cancelItems?:
-    | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, finishedAt?: string | null } }
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
    | null };
@@ -1215,7 +1219,7 @@ export type PromoteItemsMutationVariables = Exact<{
 export type PromoteItemsMutation = { promoteItems?:
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
-    | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, finishedAt?: string | null } }
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
    | null };
 
 export type UpdateItemMutationVariables = Exact<{
@@ -1283,7 +1287,7 @@ export type ReplayDeadLettersMutationVariables = Exact<{
 export type ReplayDeadLettersMutation = { replayDeadLetters?:
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
-    | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, finishedAt?: string | null } }
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
     | { code: ErrorCode, message: string, field?: string | null }
    | null };
 
@@ -1293,7 +1297,7 @@ export type DiscardDeadLettersMutationVariables = Exact<{
 
 
 export type DiscardDeadLettersMutation = { discardDeadLetters?:
-    | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, finishedAt?: string | null } }
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
    | null };
@@ -1315,7 +1319,7 @@ export type CancelOperationMutationVariables = Exact<{
 
 
 export type CancelOperationMutation = { cancelOperation?:
-    | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, finishedAt?: string | null } }
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
    | null };
@@ -1326,7 +1330,7 @@ export type OperationQueryVariables = Exact<{
 
 
 export type OperationQuery = { node?:
-    | { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, finishedAt?: string | null }
+    | { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null }
     | Record<PropertyKey, never>
    | null };
 
@@ -1373,7 +1377,7 @@ export type PendingItemCountQueryVariables = Exact<{
 
 export type PendingItemCountQuery = { pendingItemCount?: number | null };
 
-export type OperationFieldsFragment = { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, finishedAt?: string | null };
+export type OperationFieldsFragment = { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null };
 
 export type ProgressFieldsFragment = { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number };
 
@@ -1852,7 +1856,7 @@ export type OperationProgressSubscriptionVariables = Exact<{
 }>;
 
 
-export type OperationProgressSubscription = { operationProgress: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, finishedAt?: string | null } };
+export type OperationProgressSubscription = { operationProgress: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } };
 
 export type WorkAvailableSubscriptionVariables = Exact<{
   types: Array<Scalars['String']['input']> | Scalars['String']['input'];
@@ -1888,6 +1892,7 @@ export const OperationFields = /*#__PURE__*/ new TypedDocumentString(`
   total
   done
   requestedAt
+  requestedBy
   finishedAt
 }
     `, {"fragmentName":"OperationFields"}) as unknown as TypedDocumentString<OperationFieldsFragment, unknown>;
@@ -2281,6 +2286,7 @@ export const CancelItems = /*#__PURE__*/ new TypedDocumentString(`
   total
   done
   requestedAt
+  requestedBy
   finishedAt
 }`) as unknown as TypedDocumentString<CancelItemsMutation, CancelItemsMutationVariables>;
 export const PromoteItems = /*#__PURE__*/ new TypedDocumentString(`
@@ -2305,6 +2311,7 @@ export const PromoteItems = /*#__PURE__*/ new TypedDocumentString(`
   total
   done
   requestedAt
+  requestedBy
   finishedAt
 }`) as unknown as TypedDocumentString<PromoteItemsMutation, PromoteItemsMutationVariables>;
 export const UpdateItem = /*#__PURE__*/ new TypedDocumentString(`
@@ -2517,6 +2524,7 @@ export const ReplayDeadLetters = /*#__PURE__*/ new TypedDocumentString(`
   total
   done
   requestedAt
+  requestedBy
   finishedAt
 }`) as unknown as TypedDocumentString<ReplayDeadLettersMutation, ReplayDeadLettersMutationVariables>;
 export const DiscardDeadLetters = /*#__PURE__*/ new TypedDocumentString(`
@@ -2541,6 +2549,7 @@ export const DiscardDeadLetters = /*#__PURE__*/ new TypedDocumentString(`
   total
   done
   requestedAt
+  requestedBy
   finishedAt
 }`) as unknown as TypedDocumentString<DiscardDeadLettersMutation, DiscardDeadLettersMutationVariables>;
 export const NoteDeadLetters = /*#__PURE__*/ new TypedDocumentString(`
@@ -2581,6 +2590,7 @@ export const CancelOperation = /*#__PURE__*/ new TypedDocumentString(`
   total
   done
   requestedAt
+  requestedBy
   finishedAt
 }`) as unknown as TypedDocumentString<CancelOperationMutation, CancelOperationMutationVariables>;
 export const Operation = /*#__PURE__*/ new TypedDocumentString(`
@@ -2598,6 +2608,7 @@ export const Operation = /*#__PURE__*/ new TypedDocumentString(`
   total
   done
   requestedAt
+  requestedBy
   finishedAt
 }`) as unknown as TypedDocumentString<OperationQuery, OperationQueryVariables>;
 export const DeadLetterGroups = /*#__PURE__*/ new TypedDocumentString(`
@@ -4385,6 +4396,7 @@ export const OperationProgress = /*#__PURE__*/ new TypedDocumentString(`
   total
   done
   requestedAt
+  requestedBy
   finishedAt
 }`) as unknown as TypedDocumentString<OperationProgressSubscription, OperationProgressSubscriptionVariables>;
 export const WorkAvailable = /*#__PURE__*/ new TypedDocumentString(`

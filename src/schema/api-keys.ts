@@ -79,7 +79,7 @@ export const ApiKey = builder.objectRef<ApiKeyState>('ApiKey').implement({
     }),
     roles: t.field({
       type: [Role],
-      description: 'Its roles: up to 4.',
+      description: 'Its roles: up to 5.',
       resolve: ({ roles }) => [...roles],
     }),
     types: t.stringList({

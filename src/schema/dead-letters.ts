@@ -1,17 +1,22 @@
 import {
+  type DeathCount as DeathCountState,
   type DeadLetterGroup as GroupState,
   readDeadItems,
   readDigest,
+  readGroupHistories,
   readGroups,
   readLargestGroups,
 } from '../domain/items/dead-letters.ts';
 import type { DeadLetterFilter as Filter } from '../domain/items/operations.ts';
+import { checkBatch, checkInteger, checkText } from '../domain/values/checks.ts';
+import { maxNameLength } from '../domain/values/limits.ts';
 import { NotFoundError } from '../errors.ts';
 import { checkAnswerSize } from './answer-size.ts';
 import { builder } from './builder.ts';
 import { encodeGlobalId, keyOf } from './global-id.ts';
-import { countOf, itemFilterFields, toItemFilter } from './item-filter.ts';
+import { countOf, inScopeOnly, itemFilterFields, toItemFilter } from './item-filter.ts';
 import { itemOrNull, JobItem, loadItems } from './job-item.ts';
+import { createGroupLoader } from './loader.ts';
 import { checkFirst, firstComplexity, firstDescription } from './pages.ts';
 import { checkTypes, typesDescription } from './queue.ts';
 import { shownTypes } from './scope.ts';
@@ -36,6 +41,26 @@ export const DeadLetterGroup = builder.loadableNodeRef('DeadLetterGroup', {
     );
   },
 });
+
+const DeathCount = builder.objectRef<DeathCountState>('DeadLetterCount').implement({
+  description: 'How many items failed for good in a step of time.',
+  fields: (t) => ({
+    from: t.expose('from', { type: 'DateTime', description: 'When the step begins.' }),
+    count: t.expose('count', { type: 'Count', description: 'How many items.' }),
+  }),
+});
+
+const maxSteps = 200;
+
+const histories = createGroupLoader(
+  ({ steps, stepMinutes }: { id: string; steps: number; stepMinutes: number }) => `${steps}/${stepMinutes}`,
+  (keys, { engine }) =>
+    readGroupHistories(
+      engine.database,
+      keys.map(({ id }) => id),
+      keys[0],
+    ),
+);
 
 builder.objectType(DeadLetterGroup, {
   description:
@@ -78,6 +103,31 @@ builder.objectType(DeadLetterGroup, {
         return loadItems(keys, context, info);
       },
     }),
+    history: t.field({
+      type: [DeathCount],
+      description:
+        'When its items failed for good, in up to 200 steps, the oldest first: for graphs. Items that were replayed or discarded meanwhile are not counted.',
+      args: {
+        steps: t.arg.int({
+          required: true,
+          defaultValue: 24,
+          description: 'How many steps: 1 to 200. Default: 24.',
+        }),
+        stepMinutes: t.arg.int({
+          required: true,
+          defaultValue: 60,
+          description:
+            'How long a step is, in minutes: 1 to 1,440, a day. Steps begin at multiples of their length; the last one is not over yet. Default: 60.',
+        }),
+      },
+      complexity: ({ steps }) => ({ field: 20, multiplier: Math.max(1, Math.min(maxSteps, steps)) }),
+      resolve: ({ id }, { steps, stepMinutes }, context) =>
+        histories(context).load({
+          id,
+          steps: checkInteger(steps, 'steps', 1, maxSteps),
+          stepMinutes: checkInteger(stepMinutes, 'stepMinutes', 1, 1_440),
+        }),
+    }),
     note: t.exposeString('note', {
       nullable: true,
       description: 'A note about it: `noteDeadLetters`.',
@@ -95,18 +145,35 @@ builder.queryField('deadLetterGroups', (t) =>
     authScopes: { may: 'list' },
     type: [DeadLetterGroup],
     complexity: firstComplexity,
-    description: 'The largest groups of items that failed for good, the largest first.',
+    description:
+      'The largest groups of items that failed for good, the largest first. If there are more than 1,000, query again after the last one.',
     args: {
       types: t.arg.stringList({ description: typesDescription }),
+      codes: t.arg.stringList({
+        description: 'Only groups whose items have one of these codes: 1 to 1,000; all by default.',
+      }),
+      after: t.arg.id({
+        description:
+          'Only groups that come after this one, by its count now. INVALID_INPUT if it has no dead letters any more.',
+      }),
       first: t.arg.int({ required: true, defaultValue: 50, description: firstDescription }),
     },
-    resolve: async (_, { types, first }, context) =>
+    resolve: async (_, { types, codes, after, first }, context) =>
       readLargestGroups(context.engine.database, {
         types: await shownTypes(context, checkTypes(types)),
+        codes: checkCodes(codes),
+        after: after == null ? null : keyOf('DeadLetterGroup', after, 'after'),
         first: checkFirst({ first }),
       }),
   }),
 );
+
+function checkCodes(codes: readonly string[] | null | undefined): readonly string[] | null {
+  if (codes == null) return null;
+  checkBatch(codes.length, 'codes');
+  for (const [i, code] of codes.entries()) checkText(code, `codes[${i}]`, maxNameLength);
+  return codes;
+}
 
 interface DigestEntry {
   readonly count: number;
@@ -172,17 +239,18 @@ export async function toFilter(
   { groupIds, diedFrom, diedUntil, ...filter }: typeof DeadLetterFilter.$inferInput,
   context: Services,
 ): Promise<Filter> {
-  return {
+  const conditions = {
     ...(await toItemFilter(filter, context)),
     groupIds: groupIds?.map((id, i) => keyOf('DeadLetterGroup', id, `filter.groupIds[${i}]`)),
     diedFrom: diedFrom ?? undefined,
     diedUntil: diedUntil ?? undefined,
   };
+  return inScopeOnly(conditions, context);
 }
 
 builder.queryField('deadLetterCount', (t) =>
   t.field({
-    authScopes: { may: 'survey' },
+    authScopes: { may: 'list' },
     type: 'Count',
     description:
       'How many dead letters `replayDeadLetters` with this filter would replay. NOT_FOUND and INVALID_INPUT as for that; BUSY if counting takes longer than 10 seconds.',

@@ -1,15 +1,17 @@
 /** The fields that the filters of all operations share. */
-import { isUnscoped } from '../domain/access/rights.ts';
+import { isUnscoped, seesTenant } from '../domain/access/rights.ts';
 import {
   countMatching,
   type Filter,
   type ItemFilter,
   type OperationKind,
 } from '../domain/items/operations.ts';
+import { maxBatch } from '../domain/values/limits.ts';
+import { InvalidInputError } from '../errors.ts';
 import type { SchemaTypes } from './builder.ts';
 import { itemKeyOf, keyOf } from './global-id.ts';
 import { createGroupLoader } from './loader.ts';
-import { checkJob } from './scope.ts';
+import { checkJob, checkTypeScope, shownTypes } from './scope.ts';
 import type { Services } from './services.ts';
 
 type Types = PothosSchemaTypes.ExtendDefaultTypes<SchemaTypes>;
@@ -39,6 +41,31 @@ export async function toItemFilter(
     dedupeKeys: dedupeKeys ?? undefined,
     items: itemIds?.map((id, i) => itemKeyOf(id, `filter.itemIds[${i}]`)),
   };
+}
+
+/**
+ * The filter with the caller's scope as another condition, so that an operation keeps to it for as long as it takes.
+ *
+ * @throws ForbiddenError for a type outside the scope, and InvalidInputError for a scope of more types than a filter can name
+ */
+export async function inScopeOnly<F extends ItemFilter>(filter: F, context: Services): Promise<F> {
+  const { caller } = context;
+  if (caller.types === null || seesTenant(caller)) return filter;
+  if (filter.types !== undefined) {
+    checkTypeScope(context, filter.types, 'filter.types');
+    return filter;
+  }
+  const { tenant, ...conditions } = filter;
+  // A filter without conditions is refused, and stays one.
+  if (Object.values(conditions).every((condition) => condition === undefined)) return filter;
+  const seen = (await shownTypes(context, null)) ?? [];
+  // Nobody has a job in it yet: as names, its patterns match nothing.
+  if (seen.length === 0) return { ...filter, types: caller.types };
+  if (seen.length < maxBatch) return { ...filter, types: seen };
+  throw new InvalidInputError(
+    `Your scope may have more than ${maxBatch} types: name those that you mean.`,
+    'filter.types',
+  );
 }
 
 /** How many items an operation of this kind would affect. What is asked under many aliases is counted once. */

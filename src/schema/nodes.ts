@@ -19,7 +19,7 @@ const needs: Readonly<Record<NodeType, Permission>> = {
   Assignment: 'work',
   Schedule: 'survey',
   DeadLetterGroup: 'list',
-  Operation: 'survey',
+  Operation: 'list',
   CallbackEndpoint: 'administer',
   CallbackDelivery: 'administer',
   Upload: 'create',

@@ -38,7 +38,7 @@ export const Operation = builder.loadableNodeRef('Operation', {
     description: 'The id of the operation: `Operation:` and a UUID.',
   },
   load: async (ids: string[], { engine, caller }: Services) => {
-    const found = await readOperations(engine.database, ids, caller.tenant);
+    const found = await readOperations(engine.database, ids, caller);
     const byId = new Map(found.map((operation) => [operation.id, operation]));
     return ids.map(
       (id) =>
@@ -68,6 +68,11 @@ builder.objectType(Operation, {
         'How many items it has handled. At the end this may be less than `total`: items that are settled, cancelled or deleted meanwhile are skipped.',
     }),
     requestedAt: t.expose('requestedAt', { type: 'DateTime', description: 'When it was requested.' }),
+    requestedBy: t.exposeString('requestedBy', {
+      nullable: true,
+      description:
+        'Who requested it: the name of the caller, as `AuditEntry.actor` has it. Null if it was requested in SQL without a name.',
+    }),
     finishedAt: t.expose('finishedAt', {
       type: 'DateTime',
       nullable: true,
@@ -98,16 +103,17 @@ const byId: ListOrder<{ id: string }, string> = {
 builder.queryField('operations', (t) =>
   t.connection(
     {
-      authScopes: { may: 'survey' },
+      authScopes: { may: 'list' },
       type: Operation,
       complexity: (args) => ({ multiplier: pageSize(args) }),
-      description: 'What was asked for, the newest first.',
+      description:
+        'What was asked for, the newest first. Callers with a scope see those that are limited to types within it, as all are that they request.',
       resolve: (_, args, context) =>
         readPage(
           byId,
           args,
           context,
-          (range) => listOperations(context.engine.database, context.caller.tenant, range),
+          (range) => listOperations(context.engine.database, context.caller, range),
           (rows) => rows,
         ),
     },

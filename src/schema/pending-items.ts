@@ -1,6 +1,6 @@
 import type { PendingItemFilter as Filter } from '../domain/items/operations.ts';
 import { builder } from './builder.ts';
-import { countOf, itemFilterFields, toItemFilter } from './item-filter.ts';
+import { countOf, inScopeOnly, itemFilterFields, toItemFilter } from './item-filter.ts';
 import { ItemStatus } from './job-item.ts';
 import type { Services } from './services.ts';
 
@@ -24,17 +24,18 @@ export async function toPendingFilter(
   { statuses, addedFrom, addedUntil, ...filter }: typeof PendingItemFilter.$inferInput,
   context: Services,
 ): Promise<Filter> {
-  return {
+  const conditions = {
     ...(await toItemFilter(filter, context)),
     statuses: statuses ?? undefined,
     addedFrom: addedFrom ?? undefined,
     addedUntil: addedUntil ?? undefined,
   };
+  return inScopeOnly(conditions, context);
 }
 
 builder.queryField('pendingItemCount', (t) =>
   t.field({
-    authScopes: { may: 'survey' },
+    authScopes: { may: 'list' },
     type: 'Count',
     description:
       'How many pending items match this filter: those that `cancelItems` would cancel or, with the statuses RETRYING and SCHEDULED, `promoteItems` would make ready. NOT_FOUND and INVALID_INPUT as for `cancelItems`; BUSY if counting takes longer than 10 seconds.',

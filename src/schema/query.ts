@@ -9,7 +9,7 @@ import { Job } from './job.ts';
 import { JobItem } from './job-item.ts';
 import { inScope, sees } from './scope.ts';
 
-builder.queryType({
+export const Query = builder.queryType({
   description:
     'Operations that read. A field that is refused or fails is null, and `errors` says why, with a code in `extensions.code` (docs/errors.md lists all); the other fields are not affected.',
   fields: (t) => ({

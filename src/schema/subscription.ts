@@ -15,6 +15,7 @@ import { JobFilter, toConditions } from './job-list.ts';
 import { Operation } from './operation.ts';
 import { checkFirst, firstComplexity, firstDescription } from './pages.ts';
 import { JobProgress, JobTreeProgress } from './progress.ts';
+import { Query } from './query.ts';
 import { checkTypes, Queue, typesDescription } from './queue.ts';
 import { checkJob, checkTree, checkTypeScope, shownTypes } from './scope.ts';
 import { selectedFields } from './selection.ts';
@@ -77,6 +78,7 @@ const JobsChange = builder.objectRef<PageChange<MarkedRow>>('JobsChange').implem
 
 const progressIntervalMs = { lowest: 20, standard: 100 };
 const pageIntervalMs = { lowest: 100, standard: 500 };
+const liveIntervalMs = { lowest: 1_000, standard: 1_000 };
 const longestIntervalMs = 60_000;
 
 function intervalDescription({ lowest, standard }: typeof progressIntervalMs): string {
@@ -234,7 +236,7 @@ builder.subscriptionType({
       resolve: (change) => change,
     }),
     operationProgress: t.field({
-      authScopes: { may: 'survey' },
+      authScopes: { may: 'list' },
       ...shared,
       type: Operation,
       description:
@@ -250,10 +252,10 @@ builder.subscriptionType({
       subscribe: async (_, { operationId, intervalMs }, { hub, engine, caller }) => {
         const id = keyOf('Operation', operationId, 'operationId');
         const everyMs = checkInterval(intervalMs, pageIntervalMs);
-        if ((await readOperations(engine.database, [id], caller.tenant)).length === 0)
+        if ((await readOperations(engine.database, [id], caller)).length === 0)
           throw new NotFoundError(`There is no operation ${operationId}.`, 'operationId');
         const read = async () => {
-          const rows = await readOperations(engine.database, [id], caller.tenant);
+          const rows = await readOperations(engine.database, [id], caller);
           return {
             rows: rows.map((operation) => ({
               ...operation,
@@ -299,6 +301,24 @@ builder.subscriptionType({
         return hub.watchPage(read, checkInterval(args.intervalMs, pageIntervalMs), engine);
       },
       resolve: ({ rows }) => rows.slice(),
+    }),
+    live: t.field({
+      authScopes: { may: 'call' },
+      ...shared,
+      type: Query,
+      description:
+        'The answer to a query: now, and whenever it differs from the last one. The server asks again when a tree has changed, and otherwise every few seconds; for a query that takes long it does so more rarely, so that asking takes up at most a tenth of the time. Subscribers with the same query and rights share it. Each field needs its own permission. It does not end.',
+      args: {
+        intervalMs: t.arg.int({
+          required: true,
+          defaultValue: liveIntervalMs.standard,
+          description:
+            'The query is asked at most this often, in milliseconds: 1,000 to 60,000. Default: 1,000.',
+        }),
+      },
+      subscribe: (_, { intervalMs }, { hub }: Services) =>
+        hub.watchQuery(checkInterval(intervalMs, liveIntervalMs)),
+      resolve: (root) => root,
     }),
     workAvailable: t.field({
       authScopes: { may: 'work' },

@@ -30,12 +30,12 @@ const Viewer = builder.objectRef<Caller>('Viewer').implement({
     }),
     roles: t.field({
       type: [Role],
-      description: 'Its roles: up to 4.',
+      description: 'Its roles: up to 5.',
       resolve: ({ roles }) => [...roles],
     }),
     permissions: t.field({
       type: [PermissionEnum],
-      description: 'What its roles allow within its scope: up to 11.',
+      description: 'What its roles allow within its scope: up to 12.',
       resolve: (caller) => [...caller.permissions],
     }),
     types: t.stringList({

@@ -50,7 +50,12 @@ describe('a note on a group', () => {
     await t.create({ type, items: [{}] });
     const failure = { code: 'E', message: 'no', permanent: true };
     await reportOutcomes(t.engine, [{ assignmentId: (await t.claimOne(type)).id, failure }]);
-    const [group] = await readLargestGroups(t.engine.database, { types: [type], first: 1 });
+    const [group] = await readLargestGroups(t.engine.database, {
+      types: [type],
+      codes: null,
+      after: null,
+      first: 1,
+    });
     await noteGroup(t.engine.database, everyone, group?.id ?? '', 'known');
     return { type, id: group?.id ?? '' };
   }

@@ -106,7 +106,12 @@ describe('dead letters', () => {
         at(minutes),
       ]);
     const { database } = t.engine;
-    const groups = await readLargestGroups(database, { types: [type, other], first: 9 });
+    const groups = await readLargestGroups(database, {
+      types: [type, other],
+      codes: null,
+      after: null,
+      first: 9,
+    });
     expect(groups).toMatchObject([
       { type, code: 'E', pattern: 'no', count: 3, firstAt: at(1), lastAt: at(3), example: items[1] },
       { type: other, count: 1 },

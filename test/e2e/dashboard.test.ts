@@ -139,7 +139,7 @@ describe.skipIf(withoutBrowser)('the dashboard', () => {
     const row = page.getByRole('row').filter({ hasText: 'greet' });
     await row.getByRole('button', { name: 'Limit' }).click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByRole('spinbutton').fill('1000000000000');
+    await dialog.getByLabel('Items at a time').fill('1000000000000');
     await dialog.getByRole('button', { name: 'Limit' }).click();
     await dialog.getByRole('alert').waitFor();
     await page.close();

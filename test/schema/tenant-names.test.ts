@@ -34,11 +34,11 @@ const others = `
   Job.items.before ChildItemEdge.cursor JobItem.childItems.after JobItem.childItems.before Job.results.after Job.results.before JobEdge.cursor JobFedByParentError.field JobInput.dedupeKey JobItem.dedupeKey
   JobItem.id JobItem.payload JobItem.result JobItemEdge.cursor JobItemsChange.goneIds JobProgress.jobId JobProgress.message
   JobProgress.revision JobResultsEdge.cursor JobSealedError.field JobTreeProgress.revision JobTreeProgress.rootId JobsChange.goneIds
-  NewItemInput.dedupeKey NewItemInput.payload NotFoundError.field NoteDeadLettersInput.groupId NoteDeadLettersInput.note Operation.id OperationEdge.cursor
+  NewItemInput.dedupeKey NewItemInput.payload NotFoundError.field NoteDeadLettersInput.groupId NoteDeadLettersInput.note Operation.id Operation.requestedBy OperationEdge.cursor
   JobFilter.dedupeKeyPrefix PageInfo.endCursor PageInfo.startCursor PendingItemFilter.codes PendingItemFilter.dedupeKeys PendingItemFilter.itemIds
   PendingItemFilter.jobId PutCallbackEndpointInput.url PutCallbackEndpointPayload.secret PutTypeSchemaInput.payload
   PutTypeSchemaInput.result Query.apiKeys.after Query.auditEntries.after Query.auditEntries.before Query.callbackDeliveries.after Query.callbackDeliveries.before Query.item.id
-  Query.job.id Query.jobByDedupeKey.dedupeKey Query.jobs.after Query.jobs.before Query.operations.after Query.operations.before Query.schedules.after Query.schedules.before ReleaseAssignmentsInput.assignmentIds
+  Query.deadLetterGroups.after Query.deadLetterGroups.codes Query.job.id Query.jobByDedupeKey.dedupeKey Query.jobs.after Query.jobs.before Query.operations.after Query.operations.before Query.schedules.after Query.schedules.before ReleaseAssignmentsInput.assignmentIds
   ReleaseEntry.assignmentId ReplayDeadLettersInput.payload ReportEntry.assignmentId ReportInput.assignmentId SuccessInput.result
   RetryCallbackDeliveryInput.deliveryId RevokeApiKeyInput.id RotateApiKeyInput.id RotateApiKeyPayload.key
   RotateCallbackSecretPayload.secret Schedule.cron Schedule.timeZone ScheduleEdge.cursor CronInput.expression CronInput.timeZone

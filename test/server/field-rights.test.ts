@@ -49,7 +49,7 @@ const asked = [...new Set([...ways.values()].map(typeOf))].flatMap((type): Asked
 /** Who may not see a field, though they may see what it belongs to. */
 const hidden: Readonly<Record<string, readonly Role[]>> = {
   // By these an item can be finished: they are for admins, and for whoever has the item, who knows them.
-  'Assignment.id': ['producer', 'watcher'],
+  'Assignment.id': ['operator', 'producer', 'watcher'],
 };
 
 let db: TestDatabase;

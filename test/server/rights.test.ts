@@ -157,13 +157,15 @@ it('a refusal names the role that would suffice, or the scope that prevents it',
   const messageOf = async (query: string, role: Role) =>
     (await (await post(app.url, query, bearer(keys[role]))).json()).errors[0].message;
   const replay = 'mutation { replayDeadLetters(input: { filter: { types: ["x"] } }) { __typename } }';
-  expect(await messageOf(replay, 'worker')).toBe('replayDeadLetters needs the role admin; yours: worker.');
+  expect(await messageOf(replay, 'worker')).toBe(
+    'replayDeadLetters needs the role admin or operator; yours: worker.',
+  );
   expect(await messageOf('{ jobs { __typename } }', 'worker')).toBe(
-    'jobs needs the role admin, producer or watcher; yours: worker.',
+    'jobs needs the role admin, operator, producer or watcher; yours: worker.',
   );
   const scoped = createCaller('a', ['producer'], { types: ['a'] });
-  expect(explainRefusal(scoped, 'sweep', 'cancelItems')).toBe(
-    'cancelItems is not allowed with a scope that is limited to types.',
+  expect(explainRefusal(scoped, 'survey', 'schedules')).toBe(
+    'schedules is not allowed with a scope that is limited to types.',
   );
   const narrow = createCaller('a', ['producer'], { types: ['a'], rootIds: [nothing.job] });
   expect(explainRefusal(narrow, 'list', 'jobs')).toBe(

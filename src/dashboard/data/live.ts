@@ -21,6 +21,8 @@ export interface LiveSource<R, V, T> {
   /** The state after an event, or the same if it brings nothing new. */
   next(known: T | undefined, data: R): T;
   isFinal?(value: T): boolean;
+  /** Whether each event is a whole answer, which is asked for again after a change of one's own. */
+  readonly isAnswer?: boolean;
 }
 
 /** Whether what is shown is live, and since when not. */
@@ -56,6 +58,11 @@ export function useFreshness(): Freshness {
 export function pause(isPaused: boolean): void {
   setFreshness(isPaused ? { isPaused, pausedAt: Date.now() } : { isPaused });
   for (const one of shown.values()) one.restart();
+}
+
+/** Asks again for what is shown, after a change of one's own. */
+export function askAgain(): void {
+  for (const one of shown.values()) if (one.isAnswer) one.restart();
 }
 
 /** `key` names what is shown, and so stands for the source, which may be another object at each render; undefined subscribes to nothing. */
@@ -106,6 +113,10 @@ class Shown {
         this.#onEnd();
       }, lingerMs);
     };
+  }
+
+  get isAnswer(): boolean {
+    return this.#source.isAnswer === true;
   }
 
   restart(): void {

@@ -7,7 +7,7 @@ import { type ReactNode, useId, useRef, useState } from 'react';
 import type { Document } from '../../client/document.ts';
 import type { OperationStateFragment, Permission } from '../../generated/dashboard.ts';
 import { tell } from '../data/connection.ts';
-import { useLive } from '../data/live.ts';
+import { askAgain, useLive } from '../data/live.ts';
 import { operationOf } from '../data/sources.ts';
 import { useMay } from '../data/viewer.ts';
 import { useTexts } from '../texts/texts.ts';
@@ -30,6 +30,8 @@ export interface ActionProps<V> {
   /** What is asked, with the count. Called when the dialog is open, so that it may ask the server. */
   readonly question: ReactNode;
   readonly fields?: ReactNode;
+  /** The same on the command line. */
+  readonly command?: (() => string) | undefined;
   readonly danger?: boolean;
   /** The letter that presses it: see parts/keyboard.ts. */
   readonly shortcut?: 'e' | 'r' | 'x';
@@ -49,6 +51,7 @@ function Offered<V>(props: ActionProps<V>) {
     variables,
     question,
     fields,
+    command,
     danger = false,
     isDisabled = false,
     shortcut,
@@ -76,6 +79,7 @@ function Offered<V>(props: ActionProps<V>) {
     if (!isDone.current) return;
     isDone.current = false;
     void queries.invalidateQueries();
+    askAgain();
     onDone?.();
   };
   const carryOut = async () => {
@@ -137,6 +141,7 @@ function Offered<V>(props: ActionProps<V>) {
                     label={t.copy.graphql}
                     text={() => inGraphql(mutation, tryOrNothing(variables))}
                   />
+                  {command !== undefined && <CopyButton label={t.copy.command} text={command} />}
                 </>
               )}
               <button type="button" onClick={() => dialog.current?.close()}>

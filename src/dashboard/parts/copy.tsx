@@ -24,3 +24,13 @@ export function inGraphql(document: { toString(): string }, variables: unknown):
     ? `${text}\n`
     : `${text}\n\n# Variables\n${JSON.stringify(variables, null, 2)}\n`;
 }
+
+/** An option of a command, quoted for a shell; nothing without values. */
+export function asOption(name: string, values: readonly string[] | null | undefined): string {
+  if (values == null || values.length === 0) return '';
+  return ` ${name} ${values.map(quoted).join(' ')}`;
+}
+
+/** A word for a shell. */
+export const quoted = (word: string) =>
+  /^[\w:.@/-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;

@@ -1,23 +1,23 @@
 /** What was told to whom, and what they answered. */
 import {
   CallbackDeliveries,
-  type CallbackDeliveriesQuery,
+  type CallbackDeliveryRowFragment,
+  LiveCallbackDeliveries,
   RetryDelivery,
 } from '../../generated/dashboard.ts';
+import { ask } from '../data/connection.ts';
+import { useAnswer } from '../data/live-answers.ts';
 import { Action } from '../parts/action.tsx';
-import { Answer } from '../parts/ask.tsx';
-import { More, nodesOf, usePages } from '../parts/pages.tsx';
+import { LivePages } from '../parts/live-list.tsx';
 import { State } from '../parts/progress.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { useTexts } from '../texts/texts.ts';
 
-type Delivery = NonNullable<CallbackDeliveriesQuery['callbackDeliveries']>['nodes'][number];
-
 export function CallbacksScreen() {
   const t = useTexts();
-  const pages = usePages(CallbackDeliveries, { filter: {} }, (data) => data.callbackDeliveries);
-  const columns: readonly Column<Delivery>[] = [
+  const live = useAnswer(LiveCallbackDeliveries, { filter: {} });
+  const columns: readonly Column<CallbackDeliveryRowFragment>[] = [
     { title: t.callbacks.endpoint, grow: 2, cell: ({ endpoint }) => endpoint },
     { title: t.callbacks.event, cell: ({ event }) => event },
     { title: t.callbacks.status, cell: ({ status }) => <State state={status} /> },
@@ -41,6 +41,7 @@ export function CallbacksScreen() {
           mutation={RetryDelivery}
           variables={() => ({ input: { deliveryId: id } })}
           question={t.callbacks.retryAsk(endpoint)}
+          command={() => `jobtree callback retry ${id}`}
         />
       ),
     },
@@ -48,18 +49,24 @@ export function CallbacksScreen() {
   return (
     <>
       <h1>{t.callbacks.title}</h1>
-      <Answer query={pages}>
-        {() => (
+      <LivePages
+        live={live}
+        edgesOf={({ callbackDeliveries }) => callbackDeliveries?.edges}
+        read={async (after) =>
+          (await ask(CallbackDeliveries, { filter: {}, after })).callbackDeliveries?.edges
+        }
+      >
+        {(rows, more) => (
           <Table
             label={t.callbacks.title}
-            rows={nodesOf(pages)}
+            rows={rows}
             columns={columns}
             keyOf={({ id }) => id}
             empty={t.callbacks.empty}
-            more={<More pages={pages} />}
+            more={more}
           />
         )}
-      </Answer>
+      </LivePages>
     </>
   );
 }

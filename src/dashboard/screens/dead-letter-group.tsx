@@ -1,42 +1,38 @@
 /** One cause of failures: an example, the items, and what to do with all of them. */
-import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import {
-  DeadLetterGroup,
-  type DeadLetterGroupQuery,
   Discard,
+  LiveDeadLetterGroup,
+  type LiveDeadLetterGroupSubscription,
   Note,
   Replay,
 } from '../../generated/dashboard.ts';
-import { ask } from '../data/connection.ts';
+import { useAnswer } from '../data/live-answers.ts';
 import { Action } from '../parts/action.tsx';
-import { Answer } from '../parts/ask.tsx';
-import { CopyButton } from '../parts/copy.tsx';
+import { Bars } from '../parts/bars.tsx';
+import { CopyButton, quoted } from '../parts/copy.tsx';
 import { CountDeadLetters } from '../parts/counts.tsx';
 import { Facts, Json } from '../parts/facts.tsx';
 import { Failures } from '../parts/failures.tsx';
 import { ItemTable } from '../parts/items.tsx';
+import { LiveAnswer } from '../parts/live-list.tsx';
 import { Count } from '../parts/progress.tsx';
 import { Time } from '../parts/time.tsx';
 import { useTexts } from '../texts/texts.ts';
 
-type Group = Extract<NonNullable<DeadLetterGroupQuery['node']>, { readonly id: string }>;
+type Group = Extract<NonNullable<LiveDeadLetterGroupSubscription['live']['node']>, { readonly id: string }>;
 
 export function DeadLetterGroupScreen() {
   const t = useTexts();
   const { id } = useParams({ from: '/dead-letters/$id' });
-  const query = useQuery({
-    queryKey: ['dead letter group', id],
-    queryFn: ({ signal }) => ask(DeadLetterGroup, { id }, signal),
-    refetchInterval: 10_000,
-  });
+  const live = useAnswer(LiveDeadLetterGroup, { id });
   return (
-    <Answer query={query}>
+    <LiveAnswer live={live}>
       {({ node }) =>
         node == null || !('id' in node) ? <p>{t.deadLetters.gone}</p> : <Facing group={node as Group} />
       }
-    </Answer>
+    </LiveAnswer>
   );
 }
 
@@ -51,27 +47,30 @@ function Facing({ group }: { group: Group }) {
         <Action
           label={t.deadLetters.replayAll}
           shortcut="r"
-          needs="ADMINISTER"
+          needs="SETTLE"
           mutation={Replay}
           variables={() => ({ input: { filter } })}
           question={<CountDeadLetters filter={filter} ask={t.deadLetters.replayAsk} isReplay />}
+          command={() => `jobtree replay --group ${group.id}`}
         />
         <Action
           label={t.deadLetters.discardAll}
           shortcut="x"
           danger
-          needs="ADMINISTER"
+          needs="SETTLE"
           mutation={Discard}
           variables={() => ({ input: { filter } })}
           question={<CountDeadLetters filter={filter} ask={t.deadLetters.discardAsk} />}
+          command={() => `jobtree discard --group ${group.id}`}
         />
         <Action
           label={t.deadLetters.note}
           shortcut="e"
-          needs="ADMINISTER"
+          needs="SETTLE"
           mutation={Note}
           variables={() => ({ input: { groupId: group.id, note: note.trim() === '' ? null : note } })}
           question={null}
+          command={() => `jobtree note ${group.id} ${quoted(note)}`}
           fields={
             <label>
               {t.deadLetters.note}
@@ -91,6 +90,13 @@ function Facing({ group }: { group: Group }) {
           [t.deadLetters.note, group.note],
         ]}
       />
+      <h2>{t.deadLetters.history}</h2>
+      <div className="wide-bars">
+        <Bars
+          steps={group.history}
+          label={t.deadLetters.historyOf(group.history.reduce((all, { count }) => all + count, 0))}
+        />
+      </div>
       {group.example != null && (
         <>
           <h2>{t.deadLetters.example}</h2>

@@ -174,6 +174,7 @@ function Actions({ item }: { item: Shown }) {
           mutation={Promote}
           variables={() => ({ input: { filter } })}
           question={t.item.promoteAsk}
+          command={() => `jobtree promote-items --item ${item.id}`}
         />
       )}
       {(isPending || item.status === 'RUNNING') && (
@@ -185,16 +186,18 @@ function Actions({ item }: { item: Shown }) {
           mutation={CancelItems}
           variables={() => ({ input: { filter } })}
           question={t.item.cancelAsk}
+          command={() => `jobtree cancel-items --item ${item.id}`}
         />
       )}
       {item.status === 'FAILED' && (
         <Action
           label={t.item.replay}
           shortcut="r"
-          needs="ADMINISTER"
+          needs="SETTLE"
           mutation={Replay}
           variables={() => ({ input: { filter, ...changed() } })}
           question={t.item.replayAsk}
+          command={() => `jobtree replay --item ${item.id}`}
           fields={editor}
         />
       )}

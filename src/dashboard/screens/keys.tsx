@@ -1,25 +1,25 @@
 /** Serialize keys with the longest lines, and the item that each waits for. */
-import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { Discard, Replay, SerializeKeys, type SerializeKeysQuery } from '../../generated/dashboard.ts';
-import { ask } from '../data/connection.ts';
+import {
+  Discard,
+  LiveSerializeKeys,
+  type LiveSerializeKeysSubscription,
+  Replay,
+} from '../../generated/dashboard.ts';
+import { useAnswer } from '../data/live-answers.ts';
 import { Action } from '../parts/action.tsx';
-import { Answer } from '../parts/ask.tsx';
 import { CountDeadLetters } from '../parts/counts.tsx';
 import { shortId } from '../parts/items.tsx';
+import { LiveAnswer } from '../parts/live-list.tsx';
 import { Count, State } from '../parts/progress.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { useTexts } from '../texts/texts.ts';
 
-type Key = NonNullable<SerializeKeysQuery['serializeKeys']>[number];
+type Key = NonNullable<LiveSerializeKeysSubscription['live']['serializeKeys']>[number];
 
 export function KeysScreen() {
   const t = useTexts();
-  const query = useQuery({
-    queryKey: ['serialize keys'],
-    queryFn: ({ signal }) => ask(SerializeKeys, {}, signal),
-    refetchInterval: 10_000,
-  });
+  const live = useAnswer(LiveSerializeKeys, {});
   const columns: readonly Column<Key>[] = [
     { title: t.keys.key, grow: 3, cell: ({ key }) => key },
     { title: t.keys.blocked, isNumber: true, cell: ({ blocked }) => <Count count={blocked} /> },
@@ -45,7 +45,7 @@ export function KeysScreen() {
   return (
     <>
       <h1>{t.keys.title}</h1>
-      <Answer query={query}>
+      <LiveAnswer live={live}>
         {({ serializeKeys }) => (
           <Table
             label={t.keys.title}
@@ -55,7 +55,7 @@ export function KeysScreen() {
             empty={t.keys.empty}
           />
         )}
-      </Answer>
+      </LiveAnswer>
     </>
   );
 }
@@ -69,19 +69,21 @@ function Free({ itemId }: { itemId: string }) {
       <Action
         label={t.item.replay}
         shortcut="r"
-        needs="ADMINISTER"
+        needs="SETTLE"
         mutation={Replay}
         variables={() => ({ input: { filter } })}
         question={<CountDeadLetters filter={filter} ask={t.deadLetters.replayAsk} isReplay />}
+        command={() => `jobtree replay --item ${itemId}`}
       />
       <Action
         label={t.deadLetters.discard}
         shortcut="x"
         danger
-        needs="ADMINISTER"
+        needs="SETTLE"
         mutation={Discard}
         variables={() => ({ input: { filter } })}
         question={<CountDeadLetters filter={filter} ask={t.deadLetters.discardAsk} />}
+        command={() => `jobtree discard --item ${itemId}`}
       />
     </div>
   );

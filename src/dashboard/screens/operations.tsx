@@ -1,8 +1,14 @@
 /** Replays, discards, cancellations and promotions of many items: how far they are. */
-import { type OperationStateFragment, Operations } from '../../generated/dashboard.ts';
-import { OperationProgress } from '../parts/action.tsx';
-import { Answer } from '../parts/ask.tsx';
-import { More, nodesOf, usePages } from '../parts/pages.tsx';
+import {
+  CancelOperation,
+  LiveOperations,
+  type OperationStateFragment,
+  Operations,
+} from '../../generated/dashboard.ts';
+import { ask } from '../data/connection.ts';
+import { useAnswer } from '../data/live-answers.ts';
+import { Action, OperationProgress } from '../parts/action.tsx';
+import { LivePages } from '../parts/live-list.tsx';
 import { State } from '../parts/progress.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
@@ -10,7 +16,7 @@ import { useTexts } from '../texts/texts.ts';
 
 export function OperationsScreen() {
   const t = useTexts();
-  const pages = usePages(Operations, {}, (data) => data.operations);
+  const live = useAnswer(LiveOperations, {});
   const columns: readonly Column<OperationStateFragment>[] = [
     {
       title: t.operation.kindTitle,
@@ -18,24 +24,43 @@ export function OperationsScreen() {
       cell: (operation) => <OperationProgress operation={operation} />,
     },
     { title: t.trees.outcome, cell: ({ status }) => <State state={status} /> },
+    { title: t.operation.requestedBy, grow: 2, cell: ({ requestedBy }) => requestedBy },
     { title: t.operation.requested, cell: ({ requestedAt }) => <Time at={requestedAt} /> },
     { title: t.operation.finished, cell: ({ finishedAt }) => <Time at={finishedAt} /> },
+    {
+      title: t.actions,
+      cell: ({ id, status }) =>
+        status === 'RUNNING' && (
+          <Action
+            label={t.operation.stop}
+            danger
+            needs="SETTLE"
+            mutation={CancelOperation}
+            variables={() => ({ input: { operationId: id } })}
+            question={t.operation.stopAsk}
+          />
+        ),
+    },
   ];
   return (
     <>
       <h1>{t.operation.title}</h1>
-      <Answer query={pages}>
-        {() => (
+      <LivePages
+        live={live}
+        edgesOf={({ operations }) => operations?.edges}
+        read={async (after) => (await ask(Operations, { after })).operations?.edges}
+      >
+        {(rows, more) => (
           <Table
             label={t.operation.title}
-            rows={nodesOf(pages)}
+            rows={rows}
             columns={columns}
             keyOf={({ id }) => id}
             empty={t.none}
-            more={<More pages={pages} />}
+            more={more}
           />
         )}
-      </Answer>
+      </LivePages>
     </>
   );
 }

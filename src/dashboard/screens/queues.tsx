@@ -7,6 +7,7 @@ import { useLive } from '../data/live.ts';
 import { type QueueRow, queues } from '../data/sources.ts';
 import { Action } from '../parts/action.tsx';
 import { Problem } from '../parts/ask.tsx';
+import { quoted } from '../parts/copy.tsx';
 import { Count } from '../parts/progress.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { formatDuration, formatTenths } from '../texts/formats.ts';
@@ -97,8 +98,20 @@ const percentiles = ({ p50Ms, p95Ms }: { p50Ms?: number | null; p95Ms?: number |
 
 function Settings({ queue }: { queue: QueueRow }) {
   const t = useTexts();
-  const [concurrency, setConcurrency] = useState(queue.concurrency == null ? '' : String(queue.concurrency));
-  const { type, paused } = queue;
+  const { type, paused, ready, running } = queue;
+  const [concurrency, setConcurrency] = useState(textOf(queue.concurrency));
+  const [limit, setLimit] = useState(textOf(queue.rate?.limit));
+  const [seconds, setSeconds] = useState(String((queue.rate?.intervalMs ?? 1_000) / 1_000));
+  const most = numberOf(concurrency);
+  const rateLimit = numberOf(limit);
+  const intervalMs = Math.round(Number(seconds) * 1_000);
+  const command = `jobtree queue ${quoted(type)}`;
+  const field = (label: string, value: string, set: (value: string) => void) => (
+    <label>
+      {label}
+      <input type="number" min={0} step="any" value={value} onChange={({ target }) => set(target.value)} />
+    </label>
+  );
   return (
     <div className="buttons">
       <Action
@@ -106,7 +119,8 @@ function Settings({ queue }: { queue: QueueRow }) {
         needs="ADMINISTER"
         mutation={SetQueue}
         variables={() => ({ input: { type, paused: !paused } })}
-        question={type}
+        question={paused ? t.queues.resumeAsk(type, ready) : t.queues.pauseAsk(type, ready, running)}
+        command={() => `${command} ${paused ? '--resume' : '--pause'}`}
       />
       <Action
         label={t.queues.limit}
@@ -114,21 +128,27 @@ function Settings({ queue }: { queue: QueueRow }) {
         needs="ADMINISTER"
         mutation={SetQueue}
         variables={() => ({
-          input: { type, concurrency: concurrency.trim() === '' ? null : Number(concurrency) },
+          input: {
+            type,
+            concurrency: most,
+            rate: rateLimit === null ? null : { limit: rateLimit, intervalMs },
+          },
         })}
         question={type}
+        command={() =>
+          `${command} --concurrency ${most ?? 'none'} --rate ${rateLimit === null ? 'none' : `${rateLimit}/${intervalMs}ms`}`
+        }
         fields={
-          <label>
-            {t.queues.concurrency}
-            <input
-              type="number"
-              min={1}
-              value={concurrency}
-              onChange={({ target }) => setConcurrency(target.value)}
-            />
-          </label>
+          <>
+            {field(t.queues.concurrency, concurrency, setConcurrency)}
+            {field(t.queues.rateLimit, limit, setLimit)}
+            {field(t.queues.rateSeconds, seconds, setSeconds)}
+          </>
         }
       />
     </div>
   );
 }
+
+const textOf = (value: number | null | undefined) => (value == null ? '' : String(value));
+const numberOf = (text: string) => (text.trim() === '' ? null : Number(text));

@@ -1,26 +1,27 @@
 /** What is created again and again: when next, and what came of it last. */
 import { Link } from '@tanstack/react-router';
 import {
+  LiveSchedules,
   PauseSchedule,
   ResumeSchedule,
   RunSchedule,
+  type ScheduleRowFragment,
   Schedules,
-  type SchedulesQuery,
   SkipOccurrence,
 } from '../../generated/dashboard.ts';
+import { ask } from '../data/connection.ts';
+import { useAnswer } from '../data/live-answers.ts';
 import { Action } from '../parts/action.tsx';
-import { Answer } from '../parts/ask.tsx';
-import { More, nodesOf, usePages } from '../parts/pages.tsx';
+import { quoted } from '../parts/copy.tsx';
+import { LivePages } from '../parts/live-list.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { useTexts } from '../texts/texts.ts';
 
-type Schedule = NonNullable<SchedulesQuery['schedules']>['nodes'][number];
-
 export function SchedulesScreen() {
   const t = useTexts();
-  const pages = usePages(Schedules, {}, (data) => data.schedules);
-  const columns: readonly Column<Schedule>[] = [
+  const live = useAnswer(LiveSchedules, {});
+  const columns: readonly Column<ScheduleRowFragment>[] = [
     { title: t.schedules.name, grow: 2, cell: ({ name }) => name },
     {
       title: t.schedules.times,
@@ -77,6 +78,7 @@ export function SchedulesScreen() {
             mutation={RunSchedule}
             variables={() => ({ input: { name } })}
             question={t.schedules.runAsk(name)}
+            command={() => `jobtree schedule run ${quoted(name)}`}
           />
           <Action
             label={t.schedules.skip}
@@ -84,6 +86,7 @@ export function SchedulesScreen() {
             mutation={SkipOccurrence}
             variables={() => ({ input: { name } })}
             question={t.schedules.skipAsk(name)}
+            command={() => `jobtree schedule skip ${quoted(name)}`}
           />
           <Action
             label={pausedAt == null ? t.schedules.pause : t.schedules.resume}
@@ -91,6 +94,7 @@ export function SchedulesScreen() {
             mutation={pausedAt == null ? PauseSchedule : ResumeSchedule}
             variables={() => ({ input: { name } })}
             question={name}
+            command={() => `jobtree schedule ${pausedAt == null ? 'pause' : 'resume'} ${quoted(name)}`}
           />
         </div>
       ),
@@ -99,18 +103,22 @@ export function SchedulesScreen() {
   return (
     <>
       <h1>{t.schedules.title}</h1>
-      <Answer query={pages}>
-        {() => (
+      <LivePages
+        live={live}
+        edgesOf={({ schedules }) => schedules?.edges}
+        read={async (after) => (await ask(Schedules, { after })).schedules?.edges}
+      >
+        {(rows, more) => (
           <Table
             label={t.schedules.title}
-            rows={nodesOf(pages)}
+            rows={rows}
             columns={columns}
             keyOf={({ name }) => name}
             empty={t.schedules.empty}
-            more={<More pages={pages} />}
+            more={more}
           />
         )}
-      </Answer>
+      </LivePages>
     </>
   );
 }

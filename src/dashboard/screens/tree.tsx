@@ -26,6 +26,7 @@ import { ItemTable } from '../parts/items.tsx';
 import { JobCounts } from '../parts/job-counts.tsx';
 import { More, nodesOf, usePages } from '../parts/pages.tsx';
 import { ProgressBar, State } from '../parts/progress.tsx';
+import { Retention } from '../parts/retention.tsx';
 import { Standstills } from '../parts/standstills.tsx';
 import { ItemStrip } from '../parts/strip.tsx';
 import { type Column, Table } from '../parts/table.tsx';
@@ -88,10 +89,11 @@ function Shown({ root, id, onChange }: { root: Root; id: string; onChange: () =>
           <Action
             label={t.tree.replay}
             shortcut="r"
-            needs="ADMINISTER"
+            needs="SETTLE"
             mutation={Replay}
             variables={() => ({ input: { filter: replayFilter } })}
             question={<CountDeadLetters filter={replayFilter} ask={t.deadLetters.replayAsk} isReplay />}
+            command={() => `jobtree replay --job ${root.id}`}
           />
         )}
         {isOpen && (
@@ -103,6 +105,7 @@ function Shown({ root, id, onChange }: { root: Root; id: string; onChange: () =>
             mutation={CancelJob}
             variables={() => ({ input: { jobId: root.id } })}
             question={t.tree.cancelAsk(root.type)}
+            command={() => `jobtree cancel ${root.id}`}
             onDone={onChange}
           />
         )}
@@ -113,8 +116,10 @@ function Shown({ root, id, onChange }: { root: Root; id: string; onChange: () =>
           mutation={DeleteJob}
           variables={() => ({ input: { jobId: root.id } })}
           question={t.tree.removeAsk}
+          command={() => `jobtree delete ${root.id}`}
           onDone={onChange}
         />
+        <Retention rootId={root.id} seconds={root.retentionSeconds} onDone={onChange} />
         <CopyButton label={t.copy.id} text={() => root.id} />
         <CopyButton label={t.copy.command} text={() => `jobtree watch ${root.id}`} />
       </div>
@@ -205,6 +210,7 @@ function JobTable({
             mutation={Seal}
             variables={() => ({ input: { jobId: job.id } })}
             question={t.tree.sealAsk(job.type)}
+            command={() => `jobtree seal ${job.id}`}
             onDone={onChange}
           />
         ),

@@ -1,32 +1,27 @@
 /** Who is connected, what they hold, and for how long. */
-import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { HeldItems, type HeldItemsQuery, Workers, type WorkersQuery } from '../../generated/dashboard.ts';
-import { ask } from '../data/connection.ts';
-import { Answer } from '../parts/ask.tsx';
+import {
+  LiveHeldItems,
+  type LiveHeldItemsSubscription,
+  LiveWorkers,
+  type LiveWorkersSubscription,
+} from '../../generated/dashboard.ts';
+import { useAnswer } from '../data/live-answers.ts';
 import { shortId } from '../parts/items.tsx';
+import { LiveAnswer } from '../parts/live-list.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-import { formatDuration } from '../texts/formats.ts';
 import { useTexts } from '../texts/texts.ts';
 
-type WorkerRow = NonNullable<WorkersQuery['workers']>[number];
-type HeldRow = NonNullable<HeldItemsQuery['heldItems']>[number];
+type WorkerRow = NonNullable<LiveWorkersSubscription['live']['workers']>[number];
+type HeldRow = NonNullable<LiveHeldItemsSubscription['live']['heldItems']>[number];
 
 export function WorkersScreen() {
   const t = useTexts();
   const { slow = false } = useSearch({ from: '/workers' });
   const navigate = useNavigate({ from: '/workers' });
-  const workers = useQuery({
-    queryKey: ['workers'],
-    queryFn: ({ signal }) => ask(Workers, {}, signal),
-    refetchInterval: 10_000,
-  });
-  const held = useQuery({
-    queryKey: ['held items', slow],
-    queryFn: ({ signal }) => ask(HeldItems, { slowOnly: slow, types: null }, signal),
-    refetchInterval: 10_000,
-  });
+  const workers = useAnswer(LiveWorkers, {});
+  const held = useAnswer(LiveHeldItems, { slowOnly: slow, types: null });
   const workerColumns: readonly Column<WorkerRow>[] = [
     { title: t.workers.name, grow: 2, cell: ({ name }) => name },
     {
@@ -56,13 +51,13 @@ export function WorkersScreen() {
     { title: t.workers.type, grow: 2, cell: ({ type }) => type },
     { title: t.workers.name, grow: 2, cell: ({ worker }) => worker },
     { title: t.item.attempt, isNumber: true, cell: ({ attempt }) => attempt },
-    { title: t.workers.heldFor, isNumber: true, cell: ({ heldMs }) => formatDuration(heldMs) },
+    { title: t.workers.heldSince, cell: ({ claimedAt }) => <Time at={claimedAt} /> },
     { title: t.workers.heartbeat, cell: ({ heartbeatAt }) => <Time at={heartbeatAt} /> },
   ];
   return (
     <>
       <h1>{t.workers.title}</h1>
-      <Answer query={workers}>
+      <LiveAnswer live={workers}>
         {(data) => (
           <Table
             label={t.workers.title}
@@ -72,7 +67,7 @@ export function WorkersScreen() {
             empty={t.workers.empty}
           />
         )}
-      </Answer>
+      </LiveAnswer>
       <h2>{t.workers.held}</h2>
       <label className="check">
         <input
@@ -82,7 +77,7 @@ export function WorkersScreen() {
         />{' '}
         {t.workers.slowOnly}
       </label>
-      <Answer query={held}>
+      <LiveAnswer live={held}>
         {({ heldItems }) => (
           <Table
             label={t.workers.held}
@@ -92,7 +87,7 @@ export function WorkersScreen() {
             empty={t.workers.emptyHeld}
           />
         )}
-      </Answer>
+      </LiveAnswer>
     </>
   );
 }

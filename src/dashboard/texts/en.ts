@@ -62,6 +62,7 @@ export const en = {
     schedules: 'Schedules',
     operations: 'Operations',
     callbacks: 'Callbacks',
+    apiKeys: 'API keys',
     audit: 'Audit',
   },
   fresh: {
@@ -128,6 +129,8 @@ export const en = {
   retry: 'Try again',
   more: 'Show more',
   none: 'Nothing here.',
+  filter: 'Filter',
+  clear: 'Show all',
   close: 'Close',
   cancel: 'Not now',
   copy: {
@@ -202,6 +205,10 @@ export const en = {
     removeAsk: "Delete the whole tree, with all payloads and results? This can't be undone.",
     replay: 'Replay failures',
     gone: 'There is no such tree, or it was deleted.',
+    retention: 'Keep',
+    retentionAsk:
+      'How long is this tree kept once it is complete? A complete tree whose time is over is deleted at once.',
+    retentionDays: 'Days (empty: for ever)',
   },
   strip: {
     label: 'Items in their order',
@@ -289,7 +296,11 @@ export const en = {
     example: 'Example',
     items: 'Items',
     note: 'Note',
+    history: 'Last 24 h',
+    historyOf: (count: number) => `${formatCount(count)} failed for good in the last 24 hours`,
     replayAll: 'Replay all',
+    replayMatching: 'Replay all that match',
+    discardMatching: 'Discard all that match',
     discard: 'Discard',
     discardAll: 'Discard all',
     replayAsk: (count: number) =>
@@ -308,6 +319,9 @@ export const en = {
     >,
     kindTitle: 'Operation',
     requested: 'Requested',
+    requestedBy: 'By',
+    stop: 'Stop',
+    stopAsk: 'Stop this operation? What it has done remains.',
     finished: 'Finished',
     running: (kind: string, done: number, total: number) =>
       `${kind}: ${formatCount(done)} of ${formatCount(total)}`,
@@ -329,6 +343,12 @@ export const en = {
     resume: 'Resume',
     paused: 'Paused',
     concurrency: 'Items at a time (empty: no limit)',
+    rateLimit: 'Items per interval (empty: no limit)',
+    rateSeconds: 'Interval in seconds',
+    pauseAsk: (type: string, ready: number, running: number) =>
+      `Pause ${type}? ${things(ready, 'ready item waits', 'ready items wait')} until it is resumed; ${formatCount(running)} running go on.`,
+    resumeAsk: (type: string, ready: number) =>
+      `Resume ${type}? ${things(ready, 'item is', 'items are')} ready.`,
     empty: 'No type has items, settings or recent activity.',
     limits: (concurrency: number | null | undefined, rate: string | undefined) =>
       [concurrency == null ? undefined : `${formatCount(concurrency)} at a time`, rate]
@@ -344,7 +364,7 @@ export const en = {
     since: 'Connected since',
     held: 'Held items',
     slowOnly: 'Only slow ones',
-    heldFor: 'Held for',
+    heldSince: 'Held since',
     heartbeat: 'Last heartbeat',
     item: 'Item',
     type: 'Type',
@@ -386,6 +406,19 @@ export const en = {
     retryAsk: (endpoint: string) => `Send this message to ${endpoint} again?`,
     empty: 'No callback was or is to be sent.',
     last: 'Last answer',
+  },
+  apiKeys: {
+    title: 'API keys',
+    name: 'Name',
+    roles: 'Roles',
+    scope: 'Tenant and types',
+    createdBy: 'Created by',
+    lastUsed: 'Last used',
+    expires: 'Expires',
+    revoked: 'revoked',
+    revoke: 'Revoke',
+    revokeAsk: (name: string) => `Revoke ${name} for good? Whoever uses it is refused within five seconds.`,
+    empty: 'There are no keys.',
   },
   audit: {
     title: 'Audit',

@@ -8,11 +8,13 @@
 import type { Owner } from '../../db/fair-queue.ts';
 import { beginningOf, tenantOf } from '../values/tenants.ts';
 
-export const roles = ['admin', 'producer', 'worker', 'watcher'] as const;
+export const roles = ['admin', 'operator', 'producer', 'worker', 'watcher'] as const;
 export type Role = (typeof roles)[number];
 
 export const roleMeanings: Readonly<Record<Role, string>> = {
   admin: "May do everything, within its tenant if it has one. Can't have a scope.",
+  operator:
+    'Replays and discards dead letters, notes what they mean, cancels and promotes items; reads jobs, items, queues and figures.',
   producer:
     'Creates jobs and adds items; changes, cancels and deletes them; reads jobs, items, queues and figures.',
   worker: 'Claims items and reports on them. Reads only the items that it holds.',
@@ -27,7 +29,7 @@ interface Grant {
   readonly scopes: readonly ('types' | 'roots')[];
 }
 
-const seers: readonly Role[] = ['admin', 'producer', 'watcher'];
+const seers: readonly Role[] = ['admin', 'operator', 'producer', 'watcher'];
 const makers: readonly Role[] = ['admin', 'producer'];
 
 /** The permissions that fields of the API require; each field names its own. */
@@ -38,10 +40,15 @@ export const permissions = {
   survey: { meaning: 'queries about jobs of all types', roles: seers, scopes: [] },
   create: { meaning: 'new jobs', roles: makers, scopes: ['types'] },
   change: { meaning: 'changes to one job', roles: makers, scopes: ['types', 'roots'] },
-  sweep: { meaning: 'changes to all items that match a filter', roles: makers, scopes: [] },
+  sweep: {
+    meaning: 'changes to all pending items that match a filter',
+    roles: ['admin', 'operator', 'producer'],
+    scopes: ['types'],
+  },
+  settle: { meaning: 'what becomes of dead letters', roles: ['admin', 'operator'], scopes: ['types'] },
   work: { meaning: 'claims and reports', roles: ['admin', 'worker'], scopes: ['types'] },
   administer: {
-    meaning: 'settings, keys, schedules, callbacks and dead letters',
+    meaning: 'settings, keys, schedules and callbacks',
     roles: ['admin'],
     scopes: [],
   },
@@ -197,7 +204,7 @@ export function isUnscoped({ types, rootIds }: Scope): boolean {
 }
 
 /** Whether the caller may see everything of all jobs of its tenant, or of all jobs if it has none. */
-export function seesTenant({ tenant, types, rootIds }: Caller): boolean {
+export function seesTenant({ tenant, types, rootIds }: TenantScope): boolean {
   if (rootIds !== null) return false;
   return types === null || (tenant !== null && types.includes(`${beginningOf(tenant)}*`));
 }

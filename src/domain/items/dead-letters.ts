@@ -1,6 +1,6 @@
 /** Items that failed for good, grouped by type, code and the pattern of the message. */
 import type { Queries } from '../../db/database.ts';
-import { NotFoundError } from '../../errors.ts';
+import { InvalidInputError, NotFoundError } from '../../errors.ts';
 import { type Caller, coversType, type Scope } from '../access/rights.ts';
 import { checkInstant, checkText } from '../values/checks.ts';
 import type { ItemKey } from '../values/ids.ts';
@@ -47,20 +47,90 @@ function toGroup({ job_id: jobId, position, ...group }: GroupRow): DeadLetterGro
   return { ...group, example: { jobId, position } };
 }
 
+export interface GroupsWanted {
+  readonly types: readonly string[] | null;
+  readonly codes: readonly string[] | null;
+  /** Only groups after this one. */
+  readonly after: string | null;
+  readonly first: number;
+}
+
 /** The largest groups, the largest first. */
 export async function readLargestGroups(
   database: Queries,
-  { types, first }: { types: readonly string[] | null; first: number },
+  { types, codes, after, first }: GroupsWanted,
 ): Promise<DeadLetterGroup[]> {
+  const values: unknown[] = [first];
+  const conditions: string[] = [];
+  for (const [column, wanted] of [
+    ['type', types],
+    ['code', codes],
+  ] as const)
+    if (wanted !== null) conditions.push(`d.${column} = any ($${values.push(wanted)})`);
+  let having = '';
+  if (after !== null) {
+    const [size] = (await readSizes(database, [after])).values();
+    if (size === undefined)
+      throw new InvalidInputError(
+        'after is a group without dead letters: it was replayed or discarded meanwhile. Query again from the start.',
+        'after',
+      );
+    having = `having (-count(*), d.fingerprint) > (-$${values.push(size)}::bigint, $${values.push(after)}::uuid)`;
+  }
   const { rows } = await database.surveys.query<GroupRow>({
-    name: `read_largest_groups/${types === null ? 'any' : 'types'}`,
+    name: `read_largest_groups/${types !== null}/${codes !== null}/${after !== null}`,
     text: groups(
-      types === null ? 'true' : 'd.type = any ($2)',
-      'order by count(*) desc, d.fingerprint limit $1',
+      conditions.join(' and ') || 'true',
+      `${having} order by count(*) desc, d.fingerprint limit $1`,
     ),
-    values: types === null ? [first] : [first, types],
+    values,
   });
   return rows.map(toGroup);
+}
+
+async function readSizes(database: Queries, ids: readonly string[]): Promise<Map<string, number>> {
+  const { rows } = await database.surveys.query<{ id: string; count: number }>({
+    name: 'read_sizes_of_groups',
+    text: 'select fingerprint as id, count(*) as count from jobtree.dead_letter where fingerprint = any ($1) group by fingerprint',
+    values: [ids],
+  });
+  return new Map(rows.map(({ id, count }) => [id, count]));
+}
+
+/** How many items of each group failed for good in each of the last `steps` steps, the oldest first; the last one is not over yet. */
+export async function readGroupHistories(
+  database: Queries,
+  ids: readonly string[],
+  { steps, stepMinutes }: { steps: number; stepMinutes: number },
+): Promise<DeathCount[][]> {
+  const { rows } = await database.surveys.query<{ id: string; from: Date; count: number }>({
+    name: 'read_histories_of_groups',
+    text: `with grid as (
+             select s.start, s.start + s.length as stop
+             from (
+               select date_bin(w.length, clock_timestamp(), '2000-01-01') - ($2::int - 1 - n) * w.length as start, w.length
+               from (select $3::int * interval '1 minute' as length) w cross join generate_series(0, $2::int - 1) n
+             ) s
+           ), counted as (
+             select d.fingerprint, date_bin($3::int * interval '1 minute', d.died_at, '2000-01-01') as start, count(*) as count
+             from jobtree.dead_letter d
+             where d.fingerprint = any ($1) and d.died_at >= (select min(g.start) from grid g)
+             group by 1, 2
+           )
+           select i.id, g.start as "from", coalesce(c.count, 0) as count
+           from unnest($1::uuid[]) i(id) cross join grid g
+           left join counted c on c.fingerprint = i.id and c.start = g.start
+           order by g.start`,
+    values: [ids, steps, stepMinutes],
+  });
+  const histories = new Map<string, DeathCount[]>(ids.map((id) => [id, []]));
+  for (const { id, from, count } of rows) histories.get(id)?.push({ from, count });
+  return ids.map((id) => histories.get(id) ?? []);
+}
+
+export interface DeathCount {
+  readonly from: Date;
+  readonly count: number;
 }
 
 export interface DigestEntry {

@@ -5,7 +5,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Queries } from '../../db/database.ts';
 import { NotFoundError } from '../../errors.ts';
-import { coveredJobs } from '../access/scoped-reads.ts';
+import { coversType, seesTenant, type TenantScope } from '../access/rights.ts';
+import { coveredJobs, coveredTypes } from '../access/scoped-reads.ts';
 import { checkRoom, type Engine } from '../engine/engine.ts';
 import { checkBatch, checkInstant, checkName, checkText, toJsonText } from '../values/checks.ts';
 import type { ItemKey } from '../values/ids.ts';
@@ -56,19 +57,34 @@ export interface Operation {
   readonly done: number;
   readonly cancelledAt: Date | null;
   readonly finishedAt: Date | null;
+  /** Who asked for it, for people; null if that is not known. */
+  readonly requestedBy: string | null;
 }
+
+interface OperationRow extends Operation {
+  readonly types: readonly string[] | null;
+}
+
+export interface OperationOptions {
+  /** Replaces that of the item, if exactly one is replayed. */
+  readonly payload?: unknown;
+  /** The name of the caller. */
+  readonly requestedBy?: string | undefined;
+}
+
+const everything: TenantScope = { tenant: null, types: null, rootIds: null };
 
 /** How long the call itself runs it. */
 const atOnceMs = 500;
 /** After each batch of an operation, a pause of this share of the time that it took leaves room for others. */
 const restShare = 0.6;
 
-/** Starts an operation and returns its id. `payload` replaces that of the item, if exactly one is replayed. */
+/** Starts an operation and returns its id. */
 export async function startOperation<Kind extends OperationKind>(
   engine: Engine,
   kind: Kind,
   filter: Filter<Kind>,
-  payload?: unknown,
+  { payload, requestedBy }: OperationOptions = {},
 ): Promise<string> {
   checkFilter(filter);
   const text = payload === undefined ? null : toJsonText(payload, 'payload', engine.limits.maxJsonBytes);
@@ -82,6 +98,7 @@ export async function startOperation<Kind extends OperationKind>(
     kind,
     JSON.stringify(filter),
     text,
+    requestedBy ?? null,
   );
   if (row === undefined) throw new Error('start_operation returned no row');
   await runForAMoment(engine, row.operation_id);
@@ -147,16 +164,16 @@ export async function runSome(engine: Engine, id: string): Promise<'FINISHED' | 
 export async function cancelOperation(
   engine: Engine,
   id: string,
-  tenant: string | null = null,
+  viewer: TenantScope = everything,
 ): Promise<void> {
-  const { rowCount } = await engine.database.pool.query({
+  if ((await readOperations(engine.database, [id], viewer)).length === 0)
+    throw new NotFoundError(`There is no operation ${id}.`, 'operationId');
+  await engine.database.pool.query({
     name: 'cancel_operation',
     text: `update jobtree.operation set cancelled_at = coalesce(cancelled_at, clock_timestamp()), finished_at = clock_timestamp()
-           where id = $1 and finished_at is null and ($2::text is null or tenant = $2)`,
-    values: [id, tenant],
+           where id = $1 and finished_at is null`,
+    values: [id],
   });
-  if (rowCount === 0 && (await readOperations(engine.database, [id], tenant)).length === 0)
-    throw new NotFoundError(`There is no operation ${id}.`, 'operationId');
 }
 
 const pruneBatch = 1_000;
@@ -167,36 +184,42 @@ export async function pruneOperations(database: Queries): Promise<boolean> {
   return row?.prune_operations === pruneBatch;
 }
 
-const columns = `id, kind, requested_at as "requestedAt", total, done, cancelled_at as "cancelledAt", finished_at as "finishedAt"`;
+const columns = `id, kind, requested_at as "requestedAt", total, done, cancelled_at as "cancelledAt", finished_at as "finishedAt",
+  requested_by as "requestedBy", types`;
 
-/** The operations with these ids, in any order; only those of `tenant`, unless that is null. */
+/** The operations with these ids that the viewer sees, in any order: with a scope, those that are limited to types within it. */
 export async function readOperations(
   database: Queries,
   ids: readonly string[],
-  tenant: string | null = null,
+  viewer: TenantScope = everything,
 ): Promise<Operation[]> {
-  const { rows } = await database.pool.query<Operation>({
+  const { rows } = await database.pool.query<OperationRow>({
     name: 'read_operations',
     text: `select ${columns} from jobtree.operation where id = any ($1) and ($2::text is null or tenant = $2)`,
-    values: [ids, tenant],
+    values: [ids, viewer.tenant],
   });
-  return rows;
+  if (viewer.types === null) return rows;
+  return rows.filter(({ types }) => types?.every((type) => coversType(viewer, type)));
 }
 
-/** A page of operations, newest first; from the end if `backwards`. Only those of `tenant`, unless that is null. */
+/** A page of operations that the viewer sees, newest first; from the end if `backwards`. */
 export async function listOperations(
   database: Queries,
-  tenant: string | null,
+  viewer: TenantScope,
   { after = lastUuid, before = firstUuid, take, backwards }: Range<string>,
 ): Promise<Operation[]> {
-  const ofTenant = tenant === null ? [] : [tenant];
+  const { tenant } = viewer;
+  const types = seesTenant(viewer) ? null : await coveredTypes(database, viewer, null);
   const direction = backwards ? 'asc' : 'desc';
+  const conditions = [
+    'id < $1 and id > $2',
+    ...(tenant === null ? [] : ['tenant = $4']),
+    ...(types === null ? [] : [`types <@ $${tenant === null ? 4 : 5}`]),
+  ];
   const { rows } = await database.pool.query<Operation>({
-    name: `list_operations/${ofTenant.length}/${direction}`,
-    text: `select ${columns} from jobtree.operation
-           where id < $1 and id > $2 ${tenant === null ? '' : 'and tenant = $4'}
-           order by id ${direction} limit $3`,
-    values: [after, before, take, ...ofTenant],
+    name: `list_operations/${tenant === null ? 'any' : 'tenant'}/${types === null ? 'all' : 'types'}/${direction}`,
+    text: `select ${columns} from jobtree.operation where ${conditions.join(' and ')} order by id ${direction} limit $3`,
+    values: [after, before, take, ...(tenant === null ? [] : [tenant]), ...(types === null ? [] : [types])],
   });
   return rows;
 }

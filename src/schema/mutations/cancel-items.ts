@@ -27,6 +27,8 @@ builder.mutationField('cancelItems', (t) =>
     args: { input: t.arg({ type: Input, required: true, description: 'What to cancel.' }) },
     errors: { types: [NotFoundError, InvalidInputError] },
     resolve: async (_, { input }, context) =>
-      startOperation(context.engine, 'CANCEL', await toPendingFilter(input.filter, context)),
+      startOperation(context.engine, 'CANCEL', await toPendingFilter(input.filter, context), {
+        requestedBy: context.caller.name,
+      }),
   }),
 );

@@ -16,7 +16,7 @@ const Input = builder.inputType('CancelOperationInput', {
 
 builder.mutationField('cancelOperation', (t) =>
   t.field({
-    authScopes: { may: 'administer' },
+    authScopes: { may: 'settle' },
     audited: ({ input }) => [input.operationId],
     type: Payload,
     description:
@@ -25,7 +25,7 @@ builder.mutationField('cancelOperation', (t) =>
     errors: { types: [NotFoundError, InvalidInputError] },
     resolve: async (_, { input }, { engine, caller }) => {
       const id = keyOf('Operation', input.operationId, 'operationId');
-      await cancelOperation(engine, id, caller.tenant);
+      await cancelOperation(engine, id, caller);
       return id;
     },
   }),

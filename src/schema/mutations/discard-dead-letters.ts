@@ -19,7 +19,7 @@ const Input = builder.inputType('DiscardDeadLettersInput', {
 
 builder.mutationField('discardDeadLetters', (t) =>
   t.field({
-    authScopes: { may: 'administer' },
+    authScopes: { may: 'settle' },
     audited: ({ input }) => toConditions(input.filter),
     type: Payload,
     description:
@@ -27,6 +27,8 @@ builder.mutationField('discardDeadLetters', (t) =>
     args: { input: t.arg({ type: Input, required: true, description: 'What to discard.' }) },
     errors: { types: [NotFoundError, InvalidInputError] },
     resolve: async (_, { input }, context) =>
-      startOperation(context.engine, 'DISCARD', await toFilter(input.filter, context)),
+      startOperation(context.engine, 'DISCARD', await toFilter(input.filter, context), {
+        requestedBy: context.caller.name,
+      }),
   }),
 );

@@ -23,7 +23,7 @@ const Input = builder.inputType('NoteDeadLettersInput', {
 
 builder.mutationField('noteDeadLetters', (t) =>
   t.field({
-    authScopes: { may: 'administer' },
+    authScopes: { may: 'settle' },
     audited: ({ input }) => [input.groupId],
     type: Payload,
     description:

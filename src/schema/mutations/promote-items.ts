@@ -31,6 +31,8 @@ builder.mutationField('promoteItems', (t) =>
     args: { input: t.arg({ type: Input, required: true, description: 'What to make ready.' }) },
     errors: { types: [NotFoundError, InvalidInputError] },
     resolve: async (_, { input }, context) =>
-      startOperation(context.engine, 'PROMOTE', await toPendingFilter(input.filter, context)),
+      startOperation(context.engine, 'PROMOTE', await toPendingFilter(input.filter, context), {
+        requestedBy: context.caller.name,
+      }),
   }),
 );

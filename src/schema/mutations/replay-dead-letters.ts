@@ -24,7 +24,7 @@ const Input = builder.inputType('ReplayDeadLettersInput', {
 
 builder.mutationField('replayDeadLetters', (t) =>
   t.field({
-    authScopes: { may: 'administer' },
+    authScopes: { may: 'settle' },
     audited: ({ input }) => [
       ...toConditions(input.filter),
       ...(input.payload == null ? [] : ['with a corrected payload']),
@@ -35,11 +35,9 @@ builder.mutationField('replayDeadLetters', (t) =>
     args: { input: t.arg({ type: Input, required: true, description: 'What to try again.' }) },
     errors: { types: [NotFoundError, InvalidInputError, StorageLimitError] },
     resolve: async (_, { input }, context) =>
-      startOperation(
-        context.engine,
-        'REPLAY',
-        await toFilter(input.filter, context),
-        input.payload ?? undefined,
-      ),
+      startOperation(context.engine, 'REPLAY', await toFilter(input.filter, context), {
+        payload: input.payload ?? undefined,
+        requestedBy: context.caller.name,
+      }),
   }),
 );

@@ -3813,7 +3813,8 @@ export const JobProgressScalarFieldEnum = {
   defaultRetention: 'defaultRetention',
   bytes: 'bytes',
   treeFailed: 'treeFailed',
-  treeCompletedAt: 'treeCompletedAt'
+  treeCompletedAt: 'treeCompletedAt',
+  pace: 'pace'
 } as const
 
 export type JobProgressScalarFieldEnum = (typeof JobProgressScalarFieldEnum)[keyof typeof JobProgressScalarFieldEnum]
@@ -4063,7 +4064,8 @@ export const OperationScalarFieldEnum = {
   wasBusy: 'wasBusy',
   cancelledAt: 'cancelledAt',
   finishedAt: 'finishedAt',
-  tenant: 'tenant'
+  tenant: 'tenant',
+  requestedBy: 'requestedBy'
 } as const
 
 export type OperationScalarFieldEnum = (typeof OperationScalarFieldEnum)[keyof typeof OperationScalarFieldEnum]

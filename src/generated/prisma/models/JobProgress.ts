@@ -37,6 +37,7 @@ export type JobProgressAvgAggregateOutputType = {
   completions: number | null
   bytes: number | null
   treeFailed: number | null
+  pace: number | null
 }
 
 export type JobProgressSumAggregateOutputType = {
@@ -50,6 +51,7 @@ export type JobProgressSumAggregateOutputType = {
   completions: number | null
   bytes: bigint | null
   treeFailed: bigint | null
+  pace: bigint[]
 }
 
 export type JobProgressMinAggregateOutputType = {
@@ -119,6 +121,7 @@ export type JobProgressCountAggregateOutputType = {
   bytes: number
   treeFailed: number
   treeCompletedAt: number
+  pace: number
   _all: number
 }
 
@@ -134,6 +137,7 @@ export type JobProgressAvgAggregateInputType = {
   completions?: true
   bytes?: true
   treeFailed?: true
+  pace?: true
 }
 
 export type JobProgressSumAggregateInputType = {
@@ -147,6 +151,7 @@ export type JobProgressSumAggregateInputType = {
   completions?: true
   bytes?: true
   treeFailed?: true
+  pace?: true
 }
 
 export type JobProgressMinAggregateInputType = {
@@ -216,6 +221,7 @@ export type JobProgressCountAggregateInputType = {
   bytes?: true
   treeFailed?: true
   treeCompletedAt?: true
+  pace?: true
   _all?: true
 }
 
@@ -326,6 +332,7 @@ export type JobProgressGroupByOutputType = {
   bytes: bigint
   treeFailed: bigint
   treeCompletedAt: Date | null
+  pace: bigint[]
   _count: JobProgressCountAggregateOutputType | null
   _avg: JobProgressAvgAggregateOutputType | null
   _sum: JobProgressSumAggregateOutputType | null
@@ -372,6 +379,7 @@ export type JobProgressWhereInput = {
   bytes?: Prisma.BigIntFilter<"JobProgress"> | bigint | number
   treeFailed?: Prisma.BigIntFilter<"JobProgress"> | bigint | number
   treeCompletedAt?: Prisma.DateTimeNullableFilter<"JobProgress"> | Date | string | null
+  pace?: Prisma.BigIntNullableListFilter<"JobProgress">
   job?: Prisma.XOR<Prisma.JobScalarRelationFilter, Prisma.JobWhereInput>
 }
 
@@ -396,6 +404,7 @@ export type JobProgressOrderByWithRelationInput = {
   bytes?: Prisma.SortOrder
   treeFailed?: Prisma.SortOrder
   treeCompletedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  pace?: Prisma.SortOrder
   job?: Prisma.JobOrderByWithRelationInput
 }
 
@@ -424,6 +433,7 @@ export type JobProgressWhereUniqueInput = Prisma.AtLeast<{
   bytes?: Prisma.BigIntFilter<"JobProgress"> | bigint | number
   treeFailed?: Prisma.BigIntFilter<"JobProgress"> | bigint | number
   treeCompletedAt?: Prisma.DateTimeNullableFilter<"JobProgress"> | Date | string | null
+  pace?: Prisma.BigIntNullableListFilter<"JobProgress">
   job?: Prisma.XOR<Prisma.JobScalarRelationFilter, Prisma.JobWhereInput>
 }, "jobId_version">
 
@@ -448,6 +458,7 @@ export type JobProgressOrderByWithAggregationInput = {
   bytes?: Prisma.SortOrder
   treeFailed?: Prisma.SortOrder
   treeCompletedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  pace?: Prisma.SortOrder
   _count?: Prisma.JobProgressCountOrderByAggregateInput
   _avg?: Prisma.JobProgressAvgOrderByAggregateInput
   _max?: Prisma.JobProgressMaxOrderByAggregateInput
@@ -479,6 +490,7 @@ export type JobProgressScalarWhereWithAggregatesInput = {
   bytes?: Prisma.BigIntWithAggregatesFilter<"JobProgress"> | bigint | number
   treeFailed?: Prisma.BigIntWithAggregatesFilter<"JobProgress"> | bigint | number
   treeCompletedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"JobProgress"> | Date | string | null
+  pace?: Prisma.BigIntNullableListFilter<"JobProgress">
 }
 
 export type JobProgressCreateInput = {
@@ -501,6 +513,7 @@ export type JobProgressCreateInput = {
   bytes?: bigint | number
   treeFailed?: bigint | number
   treeCompletedAt?: Date | string | null
+  pace?: Prisma.JobProgressCreatepaceInput | bigint[] | number[]
   job: Prisma.JobCreateNestedOneWithoutProgressInput
 }
 
@@ -525,6 +538,7 @@ export type JobProgressUncheckedCreateInput = {
   bytes?: bigint | number
   treeFailed?: bigint | number
   treeCompletedAt?: Date | string | null
+  pace?: Prisma.JobProgressCreatepaceInput | bigint[] | number[]
 }
 
 export type JobProgressUpdateInput = {
@@ -547,6 +561,7 @@ export type JobProgressUpdateInput = {
   bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   treeFailed?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   treeCompletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  pace?: Prisma.JobProgressUpdatepaceInput | bigint[] | number[]
   job?: Prisma.JobUpdateOneRequiredWithoutProgressNestedInput
 }
 
@@ -571,6 +586,7 @@ export type JobProgressUncheckedUpdateInput = {
   bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   treeFailed?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   treeCompletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  pace?: Prisma.JobProgressUpdatepaceInput | bigint[] | number[]
 }
 
 export type JobProgressCreateManyInput = {
@@ -594,6 +610,7 @@ export type JobProgressCreateManyInput = {
   bytes?: bigint | number
   treeFailed?: bigint | number
   treeCompletedAt?: Date | string | null
+  pace?: Prisma.JobProgressCreatepaceInput | bigint[] | number[]
 }
 
 export type JobProgressUpdateManyMutationInput = {
@@ -616,6 +633,7 @@ export type JobProgressUpdateManyMutationInput = {
   bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   treeFailed?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   treeCompletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  pace?: Prisma.JobProgressUpdatepaceInput | bigint[] | number[]
 }
 
 export type JobProgressUncheckedUpdateManyInput = {
@@ -639,6 +657,7 @@ export type JobProgressUncheckedUpdateManyInput = {
   bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   treeFailed?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   treeCompletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  pace?: Prisma.JobProgressUpdatepaceInput | bigint[] | number[]
 }
 
 export type JobProgressListRelationFilter = {
@@ -649,6 +668,14 @@ export type JobProgressListRelationFilter = {
 
 export type JobProgressOrderByRelationAggregateInput = {
   _count?: Prisma.SortOrder
+}
+
+export type BigIntNullableListFilter<$PrismaModel = never> = {
+  equals?: bigint[] | number[] | Prisma.ListBigIntFieldRefInput<$PrismaModel> | null
+  has?: bigint | number | Prisma.BigIntFieldRefInput<$PrismaModel> | null
+  hasEvery?: bigint[] | number[] | Prisma.ListBigIntFieldRefInput<$PrismaModel>
+  hasSome?: bigint[] | number[] | Prisma.ListBigIntFieldRefInput<$PrismaModel>
+  isEmpty?: boolean
 }
 
 export type JobProgressJobIdVersionCompoundUniqueInput = {
@@ -677,6 +704,7 @@ export type JobProgressCountOrderByAggregateInput = {
   bytes?: Prisma.SortOrder
   treeFailed?: Prisma.SortOrder
   treeCompletedAt?: Prisma.SortOrder
+  pace?: Prisma.SortOrder
 }
 
 export type JobProgressAvgOrderByAggregateInput = {
@@ -690,6 +718,7 @@ export type JobProgressAvgOrderByAggregateInput = {
   completions?: Prisma.SortOrder
   bytes?: Prisma.SortOrder
   treeFailed?: Prisma.SortOrder
+  pace?: Prisma.SortOrder
 }
 
 export type JobProgressMaxOrderByAggregateInput = {
@@ -749,6 +778,7 @@ export type JobProgressSumOrderByAggregateInput = {
   completions?: Prisma.SortOrder
   bytes?: Prisma.SortOrder
   treeFailed?: Prisma.SortOrder
+  pace?: Prisma.SortOrder
 }
 
 export type JobProgressCreateNestedManyWithoutJobInput = {
@@ -793,12 +823,21 @@ export type JobProgressUncheckedUpdateManyWithoutJobNestedInput = {
   deleteMany?: Prisma.JobProgressScalarWhereInput | Prisma.JobProgressScalarWhereInput[]
 }
 
+export type JobProgressCreatepaceInput = {
+  set: bigint[] | number[]
+}
+
 export type BigIntFieldUpdateOperationsInput = {
   set?: bigint | number
   increment?: bigint | number
   decrement?: bigint | number
   multiply?: bigint | number
   divide?: bigint | number
+}
+
+export type JobProgressUpdatepaceInput = {
+  set?: bigint[] | number[]
+  push?: bigint | number | bigint[] | number[]
 }
 
 export type JobProgressCreateWithoutJobInput = {
@@ -821,6 +860,7 @@ export type JobProgressCreateWithoutJobInput = {
   bytes?: bigint | number
   treeFailed?: bigint | number
   treeCompletedAt?: Date | string | null
+  pace?: Prisma.JobProgressCreatepaceInput | bigint[] | number[]
 }
 
 export type JobProgressUncheckedCreateWithoutJobInput = {
@@ -843,6 +883,7 @@ export type JobProgressUncheckedCreateWithoutJobInput = {
   bytes?: bigint | number
   treeFailed?: bigint | number
   treeCompletedAt?: Date | string | null
+  pace?: Prisma.JobProgressCreatepaceInput | bigint[] | number[]
 }
 
 export type JobProgressCreateOrConnectWithoutJobInput = {
@@ -895,6 +936,7 @@ export type JobProgressScalarWhereInput = {
   bytes?: Prisma.BigIntFilter<"JobProgress"> | bigint | number
   treeFailed?: Prisma.BigIntFilter<"JobProgress"> | bigint | number
   treeCompletedAt?: Prisma.DateTimeNullableFilter<"JobProgress"> | Date | string | null
+  pace?: Prisma.BigIntNullableListFilter<"JobProgress">
 }
 
 export type JobProgressCreateManyJobInput = {
@@ -917,6 +959,7 @@ export type JobProgressCreateManyJobInput = {
   bytes?: bigint | number
   treeFailed?: bigint | number
   treeCompletedAt?: Date | string | null
+  pace?: Prisma.JobProgressCreatepaceInput | bigint[] | number[]
 }
 
 export type JobProgressUpdateWithoutJobInput = {
@@ -939,6 +982,7 @@ export type JobProgressUpdateWithoutJobInput = {
   bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   treeFailed?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   treeCompletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  pace?: Prisma.JobProgressUpdatepaceInput | bigint[] | number[]
 }
 
 export type JobProgressUncheckedUpdateWithoutJobInput = {
@@ -961,6 +1005,7 @@ export type JobProgressUncheckedUpdateWithoutJobInput = {
   bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   treeFailed?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   treeCompletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  pace?: Prisma.JobProgressUpdatepaceInput | bigint[] | number[]
 }
 
 export type JobProgressUncheckedUpdateManyWithoutJobInput = {
@@ -983,6 +1028,7 @@ export type JobProgressUncheckedUpdateManyWithoutJobInput = {
   bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   treeFailed?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   treeCompletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  pace?: Prisma.JobProgressUpdatepaceInput | bigint[] | number[]
 }
 
 
@@ -1008,6 +1054,7 @@ export type JobProgressSelect<ExtArgs extends runtime.Types.Extensions.InternalA
   bytes?: boolean
   treeFailed?: boolean
   treeCompletedAt?: boolean
+  pace?: boolean
   job?: boolean | Prisma.JobDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["jobProgress"]>
 
@@ -1032,6 +1079,7 @@ export type JobProgressSelectCreateManyAndReturn<ExtArgs extends runtime.Types.E
   bytes?: boolean
   treeFailed?: boolean
   treeCompletedAt?: boolean
+  pace?: boolean
   job?: boolean | Prisma.JobDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["jobProgress"]>
 
@@ -1056,6 +1104,7 @@ export type JobProgressSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.E
   bytes?: boolean
   treeFailed?: boolean
   treeCompletedAt?: boolean
+  pace?: boolean
   job?: boolean | Prisma.JobDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["jobProgress"]>
 
@@ -1080,9 +1129,10 @@ export type JobProgressSelectScalar = {
   bytes?: boolean
   treeFailed?: boolean
   treeCompletedAt?: boolean
+  pace?: boolean
 }
 
-export type JobProgressOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"jobId" | "version" | "isRoot" | "generation" | "itemCount" | "succeeded" | "failed" | "cancelled" | "openJobs" | "startedAt" | "completedAt" | "outcome" | "treeOutcome" | "completions" | "changedAt" | "reapAt" | "defaultRetention" | "bytes" | "treeFailed" | "treeCompletedAt", ExtArgs["result"]["jobProgress"]>
+export type JobProgressOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"jobId" | "version" | "isRoot" | "generation" | "itemCount" | "succeeded" | "failed" | "cancelled" | "openJobs" | "startedAt" | "completedAt" | "outcome" | "treeOutcome" | "completions" | "changedAt" | "reapAt" | "defaultRetention" | "bytes" | "treeFailed" | "treeCompletedAt" | "pace", ExtArgs["result"]["jobProgress"]>
 export type JobProgressInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   job?: boolean | Prisma.JobDefaultArgs<ExtArgs>
 }
@@ -1150,6 +1200,10 @@ export type $JobProgressPayload<ExtArgs extends runtime.Types.Extensions.Interna
      * On the root's row, while the tree is complete: since when. Null elsewhere.
      */
     treeCompletedAt: Date | null
+    /**
+     * How many of its items ended lately: next_pace.
+     */
+    pace: bigint[]
   }, ExtArgs["result"]["jobProgress"]>
   composites: {}
 }
@@ -1594,6 +1648,7 @@ export interface JobProgressFieldRefs {
   readonly bytes: Prisma.FieldRef<"JobProgress", 'BigInt'>
   readonly treeFailed: Prisma.FieldRef<"JobProgress", 'BigInt'>
   readonly treeCompletedAt: Prisma.FieldRef<"JobProgress", 'DateTime'>
+  readonly pace: Prisma.FieldRef<"JobProgress", 'BigInt[]'>
 }
     
 

@@ -60,6 +60,7 @@ export type OperationMinAggregateOutputType = {
   cancelledAt: Date | null
   finishedAt: Date | null
   tenant: string | null
+  requestedBy: string | null
 }
 
 export type OperationMaxAggregateOutputType = {
@@ -80,6 +81,7 @@ export type OperationMaxAggregateOutputType = {
   cancelledAt: Date | null
   finishedAt: Date | null
   tenant: string | null
+  requestedBy: string | null
 }
 
 export type OperationCountAggregateOutputType = {
@@ -108,6 +110,7 @@ export type OperationCountAggregateOutputType = {
   cancelledAt: number
   finishedAt: number
   tenant: number
+  requestedBy: number
   _all: number
 }
 
@@ -146,6 +149,7 @@ export type OperationMinAggregateInputType = {
   cancelledAt?: true
   finishedAt?: true
   tenant?: true
+  requestedBy?: true
 }
 
 export type OperationMaxAggregateInputType = {
@@ -166,6 +170,7 @@ export type OperationMaxAggregateInputType = {
   cancelledAt?: true
   finishedAt?: true
   tenant?: true
+  requestedBy?: true
 }
 
 export type OperationCountAggregateInputType = {
@@ -194,6 +199,7 @@ export type OperationCountAggregateInputType = {
   cancelledAt?: true
   finishedAt?: true
   tenant?: true
+  requestedBy?: true
   _all?: true
 }
 
@@ -309,6 +315,7 @@ export type OperationGroupByOutputType = {
   cancelledAt: Date | null
   finishedAt: Date | null
   tenant: string | null
+  requestedBy: string | null
   _count: OperationCountAggregateOutputType | null
   _avg: OperationAvgAggregateOutputType | null
   _sum: OperationSumAggregateOutputType | null
@@ -360,6 +367,7 @@ export type OperationWhereInput = {
   cancelledAt?: Prisma.DateTimeNullableFilter<"Operation"> | Date | string | null
   finishedAt?: Prisma.DateTimeNullableFilter<"Operation"> | Date | string | null
   tenant?: Prisma.StringNullableFilter<"Operation"> | string | null
+  requestedBy?: Prisma.StringNullableFilter<"Operation"> | string | null
 }
 
 export type OperationOrderByWithRelationInput = {
@@ -388,6 +396,7 @@ export type OperationOrderByWithRelationInput = {
   cancelledAt?: Prisma.SortOrderInput | Prisma.SortOrder
   finishedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   tenant?: Prisma.SortOrderInput | Prisma.SortOrder
+  requestedBy?: Prisma.SortOrderInput | Prisma.SortOrder
 }
 
 export type OperationWhereUniqueInput = Prisma.AtLeast<{
@@ -419,6 +428,7 @@ export type OperationWhereUniqueInput = Prisma.AtLeast<{
   cancelledAt?: Prisma.DateTimeNullableFilter<"Operation"> | Date | string | null
   finishedAt?: Prisma.DateTimeNullableFilter<"Operation"> | Date | string | null
   tenant?: Prisma.StringNullableFilter<"Operation"> | string | null
+  requestedBy?: Prisma.StringNullableFilter<"Operation"> | string | null
 }, "id">
 
 export type OperationOrderByWithAggregationInput = {
@@ -447,6 +457,7 @@ export type OperationOrderByWithAggregationInput = {
   cancelledAt?: Prisma.SortOrderInput | Prisma.SortOrder
   finishedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   tenant?: Prisma.SortOrderInput | Prisma.SortOrder
+  requestedBy?: Prisma.SortOrderInput | Prisma.SortOrder
   _count?: Prisma.OperationCountOrderByAggregateInput
   _avg?: Prisma.OperationAvgOrderByAggregateInput
   _max?: Prisma.OperationMaxOrderByAggregateInput
@@ -483,6 +494,7 @@ export type OperationScalarWhereWithAggregatesInput = {
   cancelledAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Operation"> | Date | string | null
   finishedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Operation"> | Date | string | null
   tenant?: Prisma.StringNullableWithAggregatesFilter<"Operation"> | string | null
+  requestedBy?: Prisma.StringNullableWithAggregatesFilter<"Operation"> | string | null
 }
 
 export type OperationCreateInput = {
@@ -511,6 +523,7 @@ export type OperationCreateInput = {
   cancelledAt?: Date | string | null
   finishedAt?: Date | string | null
   tenant?: string | null
+  requestedBy?: string | null
 }
 
 export type OperationUncheckedCreateInput = {
@@ -539,6 +552,7 @@ export type OperationUncheckedCreateInput = {
   cancelledAt?: Date | string | null
   finishedAt?: Date | string | null
   tenant?: string | null
+  requestedBy?: string | null
 }
 
 export type OperationUpdateInput = {
@@ -567,6 +581,7 @@ export type OperationUpdateInput = {
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   finishedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   tenant?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  requestedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type OperationUncheckedUpdateInput = {
@@ -595,6 +610,7 @@ export type OperationUncheckedUpdateInput = {
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   finishedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   tenant?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  requestedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type OperationCreateManyInput = {
@@ -623,6 +639,7 @@ export type OperationCreateManyInput = {
   cancelledAt?: Date | string | null
   finishedAt?: Date | string | null
   tenant?: string | null
+  requestedBy?: string | null
 }
 
 export type OperationUpdateManyMutationInput = {
@@ -651,6 +668,7 @@ export type OperationUpdateManyMutationInput = {
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   finishedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   tenant?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  requestedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type OperationUncheckedUpdateManyInput = {
@@ -679,6 +697,7 @@ export type OperationUncheckedUpdateManyInput = {
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   finishedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   tenant?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  requestedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type OperationCountOrderByAggregateInput = {
@@ -707,6 +726,7 @@ export type OperationCountOrderByAggregateInput = {
   cancelledAt?: Prisma.SortOrder
   finishedAt?: Prisma.SortOrder
   tenant?: Prisma.SortOrder
+  requestedBy?: Prisma.SortOrder
 }
 
 export type OperationAvgOrderByAggregateInput = {
@@ -735,6 +755,7 @@ export type OperationMaxOrderByAggregateInput = {
   cancelledAt?: Prisma.SortOrder
   finishedAt?: Prisma.SortOrder
   tenant?: Prisma.SortOrder
+  requestedBy?: Prisma.SortOrder
 }
 
 export type OperationMinOrderByAggregateInput = {
@@ -755,6 +776,7 @@ export type OperationMinOrderByAggregateInput = {
   cancelledAt?: Prisma.SortOrder
   finishedAt?: Prisma.SortOrder
   tenant?: Prisma.SortOrder
+  requestedBy?: Prisma.SortOrder
 }
 
 export type OperationSumOrderByAggregateInput = {
@@ -856,6 +878,7 @@ export type OperationSelect<ExtArgs extends runtime.Types.Extensions.InternalArg
   cancelledAt?: boolean
   finishedAt?: boolean
   tenant?: boolean
+  requestedBy?: boolean
 }, ExtArgs["result"]["operation"]>
 
 export type OperationSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -884,6 +907,7 @@ export type OperationSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Ext
   cancelledAt?: boolean
   finishedAt?: boolean
   tenant?: boolean
+  requestedBy?: boolean
 }, ExtArgs["result"]["operation"]>
 
 export type OperationSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -912,6 +936,7 @@ export type OperationSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Ext
   cancelledAt?: boolean
   finishedAt?: boolean
   tenant?: boolean
+  requestedBy?: boolean
 }, ExtArgs["result"]["operation"]>
 
 export type OperationSelectScalar = {
@@ -940,9 +965,10 @@ export type OperationSelectScalar = {
   cancelledAt?: boolean
   finishedAt?: boolean
   tenant?: boolean
+  requestedBy?: boolean
 }
 
-export type OperationOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "kind" | "requestedAt" | "jobId" | "types" | "codes" | "fingerprints" | "diedFrom" | "diedUntil" | "dedupeKeys" | "itemJobIds" | "itemPositions" | "statuses" | "addedFrom" | "addedUntil" | "beforePosition" | "payload" | "total" | "done" | "nextJobId" | "nextPosition" | "wasBusy" | "cancelledAt" | "finishedAt" | "tenant", ExtArgs["result"]["operation"]>
+export type OperationOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "kind" | "requestedAt" | "jobId" | "types" | "codes" | "fingerprints" | "diedFrom" | "diedUntil" | "dedupeKeys" | "itemJobIds" | "itemPositions" | "statuses" | "addedFrom" | "addedUntil" | "beforePosition" | "payload" | "total" | "done" | "nextJobId" | "nextPosition" | "wasBusy" | "cancelledAt" | "finishedAt" | "tenant" | "requestedBy", ExtArgs["result"]["operation"]>
 
 export type $OperationPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "Operation"
@@ -988,6 +1014,10 @@ export type $OperationPayload<ExtArgs extends runtime.Types.Extensions.InternalA
      * The tenant that owns it, and whose items alone it selects; null for items of any tenant.
      */
     tenant: string | null
+    /**
+     * Who asked for it, for people.
+     */
+    requestedBy: string | null
   }, ExtArgs["result"]["operation"]>
   composites: {}
 }
@@ -1436,6 +1466,7 @@ export interface OperationFieldRefs {
   readonly cancelledAt: Prisma.FieldRef<"Operation", 'DateTime'>
   readonly finishedAt: Prisma.FieldRef<"Operation", 'DateTime'>
   readonly tenant: Prisma.FieldRef<"Operation", 'String'>
+  readonly requestedBy: Prisma.FieldRef<"Operation", 'String'>
 }
     
 

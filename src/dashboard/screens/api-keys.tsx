@@ -1,0 +1,66 @@
+/** The keys that programs and people have: who made them, what they may, and when they were last used. */
+import { LiveApiKeys, type LiveApiKeysSubscription, RevokeKey } from '../../generated/dashboard.ts';
+import { useAnswer } from '../data/live-answers.ts';
+import { Action } from '../parts/action.tsx';
+import { LiveAnswer } from '../parts/live-list.tsx';
+import { type Column, Table } from '../parts/table.tsx';
+import { Time } from '../parts/time.tsx';
+import { useTexts } from '../texts/texts.ts';
+
+type Key = NonNullable<LiveApiKeysSubscription['live']['apiKeys']>[number];
+
+export function ApiKeysScreen() {
+  const t = useTexts();
+  const live = useAnswer(LiveApiKeys, {});
+  const columns: readonly Column<Key>[] = [
+    {
+      title: t.apiKeys.name,
+      grow: 2,
+      cell: ({ name, revokedAt }) => (
+        <>
+          {name} {revokedAt != null && <span className="quiet">⊘ {t.apiKeys.revoked}</span>}
+        </>
+      ),
+    },
+    { title: t.apiKeys.roles, grow: 1, cell: ({ roles }) => roles.join(', ').toLowerCase() },
+    {
+      title: t.apiKeys.scope,
+      grow: 2,
+      cell: ({ tenant, types }) => [tenant, types?.join(', ')].filter((part) => part != null).join(': '),
+    },
+    { title: t.apiKeys.createdBy, grow: 2, cell: ({ createdBy }) => createdBy },
+    { title: t.apiKeys.lastUsed, cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
+    { title: t.apiKeys.expires, cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+    {
+      title: t.actions,
+      cell: ({ id, name, revokedAt }) =>
+        revokedAt == null && (
+          <Action
+            label={t.apiKeys.revoke}
+            danger
+            needs="ADMINISTER"
+            mutation={RevokeKey}
+            variables={() => ({ input: { id } })}
+            question={t.apiKeys.revokeAsk(name)}
+            command={() => `jobtree api-keys revoke ${id}`}
+          />
+        ),
+    },
+  ];
+  return (
+    <>
+      <h1>{t.apiKeys.title}</h1>
+      <LiveAnswer live={live}>
+        {({ apiKeys }) => (
+          <Table
+            label={t.apiKeys.title}
+            rows={apiKeys ?? []}
+            columns={columns}
+            keyOf={({ id }) => id}
+            empty={t.apiKeys.empty}
+          />
+        )}
+      </LiveAnswer>
+    </>
+  );
+}
