@@ -505,7 +505,7 @@ export type JobOrderByWithRelationInput = {
 
 export type JobWhereUniqueInput = Prisma.AtLeast<{
   id?: string
-  type_dedupeKey?: Prisma.JobTypeDedupeKeyCompoundUniqueInput
+  dedupeKey_type?: Prisma.JobDedupeKeyTypeCompoundUniqueInput
   AND?: Prisma.JobWhereInput | Prisma.JobWhereInput[]
   OR?: Prisma.JobWhereInput[]
   NOT?: Prisma.JobWhereInput | Prisma.JobWhereInput[]
@@ -545,7 +545,7 @@ export type JobWhereUniqueInput = Prisma.AtLeast<{
   tree?: Prisma.JobListRelationFilter
   children?: Prisma.JobListRelationFilter
   progress?: Prisma.JobProgressListRelationFilter
-}, "id" | "type_dedupeKey">
+}, "id" | "dedupeKey_type">
 
 export type JobOrderByWithAggregationInput = {
   id?: Prisma.SortOrder
@@ -916,9 +916,9 @@ export type JobOrderByRelationAggregateInput = {
   _count?: Prisma.SortOrder
 }
 
-export type JobTypeDedupeKeyCompoundUniqueInput = {
-  type: string
+export type JobDedupeKeyTypeCompoundUniqueInput = {
   dedupeKey: string
+  type: string
 }
 
 export type JobCountOrderByAggregateInput = {
