@@ -594,11 +594,11 @@ export type JobInput = {
 
 /** How a list of jobs is ordered. */
 export type JobOrder =
-  /** Only trees that are not complete, by which part of their items has an outcome. INVALID_INPUT without `wholeTrees`; LIMIT_EXCEEDED if more than 10,000 trees would have to be compared. */
+  /** Only trees that are not complete, by which part of their items has an outcome. The filter is about whole trees, then. INVALID_INPUT without `rootsOnly`; LIMIT_EXCEEDED if more than 10,000 trees would have to be compared. */
   | 'LEAST_PROGRESS_FIRST'
-  /** Only trees with failures, by how many of their items failed. INVALID_INPUT without `wholeTrees`; LIMIT_EXCEEDED if more than 10,000 trees would have to be compared. */
+  /** Only trees with failures, by how many of their items failed. The filter is about whole trees, then. INVALID_INPUT without `rootsOnly`; LIMIT_EXCEEDED if more than 10,000 trees would have to be compared. */
   | 'MOST_FAILURES_FIRST'
-  /** The same, with those first that lack least. INVALID_INPUT without `wholeTrees`; LIMIT_EXCEEDED if more than 10,000 trees would have to be compared. */
+  /** The same, with those first that lack least. The filter is about whole trees, then. INVALID_INPUT without `rootsOnly`; LIMIT_EXCEEDED if more than 10,000 trees would have to be compared. */
   | 'MOST_PROGRESS_FIRST'
   /** By creation, the latest first. */
   | 'NEWEST_FIRST'

@@ -63,6 +63,8 @@ const kinds = {
 async function costOf(act: (database: Database) => Promise<unknown>): Promise<[number, string][]> {
   const plans = await plansOf(db, async (client) => {
     const database = { pool: client, surveys: client } as unknown as Database;
+    // As on the connections of a server.
+    await client.query('set jit = off');
     // The first time a connection also reads the catalog.
     await act(database);
     await client.query('/* begin */ select 1');
