@@ -1428,6 +1428,43 @@ export type AuditEntriesQueryVariables = Exact<{
 
 export type AuditEntriesQuery = { auditEntries?: { nodes: Array<{ id: string, at: string, actor: string, action: string, outcome: string, subjects: Array<string>, address: string }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
 
+export type WatchedTreeQueryVariables = Exact<{
+  id: Scalars['ID']['input'];
+}>;
+
+
+export type WatchedTreeQuery = { job?: { type: string, tree: Array<{ id: string, type: string, parent?: { id: string } | null }> } | null };
+
+export type WatchedResultsQueryVariables = Exact<{
+  id: Scalars['ID']['input'];
+  after?: InputMaybe<Scalars['String']['input']>;
+}>;
+
+
+export type WatchedResultsQuery = { job?: { results: { nodes: Array<{ result?: unknown | null }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } } | null };
+
+export type ShareTreeMutationVariables = Exact<{
+  input: CreateWatchTokenInput;
+}>;
+
+
+export type ShareTreeMutation = { createWatchToken?:
+    | { token: string, expiresAt: string }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+   | null };
+
+export type RevokeSharesMutationVariables = Exact<{
+  input: RevokeWatchTokensInput;
+}>;
+
+
+export type RevokeSharesMutation = { revokeWatchTokens?:
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { revokedAt: string }
+   | null };
+
 export class TypedDocumentString<TResult, TVariables>
   extends String
   implements DocumentTypeDecoration<TResult, TVariables>
@@ -2350,3 +2387,61 @@ export const AuditEntries = /*#__PURE__*/ new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<AuditEntriesQuery, AuditEntriesQueryVariables>;
+export const WatchedTree = /*#__PURE__*/ new TypedDocumentString(`
+    query WatchedTree($id: ID!) {
+  job(id: $id) {
+    type
+    tree {
+      id
+      type
+      parent {
+        id
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<WatchedTreeQuery, WatchedTreeQueryVariables>;
+export const WatchedResults = /*#__PURE__*/ new TypedDocumentString(`
+    query WatchedResults($id: ID!, $after: String) {
+  job(id: $id) {
+    results(first: 100, after: $after) {
+      nodes {
+        result
+      }
+      pageInfo {
+        endCursor
+        hasNextPage
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<WatchedResultsQuery, WatchedResultsQueryVariables>;
+export const ShareTree = /*#__PURE__*/ new TypedDocumentString(`
+    mutation ShareTree($input: CreateWatchTokenInput!) {
+  createWatchToken(input: $input) {
+    ... on CreateWatchTokenPayload {
+      token
+      expiresAt
+    }
+    ...Refusal
+  }
+}
+    fragment Refusal on UserError {
+  code
+  message
+  field
+}`) as unknown as TypedDocumentString<ShareTreeMutation, ShareTreeMutationVariables>;
+export const RevokeShares = /*#__PURE__*/ new TypedDocumentString(`
+    mutation RevokeShares($input: RevokeWatchTokensInput!) {
+  revokeWatchTokens(input: $input) {
+    ... on RevokeWatchTokensPayload {
+      revokedAt
+    }
+    ...Refusal
+  }
+}
+    fragment Refusal on UserError {
+  code
+  message
+  field
+}`) as unknown as TypedDocumentString<RevokeSharesMutation, RevokeSharesMutationVariables>;

@@ -306,7 +306,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
     strangers,
     pages: [
       createGraphiQL({ endpoint: yoga.graphqlEndpoint, isShown: config.graphiql }),
-      createDashboard({ isShown: config.dashboard }),
+      ...createDashboard({ isShown: config.dashboard }),
     ],
     results: createResults({
       database,

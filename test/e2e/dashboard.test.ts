@@ -1,30 +1,19 @@
 /** The dashboard in a real browser, without any network but the server: at the sizes of a desktop and of a phone, in light and dark. */
 import { mkdirSync } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { createJob, data, work } from '../support/api.ts';
+import { violations } from '../support/axe.ts';
 import { launchBrowser, withoutBrowser } from '../support/browser.ts';
+import { desktop, openPage, shots, views } from '../support/dashboard.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { makeKey } from '../support/keys.ts';
 import { startServer } from '../support/server.ts';
-
-/** Set to a folder, the test leaves screenshots there. */
-const shots = process.env.TEST_SCREENSHOTS;
-const axe = readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const desktop = { width: 1280, height: 800 };
-const phone = { width: 320, height: 700 };
-const views = [
-  ['light', 'desktop', desktop],
-  ['dark', 'desktop', desktop],
-  ['light', 'phone', phone],
-  ['dark', 'phone', phone],
-] as const;
 
 describe.skipIf(withoutBrowser)('the dashboard', () => {
   let db: TestDatabase;
@@ -44,20 +33,8 @@ describe.skipIf(withoutBrowser)('the dashboard', () => {
     await db.drop();
   });
 
-  const open = async (
-    path: string,
-    { size = desktop, scheme = 'light' as 'light' | 'dark', url = app.url } = {},
-  ) => {
-    const page = await browser.newPage({ viewport: size, colorScheme: scheme });
-    const problems: string[] = [];
-    page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
-    page.on('pageerror', (error) => problems.push(String(error)));
-    page.on('request', (request) => {
-      if (!request.url().startsWith(new URL(url).origin)) problems.push(request.url());
-    });
-    await page.goto(new URL(`dashboard/#${path}`, url).href);
-    return { page, problems };
-  };
+  const open = (path: string, { size = desktop, scheme = 'light' as 'light' | 'dark', url = app.url } = {}) =>
+    openPage(browser, new URL(`dashboard/#${path}`, url).href, { size, scheme });
 
   const screens = (): [name: string, path: string, shown: string | RegExp][] => [
     ['trees', '/', 'greet'],
@@ -349,24 +326,4 @@ async function prepare(url: string) {
   const group = deadLetterGroups.find(({ pattern }: { pattern: string }) => pattern.includes('customer'));
   await client.close();
   return { greet, payroll, imports, large, group: group.id, failedItem: group.example.id };
-}
-
-/** What axe finds against WCAG 2.2 AA, in a line each. */
-async function violations(page: Page): Promise<string[]> {
-  // As a debugger would: the policy of the page lets in no other code.
-  await page.evaluate(await axe);
-  return page.evaluate(async () => {
-    const { axe } = globalThis as unknown as {
-      axe: {
-        run(options: object): Promise<{
-          violations: { id: string; nodes: { html: string; failureSummary: string }[] }[];
-        }>;
-      };
-    };
-    const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
-    const { violations } = await axe.run({ runOnly: { type: 'tag', values: tags } });
-    return violations.flatMap(({ id, nodes }) =>
-      nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
-    );
-  });
 }

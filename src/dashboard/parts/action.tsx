@@ -33,6 +33,8 @@ export interface ActionProps<V> {
   readonly danger?: boolean;
   readonly isDisabled?: boolean;
   readonly onDone?: () => void;
+  /** Shown in the dialog, which then stays open, once it is done: from the payload. */
+  readonly result?: (payload: never) => ReactNode;
 }
 
 export function Action<V>(props: ActionProps<V>) {
@@ -41,7 +43,8 @@ export function Action<V>(props: ActionProps<V>) {
 }
 
 function Offered<V>(props: ActionProps<V>) {
-  const { label, mutation, variables, question, fields, danger = false, isDisabled = false, onDone } = props;
+  const { label, mutation, variables, question, fields, danger = false, isDisabled = false } = props;
+  const { onDone, result } = props;
   const t = useTexts();
   const queries = useQueryClient();
   const dialog = useRef<HTMLDialogElement>(null);
@@ -51,10 +54,13 @@ function Offered<V>(props: ActionProps<V>) {
   const [isSending, setIsSending] = useState(false);
   const [refusal, setRefusal] = useState<string>();
   const [operation, setOperation] = useState<OperationStateFragment>();
+  const [shown, setShown] = useState<ReactNode>();
+  const isAsking = operation === undefined && shown === undefined;
 
   const open = () => {
     setRefusal(undefined);
     setOperation(undefined);
+    setShown(undefined);
     setIsOpen(true);
     dialog.current?.showModal();
   };
@@ -75,6 +81,7 @@ function Offered<V>(props: ActionProps<V>) {
       if (told != null && 'message' in told) return setRefusal(told.message);
       isDone.current = true;
       if (told != null && 'operation' in told && told.operation !== undefined) setOperation(told.operation);
+      else if (result !== undefined) setShown(result(told as never));
       else dialog.current?.close();
     } catch (error) {
       setRefusal(error instanceof Error ? error.message : String(error));
@@ -96,21 +103,21 @@ function Offered<V>(props: ActionProps<V>) {
             }}
           >
             <h2 id={title}>{label}</h2>
-            {operation === undefined ? (
+            {isAsking && (
               <>
                 <div>{question}</div>
                 {fields}
               </>
-            ) : (
-              <OperationProgress operation={operation} />
             )}
+            {operation !== undefined && <OperationProgress operation={operation} />}
+            {shown}
             {refusal !== undefined && (
               <p role="alert" className="problem">
                 {refusal}
               </p>
             )}
             <div className="buttons">
-              {operation === undefined && (
+              {isAsking && (
                 <>
                   <button type="submit" className={danger ? 'danger' : 'primary'} disabled={isSending}>
                     {label}
@@ -122,7 +129,7 @@ function Offered<V>(props: ActionProps<V>) {
                 </>
               )}
               <button type="button" onClick={() => dialog.current?.close()}>
-                {operation === undefined ? t.cancel : t.close}
+                {isAsking ? t.cancel : t.close}
               </button>
             </div>
           </form>

@@ -23,6 +23,7 @@ import { Facts } from '../parts/facts.tsx';
 import { ItemTable } from '../parts/items.tsx';
 import { More, nodesOf, usePages } from '../parts/pages.tsx';
 import { ProgressBar, State } from '../parts/progress.tsx';
+import { Share } from '../parts/share.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { useTexts } from '../texts/texts.ts';
@@ -111,6 +112,7 @@ function Shown({ root, id, onChange }: { root: Root; id: string; onChange: () =>
           question={t.tree.removeAsk}
           onDone={onChange}
         />
+        <Share rootId={root.id} type={root.type} />
         <CopyButton label={t.copy.id} text={() => root.id} />
         <CopyButton label={t.copy.command} text={() => `jobtree watch ${root.id}`} />
       </div>

@@ -111,6 +111,23 @@ export const en = {
     replay: 'Replay failures',
     gone: 'There is no such tree, or it was deleted.',
   },
+  share: {
+    label: 'Share a progress page',
+    ask: (type: string) =>
+      `Create a link to a page that shows the progress of ${type}, live, to whoever has it? They need no key, and see nothing else.`,
+    lifetime: 'Valid for',
+    hours: (hours: number) => things(hours, 'hour', 'hours'),
+    results: 'It also shows the results',
+    link: 'Link',
+    validUntil: 'Valid until',
+    whoever: 'The link is shown only now.',
+    copy: 'Copy link',
+    open: 'Open the page',
+    revoke: 'Revoke links',
+    revokeAsk: (type: string) =>
+      `Revoke all progress pages and watch tokens of ${type} that exist now? Whoever has one sees nothing more within five seconds.`,
+    revoked: 'All links are revoked.',
+  },
   item: {
     title: 'Item',
     payload: 'Payload',

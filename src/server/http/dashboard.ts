@@ -17,28 +17,34 @@ const contentPolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-export function createDashboard({ isShown }: { isShown: boolean }): Page {
+/** The dashboard, and the page of one tree for whoever has a watch token of it. */
+export function createDashboard({ isShown }: { isShown: boolean }): readonly Page[] {
+  return [pageAt(place, 'dashboard', isShown), pageAt(`${place}/watch`, 'watch', isShown)];
+}
+
+function pageAt(path: string, folder: string, isShown: boolean): Page {
   const page = createPage({
-    path: place,
-    folder: 'dashboard',
+    path,
+    folder,
     assetName: /^assets\/[\w.-]+\.(js|css)$/,
     contentPolicy,
     isShown,
     pageOf: async (assets) => {
       const html = assets.get('index.html');
-      if (html === undefined) throw new Error('dist/dashboard has no index.html: npm run build makes it.');
+      if (html === undefined) throw new Error(`dist/${folder} has no index.html: npm run build makes it.`);
       return String(await unpack(html));
     },
   });
   /** Without the slash, from which the page finds everything else. */
   const isBeside = ({ method, url, headers }: IncomingMessage) =>
-    isShown && method === 'GET' && url === place && asksForPage(headers);
+    isShown && method === 'GET' && url === path && asksForPage(headers);
   return {
     isFor: (request) => isBeside(request) || page.isFor(request),
     answers(request: IncomingMessage, response: ServerResponse) {
       if (!isBeside(request)) return page.answers(request, response);
       // Relative, since a proxy may have put a prefix before it.
-      response.writeHead(302, { location: 'dashboard/', vary: 'accept', 'cache-control': 'no-cache' }).end();
+      const location = `${path.slice(path.lastIndexOf('/') + 1)}/`;
+      response.writeHead(302, { location, vary: 'accept', 'cache-control': 'no-cache' }).end();
       return true;
     },
   };
