@@ -13,6 +13,7 @@ const pages = [
   ['/queues', 'queues', 'LIST'],
   ['/workers', 'workers', 'LIST'],
   ['/keys', 'keys', 'SURVEY'],
+  ['/imports', 'imports', 'LIST'],
   ['/schedules', 'schedules', 'SURVEY'],
   ['/operations', 'operations', 'SURVEY'],
   ['/callbacks', 'callbacks', 'ADMINISTER'],

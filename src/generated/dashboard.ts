@@ -1465,6 +1465,62 @@ export type RevokeSharesMutation = { revokeWatchTokens?:
     | { revokedAt: string }
    | null };
 
+export type ImportStateFragment = { uploadId: string, status: FileImportStatus, format: FileFormat, size: number, bytesRead: number, items: number, badLines: number, startedAt?: string | null, finishedAt?: string | null, error?: { message: string } | null };
+
+export type ImportsQueryVariables = Exact<{
+  type?: InputMaybe<Scalars['String']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+}>;
+
+
+export type ImportsQuery = { imports?: { nodes: Array<{ id: string, type: string, createdAt: string, root: { id: string }, import?: { uploadId: string, status: FileImportStatus, format: FileFormat, size: number, bytesRead: number, items: number, badLines: number, startedAt?: string | null, finishedAt?: string | null, error?: { message: string } | null } | null }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
+
+export type UploadsQueryVariables = Exact<{
+  after?: InputMaybe<Scalars['String']['input']>;
+}>;
+
+
+export type UploadsQuery = { uploads?: { nodes: Array<{ id: string, size: number, length?: number | null, complete: boolean, createdAt: string, expiresAt: string }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
+
+export type FilePreviewQueryVariables = Exact<{
+  uploadId: Scalars['ID']['input'];
+  type?: InputMaybe<Scalars['String']['input']>;
+  format?: InputMaybe<FileFormat>;
+  encoding?: InputMaybe<Scalars['String']['input']>;
+  delimiter?: InputMaybe<Scalars['String']['input']>;
+  header?: InputMaybe<Scalars['Boolean']['input']>;
+}>;
+
+
+export type FilePreviewQuery = { filePreview?: { format: FileFormat, delimiter?: string | null, encoding?: string | null, problem?: string | null, rows: Array<{ line: number, payload?: unknown | null, problem?: string | null }> } | null };
+
+export type ImportFileMutationVariables = Exact<{
+  input: JobInput;
+}>;
+
+
+export type ImportFileMutation = { createJob?:
+    | { job: { id: string } }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+   | null };
+
+export type ImportChangesSubscriptionVariables = Exact<{
+  jobId: Scalars['ID']['input'];
+}>;
+
+
+export type ImportChangesSubscription = { jobProgress: { completedAt?: string | null, job?: { id: string, import?: { uploadId: string, status: FileImportStatus, format: FileFormat, size: number, bytesRead: number, items: number, badLines: number, startedAt?: string | null, finishedAt?: string | null, error?: { message: string } | null } | null } | null } };
+
+export type BadLinesQueryVariables = Exact<{
+  jobId: Scalars['ID']['input'];
+  after?: InputMaybe<Scalars['String']['input']>;
+}>;
+
+
+export type BadLinesQuery = { job?: { items: { nodes: Array<{ payload?: unknown | null, failures: Array<{ code: string, message: string }> }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } } | null };
+
 export class TypedDocumentString<TResult, TVariables>
   extends String
   implements DocumentTypeDecoration<TResult, TVariables>
@@ -1563,6 +1619,22 @@ export const OperationState = /*#__PURE__*/ new TypedDocumentString(`
   finishedAt
 }
     `, {"fragmentName":"OperationState"}) as unknown as TypedDocumentString<OperationStateFragment, unknown>;
+export const ImportState = /*#__PURE__*/ new TypedDocumentString(`
+    fragment ImportState on FileImport {
+  uploadId
+  status
+  format
+  size
+  bytesRead
+  items
+  badLines
+  startedAt
+  finishedAt
+  error {
+    message
+  }
+}
+    `, {"fragmentName":"ImportState"}) as unknown as TypedDocumentString<ImportStateFragment, unknown>;
 export const Trees = /*#__PURE__*/ new TypedDocumentString(`
     query Trees($filter: JobFilter!, $order: JobOrder!, $after: String) {
   jobs(filter: $filter, order: $order, first: 100, after: $after) {
@@ -2445,3 +2517,138 @@ export const RevokeShares = /*#__PURE__*/ new TypedDocumentString(`
   message
   field
 }`) as unknown as TypedDocumentString<RevokeSharesMutation, RevokeSharesMutationVariables>;
+export const Imports = /*#__PURE__*/ new TypedDocumentString(`
+    query Imports($type: String, $after: String) {
+  imports(type: $type, first: 100, after: $after) {
+    nodes {
+      id
+      type
+      createdAt
+      root {
+        id
+      }
+      import {
+        ...ImportState
+      }
+    }
+    pageInfo {
+      endCursor
+      hasNextPage
+    }
+  }
+}
+    fragment ImportState on FileImport {
+  uploadId
+  status
+  format
+  size
+  bytesRead
+  items
+  badLines
+  startedAt
+  finishedAt
+  error {
+    message
+  }
+}`) as unknown as TypedDocumentString<ImportsQuery, ImportsQueryVariables>;
+export const Uploads = /*#__PURE__*/ new TypedDocumentString(`
+    query Uploads($after: String) {
+  uploads(first: 100, after: $after) {
+    nodes {
+      id
+      size
+      length
+      complete
+      createdAt
+      expiresAt
+    }
+    pageInfo {
+      endCursor
+      hasNextPage
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<UploadsQuery, UploadsQueryVariables>;
+export const FilePreview = /*#__PURE__*/ new TypedDocumentString(`
+    query FilePreview($uploadId: ID!, $type: String, $format: FileFormat, $encoding: String, $delimiter: String, $header: Boolean) {
+  filePreview(
+    uploadId: $uploadId
+    type: $type
+    format: $format
+    encoding: $encoding
+    delimiter: $delimiter
+    header: $header
+  ) {
+    format
+    delimiter
+    encoding
+    problem
+    rows {
+      line
+      payload
+      problem
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<FilePreviewQuery, FilePreviewQueryVariables>;
+export const ImportFile = /*#__PURE__*/ new TypedDocumentString(`
+    mutation ImportFile($input: JobInput!) {
+  createJob(input: $input) {
+    ... on CreateJobPayload {
+      job {
+        id
+      }
+    }
+    ...Refusal
+  }
+}
+    fragment Refusal on UserError {
+  code
+  message
+  field
+}`) as unknown as TypedDocumentString<ImportFileMutation, ImportFileMutationVariables>;
+export const ImportChanges = /*#__PURE__*/ new TypedDocumentString(`
+    subscription ImportChanges($jobId: ID!) {
+  jobProgress(jobId: $jobId, intervalMs: 250) {
+    completedAt
+    job {
+      id
+      import {
+        ...ImportState
+      }
+    }
+  }
+}
+    fragment ImportState on FileImport {
+  uploadId
+  status
+  format
+  size
+  bytesRead
+  items
+  badLines
+  startedAt
+  finishedAt
+  error {
+    message
+  }
+}`) as unknown as TypedDocumentString<ImportChangesSubscription, ImportChangesSubscriptionVariables>;
+export const BadLines = /*#__PURE__*/ new TypedDocumentString(`
+    query BadLines($jobId: ID!, $after: String) {
+  job(id: $jobId) {
+    items(first: 1000, after: $after, statuses: [FAILED]) {
+      nodes {
+        payload
+        failures {
+          code
+          message
+        }
+      }
+      pageInfo {
+        endCursor
+        hasNextPage
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<BadLinesQuery, BadLinesQueryVariables>;

@@ -660,22 +660,25 @@ builder.queryField('jobs', (t) =>
           const inOrder = newestFirst ? { after: before, before: after, backwards: !backwards, take } : range;
           return (await readJobIds(database, conditions, inOrder)).map((id) => ({ id }));
         };
-        return readPage(byId, args, context, read, async (rows) => {
-          const ids = rows.map(({ id }) => id);
-          const jobs = await database.prisma.job.findMany({
-            ...nodeQuery<Prisma.JobInclude>('Job', context, info),
-            where: { id: { in: ids } },
-          });
-          const jobsById = new Map(jobs.map((job) => [job.id, job]));
-          const found = ids.flatMap((id) => jobsById.get(id) ?? []);
-          return stillThere(found, context, info, ['nodes', 'edges', 'node']);
-        });
+        return readPage(byId, args, context, read, (rows) => toJobs(rows, context, info));
       },
     },
     { name: 'JobConnection', description: 'A page of jobs.' },
     { name: 'JobEdge', description: 'A job in a page.' },
   ),
 );
+
+/** The jobs of a page, in its order. */
+export async function toJobs(rows: readonly { id: string }[], context: Services, info: GraphQLResolveInfo) {
+  const ids = rows.map(({ id }) => id);
+  const jobs = await context.engine.database.prisma.job.findMany({
+    ...nodeQuery<Prisma.JobInclude>('Job', context, info),
+    where: { id: { in: ids } },
+  });
+  const jobsById = new Map(jobs.map((job) => [job.id, job]));
+  const found = ids.flatMap((id) => jobsById.get(id) ?? []);
+  return stillThere(found, context, info, ['nodes', 'edges', 'node']);
+}
 
 /** The conditions of a filter, limited to what the caller may see; roots if there is no filter. */
 export async function toConditions(

@@ -20,7 +20,7 @@ export function signIn(token: string | undefined): void {
   location.reload();
 }
 
-const credentials = new Credentials({}, signedInWith());
+export const credentials = new Credentials({}, signedInWith());
 const http = new Http({
   url,
   credentials,

@@ -14,3 +14,10 @@ export function formatDuration(ms: number): string {
   if (ms < 3_600_000) return `${Math.round(ms / 60_000)} min`;
   return ms < 172_800_000 ? `${Math.round(ms / 3_600_000)} h` : `${Math.round(ms / 86_400_000)} d`;
 }
+
+/** 850 B, 4.2 kB, 31 MB */
+export function formatBytes(bytes: number): string {
+  const power = bytes < 1_000 ? 0 : Math.min(Math.floor(Math.log10(bytes) / 3), 4);
+  const number = bytes / 1_000 ** power;
+  return `${power > 0 && number < 10 ? number.toFixed(1) : Math.round(number)} ${['B', 'kB', 'MB', 'GB', 'TB'][power]}`;
+}
