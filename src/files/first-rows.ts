@@ -65,6 +65,10 @@ export async function previewFile(
   given: Partial<FileOptions>,
   type: string | null,
 ): Promise<FilePreview> {
+  const source = { uploadId: upload.id };
+  const isCsv = given.delimiter != null || given.quote != null || given.header != null;
+  const said = given.format ?? (isCsv ? 'CSV' : undefined);
+  checkFile({ ...given, format: said ?? 'LINES', source }, 'file');
   let encoding = given.encoding ?? undefined;
   let guess: Guess = { format: 'LINES' };
   try {
@@ -77,11 +81,11 @@ export async function previewFile(
     }
   } catch (error) {
     if (!(error instanceof FileError)) throw error;
-    return { ...given, format: given.format ?? guess.format, encoding, rows: [], problem: error.message };
+    return { ...given, format: said ?? guess.format, encoding, rows: [], problem: error.message };
   }
-  const format = given.format ?? guess.format;
+  const format = said ?? guess.format;
   const delimiter = given.delimiter ?? (format === guess.format ? guess.delimiter : undefined);
-  const file = { ...given, format, encoding, delimiter, source: { uploadId: upload.id } };
+  const file = { ...given, format, encoding, delimiter, source };
   const { source: _, ...options } = checkFile(file, 'file');
   try {
     const rows = await firstRows(engine, uploads, upload, options, previewRows);

@@ -34,9 +34,9 @@ describe.skipIf(withoutBrowser)('imports in the dashboard', () => {
 
   it('a file becomes a tree: its first rows are shown as they were guessed, and as somebody corrects them', async () => {
     const { page, problems } = await open();
-    await page.locator('input[type=file]').setInputFiles(
-      fileOf('orders.csv', 'id;customer\n1;Ada\n2;Grace\n3\n'),
-    );
+    await page
+      .locator('input[type=file]')
+      .setInputFiles(fileOf('orders.csv', 'id;customer\n1;Ada\n2;Grace\n3\n'));
     const dialog = page.getByRole('dialog');
     await dialog.getByText('{"id":"1","customer":"Ada"}').waitFor();
     await dialog.getByText('the row has 1 cell').waitFor();
@@ -82,7 +82,10 @@ describe.skipIf(withoutBrowser)('imports in the dashboard', () => {
     await page.getByRole('dialog').getByText('{"n":1}').first().waitFor();
     expect(losses).toBeGreaterThan(3);
     await page.getByRole('button', { name: 'Not now' }).click();
-    const stored = page.getByRole('table', { name: 'Uploaded files' }).getByRole('row').filter({ hasText: '11 MB' });
+    const stored = page
+      .getByRole('table', { name: 'Uploaded files' })
+      .getByRole('row')
+      .filter({ hasText: '11 MB' });
     await stored.getByRole('button', { name: 'Import' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Type of the job').fill('large');
@@ -100,7 +103,7 @@ describe.skipIf(withoutBrowser)('imports in the dashboard', () => {
     await page.close();
   }, 240_000);
 
-  it('an upload can be stopped, and a refused import says why in its dialog', async () => {
+  it('an upload can be stopped, and what can not be imported says why', async () => {
     const { page } = await open();
     let arrived = () => {};
     const isSent = new Promise<void>((resolve) => {
@@ -120,8 +123,13 @@ describe.skipIf(withoutBrowser)('imports in the dashboard', () => {
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Type of the job').fill('refused');
     await dialog.getByLabel('Format').selectOption('JSON_ARRAY');
-    await dialog.getByText('array').first().waitFor();
-    await dialog.getByLabel('Type of the job').fill('x'.repeat(200));
+    await dialog.locator('.problem').waitFor();
+    await dialog.getByRole('button', { name: 'Import', exact: true }).click();
+    await page.getByRole('heading', { name: 'Tree refused' }).waitFor();
+    await page.getByText('import failed').waitFor();
+    await page.getByRole('link', { name: 'Imports' }).click();
+    await page.getByRole('button', { name: 'Import', exact: true }).first().click();
+    await dialog.getByLabel('Type of the job').fill('refused');
     await dialog.getByLabel('Encoding').fill('klingon');
     await dialog.getByLabel('Encoding').blur();
     await dialog.getByRole('alert').getByText('there is no such encoding').waitFor();
@@ -130,17 +138,23 @@ describe.skipIf(withoutBrowser)('imports in the dashboard', () => {
 
   it.each(views)('axe finds nothing wrong: %s, %s', async (scheme, device, size) => {
     const { page, problems } = await open(size, scheme);
-    await page.locator('input[type=file]').setInputFiles(
-      fileOf('people.csv', 'id,name,address\n1,Ada,"12 St James\'s Square, London"\n2,Grace\n'),
-    );
+    await page
+      .locator('input[type=file]')
+      .setInputFiles(
+        fileOf('people.csv', 'id,name,address\n1,Ada,"12 St James\'s Square, London"\n2,Grace\n'),
+      );
     await page.getByRole('dialog').getByText('"name":"Ada"').waitFor();
-    if (shots !== undefined) await page.screenshot({ path: `${shots}/dashboard-import-${scheme}-${device}.png` });
+    if (shots !== undefined)
+      await page.screenshot({ path: `${shots}/dashboard-import-${scheme}-${device}.png` });
     expect(await violations(page)).toEqual([]);
     await page.getByRole('button', { name: 'Not now' }).click();
     await page.getByRole('table', { name: 'Uploaded files' }).waitFor();
-    if (shots !== undefined) await page.screenshot({ path: `${shots}/dashboard-imports-${scheme}-${device}.png` });
+    if (shots !== undefined)
+      await page.screenshot({ path: `${shots}/dashboard-imports-${scheme}-${device}.png` });
     expect(await violations(page)).toEqual([]);
-    expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(
+      0,
+    );
     expect(problems).toEqual([]);
     await page.close();
   });

@@ -91,6 +91,10 @@ describe('the preview of a file', () => {
       code: 'INVALID_INPUT',
       field: 'file.delimiter',
     });
+    expect(await refused(await upload('x'), 'encoding: "klingon"')).toMatchObject({
+      code: 'INVALID_INPUT',
+      field: 'file.encoding',
+    });
     const begun = await fetch(new URL('api/uploads', server.url), {
       method: 'POST',
       headers: { 'tus-resumable': '1.0.0', 'upload-length': '10' },

@@ -28,7 +28,8 @@ export function DropZone({ onUploaded }: { onUploaded: (uploadId: string) => voi
 
   const send = async (file: File | undefined) => {
     if (file === undefined || sending !== undefined) return;
-    const { signal } = (ending.current = new AbortController());
+    ending.current = new AbortController();
+    const { signal } = ending.current;
     setError(undefined);
     setSending({ file, sent: 0, isRetrying: false });
     try {
@@ -46,7 +47,8 @@ export function DropZone({ onUploaded }: { onUploaded: (uploadId: string) => voi
     }
   };
   const words =
-    sending && t.imports.uploading(sending.file.name, formatBytes(sending.sent), formatBytes(sending.file.size));
+    sending &&
+    t.imports.uploading(sending.file.name, formatBytes(sending.sent), formatBytes(sending.file.size));
   return (
     <section
       className="drop"

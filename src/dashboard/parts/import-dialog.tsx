@@ -2,7 +2,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useId, useRef, useState } from 'react';
-import { type FileFormat, FilePreview, type FilePreviewQuery, ImportFile } from '../../generated/dashboard.ts';
+import {
+  type FileFormat,
+  FilePreview,
+  type FilePreviewQuery,
+  ImportFile,
+} from '../../generated/dashboard.ts';
 import { ask, tell } from '../data/connection.ts';
 import { useTexts } from '../texts/texts.ts';
 import { Answer } from './ask.tsx';
@@ -38,7 +43,11 @@ export function ImportDialog({ uploadId, onClose }: { uploadId: string; onClose:
   const query = useQuery({
     queryKey: ['file preview', uploadId, checkedType, options],
     queryFn: async ({ signal }) => {
-      const { filePreview } = await ask(FilePreview, { uploadId, type: checkedType || null, ...options }, signal);
+      const { filePreview } = await ask(
+        FilePreview,
+        { uploadId, type: checkedType || null, ...options },
+        signal,
+      );
       return filePreview as Preview;
     },
     // What was shown stays until the next one is there.
@@ -97,7 +106,11 @@ export function ImportDialog({ uploadId, onClose }: { uploadId: string; onClose:
             value={format ?? ''}
             onChange={({ target }) => setFormat(formats.find((one) => one === target.value))}
           >
-            <option value="">{t.imports.guessed(preview?.format ?? '…')}</option>
+            <option value="">
+              {format === undefined && preview !== undefined
+                ? t.imports.guessed(preview.format)
+                : t.imports.guess}
+            </option>
             {formats.map((one) => (
               <option key={one}>{one}</option>
             ))}

@@ -257,9 +257,12 @@ export const en = {
     dialog: 'Import a file',
     type: 'Type of the job',
     format: 'Format',
+    guess: 'Guess',
     guessed: (guess: string) => `Guessed: ${guess}`,
     delimiter: 'Between cells',
-    delimiters: { ',': 'Comma', ';': 'Semicolon', '\t': 'Tab', '|': 'Vertical bar' } as Readonly<Record<string, string>>,
+    delimiters: { ',': 'Comma', ';': 'Semicolon', '\t': 'Tab', '|': 'Vertical bar' } as Readonly<
+      Record<string, string>
+    >,
     encoding: 'Encoding, if it is not UTF-8',
     header: 'The first row names the columns',
     preview: 'The first rows, as items',
