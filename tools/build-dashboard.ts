@@ -1,4 +1,7 @@
-/** Bundles the dashboard for browsers, into dist/dashboard: a page and its files, compressed, with their hashes in their names. */
+/**
+ * Bundles the dashboard for browsers, into dist/dashboard, and the page of one tree, into dist/watch: each a page and its files, compressed, with
+ * their hashes in their names.
+ */
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,12 +10,17 @@ import { gzip } from 'node:zlib';
 import { build, type Rollup } from 'vite';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const folder = join(root, 'dist/dashboard');
 
-/** Returns the folders of the packages that became part of it. */
+/** Returns the folders of the packages that became part of them. */
 export async function buildDashboard(): Promise<readonly string[]> {
+  const dashboard = await buildPage('src/dashboard', 'dist/dashboard');
+  return [...new Set([...dashboard, ...(await buildPage('src/dashboard/watch', 'dist/watch'))])];
+}
+
+async function buildPage(source: string, target: string): Promise<readonly string[]> {
+  const folder = join(root, target);
   const built = await build({
-    root: join(root, 'src/dashboard'),
+    root: join(root, source),
     configFile: false,
     logLevel: 'error',
     // The page may be behind any prefix: it names its files relative to itself.
@@ -42,7 +50,7 @@ export async function buildDashboard(): Promise<readonly string[]> {
   const { output } = built as Rollup.RollupOutput;
   const modules = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []));
   const folders = modules.map((path) => /node_modules\/(@[^/]+\/)?[^/]+/.exec(path)?.[0]);
-  return [...new Set(folders.filter((one) => one !== undefined))];
+  return folders.filter((one) => one !== undefined);
 }
 
 /** Whether the page imports a module at once: by itself, or through others. */

@@ -127,7 +127,7 @@ begin
       perform jobtree.insert_items(v_job, v_node.spec -> 'items');
     end if;
     if v_spec ->> 'file' is not null then
-      perform jobtree.add_file(v_job.id, v_spec -> 'file');
+      perform jobtree.add_file(v_job.id, v_job.type, v_spec -> 'file');
     end if;
     if v_job.sealed_at is not null then
       insert into jobtree.progress_delta (root_id, job_id) values (v_root, v_job.id);

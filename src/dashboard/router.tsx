@@ -86,6 +86,11 @@ const screens = [
   }),
   createRoute({
     getParentRoute: () => root,
+    path: '/imports',
+    component: lazyRouteComponent(() => import('./screens/imports.tsx'), 'ImportsScreen'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
     path: '/schedules',
     component: lazyRouteComponent(() => import('./screens/schedules.tsx'), 'SchedulesScreen'),
   }),

@@ -17,6 +17,7 @@ const pages = [
   ['/queues', 'queues', 'LIST'],
   ['/workers', 'workers', 'LIST'],
   ['/keys', 'keys', 'SURVEY'],
+  ['/imports', 'imports', 'LIST'],
   ['/schedules', 'schedules', 'SURVEY'],
   ['/operations', 'operations', 'LIST'],
   ['/callbacks', 'callbacks', 'ADMINISTER'],

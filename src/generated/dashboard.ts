@@ -1625,6 +1625,99 @@ export type SetRetentionMutation = { setRetention?:
     | { job: { id: string } }
    | null };
 
+export type WatchedTreeQueryVariables = Exact<{
+  id: Scalars['ID']['input'];
+}>;
+
+
+export type WatchedTreeQuery = { job?: { type: string, tree: Array<{ id: string, type: string, parent?: { id: string } | null }> } | null };
+
+export type WatchedResultsQueryVariables = Exact<{
+  id: Scalars['ID']['input'];
+  after?: InputMaybe<Scalars['String']['input']>;
+}>;
+
+
+export type WatchedResultsQuery = { job?: { results: { nodes: Array<{ result?: unknown | null }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } } | null };
+
+export type ShareTreeMutationVariables = Exact<{
+  input: CreateWatchTokenInput;
+}>;
+
+
+export type ShareTreeMutation = { createWatchToken?:
+    | { token: string, expiresAt: string }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+   | null };
+
+export type RevokeSharesMutationVariables = Exact<{
+  input: RevokeWatchTokensInput;
+}>;
+
+
+export type RevokeSharesMutation = { revokeWatchTokens?:
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { revokedAt: string }
+   | null };
+
+export type ImportStateFragment = { uploadId: string, status: FileImportStatus, format: FileFormat, size: number, bytesRead: number, items: number, badLines: number, startedAt?: string | null, finishedAt?: string | null, error?: { message: string } | null };
+
+export type ImportsQueryVariables = Exact<{
+  type?: InputMaybe<Scalars['String']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+}>;
+
+
+export type ImportsQuery = { imports?: { nodes: Array<{ id: string, type: string, createdAt: string, root: { id: string }, import?: { uploadId: string, status: FileImportStatus, format: FileFormat, size: number, bytesRead: number, items: number, badLines: number, startedAt?: string | null, finishedAt?: string | null, error?: { message: string } | null } | null }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
+
+export type UploadsQueryVariables = Exact<{
+  after?: InputMaybe<Scalars['String']['input']>;
+}>;
+
+
+export type UploadsQuery = { uploads?: { nodes: Array<{ id: string, size: number, length?: number | null, complete: boolean, createdAt: string, expiresAt: string }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
+
+export type FilePreviewQueryVariables = Exact<{
+  uploadId: Scalars['ID']['input'];
+  type?: InputMaybe<Scalars['String']['input']>;
+  format?: InputMaybe<FileFormat>;
+  encoding?: InputMaybe<Scalars['String']['input']>;
+  delimiter?: InputMaybe<Scalars['String']['input']>;
+  header?: InputMaybe<Scalars['Boolean']['input']>;
+}>;
+
+
+export type FilePreviewQuery = { filePreview?: { format: FileFormat, delimiter?: string | null, encoding?: string | null, problem?: string | null, rows: Array<{ line: number, payload?: unknown | null, problem?: string | null }> } | null };
+
+export type ImportFileMutationVariables = Exact<{
+  input: JobInput;
+}>;
+
+
+export type ImportFileMutation = { createJob?:
+    | { job: { id: string } }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+   | null };
+
+export type ImportChangesSubscriptionVariables = Exact<{
+  jobId: Scalars['ID']['input'];
+}>;
+
+
+export type ImportChangesSubscription = { jobProgress: { completedAt?: string | null, job?: { id: string, import?: { uploadId: string, status: FileImportStatus, format: FileFormat, size: number, bytesRead: number, items: number, badLines: number, startedAt?: string | null, finishedAt?: string | null, error?: { message: string } | null } | null } | null } };
+
+export type BadLinesQueryVariables = Exact<{
+  jobId: Scalars['ID']['input'];
+  after?: InputMaybe<Scalars['String']['input']>;
+}>;
+
+
+export type BadLinesQuery = { job?: { items: { nodes: Array<{ payload?: unknown | null, failures: Array<{ code: string, message: string }> }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } } | null };
+
 export class TypedDocumentString<TResult, TVariables>
   extends String
   implements DocumentTypeDecoration<TResult, TVariables>
@@ -1805,6 +1898,22 @@ export const CallbackDeliveryRow = /*#__PURE__*/ new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"CallbackDeliveryRow"}) as unknown as TypedDocumentString<CallbackDeliveryRowFragment, unknown>;
+export const ImportState = /*#__PURE__*/ new TypedDocumentString(`
+    fragment ImportState on FileImport {
+  uploadId
+  status
+  format
+  size
+  bytesRead
+  items
+  badLines
+  startedAt
+  finishedAt
+  error {
+    message
+  }
+}
+    `, {"fragmentName":"ImportState"}) as unknown as TypedDocumentString<ImportStateFragment, unknown>;
 export const Trees = /*#__PURE__*/ new TypedDocumentString(`
     query Trees($filter: JobFilter!, $order: JobOrder!, $after: String) {
   jobs(filter: $filter, order: $order, first: 100, after: $after) {
@@ -2972,3 +3081,196 @@ export const SetRetention = /*#__PURE__*/ new TypedDocumentString(`
   message
   field
 }`) as unknown as TypedDocumentString<SetRetentionMutation, SetRetentionMutationVariables>;
+export const WatchedTree = /*#__PURE__*/ new TypedDocumentString(`
+    query WatchedTree($id: ID!) {
+  job(id: $id) {
+    type
+    tree {
+      id
+      type
+      parent {
+        id
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<WatchedTreeQuery, WatchedTreeQueryVariables>;
+export const WatchedResults = /*#__PURE__*/ new TypedDocumentString(`
+    query WatchedResults($id: ID!, $after: String) {
+  job(id: $id) {
+    results(first: 100, after: $after) {
+      nodes {
+        result
+      }
+      pageInfo {
+        endCursor
+        hasNextPage
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<WatchedResultsQuery, WatchedResultsQueryVariables>;
+export const ShareTree = /*#__PURE__*/ new TypedDocumentString(`
+    mutation ShareTree($input: CreateWatchTokenInput!) {
+  createWatchToken(input: $input) {
+    ... on CreateWatchTokenPayload {
+      token
+      expiresAt
+    }
+    ...Refusal
+  }
+}
+    fragment Refusal on UserError {
+  code
+  message
+  field
+}`) as unknown as TypedDocumentString<ShareTreeMutation, ShareTreeMutationVariables>;
+export const RevokeShares = /*#__PURE__*/ new TypedDocumentString(`
+    mutation RevokeShares($input: RevokeWatchTokensInput!) {
+  revokeWatchTokens(input: $input) {
+    ... on RevokeWatchTokensPayload {
+      revokedAt
+    }
+    ...Refusal
+  }
+}
+    fragment Refusal on UserError {
+  code
+  message
+  field
+}`) as unknown as TypedDocumentString<RevokeSharesMutation, RevokeSharesMutationVariables>;
+export const Imports = /*#__PURE__*/ new TypedDocumentString(`
+    query Imports($type: String, $after: String) {
+  imports(type: $type, first: 100, after: $after) {
+    nodes {
+      id
+      type
+      createdAt
+      root {
+        id
+      }
+      import {
+        ...ImportState
+      }
+    }
+    pageInfo {
+      endCursor
+      hasNextPage
+    }
+  }
+}
+    fragment ImportState on FileImport {
+  uploadId
+  status
+  format
+  size
+  bytesRead
+  items
+  badLines
+  startedAt
+  finishedAt
+  error {
+    message
+  }
+}`) as unknown as TypedDocumentString<ImportsQuery, ImportsQueryVariables>;
+export const Uploads = /*#__PURE__*/ new TypedDocumentString(`
+    query Uploads($after: String) {
+  uploads(first: 100, after: $after) {
+    nodes {
+      id
+      size
+      length
+      complete
+      createdAt
+      expiresAt
+    }
+    pageInfo {
+      endCursor
+      hasNextPage
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<UploadsQuery, UploadsQueryVariables>;
+export const FilePreview = /*#__PURE__*/ new TypedDocumentString(`
+    query FilePreview($uploadId: ID!, $type: String, $format: FileFormat, $encoding: String, $delimiter: String, $header: Boolean) {
+  filePreview(
+    uploadId: $uploadId
+    type: $type
+    format: $format
+    encoding: $encoding
+    delimiter: $delimiter
+    header: $header
+  ) {
+    format
+    delimiter
+    encoding
+    problem
+    rows {
+      line
+      payload
+      problem
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<FilePreviewQuery, FilePreviewQueryVariables>;
+export const ImportFile = /*#__PURE__*/ new TypedDocumentString(`
+    mutation ImportFile($input: JobInput!) {
+  createJob(input: $input) {
+    ... on CreateJobPayload {
+      job {
+        id
+      }
+    }
+    ...Refusal
+  }
+}
+    fragment Refusal on UserError {
+  code
+  message
+  field
+}`) as unknown as TypedDocumentString<ImportFileMutation, ImportFileMutationVariables>;
+export const ImportChanges = /*#__PURE__*/ new TypedDocumentString(`
+    subscription ImportChanges($jobId: ID!) {
+  jobProgress(jobId: $jobId, intervalMs: 250) {
+    completedAt
+    job {
+      id
+      import {
+        ...ImportState
+      }
+    }
+  }
+}
+    fragment ImportState on FileImport {
+  uploadId
+  status
+  format
+  size
+  bytesRead
+  items
+  badLines
+  startedAt
+  finishedAt
+  error {
+    message
+  }
+}`) as unknown as TypedDocumentString<ImportChangesSubscription, ImportChangesSubscriptionVariables>;
+export const BadLines = /*#__PURE__*/ new TypedDocumentString(`
+    query BadLines($jobId: ID!, $after: String) {
+  job(id: $jobId) {
+    items(first: 1000, after: $after, statuses: [FAILED]) {
+      nodes {
+        payload
+        failures {
+          code
+          message
+        }
+      }
+      pageInfo {
+        endCursor
+        hasNextPage
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<BadLinesQuery, BadLinesQueryVariables>;

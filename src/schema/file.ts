@@ -29,9 +29,22 @@ export const Upload = builder.objectRef<StoredUpload>('Upload').implement({
       description: 'For `file.source.uploadId` of a new job, and `GET /api/uploads/:id`.',
       resolve: ({ id }) => encodeGlobalId('Upload', id),
     }),
-    size: t.expose('size', { type: 'Count', description: 'Its size, in bytes.' }),
+    size: t.expose('size', {
+      type: 'Count',
+      description: 'How much of it is stored, in bytes: all of it once it is complete.',
+    }),
+    length: t.expose('length', {
+      type: 'Count',
+      nullable: true,
+      description: 'Its size when complete, in bytes; null while its sender has not said it.',
+    }),
+    complete: t.boolean({
+      description: 'Whether all of it has arrived, so that it can be imported.',
+      resolve: ({ sha256 }) => sha256 !== null,
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When its sender began.' }),
     sha256: t.string({
-      description: 'Its SHA-256, in hexadecimal.',
+      description: 'Its SHA-256, in hexadecimal; empty until it is complete.',
       resolve: ({ sha256 }) => sha256?.toString('hex') ?? '',
     }),
     expiresAt: t.expose('expiresAt', {

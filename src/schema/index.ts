@@ -10,6 +10,7 @@ import type { Services } from './services.ts';
 import { nameByTenant } from './tenant-names.ts';
 import './scalars.ts';
 import './file.ts';
+import './file-lists.ts';
 import './errors.ts';
 import './progress.ts';
 import './assignment.ts';

@@ -1,4 +1,5 @@
 /** Lists of jobs: which, in which order, and how many there are. */
+import type { GraphQLResolveInfo } from 'graphql';
 import { isUnscoped } from '../domain/access/rights.ts';
 import type { JobConditions } from '../domain/jobs/job-conditions.ts';
 import {
@@ -143,16 +144,7 @@ builder.queryField('jobs', (t) =>
       resolve: async (_, { order, filter, ...args }, context, info) => {
         const conditions = await toConditions(filter, context);
         const { database } = context.engine;
-        const toNodes = async (rows: { id: string }[]) => {
-          const ids = rows.map(({ id }) => id);
-          const jobs = await database.prisma.job.findMany({
-            ...nodeQuery<Prisma.JobInclude>('Job', context, info),
-            where: { id: { in: ids } },
-          });
-          const jobsById = new Map(jobs.map((job) => [job.id, job]));
-          const found = ids.flatMap((id) => jobsById.get(id) ?? []);
-          return stillThere(found, context, info, ['nodes', 'edges', 'node']);
-        };
+        const toNodes = (rows: readonly { id: string }[]) => toJobs(rows, context, info);
         const rank = ranks[order];
         if (rank !== undefined) {
           if (!conditions.rootsOnly)
@@ -295,4 +287,16 @@ export async function toConditions(
     rootsOnly: filter?.rootsOnly !== false,
     wholeTrees: filter?.wholeTrees === true,
   };
+}
+
+/** The jobs of a page, in its order. */
+export async function toJobs(rows: readonly { id: string }[], context: Services, info: GraphQLResolveInfo) {
+  const ids = rows.map(({ id }) => id);
+  const jobs = await context.engine.database.prisma.job.findMany({
+    ...nodeQuery<Prisma.JobInclude>('Job', context, info),
+    where: { id: { in: ids } },
+  });
+  const jobsById = new Map(jobs.map((job) => [job.id, job]));
+  const found = ids.flatMap((id) => jobsById.get(id) ?? []);
+  return stillThere(found, context, info, ['nodes', 'edges', 'node']);
 }

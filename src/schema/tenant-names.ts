@@ -32,8 +32,8 @@ const given = `
   NewItemInput.type PauseScheduleInput.name PendingItemFilter.types PutCallbackEndpointInput.name PutTypeSchemaInput.type
   ResumeScheduleInput.name RotateCallbackSecretInput.name RunScheduleInput.name ScheduleInput.name SetQueueInput.type
   SkipOccurrenceInput.name WorkerInput.name
-  Query.callbackEndpoints.after Query.deadLetterDigest.types Query.deadLetterGroups.types Query.heldItems.types Query.heldItems.workers
-  Query.jobByDedupeKey.type Query.queue.type Query.queues.after Query.queues.types Query.schedule.name Query.serializeKeys.keys
+  Query.callbackEndpoints.after Query.deadLetterDigest.types Query.deadLetterGroups.types Query.filePreview.type Query.heldItems.types Query.heldItems.workers
+  Query.imports.type Query.jobByDedupeKey.type Query.queue.type Query.queues.after Query.queues.types Query.schedule.name Query.serializeKeys.keys
   Query.typeSchemas.type Query.typesWithSchemas.after
   Query.workers.after Query.workers.types Subscription.queues.types Subscription.workAvailable.types`;
 
@@ -50,7 +50,7 @@ const ids = 'CallbackEndpoint.id Query.node.id Query.nodes.ids Schedule.id';
 
 /** Sentences for people that contain names. */
 const sentences = `
-  AuditEntry.subjects EntryError.message FileError.message InvalidInputError.message ItemNotClaimableError.message ItemNotUpdatableError.message
+  AuditEntry.subjects EntryError.message FileError.message FilePreviewRow.problem InvalidInputError.message ItemNotClaimableError.message ItemNotUpdatableError.message
   JobFedByParentError.message JobSealedError.message NotFoundError.message ScheduleFailure.message
   Standstill.message StorageLimitError.message`;
 

@@ -329,7 +329,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
     strangers,
     pages: [
       createGraphiQL({ endpoint: yoga.graphqlEndpoint, isShown: config.graphiql }),
-      createDashboard(config),
+      ...createDashboard(config),
     ],
     results: createResults({
       database,

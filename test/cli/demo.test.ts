@@ -1,8 +1,45 @@
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { data } from '../support/api.ts';
+import { freePort } from '../support/ports.ts';
 import { makeFolder } from './folder.ts';
-import { startOnTerminal } from './program.ts';
+import { start, startOnTerminal } from './program.ts';
+
+it('the demo leaves a shop to look at, says where, and takes back what would go on without it', {
+  timeout: 120_000,
+}, async () => {
+  const port = await freePort();
+  const env = {
+    DATABASE_URL: undefined,
+    JOBTREE_DATA_DIR: join(await makeFolder(), 'data'),
+    JOBTREE_PORT: String(port),
+  };
+  const program = start(['demo'], env);
+  const at = `http://127.0.0.1:${port}`;
+  await program.printed(/3\. A shop.*\/dashboard\/\s/s);
+  expect(program.output.stdout).toContain(`${at}/dashboard/`);
+  const shop = async () =>
+    data(
+      `${at}/graphql`,
+      `{ deadLetterGroups { code } serializeKeys { key blocked } schedules { nodes { name nextAt } }
+         queue(type: "sendNewsletter") { paused ready } jobs(filter: { type: "chargeOrder" }) { nodes { progress { succeeded completedAt } } } }`,
+    );
+  await expect
+    .poll(async () => (await shop()).deadLetterGroups.map(({ code }: { code: string }) => code).toSorted(), {
+      timeout: 60_000,
+    })
+    .toEqual(['CARD_DECLINED', 'NO_ADDRESS', 'TIMEOUT']);
+  const found = await shop();
+  expect(found.serializeKeys.find(({ key }: { key: string }) => key === 'acme').blocked).toBeGreaterThan(0);
+  expect(found.schedules.nodes).toMatchObject([{ name: 'nightly-report' }]);
+  expect(found.queue).toEqual({ paused: true, ready: 4 });
+  const { succeeded, completedAt } = found.jobs.nodes[0].progress;
+  expect(succeeded).toBeGreaterThan(0);
+  expect(completedAt).toBeNull();
+  program.process.kill('SIGINT');
+  expect((await program.ended).code).toBe(0);
+});
 
 it('the demo succeeds on a terminal, on a free port if its own is taken', {
   timeout: 60_000,

@@ -4,15 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { App } from '../../src/server/create-app.ts';
 import { createJob } from '../support/api.ts';
 import { launchBrowser, withoutBrowser } from '../support/browser.ts';
-import {
-  excess,
-  openDashboard,
-  type PageOptions,
-  prepare,
-  screenshot,
-  views,
-  violations,
-} from '../support/dashboard.ts';
+import { violations } from '../support/axe.ts';
+import { excess, openDashboard, type PageOptions, prepare, screenshot, views } from '../support/dashboard.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { startServer } from '../support/server.ts';
 

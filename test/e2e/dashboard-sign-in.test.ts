@@ -4,7 +4,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { App } from '../../src/server/create-app.ts';
 import { createJob, work } from '../support/api.ts';
 import { launchBrowser, withoutBrowser } from '../support/browser.ts';
-import { excess, screenshot, views, violations } from '../support/dashboard.ts';
+import { violations } from '../support/axe.ts';
+import { excess, screenshot, views } from '../support/dashboard.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { clientId, type Issuer, startIssuer } from '../support/issuer.ts';
 import { makeKey } from '../support/keys.ts';

@@ -18,6 +18,9 @@ import { nameCoordinates } from '../../src/schema/tenant-names.ts';
 
 /** Texts that are no names: nobody's job meets another one's by them. */
 const others = `
+  FilePreview.delimiter FilePreview.encoding FilePreview.problem FilePreviewRow.payload ImportEdge.cursor Query.filePreview.delimiter
+  Query.filePreview.encoding Query.filePreview.quote Query.filePreview.uploadId Query.imports.after Query.imports.before Query.uploads.after
+  Query.uploads.before UploadEdge.cursor
   AddEntry.itemId AddItemsInput.jobId ApiKey.createdBy ApiKey.id ApiKey.name ApiKey.rootIds ApiKey.tenant ApiKey.types Viewer.name Viewer.rootIds Viewer.tenant Viewer.types Assignment.id
   Assignment.itemId Assignment.jobId Assignment.payload AuditEntry.action AuditEntry.actor AuditEntry.address AuditEntry.id
   AuditEntry.outcome AuditEntryEdge.cursor AuditFilter.action AuditFilter.actor AuditFilter.subject CallbackAttempt.error CallbackDelivery.body CallbackDelivery.id

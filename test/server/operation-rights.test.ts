@@ -1,4 +1,5 @@
 /** One socket, on which each operation shows a watch token of its own: what it opens, when it ends, and who can't stay. */
+import type { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Hub } from '../../src/events/hub.ts';
 import type { App } from '../../src/server/create-app.ts';
@@ -71,6 +72,21 @@ describe('an operation with its own token', () => {
       }
     const forbidden = await begin(socket, one, ofOne, '{ jobs { nodes { id } } }');
     expect(forbidden.code).toBe('FORBIDDEN');
+  });
+
+  it('may be one of many that arrive in one piece, together larger than a message may be without a key', async () => {
+    const id = await newTree();
+    const token = await watchToken(app.url, admin, id);
+    const socket = await open();
+    await socket.until(({ type }) => type === 'connection_ack');
+    const { _socket: connection } = socket.socket as unknown as { _socket: Socket };
+    const ids = Array.from({ length: 50 }, (_, i) => `together-${i}`);
+    const payload = { query: watchJob, variables: { id }, extensions: { authorization: `Bearer ${token}` } };
+    connection.cork();
+    for (const id of ids) socket.send({ id, type: 'subscribe', payload });
+    connection.uncork();
+    for (const id of ids)
+      expect(await socket.until((message) => message.id === id)).toMatchObject({ type: 'next' });
   });
 
   it('shows what its own token allows, even if it shares its source with others', async () => {

@@ -22,6 +22,7 @@ export async function bundle(
     define: { 'process.env.NODE_ENV': '"production"' },
     alias: {
       'jobtree-client/react': `${root}/src/client/react.ts`,
+      'jobtree-client/element': `${root}/src/client/element.ts`,
       'jobtree-client': `${root}/src/client/index.ts`,
       ...Object.fromEntries(
         ['pg', 'prisma', 'drizzle', 'kysely'].map((name) => [

@@ -1,17 +1,14 @@
 /** Pages of the dashboard for tests: in a real browser, at the sizes of a desktop and of a phone, with something to see on each screen. */
 import { mkdirSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { createClient } from '../../src/client/index.ts';
 import { createJob, data, work } from './api.ts';
 
 /** Set to a folder, tests leave screenshots there. */
-const shots = process.env.TEST_SCREENSHOTS;
+export const shots = process.env.TEST_SCREENSHOTS;
 if (shots !== undefined) mkdirSync(shots, { recursive: true });
-const axe = readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 export const desktop = { width: 1280, height: 800 };
-const phone = { width: 320, height: 700 };
+export const phone = { width: 320, height: 700 };
 export const views = [
   ['light', 'desktop', desktop],
   ['dark', 'desktop', desktop],
@@ -27,8 +24,8 @@ export interface PageOptions {
   readonly origins?: readonly string[];
 }
 
-/** Opens a screen of the server with this URL, and notes errors and requests to elsewhere. */
-export async function openDashboard(browser: Browser, url: string, path: string, options: PageOptions = {}) {
+/** `problems` has what the page complains of, and what it asks of anybody but its server. */
+export async function openPage(browser: Browser, url: string, options: PageOptions = {}) {
   const { size = desktop, scheme = 'light', context = {}, origins = [] } = options;
   const page = await browser.newPage({ viewport: size, colorScheme: scheme, ...context });
   const problems: string[] = [];
@@ -38,9 +35,13 @@ export async function openDashboard(browser: Browser, url: string, path: string,
   page.on('request', (request) => {
     if (!known.includes(new URL(request.url()).origin)) problems.push(request.url());
   });
-  await page.goto(new URL(`dashboard/#${path}`, url).href);
+  await page.goto(url);
   return { page, problems };
 }
+
+/** Opens a screen of the server with this URL. */
+export const openDashboard = (browser: Browser, url: string, path: string, options: PageOptions = {}) =>
+  openPage(browser, new URL(`dashboard/#${path}`, url).href, options);
 
 export async function screenshot(page: Page, name: string): Promise<void> {
   if (shots !== undefined) await page.screenshot({ path: `${shots}/dashboard-${name}.png` });
@@ -143,25 +144,7 @@ export const screens = (
   ['schedules', '/schedules', 'nightly'],
   ['operations', '/operations', 'Operations'],
   ['callbacks', '/callbacks', 'Callback deliveries'],
+  ['imports', '/imports', 'Uploads'],
+  ['api-keys', '/api-keys', 'a screen on a wall'],
   ['audit', '/audit', 'Audit'],
 ];
-
-/** What axe finds against WCAG 2.2 AA, in a line each. */
-export async function violations(page: Page): Promise<string[]> {
-  // As a debugger would: the policy of the page lets in no other code.
-  await page.evaluate(await axe);
-  return page.evaluate(async () => {
-    const { axe } = globalThis as unknown as {
-      axe: {
-        run(options: object): Promise<{
-          violations: { id: string; nodes: { html: string; failureSummary: string }[] }[];
-        }>;
-      };
-    };
-    const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
-    const { violations } = await axe.run({ runOnly: { type: 'tag', values: tags } });
-    return violations.flatMap(({ id, nodes }) =>
-      nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
-    );
-  });
-}

@@ -46,6 +46,10 @@ const fills: readonly string[] = [
    select ${type}, date_trunc('minute', now() - (i / 1000) * interval '1 s'), ${id('8000')}, 1, 1, 0, 0, 0, '{}', '{}', '{}', '{}'`,
   `jobtree.worker (server_id, name, types, concurrency, connected_at, seen_at)
    select ${id('8000')}, ${tenant} || '//w' || i, array[${type}], '{1}', now(), now()`,
+  `jobtree.upload (id, created_at, expires_at, size, sha256, tenant, account)
+   select ${id('8000')}, now(), now() + interval '1 d', 1, sha256(''), ${tenant}, 'key ' || i`,
+  `jobtree.file_import (job_id, type, upload_id, options, size, created_at, finished_at)
+   select ${job}, ${type}, ${id('8000')}, '{"format": "CSV"}', 1, now(), now()`,
   `jobtree.stored (tenant, items, bytes) select ${tenant} || i, 1, 1`,
 ];
 

@@ -19,8 +19,8 @@ export interface Nginx {
   stop(): Promise<void>;
 }
 
-/** The configuration as it is, but for addresses and files. */
-export async function startNginx(serverUrls: readonly string[]): Promise<Nginx> {
+/** The configuration as it is, but for addresses and files, and the path under which the servers are. */
+export async function startNginx(serverUrls: readonly string[], prefix = '/'): Promise<Nginx> {
   const directory = await mkdtemp(join(tmpdir(), 'jobtree-nginx-'));
   // Started by root, it changes to another user.
   await chmod(directory, 0o755);
@@ -32,6 +32,9 @@ export async function startNginx(serverUrls: readonly string[]): Promise<Nginx> 
   ];
   const text = (await readFile(configuration, 'utf8'))
     .replace('http {', `http {\n${files.join('\n')}`)
+    .replace('location / {', `location ${prefix} {`)
+    // With a path, nginx takes the prefix away.
+    .replace('proxy_pass http://jobtree;', prefix === '/' ? '$&' : 'proxy_pass http://jobtree/;')
     .replace('listen 80;', `listen 127.0.0.1:${port};`)
     .replace(/server-(\d):4000/g, (_, number) => hosts[number - 1] as string);
   const file = join(directory, 'nginx.conf');
@@ -44,12 +47,12 @@ export async function startNginx(serverUrls: readonly string[]): Promise<Nginx> 
   child.stderr.on('data', (chunk: Buffer) => {
     output += chunk.toString();
   });
-  while (!(await answers(port))) {
+  while (!(await answers(`http://127.0.0.1:${port}${prefix}healthz`))) {
     if (child.exitCode !== null) throw new Error(`nginx ended:\n${output}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   return {
-    url: `http://127.0.0.1:${port}/graphql`,
+    url: `http://127.0.0.1:${port}${prefix}graphql`,
     drain: async (serverUrl) => {
       const server = `server ${new URL(serverUrl).host}`;
       await writeFile(file, text.replace(server, `${server} down`));
@@ -67,8 +70,8 @@ export async function startNginx(serverUrls: readonly string[]): Promise<Nginx> 
   };
 }
 
-async function answers(port: number): Promise<boolean> {
-  return fetch(`http://127.0.0.1:${port}/healthz`).then(
+async function answers(url: string): Promise<boolean> {
+  return fetch(url).then(
     ({ ok }) => ok,
     () => false,
   );

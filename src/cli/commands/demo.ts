@@ -7,6 +7,7 @@ import { openDatabase, type UsedDatabase } from '../database.ts';
 import { runAirports } from '../demo/airports.ts';
 import type { Outcome } from '../demo/outcome.ts';
 import { runPayroll } from '../demo/payroll.ts';
+import { openShop } from '../demo/shop.ts';
 import { startWorkerProcess, type WorkerProcess } from '../demo/worker-process.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { printField } from '../fields.ts';
@@ -46,6 +47,14 @@ export async function demo(options: DemoOptions): Promise<number> {
     say(problems.length === 0 ? '\nEverything came out right.' : `\nNot everything came out right:`);
     for (const problem of problems) say(`  ${problem}`);
     if (!options.exit) {
+      closing.unshift(await openShop(client));
+      say(
+        '\n3. A shop, to look at while it works: orders that are charged and shipped, some of which fail, a customer',
+      );
+      say(
+        '   whose orders are held up, a schedule, and a newsletter that is paused. Look at it in the dashboard:\n',
+      );
+      say(`   ${new URL('dashboard/', app.url).href}`);
       say(`\nThe server keeps running at ${app.url} until you press Ctrl-C.`);
       if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve));
     }

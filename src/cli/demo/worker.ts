@@ -2,6 +2,7 @@
 import { Worker } from '../../client/index.ts';
 import { handleNearestHub, nearestHub } from './airports.ts';
 import { calculatePayroll, handleCalculatePayroll, handleSendCheck, sendCheck } from './payroll.ts';
+import { chargeOrder, handleChargeOrder, handleShipOrder, shipOrder } from './shop.ts';
 
 const worker = new Worker({
   url: process.argv[2],
@@ -9,6 +10,8 @@ const worker = new Worker({
     [calculatePayroll.type]: { concurrency: 2, handler: handleCalculatePayroll },
     [sendCheck.type]: { concurrency: 2, handler: handleSendCheck },
     [nearestHub.type]: { concurrency: 32, handler: handleNearestHub },
+    [chargeOrder.type]: { concurrency: 3, handler: handleChargeOrder },
+    [shipOrder.type]: { concurrency: 3, handler: handleShipOrder },
   },
 });
 

@@ -10,7 +10,7 @@ import { nextToken, session } from './session.ts';
 /** The page is under /dashboard/, behind whatever prefix a proxy puts before it. */
 export const url = new URL('../graphql', document.baseURI).href;
 
-const credentials = new Credentials({}, session() && nextToken);
+export const credentials = new Credentials({}, session() && nextToken);
 const post = createPost(undefined);
 const httpOf = (shown: Credentials) =>
   new Http({ url, credentials: shown, post, retryMs: 5_000, timeoutMs: 30_000, onRetry: undefined });

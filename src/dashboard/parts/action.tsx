@@ -37,6 +37,8 @@ export interface ActionProps<V> {
   readonly shortcut?: 'e' | 'r' | 'x';
   readonly isDisabled?: boolean;
   readonly onDone?: () => void;
+  /** Shown in the dialog, which then stays open, once it is done: from the payload. */
+  readonly result?: (payload: never) => ReactNode;
 }
 
 export function Action<V>(props: ActionProps<V>) {
@@ -56,6 +58,7 @@ function Offered<V>(props: ActionProps<V>) {
     isDisabled = false,
     shortcut,
     onDone,
+    result,
   } = props;
   const t = useTexts();
   const queries = useQueryClient();
@@ -66,10 +69,13 @@ function Offered<V>(props: ActionProps<V>) {
   const [isSending, setIsSending] = useState(false);
   const [refusal, setRefusal] = useState<string>();
   const [operation, setOperation] = useState<OperationStateFragment>();
+  const [shown, setShown] = useState<ReactNode>();
+  const isAsking = operation === undefined && shown === undefined;
 
   const open = () => {
     setRefusal(undefined);
     setOperation(undefined);
+    setShown(undefined);
     setIsOpen(true);
     dialog.current?.showModal();
   };
@@ -91,6 +97,7 @@ function Offered<V>(props: ActionProps<V>) {
       if (told != null && 'message' in told) return setRefusal(told.message);
       isDone.current = true;
       if (told != null && 'operation' in told && told.operation !== undefined) setOperation(told.operation);
+      else if (result !== undefined) setShown(result(told as never));
       else dialog.current?.close();
     } catch (error) {
       setRefusal(error instanceof Error ? error.message : String(error));
@@ -118,21 +125,21 @@ function Offered<V>(props: ActionProps<V>) {
             }}
           >
             <h2 id={title}>{label}</h2>
-            {operation === undefined ? (
+            {isAsking && (
               <>
                 <div>{question}</div>
                 {fields}
               </>
-            ) : (
-              <OperationProgress operation={operation} />
             )}
+            {operation !== undefined && <OperationProgress operation={operation} />}
+            {shown}
             {refusal !== undefined && (
               <p role="alert" className="problem">
                 {refusal}
               </p>
             )}
             <div className="buttons">
-              {operation === undefined && (
+              {isAsking && (
                 <>
                   <button type="submit" className={danger ? 'danger' : 'primary'} disabled={isSending}>
                     {label}
@@ -145,7 +152,7 @@ function Offered<V>(props: ActionProps<V>) {
                 </>
               )}
               <button type="button" onClick={() => dialog.current?.close()}>
-                {operation === undefined ? t.cancel : t.close}
+                {isAsking ? t.cancel : t.close}
               </button>
             </div>
           </form>

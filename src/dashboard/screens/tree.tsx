@@ -29,6 +29,7 @@ import { ProgressBar, State } from '../parts/progress.tsx';
 import { Retention } from '../parts/retention.tsx';
 import { Standstills } from '../parts/standstills.tsx';
 import { ItemStrip } from '../parts/strip.tsx';
+import { Share } from '../parts/share.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { useTexts } from '../texts/texts.ts';
@@ -120,6 +121,7 @@ function Shown({ root, id, onChange }: { root: Root; id: string; onChange: () =>
           onDone={onChange}
         />
         <Retention rootId={root.id} seconds={root.retentionSeconds} onDone={onChange} />
+        <Share rootId={root.id} type={root.type} />
         <CopyButton label={t.copy.id} text={() => root.id} />
         <CopyButton label={t.copy.command} text={() => `jobtree watch ${root.id}`} />
       </div>

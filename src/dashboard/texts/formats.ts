@@ -29,8 +29,8 @@ export function formatDuration(ms: number): string {
   return ms < 172_800_000 ? `${of(3_600_000)} h` : `${of(86_400_000)} d`;
 }
 
-/** 8 MB */
+/** 850 B, 4.2 kB, 31 MB */
 export function formatBytes(bytes: number): string {
-  const [size, unit] = bytes < 1e6 ? [1e3, 'kB'] : bytes < 1e9 ? [1e6, 'MB'] : [1e9, 'GB'];
-  return `${counts.format(Number((bytes / size).toPrecision(3)))} ${unit}`;
+  const power = bytes < 1_000 ? 0 : Math.min(Math.floor(Math.log10(bytes) / 3), 4);
+  return `${counts.format(Number((bytes / 1_000 ** power).toPrecision(3)))} ${['B', 'kB', 'MB', 'GB', 'TB'][power]}`;
 }

@@ -2,6 +2,7 @@
 import type { Queries } from '../../db/database.ts';
 import type { Engine } from '../engine/engine.ts';
 import { joinTexts } from '../values/json-text.ts';
+import { firstUuid, lastUuid, type Range } from '../values/range.ts';
 import { tenantOf } from '../values/tenants.ts';
 import type { FileErrorCode } from './file-errors.ts';
 import type { FileFormat, FileOptions } from './file-options.ts';
@@ -199,6 +200,26 @@ export async function readFileImports(database: Queries, jobIds: readonly string
     values: [jobIds],
   });
   return rows;
+}
+
+/** The ids of jobs with a file, of these types unless that is null: the oldest first, or the newest first for a page from the end. */
+export async function readImportedJobs(
+  database: Queries,
+  types: readonly string[] | null,
+  { after = firstUuid, before = lastUuid, take, backwards }: Range<string>,
+): Promise<string[]> {
+  const direction = backwards ? 'desc' : 'asc';
+  const end = `f.job_id > $1 and f.job_id < $2 order by f.job_id ${direction} limit $3`;
+  const all = `select f.job_id as id from jobtree.file_import f where ${end}`;
+  const ofTypes = `select k.id from unnest($4::text[]) s(type) cross join lateral (
+      select f.job_id as id from jobtree.file_import f where f.type = s.type and ${end}
+    ) k order by k.id ${direction} limit $3`;
+  const { rows } = await database.pool.query<{ id: string }>({
+    name: `read_imported_jobs/${types === null}/${direction}`,
+    text: types === null ? all : ofTypes,
+    values: [after, before, take, ...(types === null ? [] : [types])],
+  });
+  return rows.map(({ id }) => id);
 }
 
 /** Whether there are imports that no server is working on. */

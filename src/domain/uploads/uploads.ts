@@ -15,6 +15,7 @@ import type { S3Store } from '../../object-store/s3.ts';
 import { StoreError } from '../../object-store/store-error.ts';
 import type { Caller } from '../access/rights.ts';
 import type { StoredUse, Storer } from '../access/stored.ts';
+import { firstUuid, lastUuid, type Range } from '../values/range.ts';
 
 export interface Upload {
   readonly id: string;
@@ -36,6 +37,9 @@ export interface Upload {
 
 /** Who sends an upload, or which uploads are meant: those of a tenant and of a caller, where they are not null. */
 export type Sender = Pick<Caller, 'tenant' | 'account'>;
+
+const columns = `id, length, size, expected_sha256 as "expectedSha256", digest_state as "digestState", sha256,
+  created_at as "createdAt", expires_at as "expiresAt", store, tenant`;
 
 const everybody: Sender = { tenant: null, account: null };
 
@@ -118,9 +122,7 @@ export class Uploads {
   async find(id: string, { tenant, account } = everybody): Promise<Upload | undefined> {
     const { rows } = await this.#database.forRequest({ tenant, account }).pool.query<Upload>({
       name: 'read_upload',
-      text: `select id, length, size, expected_sha256 as "expectedSha256", digest_state as "digestState", sha256,
-               created_at as "createdAt", expires_at as "expiresAt", store, tenant
-             from jobtree.upload where id = $1 and removed_at is null and ($2::text is null or tenant = $2)
+      text: `select ${columns} from jobtree.upload where id = $1 and removed_at is null and ($2::text is null or tenant = $2)
                and ($3::text is null or account = $3)`,
       values: [id, tenant, account],
     });
@@ -322,6 +324,27 @@ export function parseDigest(text: string, field: string): Buffer {
     );
   }
   return digest;
+}
+
+/** Uploads of a sender that can still be used: the oldest first, or the newest first for a page from the end. */
+export async function readUploads(
+  { pool }: Pick<Queries, 'pool'>,
+  { tenant, account }: Sender,
+  { after = firstUuid, before = lastUuid, take, backwards }: Range<string>,
+): Promise<Upload[]> {
+  const direction = backwards ? 'desc' : 'asc';
+  const whose = [
+    ['tenant', tenant],
+    ['account', account],
+  ].filter(([, value]) => value !== null);
+  const conditions = whose.map(([column], i) => ` and ${column} = $${i + 4}`).join('');
+  const { rows } = await pool.query<Upload>({
+    name: `read_uploads/${direction}${conditions}`,
+    text: `select ${columns} from jobtree.upload
+           where id > $1 and id < $2 and removed_at is null${conditions} order by id ${direction} limit $3`,
+    values: [after, before, take, ...whose.map(([, value]) => value)],
+  });
+  return rows;
 }
 
 /** The first of these uploads that the sender has not sent. */

@@ -22,34 +22,49 @@ const contentPolicy = (openId: OpenIdConfig | undefined) =>
     "frame-ancestors 'none'",
   ].join('; ');
 
+/** The dashboard, and the page of one tree for whoever has a watch token of it. */
 export function createDashboard({
   dashboard: isShown,
   auth,
   openId,
-}: Pick<Config, 'dashboard' | 'auth' | 'openId'>): Page {
+}: Pick<Config, 'dashboard' | 'auth' | 'openId'>): readonly Page[] {
   // Whoever opens the page has not signed in, and so can't ask the API.
   const signIn = `<meta name="sign-in" content="${escapeHtml(JSON.stringify({ ways: auth, openId }))}">\n`;
+  return [
+    pageAt({ path: place, folder: 'dashboard', isShown, contentPolicy: contentPolicy(openId), head: signIn }),
+    pageAt({ path: `${place}/watch`, folder: 'watch', isShown, contentPolicy: contentPolicy(undefined), head: '' }),
+  ];
+}
+
+function pageAt({ path, folder, isShown, contentPolicy, head }: {
+  path: string;
+  folder: string;
+  isShown: boolean;
+  contentPolicy: string;
+  head: string;
+}): Page {
   const page = createPage({
-    path: place,
-    folder: 'dashboard',
+    path,
+    folder,
     assetName: /^assets\/[\w.-]+\.(js|css)$/,
-    contentPolicy: contentPolicy(openId),
+    contentPolicy,
     isShown,
     pageOf: async (assets) => {
       const html = assets.get('index.html');
-      if (html === undefined) throw new Error('dist/dashboard has no index.html: npm run build makes it.');
-      return String(await unpack(html)).replace('</head>', () => `${signIn}</head>`);
+      if (html === undefined) throw new Error(`dist/${folder} has no index.html: npm run build makes it.`);
+      return String(await unpack(html)).replace('</head>', () => `${head}</head>`);
     },
   });
   /** Without the slash, from which the page finds everything else. */
   const isBeside = ({ method, url, headers }: IncomingMessage) =>
-    isShown && method === 'GET' && url === place && asksForPage(headers);
+    isShown && method === 'GET' && url === path && asksForPage(headers);
   return {
     isFor: (request) => isBeside(request) || page.isFor(request),
     answers(request: IncomingMessage, response: ServerResponse) {
       if (!isBeside(request)) return page.answers(request, response);
       // Relative, since a proxy may have put a prefix before it.
-      response.writeHead(302, { location: 'dashboard/', vary: 'accept', 'cache-control': 'no-cache' }).end();
+      const location = `${path.slice(path.lastIndexOf('/') + 1)}/`;
+      response.writeHead(302, { location, vary: 'accept', 'cache-control': 'no-cache' }).end();
       return true;
     },
   };

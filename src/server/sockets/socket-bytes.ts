@@ -45,8 +45,9 @@ export class SocketBytes {
   }
 
   /** Called when a message has arrived in full. */
-  messageCame(): void {
+  messageCame(length: number): void {
     this.#setComing(0);
+    if (!this.#isOfCaller && length > strangerBytes) this.#refuseStranger();
   }
 
   /** Called for a ping or pong, which may arrive between the fragments of a message. */
@@ -77,15 +78,20 @@ export class SocketBytes {
   #came(length: number): void {
     if (this.#coming === 0) this.#comingSince = performance.now();
     this.#coming += length;
-    if (!this.#isOfCaller && this.#coming > strangerBytes) {
-      this.#refuse(tooBig, `Without a key a message may have up to ${strangerBytes} bytes.`);
+    if (this.#coming <= freeBytes) return;
+    // Less may be many small messages in one packet, each of which has its own turn.
+    if (!this.#isOfCaller && this.#coming > freeBytes + strangerBytes) {
+      this.#refuseStranger();
       return;
     }
-    if (this.#coming <= freeBytes) return;
     const share = this.#shareNow();
     const more = this.#bytes - share.held;
     if (more > 0 && share.take(more) !== undefined)
       this.#refuse(tryAgainLater, 'Too much under way; try again in a moment.');
+  }
+
+  #refuseStranger(): void {
+    this.#refuse(tooBig, `Without a key a message may have up to ${strangerBytes} bytes.`);
   }
 
   #setComing(coming: number): void {

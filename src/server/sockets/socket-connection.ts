@@ -151,7 +151,7 @@ export class SocketConnection {
       this.#pings.answered(data);
     });
     socket.on('message', (data) => {
-      this.#bytes.messageCame();
+      this.#bytes.messageCame((data as Buffer).length);
       inbox.receive(data as Buffer);
     });
     // Bad framing and oversized messages end the socket with the close code for it.

@@ -4372,6 +4372,7 @@ export type UploadObjectScalarFieldEnum = (typeof UploadObjectScalarFieldEnum)[k
 
 export const FileImportScalarFieldEnum = {
   jobId: 'jobId',
+  type: 'type',
   uploadId: 'uploadId',
   options: 'options',
   size: 'size',

@@ -730,6 +730,7 @@ export type UploadObjectScalarFieldEnum = (typeof UploadObjectScalarFieldEnum)[k
 
 export const FileImportScalarFieldEnum = {
   jobId: 'jobId',
+  type: 'type',
   uploadId: 'uploadId',
   options: 'options',
   size: 'size',

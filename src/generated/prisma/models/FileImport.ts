@@ -48,6 +48,7 @@ export type FileImportSumAggregateOutputType = {
 
 export type FileImportMinAggregateOutputType = {
   jobId: string | null
+  type: string | null
   uploadId: string | null
   size: bigint | null
   bytesRead: bigint | null
@@ -68,6 +69,7 @@ export type FileImportMinAggregateOutputType = {
 
 export type FileImportMaxAggregateOutputType = {
   jobId: string | null
+  type: string | null
   uploadId: string | null
   size: bigint | null
   bytesRead: bigint | null
@@ -88,6 +90,7 @@ export type FileImportMaxAggregateOutputType = {
 
 export type FileImportCountAggregateOutputType = {
   jobId: number
+  type: number
   uploadId: number
   options: number
   size: number
@@ -132,6 +135,7 @@ export type FileImportSumAggregateInputType = {
 
 export type FileImportMinAggregateInputType = {
   jobId?: true
+  type?: true
   uploadId?: true
   size?: true
   bytesRead?: true
@@ -152,6 +156,7 @@ export type FileImportMinAggregateInputType = {
 
 export type FileImportMaxAggregateInputType = {
   jobId?: true
+  type?: true
   uploadId?: true
   size?: true
   bytesRead?: true
@@ -172,6 +177,7 @@ export type FileImportMaxAggregateInputType = {
 
 export type FileImportCountAggregateInputType = {
   jobId?: true
+  type?: true
   uploadId?: true
   options?: true
   size?: true
@@ -281,6 +287,7 @@ export type FileImportGroupByArgs<ExtArgs extends runtime.Types.Extensions.Inter
 
 export type FileImportGroupByOutputType = {
   jobId: string
+  type: string
   uploadId: string
   options: runtime.JsonValue
   size: bigint
@@ -326,6 +333,7 @@ export type FileImportWhereInput = {
   OR?: Prisma.FileImportWhereInput[]
   NOT?: Prisma.FileImportWhereInput | Prisma.FileImportWhereInput[]
   jobId?: Prisma.UuidFilter<"FileImport"> | string
+  type?: Prisma.StringFilter<"FileImport"> | string
   uploadId?: Prisma.UuidFilter<"FileImport"> | string
   options?: Prisma.JsonFilter<"FileImport">
   size?: Prisma.BigIntFilter<"FileImport"> | bigint | number
@@ -348,6 +356,7 @@ export type FileImportWhereInput = {
 
 export type FileImportOrderByWithRelationInput = {
   jobId?: Prisma.SortOrder
+  type?: Prisma.SortOrder
   uploadId?: Prisma.SortOrder
   options?: Prisma.SortOrder
   size?: Prisma.SortOrder
@@ -373,6 +382,7 @@ export type FileImportWhereUniqueInput = Prisma.AtLeast<{
   AND?: Prisma.FileImportWhereInput | Prisma.FileImportWhereInput[]
   OR?: Prisma.FileImportWhereInput[]
   NOT?: Prisma.FileImportWhereInput | Prisma.FileImportWhereInput[]
+  type?: Prisma.StringFilter<"FileImport"> | string
   uploadId?: Prisma.UuidFilter<"FileImport"> | string
   options?: Prisma.JsonFilter<"FileImport">
   size?: Prisma.BigIntFilter<"FileImport"> | bigint | number
@@ -395,6 +405,7 @@ export type FileImportWhereUniqueInput = Prisma.AtLeast<{
 
 export type FileImportOrderByWithAggregationInput = {
   jobId?: Prisma.SortOrder
+  type?: Prisma.SortOrder
   uploadId?: Prisma.SortOrder
   options?: Prisma.SortOrder
   size?: Prisma.SortOrder
@@ -425,6 +436,7 @@ export type FileImportScalarWhereWithAggregatesInput = {
   OR?: Prisma.FileImportScalarWhereWithAggregatesInput[]
   NOT?: Prisma.FileImportScalarWhereWithAggregatesInput | Prisma.FileImportScalarWhereWithAggregatesInput[]
   jobId?: Prisma.UuidWithAggregatesFilter<"FileImport"> | string
+  type?: Prisma.StringWithAggregatesFilter<"FileImport"> | string
   uploadId?: Prisma.UuidWithAggregatesFilter<"FileImport"> | string
   options?: Prisma.JsonWithAggregatesFilter<"FileImport">
   size?: Prisma.BigIntWithAggregatesFilter<"FileImport"> | bigint | number
@@ -447,6 +459,7 @@ export type FileImportScalarWhereWithAggregatesInput = {
 
 export type FileImportCreateInput = {
   jobId: string
+  type: string
   uploadId: string
   options: Prisma.JsonNullValueInput | runtime.InputJsonValue
   size: bigint | number
@@ -469,6 +482,7 @@ export type FileImportCreateInput = {
 
 export type FileImportUncheckedCreateInput = {
   jobId: string
+  type: string
   uploadId: string
   options: Prisma.JsonNullValueInput | runtime.InputJsonValue
   size: bigint | number
@@ -491,6 +505,7 @@ export type FileImportUncheckedCreateInput = {
 
 export type FileImportUpdateInput = {
   jobId?: Prisma.StringFieldUpdateOperationsInput | string
+  type?: Prisma.StringFieldUpdateOperationsInput | string
   uploadId?: Prisma.StringFieldUpdateOperationsInput | string
   options?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   size?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -513,6 +528,7 @@ export type FileImportUpdateInput = {
 
 export type FileImportUncheckedUpdateInput = {
   jobId?: Prisma.StringFieldUpdateOperationsInput | string
+  type?: Prisma.StringFieldUpdateOperationsInput | string
   uploadId?: Prisma.StringFieldUpdateOperationsInput | string
   options?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   size?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -535,6 +551,7 @@ export type FileImportUncheckedUpdateInput = {
 
 export type FileImportCreateManyInput = {
   jobId: string
+  type: string
   uploadId: string
   options: Prisma.JsonNullValueInput | runtime.InputJsonValue
   size: bigint | number
@@ -557,6 +574,7 @@ export type FileImportCreateManyInput = {
 
 export type FileImportUpdateManyMutationInput = {
   jobId?: Prisma.StringFieldUpdateOperationsInput | string
+  type?: Prisma.StringFieldUpdateOperationsInput | string
   uploadId?: Prisma.StringFieldUpdateOperationsInput | string
   options?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   size?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -579,6 +597,7 @@ export type FileImportUpdateManyMutationInput = {
 
 export type FileImportUncheckedUpdateManyInput = {
   jobId?: Prisma.StringFieldUpdateOperationsInput | string
+  type?: Prisma.StringFieldUpdateOperationsInput | string
   uploadId?: Prisma.StringFieldUpdateOperationsInput | string
   options?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   size?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -601,6 +620,7 @@ export type FileImportUncheckedUpdateManyInput = {
 
 export type FileImportCountOrderByAggregateInput = {
   jobId?: Prisma.SortOrder
+  type?: Prisma.SortOrder
   uploadId?: Prisma.SortOrder
   options?: Prisma.SortOrder
   size?: Prisma.SortOrder
@@ -633,6 +653,7 @@ export type FileImportAvgOrderByAggregateInput = {
 
 export type FileImportMaxOrderByAggregateInput = {
   jobId?: Prisma.SortOrder
+  type?: Prisma.SortOrder
   uploadId?: Prisma.SortOrder
   size?: Prisma.SortOrder
   bytesRead?: Prisma.SortOrder
@@ -653,6 +674,7 @@ export type FileImportMaxOrderByAggregateInput = {
 
 export type FileImportMinOrderByAggregateInput = {
   jobId?: Prisma.SortOrder
+  type?: Prisma.SortOrder
   uploadId?: Prisma.SortOrder
   size?: Prisma.SortOrder
   bytesRead?: Prisma.SortOrder
@@ -685,6 +707,7 @@ export type FileImportSumOrderByAggregateInput = {
 
 export type FileImportSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   jobId?: boolean
+  type?: boolean
   uploadId?: boolean
   options?: boolean
   size?: boolean
@@ -707,6 +730,7 @@ export type FileImportSelect<ExtArgs extends runtime.Types.Extensions.InternalAr
 
 export type FileImportSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   jobId?: boolean
+  type?: boolean
   uploadId?: boolean
   options?: boolean
   size?: boolean
@@ -729,6 +753,7 @@ export type FileImportSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Ex
 
 export type FileImportSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   jobId?: boolean
+  type?: boolean
   uploadId?: boolean
   options?: boolean
   size?: boolean
@@ -751,6 +776,7 @@ export type FileImportSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Ex
 
 export type FileImportSelectScalar = {
   jobId?: boolean
+  type?: boolean
   uploadId?: boolean
   options?: boolean
   size?: boolean
@@ -771,13 +797,17 @@ export type FileImportSelectScalar = {
   storeAwayAt?: boolean
 }
 
-export type FileImportOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"jobId" | "uploadId" | "options" | "size" | "bytesRead" | "position" | "line" | "columns" | "items" | "badLines" | "createdAt" | "startedAt" | "finishedAt" | "errorCode" | "errorMessage" | "leaseId" | "leasedUntil" | "attempts" | "storeAwayAt", ExtArgs["result"]["fileImport"]>
+export type FileImportOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"jobId" | "type" | "uploadId" | "options" | "size" | "bytesRead" | "position" | "line" | "columns" | "items" | "badLines" | "createdAt" | "startedAt" | "finishedAt" | "errorCode" | "errorMessage" | "leaseId" | "leasedUntil" | "attempts" | "storeAwayAt", ExtArgs["result"]["fileImport"]>
 
 export type $FileImportPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "FileImport"
   objects: {}
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     jobId: string
+    /**
+     * The type of the job.
+     */
+    type: string
     uploadId: string
     /**
      * How to read it: {format, encoding, delimiter, quote, header}.
@@ -1250,6 +1280,7 @@ export interface Prisma__FileImportClient<T, Null = never, ExtArgs extends runti
  */
 export interface FileImportFieldRefs {
   readonly jobId: Prisma.FieldRef<"FileImport", 'String'>
+  readonly type: Prisma.FieldRef<"FileImport", 'String'>
   readonly uploadId: Prisma.FieldRef<"FileImport", 'String'>
   readonly options: Prisma.FieldRef<"FileImport", 'Json'>
   readonly size: Prisma.FieldRef<"FileImport", 'BigInt'>

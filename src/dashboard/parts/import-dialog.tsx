@@ -1,0 +1,206 @@
+/** What an uploaded file would become, as it is guessed or as somebody says, and the job that it makes. */
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useEffect, useId, useRef, useState } from 'react';
+import {
+  type FileFormat,
+  FilePreview,
+  type FilePreviewQuery,
+  ImportFile,
+} from '../../generated/dashboard.ts';
+import { ask, tell } from '../data/connection.ts';
+import { useTexts } from '../texts/texts.ts';
+import { Answer } from './ask.tsx';
+import { CopyButton, inGraphql } from './copy.tsx';
+
+type Preview = NonNullable<FilePreviewQuery['filePreview']>;
+
+const formats = ['CSV', 'NDJSON', 'JSON_ARRAY', 'LINES'] as const satisfies readonly FileFormat[];
+
+export function ImportDialog({ uploadId, onClose }: { uploadId: string; onClose: () => void }) {
+  const t = useTexts();
+  const navigate = useNavigate();
+  const title = useId();
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [type, setType] = useState('');
+  /** Whose schema the rows are checked against: not every letter on the way to it. */
+  const [checkedType, setCheckedType] = useState('');
+  const [format, setFormat] = useState<FileFormat>();
+  const [delimiter, setDelimiter] = useState<string>();
+  const [encoding, setEncoding] = useState('');
+  const [isHeader, setIsHeader] = useState(true);
+  const [refusal, setRefusal] = useState<string>();
+  const [isSending, setIsSending] = useState(false);
+  useEffect(() => dialog.current?.showModal(), []);
+
+  const isCsv = format === undefined || format === 'CSV';
+  const options = {
+    format: format ?? null,
+    encoding: encoding || null,
+    delimiter: (isCsv ? delimiter : undefined) ?? null,
+    header: format === 'CSV' && !isHeader ? false : null,
+  };
+  const query = useQuery({
+    queryKey: ['file preview', uploadId, checkedType, options],
+    queryFn: async ({ signal }) => {
+      const { filePreview } = await ask(
+        FilePreview,
+        { uploadId, type: checkedType || null, ...options },
+        signal,
+      );
+      return filePreview as Preview;
+    },
+    // What was shown stays until the next one is there.
+    placeholderData: (before) => before,
+  });
+  const preview = query.data;
+  const read = preview?.format ?? 'CSV';
+  const variables = () => ({
+    input: {
+      type,
+      file: {
+        source: { uploadId },
+        format: read,
+        encoding: encoding || (preview?.encoding ?? null),
+        delimiter: read === 'CSV' ? (delimiter ?? preview?.delimiter ?? null) : null,
+        header: read === 'CSV' && !isHeader ? false : null,
+      },
+    },
+  });
+  const carryOut = async () => {
+    setIsSending(true);
+    setRefusal(undefined);
+    try {
+      const { createJob } = await tell(ImportFile, variables());
+      if (createJob != null && 'job' in createJob)
+        return await navigate({ to: '/trees/$id', params: { id: createJob.job.id } });
+      setRefusal(createJob?.message);
+    } catch (error) {
+      setRefusal(error instanceof Error ? error.message : String(error));
+    } finally {
+      setIsSending(false);
+    }
+  };
+  return (
+    <dialog ref={dialog} aria-labelledby={title} onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void carryOut();
+        }}
+      >
+        <h2 id={title}>{t.imports.dialog}</h2>
+        <label>
+          {t.imports.type}{' '}
+          <input
+            required
+            maxLength={200}
+            value={type}
+            onChange={({ target }) => setType(target.value)}
+            onBlur={() => setCheckedType(type)}
+          />
+        </label>
+        <label>
+          {t.imports.format}{' '}
+          <select
+            value={format ?? ''}
+            onChange={({ target }) => setFormat(formats.find((one) => one === target.value))}
+          >
+            <option value="">
+              {format === undefined && preview !== undefined
+                ? t.imports.guessed(preview.format)
+                : t.imports.guess}
+            </option>
+            {formats.map((one) => (
+              <option key={one}>{one}</option>
+            ))}
+          </select>
+        </label>
+        {read === 'CSV' && (
+          <>
+            <label>
+              {t.imports.delimiter}{' '}
+              <select
+                value={delimiter ?? preview?.delimiter ?? ','}
+                onChange={({ target }) => {
+                  setFormat('CSV');
+                  setDelimiter(target.value);
+                }}
+              >
+                {Object.entries(t.imports.delimiters).map(([one, name]) => (
+                  <option key={one} value={one}>
+                    {name}
+                  </option>
+                ))}
+              </select>
+            </label>
+            <label>
+              <input
+                type="checkbox"
+                checked={isHeader}
+                onChange={({ target }) => {
+                  setFormat('CSV');
+                  setIsHeader(target.checked);
+                }}
+              />{' '}
+              {t.imports.header}
+            </label>
+          </>
+        )}
+        <label>
+          {t.imports.encoding}{' '}
+          <input
+            defaultValue=""
+            placeholder={preview?.encoding ?? 'utf-8'}
+            onBlur={({ target }) => setEncoding(target.value.trim())}
+          />
+        </label>
+        <Answer query={query}>{(found) => <Rows preview={found} />}</Answer>
+        {refusal !== undefined && (
+          <p role="alert" className="problem">
+            {refusal}
+          </p>
+        )}
+        <div className="buttons">
+          <button type="submit" className="primary" disabled={isSending || preview === undefined}>
+            {t.imports.submit}
+          </button>
+          <CopyButton label={t.copy.graphql} text={() => inGraphql(ImportFile, variables())} />
+          <button type="button" onClick={() => dialog.current?.close()}>
+            {t.cancel}
+          </button>
+        </div>
+      </form>
+    </dialog>
+  );
+}
+
+function Rows({ preview: { rows, problem } }: { preview: Preview }) {
+  const t = useTexts();
+  if (problem != null) return <p className="problem">{problem}</p>;
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled with the keyboard
+    <section className="scrolled" aria-label={t.imports.preview} tabIndex={0}>
+      <table className="preview">
+        <caption>{t.imports.preview}</caption>
+        <thead>
+          <tr>
+            <th scope="col">{t.imports.line}</th>
+            <th scope="col">{t.imports.payload}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ line, payload, problem: wrong }) => (
+            <tr key={line}>
+              <td>{line}</td>
+              <td>
+                <code>{JSON.stringify(payload)}</code>
+                {wrong != null && <div className="problem">{wrong}</div>}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}

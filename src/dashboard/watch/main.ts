@@ -1,0 +1,159 @@
+/**
+ * The page of one tree for whoever has a link with a watch token: its progress, its jobs, and its results if the token shows them. It has none of the
+ * dashboard's packages. The token is in the fragment of the URL, which browsers send to nobody.
+ */
+import { Credentials } from '../../client/credentials.ts';
+import type { JobTreeProgress, JobtreeProgressEvents } from '../../client/element.ts';
+import '../../client/element.ts';
+import { JobtreeError } from '../../client/errors.ts';
+import { Http } from '../../client/http.ts';
+import { createPost } from '../../client/post.ts';
+import { WatchedResults, WatchedTree } from '../../generated/dashboard.ts';
+import { en } from '../texts/watch.ts';
+import '../styles.css';
+import './watch.css';
+import { toLink } from './link.ts';
+
+const t = en;
+const url = new URL('../../graphql', document.baseURI).href;
+const { tree, token, shows } = toLink(location.hash);
+const credentials = new Credentials({}, token);
+const http = new Http({
+  url,
+  credentials,
+  post: createPost(undefined),
+  retryMs: 60_000,
+  timeoutMs: 30_000,
+  onRetry: undefined,
+});
+const content = document.getElementById('content') as HTMLElement;
+
+function element<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  properties: Partial<HTMLElementTagNameMap[K]> = {},
+  ...children: (Node | string)[]
+): HTMLElementTagNameMap[K] {
+  const made = Object.assign(document.createElement(tag), properties);
+  made.append(...children);
+  return made;
+}
+
+const problem = element('p', { className: 'problem' });
+problem.setAttribute('role', 'alert');
+
+function say(error: unknown): void {
+  const { code, message } = error as { code?: unknown; message: string };
+  problem.textContent =
+    code === 'UNAUTHENTICATED'
+      ? t.ended
+      : code === 'NOT_FOUND' || code === 'INVALID_INPUT'
+        ? t.gone
+        : message;
+}
+
+/** A button that says what went wrong, and does nothing twice at a time. */
+function button(label: string, act: () => Promise<void>): HTMLButtonElement {
+  const made = element('button', { type: 'button' }, label);
+  made.addEventListener('click', async () => {
+    made.disabled = true;
+    try {
+      await act();
+    } catch (error) {
+      say(error);
+    } finally {
+      made.disabled = false;
+    }
+  });
+  return made;
+}
+
+function toJobs(jobs: readonly { id: string; type: string; parent?: { id: string } | null }[]) {
+  const list = element('ul', { className: 'jobs' });
+  const depths = new Map<string, number>();
+  const rows = new Map<string, HTMLElement>();
+  for (const { id, type, parent } of jobs) {
+    const depth = parent == null ? 0 : (depths.get(parent.id) ?? 0) + 1;
+    depths.set(id, depth);
+    const state = element('span', { className: 'quiet' });
+    const row = element('li', {}, element('strong', {}, type), ' ', state);
+    row.style.paddingInlineStart = `${depth * 1.25}rem`;
+    rows.set(id, state);
+    list.append(row);
+  }
+  const show = (progress: JobTreeProgress) => {
+    for (const job of progress.jobs) {
+      const state = rows.get(job.jobId);
+      if (state !== undefined) state.textContent = t.job(job);
+    }
+  };
+  return { list, show };
+}
+
+function toResults(): HTMLElement {
+  const list = element('ol', { className: 'results' });
+  let after: string | null | undefined;
+  const more = button(t.showResults, async () => {
+    const { job } = await http.request(
+      WatchedResults,
+      { id: tree, after: after ?? null },
+      { repeatable: true },
+    );
+    if (job == null) throw new JobtreeError('NOT_FOUND', t.gone);
+    const { nodes, pageInfo } = job.results;
+    for (const { result } of nodes)
+      list.append(element('li', {}, element('code', {}, JSON.stringify(result))));
+    after = pageInfo.endCursor ?? after;
+    more.textContent = pageInfo.hasNextPage ? t.more : t.newResults;
+    none.hidden = list.children.length > 0;
+  });
+  const none = element('p', { className: 'quiet', hidden: true }, t.noResults);
+  const download = button(t.download, async () => {
+    const path = new URL(`../../api/jobs/${tree}/results`, document.baseURI);
+    const response = await fetch(path, { headers: await credentials.headers() });
+    if (!response.ok) throw new Error(response.status === 401 ? t.ended : t.noDownload(response.status));
+    const href = URL.createObjectURL(await response.blob());
+    element('a', { href, download: 'results.ndjson' }).click();
+    URL.revokeObjectURL(href);
+  });
+  const buttons = element('div', { className: 'buttons' }, more, download);
+  return element('section', {}, element('h2', {}, t.results), list, none, buttons);
+}
+
+async function show(): Promise<void> {
+  const { job } = await http.request(WatchedTree, { id: tree }, { repeatable: true });
+  if (job == null) throw new JobtreeError('NOT_FOUND', t.gone);
+  const jobs = toJobs(job.tree);
+  const state = element('p', { className: 'state' });
+  state.setAttribute('role', 'status');
+  const bar = element('jobtree-progress', { url, tree, token, format: t.tree });
+  bar.setAttribute('label', t.title(job.type));
+  const on = <K extends keyof JobtreeProgressEvents>(
+    name: K,
+    act: (detail: JobtreeProgressEvents[K]['detail']) => void,
+  ) => bar.addEventListener(name, (event) => act((event as JobtreeProgressEvents[K]).detail));
+  on('progress', (progress) => {
+    const words = t.state(progress);
+    document.title = `${words}: ${job.type}`;
+    if (state.textContent !== words) state.textContent = words;
+    jobs.show(progress);
+  });
+  on('error', say);
+  document.title = job.type;
+  content.replaceChildren(
+    element('h1', {}, t.title(job.type)),
+    state,
+    bar,
+    problem,
+    element('h2', {}, t.jobs),
+    jobs.list,
+    ...(shows === 'RESULTS' ? [toResults()] : []),
+  );
+}
+
+// Another link in the same tab.
+addEventListener('hashchange', () => location.reload());
+content.replaceChildren(element('p', { className: 'quiet' }, t.loading));
+await show().catch((error) => {
+  say(error);
+  content.replaceChildren(element('h1', {}, t.heading), problem);
+});
