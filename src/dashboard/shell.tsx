@@ -2,7 +2,8 @@
 import { Link, Outlet } from '@tanstack/react-router';
 import { lazy, Suspense } from 'react';
 import { pause, useFreshness } from './data/live.ts';
-import { isRenewable, session, signInWays, signOut, useIsOver } from './data/session.ts';
+import { isRenewable, session, signOut, useIsOver } from './data/session.ts';
+import { signInWays } from './data/sign-in-ways.ts';
 import { useMay, useViewer } from './data/viewer.ts';
 import { formatClock, formatTime } from './texts/formats.ts';
 import { useTexts } from './texts/texts.ts';

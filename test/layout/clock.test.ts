@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { expect, it } from 'vitest';
 
 const src = resolve(import.meta.dirname, '../../src');
-/** Ids of claims begin with the time, people say on the command line how long ago something was, lines of an item's log say when they were written, the doctor compares clocks, the dashboard says since when it has not been live, and tokens and certificates say by it when they are over. */
+/** Ids of claims begin with the time, people say on the command line how long ago something was, lines of an item's log say when they were written, the doctor compares clocks, the dashboard says since when it has not been live, and tokens, rights and certificates say by it when they are over. */
 const allowed = [
   'client/claim-id.ts',
   'client/worker/item-notes.ts',
@@ -12,6 +12,7 @@ const allowed = [
   'cli/doctor/server.ts',
   'dashboard/data/live.ts',
   'server/rights/known-tokens.ts',
+  'server/rights/right.ts',
   'server/http/certificate.ts',
 ];
 

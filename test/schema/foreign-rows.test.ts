@@ -84,6 +84,15 @@ it.each(questions)('$title reads nothing of others', async ({ text }) => {
     peer: () => '127.0.0.1',
     maxQueryCost: 1_000_000,
     maxAnswerBytes: 1_000_000,
+    endOf: () => null,
+    server: {
+      version: '0.0.0',
+      signIn: [],
+      transport: 'notify',
+      maxRequestBytes: 1,
+      maxJsonBytes: 1,
+      maxUploadBytes: 1,
+    },
   } as unknown as Services;
   const ask = async () => {
     plans.length = 0;

@@ -45,7 +45,7 @@ const others = `
   ReleaseEntry.assignmentId ReplayDeadLettersInput.payload ReportEntry.assignmentId ReportInput.assignmentId SuccessInput.result
   RetryCallbackDeliveryInput.deliveryId RevokeApiKeyInput.id RotateApiKeyInput.id RotateApiKeyPayload.key
   RotateCallbackSecretPayload.secret Schedule.cron Schedule.timeZone ScheduleEdge.cursor CronInput.expression CronInput.timeZone
-  SealJobInput.jobId SetRetentionInput.jobId Subscription.jobItems.jobId Subscription.jobProgress.jobId
+  SealJobInput.jobId Server.version SetRetentionInput.jobId Subscription.jobItems.jobId Subscription.jobProgress.jobId
   Subscription.jobProgress.sinceRevision Subscription.jobTreeProgress.rootId Subscription.jobTreeProgress.sinceRevision
   Subscription.operationProgress.operationId SyncSchedulesInput.prefix TraceContext.traceparent TreeProgress.revision TreeProgress.rootId TraceContext.tracestate
   Standstill.code StorageLimitError.field Storage.tenants.tenant TenantStorage.tenant TraceContextInput.traceparent TraceContextInput.tracestate TypeSchema.payload TypeSchema.result UpdateItemInput.itemId

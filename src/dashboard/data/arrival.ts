@@ -2,7 +2,8 @@
 import { JobtreeError } from '../../client/errors.ts';
 import { checkToken } from './connection.ts';
 import { begin, besidePrefix, complete, type Problem, SignInError, takePending } from './open-id.ts';
-import { keep, type Session } from './session.ts';
+import { keep } from './session.ts';
+import type { Session } from './sign-in-ways.ts';
 
 const problemKey = 'jobtree-sign-in-problem';
 

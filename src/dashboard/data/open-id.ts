@@ -24,7 +24,7 @@ import {
   type TokenEndpointResponse,
   validateAuthResponse,
 } from 'oauth4webapi';
-import { type Session, signInWays } from './session.ts';
+import { type Session, signInWays } from './sign-in-ways.ts';
 
 /** Why nobody is signed in; its words are in the texts. */
 export type Problem =

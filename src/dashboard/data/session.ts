@@ -3,32 +3,9 @@
  * one, so that nothing on the screen is lost: a new one of the issuer, or whatever the person then signs in with.
  */
 import { useSyncExternalStore } from 'react';
-
-/** How this server lets people sign in: see src/server/http/dashboard.ts. */
-export interface SignInWays {
-  /** Empty if nobody has to. */
-  readonly ways: readonly ('keys' | 'jwt' | 'proxy')[];
-  readonly openId?: {
-    readonly issuer: string;
-    readonly clientId: string;
-    readonly scope: string;
-    readonly parameters: string;
-    readonly usesIdToken: boolean;
-  };
-}
-
-export interface Session {
-  /** What the server is shown. */
-  readonly token: string;
-  /** Of a sign-in at the issuer; it may give no refresh token. */
-  readonly openId?: { readonly refreshToken?: string | undefined; readonly idToken?: string | undefined };
-}
+import type { Session } from './sign-in-ways.ts';
 
 const sessionKey = 'jobtree-session';
-
-export const signInWays: SignInWays = JSON.parse(
-  document.querySelector<HTMLMetaElement>('meta[name="sign-in"]')?.content ?? '{"ways":[]}',
-);
 
 export function session(): Session | undefined {
   const kept = sessionStorage.getItem(sessionKey);

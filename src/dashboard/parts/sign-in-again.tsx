@@ -3,7 +3,8 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useId, useRef } from 'react';
 import type { ViewerQuery } from '../../generated/dashboard-first.ts';
 import { checkToken } from '../data/connection.ts';
-import { goOn, type Session, signIn } from '../data/session.ts';
+import { goOn, signIn } from '../data/session.ts';
+import type { Session } from '../data/sign-in-ways.ts';
 import { useTexts } from '../texts/texts.ts';
 import SignIn from './sign-in.tsx';
 

@@ -3,7 +3,8 @@ import { useId, useState } from 'react';
 import { lastProblem, problemOf } from '../data/arrival.ts';
 import { checkToken } from '../data/connection.ts';
 import { begin, type Problem, signInBeside } from '../data/open-id.ts';
-import { type Session, signIn, signInWays } from '../data/session.ts';
+import { signIn } from '../data/session.ts';
+import { type Session, signInWays } from '../data/sign-in-ways.ts';
 import { type Texts, useTexts } from '../texts/texts.ts';
 
 const { ways, openId } = signInWays;

@@ -22,12 +22,14 @@ export const formatClock = (at: string | number) => clock.format(new Date(at));
 
 /** 850 ms, 4.2 s, 3 min, 5 h */
 export function formatDuration(ms: number): string {
-  const of = (unitMs: number) => counts.format(Math.round(ms / unitMs));
-  if (ms < 1_000) return `${of(1)} ms`;
-  if (ms < 60_000) return `${ms < 10_000 ? formatTenths(ms / 1_000) : of(1_000)} s`;
-  if (ms < 3_600_000) return `${of(60_000)} min`;
-  return ms < 172_800_000 ? `${of(3_600_000)} h` : `${of(86_400_000)} d`;
+  const say = (unitMs: number, unit: string, format = formatWhole) => `${format(ms / unitMs)} ${unit}`;
+  if (ms < 1_000) return say(1, 'ms');
+  if (ms < 60_000) return say(1_000, 's', ms < 10_000 ? formatTenths : formatWhole);
+  if (ms < 3_600_000) return say(60_000, 'min');
+  return ms < 172_800_000 ? say(3_600_000, 'h') : say(86_400_000, 'd');
 }
+
+const formatWhole = (value: number) => formatCount(Math.round(value));
 
 /** 850 B, 4.2 kB, 31 MB */
 export function formatBytes(bytes: number): string {
