@@ -2,8 +2,8 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { App } from '../../src/server/create-app.ts';
-import { launchBrowser, withoutBrowser } from '../support/browser.ts';
 import { violations } from '../support/axe.ts';
+import { launchBrowser, withoutBrowser } from '../support/browser.ts';
 import { excess, openDashboard, prepare, screens, screenshot, views } from '../support/dashboard.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { startServer } from '../support/server.ts';

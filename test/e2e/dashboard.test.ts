@@ -8,7 +8,17 @@ import type { App } from '../../src/server/create-app.ts';
 import { createJob, data, work } from '../support/api.ts';
 import { violations } from '../support/axe.ts';
 import { launchBrowser, withoutBrowser } from '../support/browser.ts';
-import { claim, excess, failAll, openDashboard, type PageOptions, prepare, screens, screenshot, views } from '../support/dashboard.ts';
+import {
+  claim,
+  excess,
+  failAll,
+  openDashboard,
+  type PageOptions,
+  prepare,
+  screens,
+  screenshot,
+  views,
+} from '../support/dashboard.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { makeKey } from '../support/keys.ts';
 import { startServer } from '../support/server.ts';

@@ -5,7 +5,8 @@ create table "jobtree"."job" (
   "parent_id" uuid,
   "depth" smallint not null,
   "type" text collate "C" not null,
-  "dedupe_key" text,
+  -- By bytes: beginnings of keys are ranges.
+  "dedupe_key" text collate "C",
   "priority" smallint not null,
   "run_at" timestamptz(3),
   "max_failures_per_item" integer not null,
@@ -48,7 +49,10 @@ create table "jobtree"."job" (
   constraint "job_retention_seconds_check" check ("retention_seconds" between -1 and 315576000),
   constraint "job_idle_expiry_seconds_check" check ("idle_expiry_seconds" = -1 or "idle_expiry_seconds" between 1 and 315576000)
 );
-create unique index "job_type_dedupe_key_key" on "jobtree"."job" ("type", "dedupe_key");
+-- No index but the one for lists begins with all types, so that these read no other.
+create unique index "job_dedupe_key_type_key" on "jobtree"."job" ("dedupe_key", "type");
+create index "job_dedupe_keys" on "jobtree"."job" ("type", "dedupe_key") where "dedupe_key" is not null;
+create index "job_root_types" on "jobtree"."job" ("type", "id") where "parent_id" is null;
 create index "job_type_id_idx" on "jobtree"."job" ("type", "id");
 create index "job_root_id_idx" on "jobtree"."job" ("root_id");
 create index "job_parent_id_idx" on "jobtree"."job" ("parent_id");
@@ -78,11 +82,15 @@ create table "jobtree"."job_progress" (
   "reap_at" timestamptz(3),
   "default_retention" boolean not null default false,
   "bytes" bigint not null default 0,
+  "tree_failed" bigint not null default 0,
+  "tree_completed_at" timestamptz(3),
+  "pace" bigint[] default array[]::bigint[],
   constraint "job_progress_pkey" primary key ("job_id", "version"),
   constraint "job_progress_open_jobs_check" check ("open_jobs" >= 0),
   constraint "job_progress_outcome_check" check ("outcome" in ('SUCCEEDED', 'PARTIAL', 'FAILED', 'CANCELLED')),
   constraint "job_progress_tree_outcome_check" check ("tree_outcome" in ('SUCCEEDED', 'PARTIAL', 'FAILED', 'CANCELLED'))
 ) with (autovacuum_vacuum_scale_factor = 0.1, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
+create index "job_progress_tree_failed" on "jobtree"."job_progress" ("job_id") where "is_root" and "tree_failed" > 0;
 create index "job_progress_waiting" on "jobtree"."job_progress" ("is_root", "job_id") where "started_at" is null and "completed_at" is null;
 create index "job_progress_running" on "jobtree"."job_progress" ("is_root", "job_id") where "started_at" is not null and "completed_at" is null;
 create index "job_progress_outcome" on "jobtree"."job_progress" ("outcome", "is_root", "job_id") where "outcome" is not null;
@@ -494,6 +502,7 @@ create table "jobtree"."operation" (
   "cancelled_at" timestamptz(3),
   "finished_at" timestamptz(3),
   "tenant" text,
+  "requested_by" text,
   constraint "operation_pkey" primary key ("id"),
   constraint "operation_kind_check" check ("kind" in ('REPLAY', 'DISCARD', 'CANCEL', 'PROMOTE'))
 );
@@ -535,7 +544,7 @@ create table "jobtree"."api_key" (
   constraint "api_key_name_check" check (length("name") between 1 and 200),
   constraint "api_key_hash_check" check (length("hash") = 32 and length("previous_hash") = 32),
   constraint "api_key_previous_check" check (("previous_hash" is null) = ("previous_until" is null)),
-  constraint "api_key_roles_check" check (cardinality("roles") > 0 and "roles" <@ '{admin,producer,worker,watcher}'),
+  constraint "api_key_roles_check" check (cardinality("roles") > 0 and "roles" <@ '{admin,operator,producer,worker,watcher}'),
   constraint "api_key_tenant_check" check ("tenant" ~ '^[a-z0-9-]{1,40}$')
 );
 create unique index "api_key_hash_key" on "jobtree"."api_key" ("hash");
@@ -703,6 +712,8 @@ create table "jobtree"."upload" (
   constraint "upload_pkey" primary key ("id")
 );
 create index "upload_store_expires_at_idx" on "jobtree"."upload" ("store", "expires_at");
+create index "upload_tenant_id_idx" on "jobtree"."upload" ("tenant", "id");
+create index "upload_account_id_idx" on "jobtree"."upload" ("account", "id");
 
 create table "jobtree"."upload_chunk" (
   "upload_id" uuid not null,
@@ -742,8 +753,10 @@ create table "jobtree"."file_import" (
   "leased_until" timestamptz(3),
   "attempts" integer not null default 0,
   "store_away_at" timestamptz(3),
+  "type" text collate "C" not null,
   constraint "file_import_pkey" primary key ("job_id")
 );
+create index "file_import_type_job_id_idx" on "jobtree"."file_import" ("type", "job_id");
 create index "file_import_upload_id_idx" on "jobtree"."file_import" ("upload_id");
 create index "file_import_unfinished" on "jobtree"."file_import" ("leased_until" nulls first, "job_id") where "finished_at" is null;
 

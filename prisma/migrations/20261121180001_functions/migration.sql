@@ -255,10 +255,11 @@ $$;
 
 -- Has servers add the lines of an upload to a job that is being created, and seal the job at the end of the file: lease_imports.
 --
+-- p_type     the type of the job
 -- p_file     {source: {uploadId}, format, encoding?, delimiter?, quote?, header?}; servers validate the values
 -- locks      the upload's row, shared
 -- errors     JT001 no such upload; JT002 the upload is not complete
-create or replace function jobtree.add_file(p_job_id uuid, p_file jsonb)
+create or replace function jobtree.add_file(p_job_id uuid, p_type text, p_file jsonb)
 returns void
 language plpgsql volatile
 set jit = off
@@ -277,8 +278,8 @@ begin
   if v_upload.sha256 is null then
     raise exception 'Upload % is not complete: % bytes of it are stored.', v_upload.id, v_upload.size using errcode = 'JT002', column = 'file.source.uploadId';
   end if;
-  insert into jobtree.file_import (job_id, upload_id, options, size, created_at)
-  values (p_job_id, v_upload.id, jsonb_strip_nulls(p_file - 'source'), v_upload.size, clock_timestamp());
+  insert into jobtree.file_import (job_id, type, upload_id, options, size, created_at)
+  values (p_job_id, p_type, v_upload.id, jsonb_strip_nulls(p_file - 'source'), v_upload.size, clock_timestamp());
 end
 $$;
 
@@ -1620,7 +1621,7 @@ $$;
 -- Creates an API key.
 --
 -- p_hash      SHA-256 of the key, which is not stored
--- p_roles     at least one of admin, producer, worker, watcher; admin can't be combined with p_types or p_root_ids
+-- p_roles     at least one of admin, operator, producer, worker, watcher; admin can't be combined with p_types or p_root_ids
 -- p_types     the job types that it is valid for: names, or prefixes of names followed by a star; empty for all
 -- p_root_ids  the trees that it is valid for; empty for all
 -- p_tenant    the tenant of its callers and of p_types; null for callers that see all tenants
@@ -1642,8 +1643,8 @@ begin
   if length(p_name) between 1 and 200 is not true then
     raise exception 'name must be a text of 1 to 200 characters.' using errcode = 'JT002', column = 'name';
   end if;
-  if (cardinality(p_roles) > 0 and p_roles <@ '{admin,producer,worker,watcher}') is not true then
-    raise exception 'roles must be one or more of admin, producer, worker and watcher.' using errcode = 'JT002', column = 'roles';
+  if (cardinality(p_roles) > 0 and p_roles <@ '{admin,operator,producer,worker,watcher}') is not true then
+    raise exception 'roles must be one or more of admin, operator, producer, worker and watcher.' using errcode = 'JT002', column = 'roles';
   end if;
   if 'admin' = any (p_roles) and (cardinality(p_types) > 0 or cardinality(p_root_ids) > 0) then
     raise exception 'A key with the role admin can''t be limited to types or trees.' using errcode = 'JT002', column = 'roles';
@@ -1690,9 +1691,10 @@ set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_now constant timestamptz := clock_timestamp();
   -- One random id for the tree, whose last 24 bits count the jobs: so their ids are in order even within a millisecond.
   v_id constant text := left(jobtree.new_id()::text, 30);
+  -- The time in the id: so lists select by the time of creation with ranges of ids.
+  v_now constant timestamptz(3) := to_timestamp(('x' || replace(left(v_id, 13), '-', ''))::bit(48)::bigint / 1000.0);
   v_root uuid;
   v_parent_id uuid;
   v_existing uuid;
@@ -1795,7 +1797,7 @@ begin
       perform jobtree.insert_items(v_job, v_node.spec -> 'items');
     end if;
     if v_spec ->> 'file' is not null then
-      perform jobtree.add_file(v_job.id, v_spec -> 'file');
+      perform jobtree.add_file(v_job.id, v_job.type, v_spec -> 'file');
     end if;
     if v_job.sealed_at is not null then
       insert into jobtree.progress_delta (root_id, job_id) values (v_root, v_job.id);
@@ -3436,14 +3438,21 @@ begin
     ) d
   ), summed as (
     select r.root_id, r.job_id, sum(r.items) as items, sum(r.succeeded) as succeeded, sum(r.failed) as failed,
-      sum(r.cancelled) as cancelled, sum(r.bytes) as bytes, bool_or(r.started or r.succeeded > 0) as started, max(r.id) as last
+      sum(r.cancelled) as cancelled, sum(r.bytes) as bytes, bool_or(r.started or r.succeeded > 0) as started, max(r.id) as last, true as is_read
     from read r
     group by r.root_id, r.job_id
+    union all
+    -- The root's row counts the failures of the tree.
+    select r.root_id, r.root_id, 0, 0, 0, 0, 0, false, 0, false
+    from read r
+    group by r.root_id
+    having sum(r.failed) <> 0 and not bool_or(r.job_id = r.root_id)
   ), counted as materialized (
     select s.root_id, s.last, p.tid, p.job_id, p.version, p.is_root, p.generation, p.item_count + s.items as item_count,
       p.succeeded + s.succeeded as succeeded, p.failed + s.failed as failed, p.cancelled + s.cancelled as cancelled, p.open_jobs,
       coalesce(p.started_at, case when s.started then v_now end) as started_at, p.completed_at, p.outcome, p.tree_outcome, p.completions,
-      p.bytes + s.bytes as bytes, s.items as more_items, s.bytes as more_bytes
+      p.bytes + s.bytes as bytes, jobtree.next_pace(p.pace, s.succeeded + s.failed, v_now) as pace, s.items as more_items, s.bytes as more_bytes, s.is_read,
+      p.tree_failed + case when p.is_root then sum(s.failed) over (partition by s.root_id) else 0 end as tree_failed
     from summed s
     cross join lateral (
       select p.*, p.ctid as tid from jobtree.job_progress p where p.job_id = s.job_id order by p.version desc limit 1
@@ -3453,7 +3462,8 @@ begin
     from unnest(v_roots) t(root_id)
     left join (
       select c.root_id, max(c.last) as last, sum(c.more_items) as more_items, sum(c.more_bytes) as more_bytes, bool_and(
-        c.completed_at is null
+        not c.is_read
+        or c.completed_at is null
         and c.succeeded + c.failed + c.cancelled <= c.item_count
         and (c.succeeded + c.failed + c.cancelled < c.item_count or j.sealed_at is null)
         and (c.failed = 0 or coalesce(j.tolerated_failure_count, j.tolerated_failure_percentage) is null)
@@ -3472,7 +3482,7 @@ begin
   ), written as (
     insert into jobtree.job_progress
     select c.job_id, c.version + 1, c.is_root, c.generation, c.item_count, c.succeeded, c.failed, c.cancelled, c.open_jobs,
-      c.started_at, c.completed_at, c.outcome, c.tree_outcome, c.completions, v_now, null, false, c.bytes
+      c.started_at, c.completed_at, c.outcome, c.tree_outcome, c.completions, v_now, null, false, c.bytes, c.tree_failed, null, c.pace
     from counted c
     where c.root_id in (select j.root_id from judged j)
     returning job_progress
@@ -3527,6 +3537,7 @@ language plpgsql volatile
 set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
+set enable_mergejoin = off
 -- In case another client has locked deltas: other trees wait for this one.
 set lock_timeout = '50ms'
 set plan_cache_mode = force_generic_plan
@@ -3540,6 +3551,8 @@ declare
   v_last bigint := 0;
   v_read_last bigint;
   v_read uuid[];
+  -- The root, if any job has more failures: its row counts those of the tree.
+  v_counting_root uuid[];
   v_touched uuid[] := '{}';
   v_changed uuid[] := '{}';
   v_completed uuid[];
@@ -3615,22 +3628,26 @@ begin
         k.succeeded + coalesce(s.succeeded, 0) as succeeded, k.failed + coalesce(s.failed, 0) as failed,
         k.cancelled + coalesce(s.cancelled, 0) as cancelled, k.open_jobs,
         coalesce(k.started_at, case when s.started then v_now end) as started_at, k.completed_at, k.outcome, k.tree_outcome, k.completions,
-        k.changed_at, k.reap_at, k.default_retention, k.bytes + coalesce(s.bytes, 0) as bytes
+        k.changed_at, k.reap_at, k.default_retention, k.bytes + coalesce(s.bytes, 0) as bytes,
+        k.tree_failed + case when k.is_root then coalesce((select sum(a.failed) from summed a), 0) else 0 end as tree_failed,
+        k.tree_completed_at,
+        case when s.job_id is null then k.pace else jobtree.next_pace(k.pace, s.succeeded + s.failed, v_now) end as pace
       from known k
       left join summed s on s.job_id = k.job_id
     )
     select (select max(s.last) from summed s), (select array_agg(s.job_id) from summed s),
+      (select array[p_root_id] from summed s where s.failed <> 0 limit 1),
       v_items + coalesce((select sum(s.items) from summed s), 0), v_bytes + coalesce((select sum(s.bytes) from summed s), 0),
       bool_or(c.succeeded + c.failed + c.cancelled > c.item_count),
       bool_or(c.succeeded + c.failed + c.cancelled = c.item_count and c.completed_at is null),
       bool_or(c.completed_at is not null and (c.job_id = any (v_touched) or c.job_id in (select s.job_id from summed s))),
       bool_or(c.failed > 0 and c.completed_at is null), array_agg(c::jobtree.job_progress)
-    into v_read_last, v_read, v_items, v_bytes, v_suspect, v_even, v_over, v_has_failures, v_rows
+    into v_read_last, v_read, v_counting_root, v_items, v_bytes, v_suspect, v_even, v_over, v_has_failures, v_rows
     from counted c;
 
     v_last := greatest(v_last, v_read_last);
     v_touched := v_touched || v_read;
-    v_changed := v_changed || v_read;
+    v_changed := v_changed || v_read || v_counting_root;
 
     v_held := null;
     if v_has_failures then
@@ -3682,7 +3699,9 @@ begin
         j.open_jobs - case when j.is_root then cardinality(v_completed) else 0 end, j.started_at,
         case when j.ends then v_now else j.completed_at end, j.verdict,
         case when j.is_root then jobtree.worst_outcome(j.tree_outcome || array(select e.verdict from judged e where e.ends)) end,
-        j.completions + case when j.ends then 1 else 0 end, j.changed_at, j.reap_at, j.default_retention, j.bytes
+        j.completions + case when j.ends then 1 else 0 end, j.changed_at, j.reap_at, j.default_retention, j.bytes, j.tree_failed,
+        case when j.is_root and j.open_jobs = cardinality(v_completed) then v_now else j.tree_completed_at end,
+        j.pace
       )::jobtree.job_progress) into v_rows
       from judged j;
       v_changed := v_changed || v_completed || p_root_id;
@@ -3742,7 +3761,8 @@ begin
   select r.job_id, r.version + 1, r.is_root, r.generation, r.item_count, r.succeeded, r.failed, r.cancelled, r.open_jobs,
     r.started_at, r.completed_at, r.outcome, r.tree_outcome, r.completions, v_now,
     case when r.is_root then coalesce(v_reap_at, r.reap_at) end,
-    case when r.is_root and v_reap_at is not null then v_default_retention else r.default_retention end, r.bytes
+    case when r.is_root and v_reap_at is not null then v_default_retention else r.default_retention end, r.bytes,
+    r.tree_failed, r.tree_completed_at, r.pace
   from unnest(v_rows) r
   where r.job_id = any (v_changed);
   if v_items <> 0 or v_bytes <> 0 then
@@ -4440,6 +4460,126 @@ as $$
     when octet_length(p_json) - octet_length(replace(replace(p_json, '[', ''), '{', '')) <= p_most then false
     else jsonb_path_exists(p_json::jsonb, format('strict $.**{%s} ? (@.type() == "array" || @.type() == "object")', p_most)::jsonpath)
   end
+$$;
+
+-- The items of a job in their order, as ranges that are alike, from the ranges that the tables have: no row of an item is read, except those of
+-- failed and blocked ones. What neither waits, runs, failed nor was cancelled has succeeded, if a lease has it.
+--
+-- p_from, p_until   positions: the first, and the one after the last
+-- p_most     how many ranges to return. If there are more of one status, all ranges have the same number of items, but the last
+-- p_rows     how many rows to read of each table; it must be more than there can be leases that cover one item
+-- returns    the position at which to go on, since there is more to be read than p_rows, or null; and for each range a list: its first position, its
+--            last one, and how many items have each status
+create or replace function jobtree.item_ranges(
+  p_job_id uuid, p_from bigint, p_until bigint, p_most integer, p_rows integer default 20000
+)
+returns table (next_from bigint, ranges jsonb)
+language plpgsql stable
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  -- Once its job is cancelled, what is pending is cancelled.
+  v_pending constant text := (select 'CANCELLED' from jobtree.job j where j.id = p_job_id and j.cancelled_at is not null);
+begin
+  return query
+  with entry as materialized (
+    select q.position, q.count, jobtree.status_of_item(null, null, false, false, q.run_at, q.attempt) as status
+    from jobtree.queue_entry q
+    where (q.job_id, q.position) > (p_job_id, p_from - 128) and (q.job_id, q.position) < (p_job_id, p_until)
+    order by q.job_id, q.position limit p_rows
+  ), lease as materialized (
+    select l.position, l.count, l.open
+    from jobtree.lease l
+    where (l.job_id, l.position) > (p_job_id, p_from - 128) and (l.job_id, l.position) < (p_job_id, p_until)
+    order by l.job_id, l.position limit p_rows
+  ), failed as materialized (
+    select o.position from jobtree.outcome o
+    where o.failed and (o.job_id, o.position) >= (p_job_id, p_from) and (o.job_id, o.position) < (p_job_id, p_until)
+    order by o.job_id, o.position limit p_rows
+  ), blocked as materialized (
+    select b.position from jobtree.blocked_item b
+    where (b.job_id, b.position) >= (p_job_id, p_from) and (b.job_id, b.position) < (p_job_id, p_until)
+    order by b.job_id, b.position limit p_rows
+  ), cancelled as materialized (
+    select c.position, c.count from jobtree.cancellation c
+    where (c.job_id, c.position) >= (p_job_id, coalesce((
+        select b.position from jobtree.cancellation b
+        where (b.job_id, b.position) >= (p_job_id, 0) and (b.job_id, b.position) <= (p_job_id, p_from)
+        order by b.job_id desc, b.position desc limit 1
+      ), p_from)) and (c.job_id, c.position) < (p_job_id, p_until)
+    order by c.job_id, c.position limit p_rows
+  ), seen as (
+    -- Where the first table has more rows than were read; a caller gets on in any case.
+    select case when count(f.position) > 0 then greatest(min(f.position), p_from + 1) end as until
+    from (
+      select max(e.position) from entry e having count(*) = p_rows
+      union all select max(l.position) from lease l having count(*) = p_rows
+      union all select max(o.position) from failed o having count(*) = p_rows
+      union all select max(b.position) from blocked b having count(*) = p_rows
+      union all select max(c.position) from cancelled c having count(*) = p_rows
+    ) f(position)
+  ), by_status as materialized (
+    select u.status, range_agg(int8range(u.position, u.position + u.count)) as items
+    from (
+      select coalesce(v_pending, e.status) as status, e.position, e.count from entry e
+      union all
+      select coalesce(v_pending, 'RUNNING'), l.position, l.count from lease l where bit_count(l.open) = l.count
+      union all
+      select coalesce(v_pending, 'RUNNING'), l.position + r.from, r.count
+      from lease l cross join lateral jobtree.bit_runs(l.open, l.count) r
+      where bit_count(l.open) > 0 and bit_count(l.open) < l.count
+      union all
+      select coalesce(v_pending, 'BLOCKED'), b.position, 1 from blocked b
+      union all
+      select 'FAILED', o.position, 1 from failed o
+      union all
+      select 'CANCELLED', c.position, c.count from cancelled c
+    ) u
+    group by u.status
+  ), piece as (
+    select u.status, lower(r.items) as position, (upper(r.items) - lower(r.items))::integer as count
+    from (
+      select s.status, s.items from by_status s
+      union all
+      select 'SUCCEEDED', (select range_agg(int8range(l.position, l.position + l.count)) from lease l)
+        - coalesce((select range_agg(s.items) from by_status s), '{}')
+    ) u
+    cross join seen w
+    cross join lateral unnest(u.items * int8multirange(int8range(p_from, least(p_until, w.until)))) r(items)
+  ), counted as (
+    select p.*, sum(p.count) over (order by p.position) - p.count as before, sum(p.count) over () as total,
+      case when p.status is distinct from lag(p.status) over (order by p.position) then 1 else 0 end as begins
+    from piece p
+  ), numbered as (
+    select c.*, sum(c.begins) over (order by c.position) as run, sum(c.begins) over () as runs,
+      (c.total + p_most - 1) / p_most as size
+    from counted c
+  ), part as (
+    -- A run each, or each as much of a piece as belongs to a range.
+    select case when n.runs <= p_most then n.run else n.before / n.size end as range, n.status, n.position, n.count
+    from numbered n
+    where n.runs <= p_most or n.before / n.size = (n.before + n.count - 1) / n.size
+    union all
+    select s.range, n.status, n.position + greatest(0, s.range * n.size - n.before),
+      (least(n.before + n.count, (s.range + 1) * n.size) - greatest(n.before, s.range * n.size))::integer
+    from numbered n
+    cross join lateral generate_series(n.before / n.size, (n.before + n.count - 1) / n.size) s(range)
+    where n.runs > p_most and n.before / n.size < (n.before + n.count - 1) / n.size
+  ), alike as (
+    select p.range, p.status, min(p.position) as first, max(p.position + p.count) - 1 as last, sum(p.count) as count
+    from part p
+    group by p.range, p.status
+  )
+  select (select w.until from seen w), coalesce(jsonb_agg(jsonb_build_array(r.first, r.last, r.counts) order by r.range), '[]')
+  from (
+    select a.range, min(a.first) as first, max(a.last) as last, jsonb_object_agg(a.status, a.count) as counts
+    from alike a
+    group by a.range
+  ) r;
+end
 $$;
 
 -- The jobs that an operation's filter selects: a job with all jobs below it, or the jobs of single items. Null if it selects by neither.
@@ -5740,6 +5880,20 @@ begin
 end
 $$;
 
+-- How many items of a job have ended lately, counted by ten seconds, once more have ended: the number of the present ten seconds since 1970, and
+-- the counts of these and of the five before them. Plain SQL, so that the planner inlines it.
+--
+-- p_pace     the same before; empty at first
+create or replace function jobtree.next_pace(p_pace bigint[], p_ended bigint, p_now timestamptz) returns bigint[]
+language sql immutable parallel safe
+as $$
+  select array[s.now, coalesce(s.counts[1], 0) + greatest(p_ended, 0)] || s.counts[2:6]
+  from (
+    select n.now, (array_fill(0::bigint, array[least(greatest(n.now - coalesce(p_pace[1], 0), 0), 6)::integer]) || p_pace[2:7])[1:6] as counts
+    from (select floor(extract(epoch from p_now) / 10)::bigint as now) n
+  ) s
+$$;
+
 -- Records what was claimed of limited types, so that the next claim counts it.
 --
 -- p_lease_ids, p_types   new leases of this transaction, and their types, whose rows of queue it has locked
@@ -6170,7 +6324,7 @@ begin
   end if;
   select jobtree.new_id(), p_kind, clock_timestamp(), f."jobId", f.types, f.codes, f."groupIds", f."diedFrom", f."diedUntil",
     f."dedupeKeys", i.job_ids, i.positions, case when p_kind = 'PROMOTE' then coalesce(f.statuses, '{RETRYING}') else f.statuses end,
-    f."addedFrom", f."addedUntil", least(1024 * (s.last_value + 1), (select max(u) + 1 from unnest(i.positions) u)), p_payload, 0, 0, '00000000-0000-0000-0000-000000000000', -1, false, null, null, f.tenant
+    f."addedFrom", f."addedUntil", least(1024 * (s.last_value + 1), (select max(u) + 1 from unnest(i.positions) u)), p_payload, 0, 0, '00000000-0000-0000-0000-000000000000', -1, false, null, null, f.tenant, null
   into v_operation
   from jsonb_to_record(v_filter) f(
     "jobId" uuid, types text[], codes text[], "groupIds" uuid[], "diedFrom" timestamptz, "diedUntil" timestamptz, "dedupeKeys" text[],
@@ -6216,6 +6370,110 @@ begin
   if not found then
     raise exception 'There is no schedule %.', p_name using errcode = 'JT001', column = 'name';
   end if;
+end
+$$;
+
+-- How many items of jobs have each status of pending ones, and how many have ended in the last minute. The cost does not depend on how many
+-- items are finished.
+--
+-- returns    a row for each job, in their order; per_second is null before its first item is claimed, and once it is complete
+create or replace function jobtree.pending_counts(p_job_ids uuid[])
+returns table (waiting bigint, blocked bigint, scheduled bigint, retrying bigint, ready bigint, running bigint, per_second double precision)
+language plpgsql stable
+set jit = off
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+begin
+  return query
+  select coalesce(e.waiting, 0), coalesce(b.blocked, 0), coalesce(e.scheduled, 0), coalesce(e.retrying, 0), coalesce(e.ready, 0),
+    coalesce(l.running, 0), p.per_second
+  from unnest(p_job_ids) with ordinality u(job_id, n)
+  cross join lateral (
+    select sum(s.items) filter (where s.status = 'WAITING')::bigint as waiting, sum(s.items) filter (where s.status = 'SCHEDULED')::bigint as scheduled,
+      sum(s.items) filter (where s.status = 'RETRYING')::bigint as retrying, sum(s.items) filter (where s.status = 'READY')::bigint as ready
+    from (
+      select jobtree.status_of_item(null, null, false, false, q.run_at, q.attempt) as status, sum(q.count) as items
+      from jobtree.queue_entry q
+      where q.job_id = u.job_id
+      group by 1
+    ) s
+  ) e
+  cross join lateral (select count(*) as blocked from jobtree.blocked_item i where i.job_id = u.job_id) b
+  cross join lateral (
+    select sum(bit_count(h.open))::bigint as running from jobtree.lease h
+    where h.job_id = u.job_id and coalesce(h.check_at, 'infinity') < 'infinity'
+  ) l
+  left join lateral (
+    select case
+      when c.started_at is not null and c.completed_at is null then jobtree.per_second(c.pace, c.started_at, clock_timestamp())
+    end as per_second
+    from jobtree.job_progress c where c.job_id = u.job_id order by c.version desc limit 1
+  ) p on true
+  order by u.n;
+end
+$$;
+
+-- In which statuses jobs have pending items, with a count and an example of each. Looks at a bounded number of ranges, whatever the jobs
+-- have: each status of each job by itself, so that none is missed behind many of another.
+--
+-- p_job_ids  the jobs: of one tree, or a few
+-- p_most     about how many ranges are looked at in each status, shared among the jobs
+-- returns    a row for each job and status: the statuses of pending items, and KEY_HELD instead of BLOCKED for those behind a head that failed
+--            and keeps its key; how many items were counted, and whether there may be more; the first one; and, of scheduled ones, the
+--            earliest time. RUNNING items are not counted
+create or replace function jobtree.pending_of_jobs(p_job_ids uuid[], p_most integer)
+returns table (job_id uuid, status text, items bigint, has_more boolean, "position" bigint, until timestamptz)
+language plpgsql stable
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  v_most constant integer := greatest(10, p_most / greatest(1, cardinality(p_job_ids)));
+begin
+  return query
+    select j.id, s.status, e.items, e.ranges = v_most, e.position, e.until
+    from unnest(p_job_ids) j(id)
+    cross join unnest(array['READY', 'SCHEDULED', 'RETRYING', 'WAITING']) s(status)
+    cross join lateral (
+      select sum(q.count)::bigint as items, count(*) as ranges, min(q.position) as position, min(nullif(q.run_at, 'infinity')) as until
+      from (
+        select q.count, q.position, q.run_at from jobtree.queue_entry q
+        where jobtree.status_of_item(null, null, false, false, q.run_at, q.attempt) = s.status and q.job_id = j.id
+        order by q.position
+        limit v_most
+      ) q
+    ) e
+    where e.ranges > 0;
+  return query
+    select j.id, h.status, sum(b.items)::bigint, sum(sum(b.items)) over (partition by j.id) = v_most, min(b.position), null::timestamptz
+    from unnest(p_job_ids) j(id)
+    cross join lateral (
+      select b.key, count(*) as items, min(b.position) as position
+      from (select b.key, b.position from jobtree.blocked_item b where b.job_id = j.id order by b.position limit v_most) b
+      group by b.key
+    ) b
+    cross join lateral (
+      select case when exists (
+        select from jobtree.serialize_key k
+        cross join lateral (
+          select e.held from jobtree.ended_head e where e.job_id = k.job_id and e.position = k.position offset 0
+        ) e
+        where k.key = b.key and e.held
+      ) then 'KEY_HELD' else 'BLOCKED' end as status
+    ) h
+    group by j.id, h.status;
+  return query
+    select j.id, 'RUNNING', 0::bigint, true, l.position, null::timestamptz
+    from unnest(p_job_ids) j(id)
+    cross join lateral (
+      select l.position from jobtree.lease l where l.job_id = j.id and coalesce(l.check_at, 'infinity') < 'infinity' limit 1
+    ) l;
 end
 $$;
 
@@ -6307,6 +6565,19 @@ begin
   end if;
   return next;
 end
+$$;
+
+-- How many items of a job end in a second: on the average of the last 50 to 60 seconds, or since its first item was claimed.
+--
+-- p_pace     as next_pace makes it
+create or replace function jobtree.per_second(p_pace bigint[], p_started_at timestamptz, p_now timestamptz) returns double precision
+language sql immutable parallel safe
+as $$
+  select coalesce(sum(c.count), 0)::double precision
+    / greatest(1, least(50 + extract(epoch from p_now)::double precision - n.now * 10, extract(epoch from p_now - p_started_at)::double precision))
+  from (select floor(extract(epoch from p_now) / 10)::bigint as now) n
+  left join lateral unnest(p_pace[2:7]) with ordinality c(count, i) on p_pace[1] - c.i + 1 > n.now - 6
+  group by n.now
 $$;
 
 -- The positions of items that insert_payloads has added to a job, in their order.
@@ -7723,7 +7994,8 @@ begin
         from jobtree.job j
         cross join lateral (select p.outcome from jobtree.job_progress p where p.job_id = j.id order by p.version desc limit 1) p
         where j.root_id = p_root_id and j.id not in (select o.id from opened o)
-      ) end, k.completions, clock_timestamp(), null, false, k.bytes
+      ) end, k.completions, clock_timestamp(), null, false, k.bytes,
+      k.tree_failed - case when k.is_root then cardinality(p_job_ids) else 0 end, null, k.pace
     )::jobtree.job_progress)
   into v_rows
   from known k;
@@ -9085,16 +9357,18 @@ $$;
 --            RUNNING; PROMOTE takes only RETRYING, the default, and SCHEDULED. In addition {tenant?}: only items of types of this tenant, which
 --            owns the operation
 -- p_payload  the new payload of a replayed item; only with a filter for a single item
+-- p_requested_by   who asks for it, for people
 -- returns    the operation, and how many items it selects
 -- locks      none
 -- errors     JT001 no such job; JT002 an empty filter, or another problem with it; 22P02, 22007 or 22008 for a malformed value
-create or replace function jobtree.start_operation(p_kind text, p_filter jsonb, p_payload json default null)
+create or replace function jobtree.start_operation(p_kind text, p_filter jsonb, p_payload json default null, p_requested_by text default null)
 returns table (operation_id uuid, total bigint)
 language plpgsql volatile
 as $$
 declare
   v_operation jobtree.operation := jobtree.operation_of(p_kind, p_filter, p_payload);
 begin
+  v_operation.requested_by := p_requested_by;
   v_operation.total := jobtree.operation_total(v_operation);
   insert into jobtree.operation select v_operation.*;
   return query select v_operation.id, v_operation.total;

@@ -358,7 +358,8 @@ export const de: Texts = {
     rateSeconds: 'Zeitraum in Sekunden',
     pauseAsk: (type, ready, running) =>
       `${type} anhalten? ${things(ready, 'bereites Element wartet', 'bereite Elemente warten')}, bis es fortgesetzt wird; ${formatCount(running)} laufende werden beendet.`,
-    resumeAsk: (type, ready) => `${type} fortsetzen? ${things(ready, 'Element ist', 'Elemente sind')} bereit.`,
+    resumeAsk: (type, ready) =>
+      `${type} fortsetzen? ${things(ready, 'Element ist', 'Elemente sind')} bereit.`,
     empty: 'Kein Typ hat Elemente, Einstellungen oder war zuletzt aktiv.',
     limits: (concurrency, rate) =>
       [concurrency == null ? undefined : `${formatCount(concurrency)} gleichzeitig`, rate]
@@ -462,7 +463,8 @@ export const de: Texts = {
     expires: 'Gültig bis',
     revoked: 'widerrufen',
     revoke: 'Widerrufen',
-    revokeAsk: (name) => `${name} endgültig widerrufen? Wer ihn benutzt, wird nach spätestens fünf Sekunden abgewiesen.`,
+    revokeAsk: (name) =>
+      `${name} endgültig widerrufen? Wer ihn benutzt, wird nach spätestens fünf Sekunden abgewiesen.`,
     empty: 'Es gibt keine Schlüssel.',
   },
   audit: {

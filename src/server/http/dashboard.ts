@@ -32,11 +32,23 @@ export function createDashboard({
   const signIn = `<meta name="sign-in" content="${escapeHtml(JSON.stringify({ ways: auth, openId }))}">\n`;
   return [
     pageAt({ path: place, folder: 'dashboard', isShown, contentPolicy: contentPolicy(openId), head: signIn }),
-    pageAt({ path: `${place}/watch`, folder: 'watch', isShown, contentPolicy: contentPolicy(undefined), head: '' }),
+    pageAt({
+      path: `${place}/watch`,
+      folder: 'watch',
+      isShown,
+      contentPolicy: contentPolicy(undefined),
+      head: '',
+    }),
   ];
 }
 
-function pageAt({ path, folder, isShown, contentPolicy, head }: {
+function pageAt({
+  path,
+  folder,
+  isShown,
+  contentPolicy,
+  head,
+}: {
   path: string;
   folder: string;
   isShown: boolean;
