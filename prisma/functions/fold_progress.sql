@@ -239,8 +239,11 @@ begin
     where j.id = p_root_id and (select r.open_jobs = 0 from unnest(v_rows) r where r.is_root);
   end if;
   with replaced as (
-    delete from jobtree.job_progress p using unnest(v_rows) r
-    where r.job_id = any (v_changed) and p.job_id = r.job_id and p.version = r.version
+    delete from jobtree.job_progress p where p.ctid = any (array(
+      select o.tid from unnest(v_rows) r
+      cross join lateral (select o.ctid as tid from jobtree.job_progress o where o.job_id = r.job_id and o.version = r.version offset 0) o
+      where r.job_id = any (v_changed)
+    ))
   )
   insert into jobtree.job_progress
   select r.job_id, r.version + 1, r.is_root, r.generation, r.item_count, r.succeeded, r.failed, r.cancelled, r.open_jobs,

@@ -1,7 +1,6 @@
 /** The dashboard. Vite bundles it (tools/build-dashboard.ts), and src/server/http/dashboard.ts serves it. */
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
-import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { JobtreeError } from '../client/errors.ts';
 import { router } from './router.tsx';
@@ -27,10 +26,8 @@ else void loadLanguage().then(show);
 
 function show(): void {
   createRoot(document.getElementById('dashboard') as HTMLElement).render(
-    <StrictMode>
-      <QueryClientProvider client={queries}>
-        <RouterProvider router={router} />
-      </QueryClientProvider>
-    </StrictMode>,
+    <QueryClientProvider client={queries}>
+      <RouterProvider router={router} />
+    </QueryClientProvider>,
   );
 }

@@ -39,7 +39,7 @@ const screens = [
   createRoute({
     getParentRoute: () => root,
     path: '/trees/$id',
-    component: lazyRouteComponent(() => import('./screens/tree.tsx'), 'TreeScreen'),
+    component: lazyRouteComponent(() => import('./screens/tree.tsx')),
     validateSearch: (search): TreeSearch => ({
       job: text(search.job),
       status: text(search.status),
@@ -50,12 +50,12 @@ const screens = [
   createRoute({
     getParentRoute: () => root,
     path: '/items/$id',
-    component: lazyRouteComponent(() => import('./screens/item.tsx'), 'ItemScreen'),
+    component: lazyRouteComponent(() => import('./screens/item.tsx')),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/dead-letters',
-    component: lazyRouteComponent(() => import('./screens/dead-letters.tsx'), 'DeadLettersScreen'),
+    component: lazyRouteComponent(() => import('./screens/dead-letters.tsx')),
     validateSearch: (search): { type?: string | undefined; code?: string | undefined } => ({
       type: text(search.type),
       code: text(search.code),
@@ -64,17 +64,17 @@ const screens = [
   createRoute({
     getParentRoute: () => root,
     path: '/dead-letters/$id',
-    component: lazyRouteComponent(() => import('./screens/dead-letter-group.tsx'), 'DeadLetterGroupScreen'),
+    component: lazyRouteComponent(() => import('./screens/dead-letter-group.tsx')),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/queues',
-    component: lazyRouteComponent(() => import('./screens/queues.tsx'), 'QueuesScreen'),
+    component: lazyRouteComponent(() => import('./screens/queues.tsx')),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/workers',
-    component: lazyRouteComponent(() => import('./screens/workers.tsx'), 'WorkersScreen'),
+    component: lazyRouteComponent(() => import('./screens/workers.tsx')),
     validateSearch: (search): { slow?: boolean | undefined } => ({
       slow: search.slow === true ? true : undefined,
     }),
@@ -82,37 +82,37 @@ const screens = [
   createRoute({
     getParentRoute: () => root,
     path: '/keys',
-    component: lazyRouteComponent(() => import('./screens/keys.tsx'), 'KeysScreen'),
+    component: lazyRouteComponent(() => import('./screens/keys.tsx')),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/imports',
-    component: lazyRouteComponent(() => import('./screens/imports.tsx'), 'ImportsScreen'),
+    component: lazyRouteComponent(() => import('./screens/imports.tsx')),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/schedules',
-    component: lazyRouteComponent(() => import('./screens/schedules.tsx'), 'SchedulesScreen'),
+    component: lazyRouteComponent(() => import('./screens/schedules.tsx')),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/operations',
-    component: lazyRouteComponent(() => import('./screens/operations.tsx'), 'OperationsScreen'),
+    component: lazyRouteComponent(() => import('./screens/operations.tsx')),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/callbacks',
-    component: lazyRouteComponent(() => import('./screens/callbacks.tsx'), 'CallbacksScreen'),
+    component: lazyRouteComponent(() => import('./screens/callbacks.tsx')),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/api-keys',
-    component: lazyRouteComponent(() => import('./screens/api-keys.tsx'), 'ApiKeysScreen'),
+    component: lazyRouteComponent(() => import('./screens/api-keys.tsx')),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/audit',
-    component: lazyRouteComponent(() => import('./screens/audit.tsx'), 'AuditScreen'),
+    component: lazyRouteComponent(() => import('./screens/audit.tsx')),
   }),
 ] as const;
 

@@ -23,7 +23,7 @@ it('the demo leaves a shop to look at, says where, and takes back what would go 
     data(
       `${at}/graphql`,
       `{ deadLetterGroups { code } serializeKeys { key blocked } schedules { nodes { name nextAt } }
-         queue(type: "sendNewsletter") { paused ready } jobs(filter: { type: "chargeOrder" }) { nodes { progress { succeeded completedAt } } } }`,
+         queue(type: "sendNewsletter") { paused ready } jobs(filter: { types: ["chargeOrder"] }) { nodes { progress { succeeded completedAt } } } }`,
     );
   await expect
     .poll(async () => (await shop()).deadLetterGroups.map(({ code }: { code: string }) => code).toSorted(), {

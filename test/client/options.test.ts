@@ -50,6 +50,7 @@ const calls: Record<string, Record<string, readonly unknown[]>> = {
     sealJob: ['Job:1'],
     serializeKeys: [],
     setRetention: ['Job:1', {}],
+    standstills: ['Job:1'],
     trees: [],
     updateItem: ['JobItem:1', { priority: 1 }],
     upload: [new Blob(['text'])],
@@ -66,6 +67,7 @@ const calls: Record<string, Record<string, readonly unknown[]>> = {
     pause: [type],
     resume: [type],
     set: [type, { paused: true }],
+    standstills: [type],
   },
   types: {
     delete: [type, 1],

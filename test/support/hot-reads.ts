@@ -170,7 +170,10 @@ export const lists: Readonly<
     read: jobIds({ createdFrom: new Date(0), createdUntil: new Date() }),
     reads: ['job by job_roots'],
   },
-  'roots of a type': { read: jobIds({ types: ['rare'] }), reads: ['job by job_root_types'] },
+  'roots of a type': {
+    read: jobIds({ types: ['rare'] }),
+    reads: ['job by job_root_types | job by job_type_id_idx'],
+  },
   'jobs of a type': {
     read: jobIds({ types: ['rare'], rootsOnly: false }),
     reads: ['job by job_type_id_idx'],

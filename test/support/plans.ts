@@ -111,11 +111,17 @@ export function withoutBitmaps(plans: readonly Plan[]): Plan[] {
   return plans.map((plan) => ({ ...plan, reads: plan.reads.map((read) => read.replace(' (bitmap)', '')) }));
 }
 
+/** Those that none of the plans has. Where two indexes are as good, a read names both: `a | b`. */
+export function missingReads(plans: readonly Plan[], expected: readonly string[]): string[] {
+  const found = readsOf(plans);
+  return expected.filter((each) => !each.split(' | ').some((read) => found.includes(read)));
+}
+
 /** Reads other than these, each with the statement that does it. */
 export function otherReads(plans: readonly Plan[], expected: readonly string[]): string[] {
   const others = plans.flatMap(({ query, reads }) =>
     reads
-      .filter((read) => !expected.includes(read))
+      .filter((read) => !expected.some((each) => each.split(' | ').includes(read)))
       .map((read) => `${read}: ${query.replace(/\s+/g, ' ').slice(0, 300)}`),
   );
   return [...new Set(others)];

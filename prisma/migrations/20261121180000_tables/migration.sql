@@ -259,7 +259,7 @@ create table "jobtree"."ended_head" (
   constraint "ended_head_pkey" primary key ("job_id", "position")
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 create index "ended_head_due" on "jobtree"."ended_head" ("key") where not "held";
-create index "ended_head_held" on "jobtree"."ended_head" ("job_id") where "held";
+create index "ended_head_held" on "jobtree"."ended_head" ("job_id", "position") where "held";
 
 -- The outcomes of items: at most one row for each, written once.
 create table "jobtree"."outcome" (

@@ -56,7 +56,7 @@ export async function queue(type: string, options: QueueOptions): Promise<number
 async function isInUse(client: Client, queue: Queue): Promise<boolean> {
   const { type } = queue;
   if (statuses.some((status) => queue[status] > 0)) return true;
-  const filter = { type, rootsOnly: false };
+  const filter = { types: [type], rootsOnly: false };
   const jobs = await client.jobs({ filter, first: 1 }).catch(() => undefined);
   if (jobs === undefined || jobs.nodes.length > 0) return true;
   return !(await typesWithoutWorker(client, [type])).has(type);

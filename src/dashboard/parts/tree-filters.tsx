@@ -105,7 +105,7 @@ function Chips({ search, change }: Part) {
           className="quiet"
           onClick={() => change(Object.assign({}, ...chips.map(([, changed]) => emptied(changed))))}
         >
-          {t.trees.removeAll}
+          {t.clear}
         </button>
       </li>
     </ul>
@@ -140,7 +140,7 @@ function Editor({ search, change }: Part) {
         </select>
       </label>
       <details>
-        <summary>{t.trees.filter}</summary>
+        <summary>{t.filter}</summary>
         <div className="filters">
           <Entry
             label={t.trees.type}

@@ -9,7 +9,7 @@ import { useTexts } from '../texts/texts.ts';
 
 type Key = NonNullable<LiveApiKeysSubscription['live']['apiKeys']>[number];
 
-export function ApiKeysScreen() {
+export default function ApiKeysScreen() {
   const t = useTexts();
   const live = useAnswer(LiveApiKeys, {});
   const columns: readonly Column<Key>[] = [

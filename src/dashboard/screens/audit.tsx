@@ -8,7 +8,7 @@ import { useTexts } from '../texts/texts.ts';
 
 type Entry = NonNullable<AuditEntriesQuery['auditEntries']>['nodes'][number];
 
-export function AuditScreen() {
+export default function AuditScreen() {
   const t = useTexts();
   const pages = usePages(AuditEntries, {}, (data) => data.auditEntries);
   const columns: readonly Column<Entry>[] = [

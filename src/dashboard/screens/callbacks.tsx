@@ -14,7 +14,7 @@ import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { useTexts } from '../texts/texts.ts';
 
-export function CallbacksScreen() {
+export default function CallbacksScreen() {
   const t = useTexts();
   const live = useAnswer(LiveCallbackDeliveries, { filter: {} });
   const columns: readonly Column<CallbackDeliveryRowFragment>[] = [

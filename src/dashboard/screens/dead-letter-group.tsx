@@ -23,7 +23,7 @@ import { useTexts } from '../texts/texts.ts';
 
 type Group = Extract<NonNullable<LiveDeadLetterGroupSubscription['live']['node']>, { readonly id: string }>;
 
-export function DeadLetterGroupScreen() {
+export default function DeadLetterGroupScreen() {
   const t = useTexts();
   const { id } = useParams({ from: '/dead-letters/$id' });
   const live = useAnswer(LiveDeadLetterGroup, { id });

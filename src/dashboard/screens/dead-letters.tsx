@@ -24,7 +24,7 @@ interface Chosen {
   readonly codes: string[] | null;
 }
 
-export function DeadLettersScreen() {
+export default function DeadLettersScreen() {
   const t = useTexts();
   const { type, code } = useSearch({ from: '/dead-letters' });
   const chosen = { types: type === undefined ? null : [type], codes: code === undefined ? null : [code] };

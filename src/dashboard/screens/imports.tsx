@@ -27,7 +27,7 @@ import { useTexts } from '../texts/texts.ts';
 type Job = NonNullable<ImportsQuery['imports']>['nodes'][number];
 type Stored = NonNullable<UploadsQuery['uploads']>['nodes'][number];
 
-export function ImportsScreen() {
+export default function ImportsScreen() {
   const t = useTexts();
   const mayCreate = useMay()('CREATE');
   const [chosen, setChosen] = useState<string>();

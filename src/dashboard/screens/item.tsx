@@ -18,7 +18,7 @@ import { useTexts } from '../texts/texts.ts';
 
 type Shown = NonNullable<ItemQuery['item']>;
 
-export function ItemScreen() {
+export default function ItemScreen() {
   const t = useTexts();
   const { id } = useParams({ from: '/items/$id' });
   const query = useQuery({

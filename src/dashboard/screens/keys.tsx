@@ -17,7 +17,7 @@ import { useTexts } from '../texts/texts.ts';
 
 type Key = NonNullable<LiveSerializeKeysSubscription['live']['serializeKeys']>[number];
 
-export function KeysScreen() {
+export default function KeysScreen() {
   const t = useTexts();
   const live = useAnswer(LiveSerializeKeys, {});
   const columns: readonly Column<Key>[] = [

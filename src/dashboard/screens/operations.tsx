@@ -14,7 +14,7 @@ import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { useTexts } from '../texts/texts.ts';
 
-export function OperationsScreen() {
+export default function OperationsScreen() {
   const t = useTexts();
   const live = useAnswer(LiveOperations, {});
   const columns: readonly Column<OperationStateFragment>[] = [

@@ -15,7 +15,7 @@ import { useTexts } from '../texts/texts.ts';
 
 type Figures = NonNullable<QueueFiguresQuery['queues']>[number];
 
-export function QueuesScreen() {
+export default function QueuesScreen() {
   const t = useTexts();
   const { value, error } = useLive('queues', queues);
   // How long items wait and take changes all the time; that is read now and then.

@@ -18,7 +18,7 @@ import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { useTexts } from '../texts/texts.ts';
 
-export function SchedulesScreen() {
+export default function SchedulesScreen() {
   const t = useTexts();
   const live = useAnswer(LiveSchedules, {});
   const columns: readonly Column<ScheduleRowFragment>[] = [

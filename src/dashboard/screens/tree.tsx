@@ -50,7 +50,7 @@ const itemStatuses = [
 
 const whole = { from: undefined, to: undefined };
 
-export function TreeScreen() {
+export default function TreeScreen() {
   const t = useTexts();
   const { id } = useParams({ from: '/trees/$id' });
   const query = useQuery({ queryKey: ['tree', id], queryFn: ({ signal }) => ask(Tree, { id }, signal) });

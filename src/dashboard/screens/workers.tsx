@@ -16,7 +16,7 @@ import { useTexts } from '../texts/texts.ts';
 type WorkerRow = NonNullable<LiveWorkersSubscription['live']['workers']>[number];
 type HeldRow = NonNullable<LiveHeldItemsSubscription['live']['heldItems']>[number];
 
-export function WorkersScreen() {
+export default function WorkersScreen() {
   const t = useTexts();
   const { slow = false } = useSearch({ from: '/workers' });
   const navigate = useNavigate({ from: '/workers' });
