@@ -74,7 +74,7 @@ describe.skipIf(withoutBrowser)('imports in the dashboard', () => {
     await zone.waitFor();
     const data = await page.evaluateHandle(() => {
       const transfer = new DataTransfer();
-      transfer.items.add(new File(['{"n": 1}\n'.repeat(1_200_000)], 'large.ndjson'));
+      transfer.items.add(new File([`{"n": 1${' '.repeat(92)}}\n`.repeat(108_000)], 'large.ndjson'));
       return transfer;
     });
     await zone.dispatchEvent('dragover', { dataTransfer: data });

@@ -99,7 +99,7 @@ describe.skipIf(withoutBrowser)('signing in to the dashboard', () => {
   });
 
   it('renews a token that has expired, without a word', async () => {
-    const page = await visit('/?type=renewed');
+    const page = await visit('/?types=renewed');
     issuer.tokenSeconds = 3;
     await createJob(open.url, { type: 'renewed', sealed: true, items: [{}, {}] });
     const renewal = page.waitForRequest((request) =>
@@ -133,7 +133,7 @@ describe.skipIf(withoutBrowser)('signing in to the dashboard', () => {
     await page.getByText(/^until /).waitFor();
     await row.getByRole('button', { name: 'Limit' }).click();
     const limit = page.getByRole('dialog', { name: 'Limit' });
-    await limit.getByRole('spinbutton').fill('17');
+    await limit.getByLabel(/at a time/).fill('17');
     const again = page.getByRole('dialog', { name: 'Sign in again' });
     await again.waitFor();
     await page.getByText('As of').waitFor();
@@ -146,7 +146,7 @@ describe.skipIf(withoutBrowser)('signing in to the dashboard', () => {
     // The issuer knows her still, so its page leads on by itself.
     await window.waitForEvent('close');
     await again.waitFor({ state: 'hidden' });
-    expect(await limit.getByRole('spinbutton').inputValue()).toBe('17');
+    expect(await limit.getByLabel(/at a time/).inputValue()).toBe('17');
     await limit.getByRole('button', { name: 'Limit' }).click();
     await row.getByText('17 at a time').waitFor();
     await page.getByText('Live').waitFor();
@@ -286,7 +286,7 @@ describe.skipIf(withoutBrowser)('signing in to the dashboard', () => {
       JOBTREE_AUTH: 'proxy',
       JOBTREE_PROXY_SECRET: 'a secret of 32 characters or more',
     });
-    const page = await visit('/', proxied.url);
+    const page = await visit('/queues', proxied.url);
     await page.getByText('signs people in, and this page has not come through it').waitFor();
     expect(await page.getByRole('textbox').count()).toBe(0);
     await page.close();

@@ -122,6 +122,7 @@ describe.skipIf(withoutBrowser)('the dashboard', () => {
     await failAll(app.url, type, 'NEGATIVE', 'An amount is negative');
     const { page } = await open('/dead-letters?type=corrected');
     await page.getByRole('link', { name: 'An amount is negative' }).click();
+    await page.getByRole('button', { name: 'Replay all', exact: true }).waitFor();
     await page.getByRole('table').getByRole('link').click();
     // The page before it has a button to replay all.
     await page.getByRole('button', { name: 'Replay', exact: true }).click();
@@ -194,7 +195,11 @@ describe.skipIf(withoutBrowser)('the dashboard', () => {
     await page.getByText('a screen on the wall').waitFor();
     await page.getByRole('heading', { name: 'Tree import' }).waitFor();
     const buttons = await page.getByRole('button').allInnerTexts();
-    expect(buttons.filter((text) => !/^(Copy|Help|Pause|Search|Sign out|Skip)/.test(text))).toEqual([]);
+    expect(
+      buttons.filter(
+        (text) => !/^(Copy|Help|Pause|Search|Share|Sign out|Skip|Whole job|Open item|[+−←→])/.test(text),
+      ),
+    ).toEqual([]);
     const pages = await page.getByRole('navigation').getByRole('link').allInnerTexts();
     expect(pages).toEqual([
       'Trees',
@@ -202,6 +207,7 @@ describe.skipIf(withoutBrowser)('the dashboard', () => {
       'Queues',
       'Workers',
       'Serialize keys',
+      'Imports',
       'Schedules',
       'Operations',
     ]);

@@ -5,7 +5,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import type { App } from '../../src/server/create-app.ts';
-import { createJob, work } from '../support/api.ts';
+import { createJob, request, subscribe, work } from '../support/api.ts';
 import { launchBrowser, withoutBrowser } from '../support/browser.ts';
 import { bundle } from '../support/bundle.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
@@ -48,8 +48,21 @@ it.skipIf(spawnSync('curl', ['--version']).status !== 0 && process.env.CI !== 't
 
 it('is tested for each example of the page', () => {
   expect([...examples('watching.md').keys()].sort()).toEqual(
-    ['curl', 'use-job-progress', ...programs.map(([name]) => name)].sort(),
+    ['curl', 'use-job-progress', 'list-graphql', 'live', ...programs.map(([name]) => name)].sort(),
   );
+});
+
+it('the list of trees is answered', async () => {
+  const since = '2020-01-01T00:00:00Z';
+  const { errors, data } = await request(app.url, example('watching.md', 'list-graphql'), { since });
+  expect([errors, data.jobs.nodes, data.jobCount.buckets.length]).toEqual([undefined, [], 24]);
+});
+
+it('any query is watched', async () => {
+  const watch = subscribe(app.url, example('watching.md', 'live'));
+  const { value } = await watch[Symbol.asyncIterator]().next();
+  expect(value.data.live).toEqual({ deadLetterGroups: [], workers: expect.any(Array) });
+  await watch.close();
 });
 
 describe('in Node', () => {

@@ -15,6 +15,7 @@ import {
 } from 'graphql';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createCaller, roles } from '../../src/domain/access/rights.ts';
+import { Uploads } from '../../src/domain/uploads/uploads.ts';
 import { schema } from '../../src/schema/index.ts';
 import type { Services } from '../../src/schema/services.ts';
 import { useEngine } from '../support/engine.ts';
@@ -39,7 +40,7 @@ afterAll(() => stop());
 
 /** Ids of what others own. */
 function toText(name: string, type: GraphQLInputType): string {
-  const kind = (['group', 'item'] as const).find((each) => name.startsWith(each)) ?? 'job';
+  const kind = (['group', 'item', 'upload'] as const).find((each) => name.startsWith(each)) ?? 'job';
   return toValue(type, foreign[kind]);
 }
 
@@ -80,6 +81,7 @@ const blocks = ({ nodes: [root] }: Plan) =>
 it.each(questions)('$title reads nothing of others', async ({ text }) => {
   const contextValue = {
     engine: t.engine,
+    uploads: new Uploads({ database: t.engine.database, lifetimeMs: 60_000 }),
     caller,
     peer: () => '127.0.0.1',
     maxQueryCost: 1_000_000,

@@ -144,7 +144,7 @@ export const screens = (
   ['schedules', '/schedules', 'nightly'],
   ['operations', '/operations', 'Operations'],
   ['callbacks', '/callbacks', 'Callback deliveries'],
-  ['imports', '/imports', 'Uploads'],
-  ['api-keys', '/api-keys', 'a screen on a wall'],
+  ['imports', '/imports', 'Uploaded files'],
+  ['api-keys', '/api-keys', 'API keys'],
   ['audit', '/audit', 'Audit'],
 ];

@@ -11,18 +11,12 @@ import { readFunctionFiles } from '../../tools/stored-functions.ts';
 const current = readFunctionFiles('prisma/functions');
 /** These make whole rows of progress, so a migration that adds a column there brings them along. */
 const next = new Map(current)
-  .set(
-    'fold_progress',
-    withColumns(
-      'fold_progress',
-      /\b([jkr])\.bytes(?: \+ coalesce\(s\.bytes, 0\) as bytes)?(?=\n +from|\n +\)::)/g,
-    ),
-  )
-  .set('reopen_jobs', withColumns('reopen_jobs', /\b(k)\.bytes(?=\n +\)::)/g));
+  .set('fold_progress', withColumns('fold_progress', /(?:\b([jkr])\.pace|end as pace)(?=\n +from|\n +\)::)/g))
+  .set('reopen_jobs', withColumns('reopen_jobs', /\b(k)\.pace(?=\n +\)::)/g));
 
 function withColumns(name: string, end: RegExp): string {
   const text = current.get(name) as string;
-  const changed = text.replace(end, (last, of) => `${last}, ${of}.next_note, ${of}.next_count`);
+  const changed = text.replace(end, (last, of = 'k') => `${last}, ${of}.next_note, ${of}.next_count`);
   if (changed === text)
     throw new Error(`${name} makes its rows of progress in another way than is known here.`);
   return changed;

@@ -58,6 +58,7 @@ export const foreign = {
   job: 'Job:00000000-0000-7000-8000-000000000001',
   item: 'JobItem:00000000-0000-7000-8000-000000000001:1024',
   group: 'DeadLetterGroup:00000000-0000-7000-c000-000000000001',
+  upload: 'Upload:00000000-0000-7000-8000-000000000001',
 };
 
 export async function fillForeign(db: TestDatabase, rows: number): Promise<void> {

@@ -25,9 +25,16 @@ export default function Conveniences({ pages }: { pages: readonly KnownPage[] })
   // The heading is in another language, too.
   useEffect(
     () =>
-      followHeadings((listener) =>
-        router.subscribe('onRendered', ({ pathChanged }) => pathChanged && listener()),
-      ),
+      followHeadings((listener) => {
+        // What only filters or zooms leaves the focus where it is. Ids may be encoded or not, which the event's own pathChanged tells apart.
+        const now = () => decodeURIComponent(router.state.location.pathname);
+        let path = now();
+        return router.subscribe('onRendered', () => {
+          if (now() === path) return;
+          path = now();
+          listener();
+        });
+      }),
     [router, t],
   );
   // A dialog tells late that it was closed, when another may be open.

@@ -1,5 +1,5 @@
 /** What an uploaded file would become, as it is guessed or as somebody says, and the job that it makes. */
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useId, useRef, useState } from 'react';
 import {
@@ -20,6 +20,7 @@ const formats = ['CSV', 'NDJSON', 'JSON_ARRAY', 'LINES'] as const satisfies read
 export function ImportDialog({ uploadId, onClose }: { uploadId: string; onClose: () => void }) {
   const t = useTexts();
   const navigate = useNavigate();
+  const queries = useQueryClient();
   const title = useId();
   const dialog = useRef<HTMLDialogElement>(null);
   const [type, setType] = useState('');
@@ -72,8 +73,11 @@ export function ImportDialog({ uploadId, onClose }: { uploadId: string; onClose:
     setRefusal(undefined);
     try {
       const { createJob } = await tell(ImportFile, variables());
-      if (createJob != null && 'job' in createJob)
+      if (createJob != null && 'job' in createJob) {
+        // Whoever comes back to the lists sees it there.
+        void queries.invalidateQueries();
         return await navigate({ to: '/trees/$id', params: { id: createJob.job.id } });
+      }
       setRefusal(createJob?.message);
     } catch (error) {
       setRefusal(error instanceof Error ? error.message : String(error));

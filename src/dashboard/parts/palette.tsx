@@ -135,7 +135,7 @@ function choicesFor(text: string, pages: readonly KnownPage[], types: readonly s
     ...types
       .filter((type) => text !== '' && has(type))
       .slice(0, mostTypes)
-      .map((type) => ({ text: t.palette.trees(type), lead: () => ({ to: '/', search: { type } }) })),
+      .map((type) => ({ text: t.palette.trees(type), lead: () => ({ to: '/', search: { types: [type] } }) })),
   ];
 }
 

@@ -1,6 +1,6 @@
 /** One cause of failures: an example, the items, and what to do with all of them. */
 import { useParams } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import {
   Discard,
   LiveDeadLetterGroup,
@@ -27,11 +27,20 @@ export default function DeadLetterGroupScreen() {
   const t = useTexts();
   const { id } = useParams({ from: '/dead-letters/$id' });
   const live = useAnswer(LiveDeadLetterGroup, { id });
+  // What was there stays on the screen with the dialog that has settled it, which tells how far that is.
+  const last = useRef<Group>(undefined);
   return (
     <LiveAnswer live={live}>
-      {({ node }) =>
-        node == null || !('id' in node) ? <p>{t.deadLetters.gone}</p> : <Facing group={node as Group} />
-      }
+      {({ node }) => {
+        const isGone = node == null || !('id' in node);
+        if (!isGone) last.current = node as Group;
+        return (
+          <>
+            {isGone && <p role="status">{t.deadLetters.gone}</p>}
+            {last.current?.id === id && <Facing group={last.current} />}
+          </>
+        );
+      }}
     </LiveAnswer>
   );
 }

@@ -75,13 +75,13 @@ export const en = {
   signIn: {
     title: 'Sign in',
     why: 'Enter an API key or a token; this tab keeps it until it is closed.',
-    byProxy: 'The proxy of this server signs people in, and this page has not come through it.',
+    byProxy: 'A proxy signs people in, and this page has not come through it.',
     at: (issuer: string) => `Sign in at ${issuer}`,
     token: 'Key or token',
     submit: 'Sign in',
     signOut: 'Sign out',
     again: 'Sign in again',
-    over: 'Your sign-in has ended. What you see stays, and goes on when you have signed in again.',
+    over: 'Your sign-in has ended. What you see goes on when you have signed in again.',
     until: (time: string) => `until ${time}`,
     problems: {
       unknown: 'This tab has not begun the sign-in that was answered.',
@@ -175,7 +175,7 @@ export const en = {
     outcome: 'State',
     empty: 'No tree meets these conditions.',
     searched: 'None of the trees looked at so far meets these conditions. There are more.',
-    first: 'Nobody has created a tree yet. Try it: jobtree demo, or the first example of the README.',
+    first: 'There is no tree yet. Try it: jobtree demo, or the first example of the README.',
   },
   tree: {
     of: (type: string) => `Tree ${type}`,

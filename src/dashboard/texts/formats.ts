@@ -16,7 +16,7 @@ setFormats('en');
 
 export const formatCount = (count: number) => counts.format(count);
 export const formatTenths = (value: number) => tenths.format(value);
-export const formatRate = (rate: number) => counts.format(Number(rate.toPrecision(3)));
+export const formatRate = (rate: number) => counts.format(Number(Number(rate).toPrecision(3)));
 export const formatTime = (at: string | number) => times.format(new Date(at));
 export const formatClock = (at: string | number) => clock.format(new Date(at));
 
@@ -34,5 +34,6 @@ const formatWhole = (value: number) => formatCount(Math.round(value));
 /** 850 B, 4.2 kB, 31 MB */
 export function formatBytes(bytes: number): string {
   const power = bytes < 1_000 ? 0 : Math.min(Math.floor(Math.log10(bytes) / 3), 4);
-  return `${counts.format(Number((bytes / 1_000 ** power).toPrecision(3)))} ${['B', 'kB', 'MB', 'GB', 'TB'][power]}`;
+  const value = bytes / 1_000 ** power;
+  return `${formatCount(Number(value.toFixed(value < 10 ? 1 : 0)))} ${['B', 'kB', 'MB', 'GB', 'TB'][power]}`;
 }
