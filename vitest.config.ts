@@ -23,10 +23,10 @@ const faults = [
   'test/server/{health,hostile*,object-store,overload}.test.ts',
   'test/cli/{canaries-left,encryption,processes}.test.ts',
   'test/client/outage.test.ts',
-  'test/domain/lease-costs.test.ts',
+  'test/domain/{job-list-costs,lease-costs}.test.ts',
   'test/schema/foreign-rows.test.ts',
   'test/server/{file-imports,storage-limits,tenants-together,uploads}.test.ts',
-  'test/cli/{doctor,output,parent}.test.ts',
+  'test/cli/{demo,doctor,output,parent}.test.ts',
 ];
 
 /**
