@@ -1,5 +1,4 @@
 /** A standstill in one sentence, for people. */
-
 import { itemIdOf } from '../domain/values/ids.ts';
 import type { Standstill } from '../domain/work/standstills.ts';
 import { encodeGlobalId } from './global-id.ts';

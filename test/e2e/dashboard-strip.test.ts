@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { App } from '../../src/server/create-app.ts';
 import { createJob, data, work } from '../support/api.ts';
 import { launchBrowser, withoutBrowser } from '../support/browser.ts';
+import { openDashboard } from '../support/dashboard.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { startServer } from '../support/server.ts';
 
@@ -31,11 +32,7 @@ describe.skipIf(withoutBrowser)('the screen of a tree', () => {
     await db.drop();
   });
 
-  const open = async (search = '') => {
-    const page = await browser.newPage();
-    await page.goto(new URL(`dashboard/#/trees/${root}${search}`, app.url).href);
-    return page;
-  };
+  const open = async (search = '') => (await openDashboard(browser, app.url, `/trees/${root}${search}`)).page;
   const strip = (page: Page) => page.getByRole('slider', { name: 'Items in their order' });
   const valueText = (page: Page) => strip(page).getAttribute('aria-valuetext');
 
