@@ -23,8 +23,8 @@ const config: CodegenConfig = {
   },
   generates: {
     './src/generated/operations.ts': { documents: ['src/client/operations.graphql'], plugins },
-    './src/generated/dashboard-first.ts': { documents: ['src/dashboard/first.graphql'], plugins },
-    './src/generated/dashboard.ts': { documents: ['src/dashboard/*.graphql'], plugins },
+    './src/generated/dashboard-first.ts': { documents: ['src/dashboard/operations/first.graphql'], plugins },
+    './src/generated/dashboard.ts': { documents: ['src/dashboard/operations/*.graphql'], plugins },
   },
 };
 

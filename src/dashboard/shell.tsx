@@ -91,13 +91,13 @@ function SignedIn() {
         <>
           {viewer?.name}
           {viewer?.expiresAt != null && !isRenewable() && (
-            <small className="quiet">{t.signIn.until(formatTime(viewer.expiresAt))}</small>
+            <small className="quiet">{t.you.until(formatTime(viewer.expiresAt))}</small>
           )}
         </>
       )}
       {session() !== undefined && (
         <button type="button" className="quiet" onClick={() => void signOut()}>
-          {t.signIn.signOut}
+          {t.you.signOut}
         </button>
       )}
     </div>

@@ -1150,115 +1150,61 @@ export type WorkerInput = {
   version?: InputMaybe<Scalars['String']['input']>;
 };
 
-export type TreeStateFragment = { rootId: string, complete: boolean, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, openJobs: number, unsealedJobs: number, revision: string };
-
-export type TreeRowFragment = { id: string, type: string, dedupeKey?: string | null, createdAt: string, idleSince?: string | null, deletion?: { reaped: boolean } | null, treeProgress?: { rootId: string, complete: boolean, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, openJobs: number, unsealedJobs: number, revision: string } | null };
-
-export type TreesQueryVariables = Exact<{
-  filter: JobFilter;
-  order: JobOrder;
+export type AuditEntriesQueryVariables = Exact<{
   after?: InputMaybe<Scalars['String']['input']>;
 }>;
 
 
-export type TreesQuery = { jobs?: { nodes: Array<{ id: string, type: string, dedupeKey?: string | null, createdAt: string, idleSince?: string | null, deletion?: { reaped: boolean } | null, treeProgress?: { rootId: string, complete: boolean, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, openJobs: number, unsealedJobs: number, revision: string } | null }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
+export type AuditEntriesQuery = { auditEntries?: { nodes: Array<{ id: string, at: string, actor: string, action: string, outcome: string, subjects: Array<string>, address: string }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
 
-export type NewestTreesSubscriptionVariables = Exact<{
-  filter: JobFilter;
+export type ServerQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type ServerQuery = { viewer?: { name: string, tenant?: string | null, roles: Array<Role>, types?: Array<string> | null, expiresAt?: string | null } | null, server?: { version: string, signIn: Array<SignInWay>, transport: Transport, maxRequestBytes: number, maxJsonBytes: number, maxUploadBytes: number } | null };
+
+export type LiveApiKeysSubscriptionVariables = Exact<{ [key: string]: never; }>;
+
+
+export type LiveApiKeysSubscription = { live: { apiKeys?: Array<{ id: string, name: string, roles: Array<Role>, tenant?: string | null, types?: Array<string> | null, createdAt: string, createdBy: string, expiresAt?: string | null, lastUsedAt?: string | null, revokedAt?: string | null }> | null } };
+
+export type RevokeKeyMutationVariables = Exact<{
+  input: RevokeApiKeyInput;
 }>;
 
 
-export type NewestTreesSubscription = { jobs: { goneIds: Array<string>, jobs: Array<{ id: string, type: string, dedupeKey?: string | null, createdAt: string, idleSince?: string | null, deletion?: { reaped: boolean } | null, treeProgress?: { rootId: string, complete: boolean, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, openJobs: number, unsealedJobs: number, revision: string } | null }> } };
+export type RevokeKeyMutation = { revokeApiKey?:
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { apiKey: { id: string } }
+   | null };
 
-export type JobStateFragment = { jobId: string, status: JobStatus, outcome?: JobOutcome | null, percent?: number | null, sealed: boolean, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, message: string, startedAt?: string | null, completedAt?: string | null, revision: string };
+export type CallbackDeliveryRowFragment = { id: string, endpoint: string, event: CallbackEvent, status: CallbackDeliveryStatus, createdAt: string, attemptCount: number, rootId?: string | null, attempts: Array<{ at: string, statusCode?: number | null, error?: string | null, tookMs?: number | null }> };
 
-export type TreeChangesSubscriptionVariables = Exact<{
-  rootId: Scalars['ID']['input'];
-  sinceRevision?: InputMaybe<Scalars['String']['input']>;
+export type LiveCallbackDeliveriesSubscriptionVariables = Exact<{
+  filter: CallbackDeliveryFilter;
 }>;
 
 
-export type TreeChangesSubscription = { jobTreeProgress: { rootId: string, complete: boolean, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, openJobs: number, unsealedJobs: number, revision: string, jobs: Array<{ jobId: string, status: JobStatus, outcome?: JobOutcome | null, percent?: number | null, sealed: boolean, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, message: string, startedAt?: string | null, completedAt?: string | null, revision: string }> } };
+export type LiveCallbackDeliveriesSubscription = { live: { callbackDeliveries?: { edges: Array<{ cursor: string, node: { id: string, endpoint: string, event: CallbackEvent, status: CallbackDeliveryStatus, createdAt: string, attemptCount: number, rootId?: string | null, attempts: Array<{ at: string, statusCode?: number | null, error?: string | null, tookMs?: number | null }> } }> } | null } };
 
-export type ViewerQueryVariables = Exact<{ [key: string]: never; }>;
-
-
-export type ViewerQuery = { viewer?: { name: string, tenant?: string | null, roles: Array<Role>, permissions: Array<Permission>, expiresAt?: string | null } | null };
-
-type Refusal_EntryError_Fragment = { code: ErrorCode, message: string, field?: string | null };
-
-type Refusal_InvalidInputError_Fragment = { code: ErrorCode, message: string, field?: string | null };
-
-type Refusal_ItemNotClaimableError_Fragment = { code: ErrorCode, message: string, field?: string | null };
-
-type Refusal_ItemNotUpdatableError_Fragment = { code: ErrorCode, message: string, field?: string | null };
-
-type Refusal_JobFedByParentError_Fragment = { code: ErrorCode, message: string, field?: string | null };
-
-type Refusal_JobSealedError_Fragment = { code: ErrorCode, message: string, field?: string | null };
-
-type Refusal_NotFoundError_Fragment = { code: ErrorCode, message: string, field?: string | null };
-
-type Refusal_StorageLimitError_Fragment = { code: ErrorCode, message: string, field?: string | null };
-
-export type RefusalFragment =
-  | Refusal_EntryError_Fragment
-  | Refusal_InvalidInputError_Fragment
-  | Refusal_ItemNotClaimableError_Fragment
-  | Refusal_ItemNotUpdatableError_Fragment
-  | Refusal_JobFedByParentError_Fragment
-  | Refusal_JobSealedError_Fragment
-  | Refusal_NotFoundError_Fragment
-  | Refusal_StorageLimitError_Fragment
-;
-
-export type TreeQueryVariables = Exact<{
-  id: Scalars['ID']['input'];
+export type CallbackDeliveriesQueryVariables = Exact<{
+  filter: CallbackDeliveryFilter;
+  after: Scalars['String']['input'];
 }>;
 
 
-export type TreeQuery = { job?: { id: string, type: string, root: { id: string, type: string, dedupeKey?: string | null, createdAt: string, reapAt?: string | null, retentionSeconds?: number | null, idleSince?: string | null, deletion?: { reaped: boolean, itemCount: number, deletedItems: number } | null, callbacks: Array<{ endpoint: string, on: CallbackTrigger }>, occurrence?: { at: string, schedule: string } | null, tree: Array<{ id: string, type: string, depth: number, createdAt: string, sealedAt?: string | null, finalStage: boolean, waitsForJobs: boolean, cancelReason?: CancelReason | null, maxFailuresPerItem: number, parent?: { id: string } | null, after: Array<{ id: string, type: string }>, feed?: { source: FeedSource } | null, import?: { status: FileImportStatus, badLines: number, bytesRead: number, size: number, error?: { message: string } | null } | null, progress: { jobId: string, status: JobStatus, outcome?: JobOutcome | null, percent?: number | null, sealed: boolean, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, message: string, startedAt?: string | null, completedAt?: string | null, revision: string } }> } } | null };
+export type CallbackDeliveriesQuery = { callbackDeliveries?: { edges: Array<{ cursor: string, node: { id: string, endpoint: string, event: CallbackEvent, status: CallbackDeliveryStatus, createdAt: string, attemptCount: number, rootId?: string | null, attempts: Array<{ at: string, statusCode?: number | null, error?: string | null, tookMs?: number | null }> } }> } | null };
 
-export type StandstillFragment = { reason: StandstillReason, type: string, itemCount: number, hasMore: boolean, until?: string | null, since?: string | null, limit?: number | null, code?: string | null, serializeKey?: string | null, cancelReason?: CancelReason | null, job?: { id: string } | null, item?: { id: string } | null, head?: { id: string, status: ItemStatus } | null, waitsFor: Array<{ id: string, type: string }> };
-
-export type TreeStandstillsQueryVariables = Exact<{
-  id: Scalars['ID']['input'];
+export type RetryDeliveryMutationVariables = Exact<{
+  input: RetryCallbackDeliveryInput;
 }>;
 
 
-export type TreeStandstillsQuery = { job?: { treeStandstills?: Array<{ reason: StandstillReason, type: string, itemCount: number, hasMore: boolean, until?: string | null, since?: string | null, limit?: number | null, code?: string | null, serializeKey?: string | null, cancelReason?: CancelReason | null, job?: { id: string } | null, item?: { id: string } | null, head?: { id: string, status: ItemStatus } | null, waitsFor: Array<{ id: string, type: string }> }> | null } | null };
-
-export type ItemsQueryVariables = Exact<{
-  jobId: Scalars['ID']['input'];
-  statuses?: InputMaybe<Array<ItemStatus> | ItemStatus>;
-  after?: InputMaybe<Scalars['String']['input']>;
-}>;
-
-
-export type ItemsQuery = { job?: { items: { nodes: Array<{ id: string, status: ItemStatus, failureCount: number, createdAt: string, finishedAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, note?: string | null }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } } | null };
-
-export type ItemRangesQueryVariables = Exact<{
-  jobId: Scalars['ID']['input'];
-  from?: InputMaybe<Scalars['ID']['input']>;
-  to?: InputMaybe<Scalars['ID']['input']>;
-}>;
-
-
-export type ItemRangesQuery = { job?: { itemRanges: { nextFrom?: string | null, ranges: Array<{ firstId: string, lastId: string, counts: Array<{ status: ItemStatus, count: number }> }> } } | null };
-
-export type PendingCountsQueryVariables = Exact<{
-  jobId: Scalars['ID']['input'];
-}>;
-
-
-export type PendingCountsQuery = { job?: { pendingCounts: { waiting: number, blocked: number, scheduled: number, retrying: number, ready: number, running: number, perSecond?: number | null, secondsLeft?: number | null } } | null };
-
-export type ItemQueryVariables = Exact<{
-  id: Scalars['ID']['input'];
-}>;
-
-
-export type ItemQuery = { item?: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, priority: number, createdAt: string, finishedAt?: string | null, runAt?: string | null, retryAt?: string | null, failureCount: number, dedupeKey?: string | null, serializeKey?: string | null, note?: string | null, log: Array<{ at: string, attempt: number, text: string }>, failures: Array<{ at: string, attempt: number, code: string, message: string, stack?: string | null, worker?: string | null }>, standstills: Array<{ reason: StandstillReason, type: string, itemCount: number, hasMore: boolean, until?: string | null, since?: string | null, limit?: number | null, code?: string | null, serializeKey?: string | null, cancelReason?: CancelReason | null, job?: { id: string } | null, item?: { id: string } | null, head?: { id: string, status: ItemStatus } | null, waitsFor: Array<{ id: string, type: string }> }>, parentItem?: { id: string, job: { type: string } } | null, childItems: { nodes: Array<{ id: string, status: ItemStatus, job: { type: string } }> }, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string, slow: boolean } | null, job: { id: string, type: string, maxFailuresPerItem: number, root: { id: string } } } | null };
+export type RetryDeliveryMutation = { retryCallbackDelivery?:
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { delivery: { id: string } }
+   | null };
 
 export type GroupRowFragment = { id: string, type: string, code: string, pattern: string, count: number, firstAt: string, lastAt: string, note?: string | null, notedAt?: string | null, history: Array<{ from: string, count: number }> };
 
@@ -1296,12 +1242,204 @@ export type DeadLetterCountQueryVariables = Exact<{
 
 export type DeadLetterCountQuery = { all?: number | null, replayable?: number | null };
 
+export type ReplayMutationVariables = Exact<{
+  input: ReplayDeadLettersInput;
+}>;
+
+
+export type ReplayMutation = { replayDeadLetters?:
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
+    | { code: ErrorCode, message: string, field?: string | null }
+   | null };
+
+export type DiscardMutationVariables = Exact<{
+  input: DiscardDeadLettersInput;
+}>;
+
+
+export type DiscardMutation = { discardDeadLetters?:
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+   | null };
+
+export type NoteMutationVariables = Exact<{
+  input: NoteDeadLettersInput;
+}>;
+
+
+export type NoteMutation = { noteDeadLetters?:
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { group: { id: string } }
+   | null };
+
+export type TreeStateFragment = { rootId: string, complete: boolean, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, openJobs: number, unsealedJobs: number, revision: string };
+
+export type TreeRowFragment = { id: string, type: string, dedupeKey?: string | null, createdAt: string, idleSince?: string | null, deletion?: { reaped: boolean } | null, treeProgress?: { rootId: string, complete: boolean, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, openJobs: number, unsealedJobs: number, revision: string } | null };
+
+export type TreesQueryVariables = Exact<{
+  filter: JobFilter;
+  order: JobOrder;
+  after?: InputMaybe<Scalars['String']['input']>;
+}>;
+
+
+export type TreesQuery = { jobs?: { nodes: Array<{ id: string, type: string, dedupeKey?: string | null, createdAt: string, idleSince?: string | null, deletion?: { reaped: boolean } | null, treeProgress?: { rootId: string, complete: boolean, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, openJobs: number, unsealedJobs: number, revision: string } | null }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
+
+export type NewestTreesSubscriptionVariables = Exact<{
+  filter: JobFilter;
+}>;
+
+
+export type NewestTreesSubscription = { jobs: { goneIds: Array<string>, jobs: Array<{ id: string, type: string, dedupeKey?: string | null, createdAt: string, idleSince?: string | null, deletion?: { reaped: boolean } | null, treeProgress?: { rootId: string, complete: boolean, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, openJobs: number, unsealedJobs: number, revision: string } | null }> } };
+
+export type JobStateFragment = { jobId: string, status: JobStatus, outcome?: JobOutcome | null, percent?: number | null, sealed: boolean, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, message: string, startedAt?: string | null, completedAt?: string | null, revision: string };
+
+export type TreeChangesSubscriptionVariables = Exact<{
+  rootId: Scalars['ID']['input'];
+  sinceRevision?: InputMaybe<Scalars['String']['input']>;
+}>;
+
+
+export type TreeChangesSubscription = { jobTreeProgress: { rootId: string, complete: boolean, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, openJobs: number, unsealedJobs: number, revision: string, jobs: Array<{ jobId: string, status: JobStatus, outcome?: JobOutcome | null, percent?: number | null, sealed: boolean, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, message: string, startedAt?: string | null, completedAt?: string | null, revision: string }> } };
+
+export type ViewerQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type ViewerQuery = { viewer?: { name: string, tenant?: string | null, roles: Array<Role>, permissions: Array<Permission>, expiresAt?: string | null } | null };
+
+export type ImportStateFragment = { uploadId: string, status: FileImportStatus, format: FileFormat, size: number, bytesRead: number, items: number, badLines: number, startedAt?: string | null, finishedAt?: string | null, error?: { message: string } | null };
+
+export type ImportsQueryVariables = Exact<{
+  type?: InputMaybe<Scalars['String']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+}>;
+
+
+export type ImportsQuery = { imports?: { nodes: Array<{ id: string, type: string, createdAt: string, root: { id: string }, import?: { uploadId: string, status: FileImportStatus, format: FileFormat, size: number, bytesRead: number, items: number, badLines: number, startedAt?: string | null, finishedAt?: string | null, error?: { message: string } | null } | null }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
+
+export type UploadsQueryVariables = Exact<{
+  after?: InputMaybe<Scalars['String']['input']>;
+}>;
+
+
+export type UploadsQuery = { uploads?: { nodes: Array<{ id: string, size: number, length?: number | null, complete: boolean, createdAt: string, expiresAt: string }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
+
+export type FilePreviewQueryVariables = Exact<{
+  uploadId: Scalars['ID']['input'];
+  type?: InputMaybe<Scalars['String']['input']>;
+  format?: InputMaybe<FileFormat>;
+  encoding?: InputMaybe<Scalars['String']['input']>;
+  delimiter?: InputMaybe<Scalars['String']['input']>;
+  header?: InputMaybe<Scalars['Boolean']['input']>;
+}>;
+
+
+export type FilePreviewQuery = { filePreview?: { format: FileFormat, delimiter?: string | null, encoding?: string | null, problem?: string | null, rows: Array<{ line: number, payload?: unknown | null, problem?: string | null }> } | null };
+
+export type ImportFileMutationVariables = Exact<{
+  input: JobInput;
+}>;
+
+
+export type ImportFileMutation = { createJob?:
+    | { job: { id: string } }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+   | null };
+
+export type ImportChangesSubscriptionVariables = Exact<{
+  jobId: Scalars['ID']['input'];
+}>;
+
+
+export type ImportChangesSubscription = { jobProgress: { completedAt?: string | null, job?: { id: string, import?: { uploadId: string, status: FileImportStatus, format: FileFormat, size: number, bytesRead: number, items: number, badLines: number, startedAt?: string | null, finishedAt?: string | null, error?: { message: string } | null } | null } | null } };
+
+export type BadLinesQueryVariables = Exact<{
+  jobId: Scalars['ID']['input'];
+  after?: InputMaybe<Scalars['String']['input']>;
+}>;
+
+
+export type BadLinesQuery = { job?: { items: { nodes: Array<{ payload?: unknown | null, failures: Array<{ code: string, message: string }> }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } } | null };
+
+export type ItemsQueryVariables = Exact<{
+  jobId: Scalars['ID']['input'];
+  statuses?: InputMaybe<Array<ItemStatus> | ItemStatus>;
+  after?: InputMaybe<Scalars['String']['input']>;
+}>;
+
+
+export type ItemsQuery = { job?: { items: { nodes: Array<{ id: string, status: ItemStatus, failureCount: number, createdAt: string, finishedAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, note?: string | null }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } } | null };
+
+export type ItemRangesQueryVariables = Exact<{
+  jobId: Scalars['ID']['input'];
+  from?: InputMaybe<Scalars['ID']['input']>;
+  to?: InputMaybe<Scalars['ID']['input']>;
+}>;
+
+
+export type ItemRangesQuery = { job?: { itemRanges: { nextFrom?: string | null, ranges: Array<{ firstId: string, lastId: string, counts: Array<{ status: ItemStatus, count: number }> }> } } | null };
+
+export type PendingCountsQueryVariables = Exact<{
+  jobId: Scalars['ID']['input'];
+}>;
+
+
+export type PendingCountsQuery = { job?: { pendingCounts: { waiting: number, blocked: number, scheduled: number, retrying: number, ready: number, running: number, perSecond?: number | null, secondsLeft?: number | null } } | null };
+
+export type ItemQueryVariables = Exact<{
+  id: Scalars['ID']['input'];
+}>;
+
+
+export type ItemQuery = { item?: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, priority: number, createdAt: string, finishedAt?: string | null, runAt?: string | null, retryAt?: string | null, failureCount: number, dedupeKey?: string | null, serializeKey?: string | null, note?: string | null, log: Array<{ at: string, attempt: number, text: string }>, failures: Array<{ at: string, attempt: number, code: string, message: string, stack?: string | null, worker?: string | null }>, standstills: Array<{ reason: StandstillReason, type: string, itemCount: number, hasMore: boolean, until?: string | null, since?: string | null, limit?: number | null, code?: string | null, serializeKey?: string | null, cancelReason?: CancelReason | null, job?: { id: string } | null, item?: { id: string } | null, head?: { id: string, status: ItemStatus } | null, waitsFor: Array<{ id: string, type: string }> }>, parentItem?: { id: string, job: { type: string } } | null, childItems: { nodes: Array<{ id: string, status: ItemStatus, job: { type: string } }> }, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string, slow: boolean } | null, job: { id: string, type: string, maxFailuresPerItem: number, root: { id: string } } } | null };
+
 export type PendingItemCountQueryVariables = Exact<{
   filter: PendingItemFilter;
 }>;
 
 
 export type PendingItemCountQuery = { pendingItemCount?: number | null };
+
+export type CancelItemsMutationVariables = Exact<{
+  input: CancelItemsInput;
+}>;
+
+
+export type CancelItemsMutation = { cancelItems?:
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+   | null };
+
+export type PromoteMutationVariables = Exact<{
+  input: PromoteItemsInput;
+}>;
+
+
+export type PromoteMutation = { promoteItems?:
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
+   | null };
+
+export type UpdateItemMutationVariables = Exact<{
+  input: UpdateItemInput;
+}>;
+
+
+export type UpdateItemMutation = { updateItem?:
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { item: { id: string } }
+   | null };
 
 export type OperationStateFragment = { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null };
 
@@ -1347,101 +1485,6 @@ export type QueueFiguresQueryVariables = Exact<{
 
 export type QueueFiguresQuery = { queues?: Array<{ type: string, oldestReadyMs?: number | null, standstills: Array<{ reason: StandstillReason, until?: string | null, since?: string | null, limit?: number | null }>, figures: { perSecond: number, deadRate?: number | null, wait: { p50Ms?: number | null, p95Ms?: number | null }, processing: { p50Ms?: number | null, p95Ms?: number | null } } }> | null };
 
-export type LiveWorkersSubscriptionVariables = Exact<{ [key: string]: never; }>;
-
-
-export type LiveWorkersSubscription = { live: { workers?: Array<{ name: string, version?: string | null, connectedAt?: string | null, types: Array<{ type: string, concurrency?: number | null, holds: number }> }> | null } };
-
-export type ReplayMutationVariables = Exact<{
-  input: ReplayDeadLettersInput;
-}>;
-
-
-export type ReplayMutation = { replayDeadLetters?:
-    | { code: ErrorCode, message: string, field?: string | null }
-    | { code: ErrorCode, message: string, field?: string | null }
-    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
-    | { code: ErrorCode, message: string, field?: string | null }
-   | null };
-
-export type DiscardMutationVariables = Exact<{
-  input: DiscardDeadLettersInput;
-}>;
-
-
-export type DiscardMutation = { discardDeadLetters?:
-    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
-    | { code: ErrorCode, message: string, field?: string | null }
-    | { code: ErrorCode, message: string, field?: string | null }
-   | null };
-
-export type NoteMutationVariables = Exact<{
-  input: NoteDeadLettersInput;
-}>;
-
-
-export type NoteMutation = { noteDeadLetters?:
-    | { code: ErrorCode, message: string, field?: string | null }
-    | { code: ErrorCode, message: string, field?: string | null }
-    | { group: { id: string } }
-   | null };
-
-export type CancelItemsMutationVariables = Exact<{
-  input: CancelItemsInput;
-}>;
-
-
-export type CancelItemsMutation = { cancelItems?:
-    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
-    | { code: ErrorCode, message: string, field?: string | null }
-    | { code: ErrorCode, message: string, field?: string | null }
-   | null };
-
-export type PromoteMutationVariables = Exact<{
-  input: PromoteItemsInput;
-}>;
-
-
-export type PromoteMutation = { promoteItems?:
-    | { code: ErrorCode, message: string, field?: string | null }
-    | { code: ErrorCode, message: string, field?: string | null }
-    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
-   | null };
-
-export type SealMutationVariables = Exact<{
-  input: SealJobInput;
-}>;
-
-
-export type SealMutation = { sealJob?:
-    | { code: ErrorCode, message: string, field?: string | null }
-    | { code: ErrorCode, message: string, field?: string | null }
-    | { code: ErrorCode, message: string, field?: string | null }
-    | { job: { id: string } }
-   | null };
-
-export type CancelJobMutationVariables = Exact<{
-  input: CancelJobInput;
-}>;
-
-
-export type CancelJobMutation = { cancelJob?:
-    | { job: { id: string } }
-    | { code: ErrorCode, message: string, field?: string | null }
-    | { code: ErrorCode, message: string, field?: string | null }
-   | null };
-
-export type DeleteJobMutationVariables = Exact<{
-  input: DeleteJobInput;
-}>;
-
-
-export type DeleteJobMutation = { deleteJob?:
-    | { deleted: boolean }
-    | { code: ErrorCode, message: string, field?: string | null }
-    | { code: ErrorCode, message: string, field?: string | null }
-   | null };
-
 export type SetQueueMutationVariables = Exact<{
   input: SetQueueInput;
 }>;
@@ -1451,27 +1494,6 @@ export type SetQueueMutation = { setQueue?:
     | { code: ErrorCode, message: string, field?: string | null }
     | { queue: { type: string } }
    | null };
-
-export type UpdateItemMutationVariables = Exact<{
-  input: UpdateItemInput;
-}>;
-
-
-export type UpdateItemMutation = { updateItem?:
-    | { code: ErrorCode, message: string, field?: string | null }
-    | { code: ErrorCode, message: string, field?: string | null }
-    | { code: ErrorCode, message: string, field?: string | null }
-    | { code: ErrorCode, message: string, field?: string | null }
-    | { item: { id: string } }
-   | null };
-
-export type LiveHeldItemsSubscriptionVariables = Exact<{
-  slowOnly: Scalars['Boolean']['input'];
-  types?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
-}>;
-
-
-export type LiveHeldItemsSubscription = { live: { heldItems?: Array<{ itemId: string, type: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, slow: boolean }> | null } };
 
 export type LiveSerializeKeysSubscriptionVariables = Exact<{ [key: string]: never; }>;
 
@@ -1537,40 +1559,82 @@ export type ResumeScheduleMutation = { resumeSchedule?:
     | { schedule: { name: string } }
    | null };
 
-export type CallbackDeliveryRowFragment = { id: string, endpoint: string, event: CallbackEvent, status: CallbackDeliveryStatus, createdAt: string, attemptCount: number, rootId?: string | null, attempts: Array<{ at: string, statusCode?: number | null, error?: string | null, tookMs?: number | null }> };
+export type StandstillFragment = { reason: StandstillReason, type: string, itemCount: number, hasMore: boolean, until?: string | null, since?: string | null, limit?: number | null, code?: string | null, serializeKey?: string | null, cancelReason?: CancelReason | null, job?: { id: string } | null, item?: { id: string } | null, head?: { id: string, status: ItemStatus } | null, waitsFor: Array<{ id: string, type: string }> };
 
-export type LiveCallbackDeliveriesSubscriptionVariables = Exact<{
-  filter: CallbackDeliveryFilter;
+export type TreeStandstillsQueryVariables = Exact<{
+  id: Scalars['ID']['input'];
 }>;
 
 
-export type LiveCallbackDeliveriesSubscription = { live: { callbackDeliveries?: { edges: Array<{ cursor: string, node: { id: string, endpoint: string, event: CallbackEvent, status: CallbackDeliveryStatus, createdAt: string, attemptCount: number, rootId?: string | null, attempts: Array<{ at: string, statusCode?: number | null, error?: string | null, tookMs?: number | null }> } }> } | null } };
+export type TreeStandstillsQuery = { job?: { treeStandstills?: Array<{ reason: StandstillReason, type: string, itemCount: number, hasMore: boolean, until?: string | null, since?: string | null, limit?: number | null, code?: string | null, serializeKey?: string | null, cancelReason?: CancelReason | null, job?: { id: string } | null, item?: { id: string } | null, head?: { id: string, status: ItemStatus } | null, waitsFor: Array<{ id: string, type: string }> }> | null } | null };
 
-export type CallbackDeliveriesQueryVariables = Exact<{
-  filter: CallbackDeliveryFilter;
-  after: Scalars['String']['input'];
+type Refusal_EntryError_Fragment = { code: ErrorCode, message: string, field?: string | null };
+
+type Refusal_InvalidInputError_Fragment = { code: ErrorCode, message: string, field?: string | null };
+
+type Refusal_ItemNotClaimableError_Fragment = { code: ErrorCode, message: string, field?: string | null };
+
+type Refusal_ItemNotUpdatableError_Fragment = { code: ErrorCode, message: string, field?: string | null };
+
+type Refusal_JobFedByParentError_Fragment = { code: ErrorCode, message: string, field?: string | null };
+
+type Refusal_JobSealedError_Fragment = { code: ErrorCode, message: string, field?: string | null };
+
+type Refusal_NotFoundError_Fragment = { code: ErrorCode, message: string, field?: string | null };
+
+type Refusal_StorageLimitError_Fragment = { code: ErrorCode, message: string, field?: string | null };
+
+export type RefusalFragment =
+  | Refusal_EntryError_Fragment
+  | Refusal_InvalidInputError_Fragment
+  | Refusal_ItemNotClaimableError_Fragment
+  | Refusal_ItemNotUpdatableError_Fragment
+  | Refusal_JobFedByParentError_Fragment
+  | Refusal_JobSealedError_Fragment
+  | Refusal_NotFoundError_Fragment
+  | Refusal_StorageLimitError_Fragment
+;
+
+export type TreeQueryVariables = Exact<{
+  id: Scalars['ID']['input'];
 }>;
 
 
-export type CallbackDeliveriesQuery = { callbackDeliveries?: { edges: Array<{ cursor: string, node: { id: string, endpoint: string, event: CallbackEvent, status: CallbackDeliveryStatus, createdAt: string, attemptCount: number, rootId?: string | null, attempts: Array<{ at: string, statusCode?: number | null, error?: string | null, tookMs?: number | null }> } }> } | null };
+export type TreeQuery = { job?: { id: string, type: string, root: { id: string, type: string, dedupeKey?: string | null, createdAt: string, reapAt?: string | null, retentionSeconds?: number | null, idleSince?: string | null, deletion?: { reaped: boolean, itemCount: number, deletedItems: number } | null, callbacks: Array<{ endpoint: string, on: CallbackTrigger }>, occurrence?: { at: string, schedule: string } | null, tree: Array<{ id: string, type: string, depth: number, createdAt: string, sealedAt?: string | null, finalStage: boolean, waitsForJobs: boolean, cancelReason?: CancelReason | null, maxFailuresPerItem: number, parent?: { id: string } | null, after: Array<{ id: string, type: string }>, feed?: { source: FeedSource } | null, import?: { status: FileImportStatus, badLines: number, bytesRead: number, size: number, error?: { message: string } | null } | null, progress: { jobId: string, status: JobStatus, outcome?: JobOutcome | null, percent?: number | null, sealed: boolean, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, message: string, startedAt?: string | null, completedAt?: string | null, revision: string } }> } } | null };
 
-export type RetryDeliveryMutationVariables = Exact<{
-  input: RetryCallbackDeliveryInput;
+export type SealMutationVariables = Exact<{
+  input: SealJobInput;
 }>;
 
 
-export type RetryDeliveryMutation = { retryCallbackDelivery?:
+export type SealMutation = { sealJob?:
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
-    | { delivery: { id: string } }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { job: { id: string } }
    | null };
 
-export type AuditEntriesQueryVariables = Exact<{
-  after?: InputMaybe<Scalars['String']['input']>;
+export type CancelJobMutationVariables = Exact<{
+  input: CancelJobInput;
 }>;
 
 
-export type AuditEntriesQuery = { auditEntries?: { nodes: Array<{ id: string, at: string, actor: string, action: string, outcome: string, subjects: Array<string>, address: string }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
+export type CancelJobMutation = { cancelJob?:
+    | { job: { id: string } }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+   | null };
+
+export type DeleteJobMutationVariables = Exact<{
+  input: DeleteJobInput;
+}>;
+
+
+export type DeleteJobMutation = { deleteJob?:
+    | { deleted: boolean }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+   | null };
 
 export type TreeCountQueryVariables = Exact<{
   filter: JobFilter;
@@ -1579,11 +1643,6 @@ export type TreeCountQueryVariables = Exact<{
 
 
 export type TreeCountQuery = { jobCount?: { count: number, since?: string | null, buckets: Array<{ from: string, until: string, count: number }> } | null };
-
-export type ServerQueryVariables = Exact<{ [key: string]: never; }>;
-
-
-export type ServerQuery = { viewer?: { name: string, tenant?: string | null, roles: Array<Role>, types?: Array<string> | null, expiresAt?: string | null } | null, server?: { version: string, signIn: Array<SignInWay>, transport: Transport, maxRequestBytes: number, maxJsonBytes: number, maxUploadBytes: number } | null };
 
 export type FindQueryVariables = Exact<{
   type: Scalars['String']['input'];
@@ -1597,22 +1656,6 @@ export type TypesQueryVariables = Exact<{ [key: string]: never; }>;
 
 
 export type TypesQuery = { queues?: Array<{ type: string }> | null };
-
-export type LiveApiKeysSubscriptionVariables = Exact<{ [key: string]: never; }>;
-
-
-export type LiveApiKeysSubscription = { live: { apiKeys?: Array<{ id: string, name: string, roles: Array<Role>, tenant?: string | null, types?: Array<string> | null, createdAt: string, createdBy: string, expiresAt?: string | null, lastUsedAt?: string | null, revokedAt?: string | null }> | null } };
-
-export type RevokeKeyMutationVariables = Exact<{
-  input: RevokeApiKeyInput;
-}>;
-
-
-export type RevokeKeyMutation = { revokeApiKey?:
-    | { code: ErrorCode, message: string, field?: string | null }
-    | { code: ErrorCode, message: string, field?: string | null }
-    | { apiKey: { id: string } }
-   | null };
 
 export type SetRetentionMutationVariables = Exact<{
   input: SetRetentionInput;
@@ -1662,61 +1705,18 @@ export type RevokeSharesMutation = { revokeWatchTokens?:
     | { revokedAt: string }
    | null };
 
-export type ImportStateFragment = { uploadId: string, status: FileImportStatus, format: FileFormat, size: number, bytesRead: number, items: number, badLines: number, startedAt?: string | null, finishedAt?: string | null, error?: { message: string } | null };
+export type LiveWorkersSubscriptionVariables = Exact<{ [key: string]: never; }>;
 
-export type ImportsQueryVariables = Exact<{
-  type?: InputMaybe<Scalars['String']['input']>;
-  after?: InputMaybe<Scalars['String']['input']>;
+
+export type LiveWorkersSubscription = { live: { workers?: Array<{ name: string, version?: string | null, connectedAt?: string | null, types: Array<{ type: string, concurrency?: number | null, holds: number }> }> | null } };
+
+export type LiveHeldItemsSubscriptionVariables = Exact<{
+  slowOnly: Scalars['Boolean']['input'];
+  types?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
 }>;
 
 
-export type ImportsQuery = { imports?: { nodes: Array<{ id: string, type: string, createdAt: string, root: { id: string }, import?: { uploadId: string, status: FileImportStatus, format: FileFormat, size: number, bytesRead: number, items: number, badLines: number, startedAt?: string | null, finishedAt?: string | null, error?: { message: string } | null } | null }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
-
-export type UploadsQueryVariables = Exact<{
-  after?: InputMaybe<Scalars['String']['input']>;
-}>;
-
-
-export type UploadsQuery = { uploads?: { nodes: Array<{ id: string, size: number, length?: number | null, complete: boolean, createdAt: string, expiresAt: string }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
-
-export type FilePreviewQueryVariables = Exact<{
-  uploadId: Scalars['ID']['input'];
-  type?: InputMaybe<Scalars['String']['input']>;
-  format?: InputMaybe<FileFormat>;
-  encoding?: InputMaybe<Scalars['String']['input']>;
-  delimiter?: InputMaybe<Scalars['String']['input']>;
-  header?: InputMaybe<Scalars['Boolean']['input']>;
-}>;
-
-
-export type FilePreviewQuery = { filePreview?: { format: FileFormat, delimiter?: string | null, encoding?: string | null, problem?: string | null, rows: Array<{ line: number, payload?: unknown | null, problem?: string | null }> } | null };
-
-export type ImportFileMutationVariables = Exact<{
-  input: JobInput;
-}>;
-
-
-export type ImportFileMutation = { createJob?:
-    | { job: { id: string } }
-    | { code: ErrorCode, message: string, field?: string | null }
-    | { code: ErrorCode, message: string, field?: string | null }
-    | { code: ErrorCode, message: string, field?: string | null }
-   | null };
-
-export type ImportChangesSubscriptionVariables = Exact<{
-  jobId: Scalars['ID']['input'];
-}>;
-
-
-export type ImportChangesSubscription = { jobProgress: { completedAt?: string | null, job?: { id: string, import?: { uploadId: string, status: FileImportStatus, format: FileFormat, size: number, bytesRead: number, items: number, badLines: number, startedAt?: string | null, finishedAt?: string | null, error?: { message: string } | null } | null } | null } };
-
-export type BadLinesQueryVariables = Exact<{
-  jobId: Scalars['ID']['input'];
-  after?: InputMaybe<Scalars['String']['input']>;
-}>;
-
-
-export type BadLinesQuery = { job?: { items: { nodes: Array<{ payload?: unknown | null, failures: Array<{ code: string, message: string }> }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } } | null };
+export type LiveHeldItemsSubscription = { live: { heldItems?: Array<{ itemId: string, type: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, slow: boolean }> | null } };
 
 export class TypedDocumentString<TResult, TVariables>
   extends String
@@ -1736,6 +1736,40 @@ export class TypedDocumentString<TResult, TVariables>
     return this.value;
   }
 }
+export const CallbackDeliveryRow = /*#__PURE__*/ new TypedDocumentString(`
+    fragment CallbackDeliveryRow on CallbackDelivery {
+  id
+  endpoint
+  event
+  status
+  createdAt
+  attemptCount
+  rootId
+  attempts {
+    at
+    statusCode
+    error
+    tookMs
+  }
+}
+    `, {"fragmentName":"CallbackDeliveryRow"}) as unknown as TypedDocumentString<CallbackDeliveryRowFragment, unknown>;
+export const GroupRow = /*#__PURE__*/ new TypedDocumentString(`
+    fragment GroupRow on DeadLetterGroup {
+  id
+  type
+  code
+  pattern
+  count
+  firstAt
+  lastAt
+  note
+  notedAt
+  history(steps: 24, stepMinutes: 60) {
+    from
+    count
+  }
+}
+    `, {"fragmentName":"GroupRow"}) as unknown as TypedDocumentString<GroupRowFragment, unknown>;
 export const TreeState = /*#__PURE__*/ new TypedDocumentString(`
     fragment TreeState on TreeProgress {
   rootId
@@ -1798,58 +1832,22 @@ export const JobState = /*#__PURE__*/ new TypedDocumentString(`
   revision
 }
     `, {"fragmentName":"JobState"}) as unknown as TypedDocumentString<JobStateFragment, unknown>;
-export const Refusal = /*#__PURE__*/ new TypedDocumentString(`
-    fragment Refusal on UserError {
-  code
-  message
-  field
-}
-    `, {"fragmentName":"Refusal"}) as unknown as TypedDocumentString<RefusalFragment, unknown>;
-export const Standstill = /*#__PURE__*/ new TypedDocumentString(`
-    fragment Standstill on Standstill {
-  reason
-  type
-  itemCount
-  hasMore
-  until
-  since
-  limit
-  code
-  serializeKey
-  cancelReason
-  job {
-    id
-  }
-  item {
-    id
-  }
-  head {
-    id
-    status
-  }
-  waitsFor {
-    id
-    type
+export const ImportState = /*#__PURE__*/ new TypedDocumentString(`
+    fragment ImportState on FileImport {
+  uploadId
+  status
+  format
+  size
+  bytesRead
+  items
+  badLines
+  startedAt
+  finishedAt
+  error {
+    message
   }
 }
-    `, {"fragmentName":"Standstill"}) as unknown as TypedDocumentString<StandstillFragment, unknown>;
-export const GroupRow = /*#__PURE__*/ new TypedDocumentString(`
-    fragment GroupRow on DeadLetterGroup {
-  id
-  type
-  code
-  pattern
-  count
-  firstAt
-  lastAt
-  note
-  notedAt
-  history(steps: 24, stepMinutes: 60) {
-    from
-    count
-  }
-}
-    `, {"fragmentName":"GroupRow"}) as unknown as TypedDocumentString<GroupRowFragment, unknown>;
+    `, {"fragmentName":"ImportState"}) as unknown as TypedDocumentString<ImportStateFragment, unknown>;
 export const OperationState = /*#__PURE__*/ new TypedDocumentString(`
     fragment OperationState on Operation {
   id
@@ -1881,7 +1879,126 @@ export const ScheduleRow = /*#__PURE__*/ new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"ScheduleRow"}) as unknown as TypedDocumentString<ScheduleRowFragment, unknown>;
-export const CallbackDeliveryRow = /*#__PURE__*/ new TypedDocumentString(`
+export const Standstill = /*#__PURE__*/ new TypedDocumentString(`
+    fragment Standstill on Standstill {
+  reason
+  type
+  itemCount
+  hasMore
+  until
+  since
+  limit
+  code
+  serializeKey
+  cancelReason
+  job {
+    id
+  }
+  item {
+    id
+  }
+  head {
+    id
+    status
+  }
+  waitsFor {
+    id
+    type
+  }
+}
+    `, {"fragmentName":"Standstill"}) as unknown as TypedDocumentString<StandstillFragment, unknown>;
+export const Refusal = /*#__PURE__*/ new TypedDocumentString(`
+    fragment Refusal on UserError {
+  code
+  message
+  field
+}
+    `, {"fragmentName":"Refusal"}) as unknown as TypedDocumentString<RefusalFragment, unknown>;
+export const AuditEntries = /*#__PURE__*/ new TypedDocumentString(`
+    query AuditEntries($after: String) {
+  auditEntries(first: 100, after: $after) {
+    nodes {
+      id
+      at
+      actor
+      action
+      outcome
+      subjects
+      address
+    }
+    pageInfo {
+      endCursor
+      hasNextPage
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<AuditEntriesQuery, AuditEntriesQueryVariables>;
+export const Server = /*#__PURE__*/ new TypedDocumentString(`
+    query Server {
+  viewer {
+    name
+    tenant
+    roles
+    types
+    expiresAt
+  }
+  server {
+    version
+    signIn
+    transport
+    maxRequestBytes
+    maxJsonBytes
+    maxUploadBytes
+  }
+}
+    `) as unknown as TypedDocumentString<ServerQuery, ServerQueryVariables>;
+export const LiveApiKeys = /*#__PURE__*/ new TypedDocumentString(`
+    subscription LiveApiKeys {
+  live {
+    apiKeys {
+      id
+      name
+      roles
+      tenant
+      types
+      createdAt
+      createdBy
+      expiresAt
+      lastUsedAt
+      revokedAt
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<LiveApiKeysSubscription, LiveApiKeysSubscriptionVariables>;
+export const RevokeKey = /*#__PURE__*/ new TypedDocumentString(`
+    mutation RevokeKey($input: RevokeApiKeyInput!) {
+  revokeApiKey(input: $input) {
+    ... on RevokeApiKeyPayload {
+      apiKey {
+        id
+      }
+    }
+    ...Refusal
+  }
+}
+    fragment Refusal on UserError {
+  code
+  message
+  field
+}`) as unknown as TypedDocumentString<RevokeKeyMutation, RevokeKeyMutationVariables>;
+export const LiveCallbackDeliveries = /*#__PURE__*/ new TypedDocumentString(`
+    subscription LiveCallbackDeliveries($filter: CallbackDeliveryFilter!) {
+  live {
+    callbackDeliveries(filter: $filter, first: 100) {
+      edges {
+        cursor
+        node {
+          ...CallbackDeliveryRow
+        }
+      }
+    }
+  }
+}
     fragment CallbackDeliveryRow on CallbackDelivery {
   id
   endpoint
@@ -1896,24 +2013,214 @@ export const CallbackDeliveryRow = /*#__PURE__*/ new TypedDocumentString(`
     error
     tookMs
   }
-}
-    `, {"fragmentName":"CallbackDeliveryRow"}) as unknown as TypedDocumentString<CallbackDeliveryRowFragment, unknown>;
-export const ImportState = /*#__PURE__*/ new TypedDocumentString(`
-    fragment ImportState on FileImport {
-  uploadId
-  status
-  format
-  size
-  bytesRead
-  items
-  badLines
-  startedAt
-  finishedAt
-  error {
-    message
+}`) as unknown as TypedDocumentString<LiveCallbackDeliveriesSubscription, LiveCallbackDeliveriesSubscriptionVariables>;
+export const CallbackDeliveries = /*#__PURE__*/ new TypedDocumentString(`
+    query CallbackDeliveries($filter: CallbackDeliveryFilter!, $after: String!) {
+  callbackDeliveries(filter: $filter, first: 100, after: $after) {
+    edges {
+      cursor
+      node {
+        ...CallbackDeliveryRow
+      }
+    }
   }
 }
-    `, {"fragmentName":"ImportState"}) as unknown as TypedDocumentString<ImportStateFragment, unknown>;
+    fragment CallbackDeliveryRow on CallbackDelivery {
+  id
+  endpoint
+  event
+  status
+  createdAt
+  attemptCount
+  rootId
+  attempts {
+    at
+    statusCode
+    error
+    tookMs
+  }
+}`) as unknown as TypedDocumentString<CallbackDeliveriesQuery, CallbackDeliveriesQueryVariables>;
+export const RetryDelivery = /*#__PURE__*/ new TypedDocumentString(`
+    mutation RetryDelivery($input: RetryCallbackDeliveryInput!) {
+  retryCallbackDelivery(input: $input) {
+    ... on RetryCallbackDeliveryPayload {
+      delivery {
+        id
+      }
+    }
+    ...Refusal
+  }
+}
+    fragment Refusal on UserError {
+  code
+  message
+  field
+}`) as unknown as TypedDocumentString<RetryDeliveryMutation, RetryDeliveryMutationVariables>;
+export const LiveDeadLetterGroups = /*#__PURE__*/ new TypedDocumentString(`
+    subscription LiveDeadLetterGroups($types: [String!], $codes: [String!]) {
+  live {
+    deadLetterGroups(first: 100, types: $types, codes: $codes) {
+      ...GroupRow
+    }
+  }
+}
+    fragment GroupRow on DeadLetterGroup {
+  id
+  type
+  code
+  pattern
+  count
+  firstAt
+  lastAt
+  note
+  notedAt
+  history(steps: 24, stepMinutes: 60) {
+    from
+    count
+  }
+}`) as unknown as TypedDocumentString<LiveDeadLetterGroupsSubscription, LiveDeadLetterGroupsSubscriptionVariables>;
+export const DeadLetterGroups = /*#__PURE__*/ new TypedDocumentString(`
+    query DeadLetterGroups($types: [String!], $codes: [String!], $after: ID!) {
+  deadLetterGroups(first: 100, types: $types, codes: $codes, after: $after) {
+    ...GroupRow
+  }
+}
+    fragment GroupRow on DeadLetterGroup {
+  id
+  type
+  code
+  pattern
+  count
+  firstAt
+  lastAt
+  note
+  notedAt
+  history(steps: 24, stepMinutes: 60) {
+    from
+    count
+  }
+}`) as unknown as TypedDocumentString<DeadLetterGroupsQuery, DeadLetterGroupsQueryVariables>;
+export const LiveDeadLetterGroup = /*#__PURE__*/ new TypedDocumentString(`
+    subscription LiveDeadLetterGroup($id: ID!) {
+  live {
+    node(id: $id) {
+      ... on DeadLetterGroup {
+        ...GroupRow
+        example {
+          id
+          payload
+          failures {
+            at
+            attempt
+            code
+            message
+            stack
+            worker
+          }
+        }
+        items(first: 100) {
+          id
+          status
+          createdAt
+          finishedAt
+          failureCount
+          dedupeKey
+          serializeKey
+          note
+        }
+      }
+    }
+  }
+}
+    fragment GroupRow on DeadLetterGroup {
+  id
+  type
+  code
+  pattern
+  count
+  firstAt
+  lastAt
+  note
+  notedAt
+  history(steps: 24, stepMinutes: 60) {
+    from
+    count
+  }
+}`) as unknown as TypedDocumentString<LiveDeadLetterGroupSubscription, LiveDeadLetterGroupSubscriptionVariables>;
+export const DeadLetterCount = /*#__PURE__*/ new TypedDocumentString(`
+    query DeadLetterCount($filter: DeadLetterFilter!) {
+  all: deadLetterCount(filter: $filter, replayable: false)
+  replayable: deadLetterCount(filter: $filter, replayable: true)
+}
+    `) as unknown as TypedDocumentString<DeadLetterCountQuery, DeadLetterCountQueryVariables>;
+export const Replay = /*#__PURE__*/ new TypedDocumentString(`
+    mutation Replay($input: ReplayDeadLettersInput!) {
+  replayDeadLetters(input: $input) {
+    ... on ReplayDeadLettersPayload {
+      operation {
+        ...OperationState
+      }
+    }
+    ...Refusal
+  }
+}
+    fragment OperationState on Operation {
+  id
+  kind
+  status
+  done
+  total
+  requestedAt
+  requestedBy
+  finishedAt
+}
+fragment Refusal on UserError {
+  code
+  message
+  field
+}`) as unknown as TypedDocumentString<ReplayMutation, ReplayMutationVariables>;
+export const Discard = /*#__PURE__*/ new TypedDocumentString(`
+    mutation Discard($input: DiscardDeadLettersInput!) {
+  discardDeadLetters(input: $input) {
+    ... on DiscardDeadLettersPayload {
+      operation {
+        ...OperationState
+      }
+    }
+    ...Refusal
+  }
+}
+    fragment OperationState on Operation {
+  id
+  kind
+  status
+  done
+  total
+  requestedAt
+  requestedBy
+  finishedAt
+}
+fragment Refusal on UserError {
+  code
+  message
+  field
+}`) as unknown as TypedDocumentString<DiscardMutation, DiscardMutationVariables>;
+export const Note = /*#__PURE__*/ new TypedDocumentString(`
+    mutation Note($input: NoteDeadLettersInput!) {
+  noteDeadLetters(input: $input) {
+    ... on NoteDeadLettersPayload {
+      group {
+        id
+      }
+    }
+    ...Refusal
+  }
+}
+    fragment Refusal on UserError {
+  code
+  message
+  field
+}`) as unknown as TypedDocumentString<NoteMutation, NoteMutationVariables>;
 export const Trees = /*#__PURE__*/ new TypedDocumentString(`
     query Trees($filter: JobFilter!, $order: JobOrder!, $after: String) {
   jobs(filter: $filter, order: $order, first: 100, after: $after) {
@@ -2036,118 +2343,141 @@ export const Viewer = /*#__PURE__*/ new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<ViewerQuery, ViewerQueryVariables>;
-export const Tree = /*#__PURE__*/ new TypedDocumentString(`
-    query Tree($id: ID!) {
-  job(id: $id) {
-    id
-    type
-    root {
+export const Imports = /*#__PURE__*/ new TypedDocumentString(`
+    query Imports($type: String, $after: String) {
+  imports(type: $type, first: 100, after: $after) {
+    nodes {
       id
       type
-      dedupeKey
       createdAt
-      reapAt
-      retentionSeconds
-      idleSince
-      deletion {
-        reaped
-        itemCount
-        deletedItems
-      }
-      callbacks {
-        endpoint
-        on
-      }
-      occurrence {
-        at
-        schedule
-      }
-      tree {
+      root {
         id
-        type
-        depth
-        createdAt
-        sealedAt
-        finalStage
-        waitsForJobs
-        cancelReason
-        maxFailuresPerItem
-        parent {
-          id
-        }
-        after {
-          id
-          type
-        }
-        feed {
-          source
-        }
-        import {
-          status
-          badLines
-          bytesRead
-          size
-          error {
-            message
-          }
-        }
-        progress {
-          ...JobState
-        }
+      }
+      import {
+        ...ImportState
+      }
+    }
+    pageInfo {
+      endCursor
+      hasNextPage
+    }
+  }
+}
+    fragment ImportState on FileImport {
+  uploadId
+  status
+  format
+  size
+  bytesRead
+  items
+  badLines
+  startedAt
+  finishedAt
+  error {
+    message
+  }
+}`) as unknown as TypedDocumentString<ImportsQuery, ImportsQueryVariables>;
+export const Uploads = /*#__PURE__*/ new TypedDocumentString(`
+    query Uploads($after: String) {
+  uploads(first: 100, after: $after) {
+    nodes {
+      id
+      size
+      length
+      complete
+      createdAt
+      expiresAt
+    }
+    pageInfo {
+      endCursor
+      hasNextPage
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<UploadsQuery, UploadsQueryVariables>;
+export const FilePreview = /*#__PURE__*/ new TypedDocumentString(`
+    query FilePreview($uploadId: ID!, $type: String, $format: FileFormat, $encoding: String, $delimiter: String, $header: Boolean) {
+  filePreview(
+    uploadId: $uploadId
+    type: $type
+    format: $format
+    encoding: $encoding
+    delimiter: $delimiter
+    header: $header
+  ) {
+    format
+    delimiter
+    encoding
+    problem
+    rows {
+      line
+      payload
+      problem
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<FilePreviewQuery, FilePreviewQueryVariables>;
+export const ImportFile = /*#__PURE__*/ new TypedDocumentString(`
+    mutation ImportFile($input: JobInput!) {
+  createJob(input: $input) {
+    ... on CreateJobPayload {
+      job {
+        id
+      }
+    }
+    ...Refusal
+  }
+}
+    fragment Refusal on UserError {
+  code
+  message
+  field
+}`) as unknown as TypedDocumentString<ImportFileMutation, ImportFileMutationVariables>;
+export const ImportChanges = /*#__PURE__*/ new TypedDocumentString(`
+    subscription ImportChanges($jobId: ID!) {
+  jobProgress(jobId: $jobId, intervalMs: 250) {
+    completedAt
+    job {
+      id
+      import {
+        ...ImportState
       }
     }
   }
 }
-    fragment JobState on JobProgress {
-  jobId
+    fragment ImportState on FileImport {
+  uploadId
   status
-  outcome
-  percent
-  sealed
-  itemCount
-  itemProgress
-  succeeded
-  failed
-  cancelled
-  message
+  format
+  size
+  bytesRead
+  items
+  badLines
   startedAt
-  completedAt
-  revision
-}`) as unknown as TypedDocumentString<TreeQuery, TreeQueryVariables>;
-export const TreeStandstills = /*#__PURE__*/ new TypedDocumentString(`
-    query TreeStandstills($id: ID!) {
-  job(id: $id) {
-    treeStandstills {
-      ...Standstill
+  finishedAt
+  error {
+    message
+  }
+}`) as unknown as TypedDocumentString<ImportChangesSubscription, ImportChangesSubscriptionVariables>;
+export const BadLines = /*#__PURE__*/ new TypedDocumentString(`
+    query BadLines($jobId: ID!, $after: String) {
+  job(id: $jobId) {
+    items(first: 1000, after: $after, statuses: [FAILED]) {
+      nodes {
+        payload
+        failures {
+          code
+          message
+        }
+      }
+      pageInfo {
+        endCursor
+        hasNextPage
+      }
     }
   }
 }
-    fragment Standstill on Standstill {
-  reason
-  type
-  itemCount
-  hasMore
-  until
-  since
-  limit
-  code
-  serializeKey
-  cancelReason
-  job {
-    id
-  }
-  item {
-    id
-  }
-  head {
-    id
-    status
-  }
-  waitsFor {
-    id
-    type
-  }
-}`) as unknown as TypedDocumentString<TreeStandstillsQuery, TreeStandstillsQueryVariables>;
+    `) as unknown as TypedDocumentString<BadLinesQuery, BadLinesQueryVariables>;
 export const Items = /*#__PURE__*/ new TypedDocumentString(`
     query Items($jobId: ID!, $statuses: [ItemStatus!], $after: String) {
   job(id: $jobId) {
@@ -2295,108 +2625,79 @@ export const Item = /*#__PURE__*/ new TypedDocumentString(`
     type
   }
 }`) as unknown as TypedDocumentString<ItemQuery, ItemQueryVariables>;
-export const LiveDeadLetterGroups = /*#__PURE__*/ new TypedDocumentString(`
-    subscription LiveDeadLetterGroups($types: [String!], $codes: [String!]) {
-  live {
-    deadLetterGroups(first: 100, types: $types, codes: $codes) {
-      ...GroupRow
-    }
-  }
-}
-    fragment GroupRow on DeadLetterGroup {
-  id
-  type
-  code
-  pattern
-  count
-  firstAt
-  lastAt
-  note
-  notedAt
-  history(steps: 24, stepMinutes: 60) {
-    from
-    count
-  }
-}`) as unknown as TypedDocumentString<LiveDeadLetterGroupsSubscription, LiveDeadLetterGroupsSubscriptionVariables>;
-export const DeadLetterGroups = /*#__PURE__*/ new TypedDocumentString(`
-    query DeadLetterGroups($types: [String!], $codes: [String!], $after: ID!) {
-  deadLetterGroups(first: 100, types: $types, codes: $codes, after: $after) {
-    ...GroupRow
-  }
-}
-    fragment GroupRow on DeadLetterGroup {
-  id
-  type
-  code
-  pattern
-  count
-  firstAt
-  lastAt
-  note
-  notedAt
-  history(steps: 24, stepMinutes: 60) {
-    from
-    count
-  }
-}`) as unknown as TypedDocumentString<DeadLetterGroupsQuery, DeadLetterGroupsQueryVariables>;
-export const LiveDeadLetterGroup = /*#__PURE__*/ new TypedDocumentString(`
-    subscription LiveDeadLetterGroup($id: ID!) {
-  live {
-    node(id: $id) {
-      ... on DeadLetterGroup {
-        ...GroupRow
-        example {
-          id
-          payload
-          failures {
-            at
-            attempt
-            code
-            message
-            stack
-            worker
-          }
-        }
-        items(first: 100) {
-          id
-          status
-          createdAt
-          finishedAt
-          failureCount
-          dedupeKey
-          serializeKey
-          note
-        }
-      }
-    }
-  }
-}
-    fragment GroupRow on DeadLetterGroup {
-  id
-  type
-  code
-  pattern
-  count
-  firstAt
-  lastAt
-  note
-  notedAt
-  history(steps: 24, stepMinutes: 60) {
-    from
-    count
-  }
-}`) as unknown as TypedDocumentString<LiveDeadLetterGroupSubscription, LiveDeadLetterGroupSubscriptionVariables>;
-export const DeadLetterCount = /*#__PURE__*/ new TypedDocumentString(`
-    query DeadLetterCount($filter: DeadLetterFilter!) {
-  all: deadLetterCount(filter: $filter, replayable: false)
-  replayable: deadLetterCount(filter: $filter, replayable: true)
-}
-    `) as unknown as TypedDocumentString<DeadLetterCountQuery, DeadLetterCountQueryVariables>;
 export const PendingItemCount = /*#__PURE__*/ new TypedDocumentString(`
     query PendingItemCount($filter: PendingItemFilter!) {
   pendingItemCount(filter: $filter)
 }
     `) as unknown as TypedDocumentString<PendingItemCountQuery, PendingItemCountQueryVariables>;
+export const CancelItems = /*#__PURE__*/ new TypedDocumentString(`
+    mutation CancelItems($input: CancelItemsInput!) {
+  cancelItems(input: $input) {
+    ... on CancelItemsPayload {
+      operation {
+        ...OperationState
+      }
+    }
+    ...Refusal
+  }
+}
+    fragment OperationState on Operation {
+  id
+  kind
+  status
+  done
+  total
+  requestedAt
+  requestedBy
+  finishedAt
+}
+fragment Refusal on UserError {
+  code
+  message
+  field
+}`) as unknown as TypedDocumentString<CancelItemsMutation, CancelItemsMutationVariables>;
+export const Promote = /*#__PURE__*/ new TypedDocumentString(`
+    mutation Promote($input: PromoteItemsInput!) {
+  promoteItems(input: $input) {
+    ... on PromoteItemsPayload {
+      operation {
+        ...OperationState
+      }
+    }
+    ...Refusal
+  }
+}
+    fragment OperationState on Operation {
+  id
+  kind
+  status
+  done
+  total
+  requestedAt
+  requestedBy
+  finishedAt
+}
+fragment Refusal on UserError {
+  code
+  message
+  field
+}`) as unknown as TypedDocumentString<PromoteMutation, PromoteMutationVariables>;
+export const UpdateItem = /*#__PURE__*/ new TypedDocumentString(`
+    mutation UpdateItem($input: UpdateItemInput!) {
+  updateItem(input: $input) {
+    ... on UpdateItemPayload {
+      item {
+        id
+      }
+    }
+    ...Refusal
+  }
+}
+    fragment Refusal on UserError {
+  code
+  message
+  field
+}`) as unknown as TypedDocumentString<UpdateItemMutation, UpdateItemMutationVariables>;
 export const LiveOperations = /*#__PURE__*/ new TypedDocumentString(`
     subscription LiveOperations {
   live {
@@ -2452,12 +2753,7 @@ export const CancelOperation = /*#__PURE__*/ new TypedDocumentString(`
     ...Refusal
   }
 }
-    fragment Refusal on UserError {
-  code
-  message
-  field
-}
-fragment OperationState on Operation {
+    fragment OperationState on Operation {
   id
   kind
   status
@@ -2466,6 +2762,11 @@ fragment OperationState on Operation {
   requestedAt
   requestedBy
   finishedAt
+}
+fragment Refusal on UserError {
+  code
+  message
+  field
 }`) as unknown as TypedDocumentString<CancelOperationMutation, CancelOperationMutationVariables>;
 export const OperationChanges = /*#__PURE__*/ new TypedDocumentString(`
     subscription OperationChanges($operationId: ID!) {
@@ -2527,188 +2828,6 @@ export const QueueFigures = /*#__PURE__*/ new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<QueueFiguresQuery, QueueFiguresQueryVariables>;
-export const LiveWorkers = /*#__PURE__*/ new TypedDocumentString(`
-    subscription LiveWorkers {
-  live {
-    workers {
-      name
-      version
-      connectedAt
-      types {
-        type
-        concurrency
-        holds
-      }
-    }
-  }
-}
-    `) as unknown as TypedDocumentString<LiveWorkersSubscription, LiveWorkersSubscriptionVariables>;
-export const Replay = /*#__PURE__*/ new TypedDocumentString(`
-    mutation Replay($input: ReplayDeadLettersInput!) {
-  replayDeadLetters(input: $input) {
-    ... on ReplayDeadLettersPayload {
-      operation {
-        ...OperationState
-      }
-    }
-    ...Refusal
-  }
-}
-    fragment Refusal on UserError {
-  code
-  message
-  field
-}
-fragment OperationState on Operation {
-  id
-  kind
-  status
-  done
-  total
-  requestedAt
-  requestedBy
-  finishedAt
-}`) as unknown as TypedDocumentString<ReplayMutation, ReplayMutationVariables>;
-export const Discard = /*#__PURE__*/ new TypedDocumentString(`
-    mutation Discard($input: DiscardDeadLettersInput!) {
-  discardDeadLetters(input: $input) {
-    ... on DiscardDeadLettersPayload {
-      operation {
-        ...OperationState
-      }
-    }
-    ...Refusal
-  }
-}
-    fragment Refusal on UserError {
-  code
-  message
-  field
-}
-fragment OperationState on Operation {
-  id
-  kind
-  status
-  done
-  total
-  requestedAt
-  requestedBy
-  finishedAt
-}`) as unknown as TypedDocumentString<DiscardMutation, DiscardMutationVariables>;
-export const Note = /*#__PURE__*/ new TypedDocumentString(`
-    mutation Note($input: NoteDeadLettersInput!) {
-  noteDeadLetters(input: $input) {
-    ... on NoteDeadLettersPayload {
-      group {
-        id
-      }
-    }
-    ...Refusal
-  }
-}
-    fragment Refusal on UserError {
-  code
-  message
-  field
-}`) as unknown as TypedDocumentString<NoteMutation, NoteMutationVariables>;
-export const CancelItems = /*#__PURE__*/ new TypedDocumentString(`
-    mutation CancelItems($input: CancelItemsInput!) {
-  cancelItems(input: $input) {
-    ... on CancelItemsPayload {
-      operation {
-        ...OperationState
-      }
-    }
-    ...Refusal
-  }
-}
-    fragment Refusal on UserError {
-  code
-  message
-  field
-}
-fragment OperationState on Operation {
-  id
-  kind
-  status
-  done
-  total
-  requestedAt
-  requestedBy
-  finishedAt
-}`) as unknown as TypedDocumentString<CancelItemsMutation, CancelItemsMutationVariables>;
-export const Promote = /*#__PURE__*/ new TypedDocumentString(`
-    mutation Promote($input: PromoteItemsInput!) {
-  promoteItems(input: $input) {
-    ... on PromoteItemsPayload {
-      operation {
-        ...OperationState
-      }
-    }
-    ...Refusal
-  }
-}
-    fragment Refusal on UserError {
-  code
-  message
-  field
-}
-fragment OperationState on Operation {
-  id
-  kind
-  status
-  done
-  total
-  requestedAt
-  requestedBy
-  finishedAt
-}`) as unknown as TypedDocumentString<PromoteMutation, PromoteMutationVariables>;
-export const Seal = /*#__PURE__*/ new TypedDocumentString(`
-    mutation Seal($input: SealJobInput!) {
-  sealJob(input: $input) {
-    ... on SealJobPayload {
-      job {
-        id
-      }
-    }
-    ...Refusal
-  }
-}
-    fragment Refusal on UserError {
-  code
-  message
-  field
-}`) as unknown as TypedDocumentString<SealMutation, SealMutationVariables>;
-export const CancelJob = /*#__PURE__*/ new TypedDocumentString(`
-    mutation CancelJob($input: CancelJobInput!) {
-  cancelJob(input: $input) {
-    ... on CancelJobPayload {
-      job {
-        id
-      }
-    }
-    ...Refusal
-  }
-}
-    fragment Refusal on UserError {
-  code
-  message
-  field
-}`) as unknown as TypedDocumentString<CancelJobMutation, CancelJobMutationVariables>;
-export const DeleteJob = /*#__PURE__*/ new TypedDocumentString(`
-    mutation DeleteJob($input: DeleteJobInput!) {
-  deleteJob(input: $input) {
-    ... on DeleteJobPayload {
-      deleted
-    }
-    ...Refusal
-  }
-}
-    fragment Refusal on UserError {
-  code
-  message
-  field
-}`) as unknown as TypedDocumentString<DeleteJobMutation, DeleteJobMutationVariables>;
 export const SetQueue = /*#__PURE__*/ new TypedDocumentString(`
     mutation SetQueue($input: SetQueueInput!) {
   setQueue(input: $input) {
@@ -2725,37 +2844,6 @@ export const SetQueue = /*#__PURE__*/ new TypedDocumentString(`
   message
   field
 }`) as unknown as TypedDocumentString<SetQueueMutation, SetQueueMutationVariables>;
-export const UpdateItem = /*#__PURE__*/ new TypedDocumentString(`
-    mutation UpdateItem($input: UpdateItemInput!) {
-  updateItem(input: $input) {
-    ... on UpdateItemPayload {
-      item {
-        id
-      }
-    }
-    ...Refusal
-  }
-}
-    fragment Refusal on UserError {
-  code
-  message
-  field
-}`) as unknown as TypedDocumentString<UpdateItemMutation, UpdateItemMutationVariables>;
-export const LiveHeldItems = /*#__PURE__*/ new TypedDocumentString(`
-    subscription LiveHeldItems($slowOnly: Boolean!, $types: [String!]) {
-  live {
-    heldItems(first: 200, slowOnly: $slowOnly, types: $types) {
-      itemId
-      type
-      worker
-      attempt
-      claimedAt
-      heartbeatAt
-      slow
-    }
-  }
-}
-    `) as unknown as TypedDocumentString<LiveHeldItemsSubscription, LiveHeldItemsSubscriptionVariables>;
 export const LiveSerializeKeys = /*#__PURE__*/ new TypedDocumentString(`
     subscription LiveSerializeKeys {
   live {
@@ -2896,65 +2984,123 @@ export const ResumeSchedule = /*#__PURE__*/ new TypedDocumentString(`
   message
   field
 }`) as unknown as TypedDocumentString<ResumeScheduleMutation, ResumeScheduleMutationVariables>;
-export const LiveCallbackDeliveries = /*#__PURE__*/ new TypedDocumentString(`
-    subscription LiveCallbackDeliveries($filter: CallbackDeliveryFilter!) {
-  live {
-    callbackDeliveries(filter: $filter, first: 100) {
-      edges {
-        cursor
-        node {
-          ...CallbackDeliveryRow
+export const TreeStandstills = /*#__PURE__*/ new TypedDocumentString(`
+    query TreeStandstills($id: ID!) {
+  job(id: $id) {
+    treeStandstills {
+      ...Standstill
+    }
+  }
+}
+    fragment Standstill on Standstill {
+  reason
+  type
+  itemCount
+  hasMore
+  until
+  since
+  limit
+  code
+  serializeKey
+  cancelReason
+  job {
+    id
+  }
+  item {
+    id
+  }
+  head {
+    id
+    status
+  }
+  waitsFor {
+    id
+    type
+  }
+}`) as unknown as TypedDocumentString<TreeStandstillsQuery, TreeStandstillsQueryVariables>;
+export const Tree = /*#__PURE__*/ new TypedDocumentString(`
+    query Tree($id: ID!) {
+  job(id: $id) {
+    id
+    type
+    root {
+      id
+      type
+      dedupeKey
+      createdAt
+      reapAt
+      retentionSeconds
+      idleSince
+      deletion {
+        reaped
+        itemCount
+        deletedItems
+      }
+      callbacks {
+        endpoint
+        on
+      }
+      occurrence {
+        at
+        schedule
+      }
+      tree {
+        id
+        type
+        depth
+        createdAt
+        sealedAt
+        finalStage
+        waitsForJobs
+        cancelReason
+        maxFailuresPerItem
+        parent {
+          id
+        }
+        after {
+          id
+          type
+        }
+        feed {
+          source
+        }
+        import {
+          status
+          badLines
+          bytesRead
+          size
+          error {
+            message
+          }
+        }
+        progress {
+          ...JobState
         }
       }
     }
   }
 }
-    fragment CallbackDeliveryRow on CallbackDelivery {
-  id
-  endpoint
-  event
+    fragment JobState on JobProgress {
+  jobId
   status
-  createdAt
-  attemptCount
-  rootId
-  attempts {
-    at
-    statusCode
-    error
-    tookMs
-  }
-}`) as unknown as TypedDocumentString<LiveCallbackDeliveriesSubscription, LiveCallbackDeliveriesSubscriptionVariables>;
-export const CallbackDeliveries = /*#__PURE__*/ new TypedDocumentString(`
-    query CallbackDeliveries($filter: CallbackDeliveryFilter!, $after: String!) {
-  callbackDeliveries(filter: $filter, first: 100, after: $after) {
-    edges {
-      cursor
-      node {
-        ...CallbackDeliveryRow
-      }
-    }
-  }
-}
-    fragment CallbackDeliveryRow on CallbackDelivery {
-  id
-  endpoint
-  event
-  status
-  createdAt
-  attemptCount
-  rootId
-  attempts {
-    at
-    statusCode
-    error
-    tookMs
-  }
-}`) as unknown as TypedDocumentString<CallbackDeliveriesQuery, CallbackDeliveriesQueryVariables>;
-export const RetryDelivery = /*#__PURE__*/ new TypedDocumentString(`
-    mutation RetryDelivery($input: RetryCallbackDeliveryInput!) {
-  retryCallbackDelivery(input: $input) {
-    ... on RetryCallbackDeliveryPayload {
-      delivery {
+  outcome
+  percent
+  sealed
+  itemCount
+  itemProgress
+  succeeded
+  failed
+  cancelled
+  message
+  startedAt
+  completedAt
+  revision
+}`) as unknown as TypedDocumentString<TreeQuery, TreeQueryVariables>;
+export const Seal = /*#__PURE__*/ new TypedDocumentString(`
+    mutation Seal($input: SealJobInput!) {
+  sealJob(input: $input) {
+    ... on SealJobPayload {
+      job {
         id
       }
     }
@@ -2965,26 +3111,37 @@ export const RetryDelivery = /*#__PURE__*/ new TypedDocumentString(`
   code
   message
   field
-}`) as unknown as TypedDocumentString<RetryDeliveryMutation, RetryDeliveryMutationVariables>;
-export const AuditEntries = /*#__PURE__*/ new TypedDocumentString(`
-    query AuditEntries($after: String) {
-  auditEntries(first: 100, after: $after) {
-    nodes {
-      id
-      at
-      actor
-      action
-      outcome
-      subjects
-      address
+}`) as unknown as TypedDocumentString<SealMutation, SealMutationVariables>;
+export const CancelJob = /*#__PURE__*/ new TypedDocumentString(`
+    mutation CancelJob($input: CancelJobInput!) {
+  cancelJob(input: $input) {
+    ... on CancelJobPayload {
+      job {
+        id
+      }
     }
-    pageInfo {
-      endCursor
-      hasNextPage
-    }
+    ...Refusal
   }
 }
-    `) as unknown as TypedDocumentString<AuditEntriesQuery, AuditEntriesQueryVariables>;
+    fragment Refusal on UserError {
+  code
+  message
+  field
+}`) as unknown as TypedDocumentString<CancelJobMutation, CancelJobMutationVariables>;
+export const DeleteJob = /*#__PURE__*/ new TypedDocumentString(`
+    mutation DeleteJob($input: DeleteJobInput!) {
+  deleteJob(input: $input) {
+    ... on DeleteJobPayload {
+      deleted
+    }
+    ...Refusal
+  }
+}
+    fragment Refusal on UserError {
+  code
+  message
+  field
+}`) as unknown as TypedDocumentString<DeleteJobMutation, DeleteJobMutationVariables>;
 export const TreeCount = /*#__PURE__*/ new TypedDocumentString(`
     query TreeCount($filter: JobFilter!, $buckets: Int!) {
   jobCount(filter: $filter, buckets: $buckets) {
@@ -2998,25 +3155,6 @@ export const TreeCount = /*#__PURE__*/ new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<TreeCountQuery, TreeCountQueryVariables>;
-export const Server = /*#__PURE__*/ new TypedDocumentString(`
-    query Server {
-  viewer {
-    name
-    tenant
-    roles
-    types
-    expiresAt
-  }
-  server {
-    version
-    signIn
-    transport
-    maxRequestBytes
-    maxJsonBytes
-    maxUploadBytes
-  }
-}
-    `) as unknown as TypedDocumentString<ServerQuery, ServerQueryVariables>;
 export const Find = /*#__PURE__*/ new TypedDocumentString(`
     query Find($type: String!, $dedupeKey: String!) {
   jobByDedupeKey(type: $type, dedupeKey: $dedupeKey) {
@@ -3031,40 +3169,6 @@ export const Types = /*#__PURE__*/ new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<TypesQuery, TypesQueryVariables>;
-export const LiveApiKeys = /*#__PURE__*/ new TypedDocumentString(`
-    subscription LiveApiKeys {
-  live {
-    apiKeys {
-      id
-      name
-      roles
-      tenant
-      types
-      createdAt
-      createdBy
-      expiresAt
-      lastUsedAt
-      revokedAt
-    }
-  }
-}
-    `) as unknown as TypedDocumentString<LiveApiKeysSubscription, LiveApiKeysSubscriptionVariables>;
-export const RevokeKey = /*#__PURE__*/ new TypedDocumentString(`
-    mutation RevokeKey($input: RevokeApiKeyInput!) {
-  revokeApiKey(input: $input) {
-    ... on RevokeApiKeyPayload {
-      apiKey {
-        id
-      }
-    }
-    ...Refusal
-  }
-}
-    fragment Refusal on UserError {
-  code
-  message
-  field
-}`) as unknown as TypedDocumentString<RevokeKeyMutation, RevokeKeyMutationVariables>;
 export const SetRetention = /*#__PURE__*/ new TypedDocumentString(`
     mutation SetRetention($input: SetRetentionInput!) {
   setRetention(input: $input) {
@@ -3139,138 +3243,34 @@ export const RevokeShares = /*#__PURE__*/ new TypedDocumentString(`
   message
   field
 }`) as unknown as TypedDocumentString<RevokeSharesMutation, RevokeSharesMutationVariables>;
-export const Imports = /*#__PURE__*/ new TypedDocumentString(`
-    query Imports($type: String, $after: String) {
-  imports(type: $type, first: 100, after: $after) {
-    nodes {
-      id
+export const LiveWorkers = /*#__PURE__*/ new TypedDocumentString(`
+    subscription LiveWorkers {
+  live {
+    workers {
+      name
+      version
+      connectedAt
+      types {
+        type
+        concurrency
+        holds
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<LiveWorkersSubscription, LiveWorkersSubscriptionVariables>;
+export const LiveHeldItems = /*#__PURE__*/ new TypedDocumentString(`
+    subscription LiveHeldItems($slowOnly: Boolean!, $types: [String!]) {
+  live {
+    heldItems(first: 200, slowOnly: $slowOnly, types: $types) {
+      itemId
       type
-      createdAt
-      root {
-        id
-      }
-      import {
-        ...ImportState
-      }
-    }
-    pageInfo {
-      endCursor
-      hasNextPage
+      worker
+      attempt
+      claimedAt
+      heartbeatAt
+      slow
     }
   }
 }
-    fragment ImportState on FileImport {
-  uploadId
-  status
-  format
-  size
-  bytesRead
-  items
-  badLines
-  startedAt
-  finishedAt
-  error {
-    message
-  }
-}`) as unknown as TypedDocumentString<ImportsQuery, ImportsQueryVariables>;
-export const Uploads = /*#__PURE__*/ new TypedDocumentString(`
-    query Uploads($after: String) {
-  uploads(first: 100, after: $after) {
-    nodes {
-      id
-      size
-      length
-      complete
-      createdAt
-      expiresAt
-    }
-    pageInfo {
-      endCursor
-      hasNextPage
-    }
-  }
-}
-    `) as unknown as TypedDocumentString<UploadsQuery, UploadsQueryVariables>;
-export const FilePreview = /*#__PURE__*/ new TypedDocumentString(`
-    query FilePreview($uploadId: ID!, $type: String, $format: FileFormat, $encoding: String, $delimiter: String, $header: Boolean) {
-  filePreview(
-    uploadId: $uploadId
-    type: $type
-    format: $format
-    encoding: $encoding
-    delimiter: $delimiter
-    header: $header
-  ) {
-    format
-    delimiter
-    encoding
-    problem
-    rows {
-      line
-      payload
-      problem
-    }
-  }
-}
-    `) as unknown as TypedDocumentString<FilePreviewQuery, FilePreviewQueryVariables>;
-export const ImportFile = /*#__PURE__*/ new TypedDocumentString(`
-    mutation ImportFile($input: JobInput!) {
-  createJob(input: $input) {
-    ... on CreateJobPayload {
-      job {
-        id
-      }
-    }
-    ...Refusal
-  }
-}
-    fragment Refusal on UserError {
-  code
-  message
-  field
-}`) as unknown as TypedDocumentString<ImportFileMutation, ImportFileMutationVariables>;
-export const ImportChanges = /*#__PURE__*/ new TypedDocumentString(`
-    subscription ImportChanges($jobId: ID!) {
-  jobProgress(jobId: $jobId, intervalMs: 250) {
-    completedAt
-    job {
-      id
-      import {
-        ...ImportState
-      }
-    }
-  }
-}
-    fragment ImportState on FileImport {
-  uploadId
-  status
-  format
-  size
-  bytesRead
-  items
-  badLines
-  startedAt
-  finishedAt
-  error {
-    message
-  }
-}`) as unknown as TypedDocumentString<ImportChangesSubscription, ImportChangesSubscriptionVariables>;
-export const BadLines = /*#__PURE__*/ new TypedDocumentString(`
-    query BadLines($jobId: ID!, $after: String) {
-  job(id: $jobId) {
-    items(first: 1000, after: $after, statuses: [FAILED]) {
-      nodes {
-        payload
-        failures {
-          code
-          message
-        }
-      }
-      pageInfo {
-        endCursor
-        hasNextPage
-      }
-    }
-  }
-}
-    `) as unknown as TypedDocumentString<BadLinesQuery, BadLinesQueryVariables>;
+    `) as unknown as TypedDocumentString<LiveHeldItemsSubscription, LiveHeldItemsSubscriptionVariables>;

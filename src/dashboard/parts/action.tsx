@@ -10,7 +10,7 @@ import { tell } from '../data/connection.ts';
 import { askAgain, useLive } from '../data/live.ts';
 import { operationOf } from '../data/sources.ts';
 import { useMay } from '../data/viewer.ts';
-import { useTexts } from '../texts/texts.ts';
+import { useTexts } from '../texts/all.ts';
 import { CopyButton, inGraphql } from './copy.tsx';
 
 interface Refusal {

@@ -1,7 +1,7 @@
 /** What nobody waits for when the page opens: the search, the help, the keys, and where the focus goes. */
 import { useRouter } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
-import { useTexts } from '../texts/texts.ts';
+import { useTexts } from '../texts/all.ts';
 import { Help } from './help.tsx';
 import { followHeadings, listenToKeys } from './keyboard.ts';
 import { type KnownPage, Palette } from './palette.tsx';

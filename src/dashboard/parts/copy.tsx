@@ -1,6 +1,6 @@
 /** Everything that can be clicked can be written down: as GraphQL, as a command, as a link. */
 import { useState } from 'react';
-import { useTexts } from '../texts/texts.ts';
+import { useTexts } from '../texts/all.ts';
 
 export function CopyButton({ label, text }: { label: string; text: () => string }) {
   const t = useTexts();

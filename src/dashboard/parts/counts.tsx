@@ -7,7 +7,7 @@ import {
   type PendingItemFilter,
 } from '../../generated/dashboard.ts';
 import { ask } from '../data/connection.ts';
-import { useTexts } from '../texts/texts.ts';
+import { useTexts } from '../texts/all.ts';
 import { Answer } from './ask.tsx';
 
 export function CountDeadLetters(props: {

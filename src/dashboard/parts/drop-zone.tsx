@@ -3,8 +3,8 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
 import { upload } from '../../client/upload.ts';
 import { credentials, url } from '../data/connection.ts';
+import { useTexts } from '../texts/all.ts';
 import { formatBytes } from '../texts/formats.ts';
-import { useTexts } from '../texts/texts.ts';
 import { Problem } from './ask.tsx';
 
 /** For how long a part is tried again. */

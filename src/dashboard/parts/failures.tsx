@@ -1,4 +1,4 @@
-import { useTexts } from '../texts/texts.ts';
+import { useTexts } from '../texts/all.ts';
 import { Time } from './time.tsx';
 
 export function Failures({ failures }: { failures: readonly Failure[] }) {

@@ -1,6 +1,6 @@
 /** What became of the items of each stage, and where they died. Known from the counts of the jobs alone. */
 import type { JobStateFragment, TreeQuery } from '../../generated/dashboard.ts';
-import { useTexts } from '../texts/texts.ts';
+import { useTexts } from '../texts/all.ts';
 
 export interface JobRow {
   readonly job: NonNullable<TreeQuery['job']>['root']['tree'][number];

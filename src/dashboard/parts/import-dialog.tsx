@@ -9,7 +9,7 @@ import {
   ImportFile,
 } from '../../generated/dashboard.ts';
 import { ask, tell } from '../data/connection.ts';
-import { useTexts } from '../texts/texts.ts';
+import { useTexts } from '../texts/all.ts';
 import { Answer } from './ask.tsx';
 import { CopyButton, inGraphql } from './copy.tsx';
 

@@ -2,7 +2,7 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { ItemsQuery } from '../../generated/dashboard.ts';
-import { useTexts } from '../texts/texts.ts';
+import { useTexts } from '../texts/all.ts';
 import { State } from './progress.tsx';
 import { type Column, Table } from './table.tsx';
 import { Time } from './time.tsx';

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { type ItemStatus, type JobStateFragment, PendingCounts } from '../../generated/dashboard.ts';
 import { ask } from '../data/connection.ts';
 import { useFreshness } from '../data/live.ts';
-import { useTexts } from '../texts/texts.ts';
+import { useTexts } from '../texts/all.ts';
 import { Problem } from './ask.tsx';
 import { Count, State } from './progress.tsx';
 import { readAgainMs, Swatch } from './strip.tsx';

@@ -1,7 +1,7 @@
 /** Lists whose first page is live; what comes after it is read when it is asked for. */
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import type { Live } from '../data/live.ts';
-import { useTexts } from '../texts/texts.ts';
+import { useTexts } from '../texts/all.ts';
 import { Problem } from './ask.tsx';
 
 /** What a screen shows of a live answer: where there is none yet, that it is on its way, or why not. */

@@ -4,7 +4,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { type KeyboardEvent, useId, useState } from 'react';
 import { Find, Types } from '../../generated/dashboard.ts';
 import { ask } from '../data/connection.ts';
-import { type Texts, useTexts } from '../texts/texts.ts';
+import { type Texts, useTexts } from '../texts/all.ts';
 import { useModal } from './modal.ts';
 
 export type KnownPage = readonly [to: string, name: Exclude<keyof Texts['nav'], 'label'>, ...unknown[]];

@@ -1,7 +1,7 @@
 /** How long a tree is kept once it is complete. */
 import { useState } from 'react';
 import { SetRetention } from '../../generated/dashboard.ts';
-import { useTexts } from '../texts/texts.ts';
+import { useTexts } from '../texts/all.ts';
 import { Action } from './action.tsx';
 
 const daySeconds = 86_400;

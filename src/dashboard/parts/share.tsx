@@ -1,7 +1,7 @@
 /** Links to the page of one tree, for people who have no key: each is valid for a time, and all of them can be revoked. */
 import { useState } from 'react';
 import { RevokeShares, ShareTree, type ShareTreeMutation } from '../../generated/dashboard.ts';
-import { useTexts } from '../texts/texts.ts';
+import { useTexts } from '../texts/all.ts';
 import { toHash } from '../watch/link.ts';
 import { Action } from './action.tsx';
 import { CopyButton } from './copy.tsx';

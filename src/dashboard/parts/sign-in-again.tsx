@@ -5,7 +5,7 @@ import type { ViewerQuery } from '../../generated/dashboard-first.ts';
 import { checkToken } from '../data/connection.ts';
 import { goOn, signIn } from '../data/session.ts';
 import type { Session } from '../data/sign-in-ways.ts';
-import { useTexts } from '../texts/texts.ts';
+import { useTexts } from '../texts/all.ts';
 import SignIn from './sign-in.tsx';
 
 export default function SignInAgain() {

@@ -5,7 +5,7 @@ import { checkToken } from '../data/connection.ts';
 import { begin, type Problem, signInBeside } from '../data/open-id.ts';
 import { signIn } from '../data/session.ts';
 import { type Session, signInWays } from '../data/sign-in-ways.ts';
-import { type Texts, useTexts } from '../texts/texts.ts';
+import { type Texts, useTexts } from '../texts/all.ts';
 
 const { ways, openId } = signInWays;
 const takesKeys = ways.includes('keys') || (ways.includes('jwt') && openId === undefined);

@@ -1,7 +1,7 @@
 /** Why something is not running: a sentence for each reason, with what it is about and what changes it. */
 import { Link } from '@tanstack/react-router';
 import { Promote, Replay, Seal, SetQueue, type StandstillFragment } from '../../generated/dashboard.ts';
-import { useTexts } from '../texts/texts.ts';
+import { useTexts } from '../texts/all.ts';
 import { Action } from './action.tsx';
 import { CopyButton } from './copy.tsx';
 import { shortId } from './items.tsx';

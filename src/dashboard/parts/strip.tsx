@@ -15,7 +15,7 @@ import {
   zoomedIn,
   zoomedOut,
 } from '../data/strip.ts';
-import { useTexts } from '../texts/texts.ts';
+import { useTexts } from '../texts/all.ts';
 import { Answer } from './ask.tsx';
 import { drawStrip, drawSwatch } from './strip-canvas.ts';
 

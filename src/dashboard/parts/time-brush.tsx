@@ -1,7 +1,7 @@
 /** How many there were when, as bars of which some are chosen by drawing over them; two inputs beside it choose the same. */
 import { type PointerEvent, useState } from 'react';
+import { useTexts } from '../texts/all.ts';
 import { formatTime } from '../texts/formats.ts';
-import { useTexts } from '../texts/texts.ts';
 
 export interface Bucket {
   readonly from: string;
@@ -44,7 +44,7 @@ export function TimeBrush({ buckets, range, onChange }: BrushProps) {
     <svg
       className="brush"
       role="img"
-      aria-label={t.trees.histogram}
+      aria-label={t.treeFilters.histogram}
       viewBox={`0 0 ${buckets.length} ${heightPx}`}
       preserveAspectRatio="none"
       onPointerDown={(event) => {
@@ -59,7 +59,9 @@ export function TimeBrush({ buckets, range, onChange }: BrushProps) {
         const height = bucket.count === 0 ? 0 : Math.max(2, (heightPx * bucket.count) / most);
         return (
           <g key={bucket.from} data-chosen={isChosen(bucket, i)}>
-            <title>{t.trees.bar(bucket.count, formatTime(bucket.from), formatTime(bucket.until))}</title>
+            <title>
+              {t.treeFilters.bar(bucket.count, formatTime(bucket.from), formatTime(bucket.until))}
+            </title>
             <rect className="all" x={i} y={0} width={1} height={heightPx} />
             <rect x={i + 0.1} y={heightPx - height} width={0.8} height={height} />
           </g>

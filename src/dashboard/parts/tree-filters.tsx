@@ -8,8 +8,8 @@ import { ask } from '../data/connection.ts';
 import { useFreshness } from '../data/live.ts';
 import { orders, outcomes, statuses, type TreesSearch, toFilter } from '../data/tree-search.ts';
 import { useMay } from '../data/viewer.ts';
+import { useTexts } from '../texts/all.ts';
 import { formatTime } from '../texts/formats.ts';
-import { useTexts } from '../texts/texts.ts';
 import { TimeBrush, TimeInput } from './time-brush.tsx';
 
 /** Counting may look at everything. */
@@ -54,7 +54,9 @@ const titles = {
 
 function EndOf({ end, search, change }: Part & { end: keyof typeof titles }) {
   const t = useTexts();
-  return <TimeInput label={t.trees[titles[end]]} at={search[end]} onChange={(at) => change({ [end]: at })} />;
+  return (
+    <TimeInput label={t.treeFilters[titles[end]]} at={search[end]} onChange={(at) => change({ [end]: at })} />
+  );
 }
 
 /** Each condition, with a button that removes it. */
@@ -66,35 +68,39 @@ function Chips({ search, change }: Part) {
   };
   const chips: [name: string, changed: Partial<TreesSearch>][] = [
     ...(search.types ?? []).map((one): [string, Partial<TreesSearch>] => [
-      t.trees.is(t.trees.type, one),
+      t.treeFilters.is(t.trees.type, one),
       { types: without(search.types, one) },
     ]),
     ...(search.statuses ?? []).map((one): [string, Partial<TreesSearch>] => [
-      t.trees.is(t.trees.status, t.state[one] ?? one),
+      t.treeFilters.is(t.trees.status, t.state[one] ?? one),
       { statuses: without(search.statuses, one) },
     ]),
     ...(search.outcomes ?? []).map((one): [string, Partial<TreesSearch>] => [
-      t.trees.is(t.trees.outcomeOf, t.state[one] ?? one),
+      t.treeFilters.is(t.treeFilters.outcomeOf, t.state[one] ?? one),
       { outcomes: without(search.outcomes, one) },
     ]),
     ...(Object.keys(titles) as (keyof typeof titles)[]).flatMap((end): [string, Partial<TreesSearch>][] => {
       const at = search[end];
       return at === undefined
         ? []
-        : [[t.trees.is(t.trees[titles[end]], formatTime(at)), { [end]: undefined }]];
+        : [[t.treeFilters.is(t.treeFilters[titles[end]], formatTime(at)), { [end]: undefined }]];
     }),
   ];
-  if (search.key !== undefined) chips.push([t.trees.is(t.trees.key, search.key), { key: undefined }]);
+  if (search.key !== undefined)
+    chips.push([t.treeFilters.is(t.treeFilters.key, search.key), { key: undefined }]);
   if (search.schedule !== undefined)
-    chips.push([t.trees.is(t.trees.schedule, search.schedule), { schedule: undefined }]);
+    chips.push([t.treeFilters.is(t.treeFilters.schedule, search.schedule), { schedule: undefined }]);
   if (search.failures !== undefined)
-    chips.push([search.failures ? t.trees.withFailures : t.trees.withoutFailures, { failures: undefined }]);
+    chips.push([
+      search.failures ? t.treeFilters.withFailures : t.treeFilters.withoutFailures,
+      { failures: undefined },
+    ]);
   if (chips.length === 0) return null;
   return (
-    <ul className="chips" aria-label={t.trees.filters}>
+    <ul className="chips" aria-label={t.treeFilters.filters}>
       {chips.map(([name, changed]) => (
         <li key={name}>
-          <button type="button" aria-label={t.trees.remove(name)} onClick={() => change(changed)}>
+          <button type="button" aria-label={t.treeFilters.remove(name)} onClick={() => change(changed)}>
             {name} <span aria-hidden="true">✕</span>
           </button>
         </li>
@@ -124,7 +130,7 @@ function Editor({ search, change }: Part) {
   return (
     <div className="filters">
       <label>
-        {t.trees.order}
+        {t.treeFilters.order}
         <select
           value={search.order ?? 'NEWEST_FIRST'}
           onChange={({ target }) => {
@@ -134,7 +140,7 @@ function Editor({ search, change }: Part) {
         >
           {orders.map((order) => (
             <option key={order} value={order}>
-              {t.trees.orders[order]}
+              {t.treeFilters.orders[order]}
             </option>
           ))}
         </select>
@@ -159,7 +165,7 @@ function Editor({ search, change }: Part) {
             ))}
           </fieldset>
           <fieldset>
-            <legend>{t.trees.outcomeOf}</legend>
+            <legend>{t.treeFilters.outcomeOf}</legend>
             {outcomes.map((one) => (
               <Check
                 key={one}
@@ -171,20 +177,20 @@ function Editor({ search, change }: Part) {
             ))}
           </fieldset>
           <label>
-            {t.trees.failures}
+            {t.treeFilters.failures}
             <select
               value={String(search.failures ?? '')}
               onChange={({ target }) =>
                 change({ failures: target.value === '' ? undefined : target.value === 'true' })
               }
             >
-              <option value="">{t.trees.any}</option>
-              <option value="true">{t.trees.withFailures}</option>
-              <option value="false">{t.trees.withoutFailures}</option>
+              <option value="">{t.treeFilters.any}</option>
+              <option value="true">{t.treeFilters.withFailures}</option>
+              <option value="false">{t.treeFilters.withoutFailures}</option>
             </select>
           </label>
-          <Entry label={t.trees.key} onEnter={(key) => change({ key })} />
-          <Entry label={t.trees.schedule} onEnter={(schedule) => change({ schedule })} />
+          <Entry label={t.treeFilters.key} onEnter={(key) => change({ key })} />
+          <Entry label={t.treeFilters.schedule} onEnter={(schedule) => change({ schedule })} />
           {(['completedFrom', 'completedUntil'] as const).map((end) => (
             <EndOf key={end} end={end} search={search} change={change} />
           ))}
@@ -226,8 +232,8 @@ function Entry({ label, onEnter }: { label: string; onEnter: (text: string) => v
         {label}
         <input name="text" type="text" />
       </label>
-      <button type="submit" aria-label={`${t.trees.apply}: ${label}`}>
-        {t.trees.apply}
+      <button type="submit" aria-label={`${t.treeFilters.apply}: ${label}`}>
+        {t.treeFilters.apply}
       </button>
     </form>
   );
@@ -251,8 +257,8 @@ function Counts({ search, change }: Part) {
           (all == null
             ? t.loading
             : all.since == null
-              ? t.trees.match(all.count)
-              : t.trees.atLeast(all.count, formatTime(all.since)))}
+              ? t.treeFilters.match(all.count)
+              : t.treeFilters.atLeast(all.count, formatTime(all.since)))}
       </p>
       {buckets.length > 0 && <TimeBrush buckets={buckets} range={{ from, until }} onChange={change} />}
     </>

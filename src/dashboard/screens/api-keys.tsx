@@ -5,7 +5,7 @@ import { Action } from '../parts/action.tsx';
 import { LiveAnswer } from '../parts/live-list.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-import { useTexts } from '../texts/texts.ts';
+import { useTexts } from '../texts/all.ts';
 
 type Key = NonNullable<LiveApiKeysSubscription['live']['apiKeys']>[number];
 

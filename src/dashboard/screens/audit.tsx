@@ -4,7 +4,7 @@ import { Answer } from '../parts/ask.tsx';
 import { More, nodesOf, usePages } from '../parts/pages.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-import { useTexts } from '../texts/texts.ts';
+import { useTexts } from '../texts/all.ts';
 
 type Entry = NonNullable<AuditEntriesQuery['auditEntries']>['nodes'][number];
 

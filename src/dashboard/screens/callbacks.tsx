@@ -12,7 +12,7 @@ import { LivePages } from '../parts/live-list.tsx';
 import { State } from '../parts/progress.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-import { useTexts } from '../texts/texts.ts';
+import { useTexts } from '../texts/all.ts';
 
 export default function CallbacksScreen() {
   const t = useTexts();

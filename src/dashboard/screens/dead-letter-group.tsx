@@ -19,7 +19,7 @@ import { ItemTable } from '../parts/items.tsx';
 import { LiveAnswer } from '../parts/live-list.tsx';
 import { Count } from '../parts/progress.tsx';
 import { Time } from '../parts/time.tsx';
-import { useTexts } from '../texts/texts.ts';
+import { useTexts } from '../texts/all.ts';
 
 type Group = Extract<NonNullable<LiveDeadLetterGroupSubscription['live']['node']>, { readonly id: string }>;
 

@@ -17,7 +17,7 @@ import { LiveAnswer, useContinued } from '../parts/live-list.tsx';
 import { Count } from '../parts/progress.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-import { useTexts } from '../texts/texts.ts';
+import { useTexts } from '../texts/all.ts';
 
 interface Chosen {
   readonly types: string[] | null;

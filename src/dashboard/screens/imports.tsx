@@ -21,8 +21,8 @@ import { More, nodesOf, usePages } from '../parts/pages.tsx';
 import { Count, State } from '../parts/progress.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
+import { useTexts } from '../texts/all.ts';
 import { formatBytes } from '../texts/formats.ts';
-import { useTexts } from '../texts/texts.ts';
 
 type Job = NonNullable<ImportsQuery['imports']>['nodes'][number];
 type Stored = NonNullable<UploadsQuery['uploads']>['nodes'][number];

@@ -13,8 +13,8 @@ import { shortId } from '../parts/items.tsx';
 import { State } from '../parts/progress.tsx';
 import { Standstills } from '../parts/standstills.tsx';
 import { Time } from '../parts/time.tsx';
+import { useTexts } from '../texts/all.ts';
 import { formatTime } from '../texts/formats.ts';
-import { useTexts } from '../texts/texts.ts';
 
 type Shown = NonNullable<ItemQuery['item']>;
 

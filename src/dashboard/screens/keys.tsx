@@ -13,7 +13,7 @@ import { shortId } from '../parts/items.tsx';
 import { LiveAnswer } from '../parts/live-list.tsx';
 import { Count, State } from '../parts/progress.tsx';
 import { type Column, Table } from '../parts/table.tsx';
-import { useTexts } from '../texts/texts.ts';
+import { useTexts } from '../texts/all.ts';
 
 type Key = NonNullable<LiveSerializeKeysSubscription['live']['serializeKeys']>[number];
 

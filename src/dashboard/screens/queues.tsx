@@ -10,8 +10,8 @@ import { Problem } from '../parts/ask.tsx';
 import { quoted } from '../parts/copy.tsx';
 import { Count } from '../parts/progress.tsx';
 import { type Column, Table } from '../parts/table.tsx';
+import { useTexts } from '../texts/all.ts';
 import { formatDuration, formatTenths } from '../texts/formats.ts';
-import { useTexts } from '../texts/texts.ts';
 
 type Figures = NonNullable<QueueFiguresQuery['queues']>[number];
 

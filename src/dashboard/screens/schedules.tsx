@@ -16,7 +16,7 @@ import { quoted } from '../parts/copy.tsx';
 import { LivePages } from '../parts/live-list.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-import { useTexts } from '../texts/texts.ts';
+import { useTexts } from '../texts/all.ts';
 
 export default function SchedulesScreen() {
   const t = useTexts();

@@ -32,7 +32,7 @@ import { Standstills } from '../parts/standstills.tsx';
 import { ItemStrip } from '../parts/strip.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-import { useTexts } from '../texts/texts.ts';
+import { useTexts } from '../texts/all.ts';
 
 type Root = NonNullable<TreeQuery['job']>['root'];
 type Job = Row['job'];
@@ -298,7 +298,7 @@ function JobItems({ row: { job, progress } }: { row: Row }) {
               })
             }
           >
-            <option value="">{t.trees.any}</option>
+            <option value="">{t.treeFilters.any}</option>
             {itemStatuses.map((one) => (
               <option key={one} value={one}>
                 {t.state[one]}

@@ -11,7 +11,7 @@ import { shortId } from '../parts/items.tsx';
 import { LiveAnswer } from '../parts/live-list.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-import { useTexts } from '../texts/texts.ts';
+import { useTexts } from '../texts/all.ts';
 
 type WorkerRow = NonNullable<LiveWorkersSubscription['live']['workers']>[number];
 type HeldRow = NonNullable<LiveHeldItemsSubscription['live']['heldItems']>[number];

@@ -1,9 +1,7 @@
 /** Everything that the dashboard says, in German: the type makes sure that nothing is missing. */
 import type { Texts } from './en.ts';
-import { formatCount, formatDuration, formatRate, formatTime } from './formats.ts';
+import { formatCount, formatDuration, formatRate, formatTime, things } from './formats.ts';
 
-const things = (count: number, one: string, many: string) =>
-  `${formatCount(count)} ${count === 1 ? one : many}`;
 const elements = (count: number) => things(count, 'Element', 'Elemente');
 
 const state: Readonly<Record<string, string>> = {
@@ -82,6 +80,10 @@ export const de: Texts = {
     pause: 'Anhalten',
     resume: 'Fortsetzen',
   },
+  you: {
+    signOut: 'Abmelden',
+    until: (time) => `bis ${time}`,
+  },
   signIn: {
     title: 'Anmelden',
     why: 'Geben Sie einen API-Schlüssel oder ein Token ein; dieser Tab behält es, bis er geschlossen wird.',
@@ -89,10 +91,8 @@ export const de: Texts = {
     at: (issuer) => `Bei ${issuer} anmelden`,
     token: 'Schlüssel oder Token',
     submit: 'Anmelden',
-    signOut: 'Abmelden',
     again: 'Wieder anmelden',
     over: 'Ihre Anmeldung ist abgelaufen oder wurde beendet. Was Sie sehen, bleibt, wie es ist; es geht weiter, sobald Sie sich wieder angemeldet haben.',
-    until: (time) => `bis ${time}`,
     problems: {
       unknown:
         'Dieser Tab hat die beantwortete Anmeldung nicht begonnen oder schon beendet. Bitte melden Sie sich noch einmal an.',
@@ -140,6 +140,15 @@ export const de: Texts = {
     title: 'Bäume',
     type: 'Typ',
     status: 'Status',
+    created: 'Angelegt',
+    progress: 'Fortschritt',
+    outcome: 'Stand',
+    empty: 'Kein Baum erfüllt diese Bedingungen.',
+    searched: 'Keiner der bisher geprüften Bäume erfüllt diese Bedingungen. Es gibt noch mehr.',
+    first:
+      'Noch hat niemand einen Baum angelegt. Versuchen Sie es: mit jobtree demo oder dem ersten Beispiel im README.',
+  },
+  treeFilters: {
     any: 'Jeder',
     order: 'Reihenfolge',
     orders: {
@@ -168,13 +177,6 @@ export const de: Texts = {
       `Mindestens ${formatCount(count)} Bäume passen: Gezählt wurden die, die seit ${since} angelegt wurden`,
     histogram: 'Bäume nach der Zeit, zu der sie angelegt wurden',
     bar: (count, from, until) => `${things(count, 'Baum', 'Bäume')}, ${from} bis ${until}`,
-    created: 'Angelegt',
-    progress: 'Fortschritt',
-    outcome: 'Stand',
-    empty: 'Kein Baum erfüllt diese Bedingungen.',
-    searched: 'Keiner der bisher geprüften Bäume erfüllt diese Bedingungen. Es gibt noch mehr.',
-    first:
-      'Noch hat niemand einen Baum angelegt. Versuchen Sie es: mit jobtree demo oder dem ersten Beispiel im README.',
   },
   tree: {
     of: (type) => `Baum ${type}`,

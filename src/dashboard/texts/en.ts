@@ -1,9 +1,7 @@
 /** Everything that the dashboard says, in English. */
 import type { StandstillReason } from '../../generated/dashboard.ts';
-import { formatCount, formatDuration, formatRate, formatTime } from './formats.ts';
-
-const things = (count: number, one: string, many: string) =>
-  `${formatCount(count)} ${count === 1 ? one : many}`;
+import { enFirst } from './en-first.ts';
+import { formatCount, formatDuration, formatRate, formatTime, things } from './formats.ts';
 
 /** What the sentence about a standstill says. */
 export interface StandstillFacts {
@@ -50,28 +48,7 @@ const standstills: Readonly<Record<StandstillReason, (facts: StandstillFacts) =>
 };
 
 export const en = {
-  language: 'en',
-  skip: 'Skip to the content',
-  nav: {
-    label: 'Pages',
-    trees: 'Trees',
-    deadLetters: 'Dead letters',
-    queues: 'Queues',
-    workers: 'Workers',
-    keys: 'Serialize keys',
-    imports: 'Imports',
-    schedules: 'Schedules',
-    operations: 'Operations',
-    callbacks: 'Callbacks',
-    apiKeys: 'API keys',
-    audit: 'Audit',
-  },
-  fresh: {
-    live: 'Live',
-    asOf: (time: string) => `As of ${time}`,
-    pause: 'Pause',
-    resume: 'Resume',
-  },
+  ...enFirst,
   signIn: {
     title: 'Sign in',
     why: 'Enter an API key or a token; this tab keeps it until it is closed.',
@@ -79,10 +56,8 @@ export const en = {
     at: (issuer: string) => `Sign in at ${issuer}`,
     token: 'Key or token',
     submit: 'Sign in',
-    signOut: 'Sign out',
     again: 'Sign in again',
     over: 'Your sign-in has ended. What you see goes on when you have signed in again.',
-    until: (time: string) => `until ${time}`,
     problems: {
       unknown: 'This tab has not begun the sign-in that was answered.',
       state: 'The answer belongs to another sign-in: its state differs.',
@@ -96,36 +71,7 @@ export const en = {
       server: (reason: string) => `You are signed in at the issuer, but this server refuses you: ${reason}`,
     },
   },
-  state: {
-    WAITING: 'Waiting',
-    RUNNING: 'Running',
-    COMPLETED: 'Complete',
-    CANCELLED: 'Cancelled',
-    SUCCEEDED: 'Succeeded',
-    PARTIAL: 'Partly failed',
-    FAILED: 'Failed',
-    SCHEDULED: 'Scheduled',
-    RETRYING: 'Retrying',
-    BLOCKED: 'Blocked',
-    READY: 'Ready',
-    FINISHED: 'Finished',
-    PENDING: 'Pending',
-    DELIVERED: 'Delivered',
-    DELETING: 'Deleting',
-    IDLE: 'Idle',
-  } as Readonly<Record<string, string>>,
-  items: (count: number) => things(count, 'item', 'items'),
-  progress: {
-    of: (done: number, count: number) => `${formatCount(done)} of ${things(count, 'item', 'items')}`,
-    percent: (percent: number) => `${formatCount(percent)}%`,
-    failed: (count: number) => `${formatCount(count)} failed`,
-    cancelled: (count: number) => `${formatCount(count)} cancelled`,
-    open: 'more may come',
-  },
   actions: 'Actions',
-  loading: 'Loading…',
-  retry: 'Try again',
-  more: 'Show more',
   none: 'Nothing here.',
   filter: 'Filter',
   clear: 'Show all',
@@ -137,10 +83,7 @@ export const en = {
     command: 'Copy as command',
     done: 'Copied',
   },
-  trees: {
-    title: 'Trees',
-    type: 'Type',
-    status: 'Status',
+  treeFilters: {
     any: 'Any',
     order: 'Order',
     orders: {
@@ -170,12 +113,6 @@ export const en = {
     histogram: 'Trees by time of creation',
     bar: (count: number, from: string, until: string) =>
       `${things(count, 'tree', 'trees')}, ${from} to ${until}`,
-    created: 'Created',
-    progress: 'Progress',
-    outcome: 'State',
-    empty: 'No tree meets these conditions.',
-    searched: 'None of the trees looked at so far meets these conditions. There are more.',
-    first: 'There is no tree yet. Try it: jobtree demo, or the first example of the README.',
   },
   tree: {
     of: (type: string) => `Tree ${type}`,
@@ -518,7 +455,6 @@ export const en = {
       escape: 'close, or leave the row',
     },
   },
-  notFound: 'There is no such page.',
 };
 
 export type Texts = typeof en;

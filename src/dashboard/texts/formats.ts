@@ -15,6 +15,8 @@ export function setFormats(language: string): void {
 setFormats('en');
 
 export const formatCount = (count: number) => counts.format(count);
+export const things = (count: number, one: string, many: string) =>
+  `${formatCount(count)} ${count === 1 ? one : many}`;
 export const formatTenths = (value: number) => tenths.format(value);
 export const formatRate = (rate: number) => counts.format(Number(Number(rate).toPrecision(3)));
 export const formatTime = (at: string | number) => times.format(new Date(at));

@@ -1,22 +1,20 @@
 /** The language of the page: what the reader has chosen, or else the first of their browser in which there are texts. */
 import { useSyncExternalStore } from 'react';
-import { en, type Texts } from './en.ts';
+import { enFirst, type FirstTexts } from './en-first.ts';
 import { setFormats } from './formats.ts';
-
-export type { Texts };
 
 /** By its code, with its own name for itself. */
 export const languages = { en: 'English', de: 'Deutsch' } as const;
 export type Language = keyof typeof languages;
 
 const chosenKey = 'jobtree-language';
-const loaders: Readonly<Record<Language, () => Promise<Texts>>> = {
-  en: async () => en,
+const loaders: Readonly<Record<Language, () => Promise<FirstTexts>>> = {
+  en: async () => enFirst,
   de: async () => (await import('./de.ts')).de,
 };
 const isLanguage = (name: string): name is Language => name in languages;
 const listeners = new Set<() => void>();
-let texts: Texts = en;
+let texts: FirstTexts = enFirst;
 
 export const useTexts = () =>
   useSyncExternalStore(
