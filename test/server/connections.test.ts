@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { Connections } from '../../src/server/http/connections.ts';
+import { closed } from '../support/closed.ts';
 
 it('of two connections with the same address, such as after a reset, each is watched', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'jobtree-'));
@@ -31,7 +32,7 @@ it('of two connections with the same address, such as after a reset, each is wat
   whole.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
   await once(server, 'request');
   const stop = connections.endStalled();
-  await once(half, 'close');
+  await closed(half);
   answers[0]?.end('late');
   const [text] = await once(whole, 'data');
   expect(text).toContain('late');

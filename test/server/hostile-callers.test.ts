@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { App } from '../../src/server/create-app.ts';
+import { closed } from '../support/closed.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { bearer, makeKey } from '../support/keys.ts';
 import { startServer } from '../support/server.ts';
@@ -139,7 +140,7 @@ describe('stored bytes', () => {
       const socket = connect(Number(port), hostname);
       await once(socket, 'connect');
       socket.end(head + rest);
-      await once(socket.resume(), 'close');
+      await closed(socket.resume());
     }
     // Refused for as long as what broke off counts.
     let id = '';

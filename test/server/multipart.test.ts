@@ -1,12 +1,13 @@
 /** GraphQL multipart requests, by the specification that other servers and clients follow: real clients, and raw sockets for what those never send. */
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { expect, it, onTestFinished } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
 import { useServer } from '../cli/setup.ts';
 import { type Answer, data } from '../support/api.ts';
+import { closed } from '../support/closed.ts';
 import { startServer, startServerProcess } from '../support/server.ts';
 import { imported, sha256Of } from '../support/uploads.ts';
 
@@ -307,8 +308,6 @@ function begin(url: string, length: number | 'chunked', text = start + partHead(
   );
   return { socket, answer };
 }
-
-const closed = (socket: Socket) => new Promise((resolve) => socket.once('close', resolve));
 
 it('a request cut off in the middle of a file leaves nothing', async () => {
   const before = await uploads();

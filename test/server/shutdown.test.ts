@@ -10,6 +10,7 @@ import type { App } from '../../src/server/create-app.ts';
 import { createJob, data, work } from '../support/api.ts';
 import { bundle } from '../support/bundle.ts';
 import { createAuthority, withoutOpenssl } from '../support/certificates.ts';
+import { closed } from '../support/closed.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { example } from '../support/documentation.ts';
 import { eventually } from '../support/eventually.ts';
@@ -143,7 +144,7 @@ describe('a shutdown with ten minutes for what is under way', () => {
     dripping.once('close', () => clearInterval(drops));
     // A round trip, by which the server has read what they sent.
     await data(server.url, '{ __typename }');
-    const ended = [...sockets, dripping].map((socket) => once(socket, 'close'));
+    const ended = [...sockets, dripping].map(closed);
     await Promise.all([...ended, server.close()]);
   }, 30_000);
 
@@ -156,7 +157,7 @@ describe('a shutdown with ten minutes for what is under way', () => {
       const files = { JOBTREE_TLS_CERT_FILE: certFile, JOBTREE_TLS_KEY_FILE: keyFile };
       const server = await startServer(db.url, { ...slowly, ...files });
       const sockets = [await open(server.url, hello), await open(server.url, '')];
-      const ended = sockets.map((socket) => once(socket, 'close'));
+      const ended = sockets.map(closed);
       await Promise.all([...ended, server.close()]);
     },
     9_000,
@@ -171,13 +172,13 @@ describe('a shutdown with ten minutes for what is under way', () => {
       answer += text;
     });
     await data(server.url, '{ __typename }');
-    const closed = server.close();
+    const stopped = server.close();
     const chunk = `${(20_000).toString(16)}\r\n${'x'.repeat(20_000)}\r\n`;
     const sending = setInterval(() => uploading.write(chunk), 5);
-    await once(stalled, 'close');
+    await closed(stalled);
     clearInterval(sending);
     uploading.write('0\r\n\r\n');
-    await Promise.all([once(uploading, 'close'), closed]);
+    await Promise.all([closed(uploading), stopped]);
     expect(answer).toMatch(/^HTTP\/1.1 201 /);
   }, 60_000);
 });

@@ -8,6 +8,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
 import { useServer } from '../cli/setup.ts';
 import { request as graphql } from '../support/api.ts';
+import { closed } from '../support/closed.ts';
 import { startProxy } from '../support/proxy.ts';
 import { startServer } from '../support/server.ts';
 import { storeKinds, useStore } from '../support/stores.ts';
@@ -65,12 +66,6 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
     );
     return Buffer.concat(await Promise.all(parts));
   }
-
-  /** Also by a reset, which is an error for whoever just writes. */
-  const closed = (socket: Socket) =>
-    new Promise((resolve) => {
-      socket.on('error', () => {}).once('close', resolve);
-    });
 
   const uploads = async () =>
     (await server.db.query('select id from jobtree.upload where removed_at is null')).length;
