@@ -1,4 +1,7 @@
-/** Runs so many things at a time. Those that wait take turns: by tenant, by caller, and by request of a caller. */
+/**
+ * Runs so many things at a time. Those that wait take turns: by tenant, by caller, and by request of a caller. What runs shares the processors,
+ * so turns alone would leave little to whoever sends few: while these send anything, those who send many have a quarter of the places each.
+ */
 import { ClientGoneError, UnavailableError } from '../errors.ts';
 import { FairQueue, groupOf, type Owner, pathOf } from './fair-queue.ts';
 
@@ -12,6 +15,9 @@ export interface Request extends Owner {
   readonly isGone?: (() => boolean) | undefined;
 }
 
+/** What those who send many get of the places within `sharedMs` of something that others with few began. */
+const partWhileShared = 0.25;
+
 interface Waiting {
   readonly request: Request;
   readonly begin: () => void;
@@ -22,10 +28,15 @@ interface Waiting {
 export class Turns {
   readonly #waitMs: number;
   readonly #isSerial: boolean;
+  readonly #atOnce: number;
   #free: number;
   readonly #ownAtOnce: number;
-  /** How many of each tenant, or caller without one, run. */
+  /** How many of each tenant, or caller without one, run, and how many run or wait. */
   readonly #running = new Map<string, number>();
+  readonly #sent = new Map<string, number>();
+  /** Who has sent few, and begun something last. */
+  #few = { group: '', at: Number.NEGATIVE_INFINITY };
+  readonly #sharedMs: number;
   readonly #turnMs: number;
   readonly #waiting: FairQueue<Waiting>;
 
@@ -33,7 +44,7 @@ export class Turns {
    * Actions that have waited for longer than `waitMs` are refused. With `isSerial`, a request has one action at a time, so that the actions of a
    * caller need no turns by request. With `inOrder`, those that have waited for long are not overtaken by newer ones: they come again when they
    * are done. One that takes `turnMs` or a multiple of it counts as so many more. Of each tenant, or caller without one, `ownAtOnce` run at a
-   * time, even if nobody else waits.
+   * time, even if nobody else waits. For `sharedMs` after somebody with few began something, those with many leave them places.
    */
   constructor(
     atOnce: number,
@@ -43,6 +54,7 @@ export class Turns {
       inOrder = false,
       turnMs = Number.POSITIVE_INFINITY,
       ownAtOnce = Number.POSITIVE_INFINITY,
+      sharedMs = 100,
     } = {},
   ) {
     this.#waiting = new FairQueue({
@@ -51,7 +63,9 @@ export class Turns {
       ...(inOrder && { lateMs: Number.POSITIVE_INFINITY }),
     });
     this.#turnMs = turnMs;
+    this.#sharedMs = sharedMs;
     this.#ownAtOnce = ownAtOnce;
+    this.#atOnce = atOnce;
     this.#free = atOnce;
     this.#waitMs = waitMs;
     this.#isSerial = isSerial;
@@ -62,16 +76,22 @@ export class Turns {
    * @throws UnavailableError if its turn does not come within `waitMs`
    */
   async run<T>(request: Request, act: () => Promise<T>): Promise<T> {
-    if (this.#free > 0 && this.#hasRoom(request)) this.#take(request);
-    else await this.#wait(request);
-    const startedAt = performance.now();
+    const group = groupOf(request);
+    change(this.#sent, group, 1);
     try {
-      if (request.isGone?.()) throw new ClientGoneError();
-      return await act();
+      if (this.#free > 0 && this.#hasRoom(request)) this.#take(request);
+      else await this.#wait(request);
+      const startedAt = performance.now();
+      try {
+        if (request.isGone?.()) throw new ClientGoneError();
+        return await act();
+      } finally {
+        const more = Math.floor((performance.now() - startedAt) / this.#turnMs);
+        if (more > 0) this.#waiting.charge(this.#pathOf(request), more);
+        this.#end(request);
+      }
     } finally {
-      const more = Math.floor((performance.now() - startedAt) / this.#turnMs);
-      if (more > 0) this.#waiting.charge(this.#pathOf(request), more);
-      this.#end(request);
+      change(this.#sent, group, -1);
     }
   }
 
@@ -96,25 +116,30 @@ export class Turns {
   }
 
   #hasRoom(request: Request): boolean {
-    return this.#running.size === 0 || (this.#running.get(groupOf(request)) ?? 0) < this.#ownAtOnce;
+    const group = groupOf(request);
+    const part = this.#sendsMany(group) && this.#isSharedWithFew(group) ? partWhileShared : 1;
+    const most = Math.min(this.#ownAtOnce, Math.max(1, Math.floor(this.#atOnce * part)));
+    return (this.#running.get(group) ?? 0) < most;
+  }
+
+  #sendsMany(group: string): boolean {
+    return (this.#sent.get(group) ?? 0) > this.#atOnce / 2;
+  }
+
+  #isSharedWithFew(group: string): boolean {
+    return this.#few.group !== group && performance.now() - this.#few.at < this.#sharedMs;
   }
 
   #take(request: Request): void {
     this.#free--;
-    this.#count(request, 1);
-  }
-
-  #count(request: Request, change: 1 | -1): void {
-    if (this.#ownAtOnce === Number.POSITIVE_INFINITY) return;
     const group = groupOf(request);
-    const count = (this.#running.get(group) ?? 0) + change;
-    if (count > 0) this.#running.set(group, count);
-    else this.#running.delete(group);
+    change(this.#running, group, 1);
+    if (!this.#sendsMany(group)) this.#few = { group, at: performance.now() };
   }
 
   #end(request: Request): void {
     this.#free++;
-    this.#count(request, -1);
+    change(this.#running, groupOf(request), -1);
     while (this.#free > 0) {
       const waiting = this.#waiting.take(({ request, isRefused }) => isRefused || this.#hasRoom(request));
       if (waiting === undefined) return;
@@ -123,4 +148,10 @@ export class Turns {
       waiting.begin();
     }
   }
+}
+
+function change(counts: Map<string, number>, group: string, by: 1 | -1): void {
+  const count = (counts.get(group) ?? 0) + by;
+  if (count > 0) counts.set(group, count);
+  else counts.delete(group);
 }

@@ -20,6 +20,33 @@ it('run up to a limit, and those that wait alternate between callers', async () 
   expect(begun).toEqual(['a1', 'a2', 'a3', 'b1', 'c1', 'a4', 'b2']);
 });
 
+it.each([
+  ['while those who send few send anything, those who send many have a quarter of the places', Infinity, 2],
+  ['alone, those who send many have all places that are free', 0, 7],
+])('%s', async (_, sharedMs, expected) => {
+  const turns = new Turns(8, { sharedMs });
+  const begun: string[] = [];
+  const ends: (() => void)[] = [];
+  const run = (name: string) =>
+    turns.run({ tenant: name[0] }, async () => {
+      begun.push(name);
+      await new Promise<void>((end) => ends.push(end));
+    });
+  const many = (count: number) => Array.from({ length: count }, (_, n) => run(`m${n}`));
+  // They are known by how much of theirs runs and waits.
+  const before = many(5);
+  const all = [run('f'), ...many(12)];
+  expect(begun).toEqual(['m0', 'm1', 'm2', 'm3', 'm4', 'f', ...(sharedMs === 0 ? ['m0', 'm1'] : [])]);
+  for (const end of ends.splice(0, 5)) end();
+  await Promise.all(before);
+  await expect.poll(() => begun.length - 5).toBe(1 + expected);
+  for (let ended = 0; ended < all.length; ended++) {
+    await expect.poll(() => ends.length).toBeGreaterThan(ended);
+    ends[ended]?.();
+  }
+  await Promise.all(all);
+});
+
 it('alternate between the requests of one caller', async () => {
   const turns = new Turns(1);
   const [large, small, other] = [{ account: 'a' }, { account: 'a' }, { account: 'b' }];
