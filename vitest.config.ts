@@ -26,7 +26,8 @@ const faults = [
   'test/domain/{job-list-costs,lease-costs}.test.ts',
   'test/schema/foreign-rows.test.ts',
   'test/server/{file-imports,storage-limits,tenants-together,uploads}.test.ts',
-  'test/cli/{demo,doctor,output,parent}.test.ts',
+  'test/cli/{dead-letters,demo,doctor,output,parent,watch}.test.ts',
+  'test/db/migrate.test.ts',
 ];
 
 /**

@@ -3,7 +3,7 @@
  * are taken from the schema, so that a new field is tested, too.
  *
  *     QUERY_PARENTS  how many jobs (8)
- *     QUERY_FIELDS   how many fields in a row are tried in each combination (4); with 10, it is every path
+ *     QUERY_FIELDS   how many fields in a row are tried in each combination (3); with 10, it is every path
  */
 import { type GraphQLObjectType, getNamedType, isLeafType, isObjectType } from 'graphql';
 import pg from 'pg';
@@ -17,7 +17,7 @@ import { startServer } from '../support/server.ts';
 import { upkeep } from '../support/upkeep.ts';
 
 const parents = Number(process.env.QUERY_PARENTS ?? 8);
-const lastFields = Number(process.env.QUERY_FIELDS ?? 4);
+const lastFields = Number(process.env.QUERY_FIELDS ?? 3);
 const query = vi.spyOn(pg.Client.prototype, 'query');
 let db: TestDatabase;
 let app: App;
