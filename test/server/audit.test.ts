@@ -61,7 +61,15 @@ const pause = (type: string) =>
   `mutation { setQueue(input: { type: "${type}", paused: true }) { ... on SetQueuePayload { queue { paused } } ... on UserError { code } } }`;
 
 /** Mutations without the permission `administer` that can't be undone, are about many, or send something out. */
-const grave = ['addCallbacks', 'cancelJob', 'deleteJob', 'setRetention', 'cancelItems', 'promoteItems', 'revokeWatchTokens'];
+const grave = [
+  'addCallbacks',
+  'cancelJob',
+  'deleteJob',
+  'setRetention',
+  'cancelItems',
+  'promoteItems',
+  'revokeWatchTokens',
+];
 
 describe('every mutation', () => {
   const fields = Object.values(schema.getMutationType()?.getFields() ?? {}).map(({ name, extensions }) => ({

@@ -226,7 +226,10 @@ describe('of two tenants with the same names', () => {
       `mutation { ${field}(input: { jobId: $id }) { ${problem} } }`,
     ]),
     ['job', `mutation { addItems(input: { jobId: $id, items: [{ payload: {} }] }) { ${problem} } }`],
-    ['job', `mutation { addCallbacks(input: { jobId: $id, callbacks: [{ endpoint: "x" }] }) { ${problem} } }`],
+    [
+      'job',
+      `mutation { addCallbacks(input: { jobId: $id, callbacks: [{ endpoint: "x" }] }) { ${problem} } }`,
+    ],
     [
       'job',
       `mutation { importFile(input: { jobId: $id, file: { source: { uploadId: "Upload:00000000-0000-7000-8000-000000000000" }, format: LINES } }) { ${problem} } }`,
