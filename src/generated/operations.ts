@@ -1475,6 +1475,18 @@ export type ItemsQueryVariables = Exact<{
 
 export type ItemsQuery = { job?: { items: { edges: Array<{ node: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, note?: string | null, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string, stack?: string | null }>, log: Array<{ attempt: number, at: string, text: string }>, parentItem?: { id: string } | null, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } } | null };
 
+export type SearchItemsQueryVariables = Exact<{
+  jobId: Scalars['ID']['input'];
+  path?: InputMaybe<Scalars['String']['input']>;
+  equals?: InputMaybe<Scalars['String']['input']>;
+  text?: InputMaybe<Scalars['String']['input']>;
+  from?: InputMaybe<Scalars['ID']['input']>;
+  first: Scalars['Int']['input'];
+}>;
+
+
+export type SearchItemsQuery = { job?: { searchItems: { searched: number, nextFrom?: string | null, nodes: Array<{ id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, note?: string | null, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string, stack?: string | null }>, log: Array<{ attempt: number, at: string, text: string }>, parentItem?: { id: string } | null, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null }> } } | null };
+
 export type JobResultsQueryVariables = Exact<{
   jobId: Scalars['ID']['input'];
   first?: InputMaybe<Scalars['Int']['input']>;
@@ -3317,6 +3329,66 @@ export const Items = /*#__PURE__*/ new TypedDocumentString(`
     deadlineAt
   }
 }`) as unknown as TypedDocumentString<ItemsQuery, ItemsQueryVariables>;
+export const SearchItems = /*#__PURE__*/ new TypedDocumentString(`
+    query SearchItems($jobId: ID!, $path: String, $equals: String, $text: String, $from: ID, $first: Int!) {
+  job(id: $jobId) {
+    searchItems(
+      path: $path
+      equals: $equals
+      text: $text
+      from: $from
+      first: $first
+    ) {
+      nodes {
+        ...ItemFields
+      }
+      searched
+      nextFrom
+    }
+  }
+}
+    fragment ItemFields on JobItem {
+  id
+  status
+  payload
+  result
+  failureCount
+  failures {
+    attempt
+    code
+    message
+    worker
+    at
+    stack
+  }
+  note
+  log {
+    attempt
+    at
+    text
+  }
+  priority
+  runAt
+  retryAt
+  dedupeKey
+  serializeKey
+  parentItem {
+    id
+  }
+  blockedBy {
+    id
+  }
+  createdAt
+  finishedAt
+  assignment {
+    id
+    worker
+    attempt
+    claimedAt
+    heartbeatAt
+    deadlineAt
+  }
+}`) as unknown as TypedDocumentString<SearchItemsQuery, SearchItemsQueryVariables>;
 export const JobResults = /*#__PURE__*/ new TypedDocumentString(`
     query JobResults($jobId: ID!, $first: Int, $after: String) {
   job(id: $jobId) {

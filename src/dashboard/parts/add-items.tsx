@@ -82,7 +82,7 @@ function AddOne({ job, onDone }: { job: OpenJob; onDone: () => void }) {
             />
           </label>
           <label>
-            {t.addItems.dedupeKey}
+            {t.addItems.dedupeKey}{' '}
             <input maxLength={500} value={dedupeKey} onChange={({ target }) => setDedupeKey(target.value)} />
           </label>
         </>

@@ -104,7 +104,7 @@ export function FoundItems({ jobId, itemCount, find, path }: { jobId: string; it
         <progress
           aria-label={t.itemSearch.progress}
           max={Math.max(all, 1)}
-          value={isRunning ? searched : all}
+          value={from === undefined ? all : searched}
         />{' '}
         {/* What moves is not read aloud; where it stops is. */}
         {isRunning && <span className="words">{words}</span>}
