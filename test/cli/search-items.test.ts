@@ -13,7 +13,7 @@ it('items are found by their payloads, beyond the items that one call looks at, 
       payload: { customer: { id: n }, name: n > 10_000 ? 'Ada' : 'Bo' },
     })),
   );
-  const find = async (...args: string[]) => run(['items', id, '--json', ...args], server.env);
+  const find = async (...args: string[]) => run(['items', id, '--json', ...args], { env: server.env });
   const payloadsOf = (stdout: string) =>
     stdout
       .trimEnd()
@@ -23,8 +23,8 @@ it('items are found by their payloads, beyond the items that one call looks at, 
     { customer: { id: 10_100 }, name: 'Ada' },
   ]);
   expect(payloadsOf((await find('--find', 'ada', '--limit', '150')).stdout)).toHaveLength(150);
-  expect((await run(['items', id, '--find', 'Grace'], server.env)).stdout).toBe(
-    (await run(['items', id, '--status', 'failed'], server.env)).stdout,
+  expect((await run(['items', id, '--find', 'Grace'], { env: server.env })).stdout).toBe(
+    (await run(['items', id, '--status', 'failed'], { env: server.env })).stdout,
   );
   expect(await find('--path', 'customer.id')).toMatchObject({ code: 2 });
   expect(await find('--find', 'a', '--status', 'failed')).toMatchObject({ code: 2 });

@@ -1,7 +1,6 @@
 /** Callbacks: what a fold makes of them, who may send a delivery, and what comes of attempts. Races are forced, and time is set. */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { addCallbacks } from '../../src/domain/callbacks/add-callbacks.ts';
 import {
   type DeliveryAnswer,
   type LeasedDelivery,
@@ -21,6 +20,7 @@ import {
   rotateSecret,
 } from '../../src/domain/callbacks/endpoints.ts';
 import { startOperation } from '../../src/domain/items/operations.ts';
+import { addCallbacks } from '../../src/domain/jobs/add-callbacks.ts';
 import { createJob, type NewCallback } from '../../src/domain/jobs/create-job.ts';
 import { deleteJob } from '../../src/domain/jobs/delete-job.ts';
 import { foldProgress } from '../../src/domain/jobs/fold-progress.ts';

@@ -1,4 +1,4 @@
-import { addCallbacks } from '../../domain/callbacks/add-callbacks.ts';
+import { addCallbacks } from '../../domain/jobs/add-callbacks.ts';
 import { checkBatch } from '../../domain/values/checks.ts';
 import { InvalidInputError, NotFoundError } from '../../errors.ts';
 import { builder } from '../builder.ts';
