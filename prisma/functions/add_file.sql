@@ -1,9 +1,9 @@
--- Has servers add the lines of an upload to a job that is being created, and seal the job at the end of the file: lease_imports.
+-- Has servers add the lines of an upload to a job, and seal the job at the end of the file: lease_imports.
 --
 -- p_type     the type of the job
 -- p_file     {source: {uploadId}, format, encoding?, delimiter?, quote?, header?}; servers validate the values
 -- locks      the upload's row, shared
--- errors     JT001 no such upload; JT002 the upload is not complete
+-- errors     JT001 no such upload; JT002 the upload is not complete, or the job has a file
 create or replace function jobtree.add_file(p_job_id uuid, p_type text, p_file jsonb)
 returns void
 language plpgsql volatile
@@ -24,6 +24,10 @@ begin
     raise exception 'Upload % is not complete: % bytes of it are stored.', v_upload.id, v_upload.size using errcode = 'JT002', column = 'file.source.uploadId';
   end if;
   insert into jobtree.file_import (job_id, type, upload_id, options, size, created_at)
-  values (p_job_id, p_type, v_upload.id, jsonb_strip_nulls(p_file - 'source'), v_upload.size, clock_timestamp());
+  values (p_job_id, p_type, v_upload.id, jsonb_strip_nulls(p_file - 'source'), v_upload.size, clock_timestamp())
+  on conflict do nothing;
+  if not found then
+    raise exception 'Job % has a file.', p_job_id using errcode = 'JT002', column = 'file';
+  end if;
 end
 $$;

@@ -3,8 +3,8 @@
 --
 -- p_settings {retentionSeconds?, idleExpirySeconds?}: whole numbers up to 315,576,000 (ten years), from 0 and from 1, or null for never;
 --            what is not there stays as it is
--- locks      the root's job_progress row, so no fold, replay or reaping is under way; the job's row
--- errors     JT001 no such job, or it is being deleted; JT002 not a root, nothing to be changed, or settings that are none
+-- locks      those of lock_root; the job's row
+-- errors     those of lock_root; JT002 nothing to be changed, or settings that are none
 create or replace function jobtree.set_retention(p_job_id uuid, p_settings jsonb)
 returns void
 language plpgsql volatile
@@ -16,7 +16,6 @@ set enable_mergejoin = off
 as $$
 declare
   v_problem record;
-  v_root_id uuid;
   v_progress jobtree.job_progress;
   v_seconds integer;
 begin
@@ -27,21 +26,7 @@ begin
   elsif p_settings = '{}' then
     raise exception 'Nothing is to be changed.' using errcode = 'JT002';
   end if;
-  loop
-    select j.root_id into v_root_id from jobtree.job j where j.id = p_job_id;
-    if v_root_id is null then
-      raise exception 'There is no job %.', p_job_id using errcode = 'JT001', column = 'jobId';
-    elsif v_root_id <> p_job_id then
-      raise exception 'Job % is not a root: only whole trees are kept.', p_job_id using errcode = 'JT002', column = 'jobId';
-    end if;
-    select * into v_progress from jobtree.job_progress p
-    where p.job_id = p_job_id order by p.version desc limit 1 for no key update;
-    exit when found;
-    -- This has waited for a fold, which has written a new version.
-  end loop;
-  if exists (select from jobtree.tree_deletion d where d.root_id = p_job_id) then
-    raise exception 'The tree of job % is being deleted.', p_job_id using errcode = 'JT001', column = 'jobId';
-  end if;
+  v_progress := jobtree.lock_root(p_job_id);
 
   update jobtree.job j
   set retention_seconds = case when p_settings ? 'retentionSeconds' then coalesce((p_settings ->> 'retentionSeconds')::numeric, -1) else j.retention_seconds end,

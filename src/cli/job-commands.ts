@@ -256,6 +256,16 @@ export function addWatchCommands(program: Command): void {
         itemStatuses.map((status) => status.toLowerCase()),
       ),
     )
+    .addOption(
+      new Option(
+        '--find <text>',
+        'only items with this in their payloads; looks at one after the other',
+      ).conflicts('status'),
+    )
+    .option(
+      '--path <path>',
+      'only where exactly --find is under this key of the payload, such as customer.id',
+    )
     .option('--limit <n>', 'how many to list', parseWholeNumber(1, 1_000_000_000), 100)
     .addOption(urlOption())
     .addOption(jsonOption('one object per line, with results and failures'))

@@ -46,6 +46,7 @@ import type {
   HeldItem,
   Item,
   ItemChanges,
+  ItemSearch,
   Job,
   JobProgress,
   JobTreeProgress,
@@ -55,6 +56,7 @@ import type {
   PageOptions,
   PendingItemFilter,
   Result,
+  SearchOptions,
   SerializeKey,
   Standstill,
   Tree,
@@ -471,6 +473,22 @@ export class Client extends DeadLetterCalls {
   }
 
   /**
+   * Looks for items of a job by their payloads, from the first one or from `from` on. There is no index of payloads: one call looks at up to 10,000
+   * items, so go on with `nextFrom` until that is null.
+   *
+   * @returns the items that meet all conditions, up to `first` (1 to 100, default 50), and how many it has looked at
+   * @throws JobtreeError NOT_FOUND, INVALID_INPUT without a condition
+   */
+  async searchItems(jobId: string, options: SearchOptions): Promise<ItemSearch> {
+    const { first = defaultPageSize, path, equals, text, from } = options;
+    return asManyAsFit(first, async (first) => {
+      const sought = { jobId, first, path, equals, text, from };
+      const data = await this.send(operations.SearchItems, sought, options, true, searchOptions);
+      return found(data.job, jobId).searchItems;
+    });
+  }
+
+  /**
    * One item.
    *
    * @throws JobtreeError NOT_FOUND
@@ -723,6 +741,7 @@ const watchOptions = {
 const auditOptions = { ...pageOptions, filter: true };
 const jobsOptions = { ...pageOptions, filter: true, order: true };
 const itemsOptions = { ...pageOptions, statuses: true };
+const searchOptions = { ...callOptions, path: true, equals: true, text: true, from: true, first: true };
 const watchTokenOptions = { ...callOptions, expiresInSeconds: true, sees: true };
 const serializeKeyOptions = { ...callOptions, first: true, keys: true };
 const heldItemsOptions = {
@@ -739,7 +758,7 @@ const defaultPageSize = 50;
 const resultsPageSize = 500;
 
 /** Halves the number for as long as so many items are too large for one answer. */
-async function asManyAsFit<T>(first: number, read: (first: number) => Promise<Page<T>>): Promise<Page<T>> {
+async function asManyAsFit<P>(first: number, read: (first: number) => Promise<P>): Promise<P> {
   try {
     return await read(first);
   } catch (error) {

@@ -84,6 +84,29 @@ export type Tree = Job & { readonly treeProgress?: TreeFieldsFragment | null };
 export type JobWithChildren = NonNullable<JobQuery['job']>;
 /** An item with its payload, its result or failures, and its assignment, if it has one. */
 export type Item = ItemFieldsFragment;
+
+/** What items are sought by: `path` with `equals`, `text`, or all three. */
+export interface SearchOptions extends CallOptions {
+  /** Where in the payload `equals` is: keys or list positions, separated by dots, such as `customer.id`. */
+  readonly path?: string | undefined;
+  /** The value there: a string as it is, anything else as its JSON text, such as `4711`. */
+  readonly equals?: string | undefined;
+  /** A part of the JSON text of the payload, in capital or small letters. */
+  readonly text?: string | undefined;
+  /** Where to begin: `nextFrom` of the call before. Default: the first item. */
+  readonly from?: string | undefined;
+  /** The maximum number: 1 to 100. Default: 50. */
+  readonly first?: number | undefined;
+}
+
+/** What one call of a search has found. */
+export interface ItemSearch {
+  readonly nodes: readonly Item[];
+  /** How many items it has looked at. */
+  readonly searched: number;
+  /** Where to go on; null if there are no more items. */
+  readonly nextFrom?: string | null;
+}
 /** One reason why a job, an item or a type is not running. Times are text in ISO 8601. */
 export type Standstill = StandstillFieldsFragment;
 /** The progress of a job, in absolute counts. Of two states, the one with the greater `revision` (compared as text) is newer. */

@@ -32,6 +32,9 @@ export interface TreeSearch {
   /** What the strip shows of them: the numbers of the first and the last item. */
   readonly from?: number | undefined;
   readonly to?: number | undefined;
+  /** What is looked for in their payloads: a text, or what the path leads to. */
+  readonly find?: string | undefined;
+  readonly path?: string | undefined;
 }
 
 const screens = [
@@ -45,6 +48,8 @@ const screens = [
       status: text(search.status),
       from: count(search.from),
       to: count(search.to),
+      find: text(typeof search.find === 'number' ? String(search.find) : search.find),
+      path: text(search.path),
     }),
   }),
   createRoute({

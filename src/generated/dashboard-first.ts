@@ -23,6 +23,14 @@ export type Scalars = {
   JSON: { input: unknown; output: unknown; }
 };
 
+/** Which endpoints to call about a tree. */
+export type AddCallbacksInput = {
+  /** The endpoints to call, beside those that the tree has: 1 to 10. INVALID_INPUT if the tree would have more than 10. For jobs that are complete already, nothing is sent. */
+  callbacks: Array<CallbackInput>;
+  /** The root of the tree. INVALID_INPUT for another job, and for a tree that is complete, since nothing would be sent. */
+  jobId: Scalars['ID']['input'];
+};
+
 /** Items for one job. */
 export type AddItemsInput = {
   /** The new items: 1 to 1,000. */
@@ -466,6 +474,14 @@ export type HeartbeatStatus =
   | 'INVALID'
   /** It is unknown, was released, or was taken back after its deadline. */
   | 'LOST';
+
+/** A file for a job that exists. */
+export type ImportFileInput = {
+  /** The file. Its rows are added behind the items that the job has; others can be added meanwhile. The end of the file seals the job. A line that can't be read, or that does not match the schema of the type, becomes a failed item. */
+  file: FileInput;
+  /** The job. It must not be sealed, nor have a file already: INVALID_INPUT. */
+  jobId: Scalars['ID']['input'];
+};
 
 /** A new item. */
 export type ItemInput = {

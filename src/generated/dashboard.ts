@@ -23,6 +23,14 @@ export type Scalars = {
   JSON: { input: unknown; output: unknown; }
 };
 
+/** Which endpoints to call about a tree. */
+export type AddCallbacksInput = {
+  /** The endpoints to call, beside those that the tree has: 1 to 10. INVALID_INPUT if the tree would have more than 10. For jobs that are complete already, nothing is sent. */
+  callbacks: Array<CallbackInput>;
+  /** The root of the tree. INVALID_INPUT for another job, and for a tree that is complete, since nothing would be sent. */
+  jobId: Scalars['ID']['input'];
+};
+
 /** Items for one job. */
 export type AddItemsInput = {
   /** The new items: 1 to 1,000. */
@@ -466,6 +474,14 @@ export type HeartbeatStatus =
   | 'INVALID'
   /** It is unknown, was released, or was taken back after its deadline. */
   | 'LOST';
+
+/** A file for a job that exists. */
+export type ImportFileInput = {
+  /** The file. Its rows are added behind the items that the job has; others can be added meanwhile. The end of the file seals the job. A line that can't be read, or that does not match the schema of the type, becomes a failed item. */
+  file: FileInput;
+  /** The job. It must not be sealed, nor have a file already: INVALID_INPUT. */
+  jobId: Scalars['ID']['input'];
+};
 
 /** A new item. */
 export type ItemInput = {
@@ -1206,6 +1222,22 @@ export type RetryDeliveryMutation = { retryCallbackDelivery?:
     | { delivery: { id: string } }
    | null };
 
+export type CallbackEndpointsQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type CallbackEndpointsQuery = { callbackEndpoints?: Array<{ name: string }> | null };
+
+export type AddCallbacksMutationVariables = Exact<{
+  input: AddCallbacksInput;
+}>;
+
+
+export type AddCallbacksMutation = { addCallbacks?:
+    | { job: { id: string } }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+   | null };
+
 export type GroupRowFragment = { id: string, type: string, code: string, pattern: string, count: number, firstAt: string, lastAt: string, note?: string | null, notedAt?: string | null, history: Array<{ from: string, count: number }> };
 
 export type LiveDeadLetterGroupsSubscriptionVariables = Exact<{
@@ -1352,6 +1384,20 @@ export type ImportFileMutation = { createJob?:
     | { code: ErrorCode, message: string, field?: string | null }
    | null };
 
+export type AddFileMutationVariables = Exact<{
+  input: ImportFileInput;
+}>;
+
+
+export type AddFileMutation = { importFile?:
+    | { job: { id: string } }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+   | null };
+
 export type ImportChangesSubscriptionVariables = Exact<{
   jobId: Scalars['ID']['input'];
 }>;
@@ -1367,6 +1413,8 @@ export type BadLinesQueryVariables = Exact<{
 
 export type BadLinesQuery = { job?: { items: { nodes: Array<{ payload?: unknown | null, failures: Array<{ code: string, message: string }> }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } } | null };
 
+export type ItemRowFragment = { id: string, status: ItemStatus, failureCount: number, createdAt: string, finishedAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, note?: string | null };
+
 export type ItemsQueryVariables = Exact<{
   jobId: Scalars['ID']['input'];
   statuses?: InputMaybe<Array<ItemStatus> | ItemStatus>;
@@ -1375,6 +1423,31 @@ export type ItemsQueryVariables = Exact<{
 
 
 export type ItemsQuery = { job?: { items: { nodes: Array<{ id: string, status: ItemStatus, failureCount: number, createdAt: string, finishedAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, note?: string | null }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } } | null };
+
+export type SearchItemsQueryVariables = Exact<{
+  jobId: Scalars['ID']['input'];
+  path?: InputMaybe<Scalars['String']['input']>;
+  equals?: InputMaybe<Scalars['String']['input']>;
+  text?: InputMaybe<Scalars['String']['input']>;
+  from?: InputMaybe<Scalars['ID']['input']>;
+}>;
+
+
+export type SearchItemsQuery = { job?: { searchItems: { searched: number, nextFrom?: string | null, nodes: Array<{ id: string, status: ItemStatus, failureCount: number, createdAt: string, finishedAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, note?: string | null }> } } | null };
+
+export type AddItemMutationVariables = Exact<{
+  input: AddItemsInput;
+}>;
+
+
+export type AddItemMutation = { addItems?:
+    | { entries: Array<{ status: AddStatus, itemId?: string | null, error?: { message: string } | null }> }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+   | null };
 
 export type ItemRangesQueryVariables = Exact<{
   jobId: Scalars['ID']['input'];
@@ -1848,6 +1921,18 @@ export const ImportState = /*#__PURE__*/ new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"ImportState"}) as unknown as TypedDocumentString<ImportStateFragment, unknown>;
+export const ItemRow = /*#__PURE__*/ new TypedDocumentString(`
+    fragment ItemRow on JobItem {
+  id
+  status
+  failureCount
+  createdAt
+  finishedAt
+  dedupeKey
+  serializeKey
+  note
+}
+    `, {"fragmentName":"ItemRow"}) as unknown as TypedDocumentString<ItemRowFragment, unknown>;
 export const OperationState = /*#__PURE__*/ new TypedDocumentString(`
     fragment OperationState on Operation {
   id
@@ -2056,6 +2141,29 @@ export const RetryDelivery = /*#__PURE__*/ new TypedDocumentString(`
   message
   field
 }`) as unknown as TypedDocumentString<RetryDeliveryMutation, RetryDeliveryMutationVariables>;
+export const CallbackEndpoints = /*#__PURE__*/ new TypedDocumentString(`
+    query CallbackEndpoints {
+  callbackEndpoints {
+    name
+  }
+}
+    `) as unknown as TypedDocumentString<CallbackEndpointsQuery, CallbackEndpointsQueryVariables>;
+export const AddCallbacks = /*#__PURE__*/ new TypedDocumentString(`
+    mutation AddCallbacks($input: AddCallbacksInput!) {
+  addCallbacks(input: $input) {
+    ... on AddCallbacksPayload {
+      job {
+        id
+      }
+    }
+    ...Refusal
+  }
+}
+    fragment Refusal on UserError {
+  code
+  message
+  field
+}`) as unknown as TypedDocumentString<AddCallbacksMutation, AddCallbacksMutationVariables>;
 export const LiveDeadLetterGroups = /*#__PURE__*/ new TypedDocumentString(`
     subscription LiveDeadLetterGroups($types: [String!], $codes: [String!]) {
   live {
@@ -2433,6 +2541,22 @@ export const ImportFile = /*#__PURE__*/ new TypedDocumentString(`
   message
   field
 }`) as unknown as TypedDocumentString<ImportFileMutation, ImportFileMutationVariables>;
+export const AddFile = /*#__PURE__*/ new TypedDocumentString(`
+    mutation AddFile($input: ImportFileInput!) {
+  importFile(input: $input) {
+    ... on ImportFilePayload {
+      job {
+        id
+      }
+    }
+    ...Refusal
+  }
+}
+    fragment Refusal on UserError {
+  code
+  message
+  field
+}`) as unknown as TypedDocumentString<AddFileMutation, AddFileMutationVariables>;
 export const ImportChanges = /*#__PURE__*/ new TypedDocumentString(`
     subscription ImportChanges($jobId: ID!) {
   jobProgress(jobId: $jobId, intervalMs: 250) {
@@ -2483,14 +2607,7 @@ export const Items = /*#__PURE__*/ new TypedDocumentString(`
   job(id: $jobId) {
     items(first: 100, after: $after, statuses: $statuses) {
       nodes {
-        id
-        status
-        failureCount
-        createdAt
-        finishedAt
-        dedupeKey
-        serializeKey
-        note
+        ...ItemRow
       }
       pageInfo {
         endCursor
@@ -2499,7 +2616,58 @@ export const Items = /*#__PURE__*/ new TypedDocumentString(`
     }
   }
 }
-    `) as unknown as TypedDocumentString<ItemsQuery, ItemsQueryVariables>;
+    fragment ItemRow on JobItem {
+  id
+  status
+  failureCount
+  createdAt
+  finishedAt
+  dedupeKey
+  serializeKey
+  note
+}`) as unknown as TypedDocumentString<ItemsQuery, ItemsQueryVariables>;
+export const SearchItems = /*#__PURE__*/ new TypedDocumentString(`
+    query SearchItems($jobId: ID!, $path: String, $equals: String, $text: String, $from: ID) {
+  job(id: $jobId) {
+    searchItems(path: $path, equals: $equals, text: $text, from: $from, first: 100) {
+      nodes {
+        ...ItemRow
+      }
+      searched
+      nextFrom
+    }
+  }
+}
+    fragment ItemRow on JobItem {
+  id
+  status
+  failureCount
+  createdAt
+  finishedAt
+  dedupeKey
+  serializeKey
+  note
+}`) as unknown as TypedDocumentString<SearchItemsQuery, SearchItemsQueryVariables>;
+export const AddItem = /*#__PURE__*/ new TypedDocumentString(`
+    mutation AddItem($input: AddItemsInput!) {
+  addItems(input: $input) {
+    ... on AddItemsPayload {
+      entries {
+        status
+        itemId
+        error {
+          message
+        }
+      }
+    }
+    ...Refusal
+  }
+}
+    fragment Refusal on UserError {
+  code
+  message
+  field
+}`) as unknown as TypedDocumentString<AddItemMutation, AddItemMutationVariables>;
 export const ItemRanges = /*#__PURE__*/ new TypedDocumentString(`
     query ItemRanges($jobId: ID!, $from: ID, $to: ID) {
   job(id: $jobId) {

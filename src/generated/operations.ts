@@ -23,6 +23,14 @@ export type Scalars = {
   JSON: { input: unknown; output: unknown; }
 };
 
+/** Which endpoints to call about a tree. */
+export type AddCallbacksInput = {
+  /** The endpoints to call, beside those that the tree has: 1 to 10. INVALID_INPUT if the tree would have more than 10. For jobs that are complete already, nothing is sent. */
+  callbacks: Array<CallbackInput>;
+  /** The root of the tree. INVALID_INPUT for another job, and for a tree that is complete, since nothing would be sent. */
+  jobId: Scalars['ID']['input'];
+};
+
 /** Items for one job. */
 export type AddItemsInput = {
   /** The new items: 1 to 1,000. */
@@ -466,6 +474,14 @@ export type HeartbeatStatus =
   | 'INVALID'
   /** It is unknown, was released, or was taken back after its deadline. */
   | 'LOST';
+
+/** A file for a job that exists. */
+export type ImportFileInput = {
+  /** The file. Its rows are added behind the items that the job has; others can be added meanwhile. The end of the file seals the job. A line that can't be read, or that does not match the schema of the type, becomes a failed item. */
+  file: FileInput;
+  /** The job. It must not be sealed, nor have a file already: INVALID_INPUT. */
+  jobId: Scalars['ID']['input'];
+};
 
 /** A new item. */
 export type ItemInput = {
@@ -1458,6 +1474,18 @@ export type ItemsQueryVariables = Exact<{
 
 
 export type ItemsQuery = { job?: { items: { edges: Array<{ node: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, note?: string | null, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string, stack?: string | null }>, log: Array<{ attempt: number, at: string, text: string }>, parentItem?: { id: string } | null, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } } | null };
+
+export type SearchItemsQueryVariables = Exact<{
+  jobId: Scalars['ID']['input'];
+  path?: InputMaybe<Scalars['String']['input']>;
+  equals?: InputMaybe<Scalars['String']['input']>;
+  text?: InputMaybe<Scalars['String']['input']>;
+  from?: InputMaybe<Scalars['ID']['input']>;
+  first: Scalars['Int']['input'];
+}>;
+
+
+export type SearchItemsQuery = { job?: { searchItems: { searched: number, nextFrom?: string | null, nodes: Array<{ id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, note?: string | null, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string, stack?: string | null }>, log: Array<{ attempt: number, at: string, text: string }>, parentItem?: { id: string } | null, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null }> } } | null };
 
 export type JobResultsQueryVariables = Exact<{
   jobId: Scalars['ID']['input'];
@@ -3301,6 +3329,66 @@ export const Items = /*#__PURE__*/ new TypedDocumentString(`
     deadlineAt
   }
 }`) as unknown as TypedDocumentString<ItemsQuery, ItemsQueryVariables>;
+export const SearchItems = /*#__PURE__*/ new TypedDocumentString(`
+    query SearchItems($jobId: ID!, $path: String, $equals: String, $text: String, $from: ID, $first: Int!) {
+  job(id: $jobId) {
+    searchItems(
+      path: $path
+      equals: $equals
+      text: $text
+      from: $from
+      first: $first
+    ) {
+      nodes {
+        ...ItemFields
+      }
+      searched
+      nextFrom
+    }
+  }
+}
+    fragment ItemFields on JobItem {
+  id
+  status
+  payload
+  result
+  failureCount
+  failures {
+    attempt
+    code
+    message
+    worker
+    at
+    stack
+  }
+  note
+  log {
+    attempt
+    at
+    text
+  }
+  priority
+  runAt
+  retryAt
+  dedupeKey
+  serializeKey
+  parentItem {
+    id
+  }
+  blockedBy {
+    id
+  }
+  createdAt
+  finishedAt
+  assignment {
+    id
+    worker
+    attempt
+    claimedAt
+    heartbeatAt
+    deadlineAt
+  }
+}`) as unknown as TypedDocumentString<SearchItemsQuery, SearchItemsQueryVariables>;
 export const JobResults = /*#__PURE__*/ new TypedDocumentString(`
     query JobResults($jobId: ID!, $first: Int, $after: String) {
   job(id: $jobId) {

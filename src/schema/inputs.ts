@@ -88,7 +88,7 @@ export const CallbackTrigger = builder.enumType('CallbackTrigger', {
   } as const,
 });
 
-const CallbackInput = builder.inputRef<NewCallback>('CallbackInput');
+export const CallbackInput = builder.inputRef<NewCallback>('CallbackInput');
 CallbackInput.implement({
   description:
     'An endpoint to call when the tree is complete. After a replay, it is called again when the tree is complete again.',

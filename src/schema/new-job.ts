@@ -15,7 +15,7 @@ export function toNewJob(job: GivenJob, path: string, files: ReceivedFile[]): Ne
   };
 }
 
-function toNewFile({ source, ...options }: GivenFile, path: string, files: ReceivedFile[]): NewFile {
+export function toNewFile({ source, ...options }: GivenFile, path: string, files: ReceivedFile[]): NewFile {
   const { uploadId, file } = source;
   if (file != null) {
     files.push(file);

@@ -48,6 +48,7 @@ const calls: Record<string, Record<string, readonly unknown[]>> = {
     revokeWatchTokens: ['Job:1'],
     run: [type, 1],
     sealJob: ['Job:1'],
+    searchItems: ['Job:1'],
     serializeKeys: [],
     setRetention: ['Job:1', {}],
     standstills: ['Job:1'],

@@ -1,4 +1,5 @@
 /** Callbacks: what a fold makes of them, who may send a delivery, and what comes of attempts. Races are forced, and time is set. */
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import {
   type DeliveryAnswer,
@@ -19,8 +20,11 @@ import {
   rotateSecret,
 } from '../../src/domain/callbacks/endpoints.ts';
 import { startOperation } from '../../src/domain/items/operations.ts';
+import { addCallbacks } from '../../src/domain/jobs/add-callbacks.ts';
 import { createJob, type NewCallback } from '../../src/domain/jobs/create-job.ts';
 import { deleteJob } from '../../src/domain/jobs/delete-job.ts';
+import { foldProgress } from '../../src/domain/jobs/fold-progress.ts';
+import { sealJob } from '../../src/domain/jobs/seal-job.ts';
 import { putSchedule } from '../../src/domain/schedules/put-schedule.ts';
 import { runSchedule } from '../../src/domain/schedules/run-schedule.ts';
 import { readQueue, setQueue } from '../../src/domain/work/queues.ts';
@@ -191,6 +195,68 @@ describe('a tree with callbacks', () => {
     expect((await readCallbacks(t.engine.database, [jobId])).size).toBe(0);
     expect((await messages(name))[0].data).toMatchObject({ outcome: 'CANCELLED', cancelled: 1 });
     expect(await leaseOf(name)).toMatchObject({ messageId: `tree_${jobId}_1`, attempt: 1 });
+  });
+
+  it('gets more of them until it is complete: for the tree, and for jobs that end from then on', async () => {
+    const [name, other] = [await endpoint(), await endpoint()];
+    const { jobId } = await createJob(t.engine, { type: newType(), callbacks: [{ endpoint: name }] });
+    await addCallbacks(t.engine, jobId, [{ endpoint: name }, { endpoint: other, on: 'JOB' }]);
+    await sealJob(t.engine, jobId);
+    await t.fold(jobId);
+    expect((await sent(name)).map(({ event }) => event)).toEqual(['TREE']);
+    expect((await sent(other)).map(({ event }) => event)).toEqual(['JOB']);
+    await expect(addCallbacks(t.engine, jobId, [{ endpoint: other }])).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+      field: 'jobId',
+    });
+  });
+
+  it('has no more than ten, and refuses what it can not add without adding anything', async () => {
+    const names = await Promise.all(Array.from({ length: 11 }, () => endpoint()));
+    const all = names.map((endpoint): NewCallback => ({ endpoint }));
+    const child = newType();
+    const { jobId } = await createJob(t.engine, { type: newType(), children: [{ type: child }] });
+    const [below] = await t.db.query<{ id: string }>('select id from jobtree.job where type = $1', [child]);
+    await addCallbacks(t.engine, jobId, all.slice(0, 9));
+    for (const [id, callbacks, problem] of [
+      [jobId, all.slice(9), { code: 'INVALID_INPUT', field: 'callbacks' }],
+      [jobId, [{ endpoint: 'nobody' }], { code: 'INVALID_INPUT', field: 'callbacks[0].endpoint' }],
+      [below?.id as string, all.slice(9), { code: 'INVALID_INPUT', field: 'jobId' }],
+      [randomUUID(), all.slice(9), { code: 'NOT_FOUND', field: 'jobId' }],
+    ] as const)
+      await expect(addCallbacks(t.engine, id, callbacks)).rejects.toMatchObject(problem);
+    expect((await readCallbacks(t.engine.database, [jobId])).get(jobId)).toHaveLength(9);
+  });
+
+  it('sends a callback that is added while the fold begins that completes it', async () => {
+    const name = await endpoint();
+    const { jobId } = await createJob(t.engine, { type: newType(), sealed: true });
+    const adding = await t.db.connect();
+    await adding.query('begin');
+    await adding.query('select jobtree.call_when_complete($1, $2)', [
+      jobId,
+      JSON.stringify([{ endpoint: name }]),
+    ]);
+    expect(await foldProgress(t.engine, jobId, 0)).toBeUndefined();
+    await adding.query('commit');
+    await adding.end();
+    await t.fold(jobId);
+    expect(await sent(name)).toHaveLength(1);
+  });
+
+  it('refuses a callback that is added while the fold ends that completes it', async () => {
+    const name = await endpoint();
+    const { jobId } = await createJob(t.engine, { type: newType(), sealed: true });
+    const fold = await t.db.connect();
+    await fold.query('begin');
+    await fold.query('select * from jobtree.fold_trees($1, $2)', [[jobId], [0]]);
+    const late = addCallbacks(t.engine, jobId, [{ endpoint: name }]);
+    late.catch(() => undefined);
+    await lockWaiters(t.db, 1);
+    await fold.query('commit');
+    await fold.end();
+    await expect(late).rejects.toMatchObject({ code: 'INVALID_INPUT', field: 'jobId' });
+    expect(await sent(name)).toEqual([]);
   });
 
   it('from a schedule has the callbacks of the template, which are validated with it', async () => {

@@ -60,8 +60,16 @@ const logged = (): Entry[] =>
 const pause = (type: string) =>
   `mutation { setQueue(input: { type: "${type}", paused: true }) { ... on SetQueuePayload { queue { paused } } ... on UserError { code } } }`;
 
-/** Mutations without the permission `administer` that can't be undone, or are about many. */
-const grave = ['cancelJob', 'deleteJob', 'setRetention', 'cancelItems', 'promoteItems', 'revokeWatchTokens'];
+/** Mutations without the permission `administer` that can't be undone, are about many, or send something out. */
+const grave = [
+  'addCallbacks',
+  'cancelJob',
+  'deleteJob',
+  'setRetention',
+  'cancelItems',
+  'promoteItems',
+  'revokeWatchTokens',
+];
 
 describe('every mutation', () => {
   const fields = Object.values(schema.getMutationType()?.getFields() ?? {}).map(({ name, extensions }) => ({

@@ -286,6 +286,44 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
       .toBe(1);
   });
 
+  const importFile = `mutation ($jobId: ID!, $uploadId: ID!, $format: FileFormat!) {
+    importFile(input: { jobId: $jobId, file: { source: { uploadId: $uploadId }, format: $format } }) {
+      ... on ImportFilePayload { job { id } } ... on UserError { code field message }
+    }
+  }`;
+
+  it('a file is added to a job that is open, behind its items and while others are added, and seals it', async () => {
+    const type = `open-${randomBytes(4).toString('hex')}`;
+    const { id } = await server.client.createJob({ type, items: [{ payload: 'first' }] });
+    const { body } = await postFile(server.url, '"a"\n"b"\n');
+    const variables = { jobId: id, uploadId: body.id, format: 'NDJSON' };
+    expect(await data(server.url, importFile, variables)).toEqual({ importFile: { job: { id } } });
+    const job = await imported(server.client, id);
+    expect(job.import).toMatchObject({ status: 'COMPLETED', items: 2 });
+    expect(job.sealedAt).not.toBeNull();
+    const { nodes } = await server.client.items(id, { first: 10 });
+    expect(nodes.map(({ payload }) => payload)).toEqual(['first', 'a', 'b']);
+    expect(await data(server.url, importFile, variables)).toMatchObject({
+      importFile: { code: 'JOB_SEALED', field: 'jobId' },
+    });
+  });
+
+  it('a job takes one file, none that its parent feeds, and none of which no row is good', async () => {
+    const type = `open-${randomBytes(4).toString('hex')}`;
+    const open = await server.client.createJob({ type, children: [{ type: `${type}-fed`, feed: {} }] });
+    const fed = (await server.client.jobs({ filter: { types: [`${type}-fed`], rootsOnly: false } })).nodes[0];
+    const { body } = await postFile(server.url, 'no JSON\n');
+    const add = async (jobId: string | undefined, format: string, uploadId = body.id) =>
+      (await data(server.url, importFile, { jobId, uploadId, format })).importFile;
+    expect(await add(fed?.id, 'LINES')).toMatchObject({ code: 'JOB_FED_BY_PARENT' });
+    expect(await add(open.id, 'NDJSON')).toMatchObject({ code: 'INVALID_INPUT', field: 'file' });
+    const strange = 'Upload:00000000-0000-7000-8000-000000000000';
+    expect(await add(open.id, 'LINES', strange)).toMatchObject({ code: 'NOT_FOUND' });
+    const [one, other] = await Promise.all([add(open.id, 'LINES'), add(open.id, 'LINES')]);
+    expect([one, other].filter(({ job }) => job !== undefined)).toHaveLength(1);
+    await imported(server.client, open.id);
+  });
+
   it('bad lines count as failures, and beyond the tolerance the job fails and the import ends', async () => {
     const { body } = await postFile(server.url, `1\n${'no\n'.repeat(100_000)}`);
     const { id } = await server.client.createJob({

@@ -98,6 +98,7 @@ describe('the rights', () => {
     'Job.tree': 'leaves out',
     'Job.after': 'leaves out',
     'Job.items': 'its own',
+    'ItemSearch.nodes': 'of what has a rule',
     'Job.results': 'looks at the tree',
     'JobItem.job': 'rule',
     'JobItem.blockedBy': 'rule',

@@ -87,6 +87,16 @@ const onJobs: [string, string, Role][] = [
     'producer',
   ],
   [
+    'addCallbacks',
+    'mutation ($id: ID!) { addCallbacks(input: { jobId: $id, callbacks: [{ endpoint: "x" }] }) { __typename ... on UserError { code message } } }',
+    'producer',
+  ],
+  [
+    'importFile',
+    'mutation ($id: ID!) { importFile(input: { jobId: $id, file: { source: { uploadId: "Upload:00000000-0000-7000-8000-000000000000" }, format: LINES } }) { __typename ... on UserError { code message } } }',
+    'producer',
+  ],
+  [
     'setRetention',
     'mutation ($id: ID!) { setRetention(input: { jobId: $id, retentionSeconds: 1 }) { __typename ... on UserError { code message } } }',
     'producer',
@@ -280,7 +290,7 @@ describe('a scope of types', () => {
   it('does not allow a tree with other types to be cancelled, deleted or exported', async () => {
     const key = await keyFor(['producer'], { types: ['mail.*'] });
     for (const [name, query] of onJobs.filter(([name]) =>
-      ['cancelJob', 'deleteJob', 'setRetention'].includes(name),
+      ['addCallbacks', 'cancelJob', 'deleteJob', 'setRetention'].includes(name),
     ))
       expect((await ask(key, query, { id: mixed.root })).data[name].code).toBe('NOT_FOUND');
     const { errors } = await ask(key, 'query ($id: ID!) { job(id: $id) { results { nodes { id } } } }', {

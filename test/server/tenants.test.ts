@@ -226,6 +226,14 @@ describe('of two tenants with the same names', () => {
       `mutation { ${field}(input: { jobId: $id }) { ${problem} } }`,
     ]),
     ['job', `mutation { addItems(input: { jobId: $id, items: [{ payload: {} }] }) { ${problem} } }`],
+    [
+      'job',
+      `mutation { addCallbacks(input: { jobId: $id, callbacks: [{ endpoint: "x" }] }) { ${problem} } }`,
+    ],
+    [
+      'job',
+      `mutation { importFile(input: { jobId: $id, file: { source: { uploadId: "Upload:00000000-0000-7000-8000-000000000000" }, format: LINES } }) { ${problem} } }`,
+    ],
     ['job', `mutation { setRetention(input: { jobId: $id, retentionSeconds: 1 }) { ${problem} } }`],
     ['job', `mutation { cancelItems(input: { filter: { jobId: $id } }) { ${problem} } }`],
     ['job', `mutation { promoteItems(input: { filter: { jobId: $id } }) { ${problem} } }`],

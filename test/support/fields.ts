@@ -114,7 +114,9 @@ export function toValue(type: GraphQLInputType, id: string): string {
   if (isEnumType(type)) return type.getValues()[0]?.name ?? '';
   if (isInputObjectType(type)) {
     const fields = Object.values(type.getFields());
-    const required = type.isOneOf ? fields.slice(0, 1) : fields.filter(isRequiredInputField);
+    const required = type.isOneOf
+      ? fields.filter((field) => getNamedType(field.type).name !== 'File').slice(0, 1)
+      : fields.filter(isRequiredInputField);
     return `{ ${required.map((field) => `${field.name}: ${toValue(field.type, id)}`).join()} }`;
   }
   const values: Record<string, string> = {

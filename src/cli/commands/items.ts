@@ -1,5 +1,5 @@
 /** `jobtree items`: the items of a job, in their order; or one item. */
-import type { Item, ItemStatus } from '../../client/index.ts';
+import type { Client, Item, ItemStatus } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { colourOf } from '../colours.ts';
 import { CommandError } from '../command-error.ts';
@@ -11,10 +11,14 @@ import { type Cell, Table } from '../table.ts';
 
 export interface ItemsOptions extends ApiOptions {
   readonly status?: readonly Lowercase<ItemStatus>[];
+  readonly find?: string;
+  readonly path?: string;
   readonly limit: number;
 }
 
 const pageSize = 1_000;
+/** Of a search. */
+const mostFound = 100;
 
 export async function listItems(jobId: string, options: ItemsOptions): Promise<number> {
   if (jobId.startsWith('JobItem:')) return showItem(jobId, options);
@@ -23,24 +27,49 @@ export async function listItems(jobId: string, options: ItemsOptions): Promise<n
       exitCodes.usage,
       `id is "${jobId}": give the id of a job, which starts with Job:, or of an item, which starts with JobItem:`,
     );
+  if (options.path !== undefined && options.find === undefined)
+    throw new CommandError(exitCodes.usage, '--path needs --find: what is under this key');
   const statuses = options.status?.map((status) => status.toUpperCase() as ItemStatus);
   const table = new Table(columns, 'There are no such items.');
   await withClient(options, async (client) => {
     let left = options.limit;
     let after: string | undefined;
     do {
-      const page = await client.items(jobId, {
+      const page = await read(client, jobId, {
+        ...options,
+        statuses,
         first: Math.min(left, pageSize),
         after,
-        statuses,
       });
       if (options.json) for (const item of page.nodes) print(`${JSON.stringify(item)}\n`);
-      else table.print(page.nodes.map(toCells));
+      // A search that has found nothing yet goes on.
+      else if (page.nodes.length > 0 || page.next === undefined) table.print(page.nodes.map(toCells));
       left -= page.nodes.length;
-      after = page.hasNextPage && left > 0 ? (page.endCursor ?? undefined) : undefined;
+      after = left > 0 ? page.next : undefined;
     } while (after !== undefined);
   });
   return exitCodes.success;
+}
+
+interface PageRequest extends Pick<ItemsOptions, 'find' | 'path'> {
+  readonly statuses: readonly ItemStatus[] | undefined;
+  readonly first: number;
+  readonly after: string | undefined;
+}
+
+/** A page of the items, or of those that are sought; `next` is where to go on. */
+async function read(client: Client, jobId: string, { find, path, statuses, first, after }: PageRequest) {
+  if (find === undefined) {
+    const { nodes, hasNextPage, endCursor } = await client.items(jobId, { first, after, statuses });
+    return { nodes, next: hasNextPage ? (endCursor ?? undefined) : undefined };
+  }
+  const sought = path === undefined ? { text: find } : { path, equals: find };
+  const found = await client.searchItems(jobId, {
+    ...sought,
+    from: after,
+    first: Math.min(first, mostFound),
+  });
+  return { nodes: found.nodes, next: found.nextFrom ?? undefined };
 }
 
 /** The id comes first and whole: it is what the other commands take. */

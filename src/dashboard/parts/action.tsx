@@ -37,6 +37,8 @@ export interface ActionProps<V> {
   readonly shortcut?: 'e' | 'r' | 'x';
   readonly isDisabled?: boolean;
   readonly onDone?: () => void;
+  /** Why nothing was done though it was not refused, such as for the one entry of a batch. */
+  readonly refusalOf?: (payload: never) => string | undefined;
   /** Shown in the dialog, which then stays open, once it is done: from the payload. */
   readonly result?: (payload: never) => ReactNode;
 }
@@ -58,6 +60,7 @@ function Offered<V>(props: ActionProps<V>) {
     isDisabled = false,
     shortcut,
     onDone,
+    refusalOf,
     result,
   } = props;
   const t = useTexts();
@@ -95,6 +98,8 @@ function Offered<V>(props: ActionProps<V>) {
       const answer = (await tell(mutation, variables())) as Readonly<Record<string, Told>>;
       const told = Object.values(answer)[0];
       if (told != null && 'message' in told) return setRefusal(told.message);
+      const problem = refusalOf?.(told as never);
+      if (problem !== undefined) return setRefusal(problem);
       isDone.current = true;
       if (told != null && 'operation' in told && told.operation !== undefined) setOperation(told.operation);
       else if (result !== undefined) setShown(result(told as never));

@@ -1,8 +1,9 @@
-/** What an uploaded file would become, as it is guessed or as somebody says, and the job that it makes. */
+/** What an uploaded file would become, as it is guessed or as somebody says, and the job that it makes, or that gets its rows. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useId, useRef, useState } from 'react';
 import {
+  AddFile,
   type FileFormat,
   FilePreview,
   type FilePreviewQuery,
@@ -17,15 +18,22 @@ type Preview = NonNullable<FilePreviewQuery['filePreview']>;
 
 const formats = ['CSV', 'NDJSON', 'JSON_ARRAY', 'LINES'] as const satisfies readonly FileFormat[];
 
-export function ImportDialog({ uploadId, onClose }: { uploadId: string; onClose: () => void }) {
+interface ImportDialogProps {
+  readonly uploadId: string;
+  /** The job that gets the rows; a new one by default. */
+  readonly job?: { readonly id: string; readonly type: string };
+  readonly onClose: () => void;
+}
+
+export function ImportDialog({ uploadId, job, onClose }: ImportDialogProps) {
   const t = useTexts();
   const navigate = useNavigate();
   const queries = useQueryClient();
   const title = useId();
   const dialog = useRef<HTMLDialogElement>(null);
-  const [type, setType] = useState('');
+  const [type, setType] = useState(job?.type ?? '');
   /** Whose schema the rows are checked against: not every letter on the way to it. */
-  const [checkedType, setCheckedType] = useState('');
+  const [checkedType, setCheckedType] = useState(type);
   const [format, setFormat] = useState<FileFormat>();
   const [delimiter, setDelimiter] = useState<string>();
   const [encoding, setEncoding] = useState('');
@@ -56,29 +64,28 @@ export function ImportDialog({ uploadId, onClose }: { uploadId: string; onClose:
   });
   const preview = query.data;
   const read = preview?.format ?? 'CSV';
-  const variables = () => ({
-    input: {
-      type,
-      file: {
-        source: { uploadId },
-        format: read,
-        encoding: encoding || (preview?.encoding ?? null),
-        delimiter: read === 'CSV' ? (delimiter ?? preview?.delimiter ?? null) : null,
-        header: read === 'CSV' && !isHeader ? false : null,
-      },
-    },
-  });
+  const file = {
+    source: { uploadId },
+    format: read,
+    encoding: encoding || (preview?.encoding ?? null),
+    delimiter: read === 'CSV' ? (delimiter ?? preview?.delimiter ?? null) : null,
+    header: read === 'CSV' && !isHeader ? false : null,
+  };
+  const ofNew = { input: { type, file } };
+  const ofJob = { input: { jobId: job?.id ?? '', file } };
   const carryOut = async () => {
     setIsSending(true);
     setRefusal(undefined);
     try {
-      const { createJob } = await tell(ImportFile, variables());
-      if (createJob != null && 'job' in createJob) {
-        // Whoever comes back to the lists sees it there.
-        void queries.invalidateQueries();
-        return await navigate({ to: '/trees/$id', params: { id: createJob.job.id } });
-      }
-      setRefusal(createJob?.message);
+      const told =
+        job === undefined
+          ? (await tell(ImportFile, ofNew)).createJob
+          : (await tell(AddFile, ofJob)).importFile;
+      if (told == null || !('job' in told)) return setRefusal(told?.message);
+      // Whoever comes back to the lists sees it there.
+      void queries.invalidateQueries();
+      if (job === undefined) await navigate({ to: '/trees/$id', params: { id: told.job.id } });
+      else dialog.current?.close();
     } catch (error) {
       setRefusal(error instanceof Error ? error.message : String(error));
     } finally {
@@ -94,16 +101,20 @@ export function ImportDialog({ uploadId, onClose }: { uploadId: string; onClose:
         }}
       >
         <h2 id={title}>{t.imports.dialog}</h2>
-        <label>
-          {t.imports.type}{' '}
-          <input
-            required
-            maxLength={200}
-            value={type}
-            onChange={({ target }) => setType(target.value)}
-            onBlur={() => setCheckedType(type)}
-          />
-        </label>
+        {job === undefined ? (
+          <label>
+            {t.imports.type}{' '}
+            <input
+              required
+              maxLength={200}
+              value={type}
+              onChange={({ target }) => setType(target.value)}
+              onBlur={() => setCheckedType(type)}
+            />
+          </label>
+        ) : (
+          <p>{t.addItems.fileAsk(job.type)}</p>
+        )}
         <label>
           {t.imports.format}{' '}
           <select
@@ -169,7 +180,10 @@ export function ImportDialog({ uploadId, onClose }: { uploadId: string; onClose:
           <button type="submit" className="primary" disabled={isSending || preview === undefined}>
             {t.imports.submit}
           </button>
-          <CopyButton label={t.copy.graphql} text={() => inGraphql(ImportFile, variables())} />
+          <CopyButton
+            label={t.copy.graphql}
+            text={() => (job === undefined ? inGraphql(ImportFile, ofNew) : inGraphql(AddFile, ofJob))}
+          />
           <button type="button" onClick={() => dialog.current?.close()}>
             {t.cancel}
           </button>

@@ -10,6 +10,7 @@ import { CopyButton } from '../parts/copy.tsx';
 import { Facts, Json } from '../parts/facts.tsx';
 import { Failures } from '../parts/failures.tsx';
 import { shortId } from '../parts/items.tsx';
+import { parseJson } from '../parts/json.ts';
 import { State } from '../parts/progress.tsx';
 import { Standstills } from '../parts/standstills.tsx';
 import { Time } from '../parts/time.tsx';
@@ -205,13 +206,4 @@ function Actions({ item }: { item: Shown }) {
       <CopyButton label={t.copy.command} text={() => `jobtree item ${item.id}`} />
     </div>
   );
-}
-
-/** @throws Error with the text, if it is not JSON */
-function parseJson(json: string, otherwise: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    throw new Error(otherwise);
-  }
 }

@@ -16,12 +16,16 @@ import {
 import { ask } from '../data/connection.ts';
 import { useLive } from '../data/live.ts';
 import { treeOf } from '../data/live-trees.ts';
+import { useMay } from '../data/viewer.ts';
 import { Action } from '../parts/action.tsx';
+import { AddItems } from '../parts/add-items.tsx';
 import { Answer } from '../parts/ask.tsx';
+import { AddCallback, Deliveries } from '../parts/callbacks.tsx';
 import { CopyButton } from '../parts/copy.tsx';
 import { CountDeadLetters } from '../parts/counts.tsx';
 import { Facts } from '../parts/facts.tsx';
 import { Flow, type JobRow as Row } from '../parts/flow.tsx';
+import { FoundItems, ItemSearchForm } from '../parts/item-search.tsx';
 import { ItemTable } from '../parts/items.tsx';
 import { JobCounts } from '../parts/job-counts.tsx';
 import { More, nodesOf, usePages } from '../parts/pages.tsx';
@@ -76,6 +80,7 @@ function Shown({ root, id, onChange }: { root: Root; id: string; onChange: () =>
   const failed = value?.failed ?? rows.reduce((sum, { progress }) => sum + progress.failed, 0);
   const isOpen = value === undefined || !value.complete;
   const replayFilter = { jobId: root.id };
+  const mayAdminister = useMay()('ADMINISTER');
   return (
     <>
       <h1>{t.tree.of(root.type)}</h1>
@@ -121,6 +126,7 @@ function Shown({ root, id, onChange }: { root: Root; id: string; onChange: () =>
           onDone={onChange}
         />
         <Retention rootId={root.id} seconds={root.retentionSeconds} onDone={onChange} />
+        {isOpen && <AddCallback rootId={root.id} onDone={onChange} />}
         <Share rootId={root.id} type={root.type} />
         <CopyButton label={t.copy.id} text={() => root.id} />
         <CopyButton label={t.copy.command} text={() => `jobtree watch ${root.id}`} />
@@ -138,7 +144,13 @@ function Shown({ root, id, onChange }: { root: Root; id: string; onChange: () =>
       <h2>{t.tree.jobs}</h2>
       <JobTable rows={rows} shownId={shown?.job.id} onChange={onChange} />
       <Flow rows={rows} />
-      {shown !== undefined && <JobItems key={shown.job.id} row={shown} />}
+      {shown !== undefined && <JobItems key={shown.job.id} row={shown} onChange={onChange} />}
+      {root.callbacks.length > 0 && mayAdminister && (
+        <section aria-label={t.callbacks.title}>
+          <h2>{t.callbacks.title}</h2>
+          <Deliveries filter={{ rootId: root.id }} />
+        </section>
+      )}
     </>
   );
 }
@@ -263,19 +275,21 @@ function describe(job: Job, t: ReturnType<typeof useTexts>): string {
   return parts.filter((part) => part !== undefined).join(', ');
 }
 
-function JobItems({ row: { job, progress } }: { row: Row }) {
+function JobItems({ row: { job, progress }, onChange }: { row: Row; onChange: () => void }) {
   const t = useTexts();
   const search = useSearch({ from: '/trees/$id' });
   const navigate = useNavigate({ from: '/trees/$id' });
   const status = itemStatuses.find((one) => one === search.status);
-  const statuses = status === undefined ? null : [status];
-  const pages = usePages(Items, { jobId: job.id, statuses }, (data) => data.job?.items);
+  const { find, path } = search;
   return (
     <section aria-label={t.tree.openItems}>
       <h2>
         {t.tree.openItems}: {job.type} <span className="quiet">{t.items(progress.itemCount)}</span>
       </h2>
       <JobCounts jobId={job.id} progress={progress} />
+      {!progress.sealed && job.feed == null && (
+        <AddItems job={job} hasFile={job.import != null} onDone={onChange} />
+      )}
       <ItemStrip
         jobId={job.id}
         itemCount={progress.itemCount}
@@ -286,6 +300,29 @@ function JobItems({ row: { job, progress } }: { row: Row }) {
         }
         onOpen={(itemId) => void navigate({ to: '/items/$id', params: { id: itemId } })}
       />
+      <ItemSearchForm jobId={job.id} find={find} path={path} />
+      {find !== undefined ? (
+        <FoundItems
+          key={`${find} ${path}`}
+          jobId={job.id}
+          itemCount={progress.itemCount}
+          find={find}
+          path={path}
+        />
+      ) : (
+        <ListedItems jobId={job.id} status={status} />
+      )}
+    </section>
+  );
+}
+
+function ListedItems({ jobId, status }: { jobId: string; status: ItemStatus | undefined }) {
+  const t = useTexts();
+  const navigate = useNavigate({ from: '/trees/$id' });
+  const statuses = status === undefined ? null : [status];
+  const pages = usePages(Items, { jobId, statuses }, (data) => data.job?.items);
+  return (
+    <>
       <form className="filters" onSubmit={(event) => event.preventDefault()}>
         <label>
           {t.trees.status}
@@ -293,7 +330,7 @@ function JobItems({ row: { job, progress } }: { row: Row }) {
             value={status ?? ''}
             onChange={({ target }) =>
               navigate({
-                search: (now) => ({ ...now, job: job.id, status: target.value || undefined }),
+                search: (now) => ({ ...now, job: jobId, status: target.value || undefined }),
                 replace: true,
               })
             }
@@ -310,6 +347,6 @@ function JobItems({ row: { job, progress } }: { row: Row }) {
       <Answer query={pages}>
         {() => <ItemTable items={nodesOf(pages)} more={<More pages={pages} />} />}
       </Answer>
-    </section>
+    </>
   );
 }

@@ -206,6 +206,25 @@ export const de: Texts = {
       'Wie lange bleibt dieser Baum, wenn er fertig ist? Ein fertiger Baum, dessen Zeit um ist, wird sofort gelöscht.',
     retentionDays: 'Tage (leer: für immer)',
   },
+  itemSearch: {
+    find: 'In Eingaben suchen',
+    path: 'Genau, unter diesem Schlüssel (optional)',
+    search: 'Suchen',
+    stop: 'Anhalten',
+    goOn: 'Weitersuchen',
+    progress: 'Durchsucht',
+    searched: (searched, all, found) =>
+      `${formatCount(searched)} von ${formatCount(all)} durchsucht: ${formatCount(found)} gefunden`,
+  },
+  addItems: {
+    one: 'Element hinzufügen',
+    file: 'Datei hinzufügen',
+    ask: (type) => `Ein Element zu ${type} hinzufügen?`,
+    fileAsk: (type) =>
+      `Die Zeilen werden Elemente von ${type}, hinter denen, die es schon hat. Das Ende der Datei versiegelt den Job.`,
+    dedupeKey: 'Dedupe-Schlüssel (optional)',
+    duplicate: 'Der Job hat ein Element mit diesem Dedupe-Schlüssel. Nichts wurde hinzugefügt.',
+  },
   strip: {
     label: 'Elemente in ihrer Reihenfolge',
     help: 'Pfeiltasten bewegen, Plus und Minus ändern den Ausschnitt, die Eingabetaste öffnet das Element.',
@@ -452,6 +471,9 @@ export const de: Texts = {
     retryAsk: (endpoint) => `Diese Nachricht noch einmal an ${endpoint} senden?`,
     empty: 'Es wurde und wird kein Callback gesendet.',
     last: 'Letzte Antwort',
+    add: 'Callback hinzufügen',
+    addAsk: 'Welcher Empfänger wird aufgerufen? Für Jobs, die schon fertig sind, wird nichts gesendet.',
+    on: { TREE: 'Wenn der Baum fertig ist', JOB: 'Wenn ein Job darin fertig ist, für jeden' },
   },
   apiKeys: {
     title: 'API-Schlüssel',

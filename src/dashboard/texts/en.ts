@@ -143,6 +143,25 @@ export const en = {
       'How long is this tree kept once it is complete? A complete tree whose time is over is deleted at once.',
     retentionDays: 'Days (empty: for ever)',
   },
+  itemSearch: {
+    find: 'Find in payloads',
+    path: 'Exactly, under this key (optional)',
+    search: 'Find',
+    stop: 'Stop',
+    goOn: 'Go on',
+    progress: 'Looked at',
+    searched: (searched: number, all: number, found: number) =>
+      `Looked at ${formatCount(searched)} of ${formatCount(all)}: ${formatCount(found)} found`,
+  },
+  addItems: {
+    one: 'Add item',
+    file: 'Add file',
+    ask: (type: string) => `Add an item to ${type}?`,
+    fileAsk: (type: string) =>
+      `The rows become items of ${type}, behind those that it has. The end of the file seals the job.`,
+    dedupeKey: 'Dedupe key (optional)',
+    duplicate: 'The job has an item with this dedupe key. Nothing was added.',
+  },
   strip: {
     label: 'Items in their order',
     help: 'Arrow keys move, plus and minus zoom, Enter opens the item.',
@@ -393,6 +412,9 @@ export const en = {
     retryAsk: (endpoint: string) => `Send this message to ${endpoint} again?`,
     empty: 'No callback was or is to be sent.',
     last: 'Last answer',
+    add: 'Add callback',
+    addAsk: 'Which endpoint is called? For jobs that are complete already, nothing is sent.',
+    on: { TREE: 'When the tree is complete', JOB: 'When a job of it is complete, for each' },
   },
   apiKeys: {
     title: 'API keys',

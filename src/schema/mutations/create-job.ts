@@ -35,9 +35,7 @@ builder.mutationField('createJob', (t) =>
       checkTypeScope(context, typesOf(input), 'type');
       const files: ReceivedFile[] = [];
       const job = toNewJob(input, '', files);
-      await checkUploads(context, job);
-      for (const file of [...filesOf(job, '')].slice(0, mostLookedAt))
-        await checkFirstRows(context.engine, context.uploads, file);
+      await checkFiles(context, [...filesOf(job, '')]);
       const created = await createJob(context.engine, job);
       if (created.created) for (const file of files) file.keep();
       return created;
@@ -54,19 +52,29 @@ function* typesOf({ type, children }: GivenJob): Iterable<string> {
   for (const child of children ?? []) yield* typesOf(child);
 }
 
-/** Checks that the caller may use the uploads, whose senders never change. @throws NotFoundError as for an upload that does not exist */
-async function checkUploads({ caller, engine }: Services, tree: NewJob): Promise<void> {
-  if (isUnscoped(caller)) return;
-  const ids = [...filesOf(tree, '')].map(({ file }) => file.source.uploadId);
-  const strange = await findStrangeUpload(engine.database, uploadsOf(caller), ids);
-  if (strange !== undefined)
-    throw new NotFoundError(`There is no upload ${strange}.`, 'file.source.uploadId');
+interface JobFile {
+  readonly type: string;
+  readonly file: NewFile;
+  readonly field: string;
 }
 
-function* filesOf(
-  { type, file, children }: NewJob,
-  path: string,
-): Iterable<{ type: string; file: NewFile; field: string }> {
+/**
+ * Checks that the caller may use the uploads, whose senders never change, and looks at the first rows.
+ *
+ * @throws NotFoundError as for an upload that does not exist
+ */
+export async function checkFiles(context: Services, files: readonly JobFile[]): Promise<void> {
+  const { caller, engine, uploads } = context;
+  if (!isUnscoped(caller)) {
+    const ids = files.map(({ file }) => file.source.uploadId);
+    const strange = await findStrangeUpload(engine.database, uploadsOf(caller), ids);
+    if (strange !== undefined)
+      throw new NotFoundError(`There is no upload ${strange}.`, 'file.source.uploadId');
+  }
+  for (const file of files.slice(0, mostLookedAt)) await checkFirstRows(engine, uploads, file);
+}
+
+function* filesOf({ type, file, children }: NewJob, path: string): Iterable<JobFile> {
   if (file != null) yield { type, file, field: `${path}file` };
   for (const [i, child] of (children ?? []).entries()) yield* filesOf(child, `${path}children[${i}].`);
 }

@@ -1,0 +1,92 @@
+/** More items for a job that is not sealed: one that somebody writes, or the rows of a file. */
+import { useState } from 'react';
+import { AddItem, type AddItemMutation } from '../../generated/dashboard.ts';
+import { useMay } from '../data/viewer.ts';
+import { useTexts } from '../texts/all.ts';
+import { Action } from './action.tsx';
+import { DropZone } from './drop-zone.tsx';
+import { ImportDialog } from './import-dialog.tsx';
+import { parseJson } from './json.ts';
+
+interface OpenJob {
+  readonly id: string;
+  readonly type: string;
+}
+
+type Added = Extract<NonNullable<AddItemMutation['addItems']>, { entries: unknown }>;
+
+export function AddItems({ job, hasFile, onDone }: { job: OpenJob; hasFile: boolean; onDone: () => void }) {
+  const t = useTexts();
+  const may = useMay();
+  const [isChoosing, setIsChoosing] = useState(false);
+  const [uploadId, setUploadId] = useState<string>();
+  const close = () => {
+    setUploadId(undefined);
+    setIsChoosing(false);
+  };
+  return (
+    <>
+      <div className="buttons">
+        <AddOne job={job} onDone={onDone} />
+        {may('CREATE') && may('CHANGE') && !hasFile && (
+          <button type="button" aria-expanded={isChoosing} onClick={() => setIsChoosing(!isChoosing)}>
+            {t.addItems.file}
+          </button>
+        )}
+      </div>
+      {isChoosing && <DropZone onUploaded={setUploadId} />}
+      {uploadId !== undefined && (
+        <ImportDialog
+          uploadId={uploadId}
+          job={job}
+          onClose={() => {
+            close();
+            onDone();
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+function AddOne({ job, onDone }: { job: OpenJob; onDone: () => void }) {
+  const t = useTexts();
+  const [payload, setPayload] = useState('');
+  const [dedupeKey, setDedupeKey] = useState('');
+  return (
+    <Action
+      label={t.addItems.one}
+      needs="CHANGE"
+      mutation={AddItem}
+      variables={() => ({
+        input: {
+          jobId: job.id,
+          items: [{ payload: parseJson(payload, t.item.notJson), dedupeKey: dedupeKey || null }],
+        },
+      })}
+      question={t.addItems.ask(job.type)}
+      refusalOf={({ entries: [entry] }: Added) =>
+        entry?.status === 'DUPLICATE' ? t.addItems.duplicate : entry?.error?.message
+      }
+      onDone={onDone}
+      fields={
+        <>
+          <label>
+            {t.item.changePayload}
+            <textarea
+              required
+              rows={8}
+              spellCheck={false}
+              value={payload}
+              onChange={({ target }) => setPayload(target.value)}
+            />
+          </label>
+          <label>
+            {t.addItems.dedupeKey}{' '}
+            <input maxLength={500} value={dedupeKey} onChange={({ target }) => setDedupeKey(target.value)} />
+          </label>
+        </>
+      }
+    />
+  );
+}

@@ -1,0 +1,130 @@
+/** Who is told that a tree is complete: adding an endpoint, and what was sent. */
+import { useQuery } from '@tanstack/react-query';
+import { useId, useState } from 'react';
+import {
+  AddCallbacks,
+  CallbackDeliveries,
+  type CallbackDeliveryFilter,
+  type CallbackDeliveryRowFragment,
+  CallbackEndpoints,
+  type CallbackTrigger,
+  LiveCallbackDeliveries,
+  RetryDelivery,
+} from '../../generated/dashboard.ts';
+import { ask } from '../data/connection.ts';
+import { useAnswer } from '../data/live-answers.ts';
+import { useMay } from '../data/viewer.ts';
+import { useTexts } from '../texts/all.ts';
+import { Action } from './action.tsx';
+import { LivePages } from './live-list.tsx';
+import { State } from './progress.tsx';
+import { type Column, Table } from './table.tsx';
+import { Time } from './time.tsx';
+
+export function Deliveries({ filter }: { filter: CallbackDeliveryFilter }) {
+  const t = useTexts();
+  const live = useAnswer(LiveCallbackDeliveries, { filter });
+  const columns: readonly Column<CallbackDeliveryRowFragment>[] = [
+    { title: t.callbacks.endpoint, grow: 2, cell: ({ endpoint }) => endpoint },
+    { title: t.callbacks.event, cell: ({ event }) => event },
+    { title: t.callbacks.status, cell: ({ status }) => <State state={status} /> },
+    { title: t.callbacks.attempts, isNumber: true, cell: ({ attemptCount }) => attemptCount },
+    {
+      title: t.callbacks.last,
+      grow: 3,
+      cell: ({ attempts }) => {
+        const last = attempts.at(-1);
+        return last === undefined ? '' : (last.error ?? last.statusCode);
+      },
+    },
+    { title: t.callbacks.created, cell: ({ createdAt }) => <Time at={createdAt} /> },
+    {
+      title: t.actions,
+      cell: ({ id, endpoint }) => (
+        <Action
+          label={t.callbacks.retry}
+          shortcut="r"
+          needs="ADMINISTER"
+          mutation={RetryDelivery}
+          variables={() => ({ input: { deliveryId: id } })}
+          question={t.callbacks.retryAsk(endpoint)}
+          command={() => `jobtree callback retry ${id}`}
+        />
+      ),
+    },
+  ];
+  return (
+    <LivePages
+      live={live}
+      edgesOf={({ callbackDeliveries }) => callbackDeliveries?.edges}
+      read={async (after) => (await ask(CallbackDeliveries, { filter, after })).callbackDeliveries?.edges}
+    >
+      {(rows, more) => (
+        <Table
+          label={t.callbacks.title}
+          rows={rows}
+          columns={columns}
+          keyOf={({ id }) => id}
+          empty={t.callbacks.empty}
+          more={more}
+        />
+      )}
+    </LivePages>
+  );
+}
+
+export function AddCallback({ rootId, onDone }: { rootId: string; onDone: () => void }) {
+  const t = useTexts();
+  const [endpoint, setEndpoint] = useState('');
+  const [on, setOn] = useState<CallbackTrigger>('TREE');
+  return (
+    <Action
+      label={t.callbacks.add}
+      needs="CHANGE"
+      mutation={AddCallbacks}
+      variables={() => ({ input: { jobId: rootId, callbacks: [{ endpoint, on }] } })}
+      question={t.callbacks.addAsk}
+      onDone={onDone}
+      fields={
+        <>
+          <Endpoint value={endpoint} onChange={setEndpoint} />
+          <label>
+            {t.callbacks.event}{' '}
+            <select value={on} onChange={({ target }) => setOn(target.value === 'JOB' ? 'JOB' : 'TREE')}>
+              <option value="TREE">{t.callbacks.on.TREE}</option>
+              <option value="JOB">{t.callbacks.on.JOB}</option>
+            </select>
+          </label>
+        </>
+      }
+    />
+  );
+}
+
+/** Whoever may list the endpoints chooses one; others know its name. */
+function Endpoint({ value, onChange }: { value: string; onChange: (name: string) => void }) {
+  const t = useTexts();
+  const list = useId();
+  const { data } = useQuery({
+    queryKey: ['callback endpoints'],
+    queryFn: ({ signal }) => ask(CallbackEndpoints, {}, signal),
+    enabled: useMay()('ADMINISTER'),
+  });
+  return (
+    <label>
+      {t.callbacks.endpoint}{' '}
+      <input
+        required
+        list={list}
+        maxLength={200}
+        value={value}
+        onChange={({ target }) => onChange(target.value)}
+      />
+      <datalist id={list}>
+        {data?.callbackEndpoints?.map(({ name }) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+    </label>
+  );
+}

@@ -1,0 +1,130 @@
+/** Items of a job found by their payloads: read after read, each of which looks at some thousands, until all were looked at or somebody stops it. */
+import { useNavigate } from '@tanstack/react-router';
+import { type FormEvent, useEffect, useState } from 'react';
+import { SearchItems, type SearchItemsQueryVariables } from '../../generated/dashboard.ts';
+import { ask } from '../data/connection.ts';
+import { useTexts } from '../texts/all.ts';
+import { Problem } from './ask.tsx';
+import { type ItemRow, ItemTable } from './items.tsx';
+
+/** What is looked for: a text, or the value that a path leads to. */
+export interface Sought {
+  readonly find: string;
+  readonly path: string | undefined;
+}
+
+/** After so many more items that match, it waits for somebody to go on. */
+const mostAtOnce = 500;
+
+interface FormProps {
+  readonly jobId: string;
+  readonly find: string | undefined;
+  readonly path: string | undefined;
+}
+
+/** The form; what is entered goes into the address. */
+export function ItemSearchForm({ jobId, find, path }: FormProps) {
+  const t = useTexts();
+  const navigate = useNavigate({ from: '/trees/$id' });
+  const search = (next: { find?: string; path?: string }) =>
+    void navigate({
+      search: (now) => ({ ...now, job: jobId, find: next.find || undefined, path: next.path || undefined }),
+      replace: true,
+    });
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const entered = new FormData(event.currentTarget);
+    search({ find: String(entered.get('find')), path: String(entered.get('path')).trim() });
+  };
+  return (
+    <form className="filters" onSubmit={submit} key={`${find} ${path}`}>
+      <label>
+        {t.itemSearch.find}
+        <input type="search" name="find" required maxLength={1_000} defaultValue={find} />
+      </label>
+      <label>
+        {t.itemSearch.path}
+        <input name="path" maxLength={1_000} defaultValue={path} placeholder="customer.id" />
+      </label>
+      <button type="submit">{t.itemSearch.search}</button>
+      {find !== undefined && (
+        <button type="button" className="quiet" onClick={() => search({})}>
+          {t.clear}
+        </button>
+      )}
+    </form>
+  );
+}
+
+interface Found {
+  readonly items: readonly ItemRow[];
+  readonly searched: number;
+  /** Where to go on: null at first, undefined at the end. */
+  readonly from: string | null | undefined;
+}
+
+/** What is found: of another search, another component, by its key. */
+export function FoundItems({ jobId, itemCount, find, path }: { jobId: string; itemCount: number } & Sought) {
+  const t = useTexts();
+  const [found, setFound] = useState<Found>({ items: [], searched: 0, from: null });
+  const [isOn, setIsOn] = useState(true);
+  const [error, setError] = useState<Error>();
+  const { items, searched, from } = found;
+  const isRunning = isOn && from !== undefined;
+  const all = Math.max(itemCount, searched);
+  useEffect(() => {
+    if (!isOn || found.from === undefined) return;
+    const ending = new AbortController();
+    const sought: Partial<SearchItemsQueryVariables> =
+      path === undefined ? { text: find } : { path, equals: find };
+    ask(SearchItems, { jobId, ...sought, from: found.from }, ending.signal)
+      .then(({ job }) => {
+        if (ending.signal.aborted) return;
+        const more = job?.searchItems;
+        const known = [...found.items, ...(more?.nodes ?? [])];
+        if (Math.floor(known.length / mostAtOnce) > Math.floor(found.items.length / mostAtOnce))
+          setIsOn(false);
+        setFound({
+          items: known,
+          searched: found.searched + (more?.searched ?? 0),
+          from: more?.nextFrom ?? undefined,
+        });
+      })
+      .catch((problem) => {
+        if (ending.signal.aborted) return;
+        setError(problem);
+        setIsOn(false);
+      });
+    return () => ending.abort();
+  }, [jobId, find, path, isOn, found]);
+  const words = t.itemSearch.searched(searched, all, items.length);
+  return (
+    <>
+      <p className="searched">
+        <progress
+          aria-label={t.itemSearch.progress}
+          max={Math.max(all, 1)}
+          value={from === undefined ? all : searched}
+        />{' '}
+        {/* What moves is not read aloud; where it stops is. */}
+        {isRunning && <span className="words">{words}</span>}
+        <span role="status" className="words">
+          {!isRunning && words}
+        </span>{' '}
+        {from !== undefined && (
+          <button
+            type="button"
+            onClick={() => {
+              setError(undefined);
+              setIsOn(!isOn);
+            }}
+          >
+            {isOn ? t.itemSearch.stop : t.itemSearch.goOn}
+          </button>
+        )}
+      </p>
+      {error !== undefined && <Problem error={error} />}
+      <ItemTable items={items} />
+    </>
+  );
+}

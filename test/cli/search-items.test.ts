@@ -1,0 +1,38 @@
+/** `jobtree items --find`, and the client's search, page after page. */
+import { expect, it } from 'vitest';
+import { run } from './program.ts';
+import { useServer } from './setup.ts';
+
+const server = useServer();
+
+it('items are found by their payloads, beyond the items that one call looks at, up to the limit', async () => {
+  const { id } = await server.client.createJob({ type: 'found' });
+  await server.client.addItems(
+    id,
+    Array.from({ length: 10_200 }, (_, n) => ({
+      payload: { customer: { id: n }, name: n > 10_000 ? 'Ada' : 'Bo' },
+    })),
+  );
+  const find = async (...args: string[]) => run(['items', id, '--json', ...args], { env: server.env });
+  const payloadsOf = (stdout: string) =>
+    stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line).payload);
+  expect(payloadsOf((await find('--find', '10100', '--path', 'customer.id')).stdout)).toEqual([
+    { customer: { id: 10_100 }, name: 'Ada' },
+  ]);
+  expect(payloadsOf((await find('--find', 'ada', '--limit', '150')).stdout)).toHaveLength(150);
+  expect((await run(['items', id, '--find', 'Grace'], { env: server.env })).stdout).toBe(
+    (await run(['items', id, '--status', 'failed'], { env: server.env })).stdout,
+  );
+  expect(await find('--path', 'customer.id')).toMatchObject({ code: 2 });
+  expect(await find('--find', 'a', '--status', 'failed')).toMatchObject({ code: 2 });
+  expect(await find('--find', 'a', '--path', 'a..b')).toMatchObject({
+    stderr: expect.stringContaining('path has an empty part'),
+  });
+  const first = await server.client.searchItems(id, { text: 'ada' });
+  expect(first).toMatchObject({ nodes: [], searched: 10_000, nextFrom: expect.any(String) });
+  const next = await server.client.searchItems(id, { text: 'ada', from: first.nextFrom as string, first: 3 });
+  expect(next.nodes).toHaveLength(3);
+});
