@@ -56,6 +56,9 @@ const Durations = builder.objectRef<Histogram>('Durations').implement({
   }),
 });
 
+const perSecond = ({ from, until }: FigureSpan, count: number) =>
+  (count * 1_000) / Math.max(1, until.getTime() - from.getTime());
+
 const QueueFigures = builder.objectRef<FigureSpan>('QueueFigures').implement({
   description:
     'What the servers counted in a period, for one type or for several together. Work that workers did by SQL alone, bypassing the servers, is not included. Servers save their counts every ten seconds; the latest are only those of the server that you ask.',
@@ -96,8 +99,11 @@ const QueueFigures = builder.objectRef<FigureSpan>('QueueFigures').implement({
     }),
     perSecond: t.float({
       description: 'How many items succeeded or failed for good per second, on average.',
-      resolve: ({ from, until, tally: { dead, succeeded } }) =>
-        ((dead + succeeded) * 1_000) / Math.max(1, until.getTime() - from.getTime()),
+      resolve: (span) => perSecond(span, span.tally.dead + span.tally.succeeded),
+    }),
+    claimedPerSecond: t.float({
+      description: 'How many items workers got per second, on average.',
+      resolve: (span) => perSecond(span, span.tally.claimed),
     }),
     wait: t.field({
       type: Durations,

@@ -327,9 +327,16 @@ describe('figures of other servers', () => {
       types: [mail, print, `${prefix} settings`],
     });
     expect(await read(`${prefix} m`)).toMatchObject({ typeCount: 1, ready: 3, scheduled: 0, types: [mail] });
-    expect(await read(null, [print])).toMatchObject({ typeCount: 1, ready: 0, scheduled: 3, oldestReadyMs: null });
+    expect(await read(null, [print])).toMatchObject({
+      typeCount: 1,
+      ready: 0,
+      scheduled: 3,
+      oldestReadyMs: null,
+    });
     expect(await read(`${prefix} none`)).toMatchObject({ typeCount: 0, ready: 0, types: [] });
-    expect((await readQueues(t.engine, null, { search: `${prefix} p` })).map(({ type }) => type)).toEqual([print]);
+    expect((await readQueues(t.engine, null, { search: `${prefix} p` })).map(({ type }) => type)).toEqual([
+      print,
+    ]);
     const all = await read(null);
     const each = await readQueues(t.engine, null);
     expect(all.typeCount).toBe(each.length);
