@@ -1,29 +1,32 @@
 /** What was done over time, and how long it waited and took: as a chart, as heat maps, and all of it as a table. */
 import { lazy, Suspense, useId, useState } from 'react';
+import type { Live } from '../data/live.ts';
 import { perMinute, type RangeName, rangeNames, type Step } from '../data/history.ts';
 import { useTexts } from '../texts/all.ts';
 import { formatCount, formatDuration, formatRate, formatTime } from '../texts/formats.ts';
 import { HeatMap } from './heat-map.tsx';
+import { LiveAnswer } from './live-list.tsx';
 import { series } from './series.ts';
 import { type Column, Table } from './table.tsx';
 import { Time } from './time.tsx';
 
 const Chart = lazy(() => import('./history-chart.tsx'));
 
-export function History({
-  steps,
+export function History<T>({
+  live,
+  stepsOf,
   range,
   onRange,
 }: {
-  steps: readonly Step[];
+  live: Live<T>;
+  stepsOf: (value: T) => readonly Step[];
   range: RangeName;
   onRange: (range: RangeName) => void;
 }) {
   const t = useTexts();
   const title = useId();
-  const isEmpty = steps.every(
-    ({ claimed, succeeded, failed, dead }) => claimed + succeeded + failed + dead === 0,
-  );
+  // It stays open in another range.
+  const [isOpen, setIsOpen] = useState(false);
   return (
     <section aria-labelledby={title}>
       <h2 id={title}>{t.history.title}</h2>
@@ -37,14 +40,29 @@ export function History({
           ))}
         </select>
       </label>
-      {isEmpty ? <p className="quiet">{t.history.none}</p> : <Shown steps={steps} />}
+      <LiveAnswer live={live}>
+        {(value) => {
+          const steps = stepsOf(value);
+          if (steps.every(isIdle)) return <p className="quiet">{t.history.none}</p>;
+          return (
+            <>
+              <Shown steps={steps} />
+              <details open={isOpen} onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}>
+                <summary>{t.history.table}</summary>
+                {isOpen && <Numbers steps={steps} />}
+              </details>
+            </>
+          );
+        }}
+      </LiveAnswer>
     </section>
   );
 }
 
+const isIdle = ({ claimed, succeeded, failed, dead }: Step) => claimed + succeeded + failed + dead === 0;
+
 function Shown({ steps }: { steps: readonly Step[] }) {
   const t = useTexts();
-  const [isOpen, setIsOpen] = useState(false);
   const [index, setIndex] = useState<number | null>(null);
   const at = index === null ? undefined : steps[index];
   return (
@@ -71,10 +89,6 @@ function Shown({ steps }: { steps: readonly Step[] }) {
       </Suspense>
       <HeatMap steps={steps} kind="wait" />
       <HeatMap steps={steps} kind="processing" />
-      <details onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}>
-        <summary>{t.history.table}</summary>
-        {isOpen && <Numbers steps={steps} />}
-      </details>
     </>
   );
 }

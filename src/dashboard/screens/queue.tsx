@@ -44,18 +44,15 @@ export default function QueueScreen() {
               <Limits queue={queue} />
               {/* What is entered begins with what is set. */}
               <QueueSettings key={JSON.stringify([queue.concurrency, queue.rate])} queue={queue} />
+              <History
+                live={history}
+                stepsOf={(value) => value.queue?.history ?? []}
+                range={range}
+                onRange={(next) => void navigate({ search: { range: next } })}
+              />
             </>
           )
         }
-      </LiveAnswer>
-      <LiveAnswer live={history}>
-        {({ queue }) => (
-          <History
-            steps={queue?.history ?? []}
-            range={range}
-            onRange={(next) => void navigate({ search: { range: next } })}
-          />
-        )}
       </LiveAnswer>
     </>
   );
@@ -108,7 +105,7 @@ function State({ queue }: { queue: Queue }) {
         [t.queues.oldest, oldestReadyMs == null ? null : formatDuration(oldestReadyMs)],
         [t.queues.slow, slowAfterMs == null ? null : t.queues.slowOf(slow, slowAfterMs)],
         [t.queues.started, formatTenths(claimedPerSecond)],
-        [t.queues.rate, formatTenths(perSecond)],
+        [t.queues.ended, formatTenths(perSecond)],
         [t.queues.deadRate, deadRate == null ? null : t.progress.percent(Math.round(deadRate * 1_000) / 10)],
         [t.queues.wait, durations(wait)],
         [t.queues.processing, durations(processing)],

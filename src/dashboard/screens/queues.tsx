@@ -61,12 +61,18 @@ export default function QueuesScreen() {
           </Link>
         </form>
       </search>
-      {range !== undefined && (
-        <Suspense fallback={t.loading}>
-          <TotalHistory find={find ?? null} range={toRange(range)} />
-        </Suspense>
-      )}
-      <LiveAnswer live={live}>{(answer) => <Queues key={find} find={find} answer={answer} />}</LiveAnswer>
+      <LiveAnswer live={live}>
+        {(answer) => (
+          <>
+            {range !== undefined && (
+              <Suspense fallback={t.loading}>
+                <TotalHistory find={find ?? null} range={toRange(range)} />
+              </Suspense>
+            )}
+            <Queues key={find} find={find} answer={answer} />
+          </>
+        )}
+      </LiveAnswer>
     </>
   );
 }

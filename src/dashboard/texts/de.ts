@@ -376,6 +376,7 @@ export const de: Texts = {
     slow: 'Langsam',
     slowOf: (count, afterMs) => `${formatCount(count)} länger als ${formatDuration(afterMs)} in Arbeit`,
     started: 'Begonnen pro Sekunde',
+    ended: 'Beendet pro Sekunde',
     deadRate: 'Endgültig fehlgeschlagen',
     notPaused: 'nein',
     pauseDoes: (ready) =>

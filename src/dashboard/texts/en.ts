@@ -316,6 +316,7 @@ export const en = {
     slowOf: (count: number, afterMs: number) =>
       `${formatCount(count)} held for longer than ${formatDuration(afterMs)}`,
     started: 'Started per second',
+    ended: 'Ended per second',
     deadRate: 'Fail for good',
     notPaused: 'no',
     pauseDoes: (ready: number) =>
