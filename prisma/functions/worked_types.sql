@@ -20,7 +20,8 @@ as $$
     union all
     select u.type from unnest(p_types) u(type) where p_after is null or u.type > p_after
   ) k
-  where exists (
+  -- Under the beginning of its names stand the figures of a whole tenant.
+  where k.type <> jobtree.tenant_beginning(k.type) and exists (
     select from jobtree.figure f where f.type = k.type and f.minute >= clock_timestamp() - interval '1 hour'
   )
 $$;

@@ -75,6 +75,16 @@ const screens = [
     getParentRoute: () => root,
     path: '/queues',
     component: lazyRouteComponent(() => import('./screens/queues.tsx')),
+    validateSearch: (search): { find?: string | undefined; range?: string | undefined } => ({
+      find: text(search.find),
+      range: text(search.range),
+    }),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/queues/$type',
+    component: lazyRouteComponent(() => import('./screens/queue.tsx')),
+    validateSearch: (search): { range?: string | undefined } => ({ range: text(search.range) }),
   }),
   createRoute({
     getParentRoute: () => root,

@@ -1546,17 +1546,72 @@ export type OperationChangesSubscriptionVariables = Exact<{
 
 export type OperationChangesSubscription = { operationProgress: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } };
 
-export type QueuesSubscriptionVariables = Exact<{ [key: string]: never; }>;
+export type QueueStateFragment = { type: string, paused: boolean, ready: number, running: number, scheduled: number, retrying: number, waiting: number, blocked: number, concurrency?: number | null, rate?: { limit: number, intervalMs: number } | null };
 
+type RecentFigures_Queue_Fragment = { figures: { claimedPerSecond: number, perSecond: number, deadRate?: number | null, wait: { p50Ms?: number | null, p95Ms?: number | null }, processing: { p50Ms?: number | null, p95Ms?: number | null } } };
 
-export type QueuesSubscription = { queues: Array<{ type: string, paused: boolean, ready: number, running: number, scheduled: number, retrying: number, blocked: number, concurrency?: number | null, rate?: { limit: number, intervalMs: number } | null }> };
+type RecentFigures_QueueTotal_Fragment = { figures: { claimedPerSecond: number, perSecond: number, deadRate?: number | null, wait: { p50Ms?: number | null, p95Ms?: number | null }, processing: { p50Ms?: number | null, p95Ms?: number | null } } };
 
-export type QueueFiguresQueryVariables = Exact<{
-  types?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
+export type RecentFiguresFragment =
+  | RecentFigures_Queue_Fragment
+  | RecentFigures_QueueTotal_Fragment
+;
+
+export type LiveQueueNamesSubscriptionVariables = Exact<{
+  find?: InputMaybe<Scalars['String']['input']>;
 }>;
 
 
-export type QueueFiguresQuery = { queues?: Array<{ type: string, oldestReadyMs?: number | null, standstills: Array<{ reason: StandstillReason, until?: string | null, since?: string | null, limit?: number | null }>, figures: { perSecond: number, deadRate?: number | null, wait: { p50Ms?: number | null, p95Ms?: number | null }, processing: { p50Ms?: number | null, p95Ms?: number | null } } }> | null };
+export type LiveQueueNamesSubscription = { live: { queueTotal?: { typeCount: number, ready: number, running: number, scheduled: number, retrying: number, waiting: number, blocked: number, figures: { claimedPerSecond: number, perSecond: number, deadRate?: number | null, wait: { p50Ms?: number | null, p95Ms?: number | null }, processing: { p50Ms?: number | null, p95Ms?: number | null } } } | null, queues?: Array<{ type: string }> | null } };
+
+export type QueueNamesQueryVariables = Exact<{
+  find?: InputMaybe<Scalars['String']['input']>;
+  after: Scalars['String']['input'];
+}>;
+
+
+export type QueueNamesQuery = { queues?: Array<{ type: string }> | null };
+
+export type LiveQueuesSubscriptionVariables = Exact<{
+  types: Array<Scalars['String']['input']> | Scalars['String']['input'];
+}>;
+
+
+export type LiveQueuesSubscription = { live: { queues?: Array<{ type: string, paused: boolean, ready: number, running: number, scheduled: number, retrying: number, waiting: number, blocked: number, concurrency?: number | null, standstills: Array<{ reason: StandstillReason, until?: string | null, since?: string | null, limit?: number | null }>, rate?: { limit: number, intervalMs: number } | null, figures: { claimedPerSecond: number, perSecond: number, deadRate?: number | null, wait: { p50Ms?: number | null, p95Ms?: number | null }, processing: { p50Ms?: number | null, p95Ms?: number | null } } }> | null } };
+
+export type LiveQueueSubscriptionVariables = Exact<{
+  type: Scalars['String']['input'];
+}>;
+
+
+export type LiveQueueSubscription = { live: { queue?: { oldestReadyMs?: number | null, slow: number, slowAfterMs?: number | null, lifetimeMs?: number | null, type: string, paused: boolean, ready: number, running: number, scheduled: number, retrying: number, waiting: number, blocked: number, concurrency?: number | null, standstills: Array<{ reason: StandstillReason, type: string, itemCount: number, hasMore: boolean, until?: string | null, since?: string | null, limit?: number | null, code?: string | null, serializeKey?: string | null, cancelReason?: CancelReason | null, job?: { id: string } | null, item?: { id: string } | null, head?: { id: string, status: ItemStatus } | null, waitsFor: Array<{ id: string, type: string }> }>, rate?: { limit: number, intervalMs: number } | null, figures: { claimedPerSecond: number, perSecond: number, deadRate?: number | null, wait: { p50Ms?: number | null, p95Ms?: number | null }, processing: { p50Ms?: number | null, p95Ms?: number | null } } } | null, workers?: Array<{ name: string }> | null } };
+
+export type DeadLettersOfTypeQueryVariables = Exact<{
+  type: Scalars['String']['input'];
+}>;
+
+
+export type DeadLettersOfTypeQuery = { deadLetterCount?: number | null };
+
+export type HistoryStepFragment = { from: string, until: string, claimed: number, succeeded: number, failed: number, dead: number, wait: { p50Ms?: number | null, p95Ms?: number | null, buckets: Array<{ fromMs: number, count: number }> }, processing: { p50Ms?: number | null, p95Ms?: number | null, buckets: Array<{ fromMs: number, count: number }> } };
+
+export type LiveQueueHistorySubscriptionVariables = Exact<{
+  type: Scalars['String']['input'];
+  minutes: Scalars['Int']['input'];
+  step: Scalars['Int']['input'];
+}>;
+
+
+export type LiveQueueHistorySubscription = { live: { queue?: { history: Array<{ from: string, until: string, claimed: number, succeeded: number, failed: number, dead: number, wait: { p50Ms?: number | null, p95Ms?: number | null, buckets: Array<{ fromMs: number, count: number }> }, processing: { p50Ms?: number | null, p95Ms?: number | null, buckets: Array<{ fromMs: number, count: number }> } }> } | null } };
+
+export type LiveTotalHistorySubscriptionVariables = Exact<{
+  find?: InputMaybe<Scalars['String']['input']>;
+  minutes: Scalars['Int']['input'];
+  step: Scalars['Int']['input'];
+}>;
+
+
+export type LiveTotalHistorySubscription = { live: { queueTotal?: { history: Array<{ from: string, until: string, claimed: number, succeeded: number, failed: number, dead: number, wait: { p50Ms?: number | null, p95Ms?: number | null, buckets: Array<{ fromMs: number, count: number }> }, processing: { p50Ms?: number | null, p95Ms?: number | null, buckets: Array<{ fromMs: number, count: number }> } }> } | null } };
 
 export type SetQueueMutationVariables = Exact<{
   input: SetQueueInput;
@@ -1945,6 +2000,66 @@ export const OperationState = /*#__PURE__*/ new TypedDocumentString(`
   finishedAt
 }
     `, {"fragmentName":"OperationState"}) as unknown as TypedDocumentString<OperationStateFragment, unknown>;
+export const QueueState = /*#__PURE__*/ new TypedDocumentString(`
+    fragment QueueState on Queue {
+  type
+  paused
+  ready
+  running
+  scheduled
+  retrying
+  waiting
+  blocked
+  concurrency
+  rate {
+    limit
+    intervalMs
+  }
+}
+    `, {"fragmentName":"QueueState"}) as unknown as TypedDocumentString<QueueStateFragment, unknown>;
+export const RecentFigures = /*#__PURE__*/ new TypedDocumentString(`
+    fragment RecentFigures on Workload {
+  figures(lastMinutes: 5) {
+    claimedPerSecond
+    perSecond
+    deadRate
+    wait {
+      p50Ms
+      p95Ms
+    }
+    processing {
+      p50Ms
+      p95Ms
+    }
+  }
+}
+    `, {"fragmentName":"RecentFigures"}) as unknown as TypedDocumentString<RecentFiguresFragment, unknown>;
+export const HistoryStep = /*#__PURE__*/ new TypedDocumentString(`
+    fragment HistoryStep on QueueFigures {
+  from
+  until
+  claimed
+  succeeded
+  failed
+  dead
+  wait {
+    p50Ms
+    p95Ms
+    buckets {
+      fromMs
+      count
+    }
+  }
+  processing {
+    p50Ms
+    p95Ms
+    buckets {
+      fromMs
+      count
+    }
+  }
+}
+    `, {"fragmentName":"HistoryStep"}) as unknown as TypedDocumentString<HistoryStepFragment, unknown>;
 export const ScheduleRow = /*#__PURE__*/ new TypedDocumentString(`
     fragment ScheduleRow on Schedule {
   name
@@ -2952,50 +3067,239 @@ export const OperationChanges = /*#__PURE__*/ new TypedDocumentString(`
   requestedBy
   finishedAt
 }`) as unknown as TypedDocumentString<OperationChangesSubscription, OperationChangesSubscriptionVariables>;
-export const Queues = /*#__PURE__*/ new TypedDocumentString(`
-    subscription Queues {
-  queues(intervalMs: 1000) {
-    type
-    paused
-    ready
-    running
-    scheduled
-    retrying
-    blocked
-    concurrency
-    rate {
-      limit
-      intervalMs
+export const LiveQueueNames = /*#__PURE__*/ new TypedDocumentString(`
+    subscription LiveQueueNames($find: String) {
+  live(intervalMs: 2000) {
+    queueTotal(nameContains: $find) {
+      typeCount
+      ready
+      running
+      scheduled
+      retrying
+      waiting
+      blocked
+      ...RecentFigures
+    }
+    queues(first: 1000, nameContains: $find) {
+      type
     }
   }
 }
-    `) as unknown as TypedDocumentString<QueuesSubscription, QueuesSubscriptionVariables>;
-export const QueueFigures = /*#__PURE__*/ new TypedDocumentString(`
-    query QueueFigures($types: [String!]) {
-  queues(types: $types) {
-    type
-    oldestReadyMs
-    standstills {
-      reason
-      until
-      since
-      limit
+    fragment RecentFigures on Workload {
+  figures(lastMinutes: 5) {
+    claimedPerSecond
+    perSecond
+    deadRate
+    wait {
+      p50Ms
+      p95Ms
     }
-    figures(lastMinutes: 5) {
-      perSecond
-      deadRate
-      wait {
-        p50Ms
-        p95Ms
-      }
-      processing {
-        p50Ms
-        p95Ms
+    processing {
+      p50Ms
+      p95Ms
+    }
+  }
+}`) as unknown as TypedDocumentString<LiveQueueNamesSubscription, LiveQueueNamesSubscriptionVariables>;
+export const QueueNames = /*#__PURE__*/ new TypedDocumentString(`
+    query QueueNames($find: String, $after: String!) {
+  queues(first: 1000, nameContains: $find, after: $after) {
+    type
+  }
+}
+    `) as unknown as TypedDocumentString<QueueNamesQuery, QueueNamesQueryVariables>;
+export const LiveQueues = /*#__PURE__*/ new TypedDocumentString(`
+    subscription LiveQueues($types: [String!]!) {
+  live(intervalMs: 2000) {
+    queues(types: $types) {
+      ...QueueState
+      ...RecentFigures
+      standstills {
+        reason
+        until
+        since
+        limit
       }
     }
   }
 }
-    `) as unknown as TypedDocumentString<QueueFiguresQuery, QueueFiguresQueryVariables>;
+    fragment QueueState on Queue {
+  type
+  paused
+  ready
+  running
+  scheduled
+  retrying
+  waiting
+  blocked
+  concurrency
+  rate {
+    limit
+    intervalMs
+  }
+}
+fragment RecentFigures on Workload {
+  figures(lastMinutes: 5) {
+    claimedPerSecond
+    perSecond
+    deadRate
+    wait {
+      p50Ms
+      p95Ms
+    }
+    processing {
+      p50Ms
+      p95Ms
+    }
+  }
+}`) as unknown as TypedDocumentString<LiveQueuesSubscription, LiveQueuesSubscriptionVariables>;
+export const LiveQueue = /*#__PURE__*/ new TypedDocumentString(`
+    subscription LiveQueue($type: String!) {
+  live {
+    queue(type: $type) {
+      ...QueueState
+      ...RecentFigures
+      oldestReadyMs
+      slow
+      slowAfterMs
+      lifetimeMs
+      standstills {
+        ...Standstill
+      }
+    }
+    workers(first: 1000, types: [$type]) {
+      name
+    }
+  }
+}
+    fragment QueueState on Queue {
+  type
+  paused
+  ready
+  running
+  scheduled
+  retrying
+  waiting
+  blocked
+  concurrency
+  rate {
+    limit
+    intervalMs
+  }
+}
+fragment RecentFigures on Workload {
+  figures(lastMinutes: 5) {
+    claimedPerSecond
+    perSecond
+    deadRate
+    wait {
+      p50Ms
+      p95Ms
+    }
+    processing {
+      p50Ms
+      p95Ms
+    }
+  }
+}
+fragment Standstill on Standstill {
+  reason
+  type
+  itemCount
+  hasMore
+  until
+  since
+  limit
+  code
+  serializeKey
+  cancelReason
+  job {
+    id
+  }
+  item {
+    id
+  }
+  head {
+    id
+    status
+  }
+  waitsFor {
+    id
+    type
+  }
+}`) as unknown as TypedDocumentString<LiveQueueSubscription, LiveQueueSubscriptionVariables>;
+export const DeadLettersOfType = /*#__PURE__*/ new TypedDocumentString(`
+    query DeadLettersOfType($type: String!) {
+  deadLetterCount(filter: {types: [$type]})
+}
+    `) as unknown as TypedDocumentString<DeadLettersOfTypeQuery, DeadLettersOfTypeQueryVariables>;
+export const LiveQueueHistory = /*#__PURE__*/ new TypedDocumentString(`
+    subscription LiveQueueHistory($type: String!, $minutes: Int!, $step: Int!) {
+  live(intervalMs: 10000) {
+    queue(type: $type) {
+      history(lastMinutes: $minutes, stepMinutes: $step) {
+        ...HistoryStep
+      }
+    }
+  }
+}
+    fragment HistoryStep on QueueFigures {
+  from
+  until
+  claimed
+  succeeded
+  failed
+  dead
+  wait {
+    p50Ms
+    p95Ms
+    buckets {
+      fromMs
+      count
+    }
+  }
+  processing {
+    p50Ms
+    p95Ms
+    buckets {
+      fromMs
+      count
+    }
+  }
+}`) as unknown as TypedDocumentString<LiveQueueHistorySubscription, LiveQueueHistorySubscriptionVariables>;
+export const LiveTotalHistory = /*#__PURE__*/ new TypedDocumentString(`
+    subscription LiveTotalHistory($find: String, $minutes: Int!, $step: Int!) {
+  live(intervalMs: 10000) {
+    queueTotal(nameContains: $find) {
+      history(lastMinutes: $minutes, stepMinutes: $step) {
+        ...HistoryStep
+      }
+    }
+  }
+}
+    fragment HistoryStep on QueueFigures {
+  from
+  until
+  claimed
+  succeeded
+  failed
+  dead
+  wait {
+    p50Ms
+    p95Ms
+    buckets {
+      fromMs
+      count
+    }
+  }
+  processing {
+    p50Ms
+    p95Ms
+    buckets {
+      fromMs
+      count
+    }
+  }
+}`) as unknown as TypedDocumentString<LiveTotalHistorySubscription, LiveTotalHistorySubscriptionVariables>;
 export const SetQueue = /*#__PURE__*/ new TypedDocumentString(`
     mutation SetQueue($input: SetQueueInput!) {
   setQueue(input: $input) {

@@ -1,11 +1,26 @@
-/** How many items of a type are done, and how long they wait and take: fields of a queue. */
+/** How many items of one or more types are done, and how long they wait and take: fields of a queue, and of a total. */
 import type { Histogram } from '../domain/figures/histogram.ts';
 import { type FigureSpan, readFigures } from '../domain/figures/read-figures.ts';
 import { countSlow } from '../domain/figures/slow-items.ts';
 import { checkInteger } from '../domain/values/checks.ts';
 import { builder } from './builder.ts';
 import { createGroupLoader, createLoader } from './loader.ts';
-import { Queue } from './queue.ts';
+import { Queue, Workload } from './queue.ts';
+
+const DurationBucket = builder
+  .objectRef<readonly [fromMs: number, count: number]>('DurationBucket')
+  .implement({
+    description: 'Durations of about the same length.',
+    fields: (t) => ({
+      fromMs: t.field({
+        type: 'Count',
+        description:
+          'The shortest, in milliseconds: 0 or a power of two. The next bucket begins at twice as much.',
+        resolve: ([fromMs]) => fromMs,
+      }),
+      count: t.field({ type: 'Count', description: 'How many there were.', resolve: ([, count]) => count }),
+    }),
+  });
 
 const Durations = builder.objectRef<Histogram>('Durations').implement({
   description:
@@ -31,12 +46,22 @@ const Durations = builder.objectRef<Histogram>('Durations').implement({
       description: '99 % of them took no longer, in milliseconds; null if there were none.',
       resolve: (histogram) => histogram.quantileMs(0.99),
     }),
+    buckets: t.field({
+      type: [DurationBucket],
+      complexity: { multiplier: 5 },
+      description:
+        'How many were about how long, from the shortest to the longest: up to 32 buckets, those that are not empty. For heat maps.',
+      resolve: (histogram) => histogram.octaves(),
+    }),
   }),
 });
 
+const perSecond = ({ from, until }: FigureSpan, count: number) =>
+  (count * 1_000) / Math.max(1, until.getTime() - from.getTime());
+
 const QueueFigures = builder.objectRef<FigureSpan>('QueueFigures').implement({
   description:
-    'What the servers counted for a type in a period. Work that workers did by SQL alone, bypassing the servers, is not included. Servers save their counts every ten seconds; the latest are only those of the server that you ask.',
+    'What the servers counted in a period, for one type or for several together. Work that workers did by SQL alone, bypassing the servers, is not included. Servers save their counts every ten seconds; the latest are only those of the server that you ask.',
   fields: (t) => ({
     from: t.expose('from', { type: 'DateTime', description: 'When the period begins.' }),
     until: t.expose('until', { type: 'DateTime', description: 'When the period ends: not later than now.' }),
@@ -74,8 +99,11 @@ const QueueFigures = builder.objectRef<FigureSpan>('QueueFigures').implement({
     }),
     perSecond: t.float({
       description: 'How many items succeeded or failed for good per second, on average.',
-      resolve: ({ from, until, tally: { dead, succeeded } }) =>
-        ((dead + succeeded) * 1_000) / Math.max(1, until.getTime() - from.getTime()),
+      resolve: (span) => perSecond(span, span.tally.dead + span.tally.succeeded),
+    }),
+    claimedPerSecond: t.float({
+      description: 'How many items workers got per second, on average.',
+      resolve: (span) => perSecond(span, span.tally.claimed),
     }),
     wait: t.field({
       type: Durations,
@@ -93,13 +121,16 @@ const QueueFigures = builder.objectRef<FigureSpan>('QueueFigures').implement({
 });
 
 const minutesInADay = 24 * 60;
+/** As long as figures are kept. */
+const minutesInHistory = 2 * minutesInADay;
+const mostSteps = 1_440;
 
 const figures = createGroupLoader(
-  ({ last }: { type: string; last: number }) => last,
+  ({ last }: { names: readonly string[]; last: number }) => last,
   async (keys, { engine }) => {
     const spans = await readFigures(
       engine,
-      keys.map(({ type }) => type),
+      keys.map(({ names }) => names),
       keys[0].last,
     );
     return spans.map(([span]) => span as FigureSpan);
@@ -107,15 +138,18 @@ const figures = createGroupLoader(
 );
 
 const histories = createGroupLoader(
-  ({ last, step }: { type: string; last: number; step: number }) => `${last}/${step}`,
+  ({ last, step }: { names: readonly string[]; last: number; step: number }) => `${last}/${step}`,
   (keys, { engine }) =>
     readFigures(
       engine,
-      keys.map(({ type }) => type),
+      keys.map(({ names }) => names),
       keys[0].last,
       keys[0].step,
     ),
 );
+
+const namesIn = (workload: { type: string } | { names: readonly string[] }) =>
+  'names' in workload ? workload.names : [workload.type];
 
 const slowCounts = createLoader(async (types: readonly string[], { engine }) => {
   const counts = await countSlow(engine, types);
@@ -124,10 +158,10 @@ const slowCounts = createLoader(async (types: readonly string[], { engine }) => 
 
 const slowLimits = createLoader((types: readonly string[], { engine }) => engine.slowAfter.of(engine, types));
 
-builder.objectFields(Queue, (t) => ({
+builder.interfaceFields(Workload, (t) => ({
   figures: t.field({
     type: QueueFigures,
-    description: 'What was done for the type recently.',
+    description: 'What was done recently.',
     args: {
       lastMinutes: t.arg.int({
         required: true,
@@ -137,39 +171,45 @@ builder.objectFields(Queue, (t) => ({
       }),
     },
     complexity: { field: 20 },
-    resolve: ({ type }, { lastMinutes }, context) =>
-      figures(context).load({ type, last: checkInteger(lastMinutes ?? 5, 'lastMinutes', 1, minutesInADay) }),
+    resolve: (workload, { lastMinutes }, context) =>
+      figures(context).load({
+        names: namesIn(workload),
+        last: checkInteger(lastMinutes ?? 5, 'lastMinutes', 1, minutesInADay),
+      }),
   }),
   history: t.field({
     type: [QueueFigures],
     description:
-      'What was done for the type recently, in steps, up to 1,440, the oldest first: for graphs. A step without data has zeros.',
+      'What was done recently, in steps, up to 1,440, the oldest first: for graphs. A step without data has zeros.',
     args: {
       lastMinutes: t.arg.int({
         required: true,
         defaultValue: 60,
-        description: 'How far back: 1 to 1,440 minutes, a day. Default: 60.',
+        description: 'How far back: 1 to 2,880 minutes, two days; beyond that nothing is kept. Default: 60.',
       }),
       stepMinutes: t.arg.int({
         required: true,
         defaultValue: 1,
         description:
-          'How long a step is, in minutes: 1 to 60. Steps begin at multiples of their length; the last one is not over yet. Default: 1.',
+          'How long a step is, in minutes: 1 to 60. Steps begin at multiples of their length; the last one is not over yet. INVALID_INPUT if that makes more than 1,440 steps. Default: 1.',
       }),
     },
     complexity: ({ lastMinutes, stepMinutes }) => ({
       field: 20,
       multiplier: Math.max(
         1,
-        Math.min(minutesInADay, Math.ceil((lastMinutes ?? 60) / Math.max(1, stepMinutes ?? 1))),
+        Math.min(mostSteps, Math.ceil((lastMinutes ?? 60) / Math.max(1, stepMinutes ?? 1))),
       ),
     }),
-    resolve: async ({ type }, { lastMinutes, stepMinutes }, context) => {
-      const last = checkInteger(lastMinutes ?? 60, 'lastMinutes', 1, minutesInADay);
-      const step = checkInteger(stepMinutes ?? 1, 'stepMinutes', 1, 60);
-      return histories(context).load({ type, last, step });
+    resolve: async (workload, { lastMinutes, stepMinutes }, context) => {
+      const last = checkInteger(lastMinutes ?? 60, 'lastMinutes', 1, minutesInHistory);
+      const step = checkInteger(stepMinutes ?? 1, 'stepMinutes', last > mostSteps ? 2 : 1, 60);
+      return histories(context).load({ names: namesIn(workload), last, step });
     },
   }),
+}));
+
+builder.objectFields(Queue, (t) => ({
   slow: t.field({
     type: 'Count',
     description: 'How many items workers have held for longer than `slowAfterMs`.',

@@ -1,11 +1,15 @@
-import { checkBatch, checkName } from '../domain/values/checks.ts';
+import { seesTenant } from '../domain/access/rights.ts';
+import { sumOf } from '../domain/figures/figures.ts';
+import { checkBatch, checkName, checkText } from '../domain/values/checks.ts';
 import { maxBatch, maxNameLength } from '../domain/values/limits.ts';
 import {
   type DeadLetterAlert,
+  type Depths,
   type Queue as QueueState,
   type Rate,
   readQueue,
   readQueues,
+  readQueueTotal,
 } from '../domain/work/queues.ts';
 import { builder } from './builder.ts';
 import { createGroupLoader } from './loader.ts';
@@ -31,11 +35,15 @@ const Alert = builder.objectRef<DeadLetterAlert>('DeadLetterAlert').implement({
   }),
 });
 
-export const Queue = builder.objectRef<QueueState>('Queue').implement({
-  description:
-    'A type: how many of its items wait and run, from which you can derive the number of workers, and the settings for all its items. A setting that is null is not set.',
+interface QueueTotalState extends Depths {
+  readonly typeCount: number;
+  /** What its figures are counted under. */
+  readonly names: readonly string[];
+}
+
+export const Workload = builder.interfaceRef<QueueState | QueueTotalState>('Workload').implement({
+  description: 'What there is to do, and what was done: of one type, or of several together.',
   fields: (t) => ({
-    type: t.exposeString('type', { description: 'The type.' }),
     ready: t.expose('ready', {
       type: 'Count',
       description:
@@ -67,6 +75,15 @@ export const Queue = builder.objectRef<QueueState>('Queue').implement({
       description:
         'How long the oldest ready item has waited for a worker, in milliseconds; null if none is ready.',
     }),
+  }),
+});
+
+export const Queue = builder.objectRef<QueueState>('Queue').implement({
+  interfaces: [Workload],
+  description:
+    'A type: how many of its items wait and run, from which you can derive the number of workers, and the settings for all its items. A setting that is null is not set.',
+  fields: (t) => ({
+    type: t.exposeString('type', { description: 'The type.' }),
     paused: t.exposeBoolean('paused', { description: 'Whether no item is given to a worker.' }),
     concurrency: t.exposeInt('concurrency', {
       nullable: true,
@@ -116,6 +133,15 @@ export const Queue = builder.objectRef<QueueState>('Queue').implement({
   }),
 });
 
+const QueueTotal = builder.objectRef<QueueTotalState>('QueueTotal').implement({
+  interfaces: [Workload],
+  description:
+    'Several types together. For callers with a scope, and for types that were chosen, figures are those of the first 1,000 of them by name.',
+  fields: (t) => ({
+    typeCount: t.expose('typeCount', { type: 'Count', description: 'How many types they are.' }),
+  }),
+});
+
 export const typesDescription = 'Only these types: 1 to 1,000; all by default.';
 
 export function checkTypes(types: readonly string[] | null | undefined): readonly string[] | null {
@@ -124,6 +150,12 @@ export function checkTypes(types: readonly string[] | null | undefined): readonl
   for (const [i, type] of types.entries()) checkName(type, `types[${i}]`, maxNameLength);
   return types;
 }
+
+const nameContainsDescription =
+  'Only types whose names contain this text: 1 to 200 characters. Capital letters are like small ones.';
+
+const checkNameContains = (text: string | null | undefined): string | null =>
+  text == null ? null : checkText(text, 'nameContains', maxNameLength);
 
 builder.queryField('queue', (t) =>
   t.field({
@@ -140,10 +172,11 @@ builder.queryField('queue', (t) =>
 
 /** What is asked under many aliases is read once. */
 const queueLists = createGroupLoader(
-  (asked: { types: readonly string[] | null; after: string | null; take: number }) => JSON.stringify(asked),
-  async (asked, { engine }) => {
+  (asked: { types: readonly string[] | null; after: string | null; take: number; search: string | null }) =>
+    JSON.stringify(asked),
+  async (asked, { engine, caller: { tenant } }) => {
     const [{ types, ...page }] = asked;
-    const queues = await readQueues(engine, types, page);
+    const queues = await readQueues(engine, types, { ...page, tenant });
     return asked.map(() => queues);
   },
 );
@@ -165,13 +198,39 @@ builder.queryField('queues', (t) =>
         description: 'The maximum number: 0 to 1,000. Default: 1,000.',
       }),
       after: t.arg.string({ description: 'Only types whose names come after this one.' }),
+      nameContains: t.arg.string({ description: nameContainsDescription }),
     },
-    resolve: async (_, { types, first, after }, context) => {
+    resolve: async (_, { types, first, after, nameContains }, context) => {
       const take = checkFirst({ first });
       if (after != null) checkName(after, 'after', maxNameLength);
+      const search = checkNameContains(nameContains);
       const shown = await shownTypes(context, checkTypes(types));
-      const queues = await queueLists(context).load({ types: shown, after: after ?? null, take });
+      const queues = await queueLists(context).load({ types: shown, after: after ?? null, take, search });
       return inTurns(queues, context);
+    },
+  }),
+);
+
+builder.queryField('queueTotal', (t) =>
+  t.field({
+    authScopes: { may: 'list' },
+    type: QueueTotal,
+    complexity: ({ types }) => ({ multiplier: Math.ceil((types?.length ?? 1) / 10) }),
+    description:
+      'All types that `queues` lists, in all its pages, together. Read one at a time for each tenant, as lists of all types are; BUSY if that takes longer than 10 seconds.',
+    args: {
+      types: t.arg.stringList({ description: typesDescription }),
+      nameContains: t.arg.string({ description: nameContainsDescription }),
+    },
+    resolve: async (_, args, context) => {
+      const { engine, caller } = context;
+      const { tenant } = caller;
+      const search = checkNameContains(args.nameContains);
+      const asked = checkTypes(args.types);
+      const shown = await shownTypes(context, asked);
+      const { types, ...total } = await readQueueTotal(engine, shown, { search, tenant });
+      const isAll = asked === null && search === null && seesTenant(caller);
+      return { ...total, names: isAll ? [sumOf(tenant)] : types };
     },
   }),
 );

@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { Figures, restOfTypes } from '../../src/domain/figures/figures.ts';
+import { coveredTypes } from '../../src/domain/access/scoped-reads.ts';
+import { Figures, restOfTypes, sumOf } from '../../src/domain/figures/figures.ts';
 import { readFigures } from '../../src/domain/figures/read-figures.ts';
 import { countSlow } from '../../src/domain/figures/slow-items.ts';
+import { toStored } from '../../src/domain/values/tenants.ts';
 import { claimItem } from '../../src/domain/work/claim-item.ts';
 import { claimItems } from '../../src/domain/work/claim-items.ts';
 import { exchange } from '../../src/domain/work/exchange.ts';
 import { readHeldItems } from '../../src/domain/work/held-items.ts';
-import { readQueue, readQueues, setQueue, tendQueues } from '../../src/domain/work/queues.ts';
+import { readQueue, readQueues, readQueueTotal, setQueue, tendQueues } from '../../src/domain/work/queues.ts';
 import { releaseAssignments } from '../../src/domain/work/release-assignments.ts';
 import { reportOutcomes } from '../../src/domain/work/report-outcomes.ts';
 import { newType, useEngine } from '../support/engine.ts';
@@ -16,7 +18,7 @@ const items = (count: number) => Array.from({ length: count }, (_, i) => ({ payl
 
 /** Of the last five minutes, as the engine's server sees it. */
 async function figuresOf(type: string, engine = t.engine) {
-  const [[span] = []] = await readFigures(engine, [type], 5);
+  const [[span] = []] = await readFigures(engine, [[type]], 5);
   if (span === undefined) throw new Error('There are no figures.');
   const { claimed, succeeded, failed, lost, dead, wait, took } = span.tally;
   return { claimed, succeeded, failed, lost, dead, waits: wait.count, times: took.count, wait, took };
@@ -221,7 +223,7 @@ describe('figures of other servers', () => {
       [type],
     );
     await claim(type, 3);
-    const [steps = []] = await readFigures(t.engine, [type], 60, 5);
+    const [steps = []] = await readFigures(t.engine, [[type]], 60, 5);
     expect(steps).toHaveLength(12);
     expect(steps.reduce((sum, { tally }) => sum + tally.claimed, 0)).toBe(63);
     expect(steps.at(-1)?.tally.claimed).toBe(3);
@@ -230,7 +232,7 @@ describe('figures of other servers', () => {
       expect(from.getTime() % 300_000).toBe(0);
       expect(from).toEqual(steps[i - 1]?.until ?? from);
     }
-    const [day = []] = await readFigures(t.engine, [type], 1_440, 5);
+    const [day = []] = await readFigures(t.engine, [[type]], 1_440, 5);
     expect(day.reduce((sum, { tally }) => sum + tally.claimed, 0)).toBe(1_493);
   });
 
@@ -264,13 +266,81 @@ describe('figures of other servers', () => {
     ).toEqual([{ rows: 2 }]);
   });
 
-  it('count types beyond the first thousand together', () => {
+  it('count types beyond the first thousand together, and none less in the sum of all', async () => {
     const figures = new Figures();
     for (let i = 0; i < 1_100; i++) figures.claimed(`type ${i}`, 1, 1);
-    for (const { tallies } of [...figures.unsaved, { tallies: figures.totals }]) {
-      expect(tallies.size).toBeLessThanOrEqual(1_001);
-      expect(tallies.get(restOfTypes)?.claimed).toBe(100);
+    expect(figures.totals.size).toBe(1_001);
+    expect(figures.totals.get(restOfTypes)?.claimed).toBe(100);
+    expect(figures.unsaved[0]?.tallies.size).toBe(1_000);
+    const read = async (name: string) => {
+      const [[span] = []] = await readFigures({ ...t.engine, figures }, [[name]], 1);
+      return span?.tally.claimed;
+    };
+    const saved = (await read(sumOf(null))) ?? 0;
+    expect(saved).toBeGreaterThanOrEqual(1_100);
+    await figures.save(t.engine.database);
+    expect(await read(sumOf(null))).toBe(saved);
+  });
+
+  it('of several types together are those of each added up; a tenant has a sum of its own, which no list shows as a type', async () => {
+    const tenant = `t${newType('').replaceAll(/\W/g, '')}`.toLowerCase().slice(0, 40);
+    const figures = new Figures();
+    const types = ['one', 'two', 'three'].map((name) => toStored(tenant, name));
+    for (const [i, type] of types.entries()) {
+      figures.claimed(type, 100, 10 ** i);
+      figures.ended([[type, 1_000, 10 ** i, 0, 0]]);
     }
+    const source = { ...t.engine, figures };
+    const read = async () => {
+      const sets = [types.slice(0, 2), [sumOf(tenant)], [types[0] ?? '', types[0] ?? '']];
+      const found = await readFigures(source, sets, 60, 60);
+      return found.map((spans) => spans.at(-1)?.tally);
+    };
+    for (const tallies of [await read(), await figures.save(t.engine.database).then(read)]) {
+      expect(tallies.map((tally) => tally?.claimed)).toEqual([11, 111, 1]);
+      expect(tallies.map((tally) => tally?.wait.octaves())).toEqual([[[64, 11]], [[64, 111]], [[64, 1]]]);
+      expect(tallies.map((tally) => tally?.took.octaves())).toEqual([[[512, 11]], [[512, 111]], [[512, 1]]]);
+    }
+    const listed = await readQueues(t.engine, null, { after: sumOf(tenant).slice(0, -1), take: 3 });
+    expect(listed.map(({ type }) => type)).toEqual(types.toSorted());
+    const scope = { tenant, types: [`${tenant}//*`], rootIds: null };
+    expect(await coveredTypes(t.engine.database, scope, null)).toEqual(types.toSorted());
+    const across = { tenant: null, types: [`${tenant}//*`], rootIds: null };
+    expect(await coveredTypes(t.engine.database, across, null)).toEqual(types.toSorted());
+  });
+
+  it('have totals of all queues that a list has, of those that are named, and of those whose names contain a text', async () => {
+    const prefix = newType('Total');
+    const [mail, print] = [`${prefix} mail`, `${prefix} print`];
+    await t.create({ type: mail, items: items(5) });
+    await t.create({ type: print, items: items(3), runAt: new Date(Date.now() + 3_600_000) });
+    await claim(mail, 2);
+    await setQueue(t.engine, `${prefix} settings`, { priority: 1 });
+    const read = (search: string | null, types: string[] | null = null) =>
+      readQueueTotal(t.engine, types, { search });
+    expect(await read(prefix.toLowerCase())).toMatchObject({
+      typeCount: 3,
+      ready: 3,
+      running: 2,
+      scheduled: 3,
+      retrying: 0,
+      types: [mail, print, `${prefix} settings`],
+    });
+    expect(await read(`${prefix} m`)).toMatchObject({ typeCount: 1, ready: 3, scheduled: 0, types: [mail] });
+    expect(await read(null, [print])).toMatchObject({
+      typeCount: 1,
+      ready: 0,
+      scheduled: 3,
+      oldestReadyMs: null,
+    });
+    expect(await read(`${prefix} none`)).toMatchObject({ typeCount: 0, ready: 0, types: [] });
+    expect((await readQueues(t.engine, null, { search: `${prefix} p` })).map(({ type }) => type)).toEqual([
+      print,
+    ]);
+    const all = await read(null);
+    const each = await readQueues(t.engine, null);
+    expect(all.typeCount).toBe(each.length);
+    expect(all.ready).toBe(each.reduce((sum, { ready }) => sum + ready, 0));
   });
 });
 

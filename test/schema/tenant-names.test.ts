@@ -42,7 +42,7 @@ const others = `
   JobFilter.dedupeKeyPrefix PageInfo.endCursor PageInfo.startCursor PendingItemFilter.codes PendingItemFilter.dedupeKeys PendingItemFilter.itemIds
   PendingItemFilter.jobId PutCallbackEndpointInput.url PutCallbackEndpointPayload.secret PutTypeSchemaInput.payload
   PutTypeSchemaInput.result Query.apiKeys.after Query.auditEntries.after Query.auditEntries.before Query.callbackDeliveries.after Query.callbackDeliveries.before Query.item.id
-  Query.deadLetterGroups.after Query.deadLetterGroups.codes Query.job.id Query.jobByDedupeKey.dedupeKey Query.jobs.after Query.jobs.before Query.operations.after Query.operations.before Query.schedules.after Query.schedules.before ReleaseAssignmentsInput.assignmentIds
+  Query.deadLetterGroups.after Query.deadLetterGroups.codes Query.job.id Query.jobByDedupeKey.dedupeKey Query.jobs.after Query.jobs.before Query.operations.after Query.operations.before Query.queueTotal.nameContains Query.queues.nameContains Query.schedules.after Query.schedules.before ReleaseAssignmentsInput.assignmentIds
   ReleaseEntry.assignmentId ReplayDeadLettersInput.payload ReportEntry.assignmentId ReportInput.assignmentId SuccessInput.result
   RetryCallbackDeliveryInput.deliveryId RevokeApiKeyInput.id RotateApiKeyInput.id RotateApiKeyPayload.key
   RotateCallbackSecretPayload.secret Schedule.cron Schedule.timeZone ScheduleEdge.cursor CronInput.expression CronInput.timeZone

@@ -1,6 +1,7 @@
 /** Figures and workers by the API, and the examples of docs/figures.md as they stand there. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type Client, createClient, PermanentError, Worker } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
@@ -76,6 +77,11 @@ it('the documented examples work in GraphQL, in TypeScript and in SQL', async ()
   expect(
     queue.history.at(-1).processing.p95Ms + queue.history.at(-2).processing.p95Ms,
   ).toBeGreaterThanOrEqual(0);
+
+  const watch = subscribe(app.url, example('figures.md', 'figures-live'));
+  const { value } = await watch[Symbol.asyncIterator]().next();
+  expect(value.data.live.queueTotal).toMatchObject({ typeCount: 1, running: 1, history: { length: 48 } });
+  await watch.close();
 
   await db.query(
     `update jobtree.lease set claimed_at = claimed_at - interval '1 minute' where check_at is not null`,
@@ -222,6 +228,13 @@ it.each([
   ['{ queue(type: "x") { figures(lastMinutes: 0) { claimed } } }', 'lastMinutes'],
   ['{ queue(type: "x") { figures(lastMinutes: 1441) { claimed } } }', 'lastMinutes'],
   ['{ queue(type: "x") { history(stepMinutes: 61) { claimed } } }', 'stepMinutes'],
+  ['{ queue(type: "x") { history(lastMinutes: 2881, stepMinutes: 60) { claimed } } }', 'lastMinutes'],
+  ['{ queue(type: "x") { history(lastMinutes: 2880) { claimed } } }', 'stepMinutes'],
+  ['{ queueTotal { history(lastMinutes: 2881, stepMinutes: 60) { claimed } } }', 'lastMinutes'],
+  ['{ queueTotal(types: []) { ready } }', 'types'],
+  ['{ queueTotal(nameContains: "") { ready } }', 'nameContains'],
+  ['{ queues(nameContains: "") { ready } }', 'nameContains'],
+  ['{ queue(type: "") { figures { claimed } } }', 'type'],
   ['{ heldItems(first: 1001) { type } }', 'first'],
   ['{ heldItems(workers: []) { type } }', 'workers'],
   ['{ workers(first: -1) { name } }', 'first'],
@@ -230,7 +243,65 @@ it.each([
   expect(errors?.[0]?.extensions).toMatchObject({ code: 'INVALID_INPUT', field });
 });
 
-it('a history of very many queues exceeds the cost limit', async () => {
-  const { errors } = await request(app.url, '{ queues { history(lastMinutes: 1440) { claimed } } }');
+it.each([
+  '{ queues { history(lastMinutes: 1440) { claimed } } }',
+  `query { queueTotal(types: ${JSON.stringify(Array.from({ length: 1_000 }, (_, i) => `type ${i}`))}) { history(lastMinutes: 1440) { claimed } } }`,
+])('a history of very many queues exceeds the cost limit: %.60s', async (query) => {
+  const { errors } = await request(app.url, query);
   expect(errors?.[0]?.extensions).toMatchObject({ code: 'LIMIT_EXCEEDED' });
+});
+
+it('all types together have figures, a history for as long as it is kept, and buckets of their durations', async () => {
+  const before = await data(app.url, '{ queueTotal { figures { succeeded } } }');
+  const types = ['summed one', 'summed two'];
+  for (const type of types) {
+    await createJob(app.url, { type, items: [{}, {}, {}] });
+    await work(app.url, type, 2);
+  }
+  const { all, ours } = await data(
+    app.url,
+    `query ($types: [String!]) {
+      all: queueTotal { figures { succeeded } history(lastMinutes: 2880, stepMinutes: 60) { from until succeeded } }
+      ours: queueTotal(types: $types) {
+        typeCount ready oldestReadyMs
+        figures { claimed wait { count buckets { fromMs count } } }
+        history(stepMinutes: 60) { succeeded processing { count buckets { count } } }
+      }
+    }`,
+    { types },
+  );
+  const sumOf = (counts: readonly { count: number }[]) => counts.reduce((sum, { count }) => sum + count, 0);
+  expect(all.figures.succeeded).toBe(before.queueTotal.figures.succeeded + 4);
+  expect(all.history).toHaveLength(48);
+  expect(ours).toMatchObject({ typeCount: 2, ready: 2, oldestReadyMs: expect.any(Number) });
+  expect(ours.figures).toMatchObject({ claimed: 4, wait: { count: 4 } });
+  expect(sumOf(ours.figures.wait.buckets)).toBe(4);
+  for (const { fromMs } of ours.figures.wait.buckets)
+    expect(fromMs === 0 || Number.isInteger(Math.log2(fromMs))).toBe(true);
+  expect(ours.history.at(-1)).toMatchObject({ succeeded: 4, processing: { count: 4 } });
+  expect(sumOf(ours.history.at(-1).processing.buckets)).toBe(4);
+});
+
+it('figures are events: of a type and of all together, read once an interval however many watch', async () => {
+  const text =
+    'subscription { live { queueTotal(nameContains: "watched") { running figures { succeeded } } queues(types: ["watched"]) { figures { succeeded } } } }';
+  const watches = Array.from({ length: 20 }, () => subscribe(app.url, text));
+  const events = watches.map((watch) => watch[Symbol.asyncIterator]());
+  await Promise.all(events.map((one) => one.next()));
+  const startedAt = performance.now();
+  const query = vi.spyOn(pg.Client.prototype, 'query');
+  onTestFinished(() => query.mockRestore());
+  await createJob(app.url, { type: 'watched', items: [{}, {}] });
+  await work(app.url, 'watched', 2);
+  for (const one of events)
+    for (;;) {
+      const { queueTotal, queues } = (await one.next()).value.data.live;
+      expect(queues[0]?.figures.succeeded ?? 0).toBe(queueTotal.figures.succeeded);
+      if (queueTotal.figures.succeeded === 2) break;
+    }
+  const names = query.mock.calls.map(([statement]) => (statement as { name?: string }).name);
+  const reads = names.filter((name) => name?.startsWith('read_queue_total')).length;
+  expect(reads).toBeGreaterThan(0);
+  expect(reads).toBeLessThanOrEqual(1 + (performance.now() - startedAt) / 1_000);
+  await Promise.all(watches.map((watch) => watch.close()));
 });

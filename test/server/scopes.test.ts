@@ -199,6 +199,8 @@ describe('a scope of types', () => {
         waiting: jobs(filter: { rootsOnly: false, statuses: WAITING }, order: OLDEST_FIRST, first: 1) { nodes { id } pageInfo { hasNextPage } }
         queues { type }
         otherQueues: queues(types: ["bill"]) { type }
+        queueTotal { typeCount ready figures { claimed } }
+        otherTotal: queueTotal(types: ["bill"]) { typeCount ready figures { claimed } }
         heldItems { type } workers { name } deadLetterGroups { type } typesWithSchemas
         job(id: $mixed) { tree { id } children { id } }
       }`,
@@ -208,6 +210,8 @@ describe('a scope of types', () => {
     expect(data.others.nodes).toEqual([]);
     expect(data.waiting).toEqual({ nodes: [{ id: mail }], pageInfo: { hasNextPage: true } });
     expect(data.queues).toEqual([{ type: 'mail.send' }]);
+    expect(data.queueTotal).toEqual({ typeCount: 1, ready: 1, figures: { claimed: 0 } });
+    expect(data.otherTotal).toEqual({ typeCount: 0, ready: 0, figures: { claimed: 0 } });
     expect(data.otherQueues).toEqual([]);
     expect(data.job).toEqual({ tree: [{ id: mixed.root }], children: [] });
   });

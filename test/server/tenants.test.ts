@@ -169,6 +169,13 @@ const lists: Readonly<Record<string, string>> = {
   queues:
     '{ queues { type ready waiting blocked running deadLetterAlert { endpoint } figures { claimed failed dead } history { claimed } slow } }',
   queue: '{ queue(type: "mail") { type ready blocked running figures { claimed failed dead } } }',
+  queueTotal:
+    '{ queueTotal { typeCount ready waiting blocked running figures { claimed failed dead wait { count } } history(stepMinutes: 60) { claimed } } }',
+  'queueTotal of types':
+    '{ queueTotal(types: ["mail", "bill"]) { typeCount ready figures { claimed failed dead } } }',
+  'queues by a part of their names': '{ queues(nameContains: "AI") { type ready } }',
+  'queueTotal by a part of their names':
+    '{ queueTotal(nameContains: "ai") { typeCount ready figures { claimed failed dead } } }',
   heldItems: '{ heldItems { item { id } type worker } }',
   'heldItems of a worker': '{ heldItems(workers: ["w"], types: ["mail"]) { item { id } type worker } }',
   workers: '{ workers { name types { type holds } } }',
@@ -209,6 +216,20 @@ describe('of two tenants with the same names', () => {
     expect(shape(ours.data)).toBe(shape(theirs.data));
     const ids = new Set(JSON.stringify(ours).match(uuid));
     for (const id of JSON.stringify(theirs).match(uuid) ?? []) expect(ids).not.toContain(id);
+  });
+
+  it('each has a total that is that of its types, whose names do not contain its own', async () => {
+    const total =
+      'typeCount ready running figures { claimed failed dead wait { count } processing { count } }';
+    const { data } = await ask(
+      acme.key,
+      `{ all: queueTotal { ${total} } named: queueTotal(types: ["mail", "bill", "report"]) { ${total} }
+         none: queues(nameContains: "acme") { type } noTotal: queueTotal(nameContains: "acme") { ${total} } }`,
+    );
+    expect(data.all.figures.claimed).toBeGreaterThan(0);
+    expect(data.named).toEqual(data.all);
+    expect(data.none).toEqual([]);
+    expect(data.noTotal).toMatchObject({ typeCount: 0, ready: 0, figures: { claimed: 0 } });
   });
 
   const unknown = '00000000-0000-7000-8000-000000000000';

@@ -139,6 +139,8 @@ export const screens = (
   ['dead-letters', '/dead-letters', 'No such customer'],
   ['dead-letter-group', `/dead-letters/${ids.group}`, 'Replay all'],
   ['queues', '/queues', 'greet'],
+  ['queues-history', '/queues?range=1h', 'As a table'],
+  ['queue', '/queues/payroll', 'As a table'],
   ['workers', '/workers', 'Held items'],
   ['keys', '/keys', 'acme'],
   ['schedules', '/schedules', 'nightly'],

@@ -4,13 +4,16 @@ import { type Live, type LiveSource, useLive } from './live.ts';
 
 type Answers<T> = { readonly live: T };
 
-/** The answer to a query that is asked again by the server whenever it may have changed. */
-export function useAnswer<T, V extends object>(document: Document<Answers<T>, V>, variables: V): Live<T> {
+/** The answer to a query that is asked again by the server whenever it may have changed; without variables nothing is asked. */
+export function useAnswer<T, V extends object>(
+  document: Document<Answers<T>, V>,
+  variables: V | undefined,
+): Live<T> {
   const source: LiveSource<Answers<T>, V, T> = {
     document,
-    variables: () => variables,
+    variables: () => variables as V,
     next: (_, { live }) => live,
     isAnswer: true,
   };
-  return useLive(`${document} ${JSON.stringify(variables)}`, source);
+  return useLive(variables && `${document} ${JSON.stringify(variables)}`, source);
 }

@@ -6,18 +6,8 @@ import {
   OperationChanges,
   type OperationChangesSubscription,
   type OperationStateFragment,
-  Queues,
-  type QueuesSubscription,
 } from '../../generated/dashboard.ts';
 import type { LiveSource } from './live.ts';
-
-export type QueueRow = QueuesSubscription['queues'][number];
-
-export const queues: LiveSource<QueuesSubscription, Record<string, never>, readonly QueueRow[]> = {
-  document: Queues,
-  variables: () => ({}),
-  next: (_, { queues: rows }) => rows,
-};
 
 export function operationOf(
   operationId: string,

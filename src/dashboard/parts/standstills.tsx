@@ -103,7 +103,11 @@ function Remedy({ standstill, treeId }: { standstill: StandstillFragment; treeId
       );
     case 'RATE_LIMIT':
     case 'CONCURRENCY_LIMIT':
-      return <Link to="/queues">{t.standstill.raise}</Link>;
+      return (
+        <Link to="/queues/$type" params={{ type }}>
+          {t.standstill.raise}
+        </Link>
+      );
     case 'KEY_HELD':
       return head == null ? null : (
         <Action

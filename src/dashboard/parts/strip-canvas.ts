@@ -1,6 +1,7 @@
 /** Draws strips: each status has a colour and a pattern. */
 import type { ItemStatus } from '../../generated/dashboard.ts';
 import { type Strip, stacked } from '../data/strip.ts';
+import { begin } from './canvas.ts';
 
 const tile = 6;
 /** The colour, and the lines on it, in tiles of 6 by 6 pixels. */
@@ -52,21 +53,6 @@ function paintOf(context: CanvasRenderingContext2D, status: ItemStatus): CanvasP
   }
   drawing.stroke();
   return context.createPattern(canvas, 'repeat') ?? fill;
-}
-
-/** A canvas as large as its element, in pixels of the screen. */
-function begin(canvas: HTMLCanvasElement): {
-  context: CanvasRenderingContext2D;
-  width: number;
-  height: number;
-} {
-  const { clientWidth: width, clientHeight: height } = canvas;
-  const scale = devicePixelRatio;
-  canvas.width = Math.round(width * scale);
-  canvas.height = Math.round(height * scale);
-  const context = canvas.getContext('2d') as CanvasRenderingContext2D;
-  context.scale(scale, scale);
-  return { context, width, height };
 }
 
 export function drawSwatch(canvas: HTMLCanvasElement, status: ItemStatus): void {

@@ -1,6 +1,6 @@
 /** The items of a job as a strip: where along the job is what. From a million items to one, and there to the item. */
 import { useQuery } from '@tanstack/react-query';
-import { type KeyboardEvent, type MouseEvent, type ReactNode, useEffect, useRef, useState } from 'react';
+import { type KeyboardEvent, type MouseEvent, type ReactNode, useRef, useState } from 'react';
 import { ItemRanges, type ItemStatus } from '../../generated/dashboard.ts';
 import { ask } from '../data/connection.ts';
 import { useFreshness } from '../data/live.ts';
@@ -17,6 +17,7 @@ import {
 } from '../data/strip.ts';
 import { useTexts } from '../texts/all.ts';
 import { Answer } from './ask.tsx';
+import { useDrawn } from './canvas.ts';
 import { drawStrip, drawSwatch } from './strip-canvas.ts';
 
 export const readAgainMs = 10_000;
@@ -188,25 +189,4 @@ export function Swatch({ status }: { status: ItemStatus }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   useDrawn(canvas, (element) => drawSwatch(element, status), [status]);
   return <canvas className="swatch" ref={canvas} />;
-}
-
-/** Draws at first, when something changes, and for another size or other colours. */
-function useDrawn(
-  canvas: { readonly current: HTMLCanvasElement | null },
-  draw: (element: HTMLCanvasElement) => void,
-  changes: readonly unknown[],
-): void {
-  useEffect(() => {
-    const element = canvas.current;
-    if (element === null) return;
-    const again = () => draw(element);
-    const sizes = new ResizeObserver(again);
-    sizes.observe(element);
-    const scheme = matchMedia('(prefers-color-scheme: dark)');
-    scheme.addEventListener('change', again);
-    return () => {
-      sizes.disconnect();
-      scheme.removeEventListener('change', again);
-    };
-  }, changes);
 }

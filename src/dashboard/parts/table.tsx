@@ -3,7 +3,7 @@
  * the headings before its cells.
  */
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
-import { type CSSProperties, type ReactNode, useLayoutEffect, useRef, useState } from 'react';
+import { type CSSProperties, type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { type RowTree, useTreeWalk } from './tree-walk.ts';
 
 export interface Column<T> {
@@ -25,6 +25,8 @@ export interface TableProps<T> {
   readonly empty: ReactNode;
   /** More rows than are known. */
   readonly more?: ReactNode;
+  /** Called with the rows that are on the screen, or near it, when they are others than before. */
+  readonly onShown?: (rows: readonly T[]) => void;
 }
 
 const rowPx = 44;
@@ -32,10 +34,11 @@ const rowPx = 44;
 const widthOf = ({ grow, isNumber = false }: Pick<Column<never>, 'grow' | 'isNumber'>) =>
   grow === undefined ? (isNumber ? 'minmax(4rem, 7rem)' : 'minmax(5rem, 8rem)') : `minmax(9rem, ${grow}fr)`;
 
-export function Table<T>({ label, rows, columns, keyOf, tree, empty, more }: TableProps<T>) {
+export function Table<T>({ label, rows, columns, keyOf, tree, empty, more, onShown }: TableProps<T>) {
   const body = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
-  useLayoutEffect(() => setTop(body.current?.offsetTop ?? 0), []);
+  // What is above it may come and go.
+  useLayoutEffect(() => setTop(body.current?.offsetTop ?? 0));
   const virtualizer = useWindowVirtualizer({
     count: rows.length,
     estimateSize: () => rowPx,
@@ -44,6 +47,10 @@ export function Table<T>({ label, rows, columns, keyOf, tree, empty, more }: Tab
     getItemKey: (index) => keyOf(rows[index] as T),
   });
   const walk = useTreeWalk(rows, tree, virtualizer, body);
+  const shown = virtualizer.getVirtualItems().map(({ index }) => rows[index] as T);
+  const shownKeys = shown.map(keyOf).join('\n');
+  // The keys say which rows they are.
+  useEffect(() => onShown?.(shown), [shownKeys]);
   // One column on narrow screens, whatever this says: styles.css.
   const style = { '--columns': columns.map(widthOf).join(' ') } as CSSProperties;
   if (rows.length === 0)

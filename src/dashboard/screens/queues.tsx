@@ -1,154 +1,191 @@
-/** What waits and runs of each type, live, and its limits beside what they do. */
-import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
-import { QueueFigures, type QueueFiguresQuery, SetQueue } from '../../generated/dashboard.ts';
+/**
+ * What waits and runs of each type, live, and its limits beside what they do; and of all types that match together. However many types there are, only
+ * those on the screen are subscribed to.
+ */
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { lazy, type ReactNode, Suspense, useMemo, useRef, useState } from 'react';
+import {
+  LiveQueueNames,
+  type LiveQueueNamesSubscription,
+  LiveQueues,
+  type LiveQueuesSubscription,
+  QueueNames,
+  type RecentFiguresFragment,
+} from '../../generated/dashboard.ts';
 import { ask } from '../data/connection.ts';
-import { useLive } from '../data/live.ts';
-import { type QueueRow, queues } from '../data/sources.ts';
-import { Action } from '../parts/action.tsx';
-import { Problem } from '../parts/ask.tsx';
-import { quoted } from '../parts/copy.tsx';
+import { toRange } from '../data/history.ts';
+import { useAnswer } from '../data/live-answers.ts';
+import { LiveAnswer, useContinued } from '../parts/live-list.tsx';
 import { Count } from '../parts/progress.tsx';
+import { QueueSettings } from '../parts/queue-settings.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { useTexts } from '../texts/all.ts';
 import { formatDuration, formatTenths } from '../texts/formats.ts';
 
-type Figures = NonNullable<QueueFiguresQuery['queues']>[number];
+const TotalHistory = lazy(() => import('../parts/total-history.tsx'));
+
+type Answer = LiveQueueNamesSubscription['live'];
+type Total = NonNullable<Answer['queueTotal']>;
+type Queue = NonNullable<LiveQueuesSubscription['live']['queues']>[number];
+/** A type, of which more is known while it is on the screen, or all of them. */
+type Row = { readonly type: string } | { readonly total: Total };
+
+const pageSize = 1_000;
+const typeOf = ({ type }: { readonly type: string }) => type;
+const keyOf = (row: Row) => ('type' in row ? `type ${row.type}` : 'total');
 
 export default function QueuesScreen() {
   const t = useTexts();
-  const { value, error } = useLive('queues', queues);
-  // How long items wait and take changes all the time; that is read now and then.
-  const figures = useQuery({
-    queryKey: ['queue figures'],
-    queryFn: ({ signal }) => ask(QueueFigures, { types: null }, signal),
-    refetchInterval: 10_000,
-  });
-  const figuresOf = new Map(figures.data?.queues?.map((queue) => [queue.type, queue]));
-  const count = (title: string, of: (row: QueueRow) => number): Column<QueueRow> => ({
-    title,
-    isNumber: true,
-    cell: (row) => <Count count={of(row)} />,
-  });
-  const figure = (title: string, of: (row: Figures) => string): Column<QueueRow> => ({
-    title,
-    isNumber: true,
-    cell: ({ type }) => {
-      const found = figuresOf.get(type);
-      return found === undefined ? '' : of(found);
-    },
-  });
-  const columns: readonly Column<QueueRow>[] = [
-    {
-      title: t.queues.type,
-      grow: 2,
-      cell: ({ type, paused }) => (
-        <>
-          {type} {paused && <span className="quiet">‖ {t.queues.paused}</span>}
-          <Why type={type} standstills={figuresOf.get(type)?.standstills ?? []} />
-        </>
-      ),
-    },
-    count(t.queues.ready, ({ ready }) => ready),
-    count(t.queues.running, ({ running }) => running),
-    count(t.queues.scheduled, ({ scheduled }) => scheduled),
-    count(t.queues.retrying, ({ retrying }) => retrying),
-    count(t.queues.blocked, ({ blocked }) => blocked),
-    figure(t.queues.rate, ({ figures: { perSecond } }) => formatTenths(perSecond)),
-    figure(t.queues.wait, ({ figures: { wait } }) => percentiles(wait)),
-    figure(t.queues.processing, ({ figures: { processing } }) => percentiles(processing)),
-    {
-      title: t.queues.limit,
-      cell: ({ concurrency, rate }) =>
-        t.queues.limits(
-          concurrency,
-          rate == null ? undefined : t.queues.ratePer(rate.limit, rate.intervalMs),
-        ),
-    },
-    { title: t.queues.settings, grow: 2, cell: (row) => <Settings queue={row} /> },
-  ];
-  if (error !== undefined) return <Problem error={error} />;
+  const { find, range } = useSearch({ from: '/queues' });
+  const navigate = useNavigate({ from: '/queues' });
+  const live = useAnswer(LiveQueueNames, { find: find ?? null });
   return (
     <>
       <h1>{t.queues.title}</h1>
-      {value === undefined ? (
-        <p className="quiet">{t.loading}</p>
-      ) : (
-        <Table
-          label={t.queues.title}
-          rows={value}
-          columns={columns}
-          keyOf={({ type }) => type}
-          empty={t.queues.empty}
-        />
-      )}
+      <search>
+        <form
+          className="filters"
+          onSubmit={(event) => {
+            event.preventDefault();
+            const text = String(new FormData(event.currentTarget).get('find')).trim();
+            void navigate({ search: { find: text || undefined, range } });
+          }}
+        >
+          <label>
+            {t.queues.find}
+            <input type="search" name="find" maxLength={200} key={find} defaultValue={find} />
+          </label>
+          <button type="submit">{t.filter}</button>
+          <Link to="/queues" search={{ find, range: range === undefined ? '1h' : undefined }}>
+            {range === undefined ? t.queues.showHistory : t.queues.hideHistory}
+          </Link>
+        </form>
+      </search>
+      <LiveAnswer live={live}>
+        {(answer) => (
+          <>
+            {range !== undefined && (
+              <Suspense fallback={t.loading}>
+                <TotalHistory find={find ?? null} range={toRange(range)} />
+              </Suspense>
+            )}
+            <Queues key={find} find={find} answer={answer} />
+          </>
+        )}
+      </LiveAnswer>
+    </>
+  );
+}
+
+function Queues({ find, answer }: { find: string | undefined; answer: Answer }) {
+  const t = useTexts();
+  const { queues, queueTotal } = answer;
+  const { rows, more } = useContinued(queues ?? none, {
+    keyOf: typeOf,
+    pageSize,
+    read: async ({ type }) => (await ask(QueueNames, { find: find ?? null, after: type })).queues ?? [],
+  });
+  const { known, onShown } = useShown();
+  const all = useMemo<readonly Row[]>(
+    () => (queueTotal == null || rows.length === 0 ? rows : [{ total: queueTotal }, ...rows]),
+    [queueTotal, rows],
+  );
+  const stateOf = (row: Row): Queue | Total | undefined => ('type' in row ? known.get(row.type) : row.total);
+  const column = (title: string, of: (state: Queue | Total) => ReactNode): Column<Row> => ({
+    title,
+    isNumber: true,
+    cell: (row) => {
+      const state = stateOf(row);
+      return state === undefined ? '' : of(state);
+    },
+  });
+  const ofType = (title: string, of: (queue: Queue) => ReactNode, grow?: number): Column<Row> => ({
+    title,
+    ...(grow !== undefined && { grow }),
+    cell: (row) => {
+      const queue = 'type' in row ? known.get(row.type) : undefined;
+      return queue === undefined ? '' : of(queue);
+    },
+  });
+  const columns: readonly Column<Row>[] = [
+    {
+      title: t.queues.type,
+      grow: 2,
+      cell: (row) =>
+        'total' in row ? (
+          <strong>{t.queues.total(row.total.typeCount)}</strong>
+        ) : (
+          <TypeCell type={row.type} queue={known.get(row.type)} />
+        ),
+    },
+    column(t.queues.ready, ({ ready }) => <Count count={ready} />),
+    column(t.queues.running, ({ running }) => <Count count={running} />),
+    column(t.queues.scheduled, ({ scheduled }) => <Count count={scheduled} />),
+    column(t.queues.retrying, ({ retrying }) => <Count count={retrying} />),
+    column(t.queues.blocked, ({ blocked }) => <Count count={blocked} />),
+    column(t.queues.rate, ({ figures: { perSecond } }) => formatTenths(perSecond)),
+    column(t.queues.wait, ({ figures: { wait } }) => percentiles(wait)),
+    column(t.queues.processing, ({ figures: { processing } }) => percentiles(processing)),
+    ofType(t.queues.limit, ({ concurrency, rate }) =>
+      t.queues.limits(concurrency, rate == null ? undefined : t.queues.ratePer(rate.limit, rate.intervalMs)),
+    ),
+    ofType(t.queues.settings, (queue) => <QueueSettings queue={queue} />, 2),
+  ];
+  return (
+    <Table
+      label={t.queues.title}
+      rows={all}
+      columns={columns}
+      keyOf={keyOf}
+      empty={find === undefined ? t.queues.empty : t.queues.noMatch}
+      more={more}
+      onShown={onShown}
+    />
+  );
+}
+
+const none: readonly never[] = [];
+
+/** While somebody scrolls, nothing is asked for. */
+const settledMs = 150;
+
+/** The state of the rows that are on the screen; of others what it was when they were. */
+function useShown() {
+  const [types, setTypes] = useState<string[]>();
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const known = useRef(new Map<string, Queue>());
+  const { value } = useAnswer(LiveQueues, types && { types });
+  for (const queue of value?.queues ?? none) known.current.set(queue.type, queue);
+  const onShown = (rows: readonly Row[]) => {
+    clearTimeout(timer.current);
+    const shown = rows.flatMap((row) => ('type' in row ? [row.type] : []));
+    timer.current = setTimeout(
+      () => setTypes(shown.length === 0 ? undefined : shown),
+      types === undefined ? 0 : settledMs,
+    );
+  };
+  return { known: known.current, onShown };
+}
+
+function TypeCell({ type, queue }: { type: string; queue: Queue | undefined }) {
+  const t = useTexts();
+  return (
+    <>
+      <Link to="/queues/$type" params={{ type }}>
+        {type}
+      </Link>{' '}
+      {queue?.paused && <span className="quiet">‖ {t.queues.paused}</span>}
+      <Why type={type} standstills={queue?.standstills ?? []} />
     </>
   );
 }
 
 /** What most needs somebody to do something, if that is more than to wait. The pause and limits are shown beside it. */
-function Why({ type, standstills: [first] }: { type: string; standstills: Figures['standstills'] }) {
+function Why({ type, standstills: [first] }: { type: string; standstills: Queue['standstills'] }) {
   const t = useTexts();
   if (first === undefined || first.reason === 'QUEUED' || first.reason === 'PAUSED') return null;
   return <div className="quiet why">{t.standstill.of[first.reason]({ ...first, type, awaited: '' })}</div>;
 }
 
-const percentiles = ({ p50Ms, p95Ms }: { p50Ms?: number | null; p95Ms?: number | null }) =>
+const percentiles = ({ p50Ms, p95Ms }: RecentFiguresFragment['figures']['wait']) =>
   p50Ms == null || p95Ms == null ? '' : `${formatDuration(p50Ms)} / ${formatDuration(p95Ms)}`;
-
-function Settings({ queue }: { queue: QueueRow }) {
-  const t = useTexts();
-  const { type, paused, ready, running } = queue;
-  const [concurrency, setConcurrency] = useState(textOf(queue.concurrency));
-  const [limit, setLimit] = useState(textOf(queue.rate?.limit));
-  const [seconds, setSeconds] = useState(String((queue.rate?.intervalMs ?? 1_000) / 1_000));
-  const most = numberOf(concurrency);
-  const rateLimit = numberOf(limit);
-  const intervalMs = Math.round(Number(seconds) * 1_000);
-  const command = `jobtree queue ${quoted(type)}`;
-  const field = (label: string, value: string, set: (value: string) => void) => (
-    <label>
-      {label}
-      <input type="number" min={0} step="any" value={value} onChange={({ target }) => set(target.value)} />
-    </label>
-  );
-  return (
-    <div className="buttons">
-      <Action
-        label={paused ? t.queues.resume : t.queues.pause}
-        needs="ADMINISTER"
-        mutation={SetQueue}
-        variables={() => ({ input: { type, paused: !paused } })}
-        question={paused ? t.queues.resumeAsk(type, ready) : t.queues.pauseAsk(type, ready, running)}
-        command={() => `${command} ${paused ? '--resume' : '--pause'}`}
-      />
-      <Action
-        label={t.queues.limit}
-        shortcut="e"
-        needs="ADMINISTER"
-        mutation={SetQueue}
-        variables={() => ({
-          input: {
-            type,
-            concurrency: most,
-            rate: rateLimit === null ? null : { limit: rateLimit, intervalMs },
-          },
-        })}
-        question={type}
-        command={() =>
-          `${command} --concurrency ${most ?? 'none'} --rate ${rateLimit === null ? 'none' : `${rateLimit}/${intervalMs}ms`}`
-        }
-        fields={
-          <>
-            {field(t.queues.concurrency, concurrency, setConcurrency)}
-            {field(t.queues.rateLimit, limit, setLimit)}
-            {field(t.queues.rateSeconds, seconds, setSeconds)}
-          </>
-        }
-      />
-    </div>
-  );
-}
-
-const textOf = (value: number | null | undefined) => (value == null ? '' : String(value));
-const numberOf = (text: string) => (text.trim() === '' ? null : Number(text));

@@ -1,6 +1,6 @@
 /** Everything that the dashboard says, in German: the type makes sure that nothing is missing. */
 import type { Texts } from './en.ts';
-import { formatCount, formatDuration, formatRate, formatTime, things } from './formats.ts';
+import { formatCount, formatDuration, formatRate, formatTenths, formatTime, things } from './formats.ts';
 
 const elements = (count: number) => things(count, 'Element', 'Elemente');
 
@@ -385,6 +385,52 @@ export const de: Texts = {
         .filter((part) => part !== undefined)
         .join(', ') || 'keine',
     ratePer: (limit, ms) => `${formatCount(limit)} je ${formatDuration(ms)}`,
+    of: (type) => `Warteschlange ${type}`,
+    find: 'Name enthält',
+    noMatch: 'Kein Typ heißt so.',
+    total: (count) => (count === 1 ? '1 Typ' : `Alle ${formatCount(count)} Typen`),
+    links: 'Was zu diesem Typ gehört',
+    waiting: 'Wartet auf andere Jobs',
+    oldest: 'Das älteste ist bereit seit',
+    slow: 'Langsam',
+    slowOf: (count, afterMs) => `${formatCount(count)} länger als ${formatDuration(afterMs)} in Arbeit`,
+    started: 'Begonnen pro Sekunde',
+    ended: 'Beendet pro Sekunde',
+    deadRate: 'Endgültig fehlgeschlagen',
+    notPaused: 'nein',
+    pauseDoes: (ready) =>
+      `ja: ${things(ready, 'bereites Element wartet', 'bereite Elemente warten')}, bis es fortgesetzt wird`,
+    atATime: 'Gleichzeitig',
+    unlimited: 'unbegrenzt',
+    concurrencyDoes: (running, most) =>
+      `${formatCount(most)}, davon ${running === 1 ? 'läuft' : 'laufen'} ${formatCount(running)}`,
+    rateTitle: 'Höchste Rate',
+    rateDoes: (limit, perSecond) =>
+      `${limit}; in den letzten Minuten begannen ${formatTenths(perSecond)} pro Sekunde`,
+    lifetime: 'Verfällt nach',
+    showHistory: 'Verlauf zeigen',
+    hideHistory: 'Verlauf ausblenden',
+  },
+  history: {
+    title: 'Verlauf',
+    range: 'Zeitraum',
+    ranges: { '1h': '1 Stunde', '6h': '6 Stunden', '24h': '24 Stunden', '2d': '2 Tage' },
+    none: 'In dieser Zeit wurde nichts getan.',
+    chart: 'Elemente pro Minute',
+    series: {
+      claimed: 'Begonnen',
+      succeeded: 'Erfolgreich',
+      failed: 'Fehlversuche',
+      dead: 'Endgültig fehlgeschlagen',
+    },
+    perMinute: (count) => `${formatRate(count)} pro Minute`,
+    wait: 'Wie lange Elemente warteten',
+    processing: 'Wie lange Versuche dauerten',
+    cell: (at, duration, count) => `${at}, ${duration}: ${formatCount(count)}`,
+    spread: (count, from, until, longest) =>
+      `${formatCount(count)} insgesamt, die meisten ${from} bis ${until}, keines länger als ${longest}. Die stärkste Farbe ist die höchste Zahl.`,
+    table: 'Als Tabelle',
+    from: 'Von',
   },
   workers: {
     title: 'Worker',

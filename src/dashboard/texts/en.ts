@@ -1,7 +1,7 @@
 /** Everything that the dashboard says, in English. */
 import type { StandstillReason } from '../../generated/dashboard.ts';
 import { enFirst } from './en-first.ts';
-import { formatCount, formatDuration, formatRate, formatTime, things } from './formats.ts';
+import { formatCount, formatDuration, formatRate, formatTenths, formatTime, things } from './formats.ts';
 
 /** What the sentence about a standstill says. */
 export interface StandstillFacts {
@@ -324,6 +324,53 @@ export const en = {
         .filter((part) => part !== undefined)
         .join(', ') || 'none',
     ratePer: (limit: number, ms: number) => `${formatCount(limit)} per ${formatDuration(ms)}`,
+    of: (type: string) => `Queue ${type}`,
+    find: 'Name contains',
+    noMatch: 'No type has such a name.',
+    total: (count: number) => (count === 1 ? '1 type' : `All ${formatCount(count)} types`),
+    links: 'What belongs to this type',
+    waiting: 'Waiting for other jobs',
+    oldest: 'Oldest has been ready for',
+    slow: 'Slow',
+    slowOf: (count: number, afterMs: number) =>
+      `${formatCount(count)} held for longer than ${formatDuration(afterMs)}`,
+    started: 'Started per second',
+    ended: 'Ended per second',
+    deadRate: 'Fail for good',
+    notPaused: 'no',
+    pauseDoes: (ready: number) =>
+      `yes: ${things(ready, 'ready item waits', 'ready items wait')} until it is resumed`,
+    atATime: 'At a time',
+    unlimited: 'no limit',
+    concurrencyDoes: (running: number, most: number) =>
+      `${formatCount(most)}, of which ${formatCount(running)} ${running === 1 ? 'is' : 'are'} running`,
+    rateTitle: 'Rate limit',
+    rateDoes: (limit: string, perSecond: number) =>
+      `${limit}; ${formatTenths(perSecond)} per second were started in the last minutes`,
+    lifetime: 'Expires after',
+    showHistory: 'Show history',
+    hideHistory: 'Hide history',
+  },
+  history: {
+    title: 'History',
+    range: 'Time',
+    ranges: { '1h': '1 hour', '6h': '6 hours', '24h': '24 hours', '2d': '2 days' },
+    none: 'Nothing was done in this time.',
+    chart: 'Items per minute',
+    series: {
+      claimed: 'Started',
+      succeeded: 'Succeeded',
+      failed: 'Failed attempts',
+      dead: 'Failed for good',
+    },
+    perMinute: (count: number) => `${formatRate(count)} per minute`,
+    wait: 'How long items waited',
+    processing: 'How long attempts took',
+    cell: (at: string, duration: string, count: number) => `${at}, ${duration}: ${formatCount(count)}`,
+    spread: (count: number, from: string, until: string, longest: string) =>
+      `${formatCount(count)} in all, most of them ${from} to ${until}, and none longer than ${longest}. The strongest colour is the highest number.`,
+    table: 'As a table',
+    from: 'From',
   },
   workers: {
     title: 'Workers',

@@ -4,7 +4,7 @@
  */
 import type { Queries } from '../../db/database.ts';
 import { maxBatch } from '../values/limits.ts';
-import { namesOf } from '../values/tenants.ts';
+import { namesOf, withoutTenant } from '../values/tenants.ts';
 import { coversJob, coversType, isUnscoped, type Scope, type TenantScope } from './rights.ts';
 
 const isOfTenant = '($2::text is null or type > $2 and type < $3)';
@@ -94,8 +94,11 @@ export async function coveredTypes(
            order by type`,
     values: [from, until],
   });
-  return rows
-    .map(({ type }) => type)
-    .filter((type) => coversType(scope, type))
-    .slice(0, maxBatch);
+  return (
+    rows
+      .map(({ type }) => type)
+      // Under the beginning of its names stand the figures of a whole tenant.
+      .filter((type) => withoutTenant(type) !== '' && coversType(scope, type))
+      .slice(0, maxBatch)
+  );
 }

@@ -5,11 +5,17 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Queries } from '../../db/database.ts';
+import { beginningOf, tenantOf } from '../values/tenants.ts';
 import { Histogram } from './histogram.ts';
 
-/** This many types are counted individually, both per minute and in total; the rest together, under a name that no type can have. */
+/** This many types are counted individually, both per minute and in total; the rest of the total together, under a name that no type can have. */
 const mostTypes = 1_000;
 export const restOfTypes = '';
+
+/** The name, which no type can have, under which everything is counted together: what belongs to a tenant, or all there is. */
+export const sumOf = (tenant: string | null) => (tenant === null ? '' : beginningOf(tenant));
+/** Of so many tenants. */
+const mostSums = 1_000;
 
 /** What a report changed, as report_results returns it. */
 export type ReportFigure = readonly [
@@ -42,6 +48,8 @@ type Tallies = Map<string, Tally>;
 interface Slot {
   readonly id: string;
   readonly tallies: Tallies;
+  /** Of all types together, by `sumOf`. */
+  readonly sums: Tallies;
   minute: Date | undefined;
   /** When the minute is over, by the monotonic clock. */
   endsAt: number;
@@ -110,7 +118,7 @@ export class Figures {
         slot.dirty = false;
         slot.saving = true;
         try {
-          await this.#write(database, slot, toRows(slot.tallies));
+          await this.#write(database, slot, [...toRows(slot.tallies), ...toRows(slot.sums)]);
         } catch (error) {
           slot.dirty = true;
           throw error;
@@ -131,14 +139,21 @@ export class Figures {
     return row.minute;
   }
 
-  #talliesOf(type: string): [Tally, Tally] {
+  #talliesOf(type: string): Tally[] {
     let slot = this.#slots.at(-1) as Slot;
     if (performance.now() >= slot.endsAt) {
       slot = newSlot();
       this.#slots.push(slot);
     }
     slot.dirty = true;
-    return [tallyOf(slot.tallies, type), tallyOf(this.#totals, type)];
+    const tenant = tenantOf(type);
+    const found = [
+      tallyOf(this.#totals, type) ?? (tallyOf(this.#totals, restOfTypes, Infinity) as Tally),
+      tallyOf(slot.tallies, type),
+      tallyOf(slot.sums, sumOf(null), mostSums),
+      tenant === null ? undefined : tallyOf(slot.sums, sumOf(tenant), mostSums),
+    ];
+    return found.filter((tally) => tally !== undefined);
   }
 }
 
@@ -146,6 +161,7 @@ function newSlot(): Slot {
   return {
     id: randomUUID(),
     tallies: new Map(),
+    sums: new Map(),
     minute: undefined,
     endsAt: Number.POSITIVE_INFINITY,
     dirty: false,
@@ -153,12 +169,10 @@ function newSlot(): Slot {
   };
 }
 
-function tallyOf(tallies: Tallies, type: string): Tally {
-  let tally = tallies.get(type);
-  if (tally !== undefined) return tally;
-  const name = tallies.size < mostTypes ? type : restOfTypes;
-  tally = tallies.get(name);
-  if (tally === undefined) {
+/** Undefined if there are so many others already. */
+function tallyOf(tallies: Tallies, name: string, most = mostTypes): Tally | undefined {
+  let tally = tallies.get(name);
+  if (tally === undefined && tallies.size < most) {
     tally = new Tally();
     tallies.set(name, tally);
   }

@@ -49,6 +49,17 @@ export class Histogram {
     return [...this.#counts].sort(([a], [b]) => a - b);
   }
 
+  /** The same in fewer buckets, each from a power of two to the next: the shortest duration of each, in milliseconds, and its count. */
+  octaves(): [fromMs: number, count: number][] {
+    const counts = new Map<number, number>();
+    for (const [bucket, count] of this.buckets()) {
+      const lower = lowerBoundMs(bucket);
+      const from = lower === 0 ? 0 : 2 ** Math.floor(Math.log2(lower));
+      counts.set(from, (counts.get(from) ?? 0) + count);
+    }
+    return [...counts];
+  }
+
   /** The duration in milliseconds that this share of all (0 to 1) did not exceed; undefined if nothing was counted. */
   quantileMs(share: number): number | undefined {
     const rank = Math.max(1, Math.ceil(share * this.#count));

@@ -7,7 +7,7 @@ export interface FigureSource {
   readonly figures: Figures;
 }
 
-/** The figures of a type in a span of time. */
+/** The figures of one or more types in a span of time. */
 export interface FigureSpan {
   readonly from: Date;
   readonly until: Date;
@@ -15,8 +15,8 @@ export interface FigureSpan {
 }
 
 interface Row {
-  /** Null for the first row, which has the time bounds and is always present. */
-  readonly type: string | null;
+  /** Which set of names; null for the first row, which has the time bounds and is always present. */
+  readonly part: number | null;
   readonly at: Date;
   readonly counts: readonly number[];
   readonly wait_buckets: readonly number[] | null;
@@ -27,18 +27,24 @@ interface Row {
 
 const minuteMs = 60_000;
 
+/** Sums of more types than these are read one at a time. */
+const fewTypes = 100;
+
 /**
- * For each type, in their order: the last `lastMinutes`, in steps of `stepMinutes`, oldest first. Steps begin at multiples of
- * their length; the last one ends now. Without a step, there is one span, which begins with the whole minute that long ago.
+ * For each set of types, or of other names that are counted under (`sumOf`), their sum, in the order of the sets: the last `lastMinutes`, in steps
+ * of `stepMinutes`, oldest first. Steps begin at multiples of their length; the last one ends now. Without a step, there is one span, which begins
+ * with the whole minute that long ago. The cost is that of the rows, one for each name, minute and server.
  */
 export async function readFigures(
   { database, figures }: FigureSource,
-  types: readonly string[],
+  sets: readonly (readonly string[])[],
   lastMinutes: number,
   stepMinutes?: number,
 ): Promise<FigureSpan[][]> {
   const unsaved = [...figures.unsaved];
-  const { rows } = await database.pool.query<Row>({
+  const parts = sets.map((names) => [...new Set(names)]);
+  const isSurvey = parts.some(({ length }) => length > fewTypes);
+  const { rows } = await (isSurvey ? database.surveys : database.pool).query<Row>({
     name: 'read_figures',
     text: `with bounds as materialized (
              select t.now, case
@@ -47,53 +53,58 @@ export async function readFigures(
              end as "from"
              from (select clock_timestamp()::timestamptz(3) as now) t
            ), found as materialized (
-             select f.*, case when $3 is null then b."from" else date_bin($3 * interval '1 minute', f.minute, 'epoch'::timestamptz) end as at
+             select t.part, f.*, case when $3 is null then b."from" else date_bin($3 * interval '1 minute', f.minute, 'epoch'::timestamptz) end as at
              from bounds b
-             cross join unnest($1::text[]) t(type)
+             cross join unnest($1::text[], $5::integer[]) t(type, part)
              cross join lateral (
                select f.* from jobtree.figure f
                where f.type = t.type and f.minute >= b."from" and f.slot_id <> all ($4::uuid[])
                offset 0
              ) f
            ), counted as (
-             select f.type, f.at, array[sum(f.claimed), sum(f.succeeded), sum(f.failed), sum(f.lost), sum(f.dead)]::float8[] as counts
-             from found f group by f.type, f.at
+             select f.part, f.at, array[sum(f.claimed), sum(f.succeeded), sum(f.failed), sum(f.lost), sum(f.dead)]::float8[] as counts
+             from found f group by f.part, f.at
            ), waits as (
-             select type, at, array_agg(bucket) as buckets, array_agg(count) as counts
+             select part, at, array_agg(bucket) as buckets, array_agg(count) as counts
              from (
-               select f.type, f.at, u.bucket, sum(u.count)::float8 as count
+               select f.part, f.at, u.bucket, sum(u.count)::float8 as count
                from found f cross join lateral unnest(f.wait_buckets, f.wait_counts) u(bucket, count)
-               group by f.type, f.at, u.bucket
+               group by f.part, f.at, u.bucket
              ) w
-             group by type, at
+             group by part, at
            ), tooks as (
-             select type, at, array_agg(bucket) as buckets, array_agg(count) as counts
+             select part, at, array_agg(bucket) as buckets, array_agg(count) as counts
              from (
-               select f.type, f.at, u.bucket, sum(u.count)::float8 as count
+               select f.part, f.at, u.bucket, sum(u.count)::float8 as count
                from found f cross join lateral unnest(f.took_buckets, f.took_counts) u(bucket, count)
-               group by f.type, f.at, u.bucket
+               group by f.part, f.at, u.bucket
              ) w
-             group by type, at
+             group by part, at
            )
-           select null as type, b."from" as at, array[extract(epoch from b.now) * 1000]::float8[] as counts,
+           select null as part, b."from" as at, array[extract(epoch from b.now) * 1000]::float8[] as counts,
              null as wait_buckets, null as wait_counts, null as took_buckets, null as took_counts
            from bounds b
            union all
-           select c.type, c.at, c.counts, w.buckets, w.counts, t.buckets, t.counts
-           from counted c left join waits w using (type, at) left join tooks t using (type, at)`,
-    values: [types, lastMinutes, stepMinutes ?? null, unsaved.map(({ id }) => id)],
+           select c.part, c.at, c.counts, w.buckets, w.counts, t.buckets, t.counts
+           from counted c left join waits w using (part, at) left join tooks t using (part, at)`,
+    values: [
+      parts.flat(),
+      lastMinutes,
+      stepMinutes ?? null,
+      unsaved.map(({ id }) => id),
+      parts.flatMap((names, part) => names.map(() => part)),
+    ],
   });
-  const bounds = rows.find(({ type }) => type === null);
+  const bounds = rows.find(({ part }) => part === null);
   if (bounds === undefined) throw new Error('read_figures returned no bounds');
   const from = bounds.at.getTime();
   const now = bounds.counts[0] as number;
   const stepMs = stepMinutes === undefined ? now - from : stepMinutes * minuteMs;
-  const spans = new Map<string, FigureSpan[]>();
-  for (const type of types) spans.set(type, emptySpans(from, now, stepMs));
-  const spanAt = (type: string, at: number) => spans.get(type)?.[Math.floor((at - from) / stepMs)];
+  const spans = parts.map(() => emptySpans(from, now, stepMs));
+  const spanAt = (part: number, at: number) => spans[part]?.[Math.floor((at - from) / stepMs)];
 
   for (const row of rows) {
-    const tally = row.type === null ? undefined : spanAt(row.type, row.at.getTime())?.tally;
+    const tally = row.part === null ? undefined : spanAt(row.part, row.at.getTime())?.tally;
     if (tally === undefined) continue;
     const [claimed = 0, succeeded = 0, failed = 0, lost = 0, dead = 0] = row.counts;
     addCounts(tally, { claimed, succeeded, failed, lost, dead });
@@ -102,18 +113,21 @@ export async function readFigures(
     for (const [i, bucket] of (row.took_buckets ?? []).entries())
       tally.took.addTo(bucket, row.took_counts?.[i] ?? 0);
   }
-  for (const { minute, tallies } of unsaved) {
+  for (const { minute, tallies, sums } of unsaved) {
     const at = minute?.getTime() ?? now - 1;
-    for (const type of new Set(types)) {
-      const seen = tallies.get(type);
-      const tally = at < from ? undefined : spanAt(type, at)?.tally;
-      if (seen === undefined || tally === undefined) continue;
-      addCounts(tally, seen);
-      for (const [bucket, count] of seen.wait.buckets()) tally.wait.addTo(bucket, count);
-      for (const [bucket, count] of seen.took.buckets()) tally.took.addTo(bucket, count);
+    for (const [part, names] of parts.entries()) {
+      const tally = at < from ? undefined : spanAt(part, at)?.tally;
+      if (tally === undefined) continue;
+      for (const name of names) {
+        const seen = tallies.get(name) ?? sums.get(name);
+        if (seen === undefined) continue;
+        addCounts(tally, seen);
+        for (const [bucket, count] of seen.wait.buckets()) tally.wait.addTo(bucket, count);
+        for (const [bucket, count] of seen.took.buckets()) tally.took.addTo(bucket, count);
+      }
     }
   }
-  return types.map((type) => spans.get(type) as FigureSpan[]);
+  return spans;
 }
 
 function emptySpans(from: number, now: number, stepMs: number): FigureSpan[] {

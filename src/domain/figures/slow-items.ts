@@ -35,7 +35,11 @@ export class SlowAfter {
   async of(source: FigureSource, types: readonly string[]): Promise<(number | null)[]> {
     const unknown = [...new Set(types)].filter((type) => !this.#known.has(type));
     if (unknown.length > 0) {
-      const read = readFigures(source, unknown, usualMinutes);
+      const read = readFigures(
+        source,
+        unknown.map((type) => [type]),
+        usualMinutes,
+      );
       for (const [i, type] of unknown.entries()) {
         const after = read.then((spans) => this.#after(spans[i]?.[0]));
         after.catch(() => this.#known.delete(type));

@@ -5,8 +5,9 @@
  */
 import type { Engine } from '../engine/engine.ts';
 import type { FailedItems } from '../engine/failure-log.ts';
+import { sumOf } from '../figures/figures.ts';
 import { checkName, checkStorable, toCheckedText } from '../values/checks.ts';
-import { maxNameLength } from '../values/limits.ts';
+import { maxBatch, maxNameLength } from '../values/limits.ts';
 
 export interface Rate {
   /** How many items may be claimed in any interval. */
@@ -41,11 +42,8 @@ export interface QueueSettings {
 /** Undefined keeps a setting, and null removes it. */
 export type QueueChange = { readonly [Name in keyof QueueSettings]?: QueueSettings[Name] | null | undefined };
 
-/** A type with its settings, and how many of its items wait and run. */
-export interface Queue extends QueueSettings {
-  readonly type: string;
-  /** When the number of dead letters last rose so high that the alert was raised. */
-  readonly alertedAt: Date | null;
+/** How many items wait and run. */
+export interface Depths {
   readonly ready: number;
   /** Items of jobs that wait for other jobs of their tree. */
   readonly waiting: number;
@@ -56,6 +54,20 @@ export interface Queue extends QueueSettings {
   readonly running: number;
   /** How long the item that has been ready for longest had waited at the time of reading. */
   readonly oldestReadyMs: number | null;
+}
+
+/** A type with its settings, and how many of its items wait and run. */
+export interface Queue extends QueueSettings, Depths {
+  readonly type: string;
+  /** When the number of dead letters last rose so high that the alert was raised. */
+  readonly alertedAt: Date | null;
+}
+
+/** Several types together. */
+export interface QueueTotal extends Depths {
+  readonly typeCount: number;
+  /** The first of them, by name. */
+  readonly types: readonly string[];
 }
 
 export async function setQueue(engine: Engine, type: string, change: QueueChange): Promise<void> {
@@ -71,22 +83,31 @@ interface QueueRow extends Omit<Queue, 'rate'> {
 /** More types than these take as long as all of them. */
 const fewTypes = 100;
 
-/**
- * Reads queues by name, starting after `after`: of the given types, or else of those that have settings, waiting or running
- * items, or work done in the last hour.
- */
-export async function readQueues(
-  { database, figures }: Pick<Engine, 'database' | 'figures'>,
+export interface QueuePage {
+  /** Only types whose names come after this one. */
+  readonly after?: string | null;
+  readonly take?: number | null;
+  /** Only types whose names contain this, as their tenant knows them; capital letters are like small ones. */
+  readonly search?: string | null;
+  readonly tenant?: string | null;
+}
+
+type QueueSource = Pick<Engine, 'database' | 'figures'>;
+
+/** Runs a query about `queues`: of the given types, or else of those that have settings, waiting or running items, or work done in the last hour. */
+async function queryQueues<Row extends object>(
+  { database, figures }: QueueSource,
   types: readonly string[] | null,
-  { after = null, take = null }: { after?: string | null; take?: number | null } = {},
-): Promise<Queue[]> {
+  { after = null, take = null, search = null, tenant = null }: QueuePage,
+  { name, text }: { name: string; text: string },
+): Promise<Row[]> {
   const worked = figures.unsaved.flatMap(({ dirty, saving, tallies }) =>
     dirty || saving ? [...tallies.keys()] : [],
   );
   const isAsked = (table: string) => (types === null ? 'true' : `${table}.type = any ($1)`);
   const isSurvey = types === null || types.length > fewTypes;
-  const { rows } = await (isSurvey ? database.surveys : database.pool).query<QueueRow>({
-    name: `read_queues/${types === null ? 'any' : 'types'}`,
+  const { rows } = await (isSurvey ? database.surveys : database.pool).query<Row>({
+    name: `${name}/${types === null ? 'any' : 'types'}`,
     text: `with depths as (
              select * from jobtree.queue_depths($1, $2)
            ), worked as (
@@ -97,6 +118,7 @@ export async function readQueues(
                select u.type from unnest($4::text[]) u(type)
                where u.type > coalesce($2::text, '') and ${isAsked('u')}
              ) w
+             where ${isFound('w')}
              order by w.type
              limit $3
            ), settings as (
@@ -107,23 +129,59 @@ export async function readQueues(
                json_build_object('endpoint', a.endpoint, 'count', a.count, 'intervalMs', a.interval_ms) as "deadLetterAlert"
              from jobtree.dead_letter_alert a
              where ${isAsked('a')} and ($2::text is null or a.type > $2)
+           ), queues as (
+             select type, coalesce(d.ready, 0) as ready, coalesce(d.scheduled, 0) as scheduled, coalesce(d.retrying, 0) as retrying,
+               coalesce(d.waiting, 0) as waiting, coalesce(d.blocked, 0) as blocked, coalesce(d.running, 0) as running, d.oldest_ready_ms as "oldestReadyMs",
+               coalesce(s.paused, false) as paused, s.concurrency,
+               s.rate_limit as "rateLimit", s.rate_interval_ms as "rateIntervalMs", s.lifetime_ms as "lifetimeMs",
+               s.priority, s.max_failures_per_item as "maxFailuresPerItem", s.backoff_ms as "backoffMs",
+               s.backoff_jitter as "backoffJitter", s.heartbeat_interval_ms as "heartbeatIntervalMs", a."deadLetterAlert", a."alertedAt"
+             from depths d full join worked w using (type) full join settings s using (type) full join alerts a using (type)
            )
-           select type, coalesce(d.ready, 0) as ready, coalesce(d.scheduled, 0) as scheduled, coalesce(d.retrying, 0) as retrying,
-             coalesce(d.waiting, 0) as waiting, coalesce(d.blocked, 0) as blocked, coalesce(d.running, 0) as running, d.oldest_ready_ms as "oldestReadyMs",
-             coalesce(s.paused, false) as paused, s.concurrency,
-             s.rate_limit as "rateLimit", s.rate_interval_ms as "rateIntervalMs", s.lifetime_ms as "lifetimeMs",
-             s.priority, s.max_failures_per_item as "maxFailuresPerItem", s.backoff_ms as "backoffMs",
-             s.backoff_jitter as "backoffJitter", s.heartbeat_interval_ms as "heartbeatIntervalMs", a."deadLetterAlert", a."alertedAt"
-           from depths d full join worked w using (type) full join settings s using (type) full join alerts a using (type)
-           order by type
-           limit $3`,
-    values: [types, after, take, worked],
+           ${text}`,
+    values: [types, after, take, worked, search, sumOf(tenant).length + 1],
+  });
+  return rows;
+}
+
+const isFound = (table: string) =>
+  `($5::text is null or strpos(lower(substr(${table}.type, $6::integer)), lower($5)) > 0)`;
+
+/** Reads queues by name. */
+export async function readQueues(
+  source: QueueSource,
+  types: readonly string[] | null,
+  page: QueuePage = {},
+): Promise<Queue[]> {
+  const rows = await queryQueues<QueueRow>(source, types, page, {
+    name: 'read_queues',
+    text: `select q.* from queues q where ${isFound('q')} order by q.type limit $3`,
   });
   return rows.map(({ rateLimit, rateIntervalMs, ...queue }) => ({
     ...queue,
     rate:
       rateLimit === null || rateIntervalMs === null ? null : { limit: rateLimit, intervalMs: rateIntervalMs },
   }));
+}
+
+const depths = ['ready', 'scheduled', 'retrying', 'waiting', 'blocked', 'running'] as const;
+
+/** All queues that `readQueues` reads, in pages, together. */
+export async function readQueueTotal(
+  source: QueueSource,
+  types: readonly string[] | null,
+  page: Pick<QueuePage, 'search' | 'tenant'>,
+): Promise<QueueTotal> {
+  const sum = (column: string) => `coalesce(sum(q.${column}), 0)::bigint as ${column}`;
+  const [total] = await queryQueues<QueueTotal>(source, types, page, {
+    name: 'read_queue_total',
+    text: `select count(*) as "typeCount", ${depths.map(sum).join(', ')},
+             max(q."oldestReadyMs") as "oldestReadyMs", coalesce((array_agg(q.type order by q.type))[1:${maxBatch}], '{}') as types
+           from queues q
+           where ${isFound('q')}`,
+  });
+  if (total === undefined) throw new Error('read_queue_total returned no row');
+  return total;
 }
 
 /** One type, whether it has anything or not. */
