@@ -10,6 +10,7 @@ import type { NewApiKey } from '../../src/domain/access/api-keys.ts';
 import type { Role } from '../../src/domain/access/rights.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/embedded/start.ts';
 import type { App } from '../../src/server/create-app.ts';
+import { createJob, data, subscribe } from '../support/api.ts';
 import { violations } from '../support/axe.ts';
 import { launchBrowser, withoutBrowser } from '../support/browser.ts';
 import { desktop, excess, openDashboard, phone, screenshot } from '../support/dashboard.ts';
@@ -45,7 +46,7 @@ describe.skipIf(withoutBrowser)('the system', () => {
 
   it('says that all is well; a finding appears with what to do about it, and goes', async () => {
     const client = createClient({ url: app.url });
-    await client.callbacks.putEndpoint({ name: 'shop', url: 'https://203.0.113.9/hook' });
+    await client.callbacks.putEndpoint({ name: 'shop', url: 'https://93.184.216.34/hook' });
     await client.close();
     const context = { permissions: ['clipboard-read', 'clipboard-write'] };
     const { page, problems } = await openDashboard(browser, app.url, '/system', { context });
@@ -77,6 +78,50 @@ describe.skipIf(withoutBrowser)('the system', () => {
     await page.getByText('All is well.').waitFor({ timeout });
     expect(problems).toEqual([]);
     await page.close();
+  });
+
+  it('a worker and each of its types lead to the items that it holds', async () => {
+    const claimOne = (worker: string, type: string) =>
+      data(
+        app.url,
+        `mutation ($worker: String!, $type: String!) {
+          claimItems(input: { worker: $worker, requests: [{ type: $type, limit: 1 }] }) { __typename }
+        }`,
+        { worker, type },
+      );
+    for (const type of ['mail', 'print']) await createJob(app.url, { type, items: [{}, {}] });
+    await claimOne('ann', 'mail');
+    await claimOne('ann', 'print');
+    await claimOne('bob', 'mail');
+    const stop = ['1.0.0', '2.0.0'].map((version) =>
+      subscribe(
+        app.url,
+        `subscription { workAvailable(types: ["mail"], worker: { name: "v${version}", version: "${version}" }) { types } }`,
+      ),
+    );
+    for (const hints of stop) await hints[Symbol.asyncIterator]().next();
+    const { page, problems } = await openDashboard(browser, app.url, '/workers');
+    await page.getByText('Version 1.0.0: 1 worker; Version 2.0.0: 1 worker').waitFor({ timeout });
+    const rows = page.getByRole('table', { name: 'Held items' }).getByRole('row');
+    const have = (count: number) => expect.poll(() => rows.count()).toBe(count + 1);
+    await have(3);
+    await page.getByRole('link', { name: 'ann', exact: true }).first().click();
+    await page.getByText('Only ann', { exact: false }).waitFor();
+    await have(2);
+    await page.getByRole('row').filter({ hasText: 'ann' }).getByRole('link', { name: 'print 1' }).click();
+    await page.getByText('Only ann, print').waitFor();
+    await have(1);
+    expect(page.url()).toContain('worker=ann&type=print');
+    await screenshot(page, 'workers-of-one');
+    await page.setViewportSize(phone);
+    expect(await excess(page)).toBe(0);
+    expect(await violations(page)).toEqual([]);
+    await screenshot(page, 'workers-of-one-phone');
+    await page.getByRole('link', { name: 'Show all' }).click();
+    await have(3);
+    expect(problems).toEqual([]);
+    await page.close();
+    await Promise.all(stop.map((hints) => hints.close()));
   });
 
   it('a second server appears, and is gone when it ends', async () => {
