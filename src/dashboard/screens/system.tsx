@@ -70,9 +70,7 @@ function Findings({ findings }: { findings: readonly Finding[] }) {
           {bad.map((finding) => (
             <li key={`${finding.check} ${finding.message}`} data-status={finding.status}>
               <p>
-                <strong>
-                  {finding.status === 'SICK' ? '✕' : '⚠'} {t.system.status[finding.status]}
-                </strong>{' '}
+                <strong>{finding.status === 'SICK' ? `✕ ${t.system.sick}` : `⚠ ${t.system.warning}`}</strong>{' '}
                 <span className="quiet">{finding.check}</span>
                 {finding.since != null && (
                   <small className="quiet">
