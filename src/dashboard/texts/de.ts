@@ -395,7 +395,7 @@ export const de: Texts = {
     warning: 'Warnung',
     since: 'seit',
     copy: 'Kopieren',
-    servers: 'Server',
+    servers: 'Laufende Server',
     host: 'Rechner',
     process: 'Prozess',
     version: 'Version',
