@@ -1,15 +1,7 @@
 /** Numbers for people, and the durations that people give. */
 import { InvalidArgumentError } from 'commander';
 
-/** `1,234,567` */
-export function count(value: number): string {
-  return value.toLocaleString('en-US');
-}
-
-/** `3,376 items`, `1 item`, `2 processes` */
-export function counted(value: number, noun: string): string {
-  return `${count(value)} ${noun}${value === 1 ? '' : noun.endsWith('s') ? 'es' : 's'}`;
-}
+export { count, counted } from '../domain/values/counted.ts';
 
 /** `0.4 s`, `12 s` */
 export function seconds(ms: number): string {

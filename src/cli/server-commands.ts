@@ -1,5 +1,6 @@
 /** What the commands that run and look after servers and their database are called and take. */
 import { type Command, Option } from 'commander';
+import { standardPatienceMs } from '../doctor/finding.ts';
 import { jsonOption, urlOption } from './api-options.ts';
 import { parseDuration, parseInstant, parseWholeNumber } from './figures.ts';
 import { helpEnd } from './help-text.ts';
@@ -50,7 +51,7 @@ export function addServerCommands(program: Command): void {
     .addOption(
       new Option('--patience <time>', 'how long a transaction may stay open')
         .argParser(parseDuration)
-        .default(300_000, '5m'),
+        .default(standardPatienceMs, '5m'),
     )
     .addOption(jsonOption('one object per line'))
     .addHelpText(

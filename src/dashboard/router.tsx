@@ -90,8 +90,12 @@ const screens = [
     getParentRoute: () => root,
     path: '/workers',
     component: lazyRouteComponent(() => import('./screens/workers.tsx')),
-    validateSearch: (search): { slow?: boolean | undefined } => ({
+    validateSearch: (
+      search,
+    ): { slow?: boolean | undefined; worker?: string | undefined; type?: string | undefined } => ({
       slow: search.slow === true ? true : undefined,
+      worker: text(search.worker),
+      type: text(search.type),
     }),
   }),
   createRoute({
@@ -128,6 +132,11 @@ const screens = [
     getParentRoute: () => root,
     path: '/audit',
     component: lazyRouteComponent(() => import('./screens/audit.tsx')),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/system',
+    component: lazyRouteComponent(() => import('./screens/system.tsx')),
   }),
 ] as const;
 

@@ -24,6 +24,7 @@ const pages = [
   ['/callbacks', 'callbacks', 'ADMINISTER'],
   ['/api-keys', 'apiKeys', 'ADMINISTER'],
   ['/audit', 'audit', 'ADMINISTER'],
+  ['/system', 'system', 'INSPECT'],
 ] as const;
 
 export function Shell() {

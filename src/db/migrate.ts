@@ -103,7 +103,7 @@ export async function migrate({
 
 /** Which migrations a database lacks, and how many it has. Throws a MigrationError if this version can't go on from them. Changes nothing. */
 export async function pendingMigrations(
-  client: pg.Client,
+  client: pg.ClientBase,
   directory: string = migrationsDirectory,
 ): Promise<{ pending: string[]; applied: number }> {
   const [migrations, books] = [await readMigrations(directory), await readBooks(client)];
@@ -164,7 +164,7 @@ async function readMigrations(directory: string): Promise<Migration[]> {
   );
 }
 
-async function readBooks(client: pg.Client): Promise<AppliedMigration[]> {
+async function readBooks(client: pg.ClientBase): Promise<AppliedMigration[]> {
   if (!(await hasBooks(client))) return [];
   const { rows } = await client.query<AppliedMigration>(
     `select migration_name as name, checksum, finished_at is not null as finished
@@ -297,7 +297,7 @@ async function apply(client: pg.Client, { name, checksum, sql }: Migration): Pro
 }
 
 /** Asks the catalog's tables: to_regclass may answer from before the wait for the lock. */
-async function hasBooks(client: pg.Client): Promise<boolean> {
+async function hasBooks(client: pg.ClientBase): Promise<boolean> {
   const { rowCount } = await client.query(
     `select from pg_tables where schemaname = 'jobtree' and tablename = '_prisma_migrations'`,
   );

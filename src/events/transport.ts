@@ -11,6 +11,7 @@
 import pg from 'pg';
 import type { Logger } from 'pino';
 import { z } from 'zod';
+import { nameOfSession, type Route } from '../domain/engine/servers.ts';
 import type { TreeProgress } from '../domain/jobs/progress.ts';
 import { jobOutcomes } from '../domain/values/item-state.ts';
 import type { RedisConfig } from '../redis-url.ts';
@@ -28,7 +29,7 @@ export interface Transport {
   join(rootId: string): Promise<void>;
   leave(rootId: string): void;
   /** The active way, for /readyz and logs. */
-  readonly route: 'notify' | 'redis';
+  readonly route: Route;
   close(): Promise<void>;
 }
 
@@ -97,7 +98,9 @@ export class LiveTransport implements Transport {
   readonly #relays = new Set<string>();
   /** Of NOTIFY: null until the secret in it is known. */
   #workChannel: string | null = null;
-  #route: Transport['route'] = 'notify';
+  #route: Route = 'notify';
+  /** What the session's name says. */
+  #told: Route | undefined;
   #listening = false;
   #beatAt = Number.NEGATIVE_INFINITY;
   #beats = 0;
@@ -164,6 +167,7 @@ export class LiveTransport implements Transport {
 
   /** Does not wait for Redis, which may be away. */
   async #open(query: Query): Promise<void> {
+    this.#told = undefined;
     const { redis } = this.#options;
     if (redis === undefined) return;
     if (this.#channels.usePrefix(redis.prefix ?? (await databasePrefix(query)))) {
@@ -179,6 +183,7 @@ export class LiveTransport implements Transport {
 
   async #tick(query: Query): Promise<void> {
     await this.#relay?.tick(query);
+    await this.#tell(query);
     const now = performance.now();
     // While this process was busy, beats waited to be read.
     if (now - this.#tickedAt > silenceMs) this.#beatAt = Math.max(this.#beatAt, now - silenceMs / 2);
@@ -197,6 +202,14 @@ export class LiveTransport implements Transport {
     if (goBack || (changes && this.#route === 'notify')) this.#options.onResync();
     if (this.#relay?.active) this.#relay.beat();
     if (this.#route === 'notify' && this.#beats >= beatsToTrust) void this.#goOver();
+  }
+
+  /** Anybody may read which servers there are in the names of their sessions. */
+  async #tell(query: Query): Promise<void> {
+    const route = this.#route;
+    if (this.#told === route) return;
+    await query(`select set_config('application_name', $1, false)`, [nameOfSession(route)]);
+    this.#told = route;
   }
 
   async #listen(query: Query, wanted: boolean): Promise<void> {

@@ -454,6 +454,15 @@ export type FileSourceInput =
   |  /** The id of an upload, from `POST /api/uploads` or `createUpload`; it must be complete. NOT_FOUND if it does not exist. */
   { file?: never; uploadId: Scalars['ID']['input']; };
 
+/** How bad it is. */
+export type FindingStatus =
+  /** This was looked at, and is well. */
+  | 'OK'
+  /** Something is lost, late or stuck, or soon will be. */
+  | 'SICK'
+  /** It works now, but may not for long, or could work better. */
+  | 'WARNING';
+
 /** The assignments that a worker still works on. */
 export type HeartbeatInput = {
   /** The assignments to keep: 1 to 1,000. */
@@ -798,6 +807,8 @@ export type Permission =
   | 'CHANGE'
   /** Allows new jobs. */
   | 'CREATE'
+  /** Allows the servers and their health, which belong to no tenant. */
+  | 'INSPECT'
   /** Allows lists and figures by type. */
   | 'LIST'
   /** Allows one job, with its tree and items. */

@@ -454,6 +454,15 @@ export type FileSourceInput =
   |  /** The id of an upload, from `POST /api/uploads` or `createUpload`; it must be complete. NOT_FOUND if it does not exist. */
   { file?: never; uploadId: Scalars['ID']['input']; };
 
+/** How bad it is. */
+export type FindingStatus =
+  /** This was looked at, and is well. */
+  | 'OK'
+  /** Something is lost, late or stuck, or soon will be. */
+  | 'SICK'
+  /** It works now, but may not for long, or could work better. */
+  | 'WARNING';
+
 /** The assignments that a worker still works on. */
 export type HeartbeatInput = {
   /** The assignments to keep: 1 to 1,000. */
@@ -798,6 +807,8 @@ export type Permission =
   | 'CHANGE'
   /** Allows new jobs. */
   | 'CREATE'
+  /** Allows the servers and their health, which belong to no tenant. */
+  | 'INSPECT'
   /** Allows lists and figures by type. */
   | 'LIST'
   /** Allows one job, with its tree and items. */
@@ -1696,6 +1707,16 @@ export type TreeStandstillsQueryVariables = Exact<{
 
 export type TreeStandstillsQuery = { job?: { treeStandstills?: Array<{ reason: StandstillReason, type: string, itemCount: number, hasMore: boolean, until?: string | null, since?: string | null, limit?: number | null, code?: string | null, serializeKey?: string | null, cancelReason?: CancelReason | null, job?: { id: string } | null, item?: { id: string } | null, head?: { id: string, status: ItemStatus } | null, waitsFor: Array<{ id: string, type: string }> }> | null } | null };
 
+export type LiveServersSubscriptionVariables = Exact<{ [key: string]: never; }>;
+
+
+export type LiveServersSubscription = { live: { servers?: Array<{ host: string, process: number, version: string, transport: Transport, connectedAt?: string | null, seenAt?: string | null }> | null } };
+
+export type LiveFindingsSubscriptionVariables = Exact<{ [key: string]: never; }>;
+
+
+export type LiveFindingsSubscription = { live: { findings?: Array<{ check: string, status: FindingStatus, message: string, since?: string | null, advice?: string | null }> | null } };
+
 type Refusal_EntryError_Fragment = { code: ErrorCode, message: string, field?: string | null };
 
 type Refusal_InvalidInputError_Fragment = { code: ErrorCode, message: string, field?: string | null };
@@ -1841,6 +1862,7 @@ export type LiveWorkersSubscription = { live: { workers?: Array<{ name: string, 
 export type LiveHeldItemsSubscriptionVariables = Exact<{
   slowOnly: Scalars['Boolean']['input'];
   types?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
+  workers?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
 }>;
 
 
@@ -3490,6 +3512,33 @@ export const TreeStandstills = /*#__PURE__*/ new TypedDocumentString(`
     type
   }
 }`) as unknown as TypedDocumentString<TreeStandstillsQuery, TreeStandstillsQueryVariables>;
+export const LiveServers = /*#__PURE__*/ new TypedDocumentString(`
+    subscription LiveServers {
+  live(intervalMs: 5000) {
+    servers {
+      host
+      process
+      version
+      transport
+      connectedAt
+      seenAt
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<LiveServersSubscription, LiveServersSubscriptionVariables>;
+export const LiveFindings = /*#__PURE__*/ new TypedDocumentString(`
+    subscription LiveFindings {
+  live {
+    findings {
+      check
+      status
+      message
+      since
+      advice
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<LiveFindingsSubscription, LiveFindingsSubscriptionVariables>;
 export const Tree = /*#__PURE__*/ new TypedDocumentString(`
     query Tree($id: ID!) {
   job(id: $id) {
@@ -3732,9 +3781,9 @@ export const LiveWorkers = /*#__PURE__*/ new TypedDocumentString(`
 }
     `) as unknown as TypedDocumentString<LiveWorkersSubscription, LiveWorkersSubscriptionVariables>;
 export const LiveHeldItems = /*#__PURE__*/ new TypedDocumentString(`
-    subscription LiveHeldItems($slowOnly: Boolean!, $types: [String!]) {
+    subscription LiveHeldItems($slowOnly: Boolean!, $types: [String!], $workers: [String!]) {
   live {
-    heldItems(first: 200, slowOnly: $slowOnly, types: $types) {
+    heldItems(first: 200, slowOnly: $slowOnly, types: $types, workers: $workers) {
       itemId
       type
       worker

@@ -32,6 +32,7 @@ import './api-keys.ts';
 import './audit.ts';
 import './storage.ts';
 import './viewer.ts';
+import './system.ts';
 import './pending-items.ts';
 import './figures.ts';
 import './held-items.ts';

@@ -1,6 +1,8 @@
+import type { Examiner } from '../doctor/examiner.ts';
 import type { Audit } from '../domain/access/audit.ts';
 import type { Caller } from '../domain/access/rights.ts';
 import type { Engine } from '../domain/engine/engine.ts';
+import type { Route } from '../domain/engine/servers.ts';
 import type { Uploads } from '../domain/uploads/uploads.ts';
 import type { FoldScheduler } from '../events/fold-scheduler.ts';
 import type { Hub } from '../events/hub.ts';
@@ -10,7 +12,7 @@ import type { WorkHints } from '../events/work-hints.ts';
 export interface ServerState {
   readonly version: string;
   readonly signIn: readonly ('keys' | 'jwt' | 'proxy')[];
-  readonly transport: 'notify' | 'redis';
+  readonly transport: Route;
   readonly maxRequestBytes: number;
   readonly maxJsonBytes: number;
   readonly maxUploadBytes: number;
@@ -24,6 +26,7 @@ export interface Parts {
   readonly hints: WorkHints;
   readonly audit: Audit;
   readonly uploads: Uploads;
+  readonly examiner: Pick<Examiner, 'read'>;
   /** The highest cost of a query or mutation: the number of values that its answer can have, with all pages full. */
   readonly maxQueryCost: number;
   /** The largest answer, in bytes of payloads, results and failures. */

@@ -35,7 +35,7 @@ const Viewer = builder.objectRef<Caller>('Viewer').implement({
     }),
     permissions: t.field({
       type: [PermissionEnum],
-      description: 'What its roles allow within its scope: up to 12.',
+      description: 'What its roles allow within its scope: up to 13.',
       resolve: (caller) => [...caller.permissions],
     }),
     types: t.stringList({
@@ -81,7 +81,7 @@ const SignInWay = builder.enumType('SignInWay', {
   } as const,
 });
 
-const TransportEnum = builder.enumType('Transport', {
+export const TransportEnum = builder.enumType('Transport', {
   description: 'What carries events between servers.',
   values: {
     NOTIFY: { value: 'notify', description: 'NOTIFY of Postgres.' },

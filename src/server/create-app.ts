@@ -12,6 +12,7 @@ import { type Config, refuseOpen } from '../config.ts';
 import { Database } from '../db/database.ts';
 import { migrate, ownVersion } from '../db/migrate.ts';
 import { Probe } from '../db/probe.ts';
+import { Examiner } from '../doctor/examiner.ts';
 import { Audit } from '../domain/access/audit.ts';
 import { CallbackAddresses, type LookUp } from '../domain/callbacks/addresses.ts';
 import { SecretBox } from '../domain/callbacks/secret-box.ts';
@@ -265,6 +266,10 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
   const { maxQueryCost, maxAnswerBytes } = config;
   const audit = new Audit({ logger });
   const { maxRequestBytes, maxJsonBytes, maxUploadBytes } = config;
+  const certificate =
+    config.tls && new Certificate({ files: config.tls, logger, everyMs: times?.certificateMs });
+  const problem = () => certificate?.problem;
+  const examiner = new Examiner({ config, database, problem });
   const server = {
     version: ownVersion,
     signIn: config.auth,
@@ -282,6 +287,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
     hints,
     audit,
     uploads,
+    examiner,
     maxQueryCost,
     maxAnswerBytes,
     server,
@@ -301,8 +307,6 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
     bytes: quotas.bytes,
   });
   const callerOf = (request: IncomingMessage) => authentication.rightOf(request)?.caller ?? nobody;
-  const certificate =
-    config.tls && new Certificate({ files: config.tls, logger, everyMs: times?.certificateMs });
   const guard = createGuard({ ...config, ownHost: config.host });
   const http = new Http({
     lifetime,
@@ -311,7 +315,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
       writeFailure: () => database.writeFailure,
       transport,
       isReady: () => lifetime.isReady,
-      problem: () => certificate?.problem,
+      problem,
       home: config.dashboard ? 'dashboard/' : 'graphql',
     }),
     guard,
@@ -408,6 +412,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
       },
       { name: 'health probe', start: () => probe.ask(), stop: () => probe.close() },
       { name: 'folds', stop: () => folds.close() },
+      { name: 'examiner', stop: () => examiner.close() },
       { name: 'hub', stop: () => hub.close() },
       { name: 'work hints', stop: () => hints.close() },
       { name: 'room watch', stop: () => rooms.close() },

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, inject, it, onTestFinished, vi } from 'vitest';
-import { examine } from '../../src/cli/doctor/examine.ts';
-import type { Finding } from '../../src/cli/doctor/finding.ts';
 import { readConfig } from '../../src/config.ts';
 import { migrate, migrationsDirectory } from '../../src/db/migrate.ts';
+import { examineEverything } from '../../src/doctor/everything.ts';
+import type { Finding } from '../../src/doctor/finding.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/embedded/start.ts';
 import { example } from '../support/documentation.ts';
 import { eventually } from '../support/eventually.ts';
@@ -69,7 +69,7 @@ async function findings(
   options: { env?: Record<string, string>; patienceMs?: number; apiUrl?: string } = {},
 ): Promise<Finding[]> {
   const found: Finding[] = [];
-  await examine(
+  await examineEverything(
     {
       config: readConfig({ DATABASE_URL: url, ...options.env }),
       databaseUrl: url,

@@ -32,7 +32,7 @@ const processesOf = ({ process: { pid } }: Running): number[] => {
 const listeners = async () =>
   (
     await database.query(
-      `select from pg_stat_activity where datname = current_database() and application_name = 'jobtree listener'`,
+      `select from pg_stat_activity where datname = current_database() and application_name like 'jobtree listener %'`,
     )
   ).length;
 const count = (text: string, part: string) => text.split(part).length - 1;

@@ -74,7 +74,7 @@ it('replaces a connection that ends, and reports possible losses', async () => {
   const before = a.resyncs();
   await db.query(
     `select pg_terminate_backend(pid) from pg_stat_activity
-     where datname = current_database() and application_name = 'jobtree listener'`,
+     where datname = current_database() and application_name like 'jobtree listener %'`,
   );
   await until('said', () => a.resyncs() > before);
   await announce(db, root, 1);
@@ -100,7 +100,7 @@ function keepBusy(ms: number): void {
 async function listeners(): Promise<number[]> {
   const rows = await db.query<{ pid: number }>(
     `select pid from pg_stat_activity
-     where datname = current_database() and application_name = 'jobtree listener' order by pid`,
+     where datname = current_database() and application_name like 'jobtree listener %' order by pid`,
   );
   return rows.map(({ pid }) => pid);
 }
@@ -262,7 +262,7 @@ describe.skipIf(inject('redisUrl') === undefined)('with Redis', () => {
       await until('back', async () => {
         const [row] = await db.query<{ count: number }>(
           `select count(*)::int as count from pg_stat_activity
-           where datname = current_database() and application_name = 'jobtree listener'`,
+           where datname = current_database() and application_name like 'jobtree listener %'`,
         );
         return row?.count === 3;
       });

@@ -9,7 +9,7 @@ const allowed = [
   'client/claim-id.ts',
   'client/worker/item-notes.ts',
   'cli/figures.ts',
-  'cli/doctor/server.ts',
+  'doctor/server.ts',
   'dashboard/data/live.ts',
   'server/rights/known-tokens.ts',
   'server/rights/right.ts',

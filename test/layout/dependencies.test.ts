@@ -26,6 +26,7 @@ const layers = [
   'domain',
   'files',
   'events',
+  'doctor',
   'schema',
   'server/loops',
   'server/limits',

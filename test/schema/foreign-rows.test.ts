@@ -14,12 +14,12 @@ import {
   isRequiredArgument,
 } from 'graphql';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createCaller, roles } from '../../src/domain/access/rights.ts';
+import { createCaller, type Permission, roles } from '../../src/domain/access/rights.ts';
 import { Uploads } from '../../src/domain/uploads/uploads.ts';
 import { schema } from '../../src/schema/index.ts';
 import type { Services } from '../../src/schema/services.ts';
 import { useEngine } from '../support/engine.ts';
-import { toManyArgs, toValue } from '../support/fields.ts';
+import { permissionOf, toManyArgs, toValue } from '../support/fields.ts';
 import { fillForeign, foreign } from '../support/fill-foreign.ts';
 import { type Plan, watchPlans } from '../support/plans.ts';
 
@@ -60,7 +60,12 @@ function selectionOf(type: GraphQLObjectType, depth = 0): string {
 /** Where a page begins changes nothing. */
 const isCursor = (args: string) => /^(after|before):/.test(args);
 
-const questions = Object.values(schema.getQueryType()?.getFields() ?? {}).flatMap((field) => {
+/** What belongs to no tenant is refused to them. */
+const fields = Object.values(schema.getQueryType()?.getFields() ?? {}).filter((field) =>
+  caller.permissions.has(permissionOf(field) as Permission),
+);
+
+const questions = fields.flatMap((field) => {
   const type = getNamedType(field.type);
   const selection = isObjectType(type) ? selectionOf(type) : isLeafType(type) ? '' : '{ __typename }';
   return toManyArgs(field, field.name === 'item' ? (_, type) => toText('item', type) : toText)

@@ -18,6 +18,7 @@ import { nameCoordinates } from '../../src/schema/tenant-names.ts';
 
 /** Texts that are no names: nobody's job meets another one's by them. */
 const others = `
+  Finding.advice Finding.check Finding.message RunningServer.host RunningServer.version
   FilePreview.delimiter FilePreview.encoding FilePreview.problem FilePreviewRow.payload ImportEdge.cursor Query.filePreview.delimiter
   Query.filePreview.encoding Query.filePreview.quote Query.filePreview.uploadId Query.imports.after Query.imports.before Query.uploads.after
   Query.uploads.before UploadEdge.cursor

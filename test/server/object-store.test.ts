@@ -1,11 +1,11 @@
 /** Uploads in an object store that is away, hangs, refuses or is another one than before; and servers that die between it and Postgres. */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { examine } from '../../src/cli/doctor/examine.ts';
-import type { Finding } from '../../src/cli/doctor/finding.ts';
 import { createClient } from '../../src/client/index.ts';
 import { readConfig } from '../../src/config.ts';
 import { Database } from '../../src/db/database.ts';
+import { examineEverything } from '../../src/doctor/everything.ts';
+import type { Finding } from '../../src/doctor/finding.ts';
 import { Uploads } from '../../src/domain/uploads/uploads.ts';
 import { S3Store } from '../../src/object-store/s3.ts';
 import type { App } from '../../src/server/create-app.ts';
@@ -431,7 +431,7 @@ describe.skipIf(withoutSwift)('uploads in an object store', () => {
     const findings = async (settings: Record<string, string>): Promise<Finding[]> => {
       const config = readConfig({ DATABASE_URL: db.url, ...settings });
       const found: Finding[] = [];
-      await examine(
+      await examineEverything(
         {
           config,
           databaseUrl: db.url,

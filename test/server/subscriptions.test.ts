@@ -149,7 +149,7 @@ it('progress continues without a gap after the listening connection was lost', a
   const events = watch[Symbol.asyncIterator]();
   await events.next();
   await db.query(
-    `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'jobtree listener' and datname = current_database()`,
+    `select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'jobtree listener %' and datname = current_database()`,
   );
   await work(app.url, 'd', 2);
   await data(app.url, `mutation ($id: ID!) { sealJob(input: { jobId: $id }) { __typename } }`, { id });

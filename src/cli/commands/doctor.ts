@@ -1,9 +1,9 @@
 /** `jobtree doctor`: what is wrong with an installation, since when, and what to do. Changes nothing. */
 import { type Config, readConfig } from '../../config.ts';
+import { examineEverything } from '../../doctor/everything.ts';
+import type { Finding } from '../../doctor/finding.ts';
 import { CommandError } from '../command-error.ts';
 import { openDatabase } from '../database.ts';
-import { examine } from '../doctor/examine.ts';
-import type { Finding } from '../doctor/finding.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { counted } from '../figures.ts';
 import { print, visible } from '../output.ts';
@@ -27,7 +27,7 @@ export async function doctor(options: DoctorOptions): Promise<number> {
   });
   const counts = { ok: 0, warning: 0, sick: 0 };
   try {
-    const { isReachable } = await examine(
+    const { isReachable } = await examineEverything(
       {
         config,
         databaseUrl: database.url,

@@ -1,5 +1,6 @@
 /** Who is connected, what they hold, and for how long. */
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
 import {
   LiveHeldItems,
   type LiveHeldItemsSubscription,
@@ -18,22 +19,32 @@ type HeldRow = NonNullable<LiveHeldItemsSubscription['live']['heldItems']>[numbe
 
 export default function WorkersScreen() {
   const t = useTexts();
-  const { slow = false } = useSearch({ from: '/workers' });
+  const search = useSearch({ from: '/workers' });
+  const { slow = false, worker, type } = search;
   const navigate = useNavigate({ from: '/workers' });
   const workers = useAnswer(LiveWorkers, {});
-  const held = useAnswer(LiveHeldItems, { slowOnly: slow, types: null });
+  const items = useAnswer(LiveHeldItems, {
+    slowOnly: slow,
+    types: type === undefined ? null : [type],
+    workers: worker === undefined ? null : [worker],
+  });
+  const held = (what: { readonly worker: string; readonly type?: string }, children: ReactNode) => (
+    <Link key={what.type} to="/workers" search={{ ...(slow && { slow }), ...what }}>
+      {children}
+    </Link>
+  );
   const workerColumns: readonly Column<WorkerRow>[] = [
-    { title: t.workers.name, grow: 2, cell: ({ name }) => name },
+    { title: t.workers.name, grow: 2, cell: ({ name }) => held({ worker: name }, name) },
     {
       title: t.workers.types,
       grow: 3,
-      cell: ({ types }) =>
-        types
-          .map(
-            ({ type, holds, concurrency }) =>
-              `${type} ${holds}${concurrency == null ? '' : `/${concurrency}`}`,
-          )
-          .join(', '),
+      cell: ({ name, types }) => (
+        <span className="list">
+          {types.map(({ type, holds, concurrency }) =>
+            held({ worker: name, type }, `${type} ${holds}${concurrency == null ? '' : `/${concurrency}`}`),
+          )}
+        </span>
+      ),
     },
     { title: t.workers.version, cell: ({ version }) => version },
     { title: t.workers.since, cell: ({ connectedAt }) => <Time at={connectedAt} /> },
@@ -51,33 +62,54 @@ export default function WorkersScreen() {
     { title: t.workers.type, grow: 2, cell: ({ type }) => type },
     { title: t.workers.name, grow: 2, cell: ({ worker }) => worker },
     { title: t.item.attempt, isNumber: true, cell: ({ attempt }) => attempt },
-    { title: t.workers.heldSince, cell: ({ claimedAt }) => <Time at={claimedAt} /> },
+    {
+      title: t.workers.heldSince,
+      cell: ({ claimedAt, slow }) => (
+        <>
+          <Time at={claimedAt} /> {slow && <span className="quiet">⏱ {t.workers.slow}</span>}
+        </>
+      ),
+    },
     { title: t.workers.heartbeat, cell: ({ heartbeatAt }) => <Time at={heartbeatAt} /> },
   ];
   return (
     <>
       <h1>{t.workers.title}</h1>
       <LiveAnswer live={workers}>
-        {(data) => (
-          <Table
-            label={t.workers.title}
-            rows={data.workers ?? []}
-            columns={workerColumns}
-            keyOf={({ name }) => name}
-            empty={t.workers.empty}
-          />
-        )}
+        {(data) => {
+          const rows = data.workers ?? [];
+          return (
+            <>
+              <Versions workers={rows} />
+              <Table
+                label={t.workers.title}
+                rows={rows}
+                columns={workerColumns}
+                keyOf={({ name }) => name}
+                empty={t.workers.empty}
+              />
+            </>
+          );
+        }}
       </LiveAnswer>
       <h2>{t.workers.held}</h2>
       <label className="check">
         <input
           type="checkbox"
           checked={slow}
-          onChange={({ target }) => navigate({ search: target.checked ? { slow: true } : {} })}
+          onChange={({ target }) => navigate({ search: { ...search, slow: target.checked || undefined } })}
         />{' '}
         {t.workers.slowOnly}
       </label>
-      <LiveAnswer live={held}>
+      {(worker ?? type) !== undefined && (
+        <p>
+          {t.workers.filter([worker, type].filter((part) => part !== undefined).join(', '))}{' '}
+          <Link to="/workers" search={slow ? { slow } : {}}>
+            {t.clear}
+          </Link>
+        </p>
+      )}
+      <LiveAnswer live={items}>
         {({ heldItems }) => (
           <Table
             label={t.workers.held}
@@ -90,4 +122,13 @@ export default function WorkersScreen() {
       </LiveAnswer>
     </>
   );
+}
+
+/** How many workers have each version, if they differ. */
+function Versions({ workers }: { workers: readonly WorkerRow[] }) {
+  const t = useTexts();
+  const counts = new Map<string, number>();
+  for (const { version } of workers) if (version != null) counts.set(version, (counts.get(version) ?? 0) + 1);
+  if (counts.size < 2) return null;
+  return <p>{[...counts].map(([version, count]) => t.workers.versions(version, count)).join('; ')}</p>;
 }

@@ -17,6 +17,7 @@ export const enFirst = {
     callbacks: 'Callbacks',
     apiKeys: 'API keys',
     audit: 'Audit',
+    system: 'System',
   },
   fresh: {
     live: 'Live',

@@ -27,6 +27,8 @@ interface Grant {
   readonly roles: readonly Role[];
   /** The kinds of scope with which a caller keeps the permission, narrowed to the scope. With any other kind it does not have it. */
   readonly scopes: readonly ('types' | 'roots')[];
+  /** Whether callers of a tenant never have it. Default: they may. */
+  readonly isWithoutTenant?: boolean;
 }
 
 const seers: readonly Role[] = ['admin', 'operator', 'producer', 'watcher'];
@@ -51,6 +53,12 @@ export const permissions = {
     meaning: 'settings, keys, schedules and callbacks',
     roles: ['admin'],
     scopes: [],
+  },
+  inspect: {
+    meaning: 'the servers and their health, which belong to no tenant',
+    roles: ['admin'],
+    scopes: [],
+    isWithoutTenant: true,
   },
   share: { meaning: 'watch tokens for one tree', roles: seers, scopes: ['types', 'roots'] },
   stream: { meaning: 'tickets for event streams, for watch tokens', roles: [], scopes: ['roots'] },
@@ -137,11 +145,12 @@ export function createCaller(
   scope: Partial<Scope> & Partial<Pick<Caller, 'tenant' | 'account' | 'limits'>> = {},
 ): Caller {
   const { tenant = null, types = null, rootIds = null, account = null, limits = noLimits } = scope;
-  // A tenant is not a scope: it removes no permission, but restricts what exists.
+  // A tenant is not a scope: it restricts what exists, and removes only what belongs to none.
   const permitted = (Object.keys(permissions) as Permission[]).filter((permission) => {
     const grant: Grant = permissions[permission];
     return (
       roles.some((role) => grant.roles.includes(role)) &&
+      (tenant === null || grant.isWithoutTenant !== true) &&
       (types === null || grant.scopes.includes('types')) &&
       (rootIds === null || grant.scopes.includes('roots'))
     );
@@ -164,11 +173,12 @@ export function createCaller(
 
 /** Why a caller without this permission is refused `what`, and which role would do. */
 export function explainRefusal(caller: Caller, permission: Permission, what: string): string {
-  const { roles, scopes }: Grant = permissions[permission];
+  const { roles, scopes, isWithoutTenant = false }: Grant = permissions[permission];
   if (caller.watchToken !== null) return `Your watch token does not allow ${what}.`;
   if (roles.length === 0) return `${what} needs a watch token.`;
   if (!caller.roles.some((role) => roles.includes(role)))
     return `${what} needs the role ${either.format(roles)}; yours: ${caller.roles.join(', ') || 'none'}.`;
+  if (isWithoutTenant && caller.tenant !== null) return `${what} is not allowed for callers of a tenant.`;
   const narrowedBy = caller.rootIds !== null && !scopes.includes('roots') ? 'trees' : 'types';
   return `${what} is not allowed with a scope that is limited to ${narrowedBy}.`;
 }

@@ -1,9 +1,12 @@
 /**
- * The doctor's connection to Postgres. Each question is a read-only transaction of its own, which Postgres ends when it takes long or
- * waits for a lock: so whatever is wrong there, looking at it makes nothing worse.
+ * Where the doctor asks Postgres: over a connection of its own, or over one of a server's pool at a time. Each question is a read-only
+ * transaction of its own, which Postgres ends when it takes long or waits for a lock: so whatever is wrong there, looking at it makes nothing
+ * worse.
  */
 import pg from 'pg';
-import { destroySocket } from '../../db/database.ts';
+import { destroySocket } from '../db/database.ts';
+import { leavesSession } from '../db/sqlstate.ts';
+import { withTimeout } from '../events/with-timeout.ts';
 
 const connectMs = 5_000;
 const statementMs = 3_000;
@@ -14,17 +17,29 @@ const answerMs = 6_000;
 const begin = `begin transaction isolation level read committed read only;
   set local statement_timeout = ${statementMs}; set local lock_timeout = ${lockMs}; set local search_path = pg_catalog`;
 
-export class Session {
-  readonly url: string;
-  readonly #client: pg.Client;
+/** Gives a connection for as long as this takes. */
+type Lend = <T>(run: (client: pg.ClientBase) => Promise<T>) => Promise<T>;
 
-  private constructor(url: string, client: pg.Client) {
-    this.url = url;
-    this.#client = client;
+export class Session {
+  readonly #lend: Lend;
+
+  constructor(lend: Lend) {
+    this.#lend = lend;
   }
 
-  static async open(url: string): Promise<Session> {
-    return new Session(url, await connect(url));
+  static ofPool(pool: Pick<pg.Pool, 'connect'>): Session {
+    return new Session(async (run) => {
+      const client = await pool.connect();
+      let error: unknown;
+      try {
+        return await withTimeout(answerMs, run(client));
+      } catch (thrown) {
+        error = thrown;
+        throw thrown;
+      } finally {
+        client.release(error !== undefined && !leavesSession(error));
+      }
+    });
   }
 
   async query<Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
@@ -32,18 +47,35 @@ export class Session {
   }
 
   /** Several statements in one such transaction. */
-  async use<T>(run: (client: pg.Client) => Promise<T>): Promise<T> {
-    await this.#client.query(begin);
-    try {
-      return await run(this.#client);
-    } finally {
-      await this.#client.query('rollback').catch(() => undefined);
-    }
+  use<T>(run: (client: pg.ClientBase) => Promise<T>): Promise<T> {
+    return this.#lend(async (client) => {
+      await client.query(begin);
+      try {
+        return await run(client);
+      } finally {
+        await client.query('rollback').catch(() => undefined);
+      }
+    });
+  }
+}
+
+export class OwnSession extends Session {
+  readonly #url: string;
+  readonly #client: pg.Client;
+
+  private constructor(url: string, client: pg.Client) {
+    super((run) => run(client));
+    this.#url = url;
+    this.#client = client;
+  }
+
+  static async open(url: string): Promise<OwnSession> {
+    return new OwnSession(url, await connect(url));
   }
 
   /** Whether a notification of one session arrives in another one, as servers need it; in milliseconds, or undefined if not in time. */
   async hear(channel: string, withinMs: number): Promise<number | undefined> {
-    const other = await connect(this.url);
+    const other = await connect(this.#url);
     try {
       const name = pg.escapeIdentifier(channel);
       const heard = new Promise<number>((resolve) =>

@@ -1,7 +1,6 @@
 /** Endpoints of callbacks that do not take what is sent to them. */
-import { counted } from '../figures.ts';
-import { oneLine } from '../output.ts';
-import { type Judgement, ok, sick, warning } from './finding.ts';
+import { counted } from '../domain/values/counted.ts';
+import { type Judgement, ok, oneLine, sick, warning, word } from './finding.ts';
 import type { Session } from './session.ts';
 
 interface Endpoint {
@@ -43,18 +42,18 @@ export async function checkCallbacks(session: Session): Promise<Judgement[]> {
     if (goneAt !== null)
       return warning(
         `The endpoint ${name} answered 410 (gone): nothing more is sent to it.`,
-        `Put it again with its new URL: \`jobtree callback put ${name} URL\`. Or delete it: \`jobtree callback delete ${name}\`.`,
+        `Put it again with its new URL: \`jobtree callback put ${word(name)} URL\`. Or delete it: \`jobtree callback delete ${word(name)}\`.`,
         goneAt,
       );
     if (failed > 0)
       return sick(
         `${counted(failed, 'callback')} to ${name} failed for good within a day${why}.`,
-        `\`jobtree callbacks --endpoint ${name} --status failed\` lists them. Once it works: \`jobtree callback retry ID\`.`,
+        `\`jobtree callbacks --endpoint ${word(name)} --status failed\` lists them. Once it works: \`jobtree callback retry ID\`.`,
         failedSince,
       );
     return warning(
       `${counted(failing, 'callback')} to ${name} failed and will be tried again${why}.`,
-      `Look at the receiver; \`jobtree callbacks --endpoint ${name}\` lists them.`,
+      `Look at the receiver; \`jobtree callbacks --endpoint ${word(name)}\` lists them.`,
       failingSince,
     );
   });

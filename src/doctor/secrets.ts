@@ -1,8 +1,7 @@
 /** Secrets of endpoints: whether servers with these settings can open them. */
-import { SecretBox } from '../../domain/callbacks/secret-box.ts';
-import { counted } from '../figures.ts';
-import { oneLine } from '../output.ts';
-import { type Judgement, ok, sick } from './finding.ts';
+import { SecretBox } from '../domain/callbacks/secret-box.ts';
+import { counted } from '../domain/values/counted.ts';
+import { type Judgement, ok, oneLine, sick } from './finding.ts';
 import type { Session } from './session.ts';
 
 export async function checkSecrets(session: Session, keys: readonly Buffer[]): Promise<Judgement[]> {

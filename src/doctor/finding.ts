@@ -10,6 +10,9 @@ export interface Finding {
   readonly advice: string | null;
 }
 
+/** How long a transaction may be open, if nobody says otherwise. */
+export const standardPatienceMs = 300_000;
+
 export type Judgement = Omit<Finding, 'check'>;
 
 export function ok(message: string): Judgement {
@@ -23,6 +26,13 @@ export function warning(message: string, advice: string, since: Date | null = nu
 export function sick(message: string, advice: string, since: Date | null = null): Judgement {
   return { status: 'sick', message, since, advice };
 }
+
+/** Of texts from elsewhere, for a sentence. */
+export const oneLine = (text: string) => text.replaceAll(/\s+/g, ' ').trim();
+
+/** A name as a word for a shell: somebody else has chosen it. */
+export const word = (name: string) =>
+  /^[\w:.@/-]+$/.test(name) ? name : `'${oneLine(name).replaceAll("'", "'\\''")}'`;
 
 const spans: readonly [string, number][] = [
   ['days', 86_400_000],

@@ -1,5 +1,5 @@
 /** Dead rows of the tables whose rows live shortly, and transaction ids that run out. */
-import { count } from '../figures.ts';
+import { count } from '../domain/values/counted.ts';
 import { type Judgement, ok, sick, warning } from './finding.ts';
 import type { Session } from './session.ts';
 
@@ -40,8 +40,8 @@ export async function checkDeadRows(session: Session): Promise<Judgement[]> {
     const { name, dead, live, trigger, megabytes, enabled, vacuumedAt, recently } = table;
     const message = `${name} has ${count(dead)} dead rows and ${count(live)} live ones (${count(megabytes)} MB), ${vacuumedAt === null ? 'and was never vacuumed' : `last vacuumed at ${vacuumedAt.toISOString()}`}.`;
     const advice = enabled
-      ? `If nothing holds a snapshot (see transactions, prepared and slots): vacuum jobtree.${name}; and find out why autovacuum does not run.`
-      : `alter table jobtree.${name} reset (autovacuum_enabled);`;
+      ? `If nothing holds a snapshot (see transactions, prepared and slots): \`vacuum jobtree.${name};\` and find out why autovacuum does not run.`
+      : `In SQL: \`alter table jobtree.${name} reset (autovacuum_enabled);\``;
     if (!enabled) return [sick(`autovacuum is turned off for ${name}. ${message}`, advice, vacuumedAt)];
     if (dead >= sickFactor * trigger) return [sick(message, advice, vacuumedAt)];
     if (dead >= warningFactor * trigger && !recently) return [warning(message, advice, vacuumedAt)];

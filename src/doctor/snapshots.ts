@@ -1,6 +1,5 @@
 /** What keeps Postgres from removing dead rows, and who holds locks for long: transactions, prepared ones, replication. */
-import { oneLine } from '../output.ts';
-import { type Judgement, ok, sick, span, warning } from './finding.ts';
+import { type Judgement, ok, oneLine, sick, span, warning } from './finding.ts';
 import type { Session } from './session.ts';
 
 /** What has lasted so many times as long as it may is no slip any more. */
@@ -21,9 +20,15 @@ interface Transaction {
   tables: string[] | null;
 }
 
-export async function checkTransactions(session: Session, patienceMs: number): Promise<Judgement[]> {
+/** `showsQueries`: their last statements may contain anything, so only who may read the database itself is shown them. */
+export async function checkTransactions(
+  session: Session,
+  patienceMs: number,
+  showsQueries: boolean,
+): Promise<Judgement[]> {
   const found = await session.query<Transaction>(
-    `select a.pid, a.usename as role, a.application_name as program, host(a.client_addr) as address, a.state, left(a.query, 80) as query,
+    `select a.pid, a.usename as role, a.application_name as program, host(a.client_addr) as address, a.state,
+       case when $2 then left(a.query, 80) end as query,
        a.xact_start as since, extract(epoch from clock_timestamp() - a.xact_start)::float8 * 1000 as "ageMs",
        age(a.backend_xmin)::int as snapshot, a.backend_xid is not null as writes, l.tables
      from pg_stat_activity a
@@ -38,7 +43,7 @@ export async function checkTransactions(session: Session, patienceMs: number): P
        -- Of other roles' sessions, a role without rights sees no times.
        and (a.xact_start < clock_timestamp() - $1 * interval '1 millisecond' or (a.xact_start is null and age(a.backend_xmin) > 1000000))
      order by a.xact_start nulls last limit 10`,
-    [patienceMs],
+    [patienceMs, showsQueries],
   );
   if (found.length === 0) return [ok(`no transaction has been open for more than ${span(patienceMs)}`)];
   return found.map((transaction) => {
@@ -49,7 +54,7 @@ export async function checkTransactions(session: Session, patienceMs: number): P
     ];
     const open = ageMs === null ? 'for a long time' : `for ${span(ageMs)}`;
     const message = `${describe(transaction)} has been in a transaction ${open}: ${effects.join('; ')}.`;
-    const advice = `Let its program end the transaction, or: select pg_terminate_backend(${pid}); idle_in_transaction_session_timeout ends forgotten transactions.`;
+    const advice = `Let its program end the transaction, or: \`select pg_terminate_backend(${pid});\`. idle_in_transaction_session_timeout ends forgotten transactions.`;
     return (ageMs ?? 0) >= sickFactor * patienceMs
       ? sick(message, advice, since)
       : warning(message, advice, since);
@@ -61,6 +66,8 @@ function describe({ pid, role, program, address, state, query }: Transaction): s
   const last = query === null || query === '' ? '' : `, ${state}, last: ${oneLine(query)}`;
   return `Session ${pid} (${who.join(', ')}${last})`;
 }
+
+const literal = (text: string) => `'${text.replaceAll("'", "''")}'`;
 
 /** They outlive sessions and restarts: nobody but a person or a transaction manager ends one. */
 export async function checkPrepared(session: Session, patienceMs: number): Promise<Judgement[]> {
@@ -75,7 +82,7 @@ export async function checkPrepared(session: Session, patienceMs: number): Promi
   return found.map(({ gid, owner, since, ageMs }) =>
     sick(
       `The transaction '${gid}' of ${owner} has been prepared for ${span(ageMs)}: it keeps its locks, and no row that died since then can be removed.`,
-      `Ask its transaction manager, then: commit prepared '${gid}'; or: rollback prepared '${gid}';`,
+      `Ask its transaction manager, then: \`commit prepared ${literal(gid)};\` or: \`rollback prepared ${literal(gid)};\``,
       since,
     ),
   );
@@ -104,7 +111,7 @@ export async function checkSlots(session: Session): Promise<Judgement[]> {
       ...(bytes === null ? [] : [`${(bytes / gigabyte).toFixed(1)} GB of WAL are kept for it`]),
     ].join('; ');
     const message = `The replication slot ${name} is ${active ? 'behind' : 'not used'}${kept && `: ${kept}`}.`;
-    const advice = `Bring its consumer back, or: select pg_drop_replication_slot('${name}');`;
+    const advice = `Bring its consumer back, or: \`select pg_drop_replication_slot('${name}');\``;
     const isLarge = (bytes ?? 0) > 10 * gigabyte || walStatus === 'lost' || walStatus === 'unreserved';
     if (isLarge || (snapshot ?? 0) > 10_000_000) return [sick(message, advice, since)];
     return active ? [] : [warning(message, advice, since)];
@@ -134,7 +141,7 @@ export async function checkLocks(session: Session, patienceMs: number): Promise<
   return found.map(({ pid, blockers, since, ageMs }) =>
     warning(
       `Session ${pid} has waited for ${span(ageMs)} for a lock that ${blockers.length === 1 ? 'session' : 'sessions'} ${blockers.join(', ')} hold${blockers.length === 1 ? 's' : ''}.`,
-      `Look at that session in pg_stat_activity, or end it: select pg_terminate_backend(${blockers[0]});`,
+      `Look at that session in pg_stat_activity, or end it: \`select pg_terminate_backend(${blockers[0]});\``,
       since,
     ),
   );

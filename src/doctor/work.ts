@@ -1,5 +1,7 @@
 /** Whether servers look after the work, and what is stuck: overdue leases, due items, uncounted deltas, trees that nobody seals. */
-import { counted } from '../figures.ts';
+
+import { serversQuery } from '../domain/engine/servers.ts';
+import { counted } from '../domain/values/counted.ts';
 import { type Judgement, ok, sick, span, warning } from './finding.ts';
 import type { Session } from './session.ts';
 
@@ -47,14 +49,11 @@ export async function checkServers(session: Session, watch: Watch): Promise<Judg
         watch.sweptAt,
       ),
     ];
-  const [row] = await session.query<{ listeners: number }>(
-    `select count(*)::int as listeners from pg_stat_activity a
-     where a.datname = current_database() and a.application_name = 'jobtree listener'`,
-  );
+  const servers = (await session.query(serversQuery)).length;
   const since = watch.resumedAt === null ? '' : ` without a gap since ${watch.resumedAt.toISOString()}`;
   return [
     ok(
-      `${counted(row?.listeners ?? 0, 'process')} ${row?.listeners === 1 ? 'listens and looks' : 'listen and look'} after the work${since}`,
+      `${counted(servers, 'process')} ${servers === 1 ? 'listens and looks' : 'listen and look'} after the work${since}`,
     ),
   ];
 }

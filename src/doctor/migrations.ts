@@ -1,6 +1,6 @@
 /** Whether the database has the tables and functions of this version. */
-import { MigrationError, pendingMigrations } from '../../db/migrate.ts';
-import { counted } from '../figures.ts';
+import { MigrationError, pendingMigrations } from '../db/migrate.ts';
+import { counted } from '../domain/values/counted.ts';
 import { type Judgement, ok, sick } from './finding.ts';
 import type { Session } from './session.ts';
 
@@ -11,7 +11,7 @@ export async function checkMigrations(session: Session): Promise<Judgement[]> {
     return [
       sick(
         `${counted(pending.length, 'migration')} of this version ${pending.length === 1 ? 'is' : 'are'} missing: ${pending.join(', ')}.`,
-        'Run jobtree migrate, or start a server of this version.',
+        'Run `jobtree migrate`, or start a server of this version.',
       ),
     ];
   } catch (error) {

@@ -1,6 +1,6 @@
 /** Postgres itself: its version, its settings, and whether it has connections to give. */
-import { MigrationError, requireSupportedServer } from '../../db/migrate.ts';
-import { counted } from '../figures.ts';
+import { MigrationError, requireSupportedServer } from '../db/migrate.ts';
+import { counted } from '../domain/values/counted.ts';
 import { type Judgement, ok, sick, span, warning } from './finding.ts';
 import type { Session } from './session.ts';
 
@@ -65,7 +65,7 @@ export async function checkConnections(session: Session): Promise<Judgement[]> {
   return [ok(message)];
 }
 
-const alterSystem = (setting: string) => `alter system set ${setting}; select pg_reload_conf();`;
+const alterSystem = (setting: string) => `In SQL: \`alter system set ${setting}; select pg_reload_conf();\``;
 
 /** What jobtree's promises rest on, and what keeps its tables small. */
 export async function checkSettings(session: Session): Promise<Judgement[]> {
@@ -136,29 +136,33 @@ export async function checkPooler(pooled: Session): Promise<Judgement[]> {
     found.push(
       warning(
         'lock_timeout is not set on the role: a call may wait for a lock until JOBTREE_DATABASE_TIMEOUT_MS.',
-        "alter role … set lock_timeout = '1s'; and see the section on poolers in docs/configuration.md.",
+        "`alter role … set lock_timeout = '1s';` and see the section on poolers in docs/configuration.md.",
       ),
     );
   if (row?.jit === 'on')
     found.push(
       warning(
         'jit is on for the role: Postgres may take longer to compile a read than to execute it.',
-        'alter role … set jit = off; and see the section on poolers in docs/configuration.md.',
+        '`alter role … set jit = off;` and see the section on poolers in docs/configuration.md.',
       ),
     );
   if (found.length > 0) return found;
   return [ok('statements reach Postgres through DATABASE_URL, and the role has a lock_timeout and no jit')];
 }
 
-/** Sessions that listen and stay in a transaction fill it; then whoever notifies fails. */
-export async function checkNotifications(session: Session, channel: string): Promise<Judgement[]> {
+/** Sessions that listen and stay in a transaction fill it; then whoever notifies fails. `hear` tries whether a notification arrives. */
+export async function checkNotifications(
+  session: Session,
+  hear?: () => Promise<number | undefined>,
+): Promise<Judgement[]> {
   const [row] = await session.query<{ usage: number }>('select pg_notification_queue_usage() as usage');
   const usage = row?.usage ?? 0;
   const full = `The queue of notifications is ${Math.round(usage * 100)} % full: a session listens, and keeps its transaction open.`;
-  const advice = 'End that session: see transactions below. At 100 % every call that notifies fails.';
+  const advice = 'End that session: see transactions. At 100 % every call that notifies fails.';
   if (usage > 0.5) return [sick(full, advice)];
   if (usage > 0.05) return [warning(full, advice)];
-  const tookMs = await session.hear(channel, 3_000);
+  if (hear === undefined) return [ok('the queue of notifications has room')];
+  const tookMs = await hear();
   if (tookMs === undefined)
     return [
       sick(

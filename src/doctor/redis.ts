@@ -1,11 +1,11 @@
 /** Redis: whether it answers, whether hints arrive through it, and whether servers pass any on. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import type { Config } from '../../config.ts';
-import { Channels } from '../../events/redis-channels.ts';
-import { redisOptions } from '../../events/redis-link.ts';
-import { withTimeout } from '../../events/with-timeout.ts';
-import { counted } from '../figures.ts';
+import type { Config } from '../config.ts';
+import { counted } from '../domain/values/counted.ts';
+import { Channels } from '../events/redis-channels.ts';
+import { redisOptions } from '../events/redis-link.ts';
+import { withTimeout } from '../events/with-timeout.ts';
 import { type Judgement, ok, span, warning } from './finding.ts';
 
 const answerMs = 3_000;
@@ -13,17 +13,29 @@ const answerMs = 3_000;
 const relayMs = 4_000;
 const oldestVersion = '6.2';
 
-/** What Redis passes on, on channels of this database; `prefix` is undefined if Postgres did not say which. */
+interface Asked {
+  /** Undefined if Postgres did not say which. */
+  readonly prefix: string | undefined;
+  readonly isWatched: boolean;
+  /** Ends the check. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What Redis passes on, on channels of this database. */
 export async function checkRedis(
   config: NonNullable<Config['redis']>,
-  { prefix, isWatched }: { prefix: string | undefined; isWatched: boolean },
+  { prefix, isWatched, signal }: Asked,
 ): Promise<Judgement[]> {
   const [publisher, subscriber] = [new Redis(redisOptions(config, 0)), new Redis(redisOptions(config, 1))];
+  const disconnect = () => {
+    for (const redis of [publisher, subscriber]) redis.disconnect();
+  };
+  signal?.addEventListener('abort', disconnect);
   let reason: unknown;
   for (const redis of [publisher, subscriber]) redis.on('error', (error) => (reason = error));
   try {
     await withTimeout(answerMs, Promise.all([publisher.connect(), subscriber.connect()]));
-    const found = await examine(publisher, subscriber, prefix, isWatched);
+    const found = await examine(publisher, subscriber, { prefix, isWatched, signal });
     return [...found, ...(await judgeServer(publisher))];
   } catch (error) {
     reason ??= error;
@@ -34,15 +46,15 @@ export async function checkRedis(
       ),
     ];
   } finally {
-    for (const redis of [publisher, subscriber]) redis.disconnect();
+    signal?.removeEventListener('abort', disconnect);
+    disconnect();
   }
 }
 
 async function examine(
   publisher: Redis,
   subscriber: Redis,
-  prefix: string | undefined,
-  isWatched: boolean,
+  { prefix, isWatched, signal }: Asked,
 ): Promise<Judgement[]> {
   if (prefix === undefined) {
     await withTimeout(answerMs, publisher.ping());
@@ -66,7 +78,7 @@ async function examine(
   const message = `a message arrives within ${span(performance.now() - sentAt)}`;
   if (!isWatched) return [ok(`${message}; no server is running that could pass any on`)];
   const giveUpAt = performance.now() + relayMs;
-  while (relays.size === 0 && performance.now() < giveUpAt) await delay(50);
+  while (relays.size === 0 && performance.now() < giveUpAt && signal?.aborted !== true) await delay(50);
   if (relays.size > 0) return [ok(`${message}, and servers pass notifications on`)];
   return [
     warning(
