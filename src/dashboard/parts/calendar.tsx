@@ -67,7 +67,9 @@ function Often({
   if (schedules.length === 0) return null;
   return (
     <section aria-labelledby={title}>
-      <h3 id={title}>{t.schedules.often}</h3>
+      <h3 id={title} className="often-title">
+        {t.schedules.often}
+      </h3>
       <ul className="often">
         {schedules.map((schedule) => (
           <li key={schedule.name}>
@@ -163,6 +165,12 @@ function Details({ entry, onClose }: { entry: Entry; onClose: () => void }) {
   const { inZone } = useFormats();
   const first = times[0];
   const canSkip = first !== '' && (state === 'QUEUED' ? queued.includes(first) : first === nextAt);
+  const why =
+    state === 'SKIPPED' && lastSkip != null
+      ? t.schedules.skipReason[lastSkip.reason]
+      : state === 'FAILED'
+        ? lastFailure?.message
+        : null;
   const isCreated = state === 'CREATED' && lastJob != null;
   return (
     <dialog ref={dialog} aria-labelledby={title} onClose={onClose}>
@@ -178,14 +186,10 @@ function Details({ entry, onClose }: { entry: Entry; onClose: () => void }) {
               : times.map((at) => inZone(at, timeZone)).join('; '),
           ],
           [t.schedules.state, t.schedules.occurrence[state]],
-          [
-            t.schedules.why,
-            state === 'SKIPPED' && lastSkip != null && t.schedules.skipReason[lastSkip.reason],
-          ],
-          [t.schedules.why, state === 'FAILED' && lastFailure?.message],
+          [t.schedules.why, why],
           [
             t.schedules.last,
-            lastJob != null && (
+            lastJob == null ? null : (
               <Link to="/trees/$id" params={{ id: lastJob.id }}>
                 {isCreated ? t.schedules.itsTree : <Time at={lastOccurrenceAt} />}
               </Link>
