@@ -70,7 +70,7 @@ describe.skipIf(withoutFirefox)('the dashboard in Firefox', () => {
 
   it('an action asks first, in a dialog', async () => {
     const { page, problems, close } = await open(
-      '/trees/' + (await createJob(app.url, { type: 'halted', items: [{}] })),
+      `/trees/${await createJob(app.url, { type: 'halted', items: [{}] })}`,
     );
     await button(page, 'Cancel').click();
     await page.waitForSelector('dialog[open]');

@@ -145,7 +145,7 @@ describe.skipIf(withoutBrowser)('the page of one tree', () => {
     const port = { JOBTREE_AUTH: 'keys', JOBTREE_PORT: String(await freePort()) };
     let restarted = await startServer(db.url, port);
     const id = await begin('away');
-    const link = (await linkTo(id)).replace(app.url, restarted.url);
+    const link = (await linkTo(id)).replace(new URL(app.url).origin, new URL(restarted.url).origin);
     const { page } = await openPage(browser, link);
     const status = page.getByRole('status');
     await status.getByText('Live', { exact: true }).waitFor();
