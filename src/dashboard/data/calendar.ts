@@ -17,6 +17,8 @@ export const dayOf = (time: Date) =>
     String(time.getDate()).padStart(2, '0'),
   ].join('-');
 
+export const today = () => dayOf(new Date());
+
 /** Days differ in length where clocks change, so they are counted, not their hours. */
 const addDays = (time: Date, days: number) =>
   new Date(time.getFullYear(), time.getMonth(), time.getDate() + days);

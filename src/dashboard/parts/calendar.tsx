@@ -4,7 +4,15 @@
  */
 import { Link } from '@tanstack/react-router';
 import { type KeyboardEvent, useId, useMemo, useState } from 'react';
-import { type Calculated, dayOf, type Entry, entriesOf, isOften, type Shown } from '../data/calendar.ts';
+import {
+  type Calculated,
+  dayOf,
+  type Entry,
+  entriesOf,
+  isOften,
+  type Shown,
+  today,
+} from '../data/calendar.ts';
 import { useTexts } from '../texts/all.ts';
 import { formatsIn, readerZone } from '../texts/day-formats.ts';
 import { formatTime } from '../texts/formats.ts';
@@ -110,7 +118,7 @@ function Day(props: {
   const formats = useFormats();
   const { clock } = formats;
   const shown = showsAll ? entries : entries.slice(0, mostOfDay);
-  const isToday = dayOf(day) === dayOf(new Date());
+  const isToday = dayOf(day) === today();
   return (
     <li
       data-empty={entries.length === 0}

@@ -10,10 +10,10 @@ import {
 } from '../../generated/dashboard.ts';
 import {
   type Calculated,
-  dayOf,
   mostShown,
   type Shown,
   shownDays,
+  today,
   type View,
   views,
 } from '../data/calendar.ts';
@@ -105,12 +105,12 @@ function List({ live }: { live: LiveRows }) {
 function OnCalendar({ live, view, day }: { live: LiveRows; view: View; day: string | undefined }) {
   const t = useTexts();
   const formats = useFormats();
-  const today = dayOf(new Date());
+  const now = today();
   const shown = useMemo(() => {
-    const given = new Date(`${day ?? today}T00:00`);
-    const start = Number.isNaN(given.getTime()) ? new Date(`${today}T00:00`) : given;
+    const given = new Date(`${day ?? now}T00:00`);
+    const start = Number.isNaN(given.getTime()) ? new Date(`${now}T00:00`) : given;
     return { ...shownDays(view, start, formats.firstWeekday), start };
-  }, [view, day, today, formats]);
+  }, [view, day, now, formats]);
   const { start, until, previous, next } = shown;
   const title =
     view === 'month' ? formats.month(start) : formats.dates(shown.days[0] as Date, shown.days.at(-1) as Date);
