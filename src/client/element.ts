@@ -5,6 +5,7 @@
  */
 import type { Token } from './credentials.ts';
 import type { JobtreeError } from './errors.ts';
+import { labelIn, languageOf, wordsIn } from './progress-words.ts';
 import { join, stateOf, type WatchState } from './shared-watches.ts';
 import type { JobTreeProgress } from './types.ts';
 import { watchTree } from './watches.ts';
@@ -46,13 +47,17 @@ export interface JobtreeProgressEvents {
   complete: CustomEvent<JobTreeProgress>;
   /** Why nothing more comes: there is no such tree, or the server refuses the token for good. */
   error: CustomEvent<JobtreeError>;
+  /** The server is away: what is shown is of this time. */
+  disconnected: CustomEvent<Date>;
+  /** The server is back. */
+  connected: CustomEvent<null>;
 }
 
 export class JobtreeProgress extends Base {
-  static readonly observedAttributes = ['url', 'tree', 'token', 'label'];
+  static readonly observedAttributes = ['url', 'tree', 'token', 'label', 'lang'];
 
   #token: Token | undefined;
-  #format: (progress: JobTreeProgress) => string = describe;
+  #format: ((progress: JobTreeProgress) => string) | undefined;
   #state: WatchState<JobTreeProgress> = {};
   #isStale = false;
   #leave: (() => void) | undefined;
@@ -84,12 +89,12 @@ export class JobtreeProgress extends Base {
     if (isOther) this.#restart();
   }
 
-  /** Says a state in words. Default: English, such as `12 of 40 items, 30%`. */
+  /** Says a state in words. Default: such as `12 of 40 items, 30%`, in the language of the element. */
   get format(): (progress: JobTreeProgress) => string {
-    return this.#format;
+    return this.#format ?? wordsIn(this.#language);
   }
   set format(format: ((progress: JobTreeProgress) => string) | undefined) {
-    this.#format = format ?? describe;
+    this.#format = format;
     this.#show();
   }
 
@@ -101,6 +106,21 @@ export class JobtreeProgress extends Base {
   /** Why nothing more comes; undefined while the tree is watched. */
   get error(): JobtreeError | undefined {
     return this.#state.error;
+  }
+
+  /** Since when the server has been away; undefined while what is shown is live. */
+  get disconnectedAt(): Date | undefined {
+    return this.#state.disconnectedAt;
+  }
+
+  /** Of its attribute `lang`, or the nearest one around it, also outside of shadow trees; without any, of the reader's browser. */
+  get #language(): string {
+    let around: Element | undefined = this;
+    for (; around !== undefined; around = (around.getRootNode() as Partial<ShadowRoot>).host) {
+      const lang = around.closest('[lang]')?.getAttribute('lang');
+      if (lang) return languageOf([lang]);
+    }
+    return languageOf(navigator.languages);
   }
 
   connectedCallback(): void {
@@ -140,7 +160,7 @@ export class JobtreeProgress extends Base {
   }
 
   attributeChangedCallback(name: string): void {
-    if (name === 'label') this.#show();
+    if (name === 'label' || name === 'lang') this.#show();
     else this.#restart();
   }
 
@@ -181,7 +201,11 @@ export class JobtreeProgress extends Base {
     const before = this.#state;
     this.#state = state;
     this.#show();
-    const { progress, error } = state;
+    const { progress, error, disconnectedAt } = state;
+    if (disconnectedAt !== undefined && before.disconnectedAt === undefined)
+      this.#tell('disconnected', disconnectedAt);
+    else if (disconnectedAt === undefined && before.disconnectedAt !== undefined)
+      this.#tell('connected', null);
     if (progress !== undefined && progress !== before.progress) {
       this.#tell('progress', progress);
       if (progress.complete) this.#tell('complete', progress);
@@ -199,8 +223,8 @@ export class JobtreeProgress extends Base {
     const part = (name: string) => root.querySelector<HTMLElement>(`[part=${name}]`) as HTMLElement;
     const { progress, error } = this.#state;
     const bar = part('bar');
-    const text = progress === undefined ? '' : this.#format(progress);
-    bar.ariaLabel = this.getAttribute('label') ?? 'Progress';
+    const text = progress === undefined ? '' : this.format(progress);
+    bar.ariaLabel = this.getAttribute('label') ?? labelIn(this.#language);
     bar.ariaValueNow = progress?.percent == null ? null : String(progress.percent);
     bar.ariaValueText = text === '' ? null : text;
     bar.toggleAttribute('data-open', progress !== undefined && progress.percent == null);
@@ -223,16 +247,6 @@ export class JobtreeProgress extends Base {
 /** What is said again would be read aloud again. */
 function setText(element: HTMLElement, text: string): void {
   if (element.textContent !== text) element.textContent = text;
-}
-
-function describe({ itemCount, itemProgress, percent, failed, cancelled }: JobTreeProgress): string {
-  const parts = [
-    `${itemProgress.toLocaleString('en')} of ${itemCount.toLocaleString('en')} ${itemCount === 1 ? 'item' : 'items'}`,
-    percent == null ? 'more may come' : `${percent}%`,
-  ];
-  if (failed > 0) parts.push(`${failed.toLocaleString('en')} failed`);
-  if (cancelled > 0) parts.push(`${cancelled.toLocaleString('en')} cancelled`);
-  return parts.join(', ');
 }
 
 declare global {

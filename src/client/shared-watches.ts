@@ -8,6 +8,7 @@ import { endpoint } from './endpoint.ts';
 import { JobtreeError } from './errors.ts';
 import { type Operations, Socket } from './socket.ts';
 import { endedBy } from './watch.ts';
+import type { Hooks } from './watches.ts';
 
 /** What a component can show. */
 export interface WatchState<T> {
@@ -15,6 +16,8 @@ export interface WatchState<T> {
   readonly progress?: T;
   /** Why nothing more comes: there is no such job, or the server refuses the token for good. */
   readonly error?: JobtreeError;
+  /** Since when the server has been away, by the clock of this machine; undefined while the connection stands. */
+  readonly disconnectedAt?: Date;
 }
 
 /** The token of a component, which may be another one at each call. */
@@ -29,7 +32,7 @@ export interface Watched<T> {
   /** The id of the job, or of the root. */
   readonly id: string;
   readonly kind: 'job' | 'tree';
-  begin(socket: Operations, id: string, signal: AbortSignal): AsyncIterable<T>;
+  begin(socket: Operations, id: string, signal: AbortSignal, hooks: Hooks): AsyncIterable<T>;
 }
 
 const lingerMs = 1_000;
@@ -51,7 +54,7 @@ export function join<T>(watched: Watched<T>, token: TokenRef, onChange: () => vo
   }
   return connection.join(
     nameOf(watched),
-    (socket, signal) => begin(socket, id, signal),
+    (socket, signal, hooks) => begin(socket, id, signal, hooks),
     { rootId, token },
     onChange,
   );
@@ -83,7 +86,7 @@ class Connection {
   /** Returns a function that leaves the watch. */
   join(
     shown: string,
-    begin: (socket: Operations, signal: AbortSignal) => AsyncIterable<unknown>,
+    begin: (socket: Operations, signal: AbortSignal, hooks: Hooks) => AsyncIterable<unknown>,
     { rootId, token }: { readonly rootId: string; readonly token: TokenRef },
     onChange: () => void,
   ): () => void {
@@ -93,7 +96,7 @@ class Connection {
     let watch = this.#watches.get(shown);
     if (watch === undefined) {
       tree.watches++;
-      watch = new SharedWatch((signal) => begin(this.#open(tree), signal));
+      watch = new SharedWatch((signal, hooks) => begin(this.#open(tree), signal, hooks));
       this.#watches.set(shown, watch);
     }
     const joined = watch;
@@ -146,12 +149,12 @@ class Tree {
 /** A subscription that several components show. */
 class SharedWatch<T> {
   state: WatchState<T> = nothing;
-  readonly #begin: (signal: AbortSignal) => AsyncIterable<T>;
+  readonly #begin: (signal: AbortSignal, hooks: Hooks) => AsyncIterable<T>;
   readonly #listeners = new Set<() => void>();
   readonly #ending = new AbortController();
   #linger: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(begin: (signal: AbortSignal) => AsyncIterable<T>) {
+  constructor(begin: (signal: AbortSignal, hooks: Hooks) => AsyncIterable<T>) {
     this.#begin = begin;
     void this.#follow();
   }
@@ -181,10 +184,18 @@ class SharedWatch<T> {
   async #follow(): Promise<void> {
     try {
       const { signal } = this.#ending;
-      for await (const progress of endedBy(signal, this.#begin(signal))) this.#show({ progress });
+      const hooks = {
+        onDisconnected: () => this.#show({ ...this.state, disconnectedAt: new Date() }),
+        onConnected: () => {
+          const { disconnectedAt: _, ...state } = this.state;
+          this.#show(state);
+        },
+      };
+      for await (const progress of endedBy(signal, this.#begin(signal, hooks))) this.#show({ progress });
     } catch (error) {
       if (!(error instanceof JobtreeError)) throw error;
-      this.#show({ ...this.state, error });
+      const { disconnectedAt: _, ...state } = this.state;
+      this.#show({ ...state, error });
     }
   }
 

@@ -10,7 +10,7 @@ import type { JobProgress, JobTreeProgress, Operation, WatchOptions } from './ty
 import { watch } from './watch.ts';
 
 /** Called when the server is away, or back. */
-type Hooks = Pick<WatchOptions, 'onDisconnected' | 'onConnected'>;
+export type Hooks = Pick<WatchOptions, 'onDisconnected' | 'onConnected'>;
 
 export function watchJob(socket: Operations, jobId: string, signal: AbortSignal, hooks: Hooks = {}) {
   let last: JobProgress | undefined;

@@ -112,6 +112,10 @@ const screens = [
     getParentRoute: () => root,
     path: '/schedules',
     component: lazyRouteComponent(() => import('./screens/schedules.tsx')),
+    validateSearch: (search): { view?: 'week' | 'month' | undefined; day?: string | undefined } => ({
+      view: search.view === 'week' || search.view === 'month' ? search.view : undefined,
+      day: /^\d{4}-\d\d-\d\d$/.test(String(search.day)) ? String(search.day) : undefined,
+    }),
   }),
   createRoute({
     getParentRoute: () => root,

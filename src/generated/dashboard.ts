@@ -1639,19 +1639,29 @@ export type LiveSerializeKeysSubscriptionVariables = Exact<{ [key: string]: neve
 
 export type LiveSerializeKeysSubscription = { live: { serializeKeys?: Array<{ key: string, blocked: number, held: boolean, head?: { id: string, status: ItemStatus, job: { type: string } } | null }> | null } };
 
-export type ScheduleRowFragment = { name: string, cron?: string | null, timeZone?: string | null, everyMs?: number | null, pausedAt?: string | null, nextAt?: string | null, nextOccurrences: Array<string>, lastOccurrenceAt?: string | null, lastJob?: { id: string } | null, lastFailure?: { at: string, message: string } | null };
+export type ScheduleRowFragment = { name: string, cron?: string | null, timeZone?: string | null, everyMs?: number | null, changedAt: string, pausedAt?: string | null, nextAt?: string | null, queued: Array<string>, lastOccurrenceAt?: string | null, lastJob?: { id: string } | null, lastSkip?: { at: string, reason: SkipReason } | null, lastFailure?: { at: string, message: string } | null };
 
 export type LiveSchedulesSubscriptionVariables = Exact<{ [key: string]: never; }>;
 
 
-export type LiveSchedulesSubscription = { live: { schedules?: { edges: Array<{ cursor: string, node: { name: string, cron?: string | null, timeZone?: string | null, everyMs?: number | null, pausedAt?: string | null, nextAt?: string | null, nextOccurrences: Array<string>, lastOccurrenceAt?: string | null, lastJob?: { id: string } | null, lastFailure?: { at: string, message: string } | null } }> } | null } };
+export type LiveSchedulesSubscription = { live: { schedules?: { edges: Array<{ cursor: string, node: { name: string, cron?: string | null, timeZone?: string | null, everyMs?: number | null, changedAt: string, pausedAt?: string | null, nextAt?: string | null, queued: Array<string>, lastOccurrenceAt?: string | null, lastJob?: { id: string } | null, lastSkip?: { at: string, reason: SkipReason } | null, lastFailure?: { at: string, message: string } | null } }> } | null } };
 
 export type SchedulesQueryVariables = Exact<{
   after: Scalars['String']['input'];
 }>;
 
 
-export type SchedulesQuery = { schedules?: { edges: Array<{ cursor: string, node: { name: string, cron?: string | null, timeZone?: string | null, everyMs?: number | null, pausedAt?: string | null, nextAt?: string | null, nextOccurrences: Array<string>, lastOccurrenceAt?: string | null, lastJob?: { id: string } | null, lastFailure?: { at: string, message: string } | null } }> } | null };
+export type SchedulesQuery = { schedules?: { edges: Array<{ cursor: string, node: { name: string, cron?: string | null, timeZone?: string | null, everyMs?: number | null, changedAt: string, pausedAt?: string | null, nextAt?: string | null, queued: Array<string>, lastOccurrenceAt?: string | null, lastJob?: { id: string } | null, lastSkip?: { at: string, reason: SkipReason } | null, lastFailure?: { at: string, message: string } | null } }> } | null };
+
+export type ScheduleCalendarQueryVariables = Exact<{
+  from: Scalars['DateTime']['input'];
+  until: Scalars['DateTime']['input'];
+  first: Scalars['Int']['input'];
+  after?: InputMaybe<Scalars['String']['input']>;
+}>;
+
+
+export type ScheduleCalendarQuery = { schedules?: { nodes: Array<{ nextOccurrences: Array<string>, name: string, cron?: string | null, timeZone?: string | null, everyMs?: number | null, changedAt: string, pausedAt?: string | null, nextAt?: string | null, queued: Array<string>, lastOccurrenceAt?: string | null, lastJob?: { id: string } | null, lastSkip?: { at: string, reason: SkipReason } | null, lastFailure?: { at: string, message: string } | null }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
 
 export type RunScheduleMutationVariables = Exact<{
   input: RunScheduleInput;
@@ -2088,12 +2098,17 @@ export const ScheduleRow = /*#__PURE__*/ new TypedDocumentString(`
   cron
   timeZone
   everyMs
+  changedAt
   pausedAt
   nextAt
-  nextOccurrences(first: 5)
+  queued
   lastOccurrenceAt
   lastJob {
     id
+  }
+  lastSkip {
+    at
+    reason
   }
   lastFailure {
     at
@@ -3374,12 +3389,17 @@ export const LiveSchedules = /*#__PURE__*/ new TypedDocumentString(`
   cron
   timeZone
   everyMs
+  changedAt
   pausedAt
   nextAt
-  nextOccurrences(first: 5)
+  queued
   lastOccurrenceAt
   lastJob {
     id
+  }
+  lastSkip {
+    at
+    reason
   }
   lastFailure {
     at
@@ -3402,18 +3422,58 @@ export const Schedules = /*#__PURE__*/ new TypedDocumentString(`
   cron
   timeZone
   everyMs
+  changedAt
   pausedAt
   nextAt
-  nextOccurrences(first: 5)
+  queued
   lastOccurrenceAt
   lastJob {
     id
+  }
+  lastSkip {
+    at
+    reason
   }
   lastFailure {
     at
     message
   }
 }`) as unknown as TypedDocumentString<SchedulesQuery, SchedulesQueryVariables>;
+export const ScheduleCalendar = /*#__PURE__*/ new TypedDocumentString(`
+    query ScheduleCalendar($from: DateTime!, $until: DateTime!, $first: Int!, $after: String) {
+  schedules(first: 100, after: $after) {
+    nodes {
+      ...ScheduleRow
+      nextOccurrences(first: $first, from: $from, until: $until, whilePaused: true)
+    }
+    pageInfo {
+      endCursor
+      hasNextPage
+    }
+  }
+}
+    fragment ScheduleRow on Schedule {
+  name
+  cron
+  timeZone
+  everyMs
+  changedAt
+  pausedAt
+  nextAt
+  queued
+  lastOccurrenceAt
+  lastJob {
+    id
+  }
+  lastSkip {
+    at
+    reason
+  }
+  lastFailure {
+    at
+    message
+  }
+}`) as unknown as TypedDocumentString<ScheduleCalendarQuery, ScheduleCalendarQueryVariables>;
 export const RunSchedule = /*#__PURE__*/ new TypedDocumentString(`
     mutation RunSchedule($input: RunScheduleInput!) {
   runSchedule(input: $input) {

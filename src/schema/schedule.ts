@@ -1,4 +1,5 @@
-import { nextOccurrences, type Timing } from '../domain/schedules/occurrences.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { occurrencesWithin, type Timing } from '../domain/schedules/occurrences.ts';
 import { readClock, readScheduleNames, readTemplates } from '../domain/schedules/read-schedules.ts';
 import { checkInteger, checkName } from '../domain/values/checks.ts';
 import { maxNameLength } from '../domain/values/limits.ts';
@@ -64,6 +65,22 @@ const clock = createLoader(async (keys: readonly 'now'[], { engine }) => {
 });
 
 const mostOccurrences = 100;
+
+interface AskedOccurrences {
+  readonly timing: Timing;
+  readonly next: Parameters<typeof occurrencesWithin>[1];
+  readonly range: Parameters<typeof occurrencesWithin>[2];
+}
+
+/** A hundred of a cron take up to 10 ms, so those of each schedule have a turn of the event loop. */
+const occurrences = createLoader(async (asked: readonly AskedOccurrences[]) => {
+  const found: Date[][] = [];
+  for (const { timing, next, range } of asked) {
+    if (found.length > 0) await nextTurn();
+    found.push(occurrencesWithin(timing, next, range));
+  }
+  return found;
+});
 
 export const Schedule = builder.prismaNode('Schedule', {
   // `node` and `nodes` return null for one that does not exist.
@@ -135,20 +152,37 @@ export const Schedule = builder.prismaNode('Schedule', {
     nextOccurrences: t.field({
       type: ['DateTime'],
       complexity: ({ first }) => ({ multiplier: Math.min(Math.max(first, 0), mostOccurrences) }),
-      description: 'Its next occurrences, in order; empty while it is paused.',
+      description:
+        'Its next occurrences, in order, of a range of time if one is given. Empty while it is paused, but for `whilePaused`.',
       args: {
         first: t.arg.int({
           required: true,
           defaultValue: 5,
           description: 'How many at most: 0 to 100. Default: 5.',
         }),
+        from: t.arg({
+          type: 'DateTime',
+          description: 'Only those at this time or later. Default: from `nextAt` on.',
+        }),
+        until: t.arg({ type: 'DateTime', description: 'Only those before this time. Default: no limit.' }),
+        whilePaused: t.arg.boolean({
+          required: true,
+          defaultValue: false,
+          description:
+            'Also while it is paused: those that it would have if it were resumed now. Default: false.',
+        }),
       },
       select: { cron: true, timeZone: true, everyMs: true, startAt: true, nextAt: true },
-      resolve: ({ nextAt, everyMs, ...timing }, { first }) => {
-        const count = checkInteger(first, 'first', 0, mostOccurrences);
-        if (nextAt === null || count === 0) return [];
+      resolve: async ({ nextAt, everyMs, ...timing }, { first, from, until, whilePaused }, context) => {
+        const range = {
+          first: checkInteger(first, 'first', 0, mostOccurrences),
+          from: from ?? null,
+          until: until ?? null,
+        };
+        if (nextAt === null && !whilePaused) return [];
+        const next = { at: nextAt ?? (await clock(context).load('now')), isPaused: nextAt === null };
         const exact: Timing = { ...timing, everyMs: everyMs === null ? null : Number(everyMs) };
-        return [nextAt, ...nextOccurrences(exact, nextAt, count - 1)];
+        return occurrences(context).load({ timing: exact, next, range });
       },
     }),
     queued: t.expose('queued', {

@@ -165,6 +165,29 @@ it('a schedule is a node, pages are ordered by name, and the cost of a page is c
   expect(refused.errors?.[0]?.extensions).toMatchObject({ code: 'INVALID_INPUT', field: 'first' });
 });
 
+it('the occurrences of a range are those of the schedules that run, or would if they were resumed', async () => {
+  const times = { everyMs: undefined, cron: '0 9 * * *', timeZone: 'Asia/Tokyo' };
+  await client.schedules.put(spec('ranged', times));
+  const read = async () =>
+    (
+      await data(
+        server.url,
+        `query ($from: DateTime!, $until: DateTime!) {
+          schedule(name: "ranged") {
+            running: nextOccurrences(first: 10, from: $from, until: $until)
+            any: nextOccurrences(first: 10, from: $from, until: $until, whilePaused: true)
+          }
+        }`,
+        { from: '2100-01-01T00:00:00Z', until: '2100-01-03T00:00:00Z' },
+      )
+    ).schedule;
+  const both = ['2100-01-01T00:00:00.000Z', '2100-01-02T00:00:00.000Z'];
+  expect(await read()).toEqual({ running: both, any: both });
+  await client.schedules.pause('ranged');
+  expect(await read()).toEqual({ running: [], any: both });
+  await client.schedules.delete('ranged');
+});
+
 it('a schedule that is late says by how much, until its tree is created', async () => {
   await client.schedules.put(spec('behind'));
   const stranger = await db.connect();

@@ -6,6 +6,7 @@ import {
   maxMissed,
   type NewTiming,
   nextOccurrences,
+  occurrencesWithin,
   type Timing,
 } from '../../src/domain/schedules/occurrences.ts';
 
@@ -138,6 +139,49 @@ it('a cron expression with a start can have its first occurrence then', () => {
     '2026-05-01T03:00:00.000Z',
     '2026-05-02T03:00:00.000Z',
   ]);
+});
+
+describe('the occurrences of a range', () => {
+  const daily = timing({ cron: '30 2 * * *', timeZone: 'Europe/Berlin' });
+  const next = { at: at('2026-03-28T01:30:00Z'), isPaused: false };
+  const within = (from: string | null, until: string | null, first = 100, start = next, of = daily) =>
+    iso(
+      occurrencesWithin(of, start, {
+        from: from === null ? null : at(from),
+        until: until === null ? null : at(until),
+        first,
+      }),
+    );
+
+  it('are those of the zone of the schedule, through a change of its clocks', () => {
+    expect(within('2026-03-20T00:00:00Z', '2026-03-31T00:30:00Z')).toEqual([
+      '2026-03-28T01:30:00.000Z',
+      '2026-03-29T01:00:00.000Z',
+      '2026-03-30T00:30:00.000Z',
+    ]);
+  });
+
+  it('begin with the start of the range, and end before its end', () => {
+    const range = ['2026-04-01T00:30:00Z', '2026-04-03T00:30:00Z'] as const;
+    expect(within(...range)).toEqual(['2026-04-01T00:30:00.000Z', '2026-04-02T00:30:00.000Z']);
+    expect(within(...range, 1)).toEqual(['2026-04-01T00:30:00.000Z']);
+    expect(within(...range, 0)).toEqual([]);
+    expect(within('2026-03-01T00:00:00Z', '2026-03-28T01:30:00Z')).toEqual([]);
+    expect(within(range[1], range[0])).toEqual([]);
+  });
+
+  it('of a paused schedule are those after the time at which it would be resumed', () => {
+    const paused = { at: at('2026-03-29T12:00:00Z'), isPaused: true };
+    expect(within('2026-03-20T00:00:00Z', '2026-03-31T00:00:00Z', 100, paused)).toEqual([
+      '2026-03-30T00:30:00.000Z',
+    ]);
+  });
+
+  it('are none beyond the next one, if the times can no longer be calculated', () => {
+    const lost = timing({ cron: '30 2 * * *', timeZone: 'Mars/Olympus' });
+    expect(within(null, null, 5, next, lost)).toEqual(['2026-03-28T01:30:00.000Z']);
+    expect(within(null, null, 5, { ...next, isPaused: true }, lost)).toEqual([]);
+  });
 });
 
 describe('due occurrences', () => {

@@ -11,7 +11,7 @@ import { launchBrowser, withoutBrowser } from '../support/browser.ts';
 import { desktop, openPage, shots, views } from '../support/dashboard.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { makeKey } from '../support/keys.ts';
-import { startServer } from '../support/server.ts';
+import { freePort, startServer } from '../support/server.ts';
 import { forge } from '../support/watch-tokens.ts';
 
 describe.skipIf(withoutBrowser)('the page of one tree', () => {
@@ -138,6 +138,47 @@ describe.skipIf(withoutBrowser)('the page of one tree', () => {
     await page.getByText('Waiting: 0 of 4 items, 0%').waitFor();
     await page.getByRole('alert').getByText('This link has expired or was revoked.').waitFor();
     expect(await page.getByText('Waiting: 0 of 4 items, 0%').count()).toBe(1);
+    await page.close();
+  });
+
+  it('says as of when it knows what it shows while the server is away, and that it is live again', async () => {
+    const port = { JOBTREE_AUTH: 'keys', JOBTREE_PORT: String(await freePort()) };
+    let restarted = await startServer(db.url, port);
+    const id = await begin('away');
+    const link = (await linkTo(id)).replace(new URL(app.url).origin, new URL(restarted.url).origin);
+    const { page } = await openPage(browser, link);
+    const status = page.getByRole('status');
+    await status.getByText('Live', { exact: true }).waitFor();
+    await restarted.close();
+    await status.getByText(/^As of \d+:\d\d:\d\d/).waitFor();
+    await page.getByText('Waiting: 0 of 4 items, 0%').waitFor();
+    await work(free.url, 'away', 4);
+    restarted = await startServer(db.url, port);
+    await page.getByText('Complete: 4 of 4 items, 100%').waitFor();
+    await status.getByText('Live', { exact: true }).waitFor();
+    await work(free.url, 'away-checks', 4);
+    // What is final does not become older.
+    await status.getByText('Live', { exact: true }).waitFor({ state: 'detached' });
+    await page.close();
+    await restarted.close();
+  });
+
+  it('is in the language of the reader, and so is its bar', async () => {
+    const id = await begin('german');
+    await work(free.url, 'german', 3);
+    const { page, problems } = await openPage(browser, await linkTo(id, 'RESULTS'), {
+      context: { locale: 'de-AT' },
+    });
+    await page.getByRole('heading', { name: 'Fortschritt von german' }).waitFor();
+    await page.getByText('Läuft: 3 von 4 Elementen, 75 %').waitFor();
+    const bar = page.getByRole('progressbar', { name: 'Fortschritt von german' });
+    expect(await bar.getAttribute('aria-valuetext')).toMatch(/^3 von \d Elementen, /);
+    await page.getByRole('button', { name: 'Ergebnisse zeigen' }).click();
+    await page.getByText('Es gibt noch keine Ergebnisse.').waitFor();
+    expect(await page.evaluate(() => document.documentElement.lang)).toBe('de-AT');
+    expect(await page.locator('main').innerText()).not.toMatch(/\b(items|Progress|Results|Show|Running)\b/);
+    expect(await violations(page)).toEqual([]);
+    expect(problems).toEqual([]);
     await page.close();
   });
 

@@ -20,10 +20,13 @@ describe.skipIf(withoutBrowser)('signing in to the dashboard', () => {
   let app: App;
   let byIdToken: App;
   let context: BrowserContext;
+  /** The issuer leads back there, too. */
+  let thirdPort: string;
   beforeAll(async () => {
     db = await createDatabase();
     browser = await launchBrowser();
-    const ports = [String(await freePort()), String(await freePort())] as const;
+    const ports = [String(await freePort()), String(await freePort()), String(await freePort())] as const;
+    thirdPort = ports[2];
     issuer = await startIssuer(ports.map((port) => `http://127.0.0.1:${port}/dashboard/`));
     app = await startServer(db.url, { ...issuer.settings, JOBTREE_PORT: ports[0] });
     // Its access tokens are then for the issuer alone.
@@ -96,6 +99,21 @@ describe.skipIf(withoutBrowser)('signing in to the dashboard', () => {
       );
     expect(await policy(app.url)).toContain(`connect-src 'self' ${issuer.url};`);
     expect(await policy(open.url)).toContain("connect-src 'self';");
+  });
+
+  it('signs in at an issuer that makes its tokens at another origin, which its metadata names', async () => {
+    issuer.tokensAt = issuer.elsewhere;
+    const apart = await startServer(db.url, { ...issuer.settings, JOBTREE_PORT: thirdPort });
+    try {
+      const page = await visit('/', apart.url);
+      const asked = page.waitForRequest((request) => request.url() === `${issuer.elsewhere}/token`);
+      await signIn(page);
+      await asked;
+      await signedIn(page);
+    } finally {
+      issuer.tokensAt = undefined;
+      await apart.close();
+    }
   });
 
   it('renews a token that has expired, without a word', async () => {

@@ -164,4 +164,22 @@ describe.skipIf(withoutBrowser)('<jobtree-progress>', () => {
     await page.getByText('0 Prozent').waitFor();
     await page.close();
   });
+
+  it('speaks its own language, or that around it, or that of the browser', async () => {
+    const id = await begin('spoken', 1_000);
+    const of = async (attributes: string) =>
+      (await element(id)).replace('<jobtree-progress', `<jobtree-progress ${attributes}`);
+    const { page } = await visit(
+      `${await of('lang="de"')}<div lang="de-CH">${await of('')}</div><p lang="fr">${await of('')}</p>${await of('')}`,
+    );
+    await expect.poll(() => page.getByText(/^0 von 1.000 Elementen, 0 %$/).count()).toBe(2);
+    await expect.poll(() => page.getByText('0 of 1,000 items, 0%').count()).toBe(2);
+    // The page no longer says which one it is in: Playwright's browser is English.
+    await page.evaluate(() => {
+      document.documentElement.removeAttribute('lang');
+      document.querySelector('jobtree-progress')?.removeAttribute('lang');
+    });
+    await expect.poll(() => page.getByText('0 of 1,000 items, 0%').count()).toBe(3);
+    await page.close();
+  });
 });

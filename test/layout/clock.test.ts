@@ -4,13 +4,16 @@ import { join, resolve } from 'node:path';
 import { expect, it } from 'vitest';
 
 const src = resolve(import.meta.dirname, '../../src');
-/** Ids of claims begin with the time, people say on the command line how long ago something was, lines of an item's log say when they were written, the doctor compares clocks, the dashboard says since when it has not been live, and tokens, rights and certificates say by it when they are over. */
+/** Ids of claims begin with the time, people say on the command line how long ago something was, lines of an item's log say when they were written, the doctor compares clocks, the dashboard and the element say since when they have not been live, a calendar marks today, and tokens, rights and certificates say by it when they are over. */
 const allowed = [
   'client/claim-id.ts',
+  'client/shared-watches.ts',
   'client/worker/item-notes.ts',
   'cli/figures.ts',
-  'doctor/server.ts',
+  'dashboard/data/calendar.ts',
   'dashboard/data/live.ts',
+  'dashboard/watch/main.ts',
+  'doctor/server.ts',
   'server/rights/known-tokens.ts',
   'server/rights/right.ts',
   'server/http/certificate.ts',

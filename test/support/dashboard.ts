@@ -144,6 +144,7 @@ export const screens = (
   ['workers', '/workers', 'Held items'],
   ['keys', '/keys', 'acme'],
   ['schedules', '/schedules', 'nightly'],
+  ['calendar', '/schedules?view=week', /nightly/],
   ['operations', '/operations', 'Operations'],
   ['callbacks', '/callbacks', 'Callback deliveries'],
   ['imports', '/imports', 'Uploaded files'],

@@ -13,6 +13,10 @@ export interface Issuer {
   readonly settings: Record<string, string>;
   /** By subject; others have none. */
   readonly roles: Map<string, readonly string[]>;
+  /** Another origin of it, where its tokens are made from now on; undefined for its own. */
+  tokensAt: string | undefined;
+  /** On another port. */
+  readonly elsewhere: string;
   /** How long the tokens that it makes from now on are valid, in seconds. */
   tokenSeconds: number;
   /** Whether it gives refresh tokens from now on. */
@@ -23,6 +27,7 @@ export interface Issuer {
 /** `pages` are those that people are sent back to. */
 export async function startIssuer(pages: readonly string[]): Promise<Issuer> {
   const port = await freePort();
+  const otherPort = await freePort();
   // Another host than the server, so that their cookies are apart.
   const url = `http://localhost:${port}`;
   const roles = new Map<string, readonly string[]>([['ada', ['admin']]]);
@@ -77,7 +82,14 @@ export async function startIssuer(pages: readonly string[]): Promise<Issuer> {
       },
     },
   });
+  provider.use(async (context, next) => {
+    await next();
+    if (context.path === '/.well-known/openid-configuration' && issuer.tokensAt !== undefined)
+      context.body.token_endpoint = `${issuer.tokensAt}/token`;
+  });
   const answer = provider.callback();
+  const other = createServer((request, response) => answer(request, response));
+  await new Promise<void>((resolve) => other.listen(otherPort, '127.0.0.1', resolve));
   const server = createServer((request, response) => {
     if (request.url?.startsWith('/sign-in/')) void showSignIn(provider, request, response);
     else answer(request, response);
@@ -85,6 +97,8 @@ export async function startIssuer(pages: readonly string[]): Promise<Issuer> {
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   const issuer: Issuer = {
     url,
+    elsewhere: `http://localhost:${otherPort}`,
+    tokensAt: undefined,
     roles,
     tokenSeconds: hour,
     givesRefreshTokens: true,
@@ -98,9 +112,11 @@ export async function startIssuer(pages: readonly string[]): Promise<Issuer> {
       JOBTREE_DASHBOARD_SIGN_IN_PARAMETERS: `resource=${encodeURIComponent('https://jobtree.example')}`,
     },
     close: async () => {
-      const closed = new Promise((resolve) => server.close(resolve));
-      server.closeAllConnections();
-      await closed;
+      for (const one of [server, other]) {
+        const closed = new Promise((resolve) => one.close(resolve));
+        one.closeAllConnections();
+        await closed;
+      }
     },
   };
   return issuer;

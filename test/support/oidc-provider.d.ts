@@ -4,6 +4,12 @@ declare module 'oidc-provider' {
 
   export default class Provider {
     constructor(issuer: string, configuration: object);
+    use(
+      act: (
+        context: { readonly path: string; readonly body: Record<string, unknown> },
+        next: () => Promise<void>,
+      ) => Promise<void>,
+    ): void;
     callback(): RequestListener;
     interactionFinished(request: IncomingMessage, response: ServerResponse, result: object): Promise<void>;
   }

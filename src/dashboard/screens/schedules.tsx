@@ -1,56 +1,70 @@
-/** What is created again and again: when next, and what came of it last. */
-import { Link } from '@tanstack/react-router';
+/** What is created again and again: when next, and what came of it last; as a list, or on a calendar. */
+import { Link, useSearch } from '@tanstack/react-router';
+import { useEffect, useMemo, useRef } from 'react';
 import {
   LiveSchedules,
-  PauseSchedule,
-  ResumeSchedule,
-  RunSchedule,
+  type LiveSchedulesSubscription,
+  ScheduleCalendar,
   type ScheduleRowFragment,
   Schedules,
-  SkipOccurrence,
 } from '../../generated/dashboard.ts';
+import {
+  type Calculated,
+  mostShown,
+  type Shown,
+  shownDays,
+  today,
+  type View,
+  views,
+} from '../data/calendar.ts';
 import { ask } from '../data/connection.ts';
+import type { Live } from '../data/live.ts';
 import { useAnswer } from '../data/live-answers.ts';
-import { Action } from '../parts/action.tsx';
-import { quoted } from '../parts/copy.tsx';
+import { Answer, Problem } from '../parts/ask.tsx';
+import { Calendar, useFormats } from '../parts/calendar.tsx';
 import { LivePages } from '../parts/live-list.tsx';
+import { More, nodesOf, usePages } from '../parts/pages.tsx';
+import { ScheduleActions } from '../parts/schedule-actions.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { useTexts } from '../texts/all.ts';
+import { readerZone } from '../texts/day-formats.ts';
+
+type LiveRows = Live<LiveSchedulesSubscription['live']>;
 
 export default function SchedulesScreen() {
   const t = useTexts();
+  const { view, day } = useSearch({ from: '/schedules' });
   const live = useAnswer(LiveSchedules, {});
+  return (
+    <>
+      <h1>{t.schedules.title}</h1>
+      <div className="buttons">
+        {([undefined, ...views] as const).map((one) => (
+          <Link
+            key={one ?? 'list'}
+            to="/schedules"
+            search={{ view: one, day }}
+            activeOptions={{ exact: true }}
+          >
+            {t.schedules.views[one ?? 'list']}
+          </Link>
+        ))}
+      </div>
+      {view === undefined ? <List live={live} /> : <OnCalendar live={live} view={view} day={day} />}
+    </>
+  );
+}
+
+function List({ live }: { live: LiveRows }) {
+  const t = useTexts();
   const columns: readonly Column<ScheduleRowFragment>[] = [
     { title: t.schedules.name, grow: 2, cell: ({ name }) => name },
-    {
-      title: t.schedules.times,
-      grow: 2,
-      cell: ({ cron, everyMs, timeZone }) =>
-        [cron ?? (everyMs == null ? '' : t.schedules.every(everyMs)), timeZone]
-          .filter((part) => part != null)
-          .join(', '),
-    },
+    { title: t.schedules.times, grow: 2, cell: t.schedules.timing },
     {
       title: t.schedules.next,
       grow: 2,
-      cell: ({ pausedAt, nextOccurrences }) =>
-        pausedAt != null ? (
-          t.schedules.paused
-        ) : (
-          <details>
-            <summary>
-              <Time at={nextOccurrences[0]} />
-            </summary>
-            <ol>
-              {nextOccurrences.slice(1).map((at) => (
-                <li key={at}>
-                  <Time at={at} />
-                </li>
-              ))}
-            </ol>
-          </details>
-        ),
+      cell: ({ pausedAt, nextAt }) => (pausedAt != null ? t.schedules.paused : <Time at={nextAt} />),
     },
     {
       title: t.schedules.last,
@@ -66,59 +80,95 @@ export default function SchedulesScreen() {
         </>
       ),
     },
-    {
-      title: t.actions,
-      grow: 3,
-      cell: ({ name, pausedAt }) => (
-        <div className="buttons">
-          <Action
-            label={t.schedules.run}
-            shortcut="r"
-            needs="ADMINISTER"
-            mutation={RunSchedule}
-            variables={() => ({ input: { name } })}
-            question={t.schedules.runAsk(name)}
-            command={() => `jobtree schedule run ${quoted(name)}`}
-          />
-          <Action
-            label={t.schedules.skip}
-            needs="ADMINISTER"
-            mutation={SkipOccurrence}
-            variables={() => ({ input: { name } })}
-            question={t.schedules.skipAsk(name)}
-            command={() => `jobtree schedule skip ${quoted(name)}`}
-          />
-          <Action
-            label={pausedAt == null ? t.schedules.pause : t.schedules.resume}
-            needs="ADMINISTER"
-            mutation={pausedAt == null ? PauseSchedule : ResumeSchedule}
-            variables={() => ({ input: { name } })}
-            question={name}
-            command={() => `jobtree schedule ${pausedAt == null ? 'pause' : 'resume'} ${quoted(name)}`}
-          />
-        </div>
-      ),
-    },
+    { title: t.actions, grow: 3, cell: (schedule) => <ScheduleActions schedule={schedule} /> },
+  ];
+  return (
+    <LivePages
+      live={live}
+      edgesOf={({ schedules }) => schedules?.edges}
+      read={async (after) => (await ask(Schedules, { after })).schedules?.edges}
+    >
+      {(rows, more) => (
+        <Table
+          label={t.schedules.title}
+          rows={rows}
+          columns={columns}
+          keyOf={({ name }) => name}
+          empty={t.schedules.empty}
+          more={more}
+        />
+      )}
+    </LivePages>
+  );
+}
+
+function OnCalendar({ live, view, day }: { live: LiveRows; view: View; day: string | undefined }) {
+  const t = useTexts();
+  const formats = useFormats();
+  const now = today();
+  const shown = useMemo(() => {
+    const given = new Date(`${day ?? now}T00:00`);
+    const start = Number.isNaN(given.getTime()) ? new Date(`${now}T00:00`) : given;
+    return { ...shownDays(view, start, formats.firstWeekday), start };
+  }, [view, day, now, formats]);
+  const { start, until, previous, next } = shown;
+  const title =
+    view === 'month' ? formats.month(start) : formats.dates(shown.days[0] as Date, shown.days.at(-1) as Date);
+  const pages = usePages(
+    ScheduleCalendar,
+    { from: (shown.days[0] as Date).toISOString(), until: until.toISOString(), first: mostShown + 1 },
+    ({ schedules }) => schedules,
+  );
+  const { rows, problem } = useCurrent(live, nodesOf(pages), () => void pages.refetch());
+  const moves: readonly (readonly [text: string, day: string | undefined])[] = [
+    [t.schedules.earlier, previous],
+    [t.schedules.today, undefined],
+    [t.schedules.later, next],
   ];
   return (
     <>
-      <h1>{t.schedules.title}</h1>
-      <LivePages
-        live={live}
-        edgesOf={({ schedules }) => schedules?.edges}
-        read={async (after) => (await ask(Schedules, { after })).schedules?.edges}
-      >
-        {(rows, more) => (
-          <Table
-            label={t.schedules.title}
-            rows={rows}
-            columns={columns}
-            keyOf={({ name }) => name}
-            empty={t.schedules.empty}
-            more={more}
-          />
+      <h2>{title}</h2>
+      <div className="buttons">
+        {moves.map(([text, to]) => (
+          <Link key={text} to="/schedules" search={{ view, day: to }} activeOptions={{ exact: true }}>
+            {text}
+          </Link>
+        ))}
+        <span className="quiet">{t.schedules.zone(readerZone())}</span>
+      </div>
+      {problem !== undefined && <Problem error={problem} />}
+      <Answer query={pages}>
+        {() => (
+          <>
+            <Calendar
+              key={title}
+              label={title}
+              schedules={rows}
+              shown={shown satisfies Shown}
+              month={view === 'month' ? start.getMonth() : undefined}
+            />
+            <More pages={pages} />
+          </>
         )}
-      </LivePages>
+      </Answer>
     </>
   );
+}
+
+/** What was calculated, with what has become of it since; it is calculated again when schedules come, go or change. */
+function useCurrent(live: LiveRows, calculated: readonly Calculated[], again: () => void) {
+  const edges = live.value?.schedules?.edges;
+  const versions = edges?.map(({ node }) => `${node.name} ${node.changedAt}`).join('\n');
+  const known = useRef(versions);
+  const latest = useRef(again);
+  latest.current = again;
+  useEffect(() => {
+    if (known.current !== undefined && known.current !== versions) latest.current();
+    known.current = versions;
+  }, [versions]);
+  const rows = useMemo(() => {
+    const current = new Map(edges?.map(({ node }) => [node.name, node]));
+    return calculated.map((row) => ({ ...row, ...current.get(row.name) }));
+  }, [edges, calculated]);
+  return { rows, problem: live.error };
 }

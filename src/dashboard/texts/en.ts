@@ -15,6 +15,13 @@ export interface StandstillFacts {
   readonly awaited: string;
 }
 
+/** When a schedule is due. */
+export interface Timing {
+  readonly cron?: string | null;
+  readonly everyMs?: number | null;
+  readonly timeZone?: string | null;
+}
+
 const at = (time: string | null | undefined) => (time == null ? 'later' : `at ${formatTime(time)}`);
 const key = (name: string | null | undefined) =>
   name == null ? 'its serialize key' : `the serialize key ${name}`;
@@ -466,9 +473,39 @@ export const en = {
     resume: 'Resume',
     paused: 'paused',
     empty: 'There are no schedules.',
-    every: (ms: number) => `every ${formatDuration(ms)}`,
+    timing: ({ cron, everyMs, timeZone }: Timing) =>
+      cron == null ? `every ${formatDuration(everyMs ?? 0)}` : `${cron}, ${timeZone ?? 'UTC'}`,
     skipAsk: (name: string) => `Skip the next occurrence of ${name}?`,
     runAsk: (name: string) => `Create a tree of ${name} now?`,
+    skipThis: 'Skip this one',
+    skipThisAsk: (name: string, time: string) => `Skip the occurrence of ${name} at ${time}?`,
+    views: { list: 'List', week: 'Week', month: 'Month' },
+    earlier: 'Earlier',
+    today: 'Today',
+    later: 'Later',
+    zone: (zone: string) => `Times are yours, in ${zone}.`,
+    often: 'Too often for the calendar',
+    nothing: 'Nothing stands on the calendar of these days.',
+    moreOfDay: (count: number) => `${formatCount(count)} more`,
+    inYourZone: (zone: string) => `When, in ${zone}`,
+    inItsZone: (zone: string) => `In its zone, ${zone}`,
+    state: 'State',
+    why: 'Why',
+    itsTree: 'Its tree',
+    occurrence: {
+      NEXT: 'due then',
+      PAUSED: 'paused',
+      QUEUED: 'waits for an earlier tree',
+      SKIPPED: 'skipped',
+      FAILED: 'failed',
+      CREATED: 'tree created',
+    },
+    skipReason: {
+      MISSED: 'It was missed.',
+      OVERLAP: 'An earlier tree was not complete.',
+      QUEUE_FULL: '100 others were waiting.',
+      ASKED: 'Somebody skipped it.',
+    },
   },
   callbacks: {
     title: 'Callback deliveries',

@@ -6,8 +6,11 @@ let clock: Intl.DateTimeFormat;
 let minutes: Intl.DateTimeFormat;
 
 /** `de-AT`, or whichever kind of the language the reader's browser prefers. */
+export const localeOf = (language: string) =>
+  navigator.languages.find((one) => one.split('-', 1)[0] === language) ?? language;
+
 export function setFormats(language: string): void {
-  const locale = navigator.languages.find((one) => one.split('-', 1)[0] === language) ?? language;
+  const locale = localeOf(language);
   counts = new Intl.NumberFormat(locale);
   tenths = new Intl.NumberFormat(locale, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
   times = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' });

@@ -1,37 +1,20 @@
-/** What the page of one tree says, in English. It is apart from the others, which it does not need. */
+/** What the page of one tree says. It is apart from the others, which it does not need; how far a tree or a job is, the element says. */
+import { languageOf, wordsIn } from '../../client/progress-words.ts';
 import type { JobProgress, JobTreeProgress } from '../../client/types.ts';
 
-const number = new Intl.NumberFormat('en');
-const states: Readonly<Record<string, string>> = {
-  SUCCEEDED: 'Complete',
-  PARTIAL: 'Complete, with failures',
-  FAILED: 'Failed',
-  CANCELLED: 'Cancelled',
-  WAITING: 'Waiting',
-  RUNNING: 'Running',
-};
-
-type Counts = Pick<JobProgress, 'itemCount' | 'itemProgress' | 'failed' | 'cancelled' | 'percent'>;
-
-const counted = ({ itemCount, itemProgress, failed, cancelled, percent }: Counts) =>
-  [
-    `${number.format(itemProgress)} of ${number.format(itemCount)} ${itemCount === 1 ? 'item' : 'items'}`,
-    percent == null ? 'more may come' : `${percent}%`,
-    failed > 0 ? `${number.format(failed)} failed` : '',
-    cancelled > 0 ? `${number.format(cancelled)} cancelled` : '',
-  ]
-    .filter((part) => part !== '')
-    .join(', ');
-
-const stateOf = ({ outcome, itemProgress }: Pick<JobTreeProgress, 'outcome' | 'itemProgress'>) =>
-  states[outcome ?? (itemProgress > 0 ? 'RUNNING' : 'WAITING')] ?? '';
-
-export const en = {
+const en = {
+  states: {
+    SUCCEEDED: 'Complete',
+    PARTIAL: 'Complete, with failures',
+    FAILED: 'Failed',
+    CANCELLED: 'Cancelled',
+    WAITING: 'Waiting',
+    RUNNING: 'Running',
+  } as Readonly<Record<string, string>>,
   heading: 'Progress',
   title: (type: string) => `Progress of ${type}`,
-  tree: (progress: JobTreeProgress) => counted(progress),
-  state: stateOf,
-  job: (job: JobProgress) => `${states[job.outcome ?? job.status] ?? ''}: ${counted(job)}`,
+  live: 'Live',
+  asOf: (time: string) => `As of ${time}`,
   jobs: 'Jobs',
   results: 'Results',
   showResults: 'Show results',
@@ -44,3 +27,46 @@ export const en = {
   ended: 'This link has expired or was revoked. Ask whoever gave it to you for a new one.',
   gone: 'There is nothing at this address: the link is incomplete, or the tree was deleted.',
 };
+
+const de: typeof en = {
+  states: {
+    SUCCEEDED: 'Fertig',
+    PARTIAL: 'Fertig, mit Fehlschlägen',
+    FAILED: 'Fehlgeschlagen',
+    CANCELLED: 'Abgebrochen',
+    WAITING: 'Wartet',
+    RUNNING: 'Läuft',
+  },
+  heading: 'Fortschritt',
+  title: (type) => `Fortschritt von ${type}`,
+  live: 'Live',
+  asOf: (time) => `Stand ${time}`,
+  jobs: 'Jobs',
+  results: 'Ergebnisse',
+  showResults: 'Ergebnisse zeigen',
+  newResults: 'Neuere Ergebnisse zeigen',
+  more: 'Mehr zeigen',
+  noResults: 'Es gibt noch keine Ergebnisse.',
+  download: 'Alle Ergebnisse herunterladen',
+  noDownload: (status) =>
+    `Die Ergebnisse konnten nicht heruntergeladen werden: Der Server antwortete mit ${status}.`,
+  loading: 'Wird geladen …',
+  ended: 'Dieser Link ist abgelaufen oder wurde widerrufen. Bitten Sie um einen neuen.',
+  gone: 'Unter dieser Adresse ist nichts: Der Link ist unvollständig, oder der Baum wurde gelöscht.',
+};
+
+/** In the reader's language. */
+export function textsOfReader() {
+  const locale = languageOf(navigator.languages);
+  const { states, ...texts } = locale.startsWith('de') ? de : en;
+  const say = wordsIn(locale);
+  const clock = new Intl.DateTimeFormat(locale, { timeStyle: 'medium' });
+  return {
+    ...texts,
+    locale,
+    clock: (time: number) => clock.format(time),
+    state: ({ outcome, itemProgress }: Pick<JobTreeProgress, 'outcome' | 'itemProgress'>) =>
+      states[outcome ?? (itemProgress > 0 ? 'RUNNING' : 'WAITING')] ?? '',
+    job: (job: JobProgress) => `${states[job.outcome ?? job.status] ?? ''}: ${say(job)}`,
+  };
+}

@@ -9,12 +9,14 @@ import { JobtreeError } from '../../client/errors.ts';
 import { Http } from '../../client/http.ts';
 import { createPost } from '../../client/post.ts';
 import { WatchedResults, WatchedTree } from '../../generated/dashboard.ts';
-import { en } from '../texts/watch.ts';
+import { textsOfReader } from '../texts/watch.ts';
 import '../styles.css';
 import './watch.css';
 import { toLink } from './link.ts';
 
-const t = en;
+const t = textsOfReader();
+// The element says how far the tree is in it, too.
+document.documentElement.lang = t.locale;
 const url = new URL('../../graphql', document.baseURI).href;
 const { tree, token, shows } = toLink(location.hash);
 const credentials = new Credentials({}, token);
@@ -125,7 +127,7 @@ async function show(): Promise<void> {
   const jobs = toJobs(job.tree);
   const state = element('p', { className: 'state' });
   state.setAttribute('role', 'status');
-  const bar = element('jobtree-progress', { url, tree, token, format: t.tree });
+  const bar = element('jobtree-progress', { url, tree, token });
   bar.setAttribute('label', t.title(job.type));
   const on = <K extends keyof JobtreeProgressEvents>(
     name: K,
@@ -137,11 +139,27 @@ async function show(): Promise<void> {
     if (state.textContent !== words) state.textContent = words;
     jobs.show(progress);
   });
-  on('error', say);
+  const freshness = element('p', { className: 'freshness' });
+  freshness.setAttribute('role', 'status');
+  const since = (away: Date | undefined) => {
+    const mark = element('span', {}, away === undefined ? t.live : t.asOf(t.clock(away.getTime())));
+    mark.dataset.live = String(away === undefined);
+    freshness.replaceChildren(mark);
+  };
+  since(undefined);
+  on('disconnected', since);
+  on('connected', () => since(undefined));
+  // What is final does not become older.
+  on('complete', () => freshness.remove());
+  on('error', (error) => {
+    since(new Date());
+    say(error);
+  });
   document.title = job.type;
   content.replaceChildren(
     element('h1', {}, t.title(job.type)),
     state,
+    freshness,
     bar,
     problem,
     element('h2', {}, t.jobs),

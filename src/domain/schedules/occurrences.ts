@@ -109,14 +109,35 @@ export function followingOccurrence(name: string, timing: Timing, after: Date): 
   return next;
 }
 
-/** The next few occurrences after an instant. */
-export function nextOccurrences(timing: Timing, after: Date, count: number): Date[] {
+/** The next few occurrences after an instant, and before another. */
+export function nextOccurrences(timing: Timing, after: Date, count: number, until?: Date | null): Date[] {
   const found: Date[] = [];
   for (let last: Date | null = after; found.length < count; found.push(last)) {
     last = nextOccurrence(timing, last);
-    if (last === null) break;
+    if (last === null || (until != null && last >= until)) break;
   }
   return found;
+}
+
+/**
+ * The first few occurrences of a schedule between two instants, the first of which is inclusive. `nextAt` is its next one, before which there is none;
+ * as long as it is paused, the time from which it would go on. None if its times can't be computed any more.
+ */
+export function occurrencesWithin(
+  timing: Timing,
+  next: { readonly at: Date; readonly isPaused: boolean },
+  range: { readonly from: Date | null; readonly until: Date | null; readonly first: number },
+): Date[] {
+  const { from, until, first } = range;
+  if (first === 0) return [];
+  const isFirst = !next.isPaused && (from === null || from <= next.at) && (until === null || next.at < until);
+  const since = from === null || from < next.at ? next.at : new Date(from.getTime() - 1);
+  try {
+    const later = nextOccurrences(timing, since, first - (isFirst ? 1 : 0), until);
+    return isFirst ? [next.at, ...later] : later;
+  } catch {
+    return isFirst ? [next.at] : [];
+  }
 }
 
 /** The latest occurrences between two instants, both inclusive, in chronological order. */

@@ -1,6 +1,7 @@
 /** The dashboard, at /dashboard/: what it shows comes over the API, with the rights of whoever has signed in. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Config, OpenIdConfig } from '../../config.ts';
+import type { Config } from '../../config.ts';
+import { createIssuerOrigins } from '../rights/issuer-origins.ts';
 import { asksForPage } from './origin.ts';
 import { createPage, type Page, unpack } from './page.ts';
 
@@ -10,13 +11,13 @@ const place = '/dashboard';
  * Its files, its API and its socket are here, and only where people sign in is elsewhere; it has no inline code, and no other page may frame it
  * (clickjacking).
  */
-const contentPolicy = (openId: OpenIdConfig | undefined) =>
+const contentPolicy = (signInOrigins: readonly string[]) =>
   [
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
     "img-src 'self' data:",
-    `connect-src 'self'${openId === undefined ? '' : ` ${new URL(openId.issuer).origin}`}`,
+    `connect-src ${["'self'", ...signInOrigins].join(' ')}`,
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'none'",
@@ -30,13 +31,20 @@ export function createDashboard({
 }: Pick<Config, 'dashboard' | 'auth' | 'openId'>): readonly Page[] {
   // Whoever opens the page has not signed in, and so can't ask the API.
   const signIn = `<meta name="sign-in" content="${escapeHtml(JSON.stringify({ ways: auth, openId }))}">\n`;
+  const originsOf = openId === undefined ? () => [] : createIssuerOrigins(openId.issuer);
   return [
-    pageAt({ path: place, folder: 'dashboard', isShown, contentPolicy: contentPolicy(openId), head: signIn }),
+    pageAt({
+      path: place,
+      folder: 'dashboard',
+      isShown,
+      contentPolicy: async () => contentPolicy(await originsOf()),
+      head: signIn,
+    }),
     pageAt({
       path: `${place}/watch`,
       folder: 'watch',
       isShown,
-      contentPolicy: contentPolicy(undefined),
+      contentPolicy: () => contentPolicy([]),
       head: '',
     }),
   ];
@@ -52,7 +60,7 @@ function pageAt({
   path: string;
   folder: string;
   isShown: boolean;
-  contentPolicy: string;
+  contentPolicy: () => string | Promise<string>;
   head: string;
 }): Page {
   const page = createPage({

@@ -151,7 +151,7 @@ export function createGraphiQL({ endpoint, isShown }: { endpoint: string; isShow
     path: endpoint,
     folder: 'graphiql',
     assetName: /^graphiql-[0-9a-f]{16}\.(js|css)$/,
-    contentPolicy,
+    contentPolicy: () => contentPolicy,
     isShown,
     pageOf: (assets) => pageOf(endpoint, [...assets.keys()]),
   });

@@ -27,7 +27,7 @@ export interface PageOptions {
   /** The folder of its files in dist. */
   readonly folder: string;
   readonly assetName: RegExp;
-  readonly contentPolicy: string;
+  contentPolicy(): string | Promise<string>;
   readonly isShown: boolean;
   pageOf(assets: ReadonlyMap<string, Asset>): string | Promise<string>;
 }
@@ -73,9 +73,9 @@ export function createPage({
   };
 
   const answerPage = async (request: IncomingMessage, response: ServerResponse) => {
-    const { page, tag } = await load();
+    const [{ page, tag }, policy] = await Promise.all([load(), contentPolicy()]);
     response.setHeader('etag', tag).setHeader('cache-control', 'no-cache').setHeader('vary', 'accept');
-    response.setHeader('content-security-policy', contentPolicy).setHeader('x-frame-options', 'DENY');
+    response.setHeader('content-security-policy', policy).setHeader('x-frame-options', 'DENY');
     if (request.headers['if-none-match']?.includes(tag)) return response.writeHead(304).end();
     return response.setHeader('content-type', 'text/html; charset=utf-8').end(page);
   };

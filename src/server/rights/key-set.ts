@@ -2,8 +2,9 @@
  * The public keys of a token issuer. They are fetched when first needed, regularly after that, and when a token names an unknown key, which may
  * be new. While the issuer is down or hangs, known keys stay valid, and only tokens with unknown keys wait.
  */
-import { createLocalJWKSet, errors, type JWTVerifyGetKey } from 'jose';
+import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
 import type { Logger } from 'pino';
+import { fetchJson } from './fetch-json.ts';
 
 const fetchWithinMs = 3_000;
 const refreshMs = 300_000;
@@ -63,20 +64,8 @@ export class KeySet {
   }
 
   async #read(): Promise<void> {
-    const response = await fetch(this.#url, {
-      headers: { accept: 'application/json' },
-      // Following a redirect would mean to trust somebody else.
-      redirect: 'error',
-      signal: AbortSignal.timeout(fetchWithinMs),
-    });
-    if (!response.ok) throw new Error(`The issuer answered ${response.status}.`);
-    let text = '';
-    const decoder = new TextDecoder();
-    for await (const part of response.body as unknown as AsyncIterable<Uint8Array>) {
-      text += decoder.decode(part, { stream: true });
-      if (text.length > maxBytes) throw new Error(`The keys have more than ${maxBytes} characters.`);
-    }
-    this.#keys = createLocalJWKSet(JSON.parse(text));
+    const keys = await fetchJson(this.#url, { withinMs: fetchWithinMs, maxBytes });
+    this.#keys = createLocalJWKSet(keys as JSONWebKeySet);
     this.#fetchedAt = performance.now();
   }
 }

@@ -1,0 +1,60 @@
+/** What is done with a schedule, in its row and on the calendar. */
+import {
+  PauseSchedule,
+  ResumeSchedule,
+  RunSchedule,
+  type ScheduleRowFragment,
+  SkipOccurrence,
+} from '../../generated/dashboard.ts';
+import { useTexts } from '../texts/all.ts';
+import { formatTime } from '../texts/formats.ts';
+import { Action } from './action.tsx';
+import { quoted } from './copy.tsx';
+
+/** `skips` is the occurrence to skip; null offers it of none, and without it, it is the next one. */
+export function ScheduleActions(props: {
+  readonly schedule: ScheduleRowFragment;
+  readonly skips?: string | null;
+  readonly onDone?: () => void;
+}) {
+  const t = useTexts();
+  const { schedule, skips, onDone = () => {} } = props;
+  const { name, pausedAt } = schedule;
+  const at = skips ?? undefined;
+  return (
+    <div className="buttons">
+      <Action
+        label={t.schedules.run}
+        shortcut="r"
+        needs="ADMINISTER"
+        mutation={RunSchedule}
+        variables={() => ({ input: { name } })}
+        question={t.schedules.runAsk(name)}
+        command={() => `jobtree schedule run ${quoted(name)}`}
+        onDone={onDone}
+      />
+      {skips !== null && (
+        <Action
+          label={at === undefined ? t.schedules.skip : t.schedules.skipThis}
+          needs="ADMINISTER"
+          mutation={SkipOccurrence}
+          variables={() => ({ input: { name, ...(at !== undefined && { at }) } })}
+          question={
+            at === undefined ? t.schedules.skipAsk(name) : t.schedules.skipThisAsk(name, formatTime(at))
+          }
+          command={() => `jobtree schedule skip ${quoted(name)}${at === undefined ? '' : ` --at ${at}`}`}
+          onDone={onDone}
+        />
+      )}
+      <Action
+        label={pausedAt == null ? t.schedules.pause : t.schedules.resume}
+        needs="ADMINISTER"
+        mutation={pausedAt == null ? PauseSchedule : ResumeSchedule}
+        variables={() => ({ input: { name } })}
+        question={name}
+        command={() => `jobtree schedule ${pausedAt == null ? 'pause' : 'resume'} ${quoted(name)}`}
+        onDone={onDone}
+      />
+    </div>
+  );
+}

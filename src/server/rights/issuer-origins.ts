@@ -1,0 +1,44 @@
+/**
+ * Where the dashboard asks when somebody signs in: at the issuer, and where the issuer's metadata has what a page asks, which may be elsewhere. While
+ * the metadata can't be read, only the issuer is known.
+ */
+import { fetchJson } from './fetch-json.ts';
+
+const fetchWithinMs = 3_000;
+const maxBytes = 100_000;
+/** How long metadata counts; and how long nobody asks for it again after a failure. */
+const keptMs = { found: 600_000, failed: 10_000 };
+const endpoints = ['token_endpoint', 'revocation_endpoint'] as const;
+
+/** Returns a function that tells; however many call it, one of them asks the issuer. */
+export function createIssuerOrigins(issuer: string): () => Promise<readonly string[]> {
+  const { origin, protocol } = new URL(issuer);
+  const metadata = new URL(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`);
+  let known: Promise<readonly string[]> | undefined;
+  let until = 0;
+
+  const read = async () => {
+    const found = (await fetchJson(metadata, { withinMs: fetchWithinMs, maxBytes })) as Record<
+      string,
+      unknown
+    >;
+    const origins = endpoints.flatMap((name) => originOf(found[name], protocol));
+    return [...new Set([origin, ...origins])];
+  };
+  return () => {
+    if (known !== undefined && performance.now() < until) return known;
+    until = performance.now() + keptMs.found;
+    known = read().catch(() => {
+      until = performance.now() + keptMs.failed;
+      return [origin];
+    });
+    return known;
+  };
+}
+
+/** None if it is not an address to which the issuer could send anybody. */
+function originOf(endpoint: unknown, protocol: string): string[] {
+  if (typeof endpoint !== 'string' || !URL.canParse(endpoint)) return [];
+  const url = new URL(endpoint);
+  return url.protocol === 'https:' || url.protocol === protocol ? [url.origin] : [];
+}

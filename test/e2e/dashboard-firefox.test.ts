@@ -1,0 +1,119 @@
+/** The dashboard in Firefox: what a person does most, on each screen. */
+import type { Browser, Page } from 'puppeteer-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { App } from '../../src/server/create-app.ts';
+import { createJob, work } from '../support/api.ts';
+import { prepare, screens } from '../support/dashboard.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { launchFirefox, openInFirefox, says, withoutFirefox } from '../support/firefox.ts';
+import { makeKey } from '../support/keys.ts';
+import { startServer } from '../support/server.ts';
+import { forge } from '../support/watch-tokens.ts';
+
+describe.skipIf(withoutFirefox)('the dashboard in Firefox', () => {
+  let db: TestDatabase;
+  /** Lets everybody in. */
+  let app: App;
+  /** Asks who its callers are. */
+  let guarded: App;
+  let browser: Browser;
+  let ids: Awaited<ReturnType<typeof prepare>>;
+  beforeAll(async () => {
+    db = await createDatabase();
+    app = await startServer(db.url);
+    guarded = await startServer(db.url, { JOBTREE_AUTH: 'keys' });
+    ids = await prepare(app.url);
+    browser = await launchFirefox();
+  });
+  afterAll(async () => {
+    await browser.close();
+    await Promise.all([app.close(), guarded.close()]);
+    await db.drop();
+  });
+
+  const open = (path: string, { url } = app) =>
+    openInFirefox(browser, new URL(`dashboard/#${path}`, url).href);
+  const button = (page: Page, name: string, inside = '') =>
+    page.locator(`${inside} ::-p-aria([name="${name}"][role="button"])`);
+
+  it('shows each screen, and neither complains nor asks for what its policy refuses', async () => {
+    const { page, problems, close } = await open('/');
+    for (const [name, path, shown] of screens(ids)) {
+      await page.evaluate((path) => location.assign(`#${path}`), path);
+      await says(page, shown);
+      expect(await page.$eval('h1', ({ textContent }) => textContent), name).toMatch(/\w/);
+      expect(problems, name).toEqual([]);
+    }
+    await close();
+  });
+
+  it('a bar moves by push', async () => {
+    const { page, problems, close } = await open('/?types=moving');
+    await createJob(app.url, { type: 'moving', sealed: true, items: [{}, {}, {}, {}] });
+    await says(page, '0 of 4 items');
+    await work(app.url, 'moving', 2);
+    await says(page, '2 of 4 items');
+    expect(problems).toEqual([]);
+    await close();
+  });
+
+  it('signs in by key, for the tab', async () => {
+    const { key } = await makeKey(db, ['admin']);
+    const { page, close } = await open('/dead-letters', guarded);
+    await page.locator('input[type=password]').fill(key);
+    await button(page, 'Sign in').click();
+    await says(page, 'No such customer');
+    await page.reload();
+    await says(page, 'No such customer');
+    await close();
+  });
+
+  it('an action asks first, in a dialog', async () => {
+    const { page, problems, close } = await open(
+      `/trees/${await createJob(app.url, { type: 'halted', items: [{}] })}`,
+    );
+    await button(page, 'Cancel').click();
+    await page.waitForSelector('dialog[open]');
+    expect(await page.evaluate(() => document.activeElement?.closest('dialog') !== null)).toBe(true);
+    await button(page, 'Cancel', 'dialog[open]').click();
+    await says(page, 'Cancelled');
+    expect(problems).toEqual([]);
+    await close();
+  });
+
+  it('the keyboard finds a screen, and walks its rows', async () => {
+    const { page, problems, close } = await open('/');
+    await says(page, 'greet');
+    await page.keyboard.down('Control');
+    await page.keyboard.press('k');
+    await page.keyboard.up('Control');
+    await page.waitForSelector('.palette[open]');
+    await page.keyboard.type('dead let');
+    await says(page, /Dead letters/);
+    await page.keyboard.press('Enter');
+    await says(page, 'No such customer');
+    await page.keyboard.press('j');
+    expect(await page.evaluate(() => document.activeElement?.closest('[data-index]') !== null)).toBe(true);
+    expect(problems).toEqual([]);
+    await close();
+  });
+
+  it('the page of one tree moves by push', async () => {
+    const id = await createJob(app.url, { type: 'watched', sealed: true, items: [{}, {}] });
+    const token = await forge(db, {
+      rootId: id.replace('Job:', ''),
+      sees: 'PROGRESS',
+      expiresMs: Date.now() + 60_000,
+    });
+    const link = new URL(
+      `dashboard/watch/#${new URLSearchParams({ tree: id, token, shows: 'PROGRESS' })}`,
+      guarded.url,
+    );
+    const { page, problems, close } = await openInFirefox(browser, link.href);
+    await says(page, '0 of 2 items');
+    await work(app.url, 'watched', 2);
+    await says(page, 'Complete: 2 of 2 items, 100%');
+    expect(problems).toEqual([]);
+    await close();
+  });
+});
