@@ -1,35 +1,23 @@
 /** Live trees: what is subscribed, and how events become states. */
 import {
   type JobFilter,
-  type JobStateFragment,
   NewestTrees,
   type NewestTreesSubscription,
   TreeChanges,
   type TreeChangesSubscription,
   type TreeRowFragment,
+  type TreeStateFragment,
 } from '../../generated/dashboard-first.ts';
 import type { LiveSource } from './live.ts';
 
-export type TreeLive = Omit<TreeChangesSubscription['jobTreeProgress'], 'jobs'> & {
-  readonly jobs: ReadonlyMap<string, JobStateFragment>;
-};
-
-/** A tree with all its jobs. An event has the jobs that changed. */
+/** A tree without its jobs. */
 export function treeOf(
   rootId: string,
-): LiveSource<TreeChangesSubscription, { rootId: string; sinceRevision: string | null }, TreeLive> {
+): LiveSource<TreeChangesSubscription, { rootId: string; sinceRevision: string | null }, TreeStateFragment> {
   return {
     document: TreeChanges,
     variables: (known) => ({ rootId, sinceRevision: known?.revision ?? null }),
-    next: (known, { jobTreeProgress: { jobs, ...tree } }) => {
-      const all = new Map(known?.jobs);
-      for (const job of jobs) {
-        const before = all.get(job.jobId);
-        if (before === undefined || job.revision > before.revision || job.completedAt != null)
-          all.set(job.jobId, job);
-      }
-      return { ...tree, jobs: all };
-    },
+    next: (_, { jobTreeProgress }) => jobTreeProgress,
     isFinal: ({ complete }) => complete,
   };
 }

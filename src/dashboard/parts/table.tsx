@@ -3,7 +3,15 @@
  * the headings before its cells.
  */
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
-import { type CSSProperties, type ReactNode, useLayoutEffect, useRef, useState } from 'react';
+import {
+  type CSSProperties,
+  memo,
+  type ReactNode,
+  useCallback,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react';
 import { type RowTree, useTreeWalk } from './tree-walk.ts';
 
 export interface Column<T> {
@@ -41,7 +49,8 @@ export function Table<T>({ label, rows, columns, keyOf, tree, empty, more }: Tab
     estimateSize: () => rowPx,
     overscan: 12,
     scrollMargin: top,
-    getItemKey: (index) => keyOf(rows[index] as T),
+    // Another function would make it measure every row again.
+    getItemKey: useCallback((index: number) => keyOf(rows[index] as T), [rows, keyOf]),
   });
   const walk = useTreeWalk(rows, tree, virtualizer, body);
   // One column on narrow screens, whatever this says: styles.css.
@@ -86,16 +95,7 @@ export function Table<T>({ label, rows, columns, keyOf, tree, empty, more }: Tab
               {...walk(row, index)}
               style={{ ...style, position: 'absolute', insetInline: 0, insetBlockStart: start - top }}
             >
-              {columns.map(({ title, cell, isNumber }) => (
-                <div
-                  role={isTree ? 'gridcell' : 'cell'}
-                  key={title}
-                  data-title={title}
-                  data-number={isNumber}
-                >
-                  {cell(row)}
-                </div>
-              ))}
+              <Cells row={row} columns={columns as readonly Column<unknown>[]} isTree={isTree} />
             </div>
           );
         })}
@@ -104,3 +104,20 @@ export function Table<T>({ label, rows, columns, keyOf, tree, empty, more }: Tab
     </div>
   );
 }
+
+/** While the table scrolls, rows that stay are not drawn again. */
+const Cells = memo(function Cells({
+  row,
+  columns,
+  isTree,
+}: {
+  row: unknown;
+  columns: readonly Column<unknown>[];
+  isTree: boolean;
+}) {
+  return columns.map(({ title, cell, isNumber }) => (
+    <div role={isTree ? 'gridcell' : 'cell'} key={title} data-title={title} data-number={isNumber}>
+      {cell(row)}
+    </div>
+  ));
+});
