@@ -2,7 +2,7 @@
 import type { Browser, Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { App } from '../../src/server/create-app.ts';
-import { createJob } from '../support/api.ts';
+import { createJob, work } from '../support/api.ts';
 import { launchBrowser, withoutBrowser } from '../support/browser.ts';
 import { desktop } from '../support/dashboard.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
@@ -127,6 +127,17 @@ describe.skipIf(withoutBrowser)('the dashboard at size', () => {
     await createJob(app.url, { type: 'after the return', items: [{}] });
     await page.getByRole('link', { name: 'after the return' }).waitFor();
     expect(asked().filter((name) => name === 'Trees')).toHaveLength(before);
+    await page.close();
+  });
+
+  it('the last tree that meets the conditions leaves the list when it no longer does', async () => {
+    const id = await createJob(app.url, { type: 'last', sealed: true, items: [{}] });
+    const page = await browser.newPage({ viewport: desktop });
+    await page.goto(url('/?types=last&statuses=RUNNING&statuses=WAITING'));
+    await page.getByRole('link', { name: 'last' }).first().waitFor();
+    await work(app.url, 'last', 1, 'done');
+    await page.getByText('No tree meets these conditions.').waitFor();
+    expect(await page.locator(`a[href*="${encodeURIComponent(id)}"]`).count()).toBe(0);
     await page.close();
   });
 });

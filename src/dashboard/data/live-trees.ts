@@ -22,10 +22,17 @@ export function treeOf(
   };
 }
 
-/** The newest trees by id. Those that left the page, or were deleted, are in `gone`. */
+/** Trees in the page of the newest, as in the subscription. */
+const pageSize = 100;
+/** However long a page is open. Those that left first are forgotten first. */
+const mostGone = 10_000;
+
+/** The newest trees by id. Those that left the page although it had room for them, or were deleted, are in `gone`. */
 export interface NewestLive {
   readonly trees: ReadonlyMap<string, TreeRowFragment>;
   readonly gone: ReadonlySet<string>;
+  /** The least id that may be in the page. */
+  readonly oldest: string;
 }
 
 export function newestTreesOf(
@@ -45,7 +52,11 @@ export function newestTreesOf(
         trees.set(tree.id, tree);
         gone.delete(tree.id);
       }
-      return { trees, gone };
+      // Trees that were pushed out by newer ones meet the conditions as before.
+      const oldest =
+        trees.size < pageSize ? '' : [...trees.keys()].reduce((least, id) => (id < least ? id : least));
+      for (const id of gone) if (id < oldest || gone.size > mostGone) gone.delete(id);
+      return { trees, gone, oldest };
     },
   };
 }

@@ -3,7 +3,7 @@ import { Link, useSearch } from '@tanstack/react-router';
 import { lazy, Suspense, useMemo } from 'react';
 import { type TreeRowFragment, Trees } from '../../generated/dashboard-first.ts';
 import { useLive } from '../data/live.ts';
-import { newestTreesOf, treeOf } from '../data/live-trees.ts';
+import { type NewestLive, newestTreesOf, treeOf } from '../data/live-trees.ts';
 import { toFilter } from '../data/tree-search.ts';
 import { Problem } from '../parts/ask.tsx';
 import { More, nodesOf, usePages } from '../parts/pages.tsx';
@@ -79,20 +79,18 @@ export function TreesScreen() {
 /** The pages that were fetched, with what the server has told since. Ids of jobs grow with time. */
 function merge(
   found: readonly TreeRowFragment[],
-  live: { trees: ReadonlyMap<string, TreeRowFragment>; gone: ReadonlySet<string> } | undefined,
+  live: NewestLive | undefined,
   isNewest: boolean,
 ): readonly TreeRowFragment[] {
   if (!isNewest || live === undefined) return found;
-  const told = [...live.trees.values()];
-  const oldest = told.reduce((least, { id }) => (id < least ? id : least), '~');
   // Only the beginning of a long list can differ.
-  const first = found.findIndex(({ id }) => id < oldest);
+  const first = found.findIndex(({ id }) => id < live.oldest);
   const older = first === -1 ? [] : found.slice(first);
-  // A tree that left the page of the newest may only have been pushed out by newer ones; if it lies within, it no longer meets the conditions.
   const others = found
     .slice(0, found.length - older.length)
     .filter(({ id }) => !live.trees.has(id) && !live.gone.has(id));
-  return [...[...told, ...others].sort((a, b) => (a.id < b.id ? 1 : -1)), ...older];
+  const newer = [...live.trees.values(), ...others].sort((a, b) => (a.id < b.id ? 1 : -1));
+  return [...newer, ...older];
 }
 
 /** `isTold`: whether the list itself is told of its changes. */
