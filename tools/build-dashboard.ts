@@ -32,7 +32,8 @@ async function buildPage(source: string, target: string): Promise<readonly strin
       // These know light-dark(), as all do since 2024: it is not written out.
       cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
       assetsInlineLimit: 0,
-      modulePreload: false,
+      // What a screen imports is fetched together with it. Every browser that knows light-dark() knows how.
+      modulePreload: { polyfill: false },
       rolldownOptions: {
         // What every screen needs is one file, which is smaller than several, and has nothing that is loaded later.
         output: {

@@ -1197,15 +1197,13 @@ export type NewestTreesSubscriptionVariables = Exact<{
 
 export type NewestTreesSubscription = { jobs: { goneIds: Array<string>, jobs: Array<{ id: string, type: string, dedupeKey?: string | null, createdAt: string, idleSince?: string | null, deletion?: { reaped: boolean } | null, treeProgress?: { rootId: string, complete: boolean, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, openJobs: number, unsealedJobs: number, revision: string } | null }> } };
 
-export type JobStateFragment = { jobId: string, status: JobStatus, outcome?: JobOutcome | null, percent?: number | null, sealed: boolean, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, message: string, startedAt?: string | null, completedAt?: string | null, revision: string };
-
 export type TreeChangesSubscriptionVariables = Exact<{
   rootId: Scalars['ID']['input'];
   sinceRevision?: InputMaybe<Scalars['String']['input']>;
 }>;
 
 
-export type TreeChangesSubscription = { jobTreeProgress: { rootId: string, complete: boolean, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, openJobs: number, unsealedJobs: number, revision: string, jobs: Array<{ jobId: string, status: JobStatus, outcome?: JobOutcome | null, percent?: number | null, sealed: boolean, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, message: string, startedAt?: string | null, completedAt?: string | null, revision: string }> } };
+export type TreeChangesSubscription = { jobTreeProgress: { rootId: string, complete: boolean, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, openJobs: number, unsealedJobs: number, revision: string } };
 
 export type ViewerQueryVariables = Exact<{ [key: string]: never; }>;
 
@@ -1274,24 +1272,6 @@ export const TreeRow = /*#__PURE__*/ new TypedDocumentString(`
   unsealedJobs
   revision
 }`, {"fragmentName":"TreeRow"}) as unknown as TypedDocumentString<TreeRowFragment, unknown>;
-export const JobState = /*#__PURE__*/ new TypedDocumentString(`
-    fragment JobState on JobProgress {
-  jobId
-  status
-  outcome
-  percent
-  sealed
-  itemCount
-  itemProgress
-  succeeded
-  failed
-  cancelled
-  message
-  startedAt
-  completedAt
-  revision
-}
-    `, {"fragmentName":"JobState"}) as unknown as TypedDocumentString<JobStateFragment, unknown>;
 export const Trees = /*#__PURE__*/ new TypedDocumentString(`
     query Trees($filter: JobFilter!, $order: JobOrder!, $after: String) {
   jobs(filter: $filter, order: $order, first: 100, after: $after) {
@@ -1369,7 +1349,11 @@ fragment TreeRow on Job {
 }`) as unknown as TypedDocumentString<NewestTreesSubscription, NewestTreesSubscriptionVariables>;
 export const TreeChanges = /*#__PURE__*/ new TypedDocumentString(`
     subscription TreeChanges($rootId: ID!, $sinceRevision: String) {
-  jobTreeProgress(rootId: $rootId, sinceRevision: $sinceRevision, intervalMs: 250) {
+  jobTreeProgress(
+    rootId: $rootId
+    sinceRevision: $sinceRevision
+    intervalMs: 1000
+  ) {
     rootId
     complete
     outcome
@@ -1382,27 +1366,9 @@ export const TreeChanges = /*#__PURE__*/ new TypedDocumentString(`
     openJobs
     unsealedJobs
     revision
-    jobs {
-      ...JobState
-    }
   }
 }
-    fragment JobState on JobProgress {
-  jobId
-  status
-  outcome
-  percent
-  sealed
-  itemCount
-  itemProgress
-  succeeded
-  failed
-  cancelled
-  message
-  startedAt
-  completedAt
-  revision
-}`) as unknown as TypedDocumentString<TreeChangesSubscription, TreeChangesSubscriptionVariables>;
+    `) as unknown as TypedDocumentString<TreeChangesSubscription, TreeChangesSubscriptionVariables>;
 export const Viewer = /*#__PURE__*/ new TypedDocumentString(`
     query Viewer {
   viewer {

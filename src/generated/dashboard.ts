@@ -1339,15 +1339,13 @@ export type NewestTreesSubscriptionVariables = Exact<{
 
 export type NewestTreesSubscription = { jobs: { goneIds: Array<string>, jobs: Array<{ id: string, type: string, dedupeKey?: string | null, createdAt: string, idleSince?: string | null, deletion?: { reaped: boolean } | null, treeProgress?: { rootId: string, complete: boolean, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, openJobs: number, unsealedJobs: number, revision: string } | null }> } };
 
-export type JobStateFragment = { jobId: string, status: JobStatus, outcome?: JobOutcome | null, percent?: number | null, sealed: boolean, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, message: string, startedAt?: string | null, completedAt?: string | null, revision: string };
-
 export type TreeChangesSubscriptionVariables = Exact<{
   rootId: Scalars['ID']['input'];
   sinceRevision?: InputMaybe<Scalars['String']['input']>;
 }>;
 
 
-export type TreeChangesSubscription = { jobTreeProgress: { rootId: string, complete: boolean, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, openJobs: number, unsealedJobs: number, revision: string, jobs: Array<{ jobId: string, status: JobStatus, outcome?: JobOutcome | null, percent?: number | null, sealed: boolean, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, message: string, startedAt?: string | null, completedAt?: string | null, revision: string }> } };
+export type TreeChangesSubscription = { jobTreeProgress: { rootId: string, complete: boolean, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, openJobs: number, unsealedJobs: number, revision: string } };
 
 export type ViewerQueryVariables = Exact<{ [key: string]: never; }>;
 
@@ -1754,12 +1752,22 @@ export type RefusalFragment =
   | Refusal_StorageLimitError_Fragment
 ;
 
+export type JobStateFragment = { jobId: string, status: JobStatus, outcome?: JobOutcome | null, percent?: number | null, sealed: boolean, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, message: string, startedAt?: string | null, completedAt?: string | null, revision: string };
+
+export type JobChangesSubscriptionVariables = Exact<{
+  rootId: Scalars['ID']['input'];
+  sinceRevision?: InputMaybe<Scalars['String']['input']>;
+}>;
+
+
+export type JobChangesSubscription = { jobTreeProgress: { rootId: string, complete: boolean, outcome?: JobOutcome | null, percent?: number | null, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, openJobs: number, unsealedJobs: number, revision: string, jobs: Array<{ jobId: string, status: JobStatus, outcome?: JobOutcome | null, percent?: number | null, sealed: boolean, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, message: string, startedAt?: string | null, completedAt?: string | null, revision: string }> } };
+
 export type TreeQueryVariables = Exact<{
   id: Scalars['ID']['input'];
 }>;
 
 
-export type TreeQuery = { job?: { id: string, type: string, root: { id: string, type: string, dedupeKey?: string | null, createdAt: string, reapAt?: string | null, retentionSeconds?: number | null, idleSince?: string | null, deletion?: { reaped: boolean, itemCount: number, deletedItems: number } | null, callbacks: Array<{ endpoint: string, on: CallbackTrigger }>, occurrence?: { at: string, schedule: string } | null, tree: Array<{ id: string, type: string, depth: number, createdAt: string, sealedAt?: string | null, finalStage: boolean, waitsForJobs: boolean, cancelReason?: CancelReason | null, maxFailuresPerItem: number, parent?: { id: string } | null, after: Array<{ id: string, type: string }>, feed?: { source: FeedSource } | null, import?: { status: FileImportStatus, badLines: number, bytesRead: number, size: number, error?: { message: string } | null } | null, progress: { jobId: string, status: JobStatus, outcome?: JobOutcome | null, percent?: number | null, sealed: boolean, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, message: string, startedAt?: string | null, completedAt?: string | null, revision: string } }> } } | null };
+export type TreeQuery = { job?: { id: string, type: string, root: { id: string, type: string, dedupeKey?: string | null, createdAt: string, reapAt?: string | null, retentionSeconds?: number | null, callbacks: Array<{ endpoint: string, on: CallbackTrigger }>, occurrence?: { at: string, schedule: string } | null, tree: Array<{ id: string, type: string, depth: number, waitsForJobs: boolean, parent?: { id: string } | null, after: Array<{ id: string, type: string }>, feed?: { source: FeedSource } | null, import?: { status: FileImportStatus, badLines: number, error?: { message: string } | null } | null, progress: { jobId: string, status: JobStatus, outcome?: JobOutcome | null, percent?: number | null, sealed: boolean, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, message: string, startedAt?: string | null, completedAt?: string | null, revision: string } }> } } | null };
 
 export type SealMutationVariables = Exact<{
   input: SealJobInput;
@@ -1974,24 +1982,6 @@ export const TreeRow = /*#__PURE__*/ new TypedDocumentString(`
   unsealedJobs
   revision
 }`, {"fragmentName":"TreeRow"}) as unknown as TypedDocumentString<TreeRowFragment, unknown>;
-export const JobState = /*#__PURE__*/ new TypedDocumentString(`
-    fragment JobState on JobProgress {
-  jobId
-  status
-  outcome
-  percent
-  sealed
-  itemCount
-  itemProgress
-  succeeded
-  failed
-  cancelled
-  message
-  startedAt
-  completedAt
-  revision
-}
-    `, {"fragmentName":"JobState"}) as unknown as TypedDocumentString<JobStateFragment, unknown>;
 export const ImportState = /*#__PURE__*/ new TypedDocumentString(`
     fragment ImportState on FileImport {
   uploadId
@@ -2151,6 +2141,24 @@ export const Refusal = /*#__PURE__*/ new TypedDocumentString(`
   field
 }
     `, {"fragmentName":"Refusal"}) as unknown as TypedDocumentString<RefusalFragment, unknown>;
+export const JobState = /*#__PURE__*/ new TypedDocumentString(`
+    fragment JobState on JobProgress {
+  jobId
+  status
+  outcome
+  percent
+  sealed
+  itemCount
+  itemProgress
+  succeeded
+  failed
+  cancelled
+  message
+  startedAt
+  completedAt
+  revision
+}
+    `, {"fragmentName":"JobState"}) as unknown as TypedDocumentString<JobStateFragment, unknown>;
 export const AuditEntries = /*#__PURE__*/ new TypedDocumentString(`
     query AuditEntries($after: String) {
   auditEntries(first: 100, after: $after) {
@@ -2558,7 +2566,11 @@ fragment TreeRow on Job {
 }`) as unknown as TypedDocumentString<NewestTreesSubscription, NewestTreesSubscriptionVariables>;
 export const TreeChanges = /*#__PURE__*/ new TypedDocumentString(`
     subscription TreeChanges($rootId: ID!, $sinceRevision: String) {
-  jobTreeProgress(rootId: $rootId, sinceRevision: $sinceRevision, intervalMs: 250) {
+  jobTreeProgress(
+    rootId: $rootId
+    sinceRevision: $sinceRevision
+    intervalMs: 1000
+  ) {
     rootId
     complete
     outcome
@@ -2571,27 +2583,9 @@ export const TreeChanges = /*#__PURE__*/ new TypedDocumentString(`
     openJobs
     unsealedJobs
     revision
-    jobs {
-      ...JobState
-    }
   }
 }
-    fragment JobState on JobProgress {
-  jobId
-  status
-  outcome
-  percent
-  sealed
-  itemCount
-  itemProgress
-  succeeded
-  failed
-  cancelled
-  message
-  startedAt
-  completedAt
-  revision
-}`) as unknown as TypedDocumentString<TreeChangesSubscription, TreeChangesSubscriptionVariables>;
+    `) as unknown as TypedDocumentString<TreeChangesSubscription, TreeChangesSubscriptionVariables>;
 export const Viewer = /*#__PURE__*/ new TypedDocumentString(`
     query Viewer {
   viewer {
@@ -3599,6 +3593,42 @@ export const LiveFindings = /*#__PURE__*/ new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<LiveFindingsSubscription, LiveFindingsSubscriptionVariables>;
+export const JobChanges = /*#__PURE__*/ new TypedDocumentString(`
+    subscription JobChanges($rootId: ID!, $sinceRevision: String) {
+  jobTreeProgress(rootId: $rootId, sinceRevision: $sinceRevision, intervalMs: 250) {
+    rootId
+    complete
+    outcome
+    percent
+    itemCount
+    itemProgress
+    succeeded
+    failed
+    cancelled
+    openJobs
+    unsealedJobs
+    revision
+    jobs {
+      ...JobState
+    }
+  }
+}
+    fragment JobState on JobProgress {
+  jobId
+  status
+  outcome
+  percent
+  sealed
+  itemCount
+  itemProgress
+  succeeded
+  failed
+  cancelled
+  message
+  startedAt
+  completedAt
+  revision
+}`) as unknown as TypedDocumentString<JobChangesSubscription, JobChangesSubscriptionVariables>;
 export const Tree = /*#__PURE__*/ new TypedDocumentString(`
     query Tree($id: ID!) {
   job(id: $id) {
@@ -3611,12 +3641,6 @@ export const Tree = /*#__PURE__*/ new TypedDocumentString(`
       createdAt
       reapAt
       retentionSeconds
-      idleSince
-      deletion {
-        reaped
-        itemCount
-        deletedItems
-      }
       callbacks {
         endpoint
         on
@@ -3629,12 +3653,7 @@ export const Tree = /*#__PURE__*/ new TypedDocumentString(`
         id
         type
         depth
-        createdAt
-        sealedAt
-        finalStage
         waitsForJobs
-        cancelReason
-        maxFailuresPerItem
         parent {
           id
         }
@@ -3648,8 +3667,6 @@ export const Tree = /*#__PURE__*/ new TypedDocumentString(`
         import {
           status
           badLines
-          bytesRead
-          size
           error {
             message
           }

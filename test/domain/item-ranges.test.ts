@@ -316,3 +316,24 @@ describe.each([
     expect(blocks).toBeLessThan(50 + (size / 1_000) * perThousand);
   });
 });
+
+it('what the items of a job wait for is read at the same cost, however many wait', async () => {
+  const blocksOf = async (entries: number) => {
+    const type = newType();
+    const { [type]: jobId = '' } = await t.create({ type });
+    await t.db.query(
+      `insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type)
+       select $1, n, n, 1, now() + interval '1 day', 1, 1, 0, 'large' from generate_series(1, $2::int) n`,
+      [jobId, entries],
+    );
+    await t.db.query('vacuum analyze jobtree.queue_entry');
+    const plans = await plansOf(t.db, (client) =>
+      client.query('select * from jobtree.pending_of_jobs($1, 1000)', [[jobId]]),
+    );
+    const [all] = plans.find(({ query }) => query.includes('jobtree.pending_of_jobs('))?.nodes ?? [];
+    return (all?.['Shared Hit Blocks'] ?? 0) + (all?.['Shared Read Blocks'] ?? 0);
+  };
+  const few = await blocksOf(5_000);
+  expect(few).toBeGreaterThan(0);
+  expect(await blocksOf(100_000)).toBeLessThan(few + 100);
+});

@@ -1,43 +1,38 @@
 /** Live trees: what is subscribed, and how events become states. */
 import {
   type JobFilter,
-  type JobStateFragment,
   NewestTrees,
   type NewestTreesSubscription,
   TreeChanges,
   type TreeChangesSubscription,
   type TreeRowFragment,
+  type TreeStateFragment,
 } from '../../generated/dashboard-first.ts';
 import type { LiveSource } from './live.ts';
 
-export type TreeLive = Omit<TreeChangesSubscription['jobTreeProgress'], 'jobs'> & {
-  readonly jobs: ReadonlyMap<string, JobStateFragment>;
-};
-
-/** A tree with all its jobs. An event has the jobs that changed. */
+/** A tree without its jobs. */
 export function treeOf(
   rootId: string,
-): LiveSource<TreeChangesSubscription, { rootId: string; sinceRevision: string | null }, TreeLive> {
+): LiveSource<TreeChangesSubscription, { rootId: string; sinceRevision: string | null }, TreeStateFragment> {
   return {
     document: TreeChanges,
     variables: (known) => ({ rootId, sinceRevision: known?.revision ?? null }),
-    next: (known, { jobTreeProgress: { jobs, ...tree } }) => {
-      const all = new Map(known?.jobs);
-      for (const job of jobs) {
-        const before = all.get(job.jobId);
-        if (before === undefined || job.revision > before.revision || job.completedAt != null)
-          all.set(job.jobId, job);
-      }
-      return { ...tree, jobs: all };
-    },
+    next: (_, { jobTreeProgress }) => jobTreeProgress,
     isFinal: ({ complete }) => complete,
   };
 }
 
-/** The newest trees by id. Those that left the page, or were deleted, are in `gone`. */
+/** Trees in the page of the newest, as in the subscription. */
+const pageSize = 100;
+/** However long a page is open. Those that left first are forgotten first. */
+const mostGone = 10_000;
+
+/** The newest trees by id. Those that left the page although it had room for them, or were deleted, are in `gone`. */
 export interface NewestLive {
   readonly trees: ReadonlyMap<string, TreeRowFragment>;
   readonly gone: ReadonlySet<string>;
+  /** The least id that may be in the page. */
+  readonly oldest: string;
 }
 
 export function newestTreesOf(
@@ -57,7 +52,11 @@ export function newestTreesOf(
         trees.set(tree.id, tree);
         gone.delete(tree.id);
       }
-      return { trees, gone };
+      // Trees that were pushed out by newer ones meet the conditions as before.
+      const oldest =
+        trees.size < pageSize ? '' : [...trees.keys()].reduce((least, id) => (id < least ? id : least));
+      for (const id of gone) if (id < oldest || gone.size > mostGone) gone.delete(id);
+      return { trees, gone, oldest };
     },
   };
 }

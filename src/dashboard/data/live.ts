@@ -86,6 +86,15 @@ export function useLive<R, V, T>(key: string | undefined, source: LiveSource<R, 
   );
 }
 
+/** What changed since the page was last drawn: however many events come, it is drawn once for all of them. */
+const changed = new Set<Shown>();
+
+function tellChanged(): void {
+  const told = [...changed];
+  changed.clear();
+  for (const one of told) one.tell();
+}
+
 class Shown {
   state: Live<unknown> = nothing;
   readonly #source: LiveSource<unknown, unknown, unknown>;
@@ -144,6 +153,13 @@ class Shown {
 
   #show(state: Live<unknown>): void {
     this.state = state;
+    changed.add(this);
+    // A page that nobody sees is not drawn.
+    if (document.hidden) tellChanged();
+    else if (changed.size === 1) requestAnimationFrame(tellChanged);
+  }
+
+  tell(): void {
     for (const listener of this.#listeners) listener();
   }
 }

@@ -3,6 +3,9 @@ import {
   ImportChanges,
   type ImportChangesSubscription,
   type ImportStateFragment,
+  JobChanges,
+  type JobChangesSubscription,
+  type JobStateFragment,
   OperationChanges,
   type OperationChangesSubscription,
   type OperationStateFragment,
@@ -29,5 +32,29 @@ export function importOf(
     variables: () => ({ jobId }),
     next: (known, { jobProgress: { job } }) => job?.import ?? known,
     isFinal: (state) => state?.finishedAt != null,
+  };
+}
+
+export type TreeLive = Omit<JobChangesSubscription['jobTreeProgress'], 'jobs'> & {
+  readonly jobs: ReadonlyMap<string, JobStateFragment>;
+};
+
+/** A tree with all its jobs. An event has the jobs that changed. */
+export function jobsOf(
+  rootId: string,
+): LiveSource<JobChangesSubscription, { rootId: string; sinceRevision: string | null }, TreeLive> {
+  return {
+    document: JobChanges,
+    variables: (known) => ({ rootId, sinceRevision: known?.revision ?? null }),
+    next: (known, { jobTreeProgress: { jobs, ...tree } }) => {
+      const all = new Map(known?.jobs);
+      for (const job of jobs) {
+        const before = all.get(job.jobId);
+        if (before === undefined || job.revision > before.revision || job.completedAt != null)
+          all.set(job.jobId, job);
+      }
+      return { ...tree, jobs: all };
+    },
+    isFinal: ({ complete }) => complete,
   };
 }

@@ -7,13 +7,24 @@ export interface JobRow {
   readonly progress: JobStateFragment;
 }
 
+/** In their order. */
+export function byParent(rows: readonly JobRow[]): ReadonlyMap<string | undefined, readonly JobRow[]> {
+  const found = new Map<string | undefined, JobRow[]>();
+  for (const row of rows) {
+    const parent = row.job.parent?.id;
+    const siblings = found.get(parent);
+    if (siblings === undefined) found.set(parent, [row]);
+    else siblings.push(row);
+  }
+  return found;
+}
+
 export function Flow({ rows }: { rows: readonly JobRow[] }) {
   const t = useTexts();
   const fed = rows.filter(({ job }) => job.feed != null);
   if (fed.length === 0) return null;
-  const feeding = rows.filter(({ job }) =>
-    rows.some((other) => other.job.feed != null && other.job.parent?.id === job.id),
-  );
+  const feeds = byParent(fed);
+  const feeding = rows.filter(({ job }) => feeds.has(job.id));
   return (
     <section aria-label={t.flow.label}>
       <h2>{t.flow.title}</h2>
@@ -22,13 +33,11 @@ export function Flow({ rows }: { rows: readonly JobRow[] }) {
           <li key={job.id}>
             {t.flow.ended(job.type, failed, cancelled, itemCount - itemProgress)}
             <ul className="flow">
-              {fed
-                .filter((child) => child.job.parent?.id === job.id)
-                .map((child) => (
-                  <li key={child.job.id}>
-                    {t.flow.became(job.type, succeeded, child.job.type, child.progress.itemCount)}
-                  </li>
-                ))}
+              {feeds.get(job.id)?.map((child) => (
+                <li key={child.job.id}>
+                  {t.flow.became(job.type, succeeded, child.job.type, child.progress.itemCount)}
+                </li>
+              ))}
             </ul>
           </li>
         ))}

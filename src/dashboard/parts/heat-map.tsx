@@ -1,6 +1,6 @@
 /** How long items waited, or attempts took, over time: the more there were, the stronger the colour. Who can't see it has the words and the table. */
 import { type PointerEvent, useMemo, useRef, useState } from 'react';
-import { endOf, type HeatMap as Cells, type Step, toHeatMap } from '../data/history.ts';
+import { type HeatMap as Cells, endOf, type Step, toHeatMap } from '../data/history.ts';
 import { useTexts } from '../texts/all.ts';
 import { formatDuration, formatMinute, formatTime } from '../texts/formats.ts';
 import { begin, colourOf, useDrawn } from './canvas.ts';
@@ -60,7 +60,11 @@ function wordsOf(
   return say(all, formatDuration(most), formatDuration(endOf(most)), formatDuration(longest));
 }
 
-function draw(canvas: HTMLCanvasElement, { cells, columns, rows, most }: Cells, steps: readonly Step[]): void {
+function draw(
+  canvas: HTMLCanvasElement,
+  { cells, columns, rows, most }: Cells,
+  steps: readonly Step[],
+): void {
   const quiet = colourOf(document.body, '--quiet');
   const colour = colourOf(document.body, '--running');
   const { context, width, height } = begin(canvas);

@@ -1,7 +1,7 @@
 /** What was done over time, and how long it waited and took: as a chart, as heat maps, and all of it as a table. */
 import { lazy, Suspense, useId, useState } from 'react';
-import type { Live } from '../data/live.ts';
 import { perMinute, type RangeName, rangeNames, type Step } from '../data/history.ts';
+import type { Live } from '../data/live.ts';
 import { useTexts } from '../texts/all.ts';
 import { formatCount, formatDuration, formatRate, formatTime } from '../texts/formats.ts';
 import { HeatMap } from './heat-map.tsx';

@@ -1,5 +1,5 @@
 /** How many items of a job have each status, how fast they end, and how long the rest may take: also the legend of the strip. */
-import { useQuery } from '@tanstack/react-query';
+import { queryOptions, useQuery } from '@tanstack/react-query';
 import { type ItemStatus, type JobStateFragment, PendingCounts } from '../../generated/dashboard.ts';
 import { ask } from '../data/connection.ts';
 import { useFreshness } from '../data/live.ts';
@@ -8,14 +8,19 @@ import { Problem } from './ask.tsx';
 import { Count, State } from './progress.tsx';
 import { readAgainMs, Swatch } from './strip.tsx';
 
+export const pendingOf = (jobId: string) =>
+  queryOptions({
+    queryKey: ['pending counts', jobId],
+    queryFn: ({ signal }) => ask(PendingCounts, { jobId }, signal),
+  });
+
 /** Ended ones are pushed; what the others wait for is read. */
 export function JobCounts({ jobId, progress }: { jobId: string; progress: JobStateFragment }) {
   const t = useTexts();
   const { isPaused } = useFreshness();
   const isOpen = progress.completedAt == null;
   const { data, error } = useQuery({
-    queryKey: ['pending counts', jobId],
-    queryFn: ({ signal }) => ask(PendingCounts, { jobId }, signal),
+    ...pendingOf(jobId),
     refetchInterval: isOpen && !isPaused ? readAgainMs : false,
   });
   const pending = isOpen ? data?.job?.pendingCounts : undefined;

@@ -1,5 +1,5 @@
 /** The items of a job as a strip: where along the job is what. From a million items to one, and there to the item. */
-import { useQuery } from '@tanstack/react-query';
+import { queryOptions, useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, type MouseEvent, type ReactNode, useRef, useState } from 'react';
 import { ItemRanges, type ItemStatus } from '../../generated/dashboard.ts';
 import { ask } from '../data/connection.ts';
@@ -41,6 +41,12 @@ async function readStrip(jobId: string, { from, to }: View, signal: AbortSignal)
   return { strip: toStrip(ranges), isCut: next !== null };
 }
 
+export const stripOf = (jobId: string, view: View) =>
+  queryOptions({
+    queryKey: ['strip', jobId, view.from, view.to],
+    queryFn: ({ signal }) => readStrip(jobId, view, signal),
+  });
+
 interface StripProps {
   readonly jobId: string;
   readonly itemCount: number;
@@ -56,8 +62,7 @@ export function ItemStrip(props: StripProps) {
   const { jobId, view, isOpen } = props;
   const { isPaused } = useFreshness();
   const query = useQuery({
-    queryKey: ['strip', jobId, view.from, view.to],
-    queryFn: ({ signal }) => readStrip(jobId, view, signal),
+    ...stripOf(jobId, view),
     refetchInterval: isOpen && !isPaused ? readAgainMs : false,
     placeholderData: (before) => before,
   });

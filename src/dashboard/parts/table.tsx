@@ -3,7 +3,16 @@
  * the headings before its cells.
  */
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
-import { type CSSProperties, type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import {
+  type CSSProperties,
+  memo,
+  type ReactNode,
+  useCallback,
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react';
 import { type RowTree, useTreeWalk } from './tree-walk.ts';
 
 export interface Column<T> {
@@ -44,7 +53,8 @@ export function Table<T>({ label, rows, columns, keyOf, tree, empty, more, onSho
     estimateSize: () => rowPx,
     overscan: 12,
     scrollMargin: top,
-    getItemKey: (index) => keyOf(rows[index] as T),
+    // Another function would make it measure every row again.
+    getItemKey: useCallback((index: number) => keyOf(rows[index] as T), [rows, keyOf]),
   });
   const walk = useTreeWalk(rows, tree, virtualizer, body);
   const shown = virtualizer.getVirtualItems().map(({ index }) => rows[index] as T);
@@ -93,16 +103,7 @@ export function Table<T>({ label, rows, columns, keyOf, tree, empty, more, onSho
               {...walk(row, index)}
               style={{ ...style, position: 'absolute', insetInline: 0, insetBlockStart: start - top }}
             >
-              {columns.map(({ title, cell, isNumber }) => (
-                <div
-                  role={isTree ? 'gridcell' : 'cell'}
-                  key={title}
-                  data-title={title}
-                  data-number={isNumber}
-                >
-                  {cell(row)}
-                </div>
-              ))}
+              <Cells row={row} columns={columns as readonly Column<unknown>[]} isTree={isTree} />
             </div>
           );
         })}
@@ -111,3 +112,20 @@ export function Table<T>({ label, rows, columns, keyOf, tree, empty, more, onSho
     </div>
   );
 }
+
+/** While the table scrolls, rows that stay are not drawn again. */
+const Cells = memo(function Cells({
+  row,
+  columns,
+  isTree,
+}: {
+  row: unknown;
+  columns: readonly Column<unknown>[];
+  isTree: boolean;
+}) {
+  return columns.map(({ title, cell, isNumber }) => (
+    <div role={isTree ? 'gridcell' : 'cell'} key={title} data-title={title} data-number={isNumber}>
+      {cell(row)}
+    </div>
+  ));
+});

@@ -1,5 +1,11 @@
 /** One tree: its jobs with their counts, and the items of one of them. */
-import { useQuery } from '@tanstack/react-query';
+import {
+  queryOptions,
+  useInfiniteQuery,
+  usePrefetchInfiniteQuery,
+  usePrefetchQuery,
+  useQuery,
+} from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import {
@@ -15,7 +21,7 @@ import {
 } from '../../generated/dashboard.ts';
 import { ask } from '../data/connection.ts';
 import { useLive } from '../data/live.ts';
-import { treeOf } from '../data/live-trees.ts';
+import { jobsOf, type TreeLive } from '../data/sources.ts';
 import { useMay } from '../data/viewer.ts';
 import { Action } from '../parts/action.tsx';
 import { AddItems } from '../parts/add-items.tsx';
@@ -24,16 +30,16 @@ import { AddCallback, Deliveries } from '../parts/callbacks.tsx';
 import { CopyButton } from '../parts/copy.tsx';
 import { CountDeadLetters } from '../parts/counts.tsx';
 import { Facts } from '../parts/facts.tsx';
-import { Flow, type JobRow as Row } from '../parts/flow.tsx';
+import { byParent, Flow, type JobRow as Row } from '../parts/flow.tsx';
 import { FoundItems, ItemSearchForm } from '../parts/item-search.tsx';
 import { ItemTable } from '../parts/items.tsx';
-import { JobCounts } from '../parts/job-counts.tsx';
-import { More, nodesOf, usePages } from '../parts/pages.tsx';
+import { JobCounts, pendingOf } from '../parts/job-counts.tsx';
+import { More, nodesOf, pagesOf } from '../parts/pages.tsx';
 import { ProgressBar, State } from '../parts/progress.tsx';
 import { Retention } from '../parts/retention.tsx';
 import { Share } from '../parts/share.tsx';
 import { Standstills } from '../parts/standstills.tsx';
-import { ItemStrip } from '../parts/strip.tsx';
+import { ItemStrip, stripOf } from '../parts/strip.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { useTexts } from '../texts/all.ts';
@@ -54,27 +60,49 @@ const itemStatuses = [
 
 const whole = { from: undefined, to: undefined };
 
+const treeOf = (id: string) =>
+  queryOptions({ queryKey: ['tree', id], queryFn: ({ signal }) => ask(Tree, { id }, signal) });
+
 export default function TreeScreen() {
   const t = useTexts();
   const { id } = useParams({ from: '/trees/$id' });
-  const query = useQuery({ queryKey: ['tree', id], queryFn: ({ signal }) => ask(Tree, { id }, signal) });
+  const search = useSearch({ from: '/trees/$id' });
+  const jobId = search.job ?? id;
+  usePrefetchQuery(treeOf(id));
+  const query = useQuery(treeOf(id));
+  // Nothing waits until the tree is there: mostly this is its root.
+  const rootId = query.data?.job?.root.id ?? id;
+  const { value } = useLive(`jobs ${rootId}`, jobsOf(rootId));
+  usePrefetchQuery(standstillsOf(rootId));
+  usePrefetchQuery(pendingOf(jobId));
+  usePrefetchQuery(stripOf(jobId, search));
+  usePrefetchInfiniteQuery(itemsOf(jobId, search.status));
   return (
     <Answer query={query}>
       {({ job }) =>
         job == null ? (
           <p>{t.tree.gone}</p>
         ) : (
-          <Shown root={job.root} id={id} onChange={() => void query.refetch()} />
+          <Shown root={job.root} value={value} id={id} onChange={() => void query.refetch()} />
         )
       }
     </Answer>
   );
 }
 
-function Shown({ root, id, onChange }: { root: Root; id: string; onChange: () => void }) {
+function Shown({
+  root,
+  value,
+  id,
+  onChange,
+}: {
+  root: Root;
+  value: TreeLive | undefined;
+  id: string;
+  onChange: () => void;
+}) {
   const t = useTexts();
   const search = useSearch({ from: '/trees/$id' });
-  const { value } = useLive(`tree ${root.id}`, treeOf(root.id));
   const rows = root.tree.map((job) => ({ job, progress: value?.jobs.get(job.id) ?? job.progress }));
   const shown = rows.find(({ job }) => job.id === (search.job ?? id)) ?? rows[0];
   const failed = value?.failed ?? rows.reduce((sum, { progress }) => sum + progress.failed, 0);
@@ -155,13 +183,15 @@ function Shown({ root, id, onChange }: { root: Root; id: string; onChange: () =>
   );
 }
 
-/** Read again now and then: what it depends on, such as workers, is not told of. */
-function TreeStandstills({ id }: { id: string }) {
-  const query = useQuery({
+const standstillsOf = (id: string) =>
+  queryOptions({
     queryKey: ['standstills', id],
     queryFn: ({ signal }) => ask(TreeStandstillsQuery, { id }, signal),
-    refetchInterval: 10_000,
   });
+
+/** Read again now and then: what it depends on, such as workers, is not told of. */
+function TreeStandstills({ id }: { id: string }) {
+  const query = useQuery({ ...standstillsOf(id), refetchInterval: 10_000 });
   return <Standstills standstills={query.data?.job?.treeStandstills ?? []} treeId={id} />;
 }
 
@@ -249,18 +279,14 @@ function JobTable({
 
 /** Each job after its parent, without those below a folded one. */
 function inOrder(rows: readonly Row[], folded: ReadonlySet<string>): Row[] {
-  const below = new Map<string | undefined, Row[]>();
-  for (const row of rows) {
-    const parent = row.job.parent?.id;
-    below.set(parent, [...(below.get(parent) ?? []), row]);
-  }
+  const below = byParent(rows);
   const listed: Row[] = [];
   const ids = new Set(rows.map(({ job }) => job.id));
   // Also those whose parents the reader may not see.
   const stack = rows.filter(({ job }) => job.parent == null || !ids.has(job.parent.id)).reverse();
   for (let row = stack.pop(); row !== undefined; row = stack.pop()) {
     listed.push(row);
-    if (!folded.has(row.job.id)) stack.push(...(below.get(row.job.id) ?? []).reverse());
+    if (!folded.has(row.job.id)) stack.push(...(below.get(row.job.id) ?? []).toReversed());
   }
   return listed;
 }
@@ -275,11 +301,19 @@ function describe(job: Job, t: ReturnType<typeof useTexts>): string {
   return parts.filter((part) => part !== undefined).join(', ');
 }
 
+const statusOf = (name: string | undefined) => itemStatuses.find((one) => one === name);
+
+function itemsOf(jobId: string, status: string | undefined) {
+  const known = statusOf(status);
+  const statuses = known === undefined ? null : [known];
+  return pagesOf(Items, { jobId, statuses }, (data) => data.job?.items);
+}
+
 function JobItems({ row: { job, progress }, onChange }: { row: Row; onChange: () => void }) {
   const t = useTexts();
   const search = useSearch({ from: '/trees/$id' });
   const navigate = useNavigate({ from: '/trees/$id' });
-  const status = itemStatuses.find((one) => one === search.status);
+  const status = statusOf(search.status);
   const { find, path } = search;
   return (
     <section aria-label={t.tree.openItems}>
@@ -319,8 +353,7 @@ function JobItems({ row: { job, progress }, onChange }: { row: Row; onChange: ()
 function ListedItems({ jobId, status }: { jobId: string; status: ItemStatus | undefined }) {
   const t = useTexts();
   const navigate = useNavigate({ from: '/trees/$id' });
-  const statuses = status === undefined ? null : [status];
-  const pages = usePages(Items, { jobId, statuses }, (data) => data.job?.items);
+  const pages = useInfiniteQuery(itemsOf(jobId, status));
   return (
     <>
       <form className="filters" onSubmit={(event) => event.preventDefault()}>

@@ -3,7 +3,7 @@ import { Link, useSearch } from '@tanstack/react-router';
 import { lazy, Suspense, useMemo } from 'react';
 import { type TreeRowFragment, Trees } from '../../generated/dashboard-first.ts';
 import { useLive } from '../data/live.ts';
-import { newestTreesOf, treeOf } from '../data/live-trees.ts';
+import { type NewestLive, newestTreesOf, treeOf } from '../data/live-trees.ts';
 import { toFilter } from '../data/tree-search.ts';
 import { Problem } from '../parts/ask.tsx';
 import { More, nodesOf, usePages } from '../parts/pages.tsx';
@@ -14,12 +14,6 @@ import { useTexts } from '../texts/texts.ts';
 
 /** Not in the first view: the list comes first. */
 const TreeFilters = lazy(() => import('../parts/tree-filters.tsx'));
-
-interface Row {
-  readonly tree: TreeRowFragment;
-  /** Whether the list itself is told of its changes. */
-  readonly isTold: boolean;
-}
 
 export function TreesScreen() {
   const t = useTexts();
@@ -32,11 +26,13 @@ export function TreesScreen() {
   const found = nodesOf(pages);
   const rows = useMemo(() => merge(found, live.value, isNewest), [found, live.value, isNewest]);
   const error = live.error ?? pages.error;
-  const columns: readonly Column<Row>[] = [
+  // Until then, it may yet be told of any.
+  const isTold = (id: string) => isNewest && live.value?.trees.has(id) !== false;
+  const columns: readonly Column<TreeRowFragment>[] = [
     {
       title: t.trees.type,
       grow: 2,
-      cell: ({ tree }) => (
+      cell: (tree) => (
         <Link to="/trees/$id" params={{ id: tree.id }}>
           {tree.type}
           {tree.dedupeKey != null && <span className="quiet"> {tree.dedupeKey}</span>}
@@ -46,9 +42,9 @@ export function TreesScreen() {
     {
       title: t.trees.progress,
       grow: 4,
-      cell: (row) => <TreeBar {...row} />,
+      cell: (tree) => <TreeBar tree={tree} isTold={isTold(tree.id)} />,
     },
-    { title: t.trees.created, cell: ({ tree }) => <Time at={tree.createdAt} /> },
+    { title: t.trees.created, cell: ({ createdAt }) => <Time at={createdAt} /> },
   ];
   return (
     <>
@@ -65,7 +61,7 @@ export function TreesScreen() {
           label={t.trees.title}
           rows={rows}
           columns={columns}
-          keyOf={({ tree }) => tree.id}
+          keyOf={({ id }) => id}
           empty={
             pages.hasNextPage
               ? t.trees.searched
@@ -83,19 +79,22 @@ export function TreesScreen() {
 /** The pages that were fetched, with what the server has told since. Ids of jobs grow with time. */
 function merge(
   found: readonly TreeRowFragment[],
-  live: { trees: ReadonlyMap<string, TreeRowFragment>; gone: ReadonlySet<string> } | undefined,
+  live: NewestLive | undefined,
   isNewest: boolean,
-): readonly Row[] {
-  if (!isNewest || live === undefined) return found.map((tree) => ({ tree, isTold: false }));
-  const told = [...live.trees.values()].map((tree) => ({ tree, isTold: true }));
-  const oldest = told.reduce((least, { tree }) => (tree.id < least ? tree.id : least), '~');
-  // A tree that left the page of the newest may only have been pushed out by newer ones; if it lies within, it no longer meets the conditions.
-  const older = found.filter(({ id }) => !live.trees.has(id) && !(live.gone.has(id) && id > oldest));
-  const rows = [...told, ...older.map((tree) => ({ tree, isTold: false }))];
-  return rows.toSorted((a, b) => (a.tree.id < b.tree.id ? 1 : -1));
+): readonly TreeRowFragment[] {
+  if (!isNewest || live === undefined) return found;
+  // Only the beginning of a long list can differ.
+  const first = found.findIndex(({ id }) => id < live.oldest);
+  const older = first === -1 ? [] : found.slice(first);
+  const others = found
+    .slice(0, found.length - older.length)
+    .filter(({ id }) => !live.trees.has(id) && !live.gone.has(id));
+  const newer = [...live.trees.values(), ...others].sort((a, b) => (a.id < b.id ? 1 : -1));
+  return [...newer, ...older];
 }
 
-function TreeBar({ tree, isTold }: Row) {
+/** `isTold`: whether the list itself is told of its changes. */
+function TreeBar({ tree, isTold }: { tree: TreeRowFragment; isTold: boolean }) {
   const t = useTexts();
   // A row of an older page is on the screen only as long as it is in the table, and is subscribed as long.
   const isSubscribed = !isTold && tree.treeProgress?.complete === false;
