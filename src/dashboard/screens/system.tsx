@@ -1,5 +1,4 @@
 /** The servers that run, and what the doctor finds: the worst first, with what to do about it. */
-import type { ReactNode } from 'react';
 import {
   LiveFindings,
   type LiveFindingsSubscription,
@@ -79,33 +78,52 @@ function Findings({ findings }: { findings: readonly Finding[] }) {
                   </small>
                 )}
               </p>
-              <p>{finding.message}</p>
-              {finding.advice != null && <p>{withCommands(finding.advice)}</p>}
+              <p lang="en">{finding.message}</p>
+              {finding.advice != null && <Advice advice={finding.advice} />}
             </li>
           ))}
         </ul>
       )}
-      {/* The sentences are the server's, which speaks English. */}
       <details>
         <summary>{t.system.checked(well.length)}</summary>
-        <Facts facts={well.map(({ check, message }) => [check, message])} />
+        <Facts
+          facts={well.map(
+            ({ check, message }, i) =>
+              [
+                check,
+                <span key={`${check} ${i}`} lang="en">
+                  {message}
+                </span>,
+              ] as const,
+          )}
+        />
       </details>
     </section>
   );
 }
 
-/** What stands between backticks can be copied. */
-function withCommands(advice: string): ReactNode[] {
-  return advice
-    .split(/`([^`]+)`/)
-    .map((part, i) => (i % 2 === 0 ? part : <Command key={part} text={part} />));
+/** What stands between backticks can be copied. The server speaks English. */
+function Advice({ advice }: { advice: string }) {
+  return (
+    <p>
+      {advice.split(/`([^`]+)`/).map((part, i) =>
+        i % 2 === 0 ? (
+          <span key={`${i} ${part}`} lang="en">
+            {part}
+          </span>
+        ) : (
+          <Command key={`${i} ${part}`} text={part} />
+        ),
+      )}
+    </p>
+  );
 }
 
 function Command({ text }: { text: string }) {
   const t = useTexts();
   return (
     <span className="command">
-      <code>{text}</code> <CopyButton label={t.system.copy} text={() => text} />
+      <code lang="en">{text}</code> <CopyButton label={t.system.copy} text={() => text} />
     </span>
   );
 }
