@@ -796,6 +796,8 @@ export type Permission =
   | 'CALL'
   /** Allows changes to one job. */
   | 'CHANGE'
+  /** Allows the cancellation or deletion of all trees that match a filter. */
+  | 'CLEAR'
   /** Allows new jobs. */
   | 'CREATE'
   /** Allows lists and figures by type. */

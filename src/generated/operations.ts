@@ -796,6 +796,8 @@ export type Permission =
   | 'CALL'
   /** Allows changes to one job. */
   | 'CHANGE'
+  /** Allows the cancellation or deletion of all trees that match a filter. */
+  | 'CLEAR'
   /** Allows new jobs. */
   | 'CREATE'
   /** Allows lists and figures by type. */
@@ -1385,6 +1387,33 @@ export type DeadLetterCountQueryVariables = Exact<{
 
 
 export type DeadLetterCountQuery = { deadLetterCount?: number | null };
+
+export type CancelTreesMutationVariables = Exact<{
+  input: CancelTreesInput;
+}>;
+
+
+export type CancelTreesMutation = { cancelTrees?:
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
+    | { code: ErrorCode, message: string, field?: string | null }
+   | null };
+
+export type DeleteTreesMutationVariables = Exact<{
+  input: DeleteTreesInput;
+}>;
+
+
+export type DeleteTreesMutation = { deleteTrees?:
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
+    | { code: ErrorCode, message: string, field?: string | null }
+   | null };
+
+export type JobCountQueryVariables = Exact<{
+  filter?: InputMaybe<JobFilter>;
+}>;
+
+
+export type JobCountQuery = { jobCount?: { count: number, since?: string | null } | null };
 
 export type PendingItemCountQueryVariables = Exact<{
   filter: PendingItemFilter;
@@ -2736,6 +2765,64 @@ export const DeadLetterCount = /*#__PURE__*/ new TypedDocumentString(`
   deadLetterCount(filter: $filter, replayable: $replayable)
 }
     `) as unknown as TypedDocumentString<DeadLetterCountQuery, DeadLetterCountQueryVariables>;
+export const CancelTrees = /*#__PURE__*/ new TypedDocumentString(`
+    mutation CancelTrees($input: CancelTreesInput!) {
+  cancelTrees(input: $input) {
+    ... on CancelTreesPayload {
+      operation {
+        ...OperationFields
+      }
+    }
+    ... on UserError {
+      code
+      message
+      field
+    }
+  }
+}
+    fragment OperationFields on Operation {
+  id
+  kind
+  status
+  total
+  done
+  requestedAt
+  requestedBy
+  finishedAt
+}`) as unknown as TypedDocumentString<CancelTreesMutation, CancelTreesMutationVariables>;
+export const DeleteTrees = /*#__PURE__*/ new TypedDocumentString(`
+    mutation DeleteTrees($input: DeleteTreesInput!) {
+  deleteTrees(input: $input) {
+    ... on DeleteTreesPayload {
+      operation {
+        ...OperationFields
+      }
+    }
+    ... on UserError {
+      code
+      message
+      field
+    }
+  }
+}
+    fragment OperationFields on Operation {
+  id
+  kind
+  status
+  total
+  done
+  requestedAt
+  requestedBy
+  finishedAt
+}`) as unknown as TypedDocumentString<DeleteTreesMutation, DeleteTreesMutationVariables>;
+export const JobCount = /*#__PURE__*/ new TypedDocumentString(`
+    query JobCount($filter: JobFilter) {
+  jobCount(filter: $filter) {
+    count
+    since
+  }
+}
+    `) as unknown as TypedDocumentString<JobCountQuery, JobCountQueryVariables>;
 export const PendingItemCount = /*#__PURE__*/ new TypedDocumentString(`
     query PendingItemCount($filter: PendingItemFilter!) {
   pendingItemCount(filter: $filter)

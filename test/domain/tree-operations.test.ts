@@ -2,7 +2,11 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { TenantScope } from '../../src/domain/access/rights.ts';
 import type { Engine } from '../../src/domain/engine/engine.ts';
-import { cancelOperation, readOperations, type TreeOperationKind } from '../../src/domain/items/operations.ts';
+import {
+  cancelOperation,
+  readOperations,
+  type TreeOperationKind,
+} from '../../src/domain/items/operations.ts';
 import { cancelJob } from '../../src/domain/jobs/cancel-job.ts';
 import { createJob } from '../../src/domain/jobs/create-job.ts';
 import { deleteJob } from '../../src/domain/jobs/delete-job.ts';
@@ -67,11 +71,11 @@ async function statesOf(type: string): Promise<Record<string, string>> {
   );
   return Object.fromEntries(rows.map(({ id, state }) => [id, state]));
 }
-const countsOf = async (type: string) =>
-  Object.values(await statesOf(type)).reduce<Record<string, number>>(
-    (counts, state) => ({ ...counts, [state]: (counts[state] ?? 0) + 1 }),
-    {},
-  );
+const countsOf = async (type: string) => {
+  const counts: Record<string, number> = {};
+  for (const state of Object.values(await statesOf(type))) counts[state] = (counts[state] ?? 0) + 1;
+  return counts;
+};
 
 /** A tree in each state, by the state. */
 async function inAllStates(type: string): Promise<Record<string, string>> {

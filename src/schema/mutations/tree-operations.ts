@@ -32,11 +32,13 @@ const mutate = (
   });
   builder.mutationField(name, (t) =>
     t.field({
-      authScopes: { may: 'sweep' },
+      authScopes: { may: 'clear' },
       audited: ({ input }) => toSubjects(givenOf(input.filter)),
       type: Payload,
       description: `${description} ${late}`,
-      args: { input: t.arg({ type: Input(`${typeName}Input`), required: true, description: 'Which trees.' }) },
+      args: {
+        input: t.arg({ type: Input(`${typeName}Input`), required: true, description: 'Which trees.' }),
+      },
       errors: { types: [InvalidInputError] },
       resolve: async (_, { input }, context) => {
         const conditions = await toTreeConditions(input.filter, context);
