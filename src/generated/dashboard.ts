@@ -1675,6 +1675,26 @@ export type TypesQueryVariables = Exact<{ [key: string]: never; }>;
 
 export type TypesQuery = { queues?: Array<{ type: string }> | null };
 
+export type CancelTreesMutationVariables = Exact<{
+  input: CancelTreesInput;
+}>;
+
+
+export type CancelTreesMutation = { cancelTrees?:
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
+    | { code: ErrorCode, message: string, field?: string | null }
+   | null };
+
+export type DeleteTreesMutationVariables = Exact<{
+  input: DeleteTreesInput;
+}>;
+
+
+export type DeleteTreesMutation = { deleteTrees?:
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
+    | { code: ErrorCode, message: string, field?: string | null }
+   | null };
+
 export type SetRetentionMutationVariables = Exact<{
   input: SetRetentionInput;
 }>;
@@ -3187,6 +3207,58 @@ export const Types = /*#__PURE__*/ new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<TypesQuery, TypesQueryVariables>;
+export const CancelTrees = /*#__PURE__*/ new TypedDocumentString(`
+    mutation CancelTrees($input: CancelTreesInput!) {
+  cancelTrees(input: $input) {
+    ... on CancelTreesPayload {
+      operation {
+        ...OperationState
+      }
+    }
+    ...Refusal
+  }
+}
+    fragment OperationState on Operation {
+  id
+  kind
+  status
+  done
+  total
+  requestedAt
+  requestedBy
+  finishedAt
+}
+fragment Refusal on UserError {
+  code
+  message
+  field
+}`) as unknown as TypedDocumentString<CancelTreesMutation, CancelTreesMutationVariables>;
+export const DeleteTrees = /*#__PURE__*/ new TypedDocumentString(`
+    mutation DeleteTrees($input: DeleteTreesInput!) {
+  deleteTrees(input: $input) {
+    ... on DeleteTreesPayload {
+      operation {
+        ...OperationState
+      }
+    }
+    ...Refusal
+  }
+}
+    fragment OperationState on Operation {
+  id
+  kind
+  status
+  done
+  total
+  requestedAt
+  requestedBy
+  finishedAt
+}
+fragment Refusal on UserError {
+  code
+  message
+  field
+}`) as unknown as TypedDocumentString<DeleteTreesMutation, DeleteTreesMutationVariables>;
 export const SetRetention = /*#__PURE__*/ new TypedDocumentString(`
     mutation SetRetention($input: SetRetentionInput!) {
   setRetention(input: $input) {

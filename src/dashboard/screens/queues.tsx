@@ -10,6 +10,7 @@ import { Problem } from '../parts/ask.tsx';
 import { quoted } from '../parts/copy.tsx';
 import { Count } from '../parts/progress.tsx';
 import { type Column, Table } from '../parts/table.tsx';
+import { reverse } from '../parts/undo.tsx';
 import { useTexts } from '../texts/all.ts';
 import { formatDuration, formatTenths } from '../texts/formats.ts';
 
@@ -119,6 +120,7 @@ function Settings({ queue }: { queue: QueueRow }) {
         needs="ADMINISTER"
         mutation={SetQueue}
         variables={() => ({ input: { type, paused: !paused } })}
+        undo={() => reverse(SetQueue, { input: { type, paused } })}
         question={paused ? t.queues.resumeAsk(type, ready) : t.queues.pauseAsk(type, ready, running)}
         command={() => `${command} ${paused ? '--resume' : '--pause'}`}
       />
@@ -134,6 +136,16 @@ function Settings({ queue }: { queue: QueueRow }) {
             rate: rateLimit === null ? null : { limit: rateLimit, intervalMs },
           },
         })}
+        undo={() =>
+          reverse(SetQueue, {
+            input: {
+              type,
+              concurrency: queue.concurrency ?? null,
+              rate:
+                queue.rate == null ? null : { limit: queue.rate.limit, intervalMs: queue.rate.intervalMs },
+            },
+          })
+        }
         question={type}
         command={() =>
           `${command} --concurrency ${most ?? 'none'} --rate ${rateLimit === null ? 'none' : `${rateLimit}/${intervalMs}ms`}`

@@ -16,6 +16,7 @@ import { quoted } from '../parts/copy.tsx';
 import { LivePages } from '../parts/live-list.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
+import { reverse } from '../parts/undo.tsx';
 import { useTexts } from '../texts/all.ts';
 
 export default function SchedulesScreen() {
@@ -93,6 +94,7 @@ export default function SchedulesScreen() {
             needs="ADMINISTER"
             mutation={pausedAt == null ? PauseSchedule : ResumeSchedule}
             variables={() => ({ input: { name } })}
+            undo={() => reverse(pausedAt == null ? ResumeSchedule : PauseSchedule, { input: { name } })}
             question={name}
             command={() => `jobtree schedule ${pausedAt == null ? 'pause' : 'resume'} ${quoted(name)}`}
           />
