@@ -91,8 +91,12 @@ describe.skipIf(withoutBrowser)('all that match', () => {
     expect(await copied('Copy as command')).toBe(
       'jobtree cancel --type copied --status waiting --no-failures',
     );
+    await page.getByRole('dialog').getByRole('button', { name: 'Not now' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'hidden' });
+    await page.getByRole('button', { name: 'Cancel all' }).click();
     expect(await copied('Copy as GraphQL')).toContain('mutation CancelTrees');
     await page.getByRole('dialog').getByRole('button', { name: 'Not now' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'hidden' });
     await page.getByRole('button', { name: 'Delete all' }).click();
     expect(await copied('Copy as command')).toBe(
       'jobtree delete --type copied --status waiting --no-failures',
