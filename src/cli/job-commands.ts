@@ -17,6 +17,7 @@ import { jobOrders } from './job-orders.ts';
 import { run } from './run.ts';
 
 const jobStatuses = ['waiting', 'running', 'completed', 'cancelled'];
+const jobOutcomes = ['succeeded', 'partial', 'failed', 'cancelled'];
 
 /** One more of several. */
 function parseJobStatus(text: string, before: readonly string[] = []): string[] {
@@ -198,10 +199,8 @@ export function addWatchCommands(program: Command): void {
     .addHelpText('after', helpEnd(['success', 'failure', 'usage', 'itemsFailed', 'notFound', 'unreachable']))
     .action(run('end', async (id, options) => (await import('./commands/watch.ts')).watch(id, options)));
 
-  program
-    .command('jobs')
+  whichTrees(program.command('jobs'))
     .description('List trees of jobs, each by its root, newest first; with --all, each job.')
-    .option('--type <type...>', 'only jobs of these types')
     .addOption(
       new Option('--status <status...>', 'only trees with one of these statuses; with --all, only such jobs')
         .choices(jobStatuses)
@@ -211,15 +210,8 @@ export function addWatchCommands(program: Command): void {
       new Option(
         '--outcome <outcome...>',
         'only complete trees with one of these outcomes; with --all, only such jobs',
-      ).choices(['succeeded', 'partial', 'failed', 'cancelled']),
+      ).choices(jobOutcomes),
     )
-    .option('--since <time>', 'only those created since this time, or this long ago (2h)', parseInstant)
-    .option('--until <time>', 'only those created before this time, or longer ago than this', parseInstant)
-    .option('--completed-since <time>', 'only those complete since this time, or this long ago', parseInstant)
-    .option('--completed-until <time>', 'only those complete since before this time', parseInstant)
-    .option('--dedupe-key <beginning>', 'only those whose dedupe key begins so')
-    .option('--failures', 'only those with items that failed for good')
-    .option('--no-failures', 'only those without')
     .addOption(
       new Option(
         '--order <order>',
@@ -229,12 +221,6 @@ export function addWatchCommands(program: Command): void {
         .default('newest'),
     )
     .option('--limit <n>', 'how many to list', parseWholeNumber(1, 1_000_000), 20)
-    .option('--schedule <name>', 'only trees that this schedule created')
-    .option(
-      '--idle-since <time>',
-      'only trees that have been idle since this time, or for this long (2d)',
-      parseInstant,
-    )
     .option('--all', 'list each job, not whole trees')
     .addOption(urlOption())
     .addOption(jsonOption('one object per line'))
@@ -336,23 +322,43 @@ export function addWatchCommands(program: Command): void {
 }
 
 export function addChangeCommands(program: Command): void {
-  program
-    .command('cancel')
-    .description('Cancel a job and all jobs below it. What is done stays.')
-    .argument('<id>', 'the job')
+  whichTrees(program.command('cancel'))
+    .description(
+      'Cancel a job and all jobs below it, or all trees that match the options. What is done stays.',
+    )
+    .argument('[id]', 'the job; without it, give options that say which trees')
+    .addOption(
+      new Option('--status <status...>', 'only trees with one of these statuses').choices([
+        'waiting',
+        'running',
+      ]),
+    )
+    .option('--yes', 'do not ask for confirmation')
     .addOption(urlOption())
     .addOption(jsonOption('the outcome as JSON'))
     .addHelpText('after', helpEnd(['success', 'failure', 'usage', 'notFound', 'unreachable']))
-    .action(run('end', async (id, options) => (await import('./commands/cancel.ts')).cancelJob(id, options)));
+    .action(run('end', async (id, options) => (await import('./commands/cancel.ts')).cancel(id, options)));
 
-  program
-    .command('delete')
-    .description('Delete a tree with its items and results. What is pending is cancelled first.')
-    .argument('<id>', 'the root of the tree')
+  whichTrees(program.command('delete'))
+    .description(
+      'Delete a tree with its items and results, or all trees that match the options. What is pending is cancelled first.',
+    )
+    .argument('[id]', 'the root of the tree; without it, give options that say which trees')
+    .addOption(
+      new Option('--status <status...>', 'only trees with one of these statuses')
+        .choices(jobStatuses)
+        .argParser(parseJobStatus),
+    )
+    .addOption(
+      new Option('--outcome <outcome...>', 'only complete trees with one of these outcomes').choices(
+        jobOutcomes,
+      ),
+    )
+    .option('--yes', 'do not ask for confirmation')
     .addOption(urlOption())
     .addOption(jsonOption('the outcome as JSON'))
     .addHelpText('after', helpEnd(['success', 'failure', 'usage', 'notFound', 'unreachable']))
-    .action(run('end', async (id, options) => (await import('./commands/delete.ts')).deleteJob(id, options)));
+    .action(run('end', async (id, options) => (await import('./commands/delete.ts')).remove(id, options)));
 
   program
     .command('retention')
@@ -369,5 +375,24 @@ export function addChangeCommands(program: Command): void {
     .addHelpText('after', helpEnd(['success', 'failure', 'usage', 'notFound', 'unreachable']))
     .action(
       run('end', async (id, options) => (await import('./commands/retention.ts')).retention(id, options)),
+    );
+}
+
+/** What lists and operations on trees have in common. */
+function whichTrees(command: Command): Command {
+  return command
+    .option('--type <type...>', 'only jobs of these types')
+    .option('--since <time>', 'only those created since this time, or this long ago (2h)', parseInstant)
+    .option('--until <time>', 'only those created before this time, or longer ago than this', parseInstant)
+    .option('--completed-since <time>', 'only those complete since this time, or this long ago', parseInstant)
+    .option('--completed-until <time>', 'only those complete since before this time', parseInstant)
+    .option('--dedupe-key <beginning>', 'only those whose dedupe key begins so')
+    .option('--failures', 'only those with items that failed for good')
+    .option('--no-failures', 'only those without')
+    .option('--schedule <name>', 'only trees that this schedule created')
+    .option(
+      '--idle-since <time>',
+      'only trees that have been idle since this time, or for this long (2d)',
+      parseInstant,
     );
 }

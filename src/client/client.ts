@@ -290,6 +290,18 @@ export class Client extends DeadLetterCalls {
   }
 
   /**
+   * Cancels all trees that match a filter and are not complete, as `cancelJob` cancels one. At least one condition must be set; they are
+   * those of whole trees, as with `wholeTrees`. Trees that are created meanwhile are left alone. Whatever takes longer than about half a
+   * second continues in the background: `operation` says how far it is, and `total` and `done` count trees.
+   *
+   * @throws JobtreeError INVALID_INPUT
+   */
+  async cancelTrees(filter: JobFilter, options: CallOptions = {}): Promise<Operation> {
+    const data = await this.send(operations.CancelTrees, { input: { filter } }, options, false);
+    return payloadOf(data.cancelTrees).operation;
+  }
+
+  /**
    * Counts the pending items that match a filter: those that `cancelItems` would cancel or, with the statuses RETRYING and SCHEDULED,
    * `promoteItems` would make ready.
    *
@@ -344,6 +356,17 @@ export class Client extends DeadLetterCalls {
   async deleteJob(jobId: string, options: CallOptions = {}): Promise<{ deleted: boolean }> {
     const data = await this.send(operations.DeleteJob, { input: { jobId } }, options, false);
     return { deleted: payloadOf(data.deleteJob).deleted };
+  }
+
+  /**
+   * Deletes all trees that match a filter, as `deleteJob` deletes one, and in the way of `cancelTrees`. A tree counts as done when its
+   * deletion has begun; small complete ones are gone by then.
+   *
+   * @throws JobtreeError INVALID_INPUT
+   */
+  async deleteTrees(filter: JobFilter, options: CallOptions = {}): Promise<Operation> {
+    const data = await this.send(operations.DeleteTrees, { input: { filter } }, options, false);
+    return payloadOf(data.deleteTrees).operation;
   }
 
   /**
@@ -402,6 +425,21 @@ export class Client extends DeadLetterCalls {
   async jobByDedupeKey(type: string, dedupeKey: string, options: CallOptions = {}): Promise<Job | null> {
     const data = await this.send(operations.JobByDedupeKey, { type, dedupeKey }, options, true);
     return data.jobByDedupeKey ?? null;
+  }
+
+  /**
+   * Counts jobs, by default the roots of trees.
+   *
+   * @param options `filter`: which; with `wholeTrees`, its conditions are those of whole trees
+   * @returns how many there are; with `since`, there were too many to look at, and those that were created from then on were counted
+   */
+  async jobCount(
+    options: CallOptions & { readonly filter?: JobFilter } = {},
+  ): Promise<{ readonly count: number; readonly since?: string | null }> {
+    const { filter } = options;
+    return answerOf(
+      (await this.send(operations.JobCount, { filter }, options, true, jobCountOptions)).jobCount,
+    );
   }
 
   /**
@@ -739,6 +777,7 @@ const watchOptions = {
   onConnected: true,
 } satisfies Record<keyof WatchOptions, true>;
 const auditOptions = { ...pageOptions, filter: true };
+const jobCountOptions = { ...callOptions, filter: true };
 const jobsOptions = { ...pageOptions, filter: true, order: true };
 const itemsOptions = { ...pageOptions, statuses: true };
 const searchOptions = { ...callOptions, path: true, equals: true, text: true, from: true, first: true };

@@ -152,6 +152,12 @@ export type CancelReason =
   /** Somebody cancelled it or a job above it, or deleted its tree. */
   | 'REQUESTED';
 
+/** Which trees. */
+export type CancelTreesInput = {
+  /** Which trees: at least one condition must be set. They are conditions on whole trees, as with `wholeTrees`; INVALID_INPUT for `rootsOnly: false`. */
+  filter: JobFilter;
+};
+
 /** Which worker claims which item. */
 export type ClaimItemInput = {
   /** The item. */
@@ -268,6 +274,12 @@ export type DeleteJobInput = {
 export type DeleteScheduleInput = {
   /** The name of the schedule. */
   name: Scalars['String']['input'];
+};
+
+/** Which trees. */
+export type DeleteTreesInput = {
+  /** Which trees: at least one condition must be set. They are conditions on whole trees, as with `wholeTrees`; INVALID_INPUT for `rootsOnly: false`. */
+  filter: JobFilter;
 };
 
 /** Which version of which type. */
@@ -733,10 +745,14 @@ export type NoteItemsInput = {
   notes: Array<ItemNoteInput>;
 };
 
-/** What an operation does with items. */
+/** What an operation does with items, or with trees. */
 export type OperationKind =
   /** Cancels pending items of jobs that continue. */
   | 'CANCEL'
+  /** Cancels trees that are not complete. */
+  | 'CANCEL_TREES'
+  /** Deletes trees. */
+  | 'DELETE_TREES'
   /** Settles dead letters: the items remain failed, and are no longer dead letters. */
   | 'DISCARD'
   /** Makes scheduled items ready before their time. */
@@ -748,7 +764,7 @@ export type OperationKind =
 export type OperationStatus =
   /** It was cancelled; what it has done remains. */
   | 'CANCELLED'
-  /** It has handled all its items. */
+  /** It has handled all its items or trees. */
   | 'FINISHED'
   /** Servers are working on it. */
   | 'RUNNING';
@@ -805,6 +821,8 @@ export type Permission =
   | 'CALL'
   /** Allows changes to one job. */
   | 'CHANGE'
+  /** Allows the cancellation or deletion of all trees that match a filter. */
+  | 'CLEAR'
   /** Allows new jobs. */
   | 'CREATE'
   /** Allows the servers and their health, which belong to no tenant. */
@@ -1823,6 +1841,26 @@ export type TypesQueryVariables = Exact<{ [key: string]: never; }>;
 
 
 export type TypesQuery = { queues?: Array<{ type: string }> | null };
+
+export type CancelTreesMutationVariables = Exact<{
+  input: CancelTreesInput;
+}>;
+
+
+export type CancelTreesMutation = { cancelTrees?:
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
+    | { code: ErrorCode, message: string, field?: string | null }
+   | null };
+
+export type DeleteTreesMutationVariables = Exact<{
+  input: DeleteTreesInput;
+}>;
+
+
+export type DeleteTreesMutation = { deleteTrees?:
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
+    | { code: ErrorCode, message: string, field?: string | null }
+   | null };
 
 export type SetRetentionMutationVariables = Exact<{
   input: SetRetentionInput;
@@ -3767,6 +3805,58 @@ export const Types = /*#__PURE__*/ new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<TypesQuery, TypesQueryVariables>;
+export const CancelTrees = /*#__PURE__*/ new TypedDocumentString(`
+    mutation CancelTrees($input: CancelTreesInput!) {
+  cancelTrees(input: $input) {
+    ... on CancelTreesPayload {
+      operation {
+        ...OperationState
+      }
+    }
+    ...Refusal
+  }
+}
+    fragment OperationState on Operation {
+  id
+  kind
+  status
+  done
+  total
+  requestedAt
+  requestedBy
+  finishedAt
+}
+fragment Refusal on UserError {
+  code
+  message
+  field
+}`) as unknown as TypedDocumentString<CancelTreesMutation, CancelTreesMutationVariables>;
+export const DeleteTrees = /*#__PURE__*/ new TypedDocumentString(`
+    mutation DeleteTrees($input: DeleteTreesInput!) {
+  deleteTrees(input: $input) {
+    ... on DeleteTreesPayload {
+      operation {
+        ...OperationState
+      }
+    }
+    ...Refusal
+  }
+}
+    fragment OperationState on Operation {
+  id
+  kind
+  status
+  done
+  total
+  requestedAt
+  requestedBy
+  finishedAt
+}
+fragment Refusal on UserError {
+  code
+  message
+  field
+}`) as unknown as TypedDocumentString<DeleteTreesMutation, DeleteTreesMutationVariables>;
 export const SetRetention = /*#__PURE__*/ new TypedDocumentString(`
     mutation SetRetention($input: SetRetentionInput!) {
   setRetention(input: $input) {

@@ -8,7 +8,7 @@ export function toSettings(change: object): string[] {
 }
 
 /** Often derived from data in payloads. */
-const hidden = new Set(['dedupeKeys']);
+const hidden = new Set(['dedupeKeys', 'dedupeKeyPrefix']);
 
 /** The conditions of a filter, single ones first, then each of its ids and names. A time that is none, which is refused later, is null. */
 export function toConditions(filter: object): string[] {
@@ -18,7 +18,9 @@ export function toConditions(filter: object): string[] {
     given.filter(([, value]) => !Array.isArray(value)),
   ];
   return [
-    ...others.map(([name, value]) => `${name} ${value instanceof Date ? value.toJSON() : value}`),
+    ...others.map(([name, value]) =>
+      hidden.has(name) ? name : `${name} ${value instanceof Date ? value.toJSON() : value}`,
+    ),
     ...lists.flatMap(([name, values]) =>
       hidden.has(name) ? [`${name} ${values.length}`] : values.map((value: string) => `${name} ${value}`),
     ),

@@ -45,6 +45,7 @@ import './mutations/create-upload.ts';
 import './mutations/add-items.ts';
 import './mutations/seal-job.ts';
 import './mutations/cancel-job.ts';
+import './mutations/tree-operations.ts';
 import './mutations/delete-job.ts';
 import './mutations/set-retention.ts';
 import './mutations/add-callbacks.ts';

@@ -229,7 +229,7 @@ const counts = createGroupLoader(
 
 builder.queryField('jobCount', (t) =>
   t.field({
-    authScopes: { may: 'survey' },
+    authScopes: { may: 'list' },
     type: JobCount,
     complexity: ({ buckets }) => ({ field: 1, multiplier: Math.min(Math.max(buckets, 1), mostBuckets) }),
     description:

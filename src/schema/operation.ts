@@ -12,7 +12,7 @@ import { type ListOrder, pageSize, readPage } from './pages.ts';
 import type { Services } from './services.ts';
 
 const OperationKind = builder.enumType('OperationKind', {
-  description: 'What an operation does with items.',
+  description: 'What an operation does with items, or with trees.',
   values: {
     REPLAY: { description: 'Tries dead letters again, as if they were new.' },
     DISCARD: {
@@ -20,6 +20,8 @@ const OperationKind = builder.enumType('OperationKind', {
     },
     CANCEL: { description: 'Cancels pending items of jobs that continue.' },
     PROMOTE: { description: 'Makes scheduled items ready before their time.' },
+    CANCEL_TREES: { description: 'Cancels trees that are not complete.' },
+    DELETE_TREES: { description: 'Deletes trees.' },
   } as const,
 });
 
@@ -27,7 +29,7 @@ const OperationStatus = builder.enumType('OperationStatus', {
   description: 'The status of an operation.',
   values: {
     RUNNING: { description: 'Servers are working on it.' },
-    FINISHED: { description: 'It has handled all its items.' },
+    FINISHED: { description: 'It has handled all its items or trees.' },
     CANCELLED: { description: 'It was cancelled; what it has done remains.' },
   } as const,
 });
@@ -49,7 +51,7 @@ export const Operation = builder.loadableNodeRef('Operation', {
 
 builder.objectType(Operation, {
   description:
-    'Work on many items at once. It continues in the server, even after a crash, and nobody needs to wait for it.',
+    'Work on many items, or trees, at once. It continues in the server, even after a crash, and nobody needs to wait for it.',
   fields: (t) => ({
     kind: t.expose('kind', { type: OperationKind, description: 'What it does.' }),
     status: t.field({
@@ -60,12 +62,13 @@ builder.objectType(Operation, {
     }),
     total: t.expose('total', {
       type: 'Count',
-      description: 'How many items it covered when it was requested.',
+      description:
+        'How many items, or trees, it covered when it was requested. Of trees, those are counted that `jobCount` would count; if there are more, it grows.',
     }),
     done: t.expose('done', {
       type: 'Count',
       description:
-        'How many items it has handled. At the end this may be less than `total`: items that are settled, cancelled or deleted meanwhile are skipped.',
+        'How many items, or trees, it has handled. At the end this may be less than `total`: what is settled, complete, cancelled or deleted meanwhile, or no longer meets the conditions, is skipped.',
     }),
     requestedAt: t.expose('requestedAt', { type: 'DateTime', description: 'When it was requested.' }),
     requestedBy: t.exposeString('requestedBy', {

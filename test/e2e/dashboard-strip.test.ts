@@ -49,6 +49,35 @@ describe.skipIf(withoutBrowser)('the screen of a tree', () => {
     await page.close();
   });
 
+  it.each(['light', 'dark'] as const)('is drawn in the colours of the page: %s', async (colorScheme) => {
+    const page = await open();
+    await page.emulateMedia({ colorScheme });
+    await strip(page).waitFor();
+    // In the middle of what succeeded, and of what is ready.
+    const drawn = () =>
+      page.evaluate(() => {
+        const context = document.querySelector<HTMLCanvasElement>('[role=slider] canvas, .strip canvas')?.getContext('2d');
+        if (context == null) return [];
+        const { width, height } = context.canvas;
+        return (
+          [
+            ['--succeeded', 0.1],
+            ['--line', 0.6],
+          ] as const
+        ).map(([name, at]) => {
+          const probe = document.createElement('i');
+          probe.style.color = `var(${name})`;
+          document.body.append(probe);
+          const wanted = getComputedStyle(probe).color;
+          probe.remove();
+          const [red, green, blue] = context.getImageData(width * at, height / 2, 1, 1).data;
+          return `rgb(${red}, ${green}, ${blue})` === wanted;
+        });
+      });
+    await expect.poll(drawn).toEqual([true, true]);
+    await page.close();
+  });
+
   it('leads by keyboard from all items to one, by a URL that shows somebody else the same', async () => {
     const page = await open();
     await strip(page).waitFor();

@@ -1,12 +1,17 @@
-/** `jobtree cancel`: a job and all below it come to their end; what is done stays. */
+/** `jobtree cancel`: a job and all below it, or all trees that match, come to their end; what is done stays. */
 import type { Client, JobProgress } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { count, counted } from '../figures.ts';
 import { printOutcome } from '../output.ts';
 import { createProgressDisplay } from '../progress-display.ts';
+import { operateOnTrees, type TreesOptions } from './operate-on-trees.ts';
 
-export async function cancelJob(jobId: string, options: ApiOptions): Promise<number> {
+export async function cancel(jobId: string | undefined, options: TreesOptions): Promise<number> {
+  return operateOnTrees('CANCEL_TREES', jobId, options) ?? cancelJob(jobId as string, options);
+}
+
+async function cancelJob(jobId: string, options: ApiOptions): Promise<number> {
   const { cancelled } = await withClient(options, async (client) => {
     await client.cancelJob(jobId);
     return followToTheEnd(client, jobId);

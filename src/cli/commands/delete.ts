@@ -1,4 +1,4 @@
-/** `jobtree delete`: a whole tree is gone, with its items and results. */
+/** `jobtree delete`: a whole tree, or all that match, are gone, with their items and results. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Client, JobtreeError } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
@@ -6,10 +6,15 @@ import { exitCodes } from '../exit-codes.ts';
 import { count, counted } from '../figures.ts';
 import { printOutcome } from '../output.ts';
 import { createProgressDisplay } from '../progress-display.ts';
+import { operateOnTrees, type TreesOptions } from './operate-on-trees.ts';
 
 const pollMs = 500;
 
-export async function deleteJob(jobId: string, options: ApiOptions): Promise<number> {
+export async function remove(jobId: string | undefined, options: TreesOptions): Promise<number> {
+  return operateOnTrees('DELETE_TREES', jobId, options) ?? deleteJob(jobId as string, options);
+}
+
+async function deleteJob(jobId: string, options: ApiOptions): Promise<number> {
   await withClient(options, async (client) => {
     const { deleted } = await client.deleteJob(jobId);
     if (!deleted) await untilGone(client, jobId);

@@ -1,5 +1,5 @@
 /** `jobtree jobs`: a list of trees, or of all jobs. */
-import type { Job, JobOutcome, JobStatus, Tree } from '../../client/index.ts';
+import type { Job, JobFilter, JobOutcome, JobStatus, Tree } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { colourOf } from '../colours.ts';
 import { exitCodes } from '../exit-codes.ts';
@@ -8,7 +8,8 @@ import { jobOrders } from '../job-orders.ts';
 import { print } from '../output.ts';
 import { type Cell, Table } from '../table.ts';
 
-export interface JobsOptions extends ApiOptions {
+/** Which trees, or jobs. */
+export interface JobSelectors {
   readonly type?: readonly string[];
   readonly status?: readonly Lowercase<JobStatus>[];
   readonly outcome?: readonly Lowercase<JobOutcome>[];
@@ -18,32 +19,37 @@ export interface JobsOptions extends ApiOptions {
   readonly completedUntil?: Date;
   readonly dedupeKey?: string;
   readonly failures?: boolean;
-  readonly order: keyof typeof jobOrders;
   readonly schedule?: string;
-  readonly limit: number;
   readonly idleSince?: Date;
+}
+
+export interface JobsOptions extends ApiOptions, JobSelectors {
+  readonly order: keyof typeof jobOrders;
+  readonly limit: number;
   readonly all?: true;
 }
 
 /** A page of more costs more than some servers allow. */
 const mostOnPage = 100;
 
+export const toJobFilter = (selectors: JobSelectors): JobFilter => ({
+  types: selectors.type?.slice(),
+  statuses: selectors.status?.map((one) => one.toUpperCase() as JobStatus),
+  outcomes: selectors.outcome?.map((one) => one.toUpperCase() as JobOutcome),
+  createdFrom: selectors.since?.toISOString(),
+  createdUntil: selectors.until?.toISOString(),
+  completedFrom: selectors.completedSince?.toISOString(),
+  completedUntil: selectors.completedUntil?.toISOString(),
+  dedupeKeyPrefix: selectors.dedupeKey,
+  hasFailures: selectors.failures,
+  schedule: selectors.schedule,
+  idleSince: selectors.idleSince?.toISOString(),
+});
+
 export async function listJobs(options: JobsOptions): Promise<number> {
-  const { type, status, outcome, schedule, limit, all } = options;
+  const { limit, all } = options;
   const order = jobOrders[options.order];
-  const filter = {
-    types: type?.slice(),
-    statuses: status?.map((one) => one.toUpperCase() as JobStatus),
-    outcomes: outcome?.map((one) => one.toUpperCase() as JobOutcome),
-    createdFrom: options.since?.toISOString(),
-    createdUntil: options.until?.toISOString(),
-    completedFrom: options.completedSince?.toISOString(),
-    completedUntil: options.completedUntil?.toISOString(),
-    dedupeKeyPrefix: options.dedupeKey,
-    hasFailures: options.failures,
-    schedule,
-    idleSince: options.idleSince?.toISOString(),
-  };
+  const filter = toJobFilter(options);
   const table = new Table(columns, 'There are no such jobs.');
   await withClient(options, async (client) => {
     let left = limit;

@@ -1,6 +1,7 @@
 /**
  * `jobtree replay` and `jobtree discard`: dead letters are tried again, or settled. `jobtree cancel-items`: pending items are cancelled.
- * `jobtree promote-items`: items that wait for their next attempt are tried now. The server goes on if this is broken off.
+ * `jobtree promote-items`: items that wait for their next attempt are tried now. `carryOut` is also for operations on trees. The server goes on if
+ * this is broken off.
  */
 import { createInterface } from 'node:readline/promises';
 import type {
@@ -36,35 +37,88 @@ export interface OperateOptions extends ApiOptions {
 const few = 10;
 
 const words = {
-  REPLAY: { verb: 'Replay', doing: 'Replaying', done: 'Replayed', left: 'settled otherwise' },
-  DISCARD: { verb: 'Discard', doing: 'Discarding', done: 'Discarded', left: 'settled otherwise' },
-  CANCEL: { verb: 'Cancel', doing: 'Cancelling', done: 'Cancelled', left: 'finished otherwise' },
-  PROMOTE: { verb: 'Promote', doing: 'Promoting', done: 'Promoted', left: 'due by themselves' },
+  REPLAY: { verb: 'Replay', doing: 'Replaying', done: 'Replayed', noun: 'item', left: 'settled otherwise' },
+  DISCARD: {
+    verb: 'Discard',
+    doing: 'Discarding',
+    done: 'Discarded',
+    noun: 'item',
+    left: 'settled otherwise',
+  },
+  CANCEL: {
+    verb: 'Cancel',
+    doing: 'Cancelling',
+    done: 'Cancelled',
+    noun: 'item',
+    left: 'finished otherwise',
+  },
+  PROMOTE: { verb: 'Promote', doing: 'Promoting', done: 'Promoted', noun: 'item', left: 'due by themselves' },
+  CANCEL_TREES: {
+    verb: 'Cancel',
+    doing: 'Cancelling',
+    done: 'Cancelled',
+    noun: 'tree',
+    left: 'complete by then',
+  },
+  DELETE_TREES: {
+    verb: 'Delete',
+    doing: 'Deleting',
+    done: 'Deleted',
+    noun: 'tree',
+    left: 'deleted otherwise',
+  },
 } as const;
-export type OperationKind = keyof typeof words;
+type Kind = keyof typeof words;
+export type TreeOperationKind = 'CANCEL_TREES' | 'DELETE_TREES';
+export type OperationKind = Exclude<Kind, TreeOperationKind>;
 const isPending = (kind: OperationKind) => kind === 'CANCEL' || kind === 'PROMOTE';
 
 export async function operate(kind: OperationKind, options: OperateOptions): Promise<number> {
   refuseEverything(kind, options);
+  return carryOut(kind, options, {
+    count: (client, signal) => countItems(client, kind, options, signal),
+    begin: (client) => begin(client, kind, options),
+    comment: async (client, { total }, signal) => {
+      if (kind !== 'REPLAY') return true;
+      if (total === 0) await sayWhatWaits(client, options, signal);
+      const skipped = await saySkipped(client, options, signal);
+      return total > 0 || skipped === 0;
+    },
+  });
+}
+
+/** What is specific to an operation. */
+export interface Steps {
+  count(client: Client, signal: AbortSignal): Promise<number>;
+  begin(client: Client): Promise<Operation>;
+  /** Says more about it once it has ended, and whether that is a success. */
+  comment?(client: Client, ended: Operation, signal: AbortSignal): Promise<boolean>;
+}
+
+/** Asks, begins, and follows to the end. */
+export async function carryOut(
+  kind: Kind,
+  options: ApiOptions & { readonly yes?: true },
+  { count, begin, comment }: Steps,
+): Promise<number> {
   const interruption = catchInterruption();
   const { signal } = interruption;
-  let skipped = 0;
+  const { verb, noun } = words[kind];
+  let isSuccess = true;
   try {
     const operation = await withClient(options, async (client) => {
       if (options.yes !== true && process.stdin.isTTY && process.stderr.isTTY) {
-        const found = await countItems(client, kind, options, signal);
-        if (found > few && !(await isConfirmed(`${words[kind].verb} ${counted(found, 'item')}?`, signal)))
-          return;
+        const found = await count(client, signal);
+        const isFew = found <= (kind === 'DELETE_TREES' ? 0 : few);
+        if (!isFew && !(await isConfirmed(`${verb} ${counted(found, noun)}?`, signal))) return;
       }
-      const begun = await begin(client, kind, options);
-      const ended = await follow(client, kind, begun, signal);
-      if (kind === 'REPLAY' && ended.total === 0) await sayWhatWaits(client, options, signal);
-      if (kind === 'REPLAY') skipped = await saySkipped(client, options, signal);
+      const ended = await follow(client, kind, await begin(client), signal);
+      isSuccess = (await comment?.(client, ended, signal)) ?? true;
       return ended;
     });
     if (operation !== undefined) {
       const exitCode = answer(kind, operation, options);
-      return operation.total === 0 && skipped > 0 ? exitCodes.failure : exitCode;
+      return isSuccess ? exitCode : exitCodes.failure;
     }
     printError(`${words[kind].done} nothing.\n`);
     return exitCodes.failure;
@@ -176,12 +230,7 @@ async function isConfirmed(question: string, signal: AbortSignal): Promise<boole
   }
 }
 
-async function follow(
-  client: Client,
-  kind: OperationKind,
-  begun: Operation,
-  signal: AbortSignal,
-): Promise<Operation> {
+async function follow(client: Client, kind: Kind, begun: Operation, signal: AbortSignal): Promise<Operation> {
   const display = createProgressDisplay(process.stderr, 1_000);
   let operation = begun;
   try {
@@ -190,7 +239,7 @@ async function follow(
         display.show('operation', {
           label: '',
           share: Math.min(1, operation.done / Math.max(1, operation.total)),
-          text: `${words[kind].doing}: ${count(operation.done)} of ${counted(operation.total, 'item')}…`,
+          text: `${words[kind].doing}: ${count(operation.done)} of ${counted(operation.total, words[kind].noun)}…`,
         });
       }
     }
@@ -200,11 +249,11 @@ async function follow(
   return operation;
 }
 
-function answer(kind: OperationKind, operation: Operation, { json }: OperateOptions): number {
+function answer(kind: Kind, operation: Operation, { json }: ApiOptions): number {
   const { done, total, status } = operation;
   const left = total > done ? `; ${count(total - done)} could not be, or were ${words[kind].left}` : '';
   const cancelled = status === 'CANCELLED' ? ' before it was cancelled' : '';
-  const text = `${words[kind].done} ${counted(done, 'item')}${cancelled}${left}.`;
+  const text = `${words[kind].done} ${counted(done, words[kind].noun)}${cancelled}${left}.`;
   printOutcome(json, operation, text);
   return status === 'CANCELLED' ? exitCodes.failure : exitCodes.success;
 }

@@ -1,17 +1,18 @@
 /**
  * A button that changes something: it says first what, and how much, and carries it out when that is confirmed. What the server refuses is said in the
- * same dialog; what takes longer is an operation, whose progress is shown there, live.
+ * same dialog; what takes longer is an operation, whose progress is shown there, live, and which can be stopped. What can be undone exactly says how.
  */
 import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useId, useRef, useState } from 'react';
 import type { Document } from '../../client/document.ts';
-import type { OperationStateFragment, Permission } from '../../generated/dashboard.ts';
+import { CancelOperation, type OperationStateFragment, type Permission } from '../../generated/dashboard.ts';
 import { tell } from '../data/connection.ts';
 import { askAgain, useLive } from '../data/live.ts';
 import { operationOf } from '../data/sources.ts';
 import { useMay } from '../data/viewer.ts';
 import { useTexts } from '../texts/all.ts';
 import { CopyButton, inGraphql } from './copy.tsx';
+import { offerUndo, type Reverse } from './undo.tsx';
 
 interface Refusal {
   readonly code: string;
@@ -39,6 +40,8 @@ export interface ActionProps<V> {
   readonly onDone?: () => void;
   /** Why nothing was done though it was not refused, such as for the one entry of a batch. */
   readonly refusalOf?: (payload: never) => string | undefined;
+  /** What would undo it, by what is so before it is carried out; only if that is exact. */
+  readonly undo?: () => Reverse | undefined;
   /** Shown in the dialog, which then stays open, once it is done: from the payload. */
   readonly result?: (payload: never) => ReactNode;
 }
@@ -61,6 +64,7 @@ function Offered<V>(props: ActionProps<V>) {
     shortcut,
     onDone,
     refusalOf,
+    undo,
     result,
   } = props;
   const t = useTexts();
@@ -95,12 +99,14 @@ function Offered<V>(props: ActionProps<V>) {
     setIsSending(true);
     setRefusal(undefined);
     try {
+      const back = undo?.();
       const answer = (await tell(mutation, variables())) as Readonly<Record<string, Told>>;
       const told = Object.values(answer)[0];
       if (told != null && 'message' in told) return setRefusal(told.message);
       const problem = refusalOf?.(told as never);
       if (problem !== undefined) return setRefusal(problem);
       isDone.current = true;
+      offerUndo(label, back);
       if (told != null && 'operation' in told && told.operation !== undefined) setOperation(told.operation);
       else if (result !== undefined) setShown(result(told as never));
       else dialog.current?.close();
@@ -136,7 +142,7 @@ function Offered<V>(props: ActionProps<V>) {
                 {fields}
               </>
             )}
-            {operation !== undefined && <OperationProgress operation={operation} />}
+            {operation !== undefined && <OperationProgress operation={operation} isStoppable />}
             {shown}
             {refusal !== undefined && (
               <p role="alert" className="problem">
@@ -176,8 +182,10 @@ function tryOrNothing<V>(variables: () => V): V | undefined {
   }
 }
 
-export function OperationProgress({ operation }: { operation: OperationStateFragment }) {
+export function OperationProgress(props: { operation: OperationStateFragment; isStoppable?: boolean }) {
+  const { operation, isStoppable = false } = props;
   const t = useTexts();
+  const may = useMay();
   const isRunning = operation.status === 'RUNNING';
   const { value = operation } = useLive(
     isRunning ? `operation ${operation.id}` : undefined,
@@ -195,6 +203,34 @@ export function OperationProgress({ operation }: { operation: OperationStateFrag
         {words}
         {value.status !== 'RUNNING' && `: ${t.state[value.status] ?? value.status}`}
       </span>
+      {isStoppable && value.status === 'RUNNING' && may('SWEEP') && <Stop id={operation.id} />}
     </p>
+  );
+}
+
+/** Of an operation. Its progress tells that it has stopped. */
+function Stop({ id }: { id: string }) {
+  const t = useTexts();
+  const [refusal, setRefusal] = useState<string>();
+  const stop = async () => {
+    try {
+      const { cancelOperation } = await tell(CancelOperation, { input: { operationId: id } });
+      if (cancelOperation != null && 'message' in cancelOperation) setRefusal(cancelOperation.message);
+    } catch (error) {
+      setRefusal(error instanceof Error ? error.message : String(error));
+    }
+  };
+  return (
+    <>
+      <button type="button" onClick={() => void stop()}>
+        {t.operation.stop}
+      </button>{' '}
+      <span className="quiet">{t.operation.stopKeeps}</span>
+      {refusal !== undefined && (
+        <span role="alert" className="problem">
+          {refusal}
+        </span>
+      )}
+    </>
   );
 }

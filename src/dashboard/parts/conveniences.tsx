@@ -1,10 +1,11 @@
-/** What nobody waits for when the page opens: the search, the help, the keys, and where the focus goes. */
+/** What nobody waits for when the page opens: the search, the help, the keys, what can be undone, and where the focus goes. */
 import { useRouter } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { useTexts } from '../texts/all.ts';
 import { Help } from './help.tsx';
 import { followHeadings, listenToKeys } from './keyboard.ts';
 import { type KnownPage, Palette } from './palette.tsx';
+import { UndoNotice } from './undo.tsx';
 
 interface Shown {
   readonly kind: 'palette' | 'help';
@@ -47,6 +48,7 @@ export default function Conveniences({ pages }: { pages: readonly KnownPage[] })
       <button type="button" onClick={() => setShown(help)}>
         {t.help.title}
       </button>
+      <UndoNotice />
       {shown?.kind === 'palette' && <Palette key={shown.number} pages={pages} onClose={close} />}
       {shown?.kind === 'help' && <Help key={shown.number} onClose={close} />}
     </div>

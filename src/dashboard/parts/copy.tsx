@@ -5,12 +5,14 @@ import { useTexts } from '../texts/all.ts';
 export function CopyButton({ label, text }: { label: string; text: () => string }) {
   const t = useTexts();
   const [isDone, setIsDone] = useState(false);
+  // It stays until the next copy: if it went with the focus, what is clicked next would move away under the pointer.
   const copy = async () => {
+    setIsDone(false);
     await navigator.clipboard.writeText(text());
     setIsDone(true);
   };
   return (
-    <button type="button" className="quiet" onClick={() => void copy()} onBlur={() => setIsDone(false)}>
+    <button type="button" className="quiet" onClick={() => void copy()}>
       {label}
       <span role="status">{isDone && ` ✓ ${t.copy.done}`}</span>
     </button>

@@ -4,6 +4,7 @@ import { type QueueStateFragment, SetQueue } from '../../generated/dashboard.ts'
 import { useTexts } from '../texts/all.ts';
 import { Action } from './action.tsx';
 import { quoted } from './copy.tsx';
+import { reverse } from './undo.tsx';
 
 export function QueueSettings({ queue }: { queue: QueueStateFragment }) {
   const t = useTexts();
@@ -28,6 +29,7 @@ export function QueueSettings({ queue }: { queue: QueueStateFragment }) {
         needs="ADMINISTER"
         mutation={SetQueue}
         variables={() => ({ input: { type, paused: !paused } })}
+        undo={() => reverse(SetQueue, { input: { type, paused } })}
         question={paused ? t.queues.resumeAsk(type, ready) : t.queues.pauseAsk(type, ready, running)}
         command={() => `${command} ${paused ? '--resume' : '--pause'}`}
       />
@@ -43,6 +45,7 @@ export function QueueSettings({ queue }: { queue: QueueStateFragment }) {
             rate: rateLimit === null ? null : { limit: rateLimit, intervalMs },
           },
         })}
+        undo={() => reverse(SetQueue, { input: { type, concurrency: queue.concurrency ?? null, rate: rateOf(queue) } })}
         question={type}
         command={() =>
           `${command} --concurrency ${most ?? 'none'} --rate ${rateLimit === null ? 'none' : `${rateLimit}/${intervalMs}ms`}`
@@ -59,5 +62,7 @@ export function QueueSettings({ queue }: { queue: QueueStateFragment }) {
   );
 }
 
+const rateOf = ({ rate }: QueueStateFragment) =>
+  rate == null ? null : { limit: rate.limit, intervalMs: rate.intervalMs };
 const textOf = (value: number | null | undefined) => (value == null ? '' : String(value));
 const numberOf = (text: string) => (text.trim() === '' ? null : Number(text));

@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { SetRetention } from '../../generated/dashboard.ts';
 import { useTexts } from '../texts/all.ts';
 import { Action } from './action.tsx';
+import { reverse } from './undo.tsx';
 
 const daySeconds = 86_400;
 
@@ -22,6 +23,7 @@ export function Retention(props: {
       needs="CHANGE"
       mutation={SetRetention}
       variables={() => ({ input: { jobId: rootId, retentionSeconds: chosen } })}
+      undo={() => reverse(SetRetention, { input: { jobId: rootId, retentionSeconds: seconds ?? null } })}
       question={t.tree.retentionAsk}
       command={() => `jobtree retention ${rootId} --keep ${chosen === null ? 'never' : `${chosen}s`}`}
       onDone={onDone}

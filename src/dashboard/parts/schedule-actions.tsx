@@ -10,6 +10,7 @@ import { useTexts } from '../texts/all.ts';
 import { formatTime } from '../texts/formats.ts';
 import { Action } from './action.tsx';
 import { quoted } from './copy.tsx';
+import { reverse } from './undo.tsx';
 
 /** `skips` is the occurrence to skip; null offers it of none, and without it, it is the next one. */
 export function ScheduleActions(props: {
@@ -51,6 +52,7 @@ export function ScheduleActions(props: {
         needs="ADMINISTER"
         mutation={pausedAt == null ? PauseSchedule : ResumeSchedule}
         variables={() => ({ input: { name } })}
+        undo={() => reverse(pausedAt == null ? ResumeSchedule : PauseSchedule, { input: { name } })}
         question={name}
         command={() => `jobtree schedule ${pausedAt == null ? 'pause' : 'resume'} ${quoted(name)}`}
         onDone={onDone}

@@ -1,7 +1,7 @@
 /** Draws strips: each status has a colour and a pattern. */
 import type { ItemStatus } from '../../generated/dashboard.ts';
 import { type Strip, stacked } from '../data/strip.ts';
-import { begin } from './canvas.ts';
+import { begin, colourOf } from './canvas.ts';
 
 const tile = 6;
 /** The colour, and the lines on it, in tiles of 6 by 6 pixels. */
@@ -36,9 +36,8 @@ const looks: Record<
 const leastPx = 2;
 
 function paintOf(context: CanvasRenderingContext2D, status: ItemStatus): CanvasPattern | string {
-  const style = getComputedStyle(context.canvas);
   const [colour, lines] = looks[status];
-  const fill = style.getPropertyValue(colour);
+  const fill = colourOf(context.canvas, colour);
   if (lines.length === 0) return fill;
   const canvas = document.createElement('canvas');
   canvas.width = tile;
@@ -46,7 +45,7 @@ function paintOf(context: CanvasRenderingContext2D, status: ItemStatus): CanvasP
   const drawing = canvas.getContext('2d') as CanvasRenderingContext2D;
   drawing.fillStyle = fill;
   drawing.fillRect(0, 0, tile, tile);
-  drawing.strokeStyle = style.getPropertyValue(colour === '--line' ? '--quiet' : '--page');
+  drawing.strokeStyle = colourOf(context.canvas, colour === '--line' ? '--quiet' : '--page');
   for (const [x1, y1, x2, y2] of lines) {
     drawing.moveTo(x1, y1);
     drawing.lineTo(x2, y2);
@@ -77,7 +76,7 @@ export function drawStrip(canvas: HTMLCanvasElement, { segments, total }: Strip,
       tops[i] = top + high;
     }
   }
-  context.fillStyle = getComputedStyle(canvas).getPropertyValue('--text');
+  context.fillStyle = colourOf(canvas, '--text');
   const x = Math.min(width - 2, Math.max(0, (cursor + 0.5) * px - 1));
   context.fillRect(x, 0, 2, height);
 }

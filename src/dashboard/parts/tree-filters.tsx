@@ -10,6 +10,7 @@ import { orders, outcomes, statuses, type TreesSearch, toFilter } from '../data/
 import { useMay } from '../data/viewer.ts';
 import { useTexts } from '../texts/all.ts';
 import { formatTime } from '../texts/formats.ts';
+import { AllTrees } from './all-trees.tsx';
 import { TimeBrush, TimeInput } from './time-brush.tsx';
 
 /** Counting may look at everything. */
@@ -29,13 +30,14 @@ export default function TreeFilters() {
       <Chips search={search} change={change} />
       <Editor search={search} change={change} />
       <div className="time">
-        {may('SURVEY') && <Counts search={search} change={change} />}
+        {may('LIST') && <Counts search={search} change={change} />}
         <div className="filters">
           {(['from', 'until'] as const).map((end) => (
             <EndOf key={end} end={end} search={search} change={change} />
           ))}
         </div>
       </div>
+      <AllTrees filter={toFilter(search)} />
     </section>
   );
 }

@@ -19,6 +19,7 @@ import { ItemTable } from '../parts/items.tsx';
 import { LiveAnswer } from '../parts/live-list.tsx';
 import { Count } from '../parts/progress.tsx';
 import { Time } from '../parts/time.tsx';
+import { reverse } from '../parts/undo.tsx';
 import { useTexts } from '../texts/all.ts';
 
 type Group = Extract<NonNullable<LiveDeadLetterGroupSubscription['live']['node']>, { readonly id: string }>;
@@ -78,6 +79,7 @@ function Facing({ group }: { group: Group }) {
           needs="SETTLE"
           mutation={Note}
           variables={() => ({ input: { groupId: group.id, note: note.trim() === '' ? null : note } })}
+          undo={() => reverse(Note, { input: { groupId: group.id, note: group.note ?? null } })}
           question={null}
           command={() => `jobtree note ${group.id} ${quoted(note)}`}
           fields={

@@ -14,6 +14,7 @@ import { parseJson } from '../parts/json.ts';
 import { State } from '../parts/progress.tsx';
 import { Standstills } from '../parts/standstills.tsx';
 import { Time } from '../parts/time.tsx';
+import { reverse } from '../parts/undo.tsx';
 import { useTexts } from '../texts/all.ts';
 import { formatTime } from '../texts/formats.ts';
 
@@ -155,6 +156,15 @@ function Actions({ item }: { item: Shown }) {
           needs="CHANGE"
           mutation={UpdateItem}
           variables={() => ({ input: { itemId: item.id, priority: Number(priority), ...changed() } })}
+          undo={() =>
+            reverse(UpdateItem, {
+              input: {
+                itemId: item.id,
+                priority: item.priority,
+                ...('payload' in changed() && { payload: item.payload }),
+              },
+            })
+          }
           question={null}
           fields={
             <>

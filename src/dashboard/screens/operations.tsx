@@ -34,7 +34,7 @@ export default function OperationsScreen() {
           <Action
             label={t.operation.stop}
             danger
-            needs="SETTLE"
+            needs="SWEEP"
             mutation={CancelOperation}
             variables={() => ({ input: { operationId: id } })}
             question={t.operation.stopAsk}

@@ -149,6 +149,22 @@ export const de: Texts = {
     first:
       'Noch hat niemand einen Baum angelegt. Versuchen Sie es: mit jobtree demo oder dem ersten Beispiel im README.',
   },
+  allTrees: {
+    cancel: 'Alle abbrechen',
+    cancelAsk: (count) =>
+      `${things(count, 'Baum', 'Bäume')} abbrechen, mit allem, was darin noch aussteht? Was fertig ist, bleibt; rückgängig machen lässt es sich nicht.`,
+    remove: 'Alle löschen',
+    removeAsk: (count) =>
+      `${things(count, 'Baum', 'Bäume')} löschen, mit allen Elementen und Ergebnissen? Rückgängig machen lässt es sich nicht.`,
+    more: 'Es können mehr sein: nur die neuesten wurden gezählt.',
+    late: 'Bäume, auf die es nicht mehr zutrifft, wenn sie an der Reihe sind, und solche, die ab jetzt angelegt werden, bleiben unberührt.',
+  },
+  undo: {
+    undo: 'Rückgängig',
+    dismiss: 'Ausblenden',
+    done: (action) => `Erledigt: ${action}`,
+    undone: (action) => `Rückgängig gemacht: ${action}`,
+  },
   treeFilters: {
     any: 'Jeder',
     order: 'Reihenfolge',
@@ -348,11 +364,19 @@ export const de: Texts = {
   },
   operation: {
     title: 'Vorgänge',
-    kind: { REPLAY: 'Wiederholung', DISCARD: 'Verwerfen', CANCEL: 'Abbruch', PROMOTE: 'Vorziehen' },
+    kind: {
+      REPLAY: 'Wiederholung',
+      DISCARD: 'Verwerfen',
+      CANCEL: 'Abbruch',
+      PROMOTE: 'Vorziehen',
+      CANCEL_TREES: 'Abbruch von Bäumen',
+      DELETE_TREES: 'Löschen von Bäumen',
+    },
     kindTitle: 'Vorgang',
     requested: 'Verlangt',
     requestedBy: 'Von',
     stop: 'Stoppen',
+    stopKeeps: 'Was er getan hat, bleibt.',
     stopAsk: 'Diesen Vorgang stoppen? Was er getan hat, bleibt.',
     finished: 'Beendet',
     running: (kind, done, total) => `${kind}: ${formatCount(done)} von ${formatCount(total)}`,

@@ -121,6 +121,22 @@ export const en = {
     bar: (count: number, from: string, until: string) =>
       `${things(count, 'tree', 'trees')}, ${from} to ${until}`,
   },
+  allTrees: {
+    cancel: 'Cancel all',
+    cancelAsk: (count: number) =>
+      `Cancel ${things(count, 'tree', 'trees')}, with everything that is pending in ${count === 1 ? 'it' : 'them'}? What is done stays; it can’t be undone.`,
+    remove: 'Delete all',
+    removeAsk: (count: number) =>
+      `Delete ${things(count, 'tree', 'trees')}, with all items and results? It can’t be undone.`,
+    more: 'There may be more: only the newest were counted.',
+    late: 'Trees that no longer match when it is their turn, and those created from now on, are left alone.',
+  },
+  undo: {
+    undo: 'Undo',
+    dismiss: 'Dismiss',
+    done: (action: string) => `Done: ${action}`,
+    undone: (action: string) => `Undone: ${action}`,
+  },
   tree: {
     of: (type: string) => `Tree ${type}`,
     jobs: 'Jobs',
@@ -290,13 +306,19 @@ export const en = {
   },
   operation: {
     title: 'Operations',
-    kind: { REPLAY: 'Replay', DISCARD: 'Discard', CANCEL: 'Cancellation', PROMOTE: 'Promotion' } as Readonly<
-      Record<string, string>
-    >,
+    kind: {
+      REPLAY: 'Replay',
+      DISCARD: 'Discard',
+      CANCEL: 'Cancellation',
+      PROMOTE: 'Promotion',
+      CANCEL_TREES: 'Cancellation of trees',
+      DELETE_TREES: 'Deletion of trees',
+    } as Readonly<Record<string, string>>,
     kindTitle: 'Operation',
     requested: 'Requested',
     requestedBy: 'By',
     stop: 'Stop',
+    stopKeeps: 'What it has done remains.',
     stopAsk: 'Stop this operation? What it has done remains.',
     finished: 'Finished',
     running: (kind: string, done: number, total: number) =>

@@ -47,6 +47,11 @@ export const permissions = {
     roles: ['admin', 'operator', 'producer'],
     scopes: ['types'],
   },
+  clear: {
+    meaning: 'the cancellation or deletion of all trees that match a filter',
+    roles: makers,
+    scopes: ['types'],
+  },
   settle: { meaning: 'what becomes of dead letters', roles: ['admin', 'operator'], scopes: ['types'] },
   work: { meaning: 'claims and reports', roles: ['admin', 'worker'], scopes: ['types'] },
   administer: {

@@ -1,6 +1,7 @@
 /**
  * Operations replay or discard many dead letters at once, cancel pending items, or make scheduled ones ready. The call that starts one
- * runs it for a moment; servers finish the rest in the background (`finish.ts`), and the operation's row shows the progress.
+ * runs it for a moment; servers finish the rest in the background (`finish.ts`), and the operation's row shows the progress. Those on trees
+ * have their selection in `tree-operations.ts`.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Queries } from '../../db/database.ts';
@@ -16,6 +17,7 @@ import { firstUuid, lastUuid, type Range } from '../values/range.ts';
 import { requirePayload } from './update-item.ts';
 
 export type OperationKind = 'REPLAY' | 'DISCARD' | 'CANCEL' | 'PROMOTE';
+export type TreeOperationKind = 'CANCEL_TREES' | 'DELETE_TREES';
 
 /** Selects items that meet all conditions that are set; at least one must be. */
 export interface ItemFilter {
@@ -51,7 +53,7 @@ export type Filter<Kind extends OperationKind> = Kind extends 'CANCEL' | 'PROMOT
 
 export interface Operation {
   readonly id: string;
-  readonly kind: OperationKind;
+  readonly kind: OperationKind | TreeOperationKind;
   readonly requestedAt: Date;
   readonly total: number;
   readonly done: number;
@@ -129,11 +131,11 @@ export async function countMatching<Kind extends OperationKind>(
 }
 
 /** The operation exists by now, so after an error the servers' background work continues it. */
-async function runForAMoment(engine: Engine, id: string): Promise<void> {
+export async function runForAMoment(engine: Engine, id: string, step: Step = runSome): Promise<void> {
   const endAt = performance.now() + atOnceMs;
   try {
-    let state: Awaited<ReturnType<typeof runSome>>;
-    do state = await runSome(engine, id);
+    let state: Awaited<ReturnType<Step>>;
+    do state = await step(engine, id);
     while (state === 'MORE' && performance.now() < endAt);
     if (state === 'FINISHED') return;
   } catch (error) {
@@ -142,8 +144,10 @@ async function runForAMoment(engine: Engine, id: string): Promise<void> {
   engine.effects.unfinished();
 }
 
-/** Runs one batch. WAITING: another server is running it, or the remaining items are locked. */
-export async function runSome(engine: Engine, id: string): Promise<'FINISHED' | 'MORE' | 'WAITING'> {
+/** Runs one batch. WAITING: another server is running it, or the rest is locked. */
+export type Step = (engine: Engine, id: string) => Promise<'FINISHED' | 'MORE' | 'WAITING'>;
+
+export const runSome: Step = async (engine, id) => {
   const startedAt = performance.now();
   const [row] = await engine.database.call<{
     finished: boolean;
@@ -154,8 +158,16 @@ export async function runSome(engine: Engine, id: string): Promise<'FINISHED' | 
   if (row === undefined) return 'WAITING';
   for (const rootId of row.root_ids ?? []) engine.effects.touched(rootId);
   if (row.ready !== null) engine.effects.ready(new Map(Object.entries(row.ready)));
-  if (row.finished) return 'FINISHED';
-  if (!row.more) return 'WAITING';
+  return stateAfter(row, startedAt);
+};
+
+/** How an operation stands after a batch, once others have had their share of the time. */
+export async function stateAfter(
+  { finished, more }: { readonly finished: boolean; readonly more: boolean },
+  startedAt: number,
+): ReturnType<Step> {
+  if (finished) return 'FINISHED';
+  if (!more) return 'WAITING';
   await delay(restShare * (performance.now() - startedAt));
   return 'MORE';
 }

@@ -1,12 +1,13 @@
 /**
  * Finishes what calls and folds have begun and left: cancellations of jobs with very many ranges of items, the release of jobs
- * that waited for others, deletions of large trees, and operations on many items. Each is a row in Postgres, so any server can
+ * that waited for others, deletions of large trees, and operations on many items or trees. Each is a row in Postgres, so any server can
  * continue it, even after a crash.
  */
 import { isOutage } from '../../db/sqlstate.ts';
 import type { Engine } from '../engine/engine.ts';
 import { runSome } from '../items/operations.ts';
 import { foldProgress } from './fold-progress.ts';
+import { runOnTrees } from './tree-operations.ts';
 
 /** How far the passes over jobs are: where each continues, and how much it has moved. */
 export type Passes = Map<string, { from: number; moved: number }>;
@@ -26,7 +27,7 @@ export async function finishSome(
            union all
            (select d.root_id, d.root_id, 'delete' from jobtree.tree_deletion d where not d.reaped order by d.root_id limit 1000)
            union all
-           (select o.id, o.id, 'operation' from jobtree.operation o where o.finished_at is null order by o.id limit 1000)`,
+           (select o.id, o.id, case when o.conditions is null then 'operation' else 'trees' end from jobtree.operation o where o.finished_at is null order by o.id limit 1000)`,
   });
   let more = await releaseEach(engine, signal, passes);
   for (const row of rows) {
@@ -77,6 +78,7 @@ const steps = {
   release: releaseSome,
   delete: async (engine: Engine, rootId: string) => (await deleteSome(engine, rootId)) === 'MORE',
   operation: async (engine: Engine, id: string) => (await runSome(engine, id)) === 'MORE',
+  trees: async (engine: Engine, id: string) => (await runOnTrees(engine, id)) === 'MORE',
 };
 
 /** A batch of the pending items of a cancelled job. */

@@ -16,7 +16,7 @@ const Input = builder.inputType('CancelOperationInput', {
 
 builder.mutationField('cancelOperation', (t) =>
   t.field({
-    authScopes: { may: 'settle' },
+    authScopes: { may: 'sweep' },
     audited: ({ input }) => [input.operationId],
     type: Payload,
     description:

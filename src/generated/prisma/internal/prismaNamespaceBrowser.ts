@@ -423,7 +423,9 @@ export const OperationScalarFieldEnum = {
   cancelledAt: 'cancelledAt',
   finishedAt: 'finishedAt',
   tenant: 'tenant',
-  requestedBy: 'requestedBy'
+  requestedBy: 'requestedBy',
+  conditions: 'conditions',
+  scope: 'scope'
 } as const
 
 export type OperationScalarFieldEnum = (typeof OperationScalarFieldEnum)[keyof typeof OperationScalarFieldEnum]

@@ -111,6 +111,8 @@ export type OperationCountAggregateOutputType = {
   finishedAt: number
   tenant: number
   requestedBy: number
+  conditions: number
+  scope: number
   _all: number
 }
 
@@ -200,6 +202,8 @@ export type OperationCountAggregateInputType = {
   finishedAt?: true
   tenant?: true
   requestedBy?: true
+  conditions?: true
+  scope?: true
   _all?: true
 }
 
@@ -316,6 +320,8 @@ export type OperationGroupByOutputType = {
   finishedAt: Date | null
   tenant: string | null
   requestedBy: string | null
+  conditions: runtime.JsonValue | null
+  scope: string[]
   _count: OperationCountAggregateOutputType | null
   _avg: OperationAvgAggregateOutputType | null
   _sum: OperationSumAggregateOutputType | null
@@ -368,6 +374,8 @@ export type OperationWhereInput = {
   finishedAt?: Prisma.DateTimeNullableFilter<"Operation"> | Date | string | null
   tenant?: Prisma.StringNullableFilter<"Operation"> | string | null
   requestedBy?: Prisma.StringNullableFilter<"Operation"> | string | null
+  conditions?: Prisma.JsonNullableFilter<"Operation">
+  scope?: Prisma.StringNullableListFilter<"Operation">
 }
 
 export type OperationOrderByWithRelationInput = {
@@ -397,6 +405,8 @@ export type OperationOrderByWithRelationInput = {
   finishedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   tenant?: Prisma.SortOrderInput | Prisma.SortOrder
   requestedBy?: Prisma.SortOrderInput | Prisma.SortOrder
+  conditions?: Prisma.SortOrderInput | Prisma.SortOrder
+  scope?: Prisma.SortOrder
 }
 
 export type OperationWhereUniqueInput = Prisma.AtLeast<{
@@ -429,6 +439,8 @@ export type OperationWhereUniqueInput = Prisma.AtLeast<{
   finishedAt?: Prisma.DateTimeNullableFilter<"Operation"> | Date | string | null
   tenant?: Prisma.StringNullableFilter<"Operation"> | string | null
   requestedBy?: Prisma.StringNullableFilter<"Operation"> | string | null
+  conditions?: Prisma.JsonNullableFilter<"Operation">
+  scope?: Prisma.StringNullableListFilter<"Operation">
 }, "id">
 
 export type OperationOrderByWithAggregationInput = {
@@ -458,6 +470,8 @@ export type OperationOrderByWithAggregationInput = {
   finishedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   tenant?: Prisma.SortOrderInput | Prisma.SortOrder
   requestedBy?: Prisma.SortOrderInput | Prisma.SortOrder
+  conditions?: Prisma.SortOrderInput | Prisma.SortOrder
+  scope?: Prisma.SortOrder
   _count?: Prisma.OperationCountOrderByAggregateInput
   _avg?: Prisma.OperationAvgOrderByAggregateInput
   _max?: Prisma.OperationMaxOrderByAggregateInput
@@ -495,6 +509,8 @@ export type OperationScalarWhereWithAggregatesInput = {
   finishedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Operation"> | Date | string | null
   tenant?: Prisma.StringNullableWithAggregatesFilter<"Operation"> | string | null
   requestedBy?: Prisma.StringNullableWithAggregatesFilter<"Operation"> | string | null
+  conditions?: Prisma.JsonNullableWithAggregatesFilter<"Operation">
+  scope?: Prisma.StringNullableListFilter<"Operation">
 }
 
 export type OperationCreateInput = {
@@ -524,6 +540,8 @@ export type OperationCreateInput = {
   finishedAt?: Date | string | null
   tenant?: string | null
   requestedBy?: string | null
+  conditions?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  scope?: Prisma.OperationCreatescopeInput | string[]
 }
 
 export type OperationUncheckedCreateInput = {
@@ -553,6 +571,8 @@ export type OperationUncheckedCreateInput = {
   finishedAt?: Date | string | null
   tenant?: string | null
   requestedBy?: string | null
+  conditions?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  scope?: Prisma.OperationCreatescopeInput | string[]
 }
 
 export type OperationUpdateInput = {
@@ -582,6 +602,8 @@ export type OperationUpdateInput = {
   finishedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   tenant?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   requestedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  conditions?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  scope?: Prisma.OperationUpdatescopeInput | string[]
 }
 
 export type OperationUncheckedUpdateInput = {
@@ -611,6 +633,8 @@ export type OperationUncheckedUpdateInput = {
   finishedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   tenant?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   requestedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  conditions?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  scope?: Prisma.OperationUpdatescopeInput | string[]
 }
 
 export type OperationCreateManyInput = {
@@ -640,6 +664,8 @@ export type OperationCreateManyInput = {
   finishedAt?: Date | string | null
   tenant?: string | null
   requestedBy?: string | null
+  conditions?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  scope?: Prisma.OperationCreatescopeInput | string[]
 }
 
 export type OperationUpdateManyMutationInput = {
@@ -669,6 +695,8 @@ export type OperationUpdateManyMutationInput = {
   finishedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   tenant?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   requestedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  conditions?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  scope?: Prisma.OperationUpdatescopeInput | string[]
 }
 
 export type OperationUncheckedUpdateManyInput = {
@@ -698,6 +726,8 @@ export type OperationUncheckedUpdateManyInput = {
   finishedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   tenant?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   requestedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  conditions?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  scope?: Prisma.OperationUpdatescopeInput | string[]
 }
 
 export type OperationCountOrderByAggregateInput = {
@@ -727,6 +757,8 @@ export type OperationCountOrderByAggregateInput = {
   finishedAt?: Prisma.SortOrder
   tenant?: Prisma.SortOrder
   requestedBy?: Prisma.SortOrder
+  conditions?: Prisma.SortOrder
+  scope?: Prisma.SortOrder
 }
 
 export type OperationAvgOrderByAggregateInput = {
@@ -815,6 +847,10 @@ export type OperationCreatestatusesInput = {
   set: string[]
 }
 
+export type OperationCreatescopeInput = {
+  set: string[]
+}
+
 export type OperationUpdatetypesInput = {
   set?: string[]
   push?: string | string[]
@@ -850,6 +886,11 @@ export type OperationUpdatestatusesInput = {
   push?: string | string[]
 }
 
+export type OperationUpdatescopeInput = {
+  set?: string[]
+  push?: string | string[]
+}
+
 
 
 export type OperationSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -879,6 +920,8 @@ export type OperationSelect<ExtArgs extends runtime.Types.Extensions.InternalArg
   finishedAt?: boolean
   tenant?: boolean
   requestedBy?: boolean
+  conditions?: boolean
+  scope?: boolean
 }, ExtArgs["result"]["operation"]>
 
 export type OperationSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -908,6 +951,8 @@ export type OperationSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Ext
   finishedAt?: boolean
   tenant?: boolean
   requestedBy?: boolean
+  conditions?: boolean
+  scope?: boolean
 }, ExtArgs["result"]["operation"]>
 
 export type OperationSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -937,6 +982,8 @@ export type OperationSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Ext
   finishedAt?: boolean
   tenant?: boolean
   requestedBy?: boolean
+  conditions?: boolean
+  scope?: boolean
 }, ExtArgs["result"]["operation"]>
 
 export type OperationSelectScalar = {
@@ -966,9 +1013,11 @@ export type OperationSelectScalar = {
   finishedAt?: boolean
   tenant?: boolean
   requestedBy?: boolean
+  conditions?: boolean
+  scope?: boolean
 }
 
-export type OperationOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "kind" | "requestedAt" | "jobId" | "types" | "codes" | "fingerprints" | "diedFrom" | "diedUntil" | "dedupeKeys" | "itemJobIds" | "itemPositions" | "statuses" | "addedFrom" | "addedUntil" | "beforePosition" | "payload" | "total" | "done" | "nextJobId" | "nextPosition" | "wasBusy" | "cancelledAt" | "finishedAt" | "tenant" | "requestedBy", ExtArgs["result"]["operation"]>
+export type OperationOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "kind" | "requestedAt" | "jobId" | "types" | "codes" | "fingerprints" | "diedFrom" | "diedUntil" | "dedupeKeys" | "itemJobIds" | "itemPositions" | "statuses" | "addedFrom" | "addedUntil" | "beforePosition" | "payload" | "total" | "done" | "nextJobId" | "nextPosition" | "wasBusy" | "cancelledAt" | "finishedAt" | "tenant" | "requestedBy" | "conditions" | "scope", ExtArgs["result"]["operation"]>
 
 export type $OperationPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "Operation"
@@ -1018,6 +1067,14 @@ export type $OperationPayload<ExtArgs extends runtime.Types.Extensions.InternalA
      * Who asked for it, for people.
      */
     requestedBy: string | null
+    /**
+     * The filter of one on trees, as `JobConditions` of servers; null for one on items. Its `next_position` counts its batches.
+     */
+    conditions: runtime.JsonValue | null
+    /**
+     * The types that whoever asked for it may see; null for all. It leaves trees alone that have jobs of others.
+     */
+    scope: string[]
   }, ExtArgs["result"]["operation"]>
   composites: {}
 }
@@ -1467,6 +1524,8 @@ export interface OperationFieldRefs {
   readonly finishedAt: Prisma.FieldRef<"Operation", 'DateTime'>
   readonly tenant: Prisma.FieldRef<"Operation", 'String'>
   readonly requestedBy: Prisma.FieldRef<"Operation", 'String'>
+  readonly conditions: Prisma.FieldRef<"Operation", 'Json'>
+  readonly scope: Prisma.FieldRef<"Operation", 'String[]'>
 }
     
 
