@@ -85,25 +85,25 @@ async function inAllStates(type: string): Promise<Record<string, string>> {
     await reportOutcomes(t.engine, [{ assignmentId, ...outcome }]);
   };
   const ids: Record<string, string> = {};
-  ids['SUCCEEDED'] = await create(type);
+  ids.SUCCEEDED = await create(type);
   await report(false);
-  ids['FAILED'] = await create(type);
+  ids.FAILED = await create(type);
   await report(true);
-  ids['CANCELLED'] = await create(type);
-  await cancelJob(t.engine, ids['CANCELLED']);
-  ids['RUNNING'] = await create(type, 2);
+  ids.CANCELLED = await create(type);
+  await cancelJob(t.engine, ids.CANCELLED);
+  ids.RUNNING = await create(type, 2);
   await report(false);
-  ids['HELD'] = await create(type);
+  ids.HELD = await create(type);
   // The other item of the running tree is first.
   await t.claimOne(type);
   await t.claimOne(type);
-  ids['OPEN'] = await create(type, 0, { sealed: false });
-  ids['EMPTY'] = await create(type, 0);
+  ids.OPEN = await create(type, 0, { sealed: false });
+  ids.EMPTY = await create(type, 0);
   ids['CHILD RUNS'] = await create(type, 0, { children: [{ type: newType('child'), items: [{}] }] });
-  ids['WAITING'] = await create(type);
-  ids['DELETING'] = await create(type);
-  await t.db.query('select jobtree.delete_job($1)', [ids['DELETING']]);
-  for (const id of Object.values(ids)) if (id !== ids['DELETING']) await t.fold(id);
+  ids.WAITING = await create(type);
+  ids.DELETING = await create(type);
+  await t.db.query('select jobtree.delete_job($1)', [ids.DELETING]);
+  for (const id of Object.values(ids)) if (id !== ids.DELETING) await t.fold(id);
   return ids;
 }
 
@@ -118,7 +118,7 @@ describe('operations on trees', () => {
       done: 5,
       finishedAt: expect.any(Date),
     });
-    for (const id of Object.values(ids)) if (id !== ids['DELETING']) await t.fold(id);
+    for (const id of Object.values(ids)) if (id !== ids.DELETING) await t.fold(id);
     const states = await statesOf(type);
     const { DELETING, ...others } = ids;
     expect(states[DELETING ?? '']).toBeUndefined();
@@ -167,7 +167,7 @@ describe('operations on trees', () => {
     const states = await statesOf(type);
     for (const name of ['RUNNING', 'HELD', 'CHILD RUNS'])
       if (kind === 'DELETE_TREES') expect(states[ids[name] ?? '']).toBeUndefined();
-    expect(states[ids['WAITING'] ?? '']).toBe('OPEN');
+    expect(states[ids.WAITING ?? '']).toBe('OPEN');
   });
 
   it.each(kinds)('%s goes on in another server after a kill, and handles each tree once', async (kind) => {
@@ -183,7 +183,7 @@ describe('operations on trees', () => {
     expect(await operationOf(id)).toMatchObject({ total: 120, done: 120, finishedAt: expect.any(Date) });
     expect(await runOnTrees(t.engine, id)).toBe('FINISHED');
     await t.finish();
-    expect((await countsOf(type))['OPEN']).toBeUndefined();
+    expect((await countsOf(type)).OPEN).toBeUndefined();
   });
 
   it.each(kinds)('%s by two servers at once handles each tree once', async (kind) => {
@@ -236,7 +236,7 @@ describe('operations on trees', () => {
       cancelledAt: expect.any(Date),
       finishedAt: expect.any(Date),
     });
-    expect((await countsOf(type))['OPEN']).toBe(110 - (before?.done ?? 0));
+    expect((await countsOf(type)).OPEN).toBe(110 - (before?.done ?? 0));
   });
 
   it.each(kinds)('%s leaves trees alone that the scope does not cover completely', async (kind) => {

@@ -56,7 +56,9 @@ describe.skipIf(withoutBrowser)('the screen of a tree', () => {
     // In the middle of what succeeded, and of what is ready.
     const drawn = () =>
       page.evaluate(() => {
-        const context = document.querySelector<HTMLCanvasElement>('[role=slider] canvas, .strip canvas')?.getContext('2d');
+        const context = document
+          .querySelector<HTMLCanvasElement>('[role=slider] canvas, .strip canvas')
+          ?.getContext('2d');
         if (context == null) return [];
         const { width, height } = context.canvas;
         return (

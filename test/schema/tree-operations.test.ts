@@ -70,6 +70,9 @@ it('a scope and a tenant count, reach and stop only what is theirs, and the audi
   expect((await admin.jobs()).nodes.filter(({ cancelledAt }) => cancelledAt == null)).toHaveLength(2);
 
   const { nodes } = await admin.auditEntries({ filter: { action: 'deleteTrees' } });
-  expect(nodes[0]).toMatchObject({ actor: operation.requestedBy, subjects: ['createdFrom 2020-01-01T00:00:00.000Z'] });
+  expect(nodes[0]).toMatchObject({
+    actor: operation.requestedBy,
+    subjects: ['createdFrom 2020-01-01T00:00:00.000Z'],
+  });
   for (const client of [admin, scoped, tenant]) await client.close();
 });

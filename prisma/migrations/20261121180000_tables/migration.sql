@@ -503,8 +503,10 @@ create table "jobtree"."operation" (
   "finished_at" timestamptz(3),
   "tenant" text,
   "requested_by" text,
+  "conditions" jsonb,
+  "scope" text[],
   constraint "operation_pkey" primary key ("id"),
-  constraint "operation_kind_check" check ("kind" in ('REPLAY', 'DISCARD', 'CANCEL', 'PROMOTE'))
+  constraint "operation_kind_check" check ("kind" in ('REPLAY', 'DISCARD', 'CANCEL', 'PROMOTE', 'CANCEL_TREES', 'DELETE_TREES'))
 );
 create index "operation_running" on "jobtree"."operation" ("id") where "finished_at" is null;
 create index "operation_tenant" on "jobtree"."operation" ("tenant", "id") where "tenant" is not null;

@@ -253,12 +253,12 @@ begin
 end
 $$;
 
--- Has servers add the lines of an upload to a job that is being created, and seal the job at the end of the file: lease_imports.
+-- Has servers add the lines of an upload to a job, and seal the job at the end of the file: lease_imports.
 --
 -- p_type     the type of the job
 -- p_file     {source: {uploadId}, format, encoding?, delimiter?, quote?, header?}; servers validate the values
 -- locks      the upload's row, shared
--- errors     JT001 no such upload; JT002 the upload is not complete
+-- errors     JT001 no such upload; JT002 the upload is not complete, or the job has a file
 create or replace function jobtree.add_file(p_job_id uuid, p_type text, p_file jsonb)
 returns void
 language plpgsql volatile
@@ -279,7 +279,11 @@ begin
     raise exception 'Upload % is not complete: % bytes of it are stored.', v_upload.id, v_upload.size using errcode = 'JT002', column = 'file.source.uploadId';
   end if;
   insert into jobtree.file_import (job_id, type, upload_id, options, size, created_at)
-  values (p_job_id, p_type, v_upload.id, jsonb_strip_nulls(p_file - 'source'), v_upload.size, clock_timestamp());
+  values (p_job_id, p_type, v_upload.id, jsonb_strip_nulls(p_file - 'source'), v_upload.size, clock_timestamp())
+  on conflict do nothing;
+  if not found then
+    raise exception 'Job % has a file.', p_job_id using errcode = 'JT002', column = 'file';
+  end if;
 end
 $$;
 
@@ -585,6 +589,32 @@ begin
   )
   select array_agg(e.job_id) as job_ids, array_agg(e.position) as positions into v_passing from ended e where not e.blocks_on_failure;
   return jobtree.free_keys(v_passing.job_ids, v_passing.positions);
+end
+$$;
+
+-- Adds callbacks to a tree that is not complete. Those for jobs are not sent for jobs that are complete already.
+--
+-- p_job_id   the root
+-- p_callbacks   as add_callbacks has them; a tree has up to 10
+-- locks      those of lock_root: the fold that completes the tree comes later, and sends them, or came before, and the call is refused
+-- errors     those of lock_root and add_callbacks; JT002 the tree is complete, or would have more than 10
+create or replace function jobtree.call_when_complete(p_job_id uuid, p_callbacks jsonb)
+returns void
+language plpgsql volatile
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+declare
+  v_progress constant jobtree.job_progress := jobtree.lock_root(p_job_id);
+begin
+  if v_progress.open_jobs = 0 then
+    raise exception 'The tree of job % is complete: nothing would be sent.', p_job_id using errcode = 'JT002', column = 'jobId';
+  end if;
+  perform jobtree.add_callbacks(p_job_id, p_callbacks);
+  if (select count(*) from jobtree.callback c where c.root_id = p_job_id) > 10 then
+    raise exception 'The tree would have more than 10 callbacks.' using errcode = 'JT002', column = 'callbacks';
+  end if;
 end
 $$;
 
@@ -4074,6 +4104,29 @@ as $$
   where j.root_id = p_root_id
 $$;
 
+-- Has servers add the lines of an upload to a job that exists, behind what it has, and seal the job at the end of the file.
+--
+-- p_file     as add_file has it
+-- returns    the tree's root
+-- locks      those of lock_open_job, and of add_file
+-- errors     those of lock_open_job and add_file; JT004 its parent feeds it
+create or replace function jobtree.import_file(p_job_id uuid, p_file jsonb)
+returns uuid
+language plpgsql volatile
+set jit = off
+set enable_seqscan = off
+as $$
+declare
+  v_job constant jobtree.job := jobtree.lock_open_job(p_job_id, false);
+begin
+  if v_job.feed is not null then
+    raise exception 'Job % is fed by its parent, which seals it.', p_job_id using errcode = 'JT004', column = 'jobId';
+  end if;
+  perform jobtree.add_file(p_job_id, v_job.type, p_file);
+  return v_job.root_id;
+end
+$$;
+
 -- Creates the secret that signs watch tokens, if there is none yet. Every server calls it when it starts.
 --
 -- p_secret  256 random bits
@@ -5482,6 +5535,44 @@ begin
   return query
     select q.type, null::integer, 0, null::boolean from jobtree.queue q
     where q.type = any (p_types) and q.type <> all (v_locked) and not q.paused and (q.concurrency is not null or q.rate_limit is not null);
+end
+$$;
+
+-- Locks a whole tree for a change: no fold, replay or reaping of it is under way until the transaction ends.
+--
+-- p_job_id   the root
+-- returns    the root's progress
+-- locks      the root's job_progress row
+-- errors     JT001 no such job, or it is being deleted; JT002 not a root
+create or replace function jobtree.lock_root(p_job_id uuid)
+returns jobtree.job_progress
+language plpgsql volatile
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+declare
+  v_root_id uuid;
+  v_progress jobtree.job_progress;
+begin
+  loop
+    select j.root_id into v_root_id from jobtree.job j where j.id = p_job_id;
+    if v_root_id is null then
+      raise exception 'There is no job %.', p_job_id using errcode = 'JT001', column = 'jobId';
+    elsif v_root_id <> p_job_id then
+      raise exception 'Job % is not a root: this is for whole trees.', p_job_id using errcode = 'JT002', column = 'jobId';
+    end if;
+    select * into v_progress from jobtree.job_progress p
+    where p.job_id = p_job_id order by p.version desc limit 1 for no key update;
+    exit when found;
+    -- This has waited for a fold, which has written a new version.
+  end loop;
+  if exists (select from jobtree.tree_deletion d where d.root_id = p_job_id) then
+    raise exception 'The tree of job % is being deleted.', p_job_id using errcode = 'JT001', column = 'jobId';
+  end if;
+  return v_progress;
 end
 $$;
 
@@ -8885,6 +8976,90 @@ begin
 end
 $$;
 
+-- Does the next batch of an operation on trees, with the trees that the server has just read: those that meet its conditions after next_job_id.
+-- Trees that stay locked for longer than a moment are skipped, and tried again at the end. One that is cancelled or complete already, or is being
+-- deleted, is not counted, so a repeated pass counts each tree once.
+--
+-- p_step     the operation's next_position when they were read: if another server has done a batch since, this one is not done
+-- p_root_ids     in the order of their ids
+-- p_next_id  where the next batch begins: after this tree; null if there are no more
+-- returns    whether it is finished; whether to continue at once, or after a pause because the rest is locked; the trees that changed; and whether
+--            some of them have more to cancel or delete. No row if another transaction is working on it, or there is no such operation
+-- locks      the operation's row, skipping it if locked; then, tree by tree, the rows of its jobs in the order of their ids, and those of
+--            cancel_job or of delete_job and delete_tree, waiting a moment for each
+create or replace function jobtree.run_tree_operation(p_id uuid, p_step bigint, p_root_ids uuid[], p_next_id uuid default null)
+returns table (finished boolean, more boolean, root_ids uuid[], unfinished boolean)
+language plpgsql volatile
+set lock_timeout = '100ms'
+set jit = off
+set enable_seqscan = off
+as $$
+declare
+  v_until constant timestamptz := clock_timestamp() + interval '100 milliseconds';
+  v_operation jobtree.operation;
+  v_root_id uuid;
+  v_is_left boolean;
+begin
+  select * into v_operation from jobtree.operation o where o.id = p_id for update skip locked;
+  if not found then
+    return;
+  end if;
+  finished := v_operation.finished_at is not null;
+  more := not finished;
+  unfinished := false;
+  if finished or v_operation.next_position <> p_step then
+    return next;
+    return;
+  end if;
+
+  more := p_next_id is not null;
+  v_operation.next_job_id := p_next_id;
+  foreach v_root_id in array p_root_ids loop
+    begin
+      if v_operation.kind = 'CANCEL_TREES' then
+        perform 1 from jobtree.job j where j.root_id = v_root_id order by j.id for no key update;
+        if exists (
+          select from jobtree.job j
+          where j.root_id = v_root_id and j.cancelled_at is null
+            and (select p.completed_at from jobtree.job_progress p where p.job_id = j.id order by p.version desc limit 1) is null
+        ) then
+          select cardinality(c.cancelling) > 0 into v_is_left from jobtree.cancel_job(v_root_id, 1000) c;
+          unfinished := unfinished or v_is_left;
+          root_ids := root_ids || v_root_id;
+        end if;
+      elsif not exists (select from jobtree.tree_deletion d where d.root_id = v_root_id and not d.reaped) then
+        perform jobtree.delete_job(v_root_id);
+        -- What is complete and small is gone at once.
+        v_is_left := jobtree.delete_tree(v_root_id, 1000) is distinct from true;
+        unfinished := unfinished or v_is_left;
+        root_ids := root_ids || v_root_id;
+      end if;
+    exception
+      when lock_not_available then v_operation.was_busy := true;
+      -- The tree has been deleted meanwhile.
+      when sqlstate 'JT001' then null;
+    end;
+    if clock_timestamp() > v_until and v_root_id <> p_root_ids[cardinality(p_root_ids)] then
+      more := true;
+      v_operation.next_job_id := v_root_id;
+      exit;
+    end if;
+  end loop;
+
+  finished := not more and not v_operation.was_busy;
+  if not more then
+    v_operation.was_busy := false;
+    v_operation.next_job_id := '00000000-0000-0000-0000-000000000000';
+  end if;
+  update jobtree.operation o
+  set done = o.done + coalesce(cardinality(root_ids), 0), total = greatest(o.total, o.done + coalesce(cardinality(root_ids), 0)),
+    was_busy = v_operation.was_busy, next_job_id = v_operation.next_job_id, next_position = p_step + 1,
+    finished_at = case when finished then clock_timestamp() end
+  where o.id = p_id;
+  return next;
+end
+$$;
+
 -- Stores a server's figures of a minute, a row for each type, replacing what it stored before: calls can be repeated. The commit does not
 -- wait for the disk: a crash of Postgres may lose the latest ones.
 --
@@ -9024,6 +9199,50 @@ begin
 end
 $$;
 
+-- Looks for payloads that meet conditions among the next items of a job: at most 10,000 items, and at least one of about 16 million characters.
+--
+-- p_from     the position to begin with
+-- p_path     keys and list positions, which lead to p_equals as text; null for no such condition
+-- p_text     is in the JSON text, in capital or small letters; null for no such condition
+-- p_first    how many of them to return, at least one
+-- returns    their positions in order; how many items were looked at, up to where the first that is left out begins; and the position to go on
+--            with, null if that was all
+create or replace function jobtree.search_items(p_job_id uuid, p_from bigint, p_path text[], p_equals text, p_text text, p_first integer)
+returns table (positions bigint[], searched integer, next_from bigint)
+language sql stable
+set jit = off
+-- In the order of the key, up to the limit: whatever Postgres knows of the job, it must not read all of it.
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+  with item as materialized (
+    select i.position, i.payload, row_number() over w as n, sum(i.payload_bytes) over w - i.payload_bytes as characters_before
+    from (
+      select * from jobtree.job_item i
+      where (i.job_id, i.position) >= (p_job_id, p_from) and (i.job_id, i.position) < (p_job_id, 9223372036854775807)
+      order by i.job_id, i.position
+      limit 10001
+    ) i
+    window w as (order by i.job_id, i.position rows unbounded preceding)
+  ), found as materialized (
+    select i.position, i.n, row_number() over (order by i.n) as m
+    from item i
+    where i.n <= 10000 and i.characters_before < 16000000
+      and (p_path is null or i.payload #>> p_path = p_equals)
+      and (p_text is null or strpos(lower(i.payload::text), lower(p_text)) > 0)
+  ), stop as (
+    -- The first item that is not looked at, or left out.
+    select coalesce(
+      (select f.n from found f where f.m = p_first + 1),
+      (select min(i.n) from item i where i.n > 10000 or i.characters_before >= 16000000)
+    ) as n
+  )
+  select array(select f.position from found f where f.m <= p_first order by f.m),
+    coalesce(s.n - 1, (select count(*) from item))::integer,
+    (select i.position from item i where i.n = s.n)
+  from stop s
+$$;
+
 -- Sends a hint to all servers when the transaction commits. Anybody who may connect to the database may notify and listen on any channel, so
 -- the names of these channels contain a secret that only the owner can read. Without effect while the queue for notifications is half full,
 -- for example because a session that listens has a transaction open: a commit that finds it full fails. Whoever waits for hints also polls.
@@ -9146,8 +9365,8 @@ $$;
 --
 -- p_settings {retentionSeconds?, idleExpirySeconds?}: whole numbers up to 315,576,000 (ten years), from 0 and from 1, or null for never;
 --            what is not there stays as it is
--- locks      the root's job_progress row, so no fold, replay or reaping is under way; the job's row
--- errors     JT001 no such job, or it is being deleted; JT002 not a root, nothing to be changed, or settings that are none
+-- locks      those of lock_root; the job's row
+-- errors     those of lock_root; JT002 nothing to be changed, or settings that are none
 create or replace function jobtree.set_retention(p_job_id uuid, p_settings jsonb)
 returns void
 language plpgsql volatile
@@ -9159,7 +9378,6 @@ set enable_mergejoin = off
 as $$
 declare
   v_problem record;
-  v_root_id uuid;
   v_progress jobtree.job_progress;
   v_seconds integer;
 begin
@@ -9170,21 +9388,7 @@ begin
   elsif p_settings = '{}' then
     raise exception 'Nothing is to be changed.' using errcode = 'JT002';
   end if;
-  loop
-    select j.root_id into v_root_id from jobtree.job j where j.id = p_job_id;
-    if v_root_id is null then
-      raise exception 'There is no job %.', p_job_id using errcode = 'JT001', column = 'jobId';
-    elsif v_root_id <> p_job_id then
-      raise exception 'Job % is not a root: only whole trees are kept.', p_job_id using errcode = 'JT002', column = 'jobId';
-    end if;
-    select * into v_progress from jobtree.job_progress p
-    where p.job_id = p_job_id order by p.version desc limit 1 for no key update;
-    exit when found;
-    -- This has waited for a fold, which has written a new version.
-  end loop;
-  if exists (select from jobtree.tree_deletion d where d.root_id = p_job_id) then
-    raise exception 'The tree of job % is being deleted.', p_job_id using errcode = 'JT001', column = 'jobId';
-  end if;
+  v_progress := jobtree.lock_root(p_job_id);
 
   update jobtree.job j
   set retention_seconds = case when p_settings ? 'retentionSeconds' then coalesce((p_settings ->> 'retentionSeconds')::numeric, -1) else j.retention_seconds end,
@@ -9420,6 +9624,40 @@ begin
     ready := jobtree.ready_items(array[root_id]);
     return next;
   end if;
+end
+$$;
+
+-- Begins to cancel or delete trees: those that meet some conditions, and exist by now. run_tree_operation does the work in batches, of trees that
+-- a server selects: the conditions are its.
+--
+-- p_kind     CANCEL_TREES or DELETE_TREES
+-- p_conditions   those of a list of trees; {types?} is also what callers with a scope see the operation by
+-- p_total    how many trees meet them
+-- p_tenant   who owns it; null for none
+-- p_scope    the types that the caller may see; null for all
+-- p_requested_by   who asks for it, for people
+-- returns    the operation
+-- locks      none
+-- errors     JT002 an unknown kind
+create or replace function jobtree.start_tree_operation(
+  p_kind text, p_conditions jsonb, p_total bigint, p_tenant text default null, p_scope text[] default null, p_requested_by text default null
+)
+returns uuid
+language plpgsql volatile
+as $$
+declare
+  v_id constant uuid := jobtree.new_id();
+begin
+  if p_kind is null or p_kind not in ('CANCEL_TREES', 'DELETE_TREES') then
+    raise exception 'kind must be CANCEL_TREES or DELETE_TREES.' using errcode = 'JT002', column = 'kind';
+  end if;
+  insert into jobtree.operation (id, kind, requested_at, types, before_position, total, tenant, requested_by, conditions, scope)
+  values (
+    v_id, p_kind, clock_timestamp(),
+    case jsonb_typeof(p_conditions -> 'types') when 'array' then array(select jsonb_array_elements_text(p_conditions -> 'types')) end,
+    0, p_total, p_tenant, p_requested_by, p_conditions, p_scope
+  );
+  return v_id;
 end
 $$;
 
@@ -10120,7 +10358,8 @@ as $$
     union all
     select u.type from unnest(p_types) u(type) where p_after is null or u.type > p_after
   ) k
-  where exists (
+  -- Under the beginning of its names stand the figures of a whole tenant.
+  where k.type <> jobtree.tenant_beginning(k.type) and exists (
     select from jobtree.figure f where f.type = k.type and f.minute >= clock_timestamp() - interval '1 hour'
   )
 $$;
@@ -10133,7 +10372,6 @@ as $$
   select o.outcome from unnest('{FAILED,CANCELLED,PARTIAL,SUCCEEDED}'::text[]) with ordinality o(outcome, n)
   where o.outcome = any (p_outcomes) order by o.n limit 1
 $$;
-
 -- What stands on functions.
 create trigger "lease_places" after update of "open" on "jobtree"."lease" for each row
   when (old.limited_type is not null and new.open <> old.open) execute function jobtree.give_back_places();

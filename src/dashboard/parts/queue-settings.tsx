@@ -45,7 +45,9 @@ export function QueueSettings({ queue }: { queue: QueueStateFragment }) {
             rate: rateLimit === null ? null : { limit: rateLimit, intervalMs },
           },
         })}
-        undo={() => reverse(SetQueue, { input: { type, concurrency: queue.concurrency ?? null, rate: rateOf(queue) } })}
+        undo={() =>
+          reverse(SetQueue, { input: { type, concurrency: queue.concurrency ?? null, rate: rateOf(queue) } })
+        }
         question={type}
         command={() =>
           `${command} --concurrency ${most ?? 'none'} --rate ${rateLimit === null ? 'none' : `${rateLimit}/${intervalMs}ms`}`
