@@ -8,10 +8,17 @@ import { Problem } from './ask.tsx';
 import { Count, State } from './progress.tsx';
 import { readAgainMs, Swatch } from './strip.tsx';
 
+/** They cost the more the more waits: to keep them current may take this share of the time. */
+const shareOfTime = 0.02;
+
 export const pendingOf = (jobId: string) =>
   queryOptions({
     queryKey: ['pending counts', jobId],
-    queryFn: ({ signal }) => ask(PendingCounts, { jobId }, signal),
+    queryFn: async ({ signal }) => {
+      const askedAt = performance.now();
+      const { job } = await ask(PendingCounts, { jobId }, signal);
+      return { job, againMs: Math.max(readAgainMs, (performance.now() - askedAt) / shareOfTime) };
+    },
   });
 
 /** Ended ones are pushed; what the others wait for is read. */
@@ -21,7 +28,7 @@ export function JobCounts({ jobId, progress }: { jobId: string; progress: JobSta
   const isOpen = progress.completedAt == null;
   const { data, error } = useQuery({
     ...pendingOf(jobId),
-    refetchInterval: isOpen && !isPaused ? readAgainMs : false,
+    refetchInterval: ({ state }) => isOpen && !isPaused && (state.data?.againMs ?? readAgainMs),
   });
   const pending = isOpen ? data?.job?.pendingCounts : undefined;
   const counts: [ItemStatus, number][] = [
