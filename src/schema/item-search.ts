@@ -38,8 +38,8 @@ builder.objectField(Job, 'searchItems', (t) =>
   t.field({
     type: ItemSearch,
     authScopes: { may: 'read' },
-    // Besides what is selected of the items: the payloads that it reads.
-    complexity: ({ first }) => ({ field: 500, multiplier: Math.min(Math.max(first, 1), mostFound) }),
+    // Besides what is selected of the items: the payloads that it reads. Each is a query of its own, so a request may have a few.
+    complexity: ({ first }) => ({ field: 10_000, multiplier: Math.min(Math.max(first, 1), mostFound) }),
     description:
       'Its items whose payloads meet all conditions that are given: `path` with `equals`, `text`, or all three. There is no index of payloads. One call looks at up to 10,000 items, and at up to 16 MB of payloads if that is less, in the order in which they were added; `nextFrom` is where the next call goes on. What producers have encrypted is compared as it is stored. BUSY if a call takes longer than 10 seconds.',
     args: {

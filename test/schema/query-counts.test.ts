@@ -101,6 +101,9 @@ const variants: Readonly<Record<string, readonly string[]>> = {
   'Job.results': ['(first: 1)', '(last: 1)'],
 };
 
+/** Queries of their own, at a cost that allows a few in a request. */
+const single = new Set(['Job.searchItems']);
+
 /** What is asked for, and the fields that lead there. */
 interface Selection {
   readonly path: readonly string[];
@@ -114,6 +117,7 @@ function selectionsOf(type: GraphQLObjectType, above: readonly string[]): Select
   const types = [...above, type.name];
   const nested = fields.flatMap((field): Selection[] => {
     const inner = getNamedType(field.type);
+    if (single.has(`${type.name}.${field.name}`)) return [];
     if (!isObjectType(inner) || types.filter((name) => name === inner.name).length > 1) return [];
     // In edges there is the same, with cursors.
     if (inner.name.endsWith('Edge'))
