@@ -8,6 +8,7 @@ import type { Document } from '../../client/document.ts';
 import { CancelOperation, type OperationStateFragment, type Permission } from '../../generated/dashboard.ts';
 import { tell } from '../data/connection.ts';
 import { askAgain, useLive } from '../data/live.ts';
+import { messageOf } from '../data/message-of.ts';
 import { operationOf } from '../data/sources.ts';
 import { useMay } from '../data/viewer.ts';
 import { useTexts } from '../texts/all.ts';
@@ -111,7 +112,7 @@ function Offered<V>(props: ActionProps<V>) {
       else if (result !== undefined) setShown(result(told as never));
       else dialog.current?.close();
     } catch (error) {
-      setRefusal(error instanceof Error ? error.message : String(error));
+      setRefusal(messageOf(error));
     } finally {
       setIsSending(false);
     }
@@ -217,7 +218,7 @@ function Stop({ id }: { id: string }) {
       const { cancelOperation } = await tell(CancelOperation, { input: { operationId: id } });
       if (cancelOperation != null && 'message' in cancelOperation) setRefusal(cancelOperation.message);
     } catch (error) {
-      setRefusal(error instanceof Error ? error.message : String(error));
+      setRefusal(messageOf(error));
     }
   };
   return (
