@@ -37,7 +37,6 @@ export interface ActionProps<V> {
   readonly danger?: boolean;
   /** The letter that presses it: see parts/keyboard.ts. */
   readonly shortcut?: 'e' | 'r' | 'x';
-  readonly isDisabled?: boolean;
   readonly onDone?: () => void;
   /** Why nothing was done though it was not refused, such as for the one entry of a batch. */
   readonly refusalOf?: (payload: never) => string | undefined;
@@ -61,7 +60,6 @@ function Offered<V>(props: ActionProps<V>) {
     fields,
     command,
     danger = false,
-    isDisabled = false,
     shortcut,
     onDone,
     refusalOf,
@@ -122,7 +120,6 @@ function Offered<V>(props: ActionProps<V>) {
       <button
         type="button"
         className={danger ? 'danger' : undefined}
-        disabled={isDisabled}
         aria-keyshortcuts={shortcut}
         onClick={open}
       >

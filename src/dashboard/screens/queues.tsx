@@ -183,5 +183,5 @@ function TypeCell({ type, queue }: { type: string; queue: Queue | undefined }) {
 function Why({ type, standstills: [first] }: { type: string; standstills: Queue['standstills'] }) {
   const t = useTexts();
   if (first === undefined || first.reason === 'QUEUED' || first.reason === 'PAUSED') return null;
-  return <div className="quiet why">{t.standstill.of[first.reason]({ ...first, type, awaited: '' })}</div>;
+  return <div className="quiet">{t.standstill.of[first.reason]({ ...first, type, awaited: '' })}</div>;
 }
