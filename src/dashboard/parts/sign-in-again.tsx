@@ -1,19 +1,19 @@
 /** When the server takes the reader's token no more: everything waits, and stays on the screen, until they have signed in again. */
 import { useQueryClient } from '@tanstack/react-query';
-import { useId } from 'react';
+import { useEffect, useId, useRef } from 'react';
 import type { ViewerQuery } from '../../generated/dashboard-first.ts';
 import { checkToken } from '../data/connection.ts';
 import { goOn, signIn } from '../data/session.ts';
 import type { Session } from '../data/sign-in-ways.ts';
 import { useTexts } from '../texts/all.ts';
-import { useModal } from './modal.ts';
 import SignIn from './sign-in.tsx';
 
 export default function SignInAgain() {
   const t = useTexts();
   const queries = useQueryClient();
-  const dialog = useModal();
+  const dialog = useRef<HTMLDialogElement>(null);
   const title = useId();
+  useEffect(() => dialog.current?.showModal(), []);
   const take = async (next: Session) => {
     const { viewer } = await checkToken(next.token);
     const last = queries.getQueryData<ViewerQuery>(['viewer'])?.viewer;
