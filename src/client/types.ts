@@ -91,7 +91,7 @@ export interface SearchOptions extends CallOptions {
   readonly path?: string | undefined;
   /** The value there: a string as it is, anything else as its JSON text, such as `4711`. */
   readonly equals?: string | undefined;
-  /** A part of the JSON text of the payload, in capital or small letters. */
+  /** Part of the JSON text of the payload, ignoring case. */
   readonly text?: string | undefined;
   /** Where to begin: `nextFrom` of the call before. Default: the first item. */
   readonly from?: string | undefined;

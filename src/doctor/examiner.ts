@@ -31,9 +31,9 @@ export interface ExaminerOptions {
 }
 
 const everyMs = 10_000;
-/** Older than this it is not told: who asks waits for a new one. */
+/** Findings older than this are not shown: whoever asks waits for new ones. */
 const staleMs = 30_000;
-/** What has not begun by then is left out. */
+/** Checks that have not begun by then are left out. */
 const limitMs = 20_000;
 
 /** What was there so long ago may have gone and come back. */
@@ -55,7 +55,7 @@ export class Examiner {
     this.#session = Session.ofPool(options.database.pool);
   }
 
-  /** Of what is due, who asks now hears of the last time, and who asks later of this one: nobody waits for slow checks again and again. */
+  /** While it looks again, whoever asks gets the last findings, unless these are stale: so nobody waits for slow checks again and again. */
   async read(): Promise<readonly Finding[]> {
     const ageMs = performance.now() - (this.#last?.at ?? Number.NEGATIVE_INFINITY);
     if (this.#last !== undefined && ageMs < everyMs) return this.#last.findings;

@@ -468,7 +468,7 @@ export type FileSourceInput =
 
 /** How bad it is. */
 export type FindingStatus =
-  /** This was looked at, and is well. */
+  /** This was checked, and is well. */
   | 'OK'
   /** Something is lost, late or stuck, or soon will be. */
   | 'SICK'
@@ -498,7 +498,7 @@ export type HeartbeatStatus =
 
 /** A file for a job that exists. */
 export type ImportFileInput = {
-  /** The file. Its rows are added behind the items that the job has; others can be added meanwhile. The end of the file seals the job. A line that can't be read, or that does not match the schema of the type, becomes a failed item. */
+  /** The file. Its rows are added after the items that the job has; others can be added meanwhile. The end of the file seals the job. A line that can't be read, or that does not match the schema of the type, becomes a failed item. */
   file: FileInput;
   /** The job. It must not be sealed, nor have a file already: INVALID_INPUT. */
   jobId: Scalars['ID']['input'];

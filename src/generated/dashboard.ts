@@ -468,7 +468,7 @@ export type FileSourceInput =
 
 /** How bad it is. */
 export type FindingStatus =
-  /** This was looked at, and is well. */
+  /** This was checked, and is well. */
   | 'OK'
   /** Something is lost, late or stuck, or soon will be. */
   | 'SICK'
@@ -498,7 +498,7 @@ export type HeartbeatStatus =
 
 /** A file for a job that exists. */
 export type ImportFileInput = {
-  /** The file. Its rows are added behind the items that the job has; others can be added meanwhile. The end of the file seals the job. A line that can't be read, or that does not match the schema of the type, becomes a failed item. */
+  /** The file. Its rows are added after the items that the job has; others can be added meanwhile. The end of the file seals the job. A line that can't be read, or that does not match the schema of the type, becomes a failed item. */
   file: FileInput;
   /** The job. It must not be sealed, nor have a file already: INVALID_INPUT. */
   jobId: Scalars['ID']['input'];
@@ -1498,13 +1498,6 @@ export type ItemQueryVariables = Exact<{
 
 
 export type ItemQuery = { item?: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, priority: number, createdAt: string, finishedAt?: string | null, runAt?: string | null, retryAt?: string | null, failureCount: number, dedupeKey?: string | null, serializeKey?: string | null, note?: string | null, log: Array<{ at: string, attempt: number, text: string }>, failures: Array<{ at: string, attempt: number, code: string, message: string, stack?: string | null, worker?: string | null }>, standstills: Array<{ reason: StandstillReason, type: string, itemCount: number, hasMore: boolean, until?: string | null, since?: string | null, limit?: number | null, code?: string | null, serializeKey?: string | null, cancelReason?: CancelReason | null, job?: { id: string } | null, item?: { id: string } | null, head?: { id: string, status: ItemStatus } | null, waitsFor: Array<{ id: string, type: string }> }>, parentItem?: { id: string, job: { type: string } } | null, childItems: { nodes: Array<{ id: string, status: ItemStatus, job: { type: string } }> }, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string, slow: boolean } | null, job: { id: string, type: string, maxFailuresPerItem: number, root: { id: string } } } | null };
-
-export type PendingItemCountQueryVariables = Exact<{
-  filter: PendingItemFilter;
-}>;
-
-
-export type PendingItemCountQuery = { pendingItemCount?: number | null };
 
 export type CancelItemsMutationVariables = Exact<{
   input: CancelItemsInput;
@@ -2977,11 +2970,6 @@ export const Item = /*#__PURE__*/ new TypedDocumentString(`
     type
   }
 }`) as unknown as TypedDocumentString<ItemQuery, ItemQueryVariables>;
-export const PendingItemCount = /*#__PURE__*/ new TypedDocumentString(`
-    query PendingItemCount($filter: PendingItemFilter!) {
-  pendingItemCount(filter: $filter)
-}
-    `) as unknown as TypedDocumentString<PendingItemCountQuery, PendingItemCountQueryVariables>;
 export const CancelItems = /*#__PURE__*/ new TypedDocumentString(`
     mutation CancelItems($input: CancelItemsInput!) {
   cancelItems(input: $input) {

@@ -53,7 +53,7 @@ builder.objectField(Job, 'searchItems', (t) =>
       }),
       text: t.arg.string({
         description:
-          'A part of the JSON text of the payload as it is stored, in capital or small letters: 1 to 1,000 characters.',
+          'Part of the JSON text of the payload as it is stored, ignoring case: 1 to 1,000 characters.',
       }),
       from: t.arg.id({
         description:

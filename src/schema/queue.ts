@@ -138,7 +138,7 @@ const QueueTotal = builder.objectRef<QueueTotalState>('QueueTotal').implement({
   description:
     'Several types together. For callers with a scope, and for types that were chosen, figures are those of the first 1,000 of them by name.',
   fields: (t) => ({
-    typeCount: t.expose('typeCount', { type: 'Count', description: 'How many types they are.' }),
+    typeCount: t.expose('typeCount', { type: 'Count', description: 'How many types there are.' }),
   }),
 });
 
@@ -152,7 +152,7 @@ export function checkTypes(types: readonly string[] | null | undefined): readonl
 }
 
 const nameContainsDescription =
-  'Only types whose names contain this text: 1 to 200 characters. Capital letters are like small ones.';
+  'Only types whose names contain this text, ignoring case: 1 to 200 characters.';
 
 const checkNameContains = (text: string | null | undefined): string | null =>
   text == null ? null : checkText(text, 'nameContains', maxNameLength);

@@ -153,7 +153,7 @@ export const Schedule = builder.prismaNode('Schedule', {
       type: ['DateTime'],
       complexity: ({ first }) => ({ multiplier: Math.min(Math.max(first, 0), mostOccurrences) }),
       description:
-        'Its next occurrences, in order, of a range of time if one is given. Empty while it is paused, but for `whilePaused`.',
+        'Its next occurrences, in order, within a range of time if one is given. Empty while it is paused, unless `whilePaused` is true.',
       args: {
         first: t.arg.int({
           required: true,

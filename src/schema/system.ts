@@ -9,7 +9,7 @@ const Running = builder.objectRef<RunningServer>('RunningServer').implement({
   description: 'A server that uses the database, or one of the processes of `jobtree start --processes`.',
   fields: (t) => ({
     host: t.exposeString('host', {
-      description: 'The name of its machine or container: the first 20 characters or more of it.',
+      description: 'The name of its machine or container: at least the first 20 characters of it.',
     }),
     process: t.exposeInt('process', { description: 'The id of its process on that machine.' }),
     version: t.exposeString('version', { description: 'The version of jobtree that it runs.' }),
@@ -51,7 +51,7 @@ const Status = builder.enumType('FindingStatus', {
       value: 'warning',
       description: 'It works now, but may not for long, or could work better.',
     },
-    OK: { value: 'ok', description: 'This was looked at, and is well.' },
+    OK: { value: 'ok', description: 'This was checked, and is well.' },
   } as const,
 });
 
@@ -67,7 +67,7 @@ const Finding = builder.objectRef<FindingState>('Finding').implement({
     since: t.expose('since', {
       type: 'DateTime',
       nullable: true,
-      description: 'When it began, on the clock of Postgres. Null if nothing tells.',
+      description: 'When it began, on the clock of Postgres. Null if that is not known.',
     }),
     advice: t.exposeString('advice', {
       nullable: true,

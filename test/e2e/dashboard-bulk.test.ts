@@ -1,5 +1,5 @@
 /** All trees that match the filters are cancelled or deleted on the dashboard; and what can be undone exactly is. */
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Client, createClient } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
@@ -33,20 +33,27 @@ describe.skipIf(withoutBrowser)('all that match', () => {
     for (let n = 0; n < count; n++) await client.createJob({ type, sealed: true, items: [{}] });
   };
   const countOf = async (type: string) => (await client.jobCount({ filter: { types: [type] } })).count;
-  /** Presses a button, then the one that confirms it. */
-  const carryOut = async (page: Page, name: string) => {
-    await page.getByRole('button', { name, exact: true }).first().click();
-    await page.getByRole('dialog').getByRole('button', { name, exact: true }).click();
+  /** Presses a button, enters what its dialog asks for, and confirms. */
+  const carryOut = async (
+    page: Page,
+    name: string,
+    enter: (dialog: Locator) => Promise<void> = async () => {},
+    place: Page | Locator = page,
+  ) => {
+    await place.getByRole('button', { name, exact: true }).first().click();
+    const dialog = page.getByRole('dialog');
+    await enter(dialog);
+    await dialog.getByRole('button', { name, exact: true }).click();
   };
-  const pauseDaily = async (page: Page) => {
-    await page
-      .getByRole('row', { name: /daily/ })
-      .getByRole('button', { name: 'Pause', exact: true })
-      .click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Pause', exact: true }).click();
+  const done = (page: Page, action: string) => page.getByText(`Done: ${action}`).waitFor();
+  const pause = async (page: Page, row: RegExp) => {
+    await carryOut(page, 'Pause', undefined, page.getByRole('row', { name: row }));
+    await done(page, 'Pause');
   };
-  const undo = (page: Page) => page.getByRole('button', { name: 'Undo', exact: true }).click();
-  const undone = (page: Page, action: string) => page.getByText(`Undone: ${action}`).waitFor();
+  const undo = async (page: Page, action: string) => {
+    await page.getByRole('button', { name: 'Undo', exact: true }).click();
+    await page.getByText(`Undone: ${action}`).waitFor();
+  };
 
   it('trees that match are counted, cancelled with live progress, and deleted', async () => {
     await createMany('order', 12);
@@ -171,60 +178,45 @@ describe.skipIf(withoutBrowser)('all that match', () => {
     const page = await open('/queues');
     const row = page.getByRole('row', { name: /^mail/ });
     const queue = () => client.queues.get('mail');
-    await row.getByRole('button', { name: 'Pause', exact: true }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Pause', exact: true }).click();
-    await page.getByText('Done: Pause').waitFor();
+    await pause(page, /^mail/);
     await screenshot(page, 'bulk-undo');
     expect([await violations(page), (await queue())?.paused]).toEqual([[], true]);
-    await undo(page);
-    await undone(page, 'Pause');
+    await undo(page, 'Pause');
     expect((await queue())?.paused).toBe(false);
-    await row.getByRole('button', { name: 'Limit', exact: true }).click();
-    await page.getByRole('dialog').getByLabel('Items at a time').fill('');
-    await page.getByRole('dialog').getByRole('button', { name: 'Limit', exact: true }).click();
-    await page.getByText('Done: Limit').waitFor();
+    await carryOut(page, 'Limit', (dialog) => dialog.getByLabel('Items at a time').fill(''), row);
+    await done(page, 'Limit');
     expect((await queue())?.concurrency).toBeNull();
-    await undo(page);
-    await undone(page, 'Limit');
+    await undo(page, 'Limit');
     expect(await queue()).toMatchObject({ concurrency: 7, rate: { limit: 5, intervalMs: 2_000 } });
 
     const go = (path: string) => page.goto(new URL(`dashboard/#${path}`, app.url).href);
     await go(`/dead-letters/${group?.id}`);
-    await page.getByRole('button', { name: 'Note', exact: true }).click();
-    await page.getByRole('dialog').getByLabel('Note').fill('after');
-    await page.getByRole('dialog').getByRole('button', { name: 'Note', exact: true }).click();
-    await page.getByText('Done: Note').waitFor();
-    await undo(page);
-    await undone(page, 'Note');
+    await carryOut(page, 'Note', (dialog) => dialog.getByLabel('Note').fill('after'));
+    await done(page, 'Note');
+    await undo(page, 'Note');
     expect((await client.deadLetterGroup(group?.id ?? '')).note).toBe('before');
 
     await go(`/trees/${id}`);
-    await page.getByRole('button', { name: 'Keep', exact: true }).click();
-    await page.getByRole('dialog').getByRole('spinbutton').fill('');
-    await page.getByRole('dialog').getByRole('button', { name: 'Keep', exact: true }).click();
-    await page.getByText('Done: Keep').waitFor();
+    await carryOut(page, 'Keep', (dialog) => dialog.getByRole('spinbutton').fill(''));
+    await done(page, 'Keep');
     expect((await client.job(id)).retentionSeconds).toBeNull();
-    await undo(page);
-    await undone(page, 'Keep');
+    await undo(page, 'Keep');
     expect((await client.job(id)).retentionSeconds).toBe(86_400);
 
     const [item] = (await client.items(id)).nodes;
     await go(`/items/${item?.id}`);
-    await page.getByRole('button', { name: 'Change', exact: true }).click();
-    await page.getByRole('dialog').getByRole('textbox').fill('{"to": "grace"}');
-    await page.getByRole('dialog').getByRole('spinbutton').fill('9');
-    await page.getByRole('dialog').getByRole('button', { name: 'Change', exact: true }).click();
-    await page.getByText('Done: Change').waitFor();
+    await carryOut(page, 'Change', async (dialog) => {
+      await dialog.getByRole('textbox').fill('{"to": "grace"}');
+      await dialog.getByRole('spinbutton').fill('9');
+    });
+    await done(page, 'Change');
     expect(await client.item(item?.id ?? '')).toMatchObject({ payload: { to: 'grace' }, priority: 9 });
-    await undo(page);
-    await undone(page, 'Change');
+    await undo(page, 'Change');
     expect(await client.item(item?.id ?? '')).toMatchObject({ payload: { to: 'ada' }, priority: 3 });
 
     await go('/schedules');
-    await pauseDaily(page);
-    await page.getByText('Done: Pause').waitFor();
-    await undo(page);
-    await undone(page, 'Pause');
+    await pause(page, /daily/);
+    await undo(page, 'Pause');
     expect((await client.schedules.get('daily'))?.pausedAt).toBeNull();
     await page.close();
   });
@@ -232,12 +224,10 @@ describe.skipIf(withoutBrowser)('all that match', () => {
   it('an undo that the server refuses says why', async () => {
     const { id } = await client.createJob({ type: 'gone', items: [{}] });
     const page = await open(`/trees/${id}`);
-    await page.getByRole('button', { name: 'Keep', exact: true }).click();
-    await page.getByRole('dialog').getByRole('spinbutton').fill('3');
-    await page.getByRole('dialog').getByRole('button', { name: 'Keep', exact: true }).click();
-    await page.getByText('Done: Keep').waitFor();
+    await carryOut(page, 'Keep', (dialog) => dialog.getByRole('spinbutton').fill('3'));
+    await done(page, 'Keep');
     await client.deleteJob(id);
-    await undo(page);
+    await page.getByRole('button', { name: 'Undo', exact: true }).click();
     await page.getByRole('alert').getByText('There is no job').first().waitFor();
     await page.close();
   });
@@ -250,12 +240,10 @@ describe.skipIf(withoutBrowser)('all that match', () => {
       await screenshot(page, `bulk-trees-${scheme}-${device}`);
       expect([await excess(page), await violations(page)]).toEqual([0, []]);
       await page.goto(new URL('dashboard/#/schedules', app.url).href);
-      await pauseDaily(page);
-      await page.getByText('Done: Pause').waitFor();
+      await pause(page, /daily/);
       await screenshot(page, `bulk-notice-${scheme}-${device}`);
       expect([await excess(page), await violations(page)]).toEqual([0, []]);
-      await undo(page);
-      await undone(page, 'Pause');
+      await undo(page, 'Pause');
       await page.close();
     },
   );

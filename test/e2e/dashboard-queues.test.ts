@@ -13,7 +13,7 @@ import { startServer } from '../support/server.ts';
 
 const items = (count: number) => Array.from({ length: count }, () => ({}));
 
-/** Has a type have a day of figures, in which everything took longer and longer. */
+/** Gives a type a day of figures, in which everything takes longer and longer. */
 const fillDay = (db: TestDatabase, type: string) =>
   db.query(
     `insert into jobtree.figure

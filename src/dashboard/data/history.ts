@@ -21,28 +21,23 @@ export function perMinute({ from, until }: Step, count: number): number {
   return (count * 60_000) / Math.max(10_000, Date.parse(until) - Date.parse(from));
 }
 
-export interface HeatMapCell {
-  readonly column: number;
-  readonly row: number;
-  readonly count: number;
-}
-
 /** A column for each step, and a row for each duration between the shortest and the longest, the shortest first. */
 export interface HeatMap {
-  readonly cells: readonly HeatMapCell[];
+  readonly cells: readonly { readonly column: number; readonly row: number; readonly count: number }[];
   readonly columns: number;
   /** The shortest duration of each row, in milliseconds. */
   readonly rows: readonly number[];
   readonly most: number;
 }
 
-const next = (fromMs: number) => (fromMs === 0 ? 1 : fromMs * 2);
+/** The longest duration of a row, exclusive. */
+export const endOf = (fromMs: number) => (fromMs === 0 ? 1 : fromMs * 2);
 
 export function toHeatMap(steps: readonly Step[], kind: 'wait' | 'processing'): HeatMap {
   const all = steps.flatMap((step, column) => step[kind].buckets.map((bucket) => ({ ...bucket, column })));
   const durations = all.map(({ fromMs }) => fromMs);
   const rows: number[] = [];
-  for (let at = Math.min(...durations); at <= Math.max(...durations); at = next(at)) rows.push(at);
+  for (let at = Math.min(...durations); at <= Math.max(...durations); at = endOf(at)) rows.push(at);
   return {
     cells: all.map(({ column, fromMs, count }) => ({ column, row: rows.indexOf(fromMs), count })),
     columns: steps.length,
@@ -50,6 +45,3 @@ export function toHeatMap(steps: readonly Step[], kind: 'wait' | 'processing'): 
     most: Math.max(0, ...all.map(({ count }) => count)),
   };
 }
-
-/** The longest duration of a row, exclusive. */
-export const endOf = (fromMs: number) => next(fromMs);

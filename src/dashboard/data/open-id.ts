@@ -24,6 +24,7 @@ import {
   type TokenEndpointResponse,
   validateAuthResponse,
 } from 'oauth4webapi';
+import { messageOf } from './message-of.ts';
 import { type Session, signInWays } from './sign-in-ways.ts';
 
 /** Why nobody is signed in; its words are in the texts. */
@@ -205,5 +206,5 @@ function explain(error: unknown): SignInError {
     if ((error.cause as { claim?: unknown } | undefined)?.claim === 'nonce') return fail({ kind: 'nonce' });
   // fetch throws nothing else.
   if (error instanceof TypeError) return fail({ kind: 'unreachable', detail: issuer.host });
-  return fail({ kind: 'invalid', detail: error instanceof Error ? error.message : String(error) });
+  return fail({ kind: 'invalid', detail: messageOf(error) });
 }

@@ -8,6 +8,7 @@ import type { Document } from '../../client/document.ts';
 import { CancelOperation, type OperationStateFragment, type Permission } from '../../generated/dashboard.ts';
 import { tell } from '../data/connection.ts';
 import { askAgain, useLive } from '../data/live.ts';
+import { messageOf } from '../data/message-of.ts';
 import { operationOf } from '../data/sources.ts';
 import { useMay } from '../data/viewer.ts';
 import { useTexts } from '../texts/all.ts';
@@ -36,7 +37,6 @@ export interface ActionProps<V> {
   readonly danger?: boolean;
   /** The letter that presses it: see parts/keyboard.ts. */
   readonly shortcut?: 'e' | 'r' | 'x';
-  readonly isDisabled?: boolean;
   readonly onDone?: () => void;
   /** Why nothing was done though it was not refused, such as for the one entry of a batch. */
   readonly refusalOf?: (payload: never) => string | undefined;
@@ -60,7 +60,6 @@ function Offered<V>(props: ActionProps<V>) {
     fields,
     command,
     danger = false,
-    isDisabled = false,
     shortcut,
     onDone,
     refusalOf,
@@ -111,7 +110,7 @@ function Offered<V>(props: ActionProps<V>) {
       else if (result !== undefined) setShown(result(told as never));
       else dialog.current?.close();
     } catch (error) {
-      setRefusal(error instanceof Error ? error.message : String(error));
+      setRefusal(messageOf(error));
     } finally {
       setIsSending(false);
     }
@@ -121,7 +120,6 @@ function Offered<V>(props: ActionProps<V>) {
       <button
         type="button"
         className={danger ? 'danger' : undefined}
-        disabled={isDisabled}
         aria-keyshortcuts={shortcut}
         onClick={open}
       >
@@ -217,7 +215,7 @@ function Stop({ id }: { id: string }) {
       const { cancelOperation } = await tell(CancelOperation, { input: { operationId: id } });
       if (cancelOperation != null && 'message' in cancelOperation) setRefusal(cancelOperation.message);
     } catch (error) {
-      setRefusal(error instanceof Error ? error.message : String(error));
+      setRefusal(messageOf(error));
     }
   };
   return (

@@ -19,9 +19,7 @@ export function Json({ value, label }: { value: unknown; label: string }) {
   return (
     <section aria-label={label}>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: long lines are scrolled with the keyboard */}
-      <pre className="json" tabIndex={0}>
-        {JSON.stringify(value, null, 2)}
-      </pre>
+      <pre tabIndex={0}>{JSON.stringify(value, null, 2)}</pre>
     </section>
   );
 }

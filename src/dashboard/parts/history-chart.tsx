@@ -8,7 +8,7 @@ import { formatMinute, formatRate } from '../texts/formats.ts';
 import { colourOf, useDrawn } from './canvas.ts';
 import { series } from './series.ts';
 
-export const gutterPx = 56;
+const gutterPx = 56;
 
 /** `onPoint` is told which step the pointer is at. */
 export default function HistoryChart({

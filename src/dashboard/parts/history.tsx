@@ -3,7 +3,7 @@ import { lazy, Suspense, useId, useState } from 'react';
 import { perMinute, type RangeName, rangeNames, type Step } from '../data/history.ts';
 import type { Live } from '../data/live.ts';
 import { useTexts } from '../texts/all.ts';
-import { formatCount, formatDuration, formatRate, formatTime } from '../texts/formats.ts';
+import { formatCount, formatPercentiles, formatRate, formatTime } from '../texts/formats.ts';
 import { HeatMap } from './heat-map.tsx';
 import { LiveAnswer } from './live-list.tsx';
 import { series } from './series.ts';
@@ -98,8 +98,7 @@ function Numbers({ steps }: { steps: readonly Step[] }) {
   const durations = (kind: 'wait' | 'processing'): Column<Step> => ({
     title: t.queues[kind],
     isNumber: true,
-    cell: ({ [kind]: { p50Ms, p95Ms } }) =>
-      p50Ms == null || p95Ms == null ? '' : `${formatDuration(p50Ms)} / ${formatDuration(p95Ms)}`,
+    cell: ({ [kind]: percentiles }) => formatPercentiles(percentiles),
   });
   const columns: readonly Column<Step>[] = [
     { title: t.history.from, grow: 1, cell: ({ from }) => <Time at={from} /> },

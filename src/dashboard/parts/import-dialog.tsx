@@ -1,7 +1,7 @@
 /** What an uploaded file would become, as it is guessed or as somebody says, and the job that it makes, or that gets its rows. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useEffect, useId, useRef, useState } from 'react';
+import { useId, useState } from 'react';
 import {
   AddFile,
   type FileFormat,
@@ -10,9 +10,11 @@ import {
   ImportFile,
 } from '../../generated/dashboard.ts';
 import { ask, tell } from '../data/connection.ts';
+import { messageOf } from '../data/message-of.ts';
 import { useTexts } from '../texts/all.ts';
 import { Answer } from './ask.tsx';
 import { CopyButton, inGraphql } from './copy.tsx';
+import { useModal } from './modal.ts';
 
 type Preview = NonNullable<FilePreviewQuery['filePreview']>;
 
@@ -30,7 +32,7 @@ export function ImportDialog({ uploadId, job, onClose }: ImportDialogProps) {
   const navigate = useNavigate();
   const queries = useQueryClient();
   const title = useId();
-  const dialog = useRef<HTMLDialogElement>(null);
+  const dialog = useModal();
   const [type, setType] = useState(job?.type ?? '');
   /** Whose schema the rows are checked against: not every letter on the way to it. */
   const [checkedType, setCheckedType] = useState(type);
@@ -40,7 +42,6 @@ export function ImportDialog({ uploadId, job, onClose }: ImportDialogProps) {
   const [isHeader, setIsHeader] = useState(true);
   const [refusal, setRefusal] = useState<string>();
   const [isSending, setIsSending] = useState(false);
-  useEffect(() => dialog.current?.showModal(), []);
 
   const isCsv = format === undefined || format === 'CSV';
   const options = {
@@ -87,7 +88,7 @@ export function ImportDialog({ uploadId, job, onClose }: ImportDialogProps) {
       if (job === undefined) await navigate({ to: '/trees/$id', params: { id: told.job.id } });
       else dialog.current?.close();
     } catch (error) {
-      setRefusal(error instanceof Error ? error.message : String(error));
+      setRefusal(messageOf(error));
     } finally {
       setIsSending(false);
     }

@@ -100,7 +100,7 @@ export function FoundItems({ jobId, itemCount, find, path }: { jobId: string; it
   const words = t.itemSearch.searched(searched, all, items.length);
   return (
     <>
-      <p className="searched">
+      <p>
         <progress
           aria-label={t.itemSearch.progress}
           max={Math.max(all, 1)}

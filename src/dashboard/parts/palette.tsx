@@ -4,6 +4,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { type KeyboardEvent, useId, useState } from 'react';
 import { Find, Types } from '../../generated/dashboard.ts';
 import { ask } from '../data/connection.ts';
+import { messageOf } from '../data/message-of.ts';
 import { type Texts, useTexts } from '../texts/all.ts';
 import { useModal } from './modal.ts';
 
@@ -54,7 +55,7 @@ export function Palette({ pages, onClose }: { pages: readonly KnownPage[]; onClo
       dialog.current?.close();
       await navigate(place as never);
     } catch (error) {
-      setProblem(error instanceof Error ? error.message : String(error));
+      setProblem(messageOf(error));
     }
   };
   const onKeyDown = (event: KeyboardEvent) => {

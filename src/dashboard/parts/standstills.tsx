@@ -18,7 +18,7 @@ export function Standstills({
   const told = standstills.filter(({ reason }) => !over.has(reason));
   if (told.length === 0) return null;
   return (
-    <section aria-label={t.standstill.title} className="standstills">
+    <section aria-label={t.standstill.title}>
       <h2>{t.standstill.title}</h2>
       <ul>
         {told.map((standstill) => (

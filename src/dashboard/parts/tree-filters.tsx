@@ -1,7 +1,6 @@
 /** Which trees the list shows, and how many these are: everything of it is in the address. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
 import { TreeCount } from '../../generated/dashboard.ts';
 import type { JobFilter, JobOrder } from '../../generated/dashboard-first.ts';
 import { ask } from '../data/connection.ts';
@@ -61,27 +60,27 @@ function EndOf({ end, search, change }: Part & { end: keyof typeof titles }) {
   );
 }
 
+type Chip = [name: string, changed: Partial<TreesSearch>];
+
+/** Undefined if none is left: nothing of it is in the address then. */
+function without<T>(all: readonly T[] = [], one: T): T[] | undefined {
+  const left = all.filter((each) => each !== one);
+  return left.length === 0 ? undefined : left;
+}
+
 /** Each condition, with a button that removes it. */
 function Chips({ search, change }: Part) {
   const t = useTexts();
-  const without = <T,>(all: readonly T[] | undefined, one: T) => {
-    const left = all?.filter((each) => each !== one);
-    return left?.length === 0 ? undefined : left;
-  };
-  const chips: [name: string, changed: Partial<TreesSearch>][] = [
-    ...(search.types ?? []).map((one): [string, Partial<TreesSearch>] => [
-      t.treeFilters.is(t.trees.type, one),
-      { types: without(search.types, one) },
-    ]),
-    ...(search.statuses ?? []).map((one): [string, Partial<TreesSearch>] => [
-      t.treeFilters.is(t.trees.status, t.state[one] ?? one),
-      { statuses: without(search.statuses, one) },
-    ]),
-    ...(search.outcomes ?? []).map((one): [string, Partial<TreesSearch>] => [
-      t.treeFilters.is(t.treeFilters.outcomeOf, t.state[one] ?? one),
-      { outcomes: without(search.outcomes, one) },
-    ]),
-    ...(Object.keys(titles) as (keyof typeof titles)[]).flatMap((end): [string, Partial<TreesSearch>][] => {
+  const each = (name: 'types' | 'statuses' | 'outcomes', title: string): Chip[] =>
+    (search[name] ?? []).map((one: string) => [
+      t.treeFilters.is(title, name === 'types' ? one : (t.state[one] ?? one)),
+      { [name]: without<string>(search[name], one) },
+    ]);
+  const chips: Chip[] = [
+    ...each('types', t.trees.type),
+    ...each('statuses', t.trees.status),
+    ...each('outcomes', t.treeFilters.outcomeOf),
+    ...(Object.keys(titles) as (keyof typeof titles)[]).flatMap((end): Chip[] => {
       const at = search[end];
       return at === undefined
         ? []
@@ -125,10 +124,6 @@ const emptied = (changed: Partial<TreesSearch>) =>
 
 function Editor({ search, change }: Part) {
   const t = useTexts();
-  const toggled = <T,>(all: readonly T[] | undefined, one: T, isOn: boolean) => {
-    const left = [...(all ?? []).filter((each) => each !== one), ...(isOn ? [one] : [])];
-    return left.length === 0 ? undefined : left;
-  };
   return (
     <div className="filters">
       <label>
@@ -154,30 +149,18 @@ function Editor({ search, change }: Part) {
             label={t.trees.type}
             onEnter={(type) => change({ types: [...new Set([...(search.types ?? []), type])] })}
           />
-          <fieldset>
-            <legend>{t.trees.status}</legend>
-            {statuses.map((one) => (
-              <Check
-                key={one}
-                isOn={search.statuses?.includes(one) === true}
-                onChange={(isOn) => change({ statuses: toggled(search.statuses, one, isOn) })}
-              >
-                {t.state[one]}
-              </Check>
-            ))}
-          </fieldset>
-          <fieldset>
-            <legend>{t.treeFilters.outcomeOf}</legend>
-            {outcomes.map((one) => (
-              <Check
-                key={one}
-                isOn={search.outcomes?.includes(one) === true}
-                onChange={(isOn) => change({ outcomes: toggled(search.outcomes, one, isOn) })}
-              >
-                {t.state[one]}
-              </Check>
-            ))}
-          </fieldset>
+          <Checks
+            title={t.trees.status}
+            all={statuses}
+            chosen={search.statuses}
+            onChange={(statuses) => change({ statuses })}
+          />
+          <Checks
+            title={t.treeFilters.outcomeOf}
+            all={outcomes}
+            chosen={search.outcomes}
+            onChange={(outcomes) => change({ outcomes })}
+          />
           <label>
             {t.treeFilters.failures}
             <select
@@ -202,20 +185,28 @@ function Editor({ search, change }: Part) {
   );
 }
 
-function Check({
-  isOn,
-  onChange,
-  children,
-}: {
-  isOn: boolean;
-  onChange: (isOn: boolean) => void;
-  children: ReactNode;
+function Checks<T extends string>(props: {
+  readonly title: string;
+  readonly all: readonly T[];
+  readonly chosen: readonly T[] | undefined;
+  readonly onChange: (chosen: T[] | undefined) => void;
 }) {
+  const t = useTexts();
+  const { title, all, chosen = [], onChange } = props;
   return (
-    <label>
-      <input type="checkbox" checked={isOn} onChange={({ target }) => onChange(target.checked)} />
-      {children}
-    </label>
+    <fieldset>
+      <legend>{title}</legend>
+      {all.map((one) => (
+        <label key={one}>
+          <input
+            type="checkbox"
+            checked={chosen.includes(one)}
+            onChange={({ target }) => onChange(target.checked ? [...chosen, one] : without(chosen, one))}
+          />
+          {t.state[one]}
+        </label>
+      ))}
+    </fieldset>
   );
 }
 

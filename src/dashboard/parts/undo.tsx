@@ -4,6 +4,7 @@ import { useState, useSyncExternalStore } from 'react';
 import type { Document } from '../../client/document.ts';
 import { tell } from '../data/connection.ts';
 import { askAgain } from '../data/live.ts';
+import { messageOf } from '../data/message-of.ts';
 import { useTexts } from '../texts/all.ts';
 
 /** What brings back what was before. Its variables are those of before the action. */
@@ -47,7 +48,7 @@ export function UndoNotice() {
       void queries.invalidateQueries();
       askAgain();
     } catch (error) {
-      setEnded({ offer: one, refusal: error instanceof Error ? error.message : String(error) });
+      setEnded({ offer: one, refusal: messageOf(error) });
     }
   };
   return (

@@ -18,7 +18,7 @@ import { LiveAnswer } from '../parts/live-list.tsx';
 import { QueueSettings } from '../parts/queue-settings.tsx';
 import { Standstills } from '../parts/standstills.tsx';
 import { useTexts } from '../texts/all.ts';
-import { formatCount, formatDuration, formatTenths } from '../texts/formats.ts';
+import { formatCount, formatDuration, formatPercentiles, formatTenths } from '../texts/formats.ts';
 
 type Answer = LiveQueueSubscription['live'];
 type Queue = NonNullable<Answer['queue']>;
@@ -93,8 +93,6 @@ function State({ queue }: { queue: Queue }) {
   const t = useTexts();
   const { figures, oldestReadyMs, slow, slowAfterMs } = queue;
   const { claimedPerSecond, perSecond, deadRate, wait, processing } = figures;
-  const durations = ({ p50Ms, p95Ms }: typeof wait) =>
-    p50Ms == null || p95Ms == null ? null : `${formatDuration(p50Ms)} / ${formatDuration(p95Ms)}`;
   const counts = (['ready', 'running', 'scheduled', 'retrying', 'waiting', 'blocked'] as const).map(
     (status) => [t.queues[status], formatCount(queue[status])] as const,
   );
@@ -107,8 +105,8 @@ function State({ queue }: { queue: Queue }) {
         [t.queues.started, formatTenths(claimedPerSecond)],
         [t.queues.ended, formatTenths(perSecond)],
         [t.queues.deadRate, deadRate == null ? null : t.progress.percent(Math.round(deadRate * 1_000) / 10)],
-        [t.queues.wait, durations(wait)],
-        [t.queues.processing, durations(processing)],
+        [t.queues.wait, formatPercentiles(wait)],
+        [t.queues.processing, formatPercentiles(processing)],
       ]}
     />
   );

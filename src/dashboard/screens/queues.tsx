@@ -10,7 +10,6 @@ import {
   LiveQueues,
   type LiveQueuesSubscription,
   QueueNames,
-  type RecentFiguresFragment,
 } from '../../generated/dashboard.ts';
 import { ask } from '../data/connection.ts';
 import { toRange } from '../data/history.ts';
@@ -20,7 +19,7 @@ import { Count } from '../parts/progress.tsx';
 import { QueueSettings } from '../parts/queue-settings.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { useTexts } from '../texts/all.ts';
-import { formatDuration, formatTenths } from '../texts/formats.ts';
+import { formatPercentiles, formatTenths } from '../texts/formats.ts';
 
 const TotalHistory = lazy(() => import('../parts/total-history.tsx'));
 
@@ -124,8 +123,8 @@ function Queues({ find, answer }: { find: string | undefined; answer: Answer }) 
     column(t.queues.retrying, ({ retrying }) => <Count count={retrying} />),
     column(t.queues.blocked, ({ blocked }) => <Count count={blocked} />),
     column(t.queues.rate, ({ figures: { perSecond } }) => formatTenths(perSecond)),
-    column(t.queues.wait, ({ figures: { wait } }) => percentiles(wait)),
-    column(t.queues.processing, ({ figures: { processing } }) => percentiles(processing)),
+    column(t.queues.wait, ({ figures: { wait } }) => formatPercentiles(wait)),
+    column(t.queues.processing, ({ figures: { processing } }) => formatPercentiles(processing)),
     ofType(t.queues.limit, ({ concurrency, rate }) =>
       t.queues.limits(concurrency, rate == null ? undefined : t.queues.ratePer(rate.limit, rate.intervalMs)),
     ),
@@ -184,8 +183,5 @@ function TypeCell({ type, queue }: { type: string; queue: Queue | undefined }) {
 function Why({ type, standstills: [first] }: { type: string; standstills: Queue['standstills'] }) {
   const t = useTexts();
   if (first === undefined || first.reason === 'QUEUED' || first.reason === 'PAUSED') return null;
-  return <div className="quiet why">{t.standstill.of[first.reason]({ ...first, type, awaited: '' })}</div>;
+  return <div className="quiet">{t.standstill.of[first.reason]({ ...first, type, awaited: '' })}</div>;
 }
-
-const percentiles = ({ p50Ms, p95Ms }: RecentFiguresFragment['figures']['wait']) =>
-  p50Ms == null || p95Ms == null ? '' : `${formatDuration(p50Ms)} / ${formatDuration(p95Ms)}`;

@@ -8,15 +8,7 @@ import {
   type ScheduleRowFragment,
   Schedules,
 } from '../../generated/dashboard.ts';
-import {
-  type Calculated,
-  mostShown,
-  type Shown,
-  shownDays,
-  today,
-  type View,
-  views,
-} from '../data/calendar.ts';
+import { type Calculated, mostShown, shownDays, today, type View, views } from '../data/calendar.ts';
 import { ask } from '../data/connection.ts';
 import type { Live } from '../data/live.ts';
 import { useAnswer } from '../data/live-answers.ts';
@@ -111,12 +103,12 @@ function OnCalendar({ live, view, day }: { live: LiveRows; view: View; day: stri
     const start = Number.isNaN(given.getTime()) ? new Date(`${now}T00:00`) : given;
     return { ...shownDays(view, start, formats.firstWeekday), start };
   }, [view, day, now, formats]);
-  const { start, until, previous, next } = shown;
-  const title =
-    view === 'month' ? formats.month(start) : formats.dates(shown.days[0] as Date, shown.days.at(-1) as Date);
+  const { start, days, until, previous, next } = shown;
+  const first = days[0] as Date;
+  const title = view === 'month' ? formats.month(start) : formats.dates(first, days.at(-1) as Date);
   const pages = usePages(
     ScheduleCalendar,
-    { from: (shown.days[0] as Date).toISOString(), until: until.toISOString(), first: mostShown + 1 },
+    { from: first.toISOString(), until: until.toISOString(), first: mostShown + 1 },
     ({ schedules }) => schedules,
   );
   const { rows, problem } = useCurrent(live, nodesOf(pages), () => void pages.refetch());
@@ -144,7 +136,7 @@ function OnCalendar({ live, view, day }: { live: LiveRows; view: View; day: stri
               key={title}
               label={title}
               schedules={rows}
-              shown={shown satisfies Shown}
+              shown={shown}
               month={view === 'month' ? start.getMonth() : undefined}
             />
             <More pages={pages} />

@@ -6,15 +6,13 @@ import {
   usePrefetchQuery,
   useQuery,
 } from '@tanstack/react-query';
-import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import {
   CancelJob,
   DeleteJob,
   type ItemStatus,
   Items,
   Replay,
-  Seal,
   Tree,
   type TreeQuery,
   TreeStandstills as TreeStandstillsQuery,
@@ -30,22 +28,21 @@ import { AddCallback, Deliveries } from '../parts/callbacks.tsx';
 import { CopyButton } from '../parts/copy.tsx';
 import { CountDeadLetters } from '../parts/counts.tsx';
 import { Facts } from '../parts/facts.tsx';
-import { byParent, Flow, type JobRow as Row } from '../parts/flow.tsx';
+import { Flow, type JobRow } from '../parts/flow.tsx';
 import { FoundItems, ItemSearchForm } from '../parts/item-search.tsx';
 import { ItemTable } from '../parts/items.tsx';
 import { JobCounts, pendingOf } from '../parts/job-counts.tsx';
+import { JobTable } from '../parts/job-table.tsx';
 import { More, nodesOf, pagesOf } from '../parts/pages.tsx';
 import { ProgressBar, State } from '../parts/progress.tsx';
 import { Retention } from '../parts/retention.tsx';
 import { Share } from '../parts/share.tsx';
 import { Standstills } from '../parts/standstills.tsx';
 import { ItemStrip, stripOf } from '../parts/strip.tsx';
-import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { useTexts } from '../texts/all.ts';
 
 type Root = NonNullable<TreeQuery['job']>['root'];
-type Job = Row['job'];
 const itemStatuses = [
   'WAITING',
   'BLOCKED',
@@ -195,112 +192,6 @@ function TreeStandstills({ id }: { id: string }) {
   return <Standstills standstills={query.data?.job?.treeStandstills ?? []} treeId={id} />;
 }
 
-function JobTable({
-  rows,
-  shownId,
-  onChange,
-}: {
-  rows: readonly Row[];
-  shownId: string | undefined;
-  onChange: () => void;
-}) {
-  const t = useTexts();
-  const navigate = useNavigate({ from: '/trees/$id' });
-  const [folded, setFolded] = useState<ReadonlySet<string>>(new Set());
-  const shown = inOrder(rows, folded);
-  const parents = new Set(rows.map(({ job }) => job.parent?.id));
-  const fold = (id: string, isFolded: boolean) => {
-    const next = new Set(folded);
-    if (isFolded) next.add(id);
-    else next.delete(id);
-    setFolded(next);
-  };
-  const columns: readonly Column<Row>[] = [
-    {
-      title: t.tree.job,
-      grow: 3,
-      cell: ({ job }) => (
-        <span style={{ paddingInlineStart: `${job.depth * 1.25}rem` }}>
-          <Link
-            to="."
-            search={{ job: job.id }}
-            aria-current={job.id === shownId ? 'true' : undefined}
-            className={job.id === shownId ? 'chosen' : undefined}
-          >
-            {job.type}
-          </Link>{' '}
-          <span className="quiet">{describe(job, t)}</span>
-        </span>
-      ),
-    },
-    {
-      title: t.trees.progress,
-      grow: 4,
-      cell: ({ job, progress }) => (
-        <div className="tree-bar">
-          <State state={progress.outcome ?? progress.status} />
-          <ProgressBar counts={progress} isOpen={!progress.sealed} label={job.type} />
-        </div>
-      ),
-    },
-    {
-      title: t.actions,
-      cell: ({ job, progress }) =>
-        !progress.sealed &&
-        job.feed == null && (
-          <Action
-            label={t.tree.seal}
-            needs="CHANGE"
-            mutation={Seal}
-            variables={() => ({ input: { jobId: job.id } })}
-            question={t.tree.sealAsk(job.type)}
-            command={() => `jobtree seal ${job.id}`}
-            onDone={onChange}
-          />
-        ),
-    },
-  ];
-  return (
-    <Table
-      label={t.tree.jobs}
-      rows={shown}
-      columns={columns}
-      keyOf={({ job }) => job.id}
-      tree={{
-        levelOf: ({ job }) => job.depth + 1,
-        isOpen: ({ job }) => (parents.has(job.id) ? !folded.has(job.id) : undefined),
-        onFold: ({ job }, isFolded) => fold(job.id, isFolded),
-        onEnter: ({ job }) => navigate({ search: { job: job.id } }),
-      }}
-      empty={t.none}
-    />
-  );
-}
-
-/** Each job after its parent, without those below a folded one. */
-function inOrder(rows: readonly Row[], folded: ReadonlySet<string>): Row[] {
-  const below = byParent(rows);
-  const listed: Row[] = [];
-  const ids = new Set(rows.map(({ job }) => job.id));
-  // Also those whose parents the reader may not see.
-  const stack = rows.filter(({ job }) => job.parent == null || !ids.has(job.parent.id)).reverse();
-  for (let row = stack.pop(); row !== undefined; row = stack.pop()) {
-    listed.push(row);
-    if (!folded.has(row.job.id)) stack.push(...(below.get(row.job.id) ?? []).toReversed());
-  }
-  return listed;
-}
-
-function describe(job: Job, t: ReturnType<typeof useTexts>): string {
-  const parts = [
-    job.feed == null ? undefined : t.tree.flow,
-    job.waitsForJobs ? t.tree.waitsFor(job.after.map(({ type }) => type).join(', ')) : undefined,
-    job.import == null ? undefined : t.tree.import(job.import.status, job.import.badLines),
-    job.import?.error?.message,
-  ];
-  return parts.filter((part) => part !== undefined).join(', ');
-}
-
 const statusOf = (name: string | undefined) => itemStatuses.find((one) => one === name);
 
 function itemsOf(jobId: string, status: string | undefined) {
@@ -309,7 +200,7 @@ function itemsOf(jobId: string, status: string | undefined) {
   return pagesOf(Items, { jobId, statuses }, (data) => data.job?.items);
 }
 
-function JobItems({ row: { job, progress }, onChange }: { row: Row; onChange: () => void }) {
+function JobItems({ row: { job, progress }, onChange }: { row: JobRow; onChange: () => void }) {
   const t = useTexts();
   const search = useSearch({ from: '/trees/$id' });
   const navigate = useNavigate({ from: '/trees/$id' });

@@ -93,7 +93,7 @@ export default function WorkersScreen() {
         }}
       </LiveAnswer>
       <h2>{t.workers.held}</h2>
-      <label className="check">
+      <label>
         <input
           type="checkbox"
           checked={slow}

@@ -37,6 +37,15 @@ export function formatDuration(ms: number): string {
   return ms < 172_800_000 ? say(3_600_000, 'h') : say(86_400_000, 'd');
 }
 
+/** The median and the 95th percentile: 850 ms / 4.2 s. Undefined if there was nothing. */
+export const formatPercentiles = ({ p50Ms, p95Ms }: Percentiles) =>
+  p50Ms == null || p95Ms == null ? undefined : `${formatDuration(p50Ms)} / ${formatDuration(p95Ms)}`;
+
+interface Percentiles {
+  readonly p50Ms?: number | null;
+  readonly p95Ms?: number | null;
+}
+
 const formatWhole = (value: number) => formatCount(Math.round(value));
 
 /** 850 B, 4.2 kB, 31 MB */

@@ -4,12 +4,12 @@ import { InvalidInputError } from '../../errors.ts';
 import { checkInteger, checkText } from '../values/checks.ts';
 import type { ItemKey } from '../values/ids.ts';
 
-/** What a payload must have; all that are set. */
+/** What a payload must meet: all conditions that are set. */
 export interface PayloadConditions {
   /** Keys or list positions, separated by dots; what it leads to, as text, is `equals`. */
   readonly path?: string | null | undefined;
   readonly equals?: string | null | undefined;
-  /** Is in the JSON text, in capital or small letters. */
+  /** Part of the JSON text, ignoring case. */
   readonly text?: string | null | undefined;
 }
 

@@ -17,8 +17,6 @@ export const maxDedupeKeyLength = 500;
 export const maxSerializeKeyLength = 255;
 export const maxTreeDepth = 32;
 export const maxTreeJobs = 1_000;
-/** How many jobs one may wait for. */
-export const maxAfter = 100;
 /** The total size of the payloads of one claim, approximately; claim_items has the same limit. */
 export const maxClaimBytes = 32_000_000;
 /** Of a feed's mapping, as JSON text. */

@@ -41,11 +41,6 @@ export function checkTenant(tenant: string, field = 'tenant'): string {
   return tenant;
 }
 
-/** Whether a name belongs to the tenant; without a tenant, every name does. */
-export function belongsTo(tenant: string | null, name: string): boolean {
-  return tenant === null || name.startsWith(beginningOf(tenant));
-}
-
 /** The name as stored in the tables. */
 export function toStored(tenant: string | null, name: string): string {
   return tenant === null ? name : beginningOf(tenant) + name;

@@ -87,7 +87,7 @@ export interface QueuePage {
   /** Only types whose names come after this one. */
   readonly after?: string | null;
   readonly take?: number | null;
-  /** Only types whose names contain this, as their tenant knows them; capital letters are like small ones. */
+  /** Only types whose names contain this, as their tenant knows them, ignoring case. */
   readonly search?: string | null;
   readonly tenant?: string | null;
 }

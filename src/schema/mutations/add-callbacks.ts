@@ -37,7 +37,7 @@ builder.mutationField('addCallbacks', (t) =>
       ...callbacks.map(({ endpoint }) => `endpoint ${endpoint}`),
     ],
     type: Payload,
-    description: 'Has endpoints be called when a tree that exists, or each job of it, is complete.',
+    description: 'Adds endpoints to call when a tree that exists, or each of its jobs, is complete.',
     args: { input: t.arg({ type: Input, required: true, description: 'Which tree, and which endpoints.' }) },
     errors: { types: [NotFoundError, InvalidInputError] },
     resolve: async (_, { input }, context) => {

@@ -31,7 +31,7 @@ const Input = builder.inputType('ImportFileInput', {
       type: FileInput,
       required: true,
       description:
-        "The file. Its rows are added behind the items that the job has; others can be added meanwhile. The end of the file seals the job. A line that can't be read, or that does not match the schema of the type, becomes a failed item.",
+        "The file. Its rows are added after the items that the job has; others can be added meanwhile. The end of the file seals the job. A line that can't be read, or that does not match the schema of the type, becomes a failed item.",
     }),
   }),
 });

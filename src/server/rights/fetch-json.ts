@@ -5,7 +5,7 @@ export async function fetchJson(
 ): Promise<unknown> {
   const response = await fetch(url, {
     headers: { accept: 'application/json' },
-    // Following a redirect would mean to trust somebody else.
+    // Following a redirect would mean trusting somebody else.
     redirect: 'error',
     signal: AbortSignal.timeout(withinMs),
   });

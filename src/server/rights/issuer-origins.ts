@@ -1,6 +1,6 @@
 /**
- * Where the dashboard asks when somebody signs in: at the issuer, and where the issuer's metadata has what a page asks, which may be elsewhere. While
- * the metadata can't be read, only the issuer is known.
+ * Whom the dashboard asks when somebody signs in: the issuer, and the endpoints in its metadata, which may have other origins. While the metadata
+ * can't be read, only the issuer is known.
  */
 import { fetchJson } from './fetch-json.ts';
 
@@ -10,7 +10,7 @@ const maxBytes = 100_000;
 const keptMs = { found: 600_000, failed: 10_000 };
 const endpoints = ['token_endpoint', 'revocation_endpoint'] as const;
 
-/** Returns a function that tells; however many call it, one of them asks the issuer. */
+/** Returns a function that gives these origins; however many call it at once, the issuer is asked once. */
 export function createIssuerOrigins(issuer: string): () => Promise<readonly string[]> {
   const { origin, protocol } = new URL(issuer);
   const metadata = new URL(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`);
