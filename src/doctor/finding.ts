@@ -34,7 +34,9 @@ export const oneLine = (text: string) => text.replaceAll(/\s+/g, ' ').trim();
 export const word = (name: string) =>
   /^[\w:.@/-]+$/.test(name)
     ? name
-    : `'${oneLine(name).replaceAll("'", "'\\''").replaceAll('`', () => "'$'\\140''")}'`;
+    : `'${oneLine(name)
+        .replaceAll("'", "'\\''")
+        .replaceAll('`', () => "'$'\\140''")}'`;
 
 const spans: readonly [string, number][] = [
   ['days', 86_400_000],
