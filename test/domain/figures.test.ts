@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Queries } from '../../src/db/database.ts';
 import { coveredTypes } from '../../src/domain/access/scoped-reads.ts';
 import { Figures, restOfTypes, sumOf } from '../../src/domain/figures/figures.ts';
 import { readFigures } from '../../src/domain/figures/read-figures.ts';
@@ -310,11 +311,11 @@ describe('figures of other servers', () => {
   });
 
   it('of sums that together have many types are read in turn with other reads of everything, as one large sum is', async () => {
-    const { pool, surveys } = t.engine.database;
+    const { pool, surveys }: Queries = t.engine.database;
     const readBy = async (sets: string[][]) => {
       const by: string[] = [];
-      const noted = (name: string, { query }: Pick<typeof pool, 'query'>) => ({
-        query: (statement: Parameters<typeof query>[0]) => {
+      const noted = (name: string, { query }: Queries['pool']): Queries['pool'] => ({
+        query: (statement) => {
           by.push(name);
           return query(statement);
         },
