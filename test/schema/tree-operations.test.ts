@@ -76,3 +76,27 @@ it('a scope and a tenant count, reach and stop only what is theirs, and the audi
   });
   for (const client of [admin, scoped, tenant]) await client.close();
 });
+
+it.each(['cancelTrees', 'deleteTrees'] as const)(
+  '%s is seen by nobody outside the tenant or scope of the caller, though nobody has a job in it yet',
+  async (name) => {
+    const since = { createdFrom: '2020-01-01T00:00:00Z' };
+    const tenant = await clientOf('producer', { tenant: 'empty' });
+    const scoped = await clientOf('producer', { types: ['empty.*'] });
+    const other = await clientOf('producer', { types: ['bill'] });
+    for (const client of [tenant, scoped]) {
+      const { id } = await client[name](since);
+      expect(await client.operation(id)).toMatchObject({ total: 0 });
+      await expect(other.operation(id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+      await expect(other.cancelOperation(id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    }
+    for (const client of [tenant, scoped, other]) await client.close();
+  },
+);
+
+it.each(['cancelTrees', 'deleteTrees'] as const)('%s refuses types outside of the scope', async (name) => {
+  const client = await clientOf('producer', { types: ['mail.*'] });
+  const refused = { code: 'FORBIDDEN', field: 'filter.types' };
+  await expect(client[name]({ types: ['mail.x', 'bill'] })).rejects.toMatchObject(refused);
+  await client.close();
+});

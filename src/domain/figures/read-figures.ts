@@ -27,7 +27,7 @@ interface Row {
 
 const minuteMs = 60_000;
 
-/** Sums of more types than these are read one at a time. */
+/** Sums that together have more types than these are read one at a time. */
 const fewTypes = 100;
 
 /**
@@ -43,7 +43,7 @@ export async function readFigures(
 ): Promise<FigureSpan[][]> {
   const unsaved = [...figures.unsaved];
   const parts = sets.map((names) => [...new Set(names)]);
-  const isSurvey = parts.some(({ length }) => length > fewTypes);
+  const isSurvey = parts.flat().length > fewTypes && parts.some(({ length }) => length > 1);
   const { rows } = await (isSurvey ? database.surveys : database.pool).query<Row>({
     name: 'read_figures',
     text: `with bounds as materialized (

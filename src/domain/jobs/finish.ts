@@ -12,6 +12,9 @@ import { runOnTrees } from './tree-operations.ts';
 /** How far the passes over jobs are: where each continues, and how much it has moved. */
 export type Passes = Map<string, { from: number; moved: number }>;
 
+/** How many operations of each tenant, or of each caller without one, are under way at a time: whoever requests very many waits for their own. */
+const operationsEach = 10;
+
 /**
  * Performs one batch of each unfinished action, in turn, so that none waits for all of another one. Releases come first, and again before
  * each batch of anything else: they are what workers wait for. Resolves to whether there is more to do immediately.
@@ -27,7 +30,13 @@ export async function finishSome(
            union all
            (select d.root_id, d.root_id, 'delete' from jobtree.tree_deletion d where not d.reaped order by d.root_id limit 1000)
            union all
-           (select o.id, o.id, case when o.conditions is null then 'operation' else 'trees' end from jobtree.operation o where o.finished_at is null order by o.id limit 1000)`,
+           (select o.id, o.id, case when o.conditions is null then 'operation' else 'trees' end
+            from (
+              select o.id, o.conditions, row_number() over (partition by o.tenant, case when o.tenant is null then o.requested_by end order by o.id) as n
+              from jobtree.operation o where o.finished_at is null
+            ) o
+            where o.n <= $1 order by o.n, o.id limit 1000)`,
+    values: [operationsEach],
   });
   let more = await releaseEach(engine, signal, passes);
   for (const row of rows) {
@@ -77,8 +86,9 @@ const steps = {
   cancel: cancelSome,
   release: releaseSome,
   delete: async (engine: Engine, rootId: string) => (await deleteSome(engine, rootId)) === 'MORE',
-  operation: async (engine: Engine, id: string) => (await runSome(engine, id)) === 'MORE',
-  trees: async (engine: Engine, id: string) => (await runOnTrees(engine, id)) === 'MORE',
+  // When one is finished, another of the same caller has its place.
+  operation: async (engine: Engine, id: string) => (await runSome(engine, id)) !== 'WAITING',
+  trees: async (engine: Engine, id: string) => (await runOnTrees(engine, id)) !== 'WAITING',
 };
 
 /** A batch of the pending items of a cancelled job. */

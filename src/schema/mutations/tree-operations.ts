@@ -7,6 +7,7 @@ import { toConditions as toSubjects } from '../audit-subjects.ts';
 import { builder } from '../builder.ts';
 import { JobFilter, toConditions } from '../job-list.ts';
 import { operationField } from '../operation.ts';
+import { checkTypeScope } from '../scope.ts';
 import type { Services } from '../services.ts';
 
 const condition =
@@ -72,7 +73,10 @@ async function toTreeConditions(filter: typeof JobFilter.$inferInput, context: S
       'filter is empty, and would match everything: set at least one of its conditions.',
       'filter',
     );
+  if (filter.types != null) checkTypeScope(context, filter.types, 'filter.types');
   const conditions = await toConditions(filter, context);
+  // Nobody has a job in the scope yet: as names, its patterns match nothing, and say whose operation it is.
+  if (conditions.types?.length === 0) return { ...conditions, types: context.caller.types };
   if (filter.types == null && conditions.types !== null && conditions.types.length >= maxBatch)
     throw new InvalidInputError(
       `Your scope may have more than ${maxBatch} types: name those that you mean.`,

@@ -36,9 +36,13 @@ export function createIssuerOrigins(issuer: string): () => Promise<readonly stri
   };
 }
 
+/** Names and addresses. In a Content-Security-Policy, some other characters that URLs may have mean more than one host. */
+const host = /^([\w.-]+|\[[\da-f:.]+\])$/;
+
 /** None if it is not an address to which the issuer could send anybody. */
 function originOf(endpoint: unknown, protocol: string): string[] {
   if (typeof endpoint !== 'string' || !URL.canParse(endpoint)) return [];
   const url = new URL(endpoint);
-  return url.protocol === 'https:' || url.protocol === protocol ? [url.origin] : [];
+  const isSafe = url.protocol === 'https:' || url.protocol === protocol;
+  return isSafe && host.test(url.hostname) ? [url.origin] : [];
 }
