@@ -110,7 +110,7 @@ function Queues({ find, answer }: { find: string | undefined; answer: Answer }) 
   const columns: readonly Column<Row>[] = [
     {
       title: t.queues.type,
-      grow: 2,
+      grow: 3,
       cell: (row) =>
         'total' in row ? (
           <strong>{t.queues.total(row.total.typeCount)}</strong>
@@ -187,5 +187,8 @@ function Why({ type, standstills: [first] }: { type: string; standstills: Queue[
   return <div className="quiet why">{t.standstill.of[first.reason]({ ...first, type, awaited: '' })}</div>;
 }
 
+/** A number and its unit stay on one line. */
 const percentiles = ({ p50Ms, p95Ms }: RecentFiguresFragment['figures']['wait']) =>
-  p50Ms == null || p95Ms == null ? '' : `${formatDuration(p50Ms)} / ${formatDuration(p95Ms)}`;
+  p50Ms == null || p95Ms == null
+    ? ''
+    : `${formatDuration(p50Ms)} / ${formatDuration(p95Ms)}`.replaceAll(/ (?=[^/])(?<!\/ )/g, '\u00a0');
