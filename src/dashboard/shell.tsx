@@ -47,11 +47,13 @@ export function Shell() {
               ),
           )}
         </nav>
-        <Freshness />
-        <Suspense>
-          <Conveniences pages={pages.filter(([, , needs]) => may(needs))} />
-        </Suspense>
-        <SignedIn />
+        <div className="tools">
+          <Freshness />
+          <Suspense>
+            <Conveniences pages={pages.filter(([, , needs]) => may(needs))} />
+          </Suspense>
+          <SignedIn />
+        </div>
       </header>
       <main id="content" tabIndex={-1}>
         <Outlet />

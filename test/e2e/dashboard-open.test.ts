@@ -68,6 +68,52 @@ describe.skipIf(withoutBrowser)('a page that stays open', () => {
     await page.close();
   });
 
+  it('holds as much after 3,000 events of the list as after 1,500', { timeout: 240_000 }, async () => {
+    const client = createClient({ url: server.url });
+    onTestFinished(() => client.close());
+    for (let n = 0; n < treeCount; n++)
+      await client.createJob({ type: 'busy', items: [{ payload: null }], sealed: true });
+    const page = await browser.newPage({ viewport: { width: 1280, height: 2_600 } });
+    // What the server has said of the list, again and again with other figures. The rows are there before it.
+    let resolve = (_: (event: number) => void) => {};
+    const isTold = new Promise<(event: number) => void>((done) => {
+      resolve = done;
+    });
+    await page.routeWebSocket('**/graphql', (socket) => {
+      socket.connectToServer().onMessage((text) => {
+        socket.send(text);
+        const message = JSON.parse(String(text));
+        const trees = message.payload?.data?.jobs?.jobs;
+        if (trees?.length === treeCount)
+          resolve((event) => {
+            for (const tree of trees)
+              Object.assign(tree.treeProgress, { percent: event, itemProgress: event });
+            socket.send(JSON.stringify(message));
+          });
+      });
+    });
+    await page.goto(new URL('dashboard/#/?types=busy', server.url).href);
+    const tell = await isTold;
+    await page
+      .getByRole('link', { name: 'busy' })
+      .nth(treeCount - 1)
+      .waitFor();
+    const session = await page.context().newCDPSession(page);
+    const heldAfter = async (from: number, until: number) => {
+      for (let event = from; event <= until; event++) {
+        tell(event);
+        if (event % 25 === 0) await page.locator(`[aria-valuenow="${event}"]`).first().waitFor();
+      }
+      return look(session);
+    };
+    const few = await heldAfter(1, 1_500);
+    const many = await heldAfter(1_501, 3_000);
+    expect(many.heapBytes).toBeLessThan(few.heapBytes + 500_000);
+    expect(many.nodes).toBeLessThan(few.nodes + 200);
+    expect(many.listeners).toBeLessThan(few.listeners + 20);
+    await page.close();
+  });
+
   async function moveAll(url: string): Promise<void> {
     const { claimItems } = await data(
       url,

@@ -197,7 +197,7 @@ describe.skipIf(withoutBrowser)('the dashboard', () => {
     const buttons = await page.getByRole('button').allInnerTexts();
     expect(
       buttons.filter(
-        (text) => !/^(Copy|Help|Pause|Search|Share|Sign out|Skip|Whole job|Open item|[+−←→])/.test(text),
+        (text) => !/^(Copy|Find|Help|Pause|Search|Share|Sign out|Skip|Whole job|Open item|[+−←→])/.test(text),
       ),
     ).toEqual([]);
     const pages = await page.getByRole('navigation').getByRole('link').allInnerTexts();

@@ -53,7 +53,7 @@ function Sentence({ standstill, treeId }: { standstill: StandstillFragment; tree
       {head != null && (
         <>
           {t.standstill.head}: <ItemLink id={head.id} />{' '}
-          {t.standstill.headIs(t.state[head.status] ?? head.status)}{' '}
+          {t.standstill.headIs(t.state[head.status] ?? head.status)}.{' '}
         </>
       )}
       {treeId !== undefined && item != null && (

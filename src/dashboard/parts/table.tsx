@@ -41,7 +41,7 @@ export interface TableProps<T> {
 const rowPx = 44;
 
 const widthOf = ({ grow, isNumber = false }: Pick<Column<never>, 'grow' | 'isNumber'>) =>
-  grow === undefined ? (isNumber ? 'minmax(4rem, 7rem)' : 'minmax(5rem, 8rem)') : `minmax(9rem, ${grow}fr)`;
+  grow === undefined ? (isNumber ? 'minmax(4rem, 5.5rem)' : 'minmax(5rem, 8rem)') : `minmax(9rem, ${grow}fr)`;
 
 export function Table<T>({ label, rows, columns, keyOf, tree, empty, more, onShown }: TableProps<T>) {
   const body = useRef<HTMLDivElement>(null);

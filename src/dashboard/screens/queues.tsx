@@ -109,7 +109,7 @@ function Queues({ find, answer }: { find: string | undefined; answer: Answer }) 
   const columns: readonly Column<Row>[] = [
     {
       title: t.queues.type,
-      grow: 2,
+      grow: 3,
       cell: (row) =>
         'total' in row ? (
           <strong>{t.queues.total(row.total.typeCount)}</strong>
@@ -183,5 +183,5 @@ function TypeCell({ type, queue }: { type: string; queue: Queue | undefined }) {
 function Why({ type, standstills: [first] }: { type: string; standstills: Queue['standstills'] }) {
   const t = useTexts();
   if (first === undefined || first.reason === 'QUEUED' || first.reason === 'PAUSED') return null;
-  return <div className="quiet">{t.standstill.of[first.reason]({ ...first, type, awaited: '' })}</div>;
+  return <div className="quiet why">{t.standstill.of[first.reason]({ ...first, type, awaited: '' })}</div>;
 }

@@ -38,8 +38,11 @@ export function formatDuration(ms: number): string {
 }
 
 /** The median and the 95th percentile: 850 ms / 4.2 s. Undefined if there was nothing. */
+/** A number and its unit stay on one line. */
 export const formatPercentiles = ({ p50Ms, p95Ms }: Percentiles) =>
-  p50Ms == null || p95Ms == null ? undefined : `${formatDuration(p50Ms)} / ${formatDuration(p95Ms)}`;
+  p50Ms == null || p95Ms == null
+    ? undefined
+    : [p50Ms, p95Ms].map((ms) => formatDuration(ms).replace(' ', '\u00a0')).join(' / ');
 
 interface Percentiles {
   readonly p50Ms?: number | null;
