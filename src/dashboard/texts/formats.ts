@@ -37,8 +37,7 @@ export function formatDuration(ms: number): string {
   return ms < 172_800_000 ? say(3_600_000, 'h') : say(86_400_000, 'd');
 }
 
-/** The median and the 95th percentile: 850 ms / 4.2 s. Undefined if there was nothing. */
-/** A number and its unit stay on one line. */
+/** The median and the 95th percentile: 850 ms / 4.2 s, each on one line with its unit. Undefined if there was nothing. */
 export const formatPercentiles = ({ p50Ms, p95Ms }: Percentiles) =>
   p50Ms == null || p95Ms == null
     ? undefined
