@@ -137,10 +137,13 @@ class Shown {
   async #follow(signal: AbortSignal): Promise<void> {
     const { document, variables, next, isFinal = () => false } = this.#source;
     const watched = {
-      take: (data: unknown) => next(this.state.value, data),
+      take: (data: unknown) => {
+        // Whoever had noticed that the server is away may be gone by now.
+        if (freshness.awaySince !== undefined) setFreshness({ isPaused: freshness.isPaused });
+        return next(this.state.value, data);
+      },
       isFinal,
       onDisconnected: () => setFreshness({ ...freshness, awaySince: freshness.awaySince ?? Date.now() }),
-      onConnected: () => setFreshness({ isPaused: freshness.isPaused }),
     };
     try {
       const states = watch(socket, document, () => variables(this.state.value), watched, signal);
