@@ -295,9 +295,9 @@ it('figures are events: of a type and of all together, read once an interval how
   await work(app.url, 'watched', 2);
   for (const one of events)
     for (;;) {
+      // They are read one after the other, so one may know of more.
       const { queueTotal, queues } = (await one.next()).value.data.live;
-      expect(queues[0]?.figures.succeeded ?? 0).toBe(queueTotal.figures.succeeded);
-      if (queueTotal.figures.succeeded === 2) break;
+      if (queueTotal.figures.succeeded === 2 && queues[0]?.figures.succeeded === 2) break;
     }
   const names = query.mock.calls.map(([statement]) => (statement as { name?: string }).name);
   const reads = names.filter((name) => name?.startsWith('read_queue_total')).length;
