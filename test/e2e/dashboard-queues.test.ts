@@ -1,5 +1,5 @@
 /** Queues in the dashboard: all of them with their total, and a page for each type. */
-import type { Browser } from 'playwright-core';
+import type { Browser, WebSocketRoute } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { Worker } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
@@ -85,6 +85,34 @@ describe.skipIf(withoutBrowser)('queues in the dashboard', () => {
     await page.getByRole('button', { name: 'Resume', exact: true }).first().click();
     await expect.poll(() => ready.innerText()).toBe('1');
     await Promise.all([page.close(), other.close()]);
+  });
+
+  it("is live after an outage, also if a change of one's own came before it had noticed the end of that", async () => {
+    await createJob(app.url, { type: 'back', items: items(1) });
+    const page = await browser.newPage();
+    let isAway = false;
+    let refused = 0;
+    let open: WebSocketRoute | undefined;
+    await page.routeWebSocket(/\/graphql$/, (route) => {
+      if (isAway) refused++;
+      else open = route;
+      if (isAway) void route.close({ code: 1012 });
+      else route.connectToServer();
+    });
+    await page.goto(new URL('dashboard/#/queues?find=back', app.url).href);
+    const row = page.getByRole('row').filter({ has: page.getByRole('link', { name: 'back' }) });
+    await row.getByRole('button', { name: 'Pause', exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: 'Pause' });
+    isAway = true;
+    await open?.close({ code: 1012 });
+    await page.getByText('As of').waitFor();
+    // Each failure in a row doubles the time until the next try: now it is more than a second.
+    await expect.poll(() => refused).toBeGreaterThan(8);
+    isAway = false;
+    await dialog.getByRole('button', { name: 'Pause', exact: true }).click();
+    await row.getByText('Paused').waitFor();
+    await page.getByText('Live', { exact: true }).waitFor();
+    await page.close();
   });
 
   it('a filter by name is in the address, and leads back to all', async () => {
