@@ -77,7 +77,7 @@ describe.skipIf(withoutBrowser)('the dashboard in German', () => {
       expect((await textsOf(page)).filter(isEnglish)).toEqual([]);
       await page.keyboard.press('Escape');
     }
-    await page.getByRole('button', { name: 'Suchen' }).click();
+    await page.getByRole('banner').getByRole('button', { name: 'Suchen' }).click();
     await page.getByRole('option', { name: 'Zeitpläne' }).waitFor();
     expect((await textsOf(page)).filter(isEnglish)).toEqual([]);
     await page.keyboard.press('Escape');

@@ -54,6 +54,8 @@ describe.skipIf(withoutBrowser)('why is it not running?', () => {
     expect((await client.queues.get('mail')).paused).toBe(false);
 
     await page.goto(new URL(`dashboard/#/items/${behind?.id}`, app.url).href);
+    // The tree says so, too.
+    await page.getByRole('heading', { level: 1, name: /^mail / }).waitFor();
     await page.getByText('Another item has the serialize key ann.').waitFor();
     await reasons.getByRole('link').click();
     await page.getByText('No worker of mail is connected.').waitFor();

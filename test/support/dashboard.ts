@@ -150,5 +150,5 @@ export const screens = (
   ['imports', '/imports', 'Uploaded files'],
   ['api-keys', '/api-keys', 'API keys'],
   ['audit', '/audit', 'Audit'],
-  ['system', '/system', /^[✓⚠✕]/],
+  ['system', '/system', /[✓⚠✕]/],
 ];
