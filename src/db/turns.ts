@@ -76,22 +76,17 @@ export class Turns {
    * @throws UnavailableError if its turn does not come within `waitMs`
    */
   async run<T>(request: Request, act: () => Promise<T>): Promise<T> {
-    const group = groupOf(request);
-    change(this.#sent, group, 1);
+    change(this.#sent, groupOf(request), 1);
+    if (this.#free > 0 && this.#hasRoom(request)) this.#take(request);
+    else await this.#wait(request);
+    const startedAt = performance.now();
     try {
-      if (this.#free > 0 && this.#hasRoom(request)) this.#take(request);
-      else await this.#wait(request);
-      const startedAt = performance.now();
-      try {
-        if (request.isGone?.()) throw new ClientGoneError();
-        return await act();
-      } finally {
-        const more = Math.floor((performance.now() - startedAt) / this.#turnMs);
-        if (more > 0) this.#waiting.charge(this.#pathOf(request), more);
-        this.#end(request);
-      }
+      if (request.isGone?.()) throw new ClientGoneError();
+      return await act();
     } finally {
-      change(this.#sent, group, -1);
+      const more = Math.floor((performance.now() - startedAt) / this.#turnMs);
+      if (more > 0) this.#waiting.charge(this.#pathOf(request), more);
+      this.#end(request);
     }
   }
 
@@ -99,6 +94,7 @@ export class Turns {
     return new Promise((resolve, reject) => {
       const refuse = () => {
         waiting.isRefused = true;
+        change(this.#sent, groupOf(request), -1);
         reject(new UnavailableError('The server has too much to do.'));
       };
       const timer = Number.isFinite(this.#waitMs) ? setTimeout(refuse, this.#waitMs) : undefined;
@@ -140,6 +136,7 @@ export class Turns {
   #end(request: Request): void {
     this.#free++;
     change(this.#running, groupOf(request), -1);
+    change(this.#sent, groupOf(request), -1);
     while (this.#free > 0) {
       const waiting = this.#waiting.take(({ request, isRefused }) => isRefused || this.#hasRoom(request));
       if (waiting === undefined) return;

@@ -8,16 +8,16 @@ import { messageOf } from '../data/message-of.ts';
 import { useTexts } from '../texts/all.ts';
 
 /** What brings back what was before. Its variables are those of before the action. */
-export interface Reverse {
-  send(): Promise<unknown>;
-}
+export type Reverse = () => Promise<unknown>;
 
-export const reverse = <V,>(mutation: Document<unknown, V>, variables: V): Reverse => ({
-  send: () => tell(mutation, variables),
-});
+export const reverse =
+  <V,>(mutation: Document<unknown, V>, variables: V): Reverse =>
+  () =>
+    tell(mutation, variables);
 
-interface Offer extends Reverse {
+interface Offer {
   readonly action: string;
+  readonly send: Reverse;
 }
 
 let offer: Offer | undefined;
@@ -29,7 +29,7 @@ const subscribe = (listener: () => void) => {
 
 /** What was offered before is forgotten: it might no longer be exact. */
 export function offerUndo(action: string, back: Reverse | undefined): void {
-  offer = back && { action, send: back.send };
+  offer = back && { action, send: back };
   for (const listener of listeners) listener();
 }
 
