@@ -9203,7 +9203,7 @@ $$;
 --
 -- p_from     the position to begin with
 -- p_path     keys and list positions, which lead to p_equals as text; null for no such condition
--- p_text     is in the JSON text, in capital or small letters; null for no such condition
+-- p_text     is in the JSON text, whatever the case of its letters; null for no such condition
 -- p_first    how many of them to return, at least one
 -- returns    their positions in order; how many items were looked at, up to where the first that is left out begins; and the position to go on
 --            with, null if that was all
