@@ -155,11 +155,13 @@ describe.skipIf(withoutBrowser)('the dashboard by the keyboard', () => {
     await page.keyboard.press('Escape');
     await page.goto(new URL('dashboard/#/queues', app.url).href);
     await expect.poll(() => focused(page)).toBe('Queues');
-    await page.getByRole('row').nth(2).waitFor();
+    const row = page.getByRole('row').nth(2);
+    const name = await row.locator('> div').first().innerText();
+    // What a type has is asked for once its row is on the screen.
+    await row.getByRole('button').first().waitFor();
     await page.keyboard.press('j');
     await page.keyboard.press('j');
     await page.keyboard.press('e');
-    const name = await page.getByRole('row').nth(2).locator('> div').first().innerText();
     await dialog
       .getByText(name.trim().split('\n')[0] as string)
       .first()

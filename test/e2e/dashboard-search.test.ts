@@ -144,8 +144,13 @@ describe.skipIf(withoutBrowser)('items in the dashboard', () => {
       await dialog.getByText('{"to":"a@example.com","name":"Ada"}').waitFor();
       expect(await dialog.getByLabel('Type of the job').count()).toBe(0);
       expect(await violations(page)).toEqual([]);
+      // Items can be read, but none is added: so the tree is read again while the import runs.
+      const lock = await db.connect();
+      await lock.query('begin; lock table jobtree.job_item in share mode');
       await dialog.getByRole('button', { name: 'Import', exact: true }).click();
       await dialog.waitFor({ state: 'detached' });
+      await page.getByText('import running').waitFor();
+      await lock.end();
       await page.getByText('import completed').waitFor();
       await page.getByText('3 items', { exact: true }).waitFor();
       expect(await page.getByRole('button', { name: 'Add file' }).count()).toBe(0);

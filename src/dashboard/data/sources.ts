@@ -1,8 +1,5 @@
 /** What else the screens subscribe to, and how events become states. */
 import {
-  ImportChanges,
-  type ImportChangesSubscription,
-  type ImportStateFragment,
   JobChanges,
   type JobChangesSubscription,
   type JobStateFragment,
@@ -20,18 +17,6 @@ export function operationOf(
     variables: () => ({ operationId }),
     next: (_, { operationProgress }) => operationProgress,
     isFinal: ({ status }) => status !== 'RUNNING',
-  };
-}
-
-/** A file that is being read: its state changes together with the progress of its job. */
-export function importOf(
-  jobId: string,
-): LiveSource<ImportChangesSubscription, { jobId: string }, ImportStateFragment | undefined> {
-  return {
-    document: ImportChanges,
-    variables: () => ({ jobId }),
-    next: (known, { jobProgress: { job } }) => job?.import ?? known,
-    isFinal: (state) => state?.finishedAt != null,
   };
 }
 

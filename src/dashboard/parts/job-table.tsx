@@ -2,7 +2,8 @@
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { Seal } from '../../generated/dashboard.ts';
-import { type Texts, useTexts } from '../texts/all.ts';
+import { useImport } from '../data/use-import.ts';
+import { useTexts } from '../texts/all.ts';
 import { Action } from './action.tsx';
 import { byParent, type JobRow } from './flow.tsx';
 import { ProgressBar, State } from './progress.tsx';
@@ -42,7 +43,7 @@ export function JobTable({
           >
             {job.type}
           </Link>{' '}
-          <span className="quiet">{describe(job, t)}</span>
+          <Note job={job} />
         </span>
       ),
     },
@@ -104,12 +105,15 @@ function inOrder(rows: readonly JobRow[], folded: ReadonlySet<string>): JobRow[]
   return listed;
 }
 
-function describe(job: JobRow['job'], t: Texts): string {
+/** What its items come from, and what it waits for. */
+function Note({ job }: { job: JobRow['job'] }) {
+  const t = useTexts();
+  const file = useImport(job);
   const parts = [
     job.feed == null ? undefined : t.tree.flow,
     job.waitsForJobs ? t.tree.waitsFor(job.after.map(({ type }) => type).join(', ')) : undefined,
-    job.import == null ? undefined : t.tree.import(job.import.status, job.import.badLines),
-    job.import?.error?.message,
+    file == null ? undefined : t.tree.import(file.status, file.badLines),
+    file?.error?.message,
   ];
-  return parts.filter((part) => part !== undefined).join(', ');
+  return <span className="quiet">{parts.filter((part) => part !== undefined).join(', ')}</span>;
 }

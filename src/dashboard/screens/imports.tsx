@@ -10,8 +10,7 @@ import {
   type UploadsQuery,
 } from '../../generated/dashboard.ts';
 import { ask } from '../data/connection.ts';
-import { useLive } from '../data/live.ts';
-import { importOf } from '../data/sources.ts';
+import { useImport } from '../data/use-import.ts';
 import { useMay } from '../data/viewer.ts';
 import { Answer, Problem } from '../parts/ask.tsx';
 import { DropZone } from '../parts/drop-zone.tsx';
@@ -78,12 +77,8 @@ interface Shown {
   readonly state: ImportStateFragment;
 }
 
-/** The state of an import, subscribed to until it has ended. */
 function Live({ job, show: Show }: { job: Job; show: (shown: Shown) => React.ReactNode }) {
-  const found = job.import;
-  const isOpen = found != null && found.finishedAt == null;
-  const { value } = useLive(isOpen ? `import ${job.id}` : undefined, importOf(job.id));
-  const state = value ?? found;
+  const state = useImport(job);
   return state == null ? null : <Show job={job} state={state} />;
 }
 

@@ -134,6 +134,8 @@ async function show(): Promise<void> {
     act: (detail: JobtreeProgressEvents[K]['detail']) => void,
   ) => bar.addEventListener(name, (event) => act((event as JobtreeProgressEvents[K]).detail));
   on('progress', (progress) => {
+    // Not before: without anything that it knows, the page is not live.
+    if (freshness.childElementCount === 0) since(undefined);
     const words = t.state(progress);
     document.title = `${words}: ${job.type}`;
     if (state.textContent !== words) state.textContent = words;
@@ -146,7 +148,6 @@ async function show(): Promise<void> {
     mark.dataset.live = String(away === undefined);
     freshness.replaceChildren(mark);
   };
-  since(undefined);
   on('disconnected', since);
   on('connected', () => since(undefined));
   // What is final does not become older.
