@@ -121,7 +121,7 @@ describe.skipIf(withoutBrowser)('the rooms of the dashboard', () => {
     await dialog.getByLabel('Items per interval').fill('10');
     await dialog.getByLabel('Interval in seconds').fill('2');
     await dialog.getByRole('button', { name: 'Limit' }).click();
-    await row.getByText('10 per 2.0 s').waitFor();
+    await row.getByText('10 per 2 s').waitFor();
     await row.getByRole('button', { name: 'Pause', exact: true }).click();
     await dialog.getByText('2 ready items wait').waitFor();
     await page.close();

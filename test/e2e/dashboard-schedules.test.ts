@@ -65,7 +65,7 @@ describe.skipIf(withoutBrowser)('the calendar of schedules', () => {
 
   it('says once what is due too often, and in one entry what is due often in a day', async () => {
     const { page } = await open('/schedules?view=week&day=2090-06-08');
-    await page.getByRole('button', { name: 'heartbeat every 1.0 s' }).waitFor();
+    await page.getByRole('button', { name: 'heartbeat every 1 s' }).waitFor();
     expect(await page.getByText('heartbeat').count()).toBe(1);
     expect(await entriesOf(page, '2090-06-08')).toEqual(['4 × 02:10 – 20:10 tides', '21:00 nightly']);
     await page.close();

@@ -32,7 +32,7 @@ export const formatClock = (at: string | number) => clock.format(new Date(at));
 export function formatDuration(ms: number): string {
   const say = (unitMs: number, unit: string, format = formatWhole) => `${format(ms / unitMs)} ${unit}`;
   if (ms < 1_000) return say(1, 'ms');
-  if (ms < 60_000) return say(1_000, 's', ms < 10_000 ? formatTenths : formatWhole);
+  if (ms < 60_000) return say(1_000, 's', ms < 10_000 && ms % 1_000 !== 0 ? formatTenths : formatWhole);
   if (ms < 3_600_000) return say(60_000, 'min');
   return ms < 172_800_000 ? say(3_600_000, 'h') : say(86_400_000, 'd');
 }
