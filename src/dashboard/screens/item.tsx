@@ -1,16 +1,22 @@
 /** One item: what went in, what came out, and what happened on the way. */
-import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
-import { CancelItems, Item, type ItemQuery, Promote, Replay, UpdateItem } from '../../generated/dashboard.ts';
-import { ask } from '../data/connection.ts';
+import {
+  CancelItems,
+  LiveItem,
+  type LiveItemSubscription,
+  Promote,
+  Replay,
+  UpdateItem,
+} from '../../generated/dashboard.ts';
+import { useAnswer } from '../data/live-answers.ts';
 import { Action } from '../parts/action.tsx';
-import { Answer } from '../parts/ask.tsx';
 import { CopyButton } from '../parts/copy.tsx';
 import { Facts, Json } from '../parts/facts.tsx';
 import { Failures } from '../parts/failures.tsx';
 import { shortId } from '../parts/items.tsx';
 import { parseJson } from '../parts/json.ts';
+import { LiveAnswer } from '../parts/live-list.tsx';
 import { State } from '../parts/progress.tsx';
 import { Standstills } from '../parts/standstills.tsx';
 import { Time } from '../parts/time.tsx';
@@ -18,21 +24,16 @@ import { reverse } from '../parts/undo.tsx';
 import { useTexts } from '../texts/all.ts';
 import { formatTime } from '../texts/formats.ts';
 
-type Shown = NonNullable<ItemQuery['item']>;
+type Shown = NonNullable<LiveItemSubscription['live']['item']>;
 
 export default function ItemScreen() {
   const t = useTexts();
   const { id } = useParams({ from: '/items/$id' });
-  const query = useQuery({
-    queryKey: ['item', id],
-    queryFn: ({ signal }) => ask(Item, { id }, signal),
-    // Nothing is told about a single item.
-    refetchInterval: ({ state }) => (state.data?.item?.finishedAt == null ? 10_000 : false),
-  });
+  const live = useAnswer(LiveItem, { id });
   return (
-    <Answer query={query}>
+    <LiveAnswer live={live}>
       {({ item }) => (item == null ? <p>{t.item.gone}</p> : <Facing item={item} />)}
-    </Answer>
+    </LiveAnswer>
   );
 }
 
@@ -48,7 +49,9 @@ function Facing({ item }: { item: Shown }) {
         <State state={item.status} />
       </p>
       <Actions item={item} />
-      {assignment != null && <p>{t.item.held(assignment.worker, assignment.attempt)}</p>}
+      {item.status === 'RUNNING' && assignment != null && (
+        <p>{t.item.held(assignment.worker, assignment.attempt)}</p>
+      )}
       <Standstills standstills={standstills} />
       <Facts
         facts={[
@@ -62,6 +65,12 @@ function Facing({ item }: { item: Shown }) {
           [
             t.item.finished,
             item.finishedAt == null ? undefined : <Time key="finished" at={item.finishedAt} />,
+          ],
+          [
+            t.item.finishedBy,
+            item.status === 'SUCCEEDED' && assignment != null
+              ? t.item.byWorker(assignment.worker, assignment.attempt)
+              : undefined,
           ],
           [t.item.runAt, item.runAt == null ? undefined : <Time key="runAt" at={item.runAt} />],
           [t.item.retryAt, item.retryAt == null ? undefined : <Time key="retryAt" at={item.retryAt} />],
