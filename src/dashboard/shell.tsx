@@ -10,6 +10,7 @@ import { useTexts } from './texts/texts.ts';
 
 const SignInAgain = lazy(() => import('./parts/sign-in-again.tsx'));
 const Conveniences = lazy(() => import('./parts/conveniences.tsx'));
+const ActionDialog = lazy(() => import('./parts/action-dialog.tsx'));
 
 /** Each with what it needs. */
 const pages = [
@@ -58,6 +59,9 @@ export function Shell() {
       <main id="content" tabIndex={-1}>
         <Outlet />
       </main>
+      <Suspense>
+        <ActionDialog />
+      </Suspense>
     </>
   );
 }

@@ -6,17 +6,17 @@ import {
   LiveItem,
   type LiveItemSubscription,
   Promote,
-  Replay,
   UpdateItem,
 } from '../../generated/dashboard.ts';
 import { useAnswer } from '../data/live-answers.ts';
 import { Action } from '../parts/action.tsx';
 import { CopyButton } from '../parts/copy.tsx';
+import { ReplayItem } from '../parts/dead-item.tsx';
 import { Facts, Json } from '../parts/facts.tsx';
 import { Failures } from '../parts/failures.tsx';
 import { shortId } from '../parts/items.tsx';
-import { parseJson } from '../parts/json.ts';
 import { LiveAnswer } from '../parts/live-list.tsx';
+import { usePayload } from '../parts/payload-editor.tsx';
 import { State } from '../parts/progress.tsx';
 import { Standstills } from '../parts/standstills.tsx';
 import { Time } from '../parts/time.tsx';
@@ -135,27 +135,11 @@ const ItemLink = ({ item }: { item: { id: string } }) => (
 /** Only what the item's state allows. */
 function Actions({ item }: { item: Shown }) {
   const t = useTexts();
-  const [payload, setPayload] = useState(() => JSON.stringify(item.payload, null, 2));
+  const { editor, changed } = usePayload(item.id);
   const [priority, setPriority] = useState(String(item.priority));
   const filter = { itemIds: [item.id] };
   const isScheduled = item.status === 'SCHEDULED' || item.status === 'RETRYING';
   const isPending = isScheduled || ['WAITING', 'BLOCKED', 'READY'].includes(item.status);
-  const editor = (
-    <label>
-      {t.item.changePayload}
-      <textarea
-        rows={10}
-        spellCheck={false}
-        value={payload}
-        onChange={({ target }) => setPayload(target.value)}
-      />
-    </label>
-  );
-  /** Only what was changed is sent. */
-  const changed = () => {
-    const value = parseJson(payload, t.item.notJson);
-    return JSON.stringify(value) === JSON.stringify(item.payload) ? {} : { payload: value };
-  };
   return (
     <div className="buttons">
       {isPending && (
@@ -209,18 +193,7 @@ function Actions({ item }: { item: Shown }) {
           command={() => `jobtree cancel-items --item ${item.id}`}
         />
       )}
-      {item.status === 'FAILED' && (
-        <Action
-          label={t.item.replay}
-          shortcut="r"
-          needs="SETTLE"
-          mutation={Replay}
-          variables={() => ({ input: { filter, ...changed() } })}
-          question={t.item.replayAsk}
-          command={() => `jobtree replay --item ${item.id}`}
-          fields={editor}
-        />
-      )}
+      {item.status === 'FAILED' && <ReplayItem itemId={item.id} />}
       <CopyButton label={t.copy.id} text={() => item.id} />
       <CopyButton label={t.copy.command} text={() => `jobtree item ${item.id}`} />
     </div>
