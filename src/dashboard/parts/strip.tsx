@@ -120,6 +120,7 @@ function Shown({ jobId, itemCount, view, onView, onOpen, strip }: StripProps & {
           segment.start + 1,
           segment.start + segment.count,
           strip.total,
+          segment,
           segment.counts
             .map(({ status, count }) => t.strip.count(count, t.state[status] ?? status))
             .join(', '),
