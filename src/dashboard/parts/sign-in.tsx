@@ -45,6 +45,7 @@ export default function SignIn({ reason, onSession }: SignInProps) {
   };
   return (
     <section className="sign-in" aria-label={t.signIn.title}>
+      {onSession === undefined && <h1>{t.signIn.title}</h1>}
       {openId === undefined && !takesKeys && <p>{t.signIn.byProxy}</p>}
       {problem === undefined && reason !== undefined && <p>{reason}</p>}
       {problem !== undefined && (
