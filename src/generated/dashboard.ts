@@ -1385,7 +1385,7 @@ export type UploadsQueryVariables = Exact<{
 }>;
 
 
-export type UploadsQuery = { uploads?: { nodes: Array<{ id: string, size: number, length?: number | null, complete: boolean, createdAt: string, expiresAt: string }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
+export type UploadsQuery = { uploads?: { nodes: Array<{ id: string, name?: string | null, size: number, length?: number | null, complete: boolean, createdAt: string, expiresAt: string }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
 
 export type FilePreviewQueryVariables = Exact<{
   uploadId: Scalars['ID']['input'];
@@ -2674,6 +2674,7 @@ export const Uploads = /*#__PURE__*/ new TypedDocumentString(`
   uploads(first: 100, after: $after) {
     nodes {
       id
+      name
       size
       length
       complete

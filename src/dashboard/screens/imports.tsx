@@ -140,7 +140,7 @@ function Stores({ onChoose }: { onChoose: (uploadId: string) => void }) {
   const t = useTexts();
   const pages = usePages(Uploads, {}, (data) => data.uploads);
   const columns: readonly Column<Stored>[] = [
-    { title: t.imports.upload, grow: 2, cell: ({ id }) => shortId(id) },
+    { title: t.imports.upload, grow: 2, cell: ({ id, name }) => name ?? t.imports.noName(shortId(id)) },
     {
       title: t.imports.size,
       grow: 1,

@@ -615,7 +615,7 @@ export const de: Texts = {
     revoke: 'Widerrufen',
     revokeAsk: (name) =>
       `${name} endgültig widerrufen? Wer ihn benutzt, wird nach spätestens fünf Sekunden abgewiesen.`,
-    empty: 'Es gibt keine Schlüssel. Legen Sie einen an: mit jobtree api-key create.',
+    empty: 'Es gibt keine Schlüssel. Legen Sie einen an: mit jobtree api-keys create.',
   },
   audit: {
     title: 'Audit',

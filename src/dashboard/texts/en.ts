@@ -565,7 +565,7 @@ export const en = {
     revoked: 'revoked',
     revoke: 'Revoke',
     revokeAsk: (name: string) => `Revoke ${name} for good? Whoever uses it is refused within five seconds.`,
-    empty: 'There are no keys. Create one with jobtree api-key create.',
+    empty: 'There are no keys. Create one with jobtree api-keys create.',
   },
   audit: {
     title: 'Audit',
