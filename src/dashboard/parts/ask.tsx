@@ -23,8 +23,8 @@ export function Missing({ words, to = '/' }: { words: string; to?: '/' | '/dead-
   );
 }
 
-/** Whether the server can't read what the address says. */
-export const isNoId = (error: unknown) => codeOf(error) === 'INVALID_INPUT';
+/** Whether what the address names is not there, or is no id. */
+export const isMissing = (error: unknown) => ['NOT_FOUND', 'INVALID_INPUT'].includes(String(codeOf(error)));
 
 export function Problem({ error, onRetry }: { error: Error; onRetry?: () => void }) {
   const t = useTexts();
@@ -52,13 +52,13 @@ export function Answer<T>({
   children,
 }: {
   query: UseQueryResult<T>;
-  /** Instead of what the server says of an id that is none. */
+  /** Instead of what the server says of an id that leads to nothing. */
   missing?: ReactNode;
   children: (data: T) => ReactNode;
 }) {
   const t = useTexts();
   if (query.data !== undefined) return children(query.data);
-  if (missing !== undefined && isNoId(query.error)) return missing;
+  if (missing !== undefined && isMissing(query.error)) return missing;
   if (query.error !== null) return <Problem error={query.error} onRetry={() => void query.refetch()} />;
   return <p className="quiet">{t.loading}</p>;
 }

@@ -2,12 +2,12 @@
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import type { Live } from '../data/live.ts';
 import { useTexts } from '../texts/all.ts';
-import { isNoId, Problem } from './ask.tsx';
+import { isMissing, Problem } from './ask.tsx';
 
 /** What a screen shows of a live answer: where there is none yet, that it is on its way, or why not. */
 export function LiveAnswer<T>(props: {
   live: Live<T>;
-  /** Instead of what the server says of an id that is none. */
+  /** Instead of what the server says of an id that leads to nothing. */
   missing?: ReactNode;
   children: (value: T) => ReactNode;
 }) {
@@ -20,7 +20,7 @@ export function LiveAnswer<T>(props: {
         {children(live.value)}
       </>
     );
-  if (missing !== undefined && isNoId(live.error)) return missing;
+  if (missing !== undefined && isMissing(live.error)) return missing;
   if (live.error !== undefined) return <Problem error={live.error} />;
   return <p className="quiet">{t.loading}</p>;
 }

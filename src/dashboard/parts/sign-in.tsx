@@ -79,7 +79,7 @@ export default function SignIn({ reason, onSession }: SignInProps) {
               onChange={(event) => setToken(event.target.value)}
             />
           </label>
-          <button type="submit" disabled={isBusy}>
+          <button type="submit" className="primary" disabled={isBusy}>
             {t.signIn.submit}
           </button>
         </form>
