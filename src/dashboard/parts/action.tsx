@@ -149,10 +149,15 @@ function Offered<V>(props: ActionProps<V>) {
             )}
             <div className="buttons">
               {isAsking && (
+                <button type="submit" className={danger ? 'danger' : 'primary'} disabled={isSending}>
+                  {label}
+                </button>
+              )}
+              <button type="button" onClick={() => dialog.current?.close()}>
+                {isAsking ? t.cancel : t.close}
+              </button>
+              {isAsking && (
                 <>
-                  <button type="submit" className={danger ? 'danger' : 'primary'} disabled={isSending}>
-                    {label}
-                  </button>
                   <CopyButton
                     label={t.copy.graphql}
                     text={() => inGraphql(mutation, tryOrNothing(variables))}
@@ -160,9 +165,6 @@ function Offered<V>(props: ActionProps<V>) {
                   {command !== undefined && <CopyButton label={t.copy.command} text={command} />}
                 </>
               )}
-              <button type="button" onClick={() => dialog.current?.close()}>
-                {isAsking ? t.cancel : t.close}
-              </button>
             </div>
           </form>
         )}

@@ -29,7 +29,7 @@ export function ItemTable({ items, more }: { items: readonly ItemRow[]; more?: R
     { title: t.item.serializeKey, grow: 1, cell: (item) => item.serializeKey },
     { title: t.item.attempts, isNumber: true, cell: (item) => item.failureCount || '' },
     { title: t.item.note, grow: 2, cell: (item) => item.note },
-    { title: t.item.finished, cell: (item) => <Time at={item.finishedAt ?? item.createdAt} /> },
+    { title: t.item.finished, isTime: true, cell: (item) => <Time at={item.finishedAt ?? item.createdAt} /> },
   ];
   return (
     <Table

@@ -10,6 +10,7 @@ import {
 } from '../../generated/dashboard.ts';
 import { useAnswer } from '../data/live-answers.ts';
 import { Action } from '../parts/action.tsx';
+import { Missing } from '../parts/ask.tsx';
 import { Bars } from '../parts/bars.tsx';
 import { CopyButton, quoted } from '../parts/copy.tsx';
 import { CountDeadLetters } from '../parts/counts.tsx';
@@ -30,14 +31,15 @@ export default function DeadLetterGroupScreen() {
   const live = useAnswer(LiveDeadLetterGroup, { id });
   // What was there stays on the screen with the dialog that has settled it, which tells how far that is.
   const last = useRef<Group>(undefined);
+  const missing = <Missing words={t.deadLetters.gone} to="/dead-letters" />;
   return (
-    <LiveAnswer live={live}>
+    <LiveAnswer live={live} missing={missing}>
       {({ node }) => {
         const isGone = node == null || !('id' in node);
         if (!isGone) last.current = node as Group;
         return (
           <>
-            {isGone && <p role="status">{t.deadLetters.gone}</p>}
+            {isGone && missing}
             {last.current?.id === id && <Facing group={last.current} />}
           </>
         );

@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { CancelItems, Item, type ItemQuery, Promote, Replay, UpdateItem } from '../../generated/dashboard.ts';
 import { ask } from '../data/connection.ts';
 import { Action } from '../parts/action.tsx';
-import { Answer } from '../parts/ask.tsx';
+import { Answer, Missing } from '../parts/ask.tsx';
 import { CopyButton } from '../parts/copy.tsx';
 import { Facts, Json } from '../parts/facts.tsx';
 import { Failures } from '../parts/failures.tsx';
@@ -29,9 +29,10 @@ export default function ItemScreen() {
     // Nothing is told about a single item.
     refetchInterval: ({ state }) => (state.data?.item?.finishedAt == null ? 10_000 : false),
   });
+  const missing = <Missing words={t.item.gone} />;
   return (
-    <Answer query={query}>
-      {({ item }) => (item == null ? <p>{t.item.gone}</p> : <Facing item={item} />)}
+    <Answer query={query} missing={missing}>
+      {({ item }) => (item == null ? missing : <Facing item={item} />)}
     </Answer>
   );
 }

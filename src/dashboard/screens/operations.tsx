@@ -25,8 +25,8 @@ export default function OperationsScreen() {
     },
     { title: t.trees.outcome, cell: ({ status }) => <State state={status} /> },
     { title: t.operation.requestedBy, grow: 2, cell: ({ requestedBy }) => requestedBy },
-    { title: t.operation.requested, cell: ({ requestedAt }) => <Time at={requestedAt} /> },
-    { title: t.operation.finished, cell: ({ finishedAt }) => <Time at={finishedAt} /> },
+    { title: t.operation.requested, isTime: true, cell: ({ requestedAt }) => <Time at={requestedAt} /> },
+    { title: t.operation.finished, isTime: true, cell: ({ finishedAt }) => <Time at={finishedAt} /> },
     {
       title: t.actions,
       cell: ({ id, status }) =>

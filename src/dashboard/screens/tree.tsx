@@ -23,7 +23,7 @@ import { jobsOf, type TreeLive } from '../data/sources.ts';
 import { useMay } from '../data/viewer.ts';
 import { Action } from '../parts/action.tsx';
 import { AddItems } from '../parts/add-items.tsx';
-import { Answer } from '../parts/ask.tsx';
+import { Answer, Missing } from '../parts/ask.tsx';
 import { AddCallback, Deliveries } from '../parts/callbacks.tsx';
 import { CopyButton } from '../parts/copy.tsx';
 import { CountDeadLetters } from '../parts/counts.tsx';
@@ -74,11 +74,12 @@ export default function TreeScreen() {
   usePrefetchQuery(pendingOf(jobId));
   usePrefetchQuery(stripOf(jobId, search));
   usePrefetchInfiniteQuery(itemsOf(jobId, search.status));
+  const missing = <Missing words={t.tree.gone} />;
   return (
-    <Answer query={query}>
+    <Answer query={query} missing={missing}>
       {({ job }) =>
         job == null ? (
-          <p>{t.tree.gone}</p>
+          missing
         ) : (
           <Shown root={job.root} value={value} id={id} onChange={() => void query.refetch()} />
         )
