@@ -107,7 +107,7 @@ describe.skipIf(withoutBrowser)('the dashboard', () => {
     await dialog.getByRole('button', { name: 'Replay all' }).click();
     await dialog.getByText('3 items are tried again').waitFor();
     await dialog.getByRole('button', { name: 'Close' }).click();
-    await page.getByText('Nothing of this group is left.').waitFor();
+    await page.getByText('Nothing of this group is left').waitFor();
     await page.close();
   });
 
