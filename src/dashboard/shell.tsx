@@ -11,6 +11,7 @@ import { useTexts } from './texts/texts.ts';
 
 const SignInAgain = lazy(() => import('./parts/sign-in-again.tsx'));
 const Conveniences = lazy(() => import('./parts/conveniences.tsx'));
+const ActionDialog = lazy(() => import('./parts/action-dialog.tsx'));
 
 /** Each with what it needs. */
 const pages = [
@@ -53,6 +54,9 @@ export function Shell() {
         {/* Whoever is not known yet sees nothing of a screen. */}
         {isStranger ? <Problem error={error} /> : <Outlet />}
       </main>
+      <Suspense>
+        <ActionDialog />
+      </Suspense>
     </>
   );
 }

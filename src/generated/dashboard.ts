@@ -1311,7 +1311,7 @@ export type ReplayMutationVariables = Exact<{
 export type ReplayMutation = { replayDeadLetters?:
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
-    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null, selection: { jobId?: string | null, types: Array<string>, codes: Array<string>, groupIds: Array<string>, itemIds: Array<string>, itemCount: number, dedupeKeyCount: number, statuses: Array<string>, from?: string | null, until?: string | null, hasPayload: boolean, hasMore: boolean } } }
     | { code: ErrorCode, message: string, field?: string | null }
    | null };
 
@@ -1321,7 +1321,7 @@ export type DiscardMutationVariables = Exact<{
 
 
 export type DiscardMutation = { discardDeadLetters?:
-    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null, selection: { jobId?: string | null, types: Array<string>, codes: Array<string>, groupIds: Array<string>, itemIds: Array<string>, itemCount: number, dedupeKeyCount: number, statuses: Array<string>, from?: string | null, until?: string | null, hasPayload: boolean, hasMore: boolean } } }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
    | null };
@@ -1497,7 +1497,14 @@ export type ItemQueryVariables = Exact<{
 }>;
 
 
-export type ItemQuery = { item?: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, priority: number, createdAt: string, finishedAt?: string | null, runAt?: string | null, retryAt?: string | null, failureCount: number, dedupeKey?: string | null, serializeKey?: string | null, note?: string | null, log: Array<{ at: string, attempt: number, text: string }>, failures: Array<{ at: string, attempt: number, code: string, message: string, stack?: string | null, worker?: string | null }>, standstills: Array<{ reason: StandstillReason, type: string, itemCount: number, hasMore: boolean, until?: string | null, since?: string | null, limit?: number | null, code?: string | null, serializeKey?: string | null, cancelReason?: CancelReason | null, job?: { id: string } | null, item?: { id: string } | null, head?: { id: string, status: ItemStatus } | null, waitsFor: Array<{ id: string, type: string }> }>, parentItem?: { id: string, job: { type: string } } | null, childItems: { nodes: Array<{ id: string, status: ItemStatus, job: { type: string } }> }, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string, slow: boolean } | null, job: { id: string, type: string, maxFailuresPerItem: number, root: { id: string } } } | null };
+export type ItemQuery = { item?: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, priority: number, createdAt: string, finishedAt?: string | null, runAt?: string | null, retryAt?: string | null, failureCount: number, dedupeKey?: string | null, serializeKey?: string | null, note?: string | null, log: Array<{ at: string, attempt: number, text: string }>, failures: Array<{ at: string, attempt: number, code: string, message: string, stack?: string | null, worker?: string | null }>, standstills: Array<{ reason: StandstillReason, type: string, itemCount: number, hasMore: boolean, until?: string | null, since?: string | null, limit?: number | null, code?: string | null, serializeKey?: string | null, cancelReason?: CancelReason | null, job?: { id: string } | null, item?: { id: string } | null, head?: { id: string, status: ItemStatus, failures: Array<{ code: string, message: string }> } | null, waitsFor: Array<{ id: string, type: string }> }>, parentItem?: { id: string, job: { type: string } } | null, childItems: { nodes: Array<{ id: string, status: ItemStatus, job: { type: string } }> }, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string, slow: boolean } | null, job: { id: string, type: string, maxFailuresPerItem: number, root: { id: string } } } | null };
+
+export type ItemPayloadQueryVariables = Exact<{
+  id: Scalars['ID']['input'];
+}>;
+
+
+export type ItemPayloadQuery = { item?: { payload?: unknown | null } | null };
 
 export type CancelItemsMutationVariables = Exact<{
   input: CancelItemsInput;
@@ -1505,7 +1512,7 @@ export type CancelItemsMutationVariables = Exact<{
 
 
 export type CancelItemsMutation = { cancelItems?:
-    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null, selection: { jobId?: string | null, types: Array<string>, codes: Array<string>, groupIds: Array<string>, itemIds: Array<string>, itemCount: number, dedupeKeyCount: number, statuses: Array<string>, from?: string | null, until?: string | null, hasPayload: boolean, hasMore: boolean } } }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
    | null };
@@ -1518,7 +1525,7 @@ export type PromoteMutationVariables = Exact<{
 export type PromoteMutation = { promoteItems?:
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
-    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null, selection: { jobId?: string | null, types: Array<string>, codes: Array<string>, groupIds: Array<string>, itemIds: Array<string>, itemCount: number, dedupeKeyCount: number, statuses: Array<string>, from?: string | null, until?: string | null, hasPayload: boolean, hasMore: boolean } } }
    | null };
 
 export type UpdateItemMutationVariables = Exact<{
@@ -1534,19 +1541,19 @@ export type UpdateItemMutation = { updateItem?:
     | { item: { id: string } }
    | null };
 
-export type OperationStateFragment = { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null };
+export type OperationStateFragment = { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null, selection: { jobId?: string | null, types: Array<string>, codes: Array<string>, groupIds: Array<string>, itemIds: Array<string>, itemCount: number, dedupeKeyCount: number, statuses: Array<string>, from?: string | null, until?: string | null, hasPayload: boolean, hasMore: boolean } };
 
 export type LiveOperationsSubscriptionVariables = Exact<{ [key: string]: never; }>;
 
 
-export type LiveOperationsSubscription = { live: { operations?: { edges: Array<{ cursor: string, node: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }> } | null } };
+export type LiveOperationsSubscription = { live: { operations?: { edges: Array<{ cursor: string, node: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null, selection: { jobId?: string | null, types: Array<string>, codes: Array<string>, groupIds: Array<string>, itemIds: Array<string>, itemCount: number, dedupeKeyCount: number, statuses: Array<string>, from?: string | null, until?: string | null, hasPayload: boolean, hasMore: boolean } } }> } | null } };
 
 export type OperationsQueryVariables = Exact<{
   after: Scalars['String']['input'];
 }>;
 
 
-export type OperationsQuery = { operations?: { edges: Array<{ cursor: string, node: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }> } | null };
+export type OperationsQuery = { operations?: { edges: Array<{ cursor: string, node: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null, selection: { jobId?: string | null, types: Array<string>, codes: Array<string>, groupIds: Array<string>, itemIds: Array<string>, itemCount: number, dedupeKeyCount: number, statuses: Array<string>, from?: string | null, until?: string | null, hasPayload: boolean, hasMore: boolean } } }> } | null };
 
 export type CancelOperationMutationVariables = Exact<{
   input: CancelOperationInput;
@@ -1554,7 +1561,7 @@ export type CancelOperationMutationVariables = Exact<{
 
 
 export type CancelOperationMutation = { cancelOperation?:
-    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null, selection: { jobId?: string | null, types: Array<string>, codes: Array<string>, groupIds: Array<string>, itemIds: Array<string>, itemCount: number, dedupeKeyCount: number, statuses: Array<string>, from?: string | null, until?: string | null, hasPayload: boolean, hasMore: boolean } } }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
    | null };
@@ -1564,7 +1571,7 @@ export type OperationChangesSubscriptionVariables = Exact<{
 }>;
 
 
-export type OperationChangesSubscription = { operationProgress: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } };
+export type OperationChangesSubscription = { operationProgress: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null, selection: { jobId?: string | null, types: Array<string>, codes: Array<string>, groupIds: Array<string>, itemIds: Array<string>, itemCount: number, dedupeKeyCount: number, statuses: Array<string>, from?: string | null, until?: string | null, hasPayload: boolean, hasMore: boolean } } };
 
 export type QueueStateFragment = { type: string, paused: boolean, ready: number, running: number, scheduled: number, retrying: number, waiting: number, blocked: number, concurrency?: number | null, rate?: { limit: number, intervalMs: number } | null };
 
@@ -1604,7 +1611,7 @@ export type LiveQueueSubscriptionVariables = Exact<{
 }>;
 
 
-export type LiveQueueSubscription = { live: { queue?: { oldestReadyMs?: number | null, slow: number, slowAfterMs?: number | null, lifetimeMs?: number | null, type: string, paused: boolean, ready: number, running: number, scheduled: number, retrying: number, waiting: number, blocked: number, concurrency?: number | null, standstills: Array<{ reason: StandstillReason, type: string, itemCount: number, hasMore: boolean, until?: string | null, since?: string | null, limit?: number | null, code?: string | null, serializeKey?: string | null, cancelReason?: CancelReason | null, job?: { id: string } | null, item?: { id: string } | null, head?: { id: string, status: ItemStatus } | null, waitsFor: Array<{ id: string, type: string }> }>, rate?: { limit: number, intervalMs: number } | null, figures: { claimedPerSecond: number, perSecond: number, deadRate?: number | null, wait: { p50Ms?: number | null, p95Ms?: number | null }, processing: { p50Ms?: number | null, p95Ms?: number | null } } } | null, workers?: Array<{ name: string }> | null } };
+export type LiveQueueSubscription = { live: { queue?: { oldestReadyMs?: number | null, slow: number, slowAfterMs?: number | null, lifetimeMs?: number | null, type: string, paused: boolean, ready: number, running: number, scheduled: number, retrying: number, waiting: number, blocked: number, concurrency?: number | null, standstills: Array<{ reason: StandstillReason, type: string, itemCount: number, hasMore: boolean, until?: string | null, since?: string | null, limit?: number | null, code?: string | null, serializeKey?: string | null, cancelReason?: CancelReason | null, job?: { id: string } | null, item?: { id: string } | null, head?: { id: string, status: ItemStatus, failures: Array<{ code: string, message: string }> } | null, waitsFor: Array<{ id: string, type: string }> }>, rate?: { limit: number, intervalMs: number } | null, figures: { claimedPerSecond: number, perSecond: number, deadRate?: number | null, wait: { p50Ms?: number | null, p95Ms?: number | null }, processing: { p50Ms?: number | null, p95Ms?: number | null } } } | null, workers?: Array<{ name: string }> | null } };
 
 export type DeadLettersOfTypeQueryVariables = Exact<{
   type: Scalars['String']['input'];
@@ -1724,14 +1731,14 @@ export type ResumeScheduleMutation = { resumeSchedule?:
     | { schedule: { name: string } }
    | null };
 
-export type StandstillFragment = { reason: StandstillReason, type: string, itemCount: number, hasMore: boolean, until?: string | null, since?: string | null, limit?: number | null, code?: string | null, serializeKey?: string | null, cancelReason?: CancelReason | null, job?: { id: string } | null, item?: { id: string } | null, head?: { id: string, status: ItemStatus } | null, waitsFor: Array<{ id: string, type: string }> };
+export type StandstillFragment = { reason: StandstillReason, type: string, itemCount: number, hasMore: boolean, until?: string | null, since?: string | null, limit?: number | null, code?: string | null, serializeKey?: string | null, cancelReason?: CancelReason | null, job?: { id: string } | null, item?: { id: string } | null, head?: { id: string, status: ItemStatus, failures: Array<{ code: string, message: string }> } | null, waitsFor: Array<{ id: string, type: string }> };
 
 export type TreeStandstillsQueryVariables = Exact<{
   id: Scalars['ID']['input'];
 }>;
 
 
-export type TreeStandstillsQuery = { job?: { treeStandstills?: Array<{ reason: StandstillReason, type: string, itemCount: number, hasMore: boolean, until?: string | null, since?: string | null, limit?: number | null, code?: string | null, serializeKey?: string | null, cancelReason?: CancelReason | null, job?: { id: string } | null, item?: { id: string } | null, head?: { id: string, status: ItemStatus } | null, waitsFor: Array<{ id: string, type: string }> }> | null } | null };
+export type TreeStandstillsQuery = { job?: { treeStandstills?: Array<{ reason: StandstillReason, type: string, itemCount: number, hasMore: boolean, until?: string | null, since?: string | null, limit?: number | null, code?: string | null, serializeKey?: string | null, cancelReason?: CancelReason | null, job?: { id: string } | null, item?: { id: string } | null, head?: { id: string, status: ItemStatus, failures: Array<{ code: string, message: string }> } | null, waitsFor: Array<{ id: string, type: string }> }> | null } | null };
 
 export type LiveServersSubscriptionVariables = Exact<{ [key: string]: never; }>;
 
@@ -1848,7 +1855,7 @@ export type CancelTreesMutationVariables = Exact<{
 
 
 export type CancelTreesMutation = { cancelTrees?:
-    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null, selection: { jobId?: string | null, types: Array<string>, codes: Array<string>, groupIds: Array<string>, itemIds: Array<string>, itemCount: number, dedupeKeyCount: number, statuses: Array<string>, from?: string | null, until?: string | null, hasPayload: boolean, hasMore: boolean } } }
     | { code: ErrorCode, message: string, field?: string | null }
    | null };
 
@@ -1858,7 +1865,7 @@ export type DeleteTreesMutationVariables = Exact<{
 
 
 export type DeleteTreesMutation = { deleteTrees?:
-    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null } }
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, done: number, total: number, requestedAt: string, requestedBy?: string | null, finishedAt?: string | null, selection: { jobId?: string | null, types: Array<string>, codes: Array<string>, groupIds: Array<string>, itemIds: Array<string>, itemCount: number, dedupeKeyCount: number, statuses: Array<string>, from?: string | null, until?: string | null, hasPayload: boolean, hasMore: boolean } } }
     | { code: ErrorCode, message: string, field?: string | null }
    | null };
 
@@ -2058,6 +2065,20 @@ export const OperationState = /*#__PURE__*/ new TypedDocumentString(`
   requestedAt
   requestedBy
   finishedAt
+  selection {
+    jobId
+    types
+    codes
+    groupIds
+    itemIds
+    itemCount
+    dedupeKeyCount
+    statuses
+    from
+    until
+    hasPayload
+    hasMore
+  }
 }
     `, {"fragmentName":"OperationState"}) as unknown as TypedDocumentString<OperationStateFragment, unknown>;
 export const QueueState = /*#__PURE__*/ new TypedDocumentString(`
@@ -2165,6 +2186,10 @@ export const Standstill = /*#__PURE__*/ new TypedDocumentString(`
   head {
     id
     status
+    failures {
+      code
+      message
+    }
   }
   waitsFor {
     id
@@ -2479,6 +2504,20 @@ export const Replay = /*#__PURE__*/ new TypedDocumentString(`
   requestedAt
   requestedBy
   finishedAt
+  selection {
+    jobId
+    types
+    codes
+    groupIds
+    itemIds
+    itemCount
+    dedupeKeyCount
+    statuses
+    from
+    until
+    hasPayload
+    hasMore
+  }
 }
 fragment Refusal on UserError {
   code
@@ -2505,6 +2544,20 @@ export const Discard = /*#__PURE__*/ new TypedDocumentString(`
   requestedAt
   requestedBy
   finishedAt
+  selection {
+    jobId
+    types
+    codes
+    groupIds
+    itemIds
+    itemCount
+    dedupeKeyCount
+    statuses
+    from
+    until
+    hasPayload
+    hasMore
+  }
 }
 fragment Refusal on UserError {
   code
@@ -2972,12 +3025,23 @@ export const Item = /*#__PURE__*/ new TypedDocumentString(`
   head {
     id
     status
+    failures {
+      code
+      message
+    }
   }
   waitsFor {
     id
     type
   }
 }`) as unknown as TypedDocumentString<ItemQuery, ItemQueryVariables>;
+export const ItemPayload = /*#__PURE__*/ new TypedDocumentString(`
+    query ItemPayload($id: ID!) {
+  item(id: $id) {
+    payload
+  }
+}
+    `) as unknown as TypedDocumentString<ItemPayloadQuery, ItemPayloadQueryVariables>;
 export const CancelItems = /*#__PURE__*/ new TypedDocumentString(`
     mutation CancelItems($input: CancelItemsInput!) {
   cancelItems(input: $input) {
@@ -2998,6 +3062,20 @@ export const CancelItems = /*#__PURE__*/ new TypedDocumentString(`
   requestedAt
   requestedBy
   finishedAt
+  selection {
+    jobId
+    types
+    codes
+    groupIds
+    itemIds
+    itemCount
+    dedupeKeyCount
+    statuses
+    from
+    until
+    hasPayload
+    hasMore
+  }
 }
 fragment Refusal on UserError {
   code
@@ -3024,6 +3102,20 @@ export const Promote = /*#__PURE__*/ new TypedDocumentString(`
   requestedAt
   requestedBy
   finishedAt
+  selection {
+    jobId
+    types
+    codes
+    groupIds
+    itemIds
+    itemCount
+    dedupeKeyCount
+    statuses
+    from
+    until
+    hasPayload
+    hasMore
+  }
 }
 fragment Refusal on UserError {
   code
@@ -3068,6 +3160,20 @@ export const LiveOperations = /*#__PURE__*/ new TypedDocumentString(`
   requestedAt
   requestedBy
   finishedAt
+  selection {
+    jobId
+    types
+    codes
+    groupIds
+    itemIds
+    itemCount
+    dedupeKeyCount
+    statuses
+    from
+    until
+    hasPayload
+    hasMore
+  }
 }`) as unknown as TypedDocumentString<LiveOperationsSubscription, LiveOperationsSubscriptionVariables>;
 export const Operations = /*#__PURE__*/ new TypedDocumentString(`
     query Operations($after: String!) {
@@ -3089,6 +3195,20 @@ export const Operations = /*#__PURE__*/ new TypedDocumentString(`
   requestedAt
   requestedBy
   finishedAt
+  selection {
+    jobId
+    types
+    codes
+    groupIds
+    itemIds
+    itemCount
+    dedupeKeyCount
+    statuses
+    from
+    until
+    hasPayload
+    hasMore
+  }
 }`) as unknown as TypedDocumentString<OperationsQuery, OperationsQueryVariables>;
 export const CancelOperation = /*#__PURE__*/ new TypedDocumentString(`
     mutation CancelOperation($input: CancelOperationInput!) {
@@ -3110,6 +3230,20 @@ export const CancelOperation = /*#__PURE__*/ new TypedDocumentString(`
   requestedAt
   requestedBy
   finishedAt
+  selection {
+    jobId
+    types
+    codes
+    groupIds
+    itemIds
+    itemCount
+    dedupeKeyCount
+    statuses
+    from
+    until
+    hasPayload
+    hasMore
+  }
 }
 fragment Refusal on UserError {
   code
@@ -3131,6 +3265,20 @@ export const OperationChanges = /*#__PURE__*/ new TypedDocumentString(`
   requestedAt
   requestedBy
   finishedAt
+  selection {
+    jobId
+    types
+    codes
+    groupIds
+    itemIds
+    itemCount
+    dedupeKeyCount
+    statuses
+    from
+    until
+    hasPayload
+    hasMore
+  }
 }`) as unknown as TypedDocumentString<OperationChangesSubscription, OperationChangesSubscriptionVariables>;
 export const LiveQueueNames = /*#__PURE__*/ new TypedDocumentString(`
     subscription LiveQueueNames($find: String) {
@@ -3286,6 +3434,10 @@ fragment Standstill on Standstill {
   head {
     id
     status
+    failures {
+      code
+      message
+    }
   }
   waitsFor {
     id
@@ -3605,6 +3757,10 @@ export const TreeStandstills = /*#__PURE__*/ new TypedDocumentString(`
   head {
     id
     status
+    failures {
+      code
+      message
+    }
   }
   waitsFor {
     id
@@ -3842,6 +3998,20 @@ export const CancelTrees = /*#__PURE__*/ new TypedDocumentString(`
   requestedAt
   requestedBy
   finishedAt
+  selection {
+    jobId
+    types
+    codes
+    groupIds
+    itemIds
+    itemCount
+    dedupeKeyCount
+    statuses
+    from
+    until
+    hasPayload
+    hasMore
+  }
 }
 fragment Refusal on UserError {
   code
@@ -3868,6 +4038,20 @@ export const DeleteTrees = /*#__PURE__*/ new TypedDocumentString(`
   requestedAt
   requestedBy
   finishedAt
+  selection {
+    jobId
+    types
+    codes
+    groupIds
+    itemIds
+    itemCount
+    dedupeKeyCount
+    statuses
+    from
+    until
+    hasPayload
+    hasMore
+  }
 }
 fragment Refusal on UserError {
   code

@@ -27,8 +27,8 @@ declare global {
       Args extends InputFieldMap,
       ResolveReturnShape,
     > {
-      /** The subjects for the audit, as ids and names; no payloads, no secrets. */
-      audited?: (args: InputShapeFromFields<Args>) => readonly string[];
+      /** The subjects for the audit, as ids and names; no payloads, no secrets. Undefined for what is not to be recorded. */
+      audited?: (args: InputShapeFromFields<Args>) => readonly string[] | undefined;
     }
   }
 }
@@ -40,12 +40,14 @@ class AuditPlugin<Types extends PothosTypes> extends BasePlugin<Types> {
     resolver: GraphQLFieldResolver<unknown, Types['Context'], object>,
     { name, pothosOptions }: PothosOutputFieldConfig<Types>,
   ): GraphQLFieldResolver<unknown, Types['Context'], object> {
-    const { audited } = pothosOptions as { audited?: (args: object) => readonly string[] };
+    const { audited } = pothosOptions as { audited?: (args: object) => readonly string[] | undefined };
     if (audited === undefined) return resolver;
     return (parent, args, context, info) => {
+      const subjects = audited(args);
+      if (subjects === undefined) return resolver(parent, args, context, info);
       const { audit, engine, caller, peer } = context as Services;
       const { name: actor, tenant } = caller;
-      const act = { actor, tenant, action: name, subjects: audited(args), address: peer() };
+      const act = { actor, tenant, action: name, subjects, address: peer() };
       return audit.run(
         engine.database,
         act,

@@ -1,5 +1,7 @@
 /** Audit subjects for inputs that are more than an id or a name: no payloads, no secrets, and nothing that may contain one. */
 
+import type { GivenFile, GivenJob } from './inputs.ts';
+
 /** The settings that are given, with their values. */
 export function toSettings(change: object): string[] {
   return Object.entries(change)
@@ -30,4 +32,15 @@ export function toConditions(filter: object): string[] {
 /** Only the host, since paths and parameters of URLs may be secret. */
 export function toHost(url: string): string[] {
   return URL.canParse(url) ? [`host ${new URL(url).host}`] : [];
+}
+
+/** Where the rows come from: the id of an upload, or the one that is made of a part of the request. */
+export function toSource({ source: { uploadId, file } }: GivenFile): string {
+  return uploadId ?? (file == null ? 'no file' : `Upload:${file.upload.id}`);
+}
+
+/** For each job of a tree that imports a file, its type and where the rows come from. */
+export function* toImports({ type, file, children }: GivenJob): Iterable<string> {
+  if (file != null) yield* [`type ${type}`, toSource(file)];
+  for (const child of children ?? []) yield* toImports(child);
 }

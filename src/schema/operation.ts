@@ -1,10 +1,12 @@
 import type { FieldRef } from '@pothos/core';
 import {
   listOperations,
+  type OperationSelection,
   type Operation as OperationState,
   readOperations,
 } from '../domain/items/operations.ts';
 import { isId } from '../domain/values/checks.ts';
+import { itemIdOf } from '../domain/values/ids.ts';
 import { NotFoundError } from '../errors.ts';
 import { builder } from './builder.ts';
 import { encodeGlobalId } from './global-id.ts';
@@ -49,6 +51,64 @@ export const Operation = builder.loadableNodeRef('Operation', {
   },
 });
 
+const upTo20 = ', up to 20 of them';
+
+const Selection = builder.objectRef<OperationSelection>('OperationSelection').implement({
+  description:
+    'What an operation was asked to do: the conditions that its items, or trees, have to meet. Those that were not set are null, empty or 0.',
+  fields: (t) => ({
+    jobId: t.id({
+      nullable: true,
+      description: 'Items of this job, and of the jobs below it.',
+      resolve: ({ jobId }) => jobId && encodeGlobalId('Job', jobId),
+    }),
+    types: t.stringList({
+      description: `Of these types${upTo20}. A caller with a scope that names no types asks for all of the scope.`,
+      resolve: ({ types }) => [...(types ?? [])],
+    }),
+    codes: t.stringList({
+      description: `With these codes of the last failure${upTo20}.`,
+      resolve: ({ codes }) => [...(codes ?? [])],
+    }),
+    groupIds: t.idList({
+      description: `Dead letters of these groups${upTo20}. A group no longer exists when none of its dead letters is left.`,
+      resolve: ({ groupIds }) => (groupIds ?? []).map((id) => encodeGlobalId('DeadLetterGroup', id)),
+    }),
+    itemIds: t.idList({
+      description: `These items${upTo20}: there were \`itemCount\`.`,
+      resolve: ({ items }) => (items ?? []).map((item) => encodeGlobalId('JobItem', itemIdOf(item))),
+    }),
+    itemCount: t.exposeInt('itemCount', { description: 'How many items were named by their ids.' }),
+    dedupeKeyCount: t.exposeInt('dedupeKeyCount', {
+      description: 'How many dedupe keys were named: items with one of them.',
+    }),
+    statuses: t.stringList({
+      description: `With one of these statuses, of items or of trees${upTo20}.`,
+      resolve: ({ statuses }) => [...(statuses ?? [])],
+    }),
+    from: t.field({
+      type: 'DateTime',
+      nullable: true,
+      description:
+        'Since then: dead letters that failed for good, pending items that were added, trees that were created.',
+      resolve: ({ from }) => (from === null ? null : new Date(from)),
+    }),
+    until: t.field({
+      type: 'DateTime',
+      nullable: true,
+      description: 'The same before this time.',
+      resolve: ({ until }) => (until === null ? null : new Date(until)),
+    }),
+    hasPayload: t.exposeBoolean('hasPayload', {
+      description: 'Whether the item was replayed with a corrected payload.',
+    }),
+    hasMore: t.exposeBoolean('hasMore', {
+      description:
+        'Whether trees had to meet more conditions, which are not listed here: on outcomes, failures, a schedule, dedupe keys, or when they were complete or idle.',
+    }),
+  }),
+});
+
 builder.objectType(Operation, {
   description:
     'Work on many items, or trees, at once. It continues in the server, even after a crash, and nobody needs to wait for it.',
@@ -76,6 +136,7 @@ builder.objectType(Operation, {
       description:
         'Who requested it: the name of the caller, as `AuditEntry.actor` has it. Null if it was requested in SQL without a name.',
     }),
+    selection: t.expose('selection', { type: Selection, description: 'What it was asked to do.' }),
     finishedAt: t.expose('finishedAt', {
       type: 'DateTime',
       nullable: true,

@@ -41,7 +41,7 @@ const given = `
 const shown = `
   Assignment.type Assignment.worker CallbackDelivery.endpoint CallbackEndpoint.name ClaimItemsPayload.limitedTypes DeadLetterAlert.endpoint
   DeadLetterGroup.type DeleteCallbackEndpointPayload.name DeleteSchedulePayload.name ExchangePayload.limitedTypes HeldItem.type
-  HeldItem.worker ItemFailure.worker Job.type JobCallback.endpoint JobItem.serializeKey JobOccurrence.schedule Query.typesWithSchemas
+  HeldItem.worker ItemFailure.worker Job.type JobCallback.endpoint JobItem.serializeKey JobOccurrence.schedule OperationSelection.types Query.typesWithSchemas
   Queue.type Schedule.name SerializeKey.key Standstill.serializeKey Standstill.type SyncSchedulesPayload.changed SyncSchedulesPayload.created SyncSchedulesPayload.deleted
   TypeSchema.type WorkAvailable.types Worker.name WorkerType.type`;
 

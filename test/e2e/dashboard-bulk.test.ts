@@ -69,17 +69,17 @@ describe.skipIf(withoutBrowser)('all that match', () => {
     expect(await violations(page)).toEqual([]);
     await screenshot(page, 'bulk-cancel');
     await dialog.getByRole('button', { name: 'Cancel all' }).click();
-    await dialog.getByText('Cancellation of trees: 12 of 12: Finished').waitFor();
+    await dialog.getByText('12 trees are cancelled').waitFor();
     await dialog.getByRole('button', { name: 'Close' }).click();
     await expect
       .poll(() => client.jobCount({ filter: { types: ['order'], outcomes: ['CANCELLED'] } }))
       .toMatchObject({ count: 12 });
     await carryOut(page, 'Delete all');
-    await dialog.getByText('Deletion of trees: 12 of 12: Finished').waitFor();
+    await dialog.getByText('12 trees are deleted').waitFor();
     expect([await countOf('order'), await countOf('other')]).toEqual([0, 1]);
     await dialog.getByRole('button', { name: 'Close' }).click();
     await page.getByRole('link', { name: 'Operations' }).click();
-    await page.getByText('Deletion of trees: 12 of 12: Finished').waitFor();
+    await page.getByText('12 trees are deleted').waitFor();
     await page.close();
   });
 
@@ -123,7 +123,9 @@ describe.skipIf(withoutBrowser)('all that match', () => {
     await dialog.getByText('Deletion of trees: 2 of 3').waitFor();
     await dialog.getByText('What it has done remains.').waitFor();
     await dialog.getByRole('button', { name: 'Stop' }).click();
-    await dialog.getByText('Deletion of trees: 2 of 3: Cancelled').waitFor();
+    await dialog
+      .getByText('2 trees are deleted or being deleted; it was stopped before the other 1')
+      .waitFor();
     await holder.query('rollback');
     await holder.end();
     expect(await countOf('stopped')).toBe(1);

@@ -54,7 +54,7 @@ describe.skipIf(withoutBrowser)('the rooms of the dashboard', () => {
     await dialog.getByText('Replay 2 items?').waitFor();
     await dialog.getByRole('button', { name: 'Copy as command' }).waitFor();
     await dialog.getByRole('button', { name: 'Replay all that match' }).click();
-    await dialog.getByText('Replay: 2 of 2: Finished').waitFor();
+    await dialog.getByText('2 items are tried again').waitFor();
     await dialog.getByRole('button', { name: 'Close' }).click();
     await page.getByText('No item has failed for good.').waitFor();
     await page.getByRole('link', { name: 'Show all' }).click();

@@ -105,9 +105,9 @@ describe.skipIf(withoutBrowser)('the dashboard', () => {
     const dialog = page.getByRole('dialog');
     await dialog.getByText('Replay 3 items?').waitFor();
     await dialog.getByRole('button', { name: 'Replay all' }).click();
-    await dialog.getByText('Replay: 3 of 3: Finished').waitFor();
+    await dialog.getByText('3 items are tried again').waitFor();
     await dialog.getByRole('button', { name: 'Close' }).click();
-    await page.getByText('Nothing of this group is left.').waitFor();
+    await page.getByText('Nothing of this group is left').waitFor();
     await page.close();
   });
 
@@ -129,7 +129,7 @@ describe.skipIf(withoutBrowser)('the dashboard', () => {
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('textbox').fill('{"amount": 1}');
     await dialog.getByRole('button', { name: 'Replay' }).click();
-    await dialog.getByText('Replay: 1 of 1: Finished').waitFor();
+    await dialog.getByText('1 item is tried again').waitFor();
     const { claimItems } = await data(app.url, claim, { type });
     expect(claimItems.assignments).toMatchObject([{ payload: { amount: 1 } }]);
     await page.close();

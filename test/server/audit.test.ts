@@ -69,6 +69,8 @@ const grave = [
   'cancelItems',
   'promoteItems',
   'revokeWatchTokens',
+  'createWatchToken',
+  'importFile',
 ];
 
 describe('every mutation', () => {
@@ -108,6 +110,47 @@ describe('an action', () => {
     await client.close();
     expect(await entries('deleteJob')).toMatchObject([
       { actor: `key producer (${producer.id})`, subjects: [id], outcome: 'OK' },
+    ]);
+  });
+
+  it('that gives access to a tree is recorded with what can be read and for how long, without the token', async () => {
+    const client = createClient({ url: app.url, token: producer.key });
+    const { id } = await client.createJob({ type: 'shared', items: [{}] });
+    await client.close();
+    const { data } = await ask(
+      `mutation { createWatchToken(input: { jobId: "${id}", sees: RESULTS, expiresInSeconds: 3600 }) { ... on CreateWatchTokenPayload { token } } }`,
+      { key: producer.key },
+    );
+    expect(await entries('createWatchToken')).toMatchObject([
+      {
+        actor: `key producer (${producer.id})`,
+        subjects: [id, 'sees RESULTS', 'expiresInSeconds 3600'],
+        outcome: 'OK',
+      },
+    ]);
+    const rows = JSON.stringify(await db.query('select * from jobtree.audit_entry'));
+    expect(rows + log).not.toContain(data.createWatchToken.token.split('.').at(-1));
+  });
+
+  it('that imports a file is recorded, for a job that exists and for a new tree; other new trees are not', async () => {
+    const client = createClient({ url: app.url, token: producer.key });
+    const upload = async (text: string) => (await client.upload(new Blob([text]))).id;
+    const [first, second] = [await upload('1\n'), await upload('2\n')];
+    const make = (input: string) =>
+      ask(`mutation { createJob(input: ${input}) { ... on CreateJobPayload { job { id } } } }`, {
+        key: producer.key,
+      });
+    const file = (id: string) => `file: { source: { uploadId: "${id}" }, format: LINES }`;
+    const { data } = await make('{ type: "imported" }');
+    await client.close();
+    const jobId = data.createJob.job.id;
+    await ask(`mutation { importFile(input: { jobId: "${jobId}", ${file(first)} }) { __typename } }`, {
+      key: producer.key,
+    });
+    expect(await entries('importFile')).toMatchObject([{ subjects: [jobId, first], outcome: 'OK' }]);
+    await make(`{ type: "outer", children: [{ type: "inner", ${file(second)} }] }`);
+    expect(await entries('createJob')).toMatchObject([
+      { subjects: ['type inner', second], outcome: 'OK', actor: `key producer (${producer.id})` },
     ]);
   });
 
@@ -254,7 +297,9 @@ it('is listed to admins only, newest first, with pages and filters', async () =>
   }
   expect(paged).toEqual(all.nodes);
   const ofProducer = await client.auditEntries({ filter: { actor: producer.id } });
-  expect(new Set(ofProducer.nodes.map(({ action }) => action))).toEqual(new Set(['deleteJob', 'setQueue']));
+  expect(new Set(ofProducer.nodes.map(({ action }) => action))).toEqual(
+    new Set(['createJob', 'createWatchToken', 'deleteJob', 'importFile', 'setQueue']),
+  );
   const both = { action: 'setQueue', subject: 'type mail.one' };
   expect((await client.auditEntries({ filter: both })).nodes).toHaveLength(1);
   const since = new Date(Date.now() + 60_000).toISOString();

@@ -3,6 +3,7 @@ import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { Seal } from '../../generated/dashboard.ts';
 import { useImport } from '../data/use-import.ts';
+import { useMay } from '../data/viewer.ts';
 import { useTexts } from '../texts/all.ts';
 import { Action } from './action.tsx';
 import { byParent, type JobRow } from './flow.tsx';
@@ -20,6 +21,7 @@ export function JobTable({
 }) {
   const t = useTexts();
   const navigate = useNavigate({ from: '/trees/$id' });
+  const mayChange = useMay()('CHANGE');
   const [folded, setFolded] = useState<ReadonlySet<string>>(new Set());
   const shown = inOrder(rows, folded);
   const parents = new Set(rows.map(({ job }) => job.parent?.id));
@@ -59,9 +61,9 @@ export function JobTable({
     },
     {
       title: t.actions,
+      only: (row) => mayChange && isSealable(row),
       cell: ({ job, progress }) =>
-        !progress.sealed &&
-        job.feed == null && (
+        isSealable({ job, progress }) && (
           <Action
             label={t.tree.seal}
             needs="CHANGE"
@@ -90,6 +92,8 @@ export function JobTable({
     />
   );
 }
+
+const isSealable = ({ job, progress }: JobRow) => !progress.sealed && job.feed == null;
 
 /** Each job after its parent, without those below a folded one. */
 function inOrder(rows: readonly JobRow[], folded: ReadonlySet<string>): JobRow[] {

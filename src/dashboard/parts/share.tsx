@@ -57,7 +57,6 @@ export function Share({ rootId, type }: { rootId: string; type: string }) {
       />
       <Action
         label={t.share.revoke}
-        danger
         needs="CHANGE"
         mutation={RevokeShares}
         variables={() => ({ input: { jobId: rootId } })}

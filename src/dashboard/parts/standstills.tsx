@@ -1,9 +1,10 @@
 /** Why something is not running: a sentence for each reason, with what it is about and what changes it. */
 import { Link } from '@tanstack/react-router';
-import { Promote, Replay, Seal, SetQueue, type StandstillFragment } from '../../generated/dashboard.ts';
+import { Promote, Seal, SetQueue, type StandstillFragment } from '../../generated/dashboard.ts';
 import { useTexts } from '../texts/all.ts';
 import { Action } from './action.tsx';
 import { CopyButton } from './copy.tsx';
+import { DiscardItem, ReplayItem } from './dead-item.tsx';
 import { shortId } from './items.tsx';
 
 /** With `treeId` of a tree, otherwise of an item, whose screen has what changes its state already. */
@@ -52,13 +53,20 @@ function Sentence({ standstill, treeId }: { standstill: StandstillFragment; tree
       {t.standstill.of[reason]({ ...standstill, awaited })}{' '}
       {head != null && (
         <>
-          {t.standstill.head}: <ItemLink id={head.id} />{' '}
-          {t.standstill.headIs(t.state[head.status] ?? head.status)}.{' '}
+          {reason === 'KEY_HELD' ? t.standstill.failed : t.standstill.head}: <ItemLink id={head.id} />
+          {reason === 'KEY_HELD' ? (
+            <Failure failures={head.failures} />
+          ) : (
+            ` ${t.standstill.headIs(t.state[head.status] ?? head.status)}`
+          )}
+          .{' '}
         </>
       )}
       {treeId !== undefined && item != null && (
         <>
-          {t.standstill.example}: <ItemLink id={item.id} />{' '}
+          {t.standstill.example(reason === 'KEY_HELD' || reason === 'BLOCKED')}: <ItemLink
+            id={item.id}
+          />{' '}
         </>
       )}
       {waitsFor.map((job) => (
@@ -69,6 +77,17 @@ function Sentence({ standstill, treeId }: { standstill: StandstillFragment; tree
         </span>
       ))}
       <Remedy standstill={standstill} treeId={treeId} />
+    </>
+  );
+}
+
+/** The last one, without the full stop that a message may have. */
+function Failure({ failures }: { failures: readonly { readonly code: string; readonly message: string }[] }) {
+  const last = failures.at(-1);
+  if (last === undefined) return null;
+  return (
+    <>
+      , <strong>{last.code}</strong>: {last.message.replace(/\.$/, '')}
     </>
   );
 }
@@ -110,13 +129,10 @@ function Remedy({ standstill, treeId }: { standstill: StandstillFragment; treeId
       );
     case 'KEY_HELD':
       return head == null ? null : (
-        <Action
-          label={t.standstill.replayHead}
-          needs="ADMINISTER"
-          mutation={Replay}
-          variables={() => ({ input: { filter: { itemIds: [head.id] } } })}
-          question={t.item.replayAsk}
-        />
+        <>
+          <ReplayItem itemId={head.id} label={t.standstill.replayHead} />{' '}
+          <DiscardItem itemId={head.id} label={t.standstill.discardHead} />
+        </>
       );
     case 'RETRYING':
     case 'SCHEDULED':

@@ -10,6 +10,7 @@ import {
   useCallback,
   useEffect,
   useLayoutEffect,
+  useMemo,
   useRef,
   useState,
 } from 'react';
@@ -18,6 +19,8 @@ import { type RowTree, useTreeWalk } from './tree-walk.ts';
 export interface Column<T> {
   readonly title: string;
   readonly cell: (row: T) => ReactNode;
+  /** Of which rows it has something to show; it is left out if there is none. */
+  readonly only?: (row: T) => boolean;
   /** Numbers stand at the end of their cells. */
   readonly isNumber?: boolean;
   /** Times have the width of one line. */
@@ -47,7 +50,8 @@ const widthOf = ({ grow, isNumber, isTime }: Pick<Column<never>, 'grow' | 'isNum
   return isNumber ? 'minmax(4rem, 5.5rem)' : isTime ? 'minmax(6rem, 12rem)' : 'minmax(5rem, 8rem)';
 };
 
-export function Table<T>({ label, rows, columns, keyOf, tree, empty, more, onShown }: TableProps<T>) {
+export function Table<T>({ label, rows, columns: all, keyOf, tree, empty, more, onShown }: TableProps<T>) {
+  const columns = useMemo(() => all.filter(({ only }) => only === undefined || rows.some(only)), [all, rows]);
   const body = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   // What is above it may come and go.

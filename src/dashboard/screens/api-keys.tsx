@@ -33,6 +33,7 @@ export default function ApiKeysScreen() {
     { title: t.apiKeys.expires, isTime: true, cell: ({ expiresAt }) => <Time at={expiresAt} /> },
     {
       title: t.actions,
+      only: ({ revokedAt }) => revokedAt == null,
       cell: ({ id, name, revokedAt }) =>
         revokedAt == null && (
           <Action

@@ -2,6 +2,7 @@
 import { AuditEntries, type AuditEntriesQuery } from '../../generated/dashboard.ts';
 import { Answer } from '../parts/ask.tsx';
 import { More, nodesOf, usePages } from '../parts/pages.tsx';
+import { Subjects } from '../parts/subjects.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { useTexts } from '../texts/all.ts';
@@ -15,7 +16,7 @@ export default function AuditScreen() {
     { title: t.audit.at, isTime: true, cell: ({ at }) => <Time at={at} /> },
     { title: t.audit.actor, grow: 2, cell: ({ actor }) => actor },
     { title: t.audit.action, grow: 2, cell: ({ action }) => action },
-    { title: t.audit.subjects, grow: 3, cell: ({ subjects }) => subjects.join(', ') },
+    { title: t.audit.subjects, grow: 3, cell: ({ subjects }) => <Subjects subjects={subjects} /> },
     { title: t.audit.outcome, cell: ({ outcome }) => outcome },
     { title: t.audit.address, cell: ({ address }) => address },
   ];

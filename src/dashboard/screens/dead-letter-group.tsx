@@ -1,5 +1,5 @@
 /** One cause of failures: an example, the items, and what to do with all of them. */
-import { useParams } from '@tanstack/react-router';
+import { Link, useParams } from '@tanstack/react-router';
 import { useRef, useState } from 'react';
 import {
   Discard,
@@ -10,13 +10,12 @@ import {
 } from '../../generated/dashboard.ts';
 import { useAnswer } from '../data/live-answers.ts';
 import { Action } from '../parts/action.tsx';
-import { Missing } from '../parts/ask.tsx';
 import { Bars } from '../parts/bars.tsx';
 import { CopyButton, quoted } from '../parts/copy.tsx';
 import { CountDeadLetters } from '../parts/counts.tsx';
 import { Facts, Json } from '../parts/facts.tsx';
 import { Failures } from '../parts/failures.tsx';
-import { ItemTable } from '../parts/items.tsx';
+import { ItemTable, shortId } from '../parts/items.tsx';
 import { LiveAnswer } from '../parts/live-list.tsx';
 import { Count } from '../parts/progress.tsx';
 import { Time } from '../parts/time.tsx';
@@ -26,25 +25,43 @@ import { useTexts } from '../texts/all.ts';
 type Group = Extract<NonNullable<LiveDeadLetterGroupSubscription['live']['node']>, { readonly id: string }>;
 
 export default function DeadLetterGroupScreen() {
-  const t = useTexts();
   const { id } = useParams({ from: '/dead-letters/$id' });
   const live = useAnswer(LiveDeadLetterGroup, { id });
-  // What was there stays on the screen with the dialog that has settled it, which tells how far that is.
+  /** Of which cause it was, if that is known here. */
   const last = useRef<Group>(undefined);
-  const missing = <Missing words={t.deadLetters.gone} to="/dead-letters" />;
   return (
-    <LiveAnswer live={live} missing={missing}>
+    <LiveAnswer live={live} missing={<Gone last={last.current} />}>
       {({ node }) => {
-        const isGone = node == null || !('id' in node);
-        if (!isGone) last.current = node as Group;
-        return (
-          <>
-            {isGone && missing}
-            {last.current?.id === id && <Facing group={last.current} />}
-          </>
-        );
+        if (node == null || !('id' in node)) return <Gone last={last.current} />;
+        last.current = node as Group;
+        return <Facing key={id} group={last.current} />;
       }}
     </LiveAnswer>
+  );
+}
+
+function Gone({ last }: { last: Group | undefined }) {
+  const t = useTexts();
+  return (
+    <>
+      <h1>{last?.pattern ?? t.deadLetters.title}</h1>
+      <p role="status">{t.deadLetters.gone}</p>
+      <ul>
+        <li>
+          <Link to="/operations">{t.deadLetters.goneOperations}</Link>
+        </li>
+        {last !== undefined && (
+          <li>
+            <Link to="/queues/$type" params={{ type: last.type }}>
+              {t.queues.of(last.type)}
+            </Link>
+          </li>
+        )}
+        <li>
+          <Link to="/dead-letters">{t.deadLetters.goneOthers}</Link>
+        </li>
+      </ul>
+    </>
   );
 }
 
@@ -52,6 +69,8 @@ function Facing({ group }: { group: Group }) {
   const t = useTexts();
   const [note, setNote] = useState(group.note ?? '');
   const filter = { groupIds: [group.id] };
+  /** The type and the code say in the list of operations what was meant, when the group is gone. */
+  const named = { ...filter, types: [group.type], codes: [group.code] };
   return (
     <>
       <h1>{group.pattern}</h1>
@@ -61,7 +80,7 @@ function Facing({ group }: { group: Group }) {
           shortcut="r"
           needs="SETTLE"
           mutation={Replay}
-          variables={() => ({ input: { filter } })}
+          variables={() => ({ input: { filter: named } })}
           question={<CountDeadLetters filter={filter} ask={t.deadLetters.replayAsk} isReplay />}
           command={() => `jobtree replay --group ${group.id}`}
         />
@@ -71,7 +90,7 @@ function Facing({ group }: { group: Group }) {
           danger
           needs="SETTLE"
           mutation={Discard}
-          variables={() => ({ input: { filter } })}
+          variables={() => ({ input: { filter: named } })}
           question={<CountDeadLetters filter={filter} ask={t.deadLetters.discardAsk} />}
           command={() => `jobtree discard --group ${group.id}`}
         />
@@ -112,7 +131,12 @@ function Facing({ group }: { group: Group }) {
       </div>
       {group.example != null && (
         <>
-          <h2>{t.deadLetters.example}</h2>
+          <h2>
+            {t.deadLetters.example}:{' '}
+            <Link to="/items/$id" params={{ id: group.example.id }}>
+              {t.operation.item(shortId(group.example.id))}
+            </Link>
+          </h2>
           <Json value={group.example.payload} label={t.item.payload} />
           <Failures failures={group.example.failures.slice(-1)} />
         </>

@@ -153,6 +153,7 @@ function Stores({ onChoose }: { onChoose: (uploadId: string) => void }) {
     { title: t.imports.expires, isTime: true, cell: ({ expiresAt }) => <Time at={expiresAt} /> },
     {
       title: t.actions,
+      only: ({ complete }) => complete,
       cell: ({ id, complete }) =>
         complete && (
           <button type="button" onClick={() => onChoose(id)}>

@@ -2,15 +2,16 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
-import { CancelItems, Item, type ItemQuery, Promote, Replay, UpdateItem } from '../../generated/dashboard.ts';
+import { CancelItems, Item, type ItemQuery, Promote, UpdateItem } from '../../generated/dashboard.ts';
 import { ask } from '../data/connection.ts';
 import { Action } from '../parts/action.tsx';
 import { Answer, Missing } from '../parts/ask.tsx';
 import { CopyButton } from '../parts/copy.tsx';
+import { ReplayItem } from '../parts/dead-item.tsx';
 import { Facts, Json } from '../parts/facts.tsx';
 import { Failures } from '../parts/failures.tsx';
 import { shortId } from '../parts/items.tsx';
-import { parseJson } from '../parts/json.ts';
+import { usePayload } from '../parts/payload-editor.tsx';
 import { State } from '../parts/progress.tsx';
 import { Standstills } from '../parts/standstills.tsx';
 import { Time } from '../parts/time.tsx';
@@ -127,27 +128,11 @@ const ItemLink = ({ item }: { item: { id: string } }) => (
 /** Only what the item's state allows. */
 function Actions({ item }: { item: Shown }) {
   const t = useTexts();
-  const [payload, setPayload] = useState(() => JSON.stringify(item.payload, null, 2));
+  const { editor, changed } = usePayload(item.id);
   const [priority, setPriority] = useState(String(item.priority));
   const filter = { itemIds: [item.id] };
   const isScheduled = item.status === 'SCHEDULED' || item.status === 'RETRYING';
   const isPending = isScheduled || ['WAITING', 'BLOCKED', 'READY'].includes(item.status);
-  const editor = (
-    <label>
-      {t.item.changePayload}
-      <textarea
-        rows={10}
-        spellCheck={false}
-        value={payload}
-        onChange={({ target }) => setPayload(target.value)}
-      />
-    </label>
-  );
-  /** Only what was changed is sent. */
-  const changed = () => {
-    const value = parseJson(payload, t.item.notJson);
-    return JSON.stringify(value) === JSON.stringify(item.payload) ? {} : { payload: value };
-  };
   return (
     <div className="buttons">
       {isPending && (
@@ -201,18 +186,7 @@ function Actions({ item }: { item: Shown }) {
           command={() => `jobtree cancel-items --item ${item.id}`}
         />
       )}
-      {item.status === 'FAILED' && (
-        <Action
-          label={t.item.replay}
-          shortcut="r"
-          needs="SETTLE"
-          mutation={Replay}
-          variables={() => ({ input: { filter, ...changed() } })}
-          question={t.item.replayAsk}
-          command={() => `jobtree replay --item ${item.id}`}
-          fields={editor}
-        />
-      )}
+      {item.status === 'FAILED' && <ReplayItem itemId={item.id} />}
       <CopyButton label={t.copy.id} text={() => item.id} />
       <CopyButton label={t.copy.command} text={() => `jobtree item ${item.id}`} />
     </div>

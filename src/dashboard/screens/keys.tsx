@@ -1,14 +1,9 @@
 /** Serialize keys with the longest lines, and the item that each waits for. */
 import { Link } from '@tanstack/react-router';
-import {
-  Discard,
-  LiveSerializeKeys,
-  type LiveSerializeKeysSubscription,
-  Replay,
-} from '../../generated/dashboard.ts';
+import { LiveSerializeKeys, type LiveSerializeKeysSubscription } from '../../generated/dashboard.ts';
 import { useAnswer } from '../data/live-answers.ts';
-import { Action } from '../parts/action.tsx';
-import { CountDeadLetters } from '../parts/counts.tsx';
+import { useMay } from '../data/viewer.ts';
+import { DiscardItem, ReplayItem } from '../parts/dead-item.tsx';
 import { shortId } from '../parts/items.tsx';
 import { LiveAnswer } from '../parts/live-list.tsx';
 import { Count, State } from '../parts/progress.tsx';
@@ -20,6 +15,7 @@ type Key = NonNullable<LiveSerializeKeysSubscription['live']['serializeKeys']>[n
 export default function KeysScreen() {
   const t = useTexts();
   const live = useAnswer(LiveSerializeKeys, {});
+  const maySettle = useMay()('SETTLE');
   const columns: readonly Column<Key>[] = [
     { title: t.keys.key, grow: 3, cell: ({ key }) => key },
     { title: t.keys.blocked, isNumber: true, cell: ({ blocked }) => <Count count={blocked} /> },
@@ -39,7 +35,15 @@ export default function KeysScreen() {
     {
       title: t.actions,
       grow: 2,
-      cell: ({ head, held }) => held && head != null && <Free itemId={head.id} />,
+      only: ({ head, held }) => held && head != null && maySettle,
+      cell: ({ head, held }) =>
+        held &&
+        head != null && (
+          <div className="buttons">
+            <ReplayItem itemId={head.id} />
+            <DiscardItem itemId={head.id} />
+          </div>
+        ),
     },
   ];
   return (
@@ -57,34 +61,5 @@ export default function KeysScreen() {
         )}
       </LiveAnswer>
     </>
-  );
-}
-
-/** What lets the line of a failed head go on. */
-function Free({ itemId }: { itemId: string }) {
-  const t = useTexts();
-  const filter = { itemIds: [itemId] };
-  return (
-    <div className="buttons">
-      <Action
-        label={t.item.replay}
-        shortcut="r"
-        needs="SETTLE"
-        mutation={Replay}
-        variables={() => ({ input: { filter } })}
-        question={<CountDeadLetters filter={filter} ask={t.deadLetters.replayAsk} isReplay />}
-        command={() => `jobtree replay --item ${itemId}`}
-      />
-      <Action
-        label={t.deadLetters.discard}
-        shortcut="x"
-        danger
-        needs="SETTLE"
-        mutation={Discard}
-        variables={() => ({ input: { filter } })}
-        question={<CountDeadLetters filter={filter} ask={t.deadLetters.discardAsk} />}
-        command={() => `jobtree discard --item ${itemId}`}
-      />
-    </div>
   );
 }

@@ -7,9 +7,10 @@ import {
 } from '../../generated/dashboard.ts';
 import { ask } from '../data/connection.ts';
 import { useAnswer } from '../data/live-answers.ts';
-import { Action, OperationProgress } from '../parts/action.tsx';
+import { useMay } from '../data/viewer.ts';
+import { Action } from '../parts/action.tsx';
 import { LivePages } from '../parts/live-list.tsx';
-import { State } from '../parts/progress.tsx';
+import { Asked, OperationProgress } from '../parts/operation.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { useTexts } from '../texts/all.ts';
@@ -17,18 +18,24 @@ import { useTexts } from '../texts/all.ts';
 export default function OperationsScreen() {
   const t = useTexts();
   const live = useAnswer(LiveOperations, {});
+  const maySweep = useMay()('SWEEP');
   const columns: readonly Column<OperationStateFragment>[] = [
     {
       title: t.operation.kindTitle,
+      grow: 3,
+      cell: (operation) => <Asked operation={operation} />,
+    },
+    {
+      title: t.operation.progress,
       grow: 4,
       cell: (operation) => <OperationProgress operation={operation} />,
     },
-    { title: t.trees.outcome, cell: ({ status }) => <State state={status} /> },
     { title: t.operation.requestedBy, grow: 2, cell: ({ requestedBy }) => requestedBy },
     { title: t.operation.requested, isTime: true, cell: ({ requestedAt }) => <Time at={requestedAt} /> },
     { title: t.operation.finished, isTime: true, cell: ({ finishedAt }) => <Time at={finishedAt} /> },
     {
       title: t.actions,
+      only: ({ status }) => status === 'RUNNING' && maySweep,
       cell: ({ id, status }) =>
         status === 'RUNNING' && (
           <Action

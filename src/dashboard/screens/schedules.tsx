@@ -12,6 +12,7 @@ import { type Calculated, mostShown, shownDays, today, type View, views } from '
 import { ask } from '../data/connection.ts';
 import type { Live } from '../data/live.ts';
 import { useAnswer } from '../data/live-answers.ts';
+import { useMay } from '../data/viewer.ts';
 import { Answer, Problem } from '../parts/ask.tsx';
 import { Calendar, useFormats } from '../parts/calendar.tsx';
 import { LivePages } from '../parts/live-list.tsx';
@@ -50,6 +51,7 @@ export default function SchedulesScreen() {
 
 function List({ live }: { live: LiveRows }) {
   const t = useTexts();
+  const mayAdminister = useMay()('ADMINISTER');
   const columns: readonly Column<ScheduleRowFragment>[] = [
     { title: t.schedules.name, grow: 2, cell: ({ name }) => name },
     { title: t.schedules.times, grow: 2, cell: t.schedules.timing },
@@ -73,7 +75,12 @@ function List({ live }: { live: LiveRows }) {
         </>
       ),
     },
-    { title: t.actions, grow: 3, cell: (schedule) => <ScheduleActions schedule={schedule} /> },
+    {
+      title: t.actions,
+      grow: 3,
+      only: () => mayAdminister,
+      cell: (schedule) => <ScheduleActions schedule={schedule} />,
+    },
   ];
   return (
     <LivePages

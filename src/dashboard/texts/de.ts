@@ -34,7 +34,7 @@ const standstills: Texts['standstill']['of'] = {
       ? `Kein Worker für ${type} ist verbunden.`
       : `Kein Worker für ${type} ist verbunden; zuletzt wurde daran gearbeitet: ${at(since)}.`,
   KEY_HELD: ({ serializeKey }) =>
-    `Ein endgültig fehlgeschlagenes Element behält ${key(serializeKey)}: Wiederholen oder verwerfen Sie es.`,
+    `Ein endgültig fehlgeschlagenes Element behält ${key(serializeKey)}: Die nach ihm mit demselben Schlüssel warten, bis es wiederholt oder verworfen ist.`,
   RATE_LIMIT: ({ type, until }) => `Die Rate von ${type} ist verbraucht; es geht weiter: ${at(until)}.`,
   CONCURRENCY_LIMIT: ({ type, limit }) =>
     `${type} ist an der Grenze von ${formatCount(limit ?? 0)} gleichzeitig.`,
@@ -315,7 +315,7 @@ export const de: Texts = {
     cancel: 'Element abbrechen',
     cancelAsk: 'Dieses Element abbrechen? Ein Worker, der es hat, soll aufhören.',
     replay: 'Wiederholen',
-    replayAsk: 'Dieses Element wiederholen?',
+    replayAsk: (number) => `Element ${number} mit dieser Eingabe erneut versuchen?`,
     gone: 'Dieses Element gibt es nicht, oder sein Baum wurde gelöscht.',
     notJson: (place) =>
       place === undefined
@@ -327,14 +327,16 @@ export const de: Texts = {
     of: standstills,
     items: (count, hasMore) => `${hasMore ? 'mehr als ' : ''}${elements(count)}`,
     head: 'Das Element, das ihn hat',
+    failed: 'Das fehlgeschlagene Element',
     headIs: (status) => `(${status.toLowerCase()})`,
-    example: 'Eines davon',
+    example: (waits) => (waits ? 'Ein wartendes' : 'Eines davon'),
     raise: 'Grenzen',
     start: 'Befehl für einen Worker kopieren',
     resume: 'Typ fortsetzen',
     resumeAsk: (type) => `Sollen Worker wieder Elemente von ${type} nehmen?`,
     promote: 'Jetzt ausführen',
-    replayHead: 'Die Spitze wiederholen',
+    replayHead: 'Fehlgeschlagenes Element wiederholen',
+    discardHead: 'Fehlgeschlagenes Element verwerfen',
   },
   deadLetters: {
     title: 'Fehlschläge',
@@ -363,7 +365,9 @@ export const de: Texts = {
     discardAsk: (count) =>
       `${elements(count)} verwerfen? Sie bleiben fehlgeschlagen und werden hier nicht mehr gezeigt.`,
     empty: 'Kein Element ist endgültig fehlgeschlagen. ',
-    gone: 'Von dieser Gruppe ist nichts mehr übrig.',
+    gone: 'Von dieser Gruppe ist nichts mehr übrig: Ihre Elemente wurden wiederholt oder verworfen oder ihre Bäume gelöscht.',
+    goneOperations: 'Was geschehen ist, in den Vorgängen',
+    goneOthers: 'Alle Fehlschläge',
   },
   operation: {
     title: 'Vorgänge',
@@ -375,7 +379,33 @@ export const de: Texts = {
       CANCEL_TREES: 'Abbruch von Bäumen',
       DELETE_TREES: 'Löschen von Bäumen',
     },
-    kindTitle: 'Vorgang',
+    did: {
+      REPLAY: (count) => `${things(count, 'Element wird', 'Elemente werden')} erneut versucht`,
+      DISCARD: (count) => things(count, 'Fehlschlag ist verworfen', 'Fehlschläge sind verworfen'),
+      CANCEL: (count) => things(count, 'Element ist abgebrochen', 'Elemente sind abgebrochen'),
+      PROMOTE: (count) => things(count, 'Element ist jetzt bereit', 'Elemente sind jetzt bereit'),
+      CANCEL_TREES: (count) => things(count, 'Baum ist abgebrochen', 'Bäume sind abgebrochen'),
+      DELETE_TREES: (count) =>
+        things(count, 'Baum ist oder wird gelöscht', 'Bäume sind oder werden gelöscht'),
+    },
+    ended: (did, wasStopped, left) =>
+      left <= 0
+        ? did
+        : wasStopped
+          ? `${did}; vor den übrigen ${formatCount(left)} gestoppt`
+          : `${did}; ${formatCount(left)} ausgelassen, da inzwischen verändert`,
+    outlook: 'So geht es weiter:',
+    item: (number) => `Element ${number}`,
+    tree: 'ein Baum',
+    group: 'eine Ursache',
+    more: (count) => `${formatCount(count)} weitere`,
+    dedupeKeys: (count) => `${formatCount(count)} Dedupe-Schlüssel`,
+    from: (time) => `ab ${time}`,
+    until: (time) => `vor ${time}`,
+    corrected: 'mit berichtigter Eingabe',
+    conditions: 'und weitere Bedingungen',
+    progress: 'Wie weit',
+    kindTitle: 'Was',
     requested: 'Verlangt',
     requestedBy: 'Von',
     stop: 'Stoppen',
@@ -501,8 +531,8 @@ export const de: Texts = {
     title: 'Serienschlüssel',
     key: 'Schlüssel',
     blocked: 'Wartend',
-    head: 'An der Spitze',
-    held: 'angehalten, bis sein Fehlschlag wiederholt oder verworfen wird',
+    head: 'Gehalten von',
+    held: 'es ist endgültig fehlgeschlagen und behält den Schlüssel, bis es wiederholt oder verworfen ist',
     empty: 'Kein Serienschlüssel ist in Gebrauch.',
   },
   imports: {

@@ -1,5 +1,5 @@
 /** Everything that the dashboard says, in English. */
-import type { FileFormat, StandstillReason } from '../../generated/dashboard.ts';
+import type { FileFormat, OperationKind, StandstillReason } from '../../generated/dashboard.ts';
 import { enFirst } from './en-first.ts';
 import { formatCount, formatDuration, formatRate, formatTenths, formatTime, things } from './formats.ts';
 
@@ -33,7 +33,7 @@ const standstills: Readonly<Record<StandstillReason, (facts: StandstillFacts) =>
       ? `No worker of ${type} is connected.`
       : `No worker of ${type} is connected; the last work on it was done ${at(since)}.`,
   KEY_HELD: ({ serializeKey }) =>
-    `An item that failed for good keeps ${key(serializeKey)}: replay or discard it.`,
+    `An item failed for good and keeps ${key(serializeKey)}: those after it with the same key wait until it is replayed or discarded.`,
   RATE_LIMIT: ({ type, until }) => `The rate of ${type} is used up; it goes on ${at(until)}.`,
   CONCURRENCY_LIMIT: ({ type, limit }) => `${type} is at its limit of ${limit ?? 0} at a time.`,
   WORKERS_BUSY: ({ type }) => `All workers of ${type} are busy.`,
@@ -257,7 +257,7 @@ export const en = {
     cancel: 'Cancel item',
     cancelAsk: 'Cancel this item? A worker that has it is told to stop.',
     replay: 'Replay',
-    replayAsk: 'Replay this item?',
+    replayAsk: (number: string) => `Try item ${number} again, with this payload?`,
     gone: 'There is no such item, or its tree was deleted.',
     notJson: (place: { line: number; column: number } | undefined) =>
       place === undefined
@@ -270,14 +270,16 @@ export const en = {
     items: (count: number, hasMore: boolean) =>
       `${hasMore ? 'more than ' : ''}${things(count, 'item', 'items')}`,
     head: 'The item that has it',
+    failed: 'The failed item',
     headIs: (status: string) => `(${status.toLowerCase()})`,
-    example: 'One of them',
+    example: (waits: boolean): string => (waits ? 'One that waits' : 'One of them'),
     raise: 'Limits',
     start: 'Copy command for a worker',
     resume: 'Resume type',
     resumeAsk: (type: string) => `Let workers take items of ${type} again?`,
     promote: 'Run them now',
-    replayHead: 'Replay the head',
+    replayHead: 'Replay the failed item',
+    discardHead: 'Discard the failed item',
   },
   deadLetters: {
     title: 'Dead letters',
@@ -305,7 +307,9 @@ export const en = {
     discardAsk: (count: number) =>
       `Discard ${things(count, 'dead letter', 'dead letters')}? The items stay failed, and are no longer listed here.`,
     empty: 'No item has failed for good. ',
-    gone: 'Nothing of this group is left.',
+    gone: 'Nothing of this group is left: its items were replayed or discarded, or their trees deleted.',
+    goneOperations: 'What was done, in the operations',
+    goneOthers: 'All dead letters',
   },
   operation: {
     title: 'Operations',
@@ -316,8 +320,34 @@ export const en = {
       PROMOTE: 'Promotion',
       CANCEL_TREES: 'Cancellation of trees',
       DELETE_TREES: 'Deletion of trees',
-    } as Readonly<Record<string, string>>,
-    kindTitle: 'Operation',
+    } satisfies Readonly<Record<OperationKind, string>>,
+    did: {
+      REPLAY: (count) => things(count, 'item is tried again', 'items are tried again'),
+      DISCARD: (count) => things(count, 'dead letter is discarded', 'dead letters are discarded'),
+      CANCEL: (count) => things(count, 'item is cancelled', 'items are cancelled'),
+      PROMOTE: (count) => things(count, 'item is ready now', 'items are ready now'),
+      CANCEL_TREES: (count) => things(count, 'tree is cancelled', 'trees are cancelled'),
+      DELETE_TREES: (count) =>
+        things(count, 'tree is deleted or being deleted', 'trees are deleted or being deleted'),
+    } as Readonly<Record<OperationKind, (count: number) => string>>,
+    ended: (did: string, wasStopped: boolean, left: number) =>
+      left <= 0
+        ? did
+        : wasStopped
+          ? `${did}; it was stopped before the other ${formatCount(left)}`
+          : `${did}; ${formatCount(left)} left alone, changed meanwhile`,
+    outlook: 'See how it goes on:',
+    item: (number: string) => `item ${number}`,
+    tree: 'one tree',
+    group: 'one cause',
+    more: (count: number) => `${formatCount(count)} more`,
+    dedupeKeys: (count: number) => things(count, 'dedupe key', 'dedupe keys'),
+    from: (time: string) => `from ${time}`,
+    until: (time: string) => `before ${time}`,
+    corrected: 'with a corrected payload',
+    conditions: 'and further conditions',
+    progress: 'How far',
+    kindTitle: 'What',
     requested: 'Requested',
     requestedBy: 'By',
     stop: 'Stop',
@@ -445,8 +475,8 @@ export const en = {
     title: 'Serialize keys',
     key: 'Key',
     blocked: 'Waiting',
-    head: 'Head',
-    held: 'held until its dead letter is replayed or discarded',
+    head: 'Held by',
+    held: 'it failed for good, and keeps the key until it is replayed or discarded',
     empty: 'No serialize key is in use.',
   },
   imports: {

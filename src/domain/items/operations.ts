@@ -61,6 +61,25 @@ export interface Operation {
   readonly finishedAt: Date | null;
   /** Who asked for it, for people; null if that is not known. */
   readonly requestedBy: string | null;
+  readonly selection: OperationSelection;
+}
+
+/** What was asked for: the conditions of an operation, of which lists have the first `mostShown`. */
+export interface OperationSelection {
+  readonly jobId: string | null;
+  readonly types: readonly string[] | null;
+  readonly codes: readonly string[] | null;
+  readonly groupIds: readonly string[] | null;
+  readonly items: readonly ItemKey[] | null;
+  readonly itemCount: number;
+  readonly dedupeKeyCount: number;
+  readonly statuses: readonly string[] | null;
+  /** As JSON has times. */
+  readonly from: string | null;
+  readonly until: string | null;
+  readonly hasPayload: boolean;
+  /** Whether there are conditions beside these. */
+  readonly hasMore: boolean;
 }
 
 interface OperationRow extends Operation {
@@ -196,8 +215,24 @@ export async function pruneOperations(database: Queries): Promise<boolean> {
   return row?.prune_operations === pruneBatch;
 }
 
+/** How many of the names, codes and ids that an operation is about are shown. */
+const mostShown = 20;
+const first = (column: string) => `${column}[1:${mostShown}]`;
+/** Conditions on trees that a selection has; those that make them conditions on trees; and the scope. */
+const told = `'{types,statuses,createdFrom,createdUntil,rootsOnly,wholeTrees,isScoped}'::text[]`;
+
 const columns = `id, kind, requested_at as "requestedAt", total, done, cancelled_at as "cancelledAt", finished_at as "finishedAt",
-  requested_by as "requestedBy", types`;
+  requested_by as "requestedBy", types, jsonb_build_object(
+    'jobId', job_id, 'types', ${first('types')}, 'codes', ${first('codes')}, 'groupIds', ${first('fingerprints')},
+    'items', (select jsonb_agg(jsonb_build_object('jobId', u.job_id, 'position', u.position))
+              from unnest(${first('item_job_ids')}, ${first('item_positions')}) u(job_id, position)),
+    'itemCount', coalesce(cardinality(item_positions), 0), 'dedupeKeyCount', coalesce(cardinality(dedupe_keys), 0),
+    'statuses', coalesce(to_jsonb(${first('statuses')}), conditions::jsonb -> 'statuses'),
+    'from', coalesce(to_jsonb(coalesce(died_from, added_from)), conditions::jsonb -> 'createdFrom'),
+    'until', coalesce(to_jsonb(coalesce(died_until, added_until)), conditions::jsonb -> 'createdUntil'),
+    'hasPayload', payload is not null,
+    'hasMore', exists (select from jsonb_each(conditions::jsonb - ${told}) c where c.value <> 'null')
+  ) as selection`;
 
 /** The operations with these ids that the viewer sees, in any order: with a scope, those that are limited to types within it. */
 export async function readOperations(

@@ -4,6 +4,7 @@ import type { NewFile } from '../../domain/uploads/file-options.ts';
 import { findStrangeUpload } from '../../domain/uploads/uploads.ts';
 import { InvalidInputError, NotFoundError, StorageLimitError } from '../../errors.ts';
 import { checkFirstRows } from '../../files/first-rows.ts';
+import { toImports } from '../audit-subjects.ts';
 import { builder } from '../builder.ts';
 import { type GivenJob, JobInput } from '../inputs.ts';
 import { toNewJob } from '../new-job.ts';
@@ -25,6 +26,10 @@ const Payload = builder.objectRef<{ jobId: string; created: boolean }>('CreateJo
 builder.mutationField('createJob', (t) =>
   t.field({
     authScopes: { may: 'create' },
+    audited: ({ input }) => {
+      const imports = [...toImports(input)];
+      return imports.length === 0 ? undefined : imports;
+    },
     type: Payload,
     description: 'Creates a whole tree of jobs, with their initial items: either all of it, or nothing.',
     args: {

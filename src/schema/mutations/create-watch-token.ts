@@ -36,6 +36,11 @@ const Input = builder
 builder.mutationField('createWatchToken', (t) =>
   t.field({
     authScopes: { may: 'share' },
+    audited: ({ input: { jobId, sees, expiresInSeconds } }) => [
+      jobId,
+      `sees ${sees}`,
+      `expiresInSeconds ${expiresInSeconds}`,
+    ],
     type: Payload,
     description:
       'Creates a watch token, which an application gives to its own users, so that their browsers can follow one tree and do nothing else. It is valid until it expires or the tokens of its tree are revoked, even if the key that created it is revoked. NOT_FOUND if your scope does not include the whole tree.',

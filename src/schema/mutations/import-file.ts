@@ -6,6 +6,7 @@ import {
   NotFoundError,
   StorageLimitError,
 } from '../../errors.ts';
+import { toSource } from '../audit-subjects.ts';
 import { builder } from '../builder.ts';
 import { keyOf } from '../global-id.ts';
 import { FileInput } from '../inputs.ts';
@@ -39,6 +40,7 @@ const Input = builder.inputType('ImportFileInput', {
 builder.mutationField('importFile', (t) =>
   t.field({
     authScopes: { may: 'change' },
+    audited: ({ input }) => [input.jobId, toSource(input.file)],
     type: Payload,
     description: 'Adds the rows of a file to a job that exists; `createJob` does so for a new one.',
     args: { input: t.arg({ type: Input, required: true, description: 'The job and the file.' }) },

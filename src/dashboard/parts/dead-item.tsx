@@ -1,0 +1,41 @@
+/** What is done with one item that failed for good: it is tried again, with another payload if need be, or given up. */
+import { Discard, Replay } from '../../generated/dashboard.ts';
+import { useTexts } from '../texts/all.ts';
+import { Action } from './action.tsx';
+import { CountDeadLetters } from './counts.tsx';
+import { shortId } from './items.tsx';
+import { usePayload } from './payload-editor.tsx';
+
+export function ReplayItem({ itemId, label }: { itemId: string; label?: string }) {
+  const t = useTexts();
+  const { editor, changed } = usePayload(itemId);
+  return (
+    <Action
+      label={label ?? t.item.replay}
+      shortcut="r"
+      needs="SETTLE"
+      mutation={Replay}
+      variables={() => ({ input: { filter: { itemIds: [itemId] }, ...changed() } })}
+      question={<p>{t.item.replayAsk(shortId(itemId))}</p>}
+      command={() => `jobtree replay --item ${itemId}`}
+      fields={editor}
+    />
+  );
+}
+
+export function DiscardItem({ itemId, label }: { itemId: string; label?: string }) {
+  const t = useTexts();
+  const filter = { itemIds: [itemId] };
+  return (
+    <Action
+      label={label ?? t.deadLetters.discard}
+      shortcut="x"
+      danger
+      needs="SETTLE"
+      mutation={Discard}
+      variables={() => ({ input: { filter } })}
+      question={<CountDeadLetters filter={filter} ask={t.deadLetters.discardAsk} />}
+      command={() => `jobtree discard --item ${itemId}`}
+    />
+  );
+}

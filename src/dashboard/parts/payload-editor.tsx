@@ -1,0 +1,63 @@
+/** The payload of an item as text that can be changed, in a dialog: it is read when the dialog is open. */
+import { useQuery } from '@tanstack/react-query';
+import { type RefObject, useRef } from 'react';
+import { ItemPayload } from '../../generated/dashboard.ts';
+import { ask } from '../data/connection.ts';
+import { useTexts } from '../texts/all.ts';
+import { Answer } from './ask.tsx';
+import { parseJson } from './json.ts';
+
+/** What was entered, and of which payload. It is no state of whatever shows the button, which may go while somebody writes. */
+interface Draft {
+  readonly before: string;
+  text?: string;
+}
+
+/** The editor, and what it changes: only what was changed is sent. */
+export function usePayload(itemId: string) {
+  const t = useTexts();
+  const draft = useRef<Draft>(undefined);
+  return {
+    editor: <Editor itemId={itemId} draft={draft} />,
+    /** @throws Error if what was entered is not JSON */
+    changed: (): { readonly payload?: unknown } => {
+      const { before, text } = draft.current ?? {};
+      if (text === undefined) return {};
+      const payload = parseJson(text, t.item.notJson);
+      return JSON.stringify(payload) === before ? {} : { payload };
+    },
+  };
+}
+
+function Editor({ itemId, draft }: { itemId: string; draft: RefObject<Draft | undefined> }) {
+  const query = useQuery({
+    queryKey: ['payload', itemId],
+    queryFn: ({ signal }) => ask(ItemPayload, { id: itemId }, signal),
+    // What is being written stays.
+    refetchOnWindowFocus: false,
+    refetchOnReconnect: false,
+  });
+  return (
+    <Answer query={query}>{({ item }) => <Text payload={item?.payload ?? null} draft={draft} />}</Answer>
+  );
+}
+
+function Text({ payload, draft }: { payload: unknown; draft: RefObject<Draft | undefined> }) {
+  const t = useTexts();
+  const before = JSON.stringify(payload);
+  if (draft.current?.before !== before) draft.current = { before };
+  return (
+    <label>
+      {t.item.changePayload}
+      <textarea
+        key={before}
+        rows={10}
+        spellCheck={false}
+        defaultValue={draft.current.text ?? JSON.stringify(payload, null, 2)}
+        onChange={({ target }) => {
+          if (draft.current !== undefined) draft.current.text = target.value;
+        }}
+      />
+    </label>
+  );
+}
