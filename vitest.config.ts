@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { Flaky } from './test/support/flaky.ts';
 import { NoSkips } from './test/support/no-skips.ts';
 
 /** Each in a process that did nothing before: what counts the memory, timers or calls of its process, and what loads little. */
@@ -82,7 +83,7 @@ const shared = {
 export default defineConfig({
   test: {
     globalSetup: ['test/support/global-setup.ts'],
-    reporters: ['default', new NoSkips()],
+    reporters: ['default', new NoSkips(), new Flaky()],
     // Many tests wait, for servers that are away or silent: so there is work for more of them than a small machine has cores.
     maxWorkers: 4,
     sequence: { sequencer: LongestFirst },

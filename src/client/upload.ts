@@ -48,10 +48,10 @@ export async function upload(
 ): Promise<Upload> {
   refuseUnknown(options, uploadOptions);
   const { sha256, onProgress, signal } = options;
-  const { size, parts } = await open(source);
+  const { size, name, parts } = await open(source);
   try {
     const sender = new Sender(endpoint, signal);
-    const address = await sender.create(size, sha256);
+    const address = await sender.create(size, sha256, name);
     let sent = 0;
     for await (const part of parts) {
       await sender.append(address, sent, part);
@@ -78,11 +78,12 @@ class Sender {
   }
 
   /** Returns the address of the new upload. If the answer is lost, the server removes that upload, which is never finished. */
-  async create(size: number | undefined, sha256: string | undefined): Promise<URL> {
+  async create(size: number | undefined, sha256: string | undefined, name: string | undefined): Promise<URL> {
     const address = new URL('api/uploads', this.#endpoint.url);
     const headers: Record<string, string> =
       size === undefined ? { 'upload-defer-length': '1' } : { 'upload-length': String(size) };
     if (sha256 !== undefined) headers['repr-digest'] = `sha-256=:${hexToBase64(sha256)}:`;
+    if (name !== undefined) headers['upload-metadata'] = `filename ${toBase64(name)}`;
     const response = await this.#patiently(() => this.#ask('POST', address, headers));
     const location = response.headers.get('location');
     if (location === null) throw new JobtreeError('BAD_RESPONSE', `${address.origin} names no upload.`);
@@ -197,12 +198,15 @@ function errorsIn(text: string): readonly unknown[] {
 interface Parts {
   /** Undefined for a stream. */
   readonly size: number | undefined;
+  /** Of the file, if it has one. */
+  readonly name?: string | undefined;
   readonly parts: AsyncGenerator<Uint8Array, void, undefined>;
 }
 
 async function open(source: UploadSource): Promise<Parts> {
   if (typeof source === 'string') return openPath(source);
-  if (source instanceof Blob) return { size: source.size, parts: partsOfBlob(source) };
+  if (source instanceof Blob)
+    return { size: source.size, name: (source as Partial<File>).name, parts: partsOfBlob(source) };
   return { size: undefined, parts: gathered(source as AsyncIterable<Uint8Array>) };
 }
 
@@ -212,7 +216,8 @@ async function openPath(path: string): Promise<Parts> {
   if (fs === undefined)
     throw new JobtreeError('INVALID_INPUT', 'Paths work only under Node.js; in a browser, pass the File.');
   const { size } = await fs.promises.stat(path);
-  return { size, parts: gathered(fs.createReadStream(path, { highWaterMark: partBytes })) };
+  const parts = gathered(fs.createReadStream(path, { highWaterMark: partBytes }));
+  return { size, name: path.replace(/^.*[\\/]/s, ''), parts };
 }
 
 async function* partsOfBlob(blob: Blob): AsyncGenerator<Uint8Array, void, undefined> {
@@ -240,6 +245,11 @@ async function* gathered(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint
     if (bytes >= partBytes) yield take();
   }
   if (bytes > 0) yield take();
+}
+
+/** Of the first 255 characters, which are what the server keeps. */
+function toBase64(text: string): string {
+  return btoa(String.fromCharCode(...new TextEncoder().encode([...text].slice(0, 255).join(''))));
 }
 
 function hexToBase64(hex: string): string {

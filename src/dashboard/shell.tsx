@@ -1,10 +1,11 @@
 /** What stands around every screen: the pages that the reader may see, and whether what is shown is live. */
-import { Link, Outlet } from '@tanstack/react-router';
-import { lazy, Suspense } from 'react';
+import { Link, Outlet, useRouterState } from '@tanstack/react-router';
+import { lazy, Suspense, useRef } from 'react';
 import { pause, useFreshness } from './data/live.ts';
 import { isRenewable, session, signOut, useIsOver } from './data/session.ts';
 import { signInWays } from './data/sign-in-ways.ts';
-import { useMay, useViewer } from './data/viewer.ts';
+import { useMay, useViewer, useViewerError } from './data/viewer.ts';
+import { isUnauthenticated, Missing, Problem } from './parts/ask.tsx';
 import { formatClock, formatTime } from './texts/formats.ts';
 import { useTexts } from './texts/texts.ts';
 
@@ -31,6 +32,8 @@ const pages = [
 export function Shell() {
   const t = useTexts();
   const may = useMay();
+  const error = useViewerError();
+  const isStranger = error !== null && isUnauthenticated(error);
   return (
     <>
       <button type="button" className="skip" onClick={() => document.getElementById('content')?.focus()}>
@@ -38,18 +41,9 @@ export function Shell() {
       </button>
       <header>
         <strong>jobtree</strong>
-        <nav aria-label={t.nav.label}>
-          {pages.map(
-            ([to, name, needs]) =>
-              may(needs) && (
-                <Link key={to} to={to} activeOptions={{ exact: to === '/', includeSearch: false }}>
-                  {t.nav[name]}
-                </Link>
-              ),
-          )}
-        </nav>
+        {!isStranger && <Menu />}
         <div className="tools">
-          <Freshness />
+          {!isStranger && <Freshness />}
           <Suspense>
             <Conveniences pages={pages.filter(([, , needs]) => may(needs))} />
           </Suspense>
@@ -57,11 +51,45 @@ export function Shell() {
         </div>
       </header>
       <main id="content" tabIndex={-1}>
-        <Outlet />
+        {/* Whoever is not known yet sees nothing of a screen. */}
+        {isStranger ? <Problem error={error} /> : <Outlet />}
       </main>
       <Suspense>
         <ActionDialog />
       </Suspense>
+    </>
+  );
+}
+
+/** On narrow screens the pages are behind a button. */
+function Menu() {
+  const t = useTexts();
+  const may = useMay();
+  const menu = useRef<HTMLElement>(null);
+  const isInTree = useRouterState({
+    select: ({ location }) => /^\/(trees|items)\//.test(location.pathname),
+  });
+  return (
+    <>
+      <button type="button" className="menu" popoverTarget="pages">
+        {t.nav.label}
+      </button>
+      <nav id="pages" popover="auto" aria-label={t.nav.label} ref={menu}>
+        {pages.map(
+          ([to, name, needs]) =>
+            may(needs) && (
+              <Link
+                key={to}
+                to={to}
+                activeOptions={{ exact: to === '/', includeSearch: false }}
+                onClick={() => menu.current?.hidePopover()}
+                aria-current={to === '/' && isInTree ? 'page' : undefined}
+              >
+                {t.nav[name]}
+              </Link>
+            ),
+        )}
+      </nav>
     </>
   );
 }
@@ -96,7 +124,7 @@ function SignedIn() {
         </Suspense>
       ) : (
         <>
-          {viewer?.name}
+          <span title={viewer?.name}>{viewer?.name.replace(/ \([\da-f-]{36}\)$/, '')}</span>
           {viewer?.expiresAt != null && !isRenewable() && (
             <small className="quiet">{t.you.until(formatTime(viewer.expiresAt))}</small>
           )}
@@ -113,5 +141,5 @@ function SignedIn() {
 
 export function NotFound() {
   const t = useTexts();
-  return <p>{t.notFound}</p>;
+  return <Missing words={t.notFound} />;
 }

@@ -1385,7 +1385,7 @@ export type UploadsQueryVariables = Exact<{
 }>;
 
 
-export type UploadsQuery = { uploads?: { nodes: Array<{ id: string, size: number, length?: number | null, complete: boolean, createdAt: string, expiresAt: string }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
+export type UploadsQuery = { uploads?: { nodes: Array<{ id: string, name?: string | null, size: number, length?: number | null, complete: boolean, createdAt: string, expiresAt: string }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } | null };
 
 export type FilePreviewQueryVariables = Exact<{
   uploadId: Scalars['ID']['input'];
@@ -1654,6 +1654,13 @@ export type LiveSerializeKeysSubscriptionVariables = Exact<{ [key: string]: neve
 
 
 export type LiveSerializeKeysSubscription = { live: { serializeKeys?: Array<{ key: string, blocked: number, held: boolean, head?: { id: string, status: ItemStatus, job: { type: string } } | null }> | null } };
+
+export type FindKeyQueryVariables = Exact<{
+  key: Scalars['String']['input'];
+}>;
+
+
+export type FindKeyQuery = { serializeKeys?: Array<{ key: string, blocked: number, head?: { id: string } | null }> | null };
 
 export type ScheduleRowFragment = { name: string, cron?: string | null, timeZone?: string | null, everyMs?: number | null, changedAt: string, pausedAt?: string | null, nextAt?: string | null, queued: Array<string>, lastOccurrenceAt?: string | null, lastJob?: { id: string } | null, lastSkip?: { at: string, reason: SkipReason } | null, lastFailure?: { at: string, message: string } | null };
 
@@ -2720,6 +2727,7 @@ export const Uploads = /*#__PURE__*/ new TypedDocumentString(`
   uploads(first: 100, after: $after) {
     nodes {
       id
+      name
       size
       length
       complete
@@ -3545,6 +3553,17 @@ export const LiveSerializeKeys = /*#__PURE__*/ new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<LiveSerializeKeysSubscription, LiveSerializeKeysSubscriptionVariables>;
+export const FindKey = /*#__PURE__*/ new TypedDocumentString(`
+    query FindKey($key: String!) {
+  serializeKeys(keys: [$key]) {
+    key
+    blocked
+    head {
+      id
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<FindKeyQuery, FindKeyQueryVariables>;
 export const LiveSchedules = /*#__PURE__*/ new TypedDocumentString(`
     subscription LiveSchedules {
   live {

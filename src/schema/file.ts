@@ -29,6 +29,11 @@ export const Upload = builder.objectRef<StoredUpload>('Upload').implement({
       description: 'For `file.source.uploadId` of a new job, and `GET /api/uploads/:id`.',
       resolve: ({ id }) => encodeGlobalId('Upload', id),
     }),
+    name: t.exposeString('name', {
+      nullable: true,
+      description:
+        'The name of the file, as its sender gave it: any text of up to 255 characters; longer ones are cut. Null if it gave none.',
+    }),
     size: t.expose('size', {
       type: 'Count',
       description: 'How much of it is stored, in bytes: all of it once it is complete.',

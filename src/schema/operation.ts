@@ -83,7 +83,7 @@ const Selection = builder.objectRef<OperationSelection>('OperationSelection').im
       description: 'How many dedupe keys were named: items with one of them.',
     }),
     statuses: t.stringList({
-      description: 'With one of these statuses, of items or of trees.',
+      description: `With one of these statuses, of items or of trees${upTo20}.`,
       resolve: ({ statuses }) => [...(statuses ?? [])],
     }),
     from: t.field({

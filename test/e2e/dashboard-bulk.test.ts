@@ -199,10 +199,10 @@ describe.skipIf(withoutBrowser)('all that match', () => {
     expect((await client.deadLetterGroup(group?.id ?? '')).note).toBe('before');
 
     await go(`/trees/${id}`);
-    await carryOut(page, 'Keep', (dialog) => dialog.getByRole('spinbutton').fill(''));
-    await done(page, 'Keep');
+    await carryOut(page, 'Change retention', (dialog) => dialog.getByRole('spinbutton').fill(''));
+    await done(page, 'Change retention');
     expect((await client.job(id)).retentionSeconds).toBeNull();
-    await undo(page, 'Keep');
+    await undo(page, 'Change retention');
     expect((await client.job(id)).retentionSeconds).toBe(86_400);
 
     const [item] = (await client.items(id)).nodes;
@@ -226,8 +226,8 @@ describe.skipIf(withoutBrowser)('all that match', () => {
   it('an undo that the server refuses says why', async () => {
     const { id } = await client.createJob({ type: 'gone', items: [{}] });
     const page = await open(`/trees/${id}`);
-    await carryOut(page, 'Keep', (dialog) => dialog.getByRole('spinbutton').fill('3'));
-    await done(page, 'Keep');
+    await carryOut(page, 'Change retention', (dialog) => dialog.getByRole('spinbutton').fill('3'));
+    await done(page, 'Change retention');
     await client.deleteJob(id);
     await page.getByRole('button', { name: 'Undo', exact: true }).click();
     await page.getByRole('alert').getByText('There is no job').first().waitFor();

@@ -88,7 +88,15 @@ describe.skipIf(withoutBrowser)('dialogs of the dashboard', () => {
       await openEach(`/?types=${type}`, ['Cancel all', 'Delete all']);
 
       await openEach(`/trees/${held.tree}`, [
-        ...['Resume type', 'Run them now', 'Seal', 'Cancel', 'Delete tree', 'Keep', 'Add callback'],
+        ...[
+          'Resume type',
+          'Run them now',
+          'Seal',
+          'Cancel',
+          'Delete tree',
+          'Change retention',
+          'Add callback',
+        ],
         ...['Share a progress page', 'Revoke links', 'Add item'],
       ]);
       await look('standstills of a tree');

@@ -40,7 +40,7 @@ describe.skipIf(withoutBrowser)('imports in the dashboard', () => {
     const dialog = page.getByRole('dialog');
     await dialog.getByText('{"id":"1","customer":"Ada"}').waitFor();
     await dialog.getByText('the row has 1 cell').waitFor();
-    expect(await dialog.getByLabel('Between cells').inputValue()).toBe(';');
+    expect(await dialog.getByLabel('Separator').inputValue()).toBe(';');
     await dialog.getByLabel('The first row names the columns').uncheck();
     await dialog.getByText('["id","customer"]').waitFor();
     await dialog.getByLabel('The first row names the columns').check();
@@ -85,7 +85,7 @@ describe.skipIf(withoutBrowser)('imports in the dashboard', () => {
     const stored = page
       .getByRole('table', { name: 'Uploaded files' })
       .getByRole('row')
-      .filter({ hasText: '11 MB' });
+      .filter({ hasText: 'large.ndjson' });
     await stored.getByRole('button', { name: 'Import' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Type of the job').fill('large');

@@ -177,7 +177,7 @@ describe.skipIf(withoutBrowser)('the dashboard by the keyboard', () => {
     expect(await field.inputValue()).toBe('jkexr?');
     expect(await page.getByRole('dialog').count()).toBe(0);
     await page.getByRole('button', { name: 'Help' }).click();
-    await page.getByLabel('Single keys do something').uncheck();
+    await page.getByLabel('Shortcuts of a single letter').uncheck();
     await page.keyboard.press('Escape');
     await page.reload();
     await page.getByRole('button', { name: 'Help' }).waitFor();

@@ -76,13 +76,13 @@ describe.skipIf(withoutBrowser)('queues in the dashboard', () => {
     const row = page.getByRole('row').filter({ has: page.getByRole('link', { name: 'still' }) });
     const ready = row.getByRole('cell').nth(1);
     await expect.poll(() => ready.innerText()).toBe('3');
-    await page.getByRole('button', { name: 'Pause', exact: true }).first().click();
+    await page.getByRole('button', { name: 'Pause updates' }).click();
     await page.getByText('As of').waitFor();
     await work(app.url, 'still', 2);
     const { page: other } = await open('/queues?find=still');
     await expect.poll(() => other.getByRole('cell').nth(12).innerText()).toBe('1');
     expect(await ready.innerText()).toBe('3');
-    await page.getByRole('button', { name: 'Resume', exact: true }).first().click();
+    await page.getByRole('button', { name: 'Resume updates' }).click();
     await expect.poll(() => ready.innerText()).toBe('1');
     await Promise.all([page.close(), other.close()]);
   });

@@ -130,10 +130,10 @@ describe.skipIf(withoutBrowser)('the rooms of the dashboard', () => {
   it('a tree is kept for another time', async () => {
     const id = await createJob(app.url, { type: 'kept', items: [{}] });
     const page = await open(`/trees/${id}`);
-    await page.getByRole('button', { name: 'Keep', exact: true }).click();
+    await page.getByRole('button', { name: 'Change retention', exact: true }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('spinbutton').fill('30');
-    await dialog.getByRole('button', { name: 'Keep', exact: true }).click();
+    await dialog.getByRole('button', { name: 'Change retention', exact: true }).click();
     const read = async () =>
       (await data(app.url, 'query ($id: ID!) { job(id: $id) { retentionSeconds } }', { id })).job
         .retentionSeconds;

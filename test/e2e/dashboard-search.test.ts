@@ -117,7 +117,7 @@ describe.skipIf(withoutBrowser)('items in the dashboard', () => {
       const add = dialog.getByRole('button', { name: 'Add item' });
       await dialog.getByLabel('Payload, as JSON').fill('{"to"');
       await add.click();
-      await dialog.getByRole('alert').getByText('This is not valid JSON.').waitFor();
+      await dialog.getByRole('alert').getByText('This is not valid JSON: line 1, column 6.').waitFor();
       await dialog.getByLabel('Payload, as JSON').fill('{"to": 7}');
       await add.click();
       await dialog.getByRole('alert').getByText('payload.to').waitFor();
@@ -176,8 +176,8 @@ describe.skipIf(withoutBrowser)('items in the dashboard', () => {
       await dialog.getByLabel('Endpoint').fill('shop');
       expect(await violations(page)).toEqual([]);
       await add.click();
-      const sent = page.getByRole('region', { name: 'Callback deliveries' });
-      await sent.getByText('No callback was or is to be sent.').waitFor();
+      const sent = page.getByRole('region', { name: 'Callbacks' });
+      await sent.getByText('There are no callbacks, sent or planned.').waitFor();
       await work(app.url, 'told', 1, 'done');
       await sent.getByRole('row').filter({ hasText: 'shop' }).getByText('TREE').waitFor();
       await sent.getByRole('button', { name: 'Send again' }).click();

@@ -49,8 +49,7 @@ describe.skipIf(withoutBrowser)('the page of one tree', () => {
       sees,
       expiresMs: Date.now() + ms,
     });
-    return new URL(`dashboard/watch/#${new URLSearchParams({ tree: jobId, token, shows: sees })}`, app.url)
-      .href;
+    return new URL(`dashboard/watch/#${new URLSearchParams({ tree: jobId, token })}`, app.url).href;
   };
 
   it('is shared on the screen of a tree, with the lifetime that was chosen, until its links are revoked', async () => {
@@ -182,10 +181,22 @@ describe.skipIf(withoutBrowser)('the page of one tree', () => {
     await page.close();
   });
 
-  it('says that its link leads nowhere, if a part of it is missing', async () => {
-    const link = await linkTo(await begin('cut'));
-    const { page } = await openPage(browser, link.replace(/tree=[^&]*&/, ''));
-    await page.getByRole('alert').getByText('There is nothing at this address').waitFor();
+  it.each([
+    ['the id of the tree is missing', (link: string) => link.replace(/tree=[^&]*&/, '')],
+    ['the token is missing', (link: string) => link.replace(/&token=.*$/, '')],
+    ['the token is cut short', (link: string) => link.slice(0, -1)],
+    ['half of the token is missing', (link: string) => link.slice(0, -60)],
+  ])('says that its link is incomplete: %s', async (_, cut) => {
+    const { page } = await openPage(browser, cut(await linkTo(await begin('cut'))));
+    await page.getByRole('alert').getByText('This link is incomplete.').waitFor();
+    await page.close();
+  });
+
+  it('offers no results that its token does not show, whatever the address says, and says until when it is valid', async () => {
+    const { page, problems } = await openPage(browser, `${await linkTo(await begin('more'))}&shows=RESULTS`);
+    await page.getByText('This page is valid until').waitFor();
+    expect(await page.getByRole('heading', { name: 'Results' }).count()).toBe(0);
+    expect(problems).toEqual([]);
     await page.close();
   });
 });

@@ -47,7 +47,7 @@ describe.skipIf(withoutBrowser)('the dashboard', () => {
     it('shows each screen, which axe finds nothing wrong with', async () => {
       for (const [name, path, shown] of screens(ids)) {
         const { page, problems } = await open(path, { size, scheme });
-        await page.getByText(shown).first().waitFor();
+        await page.getByRole('main').getByText(shown).first().waitFor();
         await page.waitForLoadState('networkidle');
         await screenshot(page, `${name}-${scheme}-${device}`);
         expect(problems, name).toEqual([]);
@@ -83,7 +83,7 @@ describe.skipIf(withoutBrowser)('the dashboard', () => {
     await createJob(app.url, { type: 'paused', sealed: true, items: [{}] });
     const words = page.locator('.words');
     await expect.poll(() => words.allInnerTexts()).toEqual(['0 of 1 item, 0%']);
-    await page.getByRole('button', { name: 'Pause', exact: true }).click();
+    await page.getByRole('button', { name: 'Pause updates' }).click();
     await page.getByText('As of').waitFor();
     await work(app.url, 'paused', 1);
     // What would be pushed to others has arrived there.
@@ -107,7 +107,7 @@ describe.skipIf(withoutBrowser)('the dashboard', () => {
     await dialog.getByRole('button', { name: 'Replay all' }).click();
     await dialog.getByText('3 items are tried again').waitFor();
     await dialog.getByRole('button', { name: 'Close' }).click();
-    await page.getByText('Nothing of this group is left.').waitFor();
+    await page.getByText('Nothing of this group is left').waitFor();
     await page.close();
   });
 

@@ -70,6 +70,28 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
   const uploads = async () =>
     (await server.db.query('select id from jobtree.upload where removed_at is null')).length;
 
+  it.each([
+    ['a name', 'people.csv', 'people.csv'],
+    ['any text', 'Größe 📏, "neu".csv', 'Größe 📏, "neu".csv'],
+    ['255 characters of a longer one', '📏'.repeat(300), '📏'.repeat(255)],
+    ['what can be shown of it', '\u0000a\nb\u0000', 'a b'],
+    ['nothing, without it', undefined, null],
+  ])('keeps of the name of a file that tus sends: %s', async (_, sent, kept) => {
+    const metadata = sent && {
+      'upload-metadata': `type dGV4dA==,filename ${Buffer.from(sent).toString('base64')}`,
+    };
+    const id = await begin(1, metadata || {});
+    const { uploads: listed } = (await graphql(server.url, '{ uploads { nodes { id name } } }')).data;
+    expect(listed.nodes.find((one: { id: string }) => id.endsWith(one.id))).toEqual({
+      id: id.slice(1),
+      name: kept,
+    });
+    const { headers } = await ask('HEAD', id, tus);
+    expect(headers.get('upload-metadata')).toBe(
+      kept === null ? null : `filename ${Buffer.from(kept).toString('base64')}`,
+    );
+  });
+
   it('a POST returns id, size and SHA-256, and stores the body', async () => {
     const bytes = randomBytes(1_300_000);
     const { status, body: answer, headers } = await postFile(server.url, bytes);

@@ -146,7 +146,7 @@ export const screens = (
   ['schedules', '/schedules', 'nightly'],
   ['calendar', '/schedules?view=week', /nightly/],
   ['operations', '/operations', 'Operations'],
-  ['callbacks', '/callbacks', 'Callback deliveries'],
+  ['callbacks', '/callbacks', 'There are no callbacks'],
   ['imports', '/imports', 'Uploaded files'],
   ['api-keys', '/api-keys', 'API keys'],
   ['audit', '/audit', 'Audit'],

@@ -3,14 +3,17 @@ import { useQuery } from '@tanstack/react-query';
 import { type Permission, Viewer } from '../../generated/dashboard-first.ts';
 import { ask } from './connection.ts';
 
-export function useViewer() {
-  const { data } = useQuery({
+const useViewerQuery = () =>
+  useQuery({
     queryKey: ['viewer'],
     queryFn: ({ signal }) => ask(Viewer, {}, signal),
     staleTime: Number.POSITIVE_INFINITY,
   });
-  return data?.viewer;
-}
+
+export const useViewer = () => useViewerQuery().data?.viewer;
+
+/** Why it is not known who it is. */
+export const useViewerError = () => useViewerQuery().error;
 
 export function useMay(): (permission: Permission) => boolean {
   const viewer = useViewer();

@@ -99,17 +99,19 @@ function Dialog(props: ActionProps<unknown> & { readonly number: number }) {
         )}
         <div className="buttons">
           {isAsking && (
-            <>
-              <button type="submit" className={danger ? 'danger' : 'primary'} disabled={isSending}>
-                {label}
-              </button>
-              <CopyButton label={t.copy.graphql} text={() => inGraphql(mutation, tryOrNothing(variables))} />
-              {command !== undefined && <CopyButton label={t.copy.command} text={command} />}
-            </>
+            <button type="submit" className={danger ? 'danger' : 'primary'} disabled={isSending}>
+              {label}
+            </button>
           )}
           <button type="button" onClick={() => dialog.current?.close()}>
             {isAsking ? t.cancel : t.close}
           </button>
+          {isAsking && (
+            <>
+              <CopyButton label={t.copy.graphql} text={() => inGraphql(mutation, tryOrNothing(variables))} />
+              {command !== undefined && <CopyButton label={t.copy.command} text={command} />}
+            </>
+          )}
         </div>
       </form>
     </dialog>

@@ -1,16 +1,34 @@
 /** What a screen shows while it asks, and when there is no answer: where the answer would be. */
 import type { UseQueryResult } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense } from 'react';
 import { session } from '../data/session.ts';
 import { useTexts } from '../texts/texts.ts';
 
 const SignIn = lazy(() => import('./sign-in.tsx'));
 
-const codeOf = (error: unknown) => (error as { code?: unknown }).code;
+const codeOf = (error: unknown) => (error as { code?: unknown } | null)?.code;
+
+export const isUnauthenticated = (error: unknown) => codeOf(error) === 'UNAUTHENTICATED';
+
+/** What the address names is not there, or can't be: with a way back to the list. */
+export function Missing({ words, to = '/' }: { words: string; to?: '/' | '/dead-letters' | '/queues' }) {
+  const t = useTexts();
+  const lists = { '/': t.nav.trees, '/dead-letters': t.nav.deadLetters, '/queues': t.nav.queues };
+  return (
+    <>
+      <p role="status">{words}</p>
+      <Link to={to}>{lists[to]}</Link>
+    </>
+  );
+}
+
+/** Whether what the address names is not there, or is no id. */
+export const isMissing = (error: unknown) => ['NOT_FOUND', 'INVALID_INPUT'].includes(String(codeOf(error)));
 
 export function Problem({ error, onRetry }: { error: Error; onRetry?: () => void }) {
   const t = useTexts();
-  if (codeOf(error) === 'UNAUTHENTICATED')
+  if (isUnauthenticated(error))
     return (
       <Suspense fallback={t.loading}>
         <SignIn reason={session() && error.message} />
@@ -30,13 +48,17 @@ export function Problem({ error, onRetry }: { error: Error; onRetry?: () => void
 
 export function Answer<T>({
   query,
+  missing,
   children,
 }: {
   query: UseQueryResult<T>;
+  /** Instead of what the server says of an id that leads to nothing. */
+  missing?: ReactNode;
   children: (data: T) => ReactNode;
 }) {
   const t = useTexts();
   if (query.data !== undefined) return children(query.data);
+  if (missing !== undefined && isMissing(query.error)) return missing;
   if (query.error !== null) return <Problem error={query.error} onRetry={() => void query.refetch()} />;
   return <p className="quiet">{t.loading}</p>;
 }

@@ -37,7 +37,7 @@ export function Deliveries({ filter }: { filter: CallbackDeliveryFilter }) {
         return last === undefined ? '' : (last.error ?? last.statusCode);
       },
     },
-    { title: t.callbacks.created, cell: ({ createdAt }) => <Time at={createdAt} /> },
+    { title: t.callbacks.created, isTime: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
     {
       title: t.actions,
       cell: ({ id, endpoint }) => (

@@ -2,7 +2,8 @@
 import { useState } from 'react';
 import { useTexts } from '../texts/all.ts';
 
-export function CopyButton({ label, text }: { label: string; text: () => string }) {
+export function CopyButton(props: { label: string; text: () => string; isMain?: boolean }) {
+  const { label, text, isMain = false } = props;
   const t = useTexts();
   const [isDone, setIsDone] = useState(false);
   // It stays until the next copy: if it went with the focus, what is clicked next would move away under the pointer.
@@ -12,7 +13,7 @@ export function CopyButton({ label, text }: { label: string; text: () => string 
     setIsDone(true);
   };
   return (
-    <button type="button" className="quiet" onClick={() => void copy()}>
+    <button type="button" className={isMain ? 'primary' : 'quiet'} onClick={() => void copy()}>
       {label}
       <span role="status">{isDone && ` ✓ ${t.copy.done}`}</span>
     </button>

@@ -11,6 +11,7 @@ import {
 } from '../../generated/dashboard.ts';
 import { ask, tell } from '../data/connection.ts';
 import { messageOf } from '../data/message-of.ts';
+import { useTypes } from '../data/types.ts';
 import { useTexts } from '../texts/all.ts';
 import { Answer } from './ask.tsx';
 import { CopyButton, inGraphql } from './copy.tsx';
@@ -32,6 +33,7 @@ export function ImportDialog({ uploadId, job, onClose }: ImportDialogProps) {
   const navigate = useNavigate();
   const queries = useQueryClient();
   const title = useId();
+  const types = useId();
   const dialog = useModal();
   const [type, setType] = useState(job?.type ?? '');
   /** Whose schema the rows are checked against: not every letter on the way to it. */
@@ -107,11 +109,13 @@ export function ImportDialog({ uploadId, job, onClose }: ImportDialogProps) {
             {t.imports.type}{' '}
             <input
               required
+              list={types}
               maxLength={200}
               value={type}
               onChange={({ target }) => setType(target.value)}
               onBlur={() => setCheckedType(type)}
             />
+            <KnownTypes id={types} />
           </label>
         ) : (
           <p>{t.addItems.fileAsk(job.type)}</p>
@@ -124,11 +128,13 @@ export function ImportDialog({ uploadId, job, onClose }: ImportDialogProps) {
           >
             <option value="">
               {format === undefined && preview !== undefined
-                ? t.imports.guessed(preview.format)
+                ? t.imports.guessed(t.imports.formatNames[preview.format])
                 : t.imports.guess}
             </option>
             {formats.map((one) => (
-              <option key={one}>{one}</option>
+              <option key={one} value={one}>
+                {t.imports.formatNames[one]}
+              </option>
             ))}
           </select>
         </label>
@@ -181,16 +187,28 @@ export function ImportDialog({ uploadId, job, onClose }: ImportDialogProps) {
           <button type="submit" className="primary" disabled={isSending || preview === undefined}>
             {t.imports.submit}
           </button>
+          <button type="button" onClick={() => dialog.current?.close()}>
+            {t.cancel}
+          </button>
           <CopyButton
             label={t.copy.graphql}
             text={() => (job === undefined ? inGraphql(ImportFile, ofNew) : inGraphql(AddFile, ofJob))}
           />
-          <button type="button" onClick={() => dialog.current?.close()}>
-            {t.cancel}
-          </button>
         </div>
       </form>
     </dialog>
+  );
+}
+
+/** What can be chosen; a type that nobody has used yet can be entered. */
+function KnownTypes({ id }: { id: string }) {
+  const { data } = useTypes();
+  return (
+    <datalist id={id}>
+      {data?.map((type) => (
+        <option key={type} value={type} />
+      ))}
+    </datalist>
   );
 }
 

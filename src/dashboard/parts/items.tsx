@@ -39,7 +39,11 @@ export function ItemTable({ items, more }: { items: readonly ItemRow[]; more?: R
       cell: (item) => item.failureCount || '',
     },
     { title: t.item.note, grow: 2, only: ({ note }) => note != null, cell: (item) => item.note },
-    { title: t.item.finished, cell: (item) => item.finishedAt != null && <Time at={item.finishedAt} /> },
+    {
+      title: t.item.finished,
+      isTime: true,
+      cell: (item) => item.finishedAt != null && <Time at={item.finishedAt} />,
+    },
   ];
   return (
     <Table

@@ -1,8 +1,17 @@
-/** @throws Error with the text, if it is not JSON */
-export function parseJson(json: string, otherwise: string): unknown {
+interface Place {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** @throws Error with the text, if it is not JSON: of where it is wrong, or undefined if it ends too early */
+export function parseJson(json: string, otherwise: (place: Place | undefined) => string): unknown {
   try {
     return JSON.parse(json);
-  } catch {
-    throw new Error(otherwise);
+  } catch (error) {
+    // Browsers say it in their message alone.
+    const [, line, column] = /line (\d+) column (\d+)/.exec(String(error)) ?? [];
+    throw new Error(
+      otherwise(line === undefined ? undefined : { line: Number(line), column: Number(column) }),
+    );
   }
 }

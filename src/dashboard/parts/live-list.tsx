@@ -2,10 +2,16 @@
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import type { Live } from '../data/live.ts';
 import { useTexts } from '../texts/all.ts';
-import { Problem } from './ask.tsx';
+import { isMissing, Problem } from './ask.tsx';
 
 /** What a screen shows of a live answer: where there is none yet, that it is on its way, or why not. */
-export function LiveAnswer<T>({ live, children }: { live: Live<T>; children: (value: T) => ReactNode }) {
+export function LiveAnswer<T>(props: {
+  live: Live<T>;
+  /** Instead of what the server says of an id that leads to nothing. */
+  missing?: ReactNode;
+  children: (value: T) => ReactNode;
+}) {
+  const { live, missing, children } = props;
   const t = useTexts();
   if (live.value !== undefined)
     return (
@@ -14,6 +20,7 @@ export function LiveAnswer<T>({ live, children }: { live: Live<T>; children: (va
         {children(live.value)}
       </>
     );
+  if (missing !== undefined && isMissing(live.error)) return missing;
   if (live.error !== undefined) return <Problem error={live.error} />;
   return <p className="quiet">{t.loading}</p>;
 }

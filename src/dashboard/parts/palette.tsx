@@ -1,10 +1,12 @@
 /** Goes to a page, a type, an id or a dedupe key: a combobox with a list of choices. */
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { type KeyboardEvent, useId, useState } from 'react';
-import { Find, Types } from '../../generated/dashboard.ts';
+import { type KeyboardEvent, useEffect, useId, useState } from 'react';
+import { Find, FindKey, type FindKeyQuery } from '../../generated/dashboard.ts';
 import { ask } from '../data/connection.ts';
 import { messageOf } from '../data/message-of.ts';
+import { useTypes } from '../data/types.ts';
+import { useMay } from '../data/viewer.ts';
 import { type Texts, useTexts } from '../texts/all.ts';
 import { useModal } from './modal.ts';
 
@@ -18,11 +20,13 @@ interface Choice {
 
 interface Place {
   readonly to: string;
-  readonly params?: { readonly id: string };
-  readonly search?: { readonly type: string };
+  readonly params?: { readonly id: string } | { readonly type: string };
+  readonly search?: { readonly types: readonly string[] };
 }
 
 const mostTypes = 8;
+/** Of serialize keys. */
+const maxKeyLength = 255;
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const places: Readonly<Record<string, string>> = {
   Job: '/trees/$id',
@@ -39,12 +43,9 @@ export function Palette({ pages, onClose }: { pages: readonly KnownPage[]; onClo
   const [chosen, setChosen] = useState(0);
   const [problem, setProblem] = useState<string>();
   // Whoever may see no page may not see the types either.
-  const { data } = useQuery({
-    queryKey: ['types'],
-    queryFn: ({ signal }) => ask(Types, {}, signal),
-    enabled: pages.length > 0,
-  });
-  const choices = choicesFor(text.trim(), pages, data?.queues?.map(({ type }) => type) ?? [], t);
+  const { data: types = [] } = useTypes(pages.length > 0);
+  const key = useKey(text.trim());
+  const choices = choicesFor(text.trim(), { pages, types, key }, t);
   const current = Math.min(chosen, choices.length - 1);
   const choose = async (choice: Choice | undefined) => {
     if (choice === undefined) return;
@@ -117,7 +118,40 @@ export function Palette({ pages, onClose }: { pages: readonly KnownPage[]; onClo
   );
 }
 
-function choicesFor(text: string, pages: readonly KnownPage[], types: readonly string[], t: Texts): Choice[] {
+type Key = NonNullable<FindKeyQuery['serializeKeys']>[number];
+
+interface Known {
+  readonly pages: readonly KnownPage[];
+  readonly types: readonly string[];
+  readonly key: Key | undefined;
+}
+
+const typingMs = 200;
+
+/** The serialize key of this name, if it is in use: asked for when nothing more is typed. */
+function useKey(text: string): Key | undefined {
+  const maySurvey = useMay()('SURVEY');
+  const [name, setName] = useState('');
+  useEffect(() => {
+    const timer = setTimeout(() => setName(text.length > maxKeyLength ? '' : text), typingMs);
+    return () => clearTimeout(timer);
+  }, [text]);
+  const { data } = useQuery({
+    queryKey: ['serialize key', name],
+    queryFn: ({ signal }) => ask(FindKey, { key: name }, signal),
+    enabled: maySurvey && name !== '',
+  });
+  const [found] = data?.serializeKeys ?? [];
+  return name === text ? found : undefined;
+}
+
+/** What leads to the item that has the key, or else to the list. */
+const ofKey = ({ key, blocked, head }: Key, t: Texts): Choice => ({
+  text: t.palette.serializeKey(key, blocked),
+  lead: () => (head == null ? { to: '/keys' } : { to: '/items/$id', params: { id: head.id } }),
+});
+
+function choicesFor(text: string, { pages, types, key }: Known, t: Texts): Choice[] {
   const has = (name: string) => name.toLowerCase().includes(text.toLowerCase());
   const id = uuid.test(text) ? `Job:${text}` : text;
   const place = places[id.split(':', 1)[0] ?? ''];
@@ -133,10 +167,14 @@ function choicesFor(text: string, pages: readonly KnownPage[], types: readonly s
     ...pages
       .filter(([, name]) => has(t.nav[name]))
       .map(([to, name]) => ({ text: t.nav[name], lead: () => ({ to }) })),
+    ...(key === undefined ? [] : [ofKey(key, t)]),
     ...types
       .filter((type) => text !== '' && has(type))
       .slice(0, mostTypes)
-      .map((type) => ({ text: t.palette.trees(type), lead: () => ({ to: '/', search: { types: [type] } }) })),
+      .flatMap((type) => [
+        { text: t.palette.trees(type), lead: () => ({ to: '/', search: { types: [type] } }) },
+        { text: t.palette.queue(type), lead: () => ({ to: '/queues/$type', params: { type } }) },
+      ]),
   ];
 }
 

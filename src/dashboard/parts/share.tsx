@@ -50,7 +50,7 @@ export function Share({ rootId, type }: { rootId: string; type: string }) {
         }
         result={({ token, expiresAt }: Shared) => (
           <Link
-            url={new URL(`watch/${toHash({ tree: rootId, token, shows: sees })}`, document.baseURI).href}
+            url={new URL(`watch/${toHash({ tree: rootId, token })}`, document.baseURI).href}
             at={expiresAt}
           />
         )}
@@ -79,7 +79,7 @@ function Link({ url, at }: { url: string; at: string }) {
         {t.share.validUntil} <Time at={at} />. {t.share.whoever}
       </p>
       <div className="buttons">
-        <CopyButton label={t.share.copy} text={() => url} />
+        <CopyButton label={t.share.copy} text={() => url} isMain />
         <a href={url} target="_blank" rel="noreferrer">
           {t.share.open}
         </a>

@@ -45,6 +45,7 @@ export default function SignIn({ reason, onSession }: SignInProps) {
   };
   return (
     <section className="sign-in" aria-label={t.signIn.title}>
+      {onSession === undefined && <h1>{t.signIn.title}</h1>}
       {openId === undefined && !takesKeys && <p>{t.signIn.byProxy}</p>}
       {problem === undefined && reason !== undefined && <p>{reason}</p>}
       {problem !== undefined && (
@@ -78,7 +79,7 @@ export default function SignIn({ reason, onSession }: SignInProps) {
               onChange={(event) => setToken(event.target.value)}
             />
           </label>
-          <button type="submit" disabled={isBusy}>
+          <button type="submit" className="primary" disabled={isBusy}>
             {t.signIn.submit}
           </button>
         </form>

@@ -23,6 +23,8 @@ export interface Column<T> {
   readonly only?: (row: T) => boolean;
   /** Numbers stand at the end of their cells. */
   readonly isNumber?: boolean;
+  /** Times have the width of one line. */
+  readonly isTime?: boolean;
   /** A part of the free width; without it a cell is as wide as a short word. */
   readonly grow?: number;
 }
@@ -43,8 +45,10 @@ export interface TableProps<T> {
 
 const rowPx = 44;
 
-const widthOf = ({ grow, isNumber = false }: Pick<Column<never>, 'grow' | 'isNumber'>) =>
-  grow === undefined ? (isNumber ? 'minmax(4rem, 5.5rem)' : 'minmax(5rem, 8rem)') : `minmax(9rem, ${grow}fr)`;
+const widthOf = ({ grow, isNumber, isTime }: Pick<Column<never>, 'grow' | 'isNumber' | 'isTime'>) => {
+  if (grow !== undefined) return `minmax(9rem, ${grow}fr)`;
+  return isNumber ? 'minmax(4rem, 5.5rem)' : isTime ? 'minmax(6rem, 12rem)' : 'minmax(5rem, 8rem)';
+};
 
 export function Table<T>({ label, rows, columns: all, keyOf, tree, empty, more, onShown }: TableProps<T>) {
   const columns = useMemo(() => all.filter(({ only }) => only === undefined || rows.some(only)), [all, rows]);

@@ -29,8 +29,8 @@ export default function ApiKeysScreen() {
       cell: ({ tenant, types }) => [tenant, types?.join(', ')].filter((part) => part != null).join(': '),
     },
     { title: t.apiKeys.createdBy, grow: 2, cell: ({ createdBy }) => createdBy },
-    { title: t.apiKeys.lastUsed, cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
-    { title: t.apiKeys.expires, cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+    { title: t.apiKeys.lastUsed, isTime: true, cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
+    { title: t.apiKeys.expires, isTime: true, cell: ({ expiresAt }) => <Time at={expiresAt} /> },
     {
       title: t.actions,
       only: ({ revokedAt }) => revokedAt == null,

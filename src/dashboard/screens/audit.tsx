@@ -13,7 +13,7 @@ export default function AuditScreen() {
   const t = useTexts();
   const pages = usePages(AuditEntries, {}, (data) => data.auditEntries);
   const columns: readonly Column<Entry>[] = [
-    { title: t.audit.at, cell: ({ at }) => <Time at={at} /> },
+    { title: t.audit.at, isTime: true, cell: ({ at }) => <Time at={at} /> },
     { title: t.audit.actor, grow: 2, cell: ({ actor }) => actor },
     { title: t.audit.action, grow: 2, cell: ({ action }) => action },
     { title: t.audit.subjects, grow: 3, cell: ({ subjects }) => <Subjects subjects={subjects} /> },

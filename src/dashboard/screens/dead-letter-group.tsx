@@ -30,7 +30,7 @@ export default function DeadLetterGroupScreen() {
   /** Of which cause it was, if that is known here. */
   const last = useRef<Group>(undefined);
   return (
-    <LiveAnswer live={live}>
+    <LiveAnswer live={live} missing={<Gone last={last.current} />}>
       {({ node }) => {
         if (node == null || !('id' in node)) return <Gone last={last.current} />;
         last.current = node as Group;

@@ -143,7 +143,7 @@ function Groups({ groups, chosen }: { groups: readonly GroupRowFragment[]; chose
       ),
     },
     { title: t.deadLetters.note, grow: 2, cell: (group) => group.note },
-    { title: t.deadLetters.last, cell: (group) => <Time at={group.lastAt} /> },
+    { title: t.deadLetters.last, isTime: true, cell: (group) => <Time at={group.lastAt} /> },
   ];
   return (
     <Table

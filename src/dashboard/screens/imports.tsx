@@ -48,7 +48,7 @@ export default function ImportsScreen() {
       cell: (job) => <Live job={job} show={({ state }) => <Count count={state.items} />} />,
     },
     { title: t.imports.bad, grow: 1, cell: (job) => <Live job={job} show={Bad} /> },
-    { title: t.trees.created, cell: ({ createdAt }) => <Time at={createdAt} /> },
+    { title: t.trees.created, isTime: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
   ];
   return (
     <>
@@ -140,7 +140,7 @@ function Stores({ onChoose }: { onChoose: (uploadId: string) => void }) {
   const t = useTexts();
   const pages = usePages(Uploads, {}, (data) => data.uploads);
   const columns: readonly Column<Stored>[] = [
-    { title: t.imports.upload, grow: 2, cell: ({ id }) => shortId(id) },
+    { title: t.imports.upload, grow: 2, cell: ({ id, name }) => name ?? t.imports.noName(shortId(id)) },
     {
       title: t.imports.size,
       grow: 1,
@@ -149,8 +149,8 @@ function Stores({ onChoose }: { onChoose: (uploadId: string) => void }) {
           ? formatBytes(size)
           : `${formatBytes(size)} / ${length == null ? '?' : formatBytes(length)}, ${t.imports.incomplete}`,
     },
-    { title: t.trees.created, cell: ({ createdAt }) => <Time at={createdAt} /> },
-    { title: t.imports.expires, cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+    { title: t.trees.created, isTime: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
+    { title: t.imports.expires, isTime: true, cell: ({ expiresAt }) => <Time at={expiresAt} /> },
     {
       title: t.actions,
       only: ({ complete }) => complete,

@@ -10,6 +10,7 @@ import {
 } from '../../generated/dashboard.ts';
 import { useAnswer } from '../data/live-answers.ts';
 import { Action } from '../parts/action.tsx';
+import { Missing } from '../parts/ask.tsx';
 import { CopyButton } from '../parts/copy.tsx';
 import { ReplayItem } from '../parts/dead-item.tsx';
 import { Facts, Json } from '../parts/facts.tsx';
@@ -30,9 +31,10 @@ export default function ItemScreen() {
   const t = useTexts();
   const { id } = useParams({ from: '/items/$id' });
   const live = useAnswer(LiveItem, { id });
+  const missing = <Missing words={t.item.gone} />;
   return (
-    <LiveAnswer live={live}>
-      {({ item }) => (item == null ? <p>{t.item.gone}</p> : <Facing item={item} />)}
+    <LiveAnswer live={live} missing={missing}>
+      {({ item }) => (item == null ? missing : <Facing item={item} />)}
     </LiveAnswer>
   );
 }

@@ -31,8 +31,8 @@ export default function OperationsScreen() {
       cell: (operation) => <OperationProgress operation={operation} />,
     },
     { title: t.operation.requestedBy, grow: 2, cell: ({ requestedBy }) => requestedBy },
-    { title: t.operation.requested, cell: ({ requestedAt }) => <Time at={requestedAt} /> },
-    { title: t.operation.finished, cell: ({ finishedAt }) => <Time at={finishedAt} /> },
+    { title: t.operation.requested, isTime: true, cell: ({ requestedAt }) => <Time at={requestedAt} /> },
+    { title: t.operation.finished, isTime: true, cell: ({ finishedAt }) => <Time at={finishedAt} /> },
     {
       title: t.actions,
       only: ({ status }) => status === 'RUNNING' && maySweep,

@@ -58,6 +58,7 @@ function List({ live }: { live: LiveRows }) {
     {
       title: t.schedules.next,
       grow: 2,
+      isTime: true,
       cell: ({ pausedAt, nextAt }) => (pausedAt != null ? t.schedules.paused : <Time at={nextAt} />),
     },
     {

@@ -25,7 +25,7 @@ import { jobsOf, pushedOf, type TreeLive } from '../data/sources.ts';
 import { useMay } from '../data/viewer.ts';
 import { Action } from '../parts/action.tsx';
 import { AddItems } from '../parts/add-items.tsx';
-import { Answer } from '../parts/ask.tsx';
+import { Answer, Missing } from '../parts/ask.tsx';
 import { AddCallback, Deliveries } from '../parts/callbacks.tsx';
 import { CopyButton } from '../parts/copy.tsx';
 import { CountDeadLetters } from '../parts/counts.tsx';
@@ -76,11 +76,10 @@ export default function TreeScreen() {
   usePrefetchQuery(pendingOf(jobId));
   usePrefetchQuery(stripOf(jobId, search));
   usePrefetchInfiniteQuery(itemsOf(jobId, search.status));
+  const missing = <Missing words={t.tree.gone} />;
   return (
-    <Answer query={query}>
-      {({ job }) =>
-        job == null ? <p>{t.tree.gone}</p> : <Shown root={job.root} value={value} id={id} query={query} />
-      }
+    <Answer query={query} missing={missing}>
+      {({ job }) => (job == null ? missing : <Shown root={job.root} value={value} id={id} query={query} />)}
     </Answer>
   );
 }

@@ -44,7 +44,7 @@ export function TreesScreen() {
       grow: 4,
       cell: (tree) => <TreeBar tree={tree} isTold={isTold(tree.id)} />,
     },
-    { title: t.trees.created, cell: ({ createdAt }) => <Time at={createdAt} /> },
+    { title: t.trees.created, isTime: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
   ];
   return (
     <>

@@ -47,7 +47,7 @@ export default function WorkersScreen() {
       ),
     },
     { title: t.workers.version, cell: ({ version }) => version },
-    { title: t.workers.since, cell: ({ connectedAt }) => <Time at={connectedAt} /> },
+    { title: t.workers.since, isTime: true, cell: ({ connectedAt }) => <Time at={connectedAt} /> },
   ];
   const heldColumns: readonly Column<HeldRow>[] = [
     {
@@ -70,7 +70,7 @@ export default function WorkersScreen() {
         </>
       ),
     },
-    { title: t.workers.heartbeat, cell: ({ heartbeatAt }) => <Time at={heartbeatAt} /> },
+    { title: t.workers.heartbeat, isTime: true, cell: ({ heartbeatAt }) => <Time at={heartbeatAt} /> },
   ];
   return (
     <>

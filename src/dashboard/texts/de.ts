@@ -78,8 +78,8 @@ export const de: Texts = {
   fresh: {
     live: 'Aktuell',
     asOf: (time) => `Stand ${time}`,
-    pause: 'Anhalten',
-    resume: 'Fortsetzen',
+    pause: 'Aktualisierung anhalten',
+    resume: 'Aktualisierung fortsetzen',
   },
   you: {
     signOut: 'Abmelden',
@@ -218,7 +218,7 @@ export const de: Texts = {
       'Den ganzen Baum mit allen Eingaben und Ergebnissen löschen? Das lässt sich nicht rückgängig machen.',
     replay: 'Fehlgeschlagene wiederholen',
     gone: 'Diesen Baum gibt es nicht, oder er wurde gelöscht.',
-    retention: 'Behalten',
+    retention: 'Aufbewahrung ändern',
     retentionAsk:
       'Wie lange bleibt dieser Baum, wenn er fertig ist? Ein fertiger Baum, dessen Zeit um ist, wird sofort gelöscht.',
     retentionDays: 'Tage (leer: für immer)',
@@ -271,13 +271,13 @@ export const de: Texts = {
   share: {
     label: 'Fortschritt teilen',
     ask: (type) =>
-      `Einen Link anlegen zu einer Seite, die den Fortschritt von ${type} allen zeigt, die ihn haben? Sie brauchen keinen Schlüssel und sehen sonst nichts.`,
+      `Einen Link zu einer Seite anlegen, die den Fortschritt von ${type} laufend zeigt? Wer den Link hat, braucht keinen Schlüssel und sieht sonst nichts.`,
     lifetime: 'Gültig für',
     hours: (hours) => things(hours, 'Stunde', 'Stunden'),
-    results: 'Sie zeigt auch die Ergebnisse',
+    results: 'Die Seite zeigt auch die Ergebnisse',
     link: 'Link',
     validUntil: 'Gültig bis',
-    whoever: 'Der Link wird nur jetzt gezeigt.',
+    whoever: 'Kopieren Sie den Link jetzt: Er wird nicht noch einmal gezeigt.',
     copy: 'Link kopieren',
     open: 'Seite öffnen',
     revoke: 'Links widerrufen',
@@ -289,7 +289,7 @@ export const de: Texts = {
     title: 'Element',
     payload: 'Eingabe',
     result: 'Ergebnis',
-    attempts: 'Fehlversuche',
+    attempts: 'Fehl\u00adversuche',
     attempt: 'Versuch',
     stack: 'Stack',
     held: (worker, attempt) => `${worker} arbeitet daran, Versuch ${attempt}.`,
@@ -319,7 +319,10 @@ export const de: Texts = {
     replay: 'Wiederholen',
     replayAsk: (number) => `Element ${number} mit dieser Eingabe erneut versuchen?`,
     gone: 'Dieses Element gibt es nicht, oder sein Baum wurde gelöscht.',
-    notJson: 'Das ist kein gültiges JSON.',
+    notJson: (place) =>
+      place === undefined
+        ? 'Das ist kein gültiges JSON: Am Ende fehlt etwas.'
+        : `Das ist kein gültiges JSON: Zeile ${formatCount(place.line)}, Zeichen ${formatCount(place.column)}.`,
   },
   standstill: {
     title: 'Warum läuft es nicht?',
@@ -547,7 +550,8 @@ export const de: Texts = {
     format: 'Dateiformat',
     guess: 'Raten',
     guessed: (guess) => `Geraten: ${guess}`,
-    delimiter: 'Zwischen den Zellen',
+    formatNames: { CSV: 'CSV', NDJSON: 'NDJSON', JSON_ARRAY: 'JSON-Array', LINES: 'Textzeilen' },
+    delimiter: 'Trennzeichen',
     delimiters: { ',': 'Komma', ';': 'Strichpunkt', '\t': 'Tabulator', '|': 'Senkrechter Strich' },
     encoding: 'Zeichensatz, falls es nicht UTF-8 ist',
     header: 'Die erste Zeile benennt die Spalten',
@@ -564,6 +568,7 @@ export const de: Texts = {
     uploads: 'Hochgeladene Dateien',
     uploadsIntro: 'Jede kann importiert werden, bis sie abläuft, auch mehrmals.',
     upload: 'Datei',
+    noName: (id) => `Ohne Namen, ${id}`,
     size: 'Größe',
     incomplete: 'unvollständig',
     expires: 'Läuft ab',
@@ -580,7 +585,7 @@ export const de: Texts = {
     pause: 'Anhalten',
     resume: 'Fortsetzen',
     paused: 'angehalten',
-    empty: 'Es gibt keine Zeitpläne.',
+    empty: 'Es gibt keine Zeitpläne. Legen Sie einen an: mit jobtree schedule put oder putSchedule der API.',
     timing: ({ cron, everyMs, timeZone }) =>
       cron == null ? `alle ${formatDuration(everyMs ?? 0)}` : `${cron}, ${timeZone ?? 'UTC'}`,
     skipAsk: (name) => `Den nächsten Termin von ${name} auslassen?`,
@@ -616,7 +621,7 @@ export const de: Texts = {
     },
   },
   callbacks: {
-    title: 'Zustellung der Callbacks',
+    title: 'Callbacks',
     endpoint: 'Empfänger',
     event: 'Ereignis',
     status: 'Status',
@@ -624,7 +629,7 @@ export const de: Texts = {
     created: 'Angelegt',
     retry: 'Noch einmal senden',
     retryAsk: (endpoint) => `Diese Nachricht noch einmal an ${endpoint} senden?`,
-    empty: 'Es wurde und wird kein Callback gesendet.',
+    empty: 'Es gibt keine Callbacks, weder gesendete noch geplante.',
     last: 'Letzte Antwort',
     add: 'Callback hinzufügen',
     addAsk: 'Welcher Empfänger wird aufgerufen? Für Jobs, die schon fertig sind, wird nichts gesendet.',
@@ -642,7 +647,7 @@ export const de: Texts = {
     revoke: 'Widerrufen',
     revokeAsk: (name) =>
       `${name} endgültig widerrufen? Wer ihn benutzt, wird nach spätestens fünf Sekunden abgewiesen.`,
-    empty: 'Es gibt keine Schlüssel.',
+    empty: 'Es gibt keine Schlüssel. Legen Sie einen an: mit jobtree api-keys create.',
   },
   audit: {
     title: 'Audit',
@@ -657,9 +662,11 @@ export const de: Texts = {
   palette: {
     open: 'Suchen',
     title: 'Gehe zu',
-    input: 'Eine Seite, ein Typ, eine ID oder ein Typ und ein Dedupe-Schlüssel',
+    input: 'Eine Seite, ein Typ, eine ID, ein Serienschlüssel oder ein Typ und ein Dedupe-Schlüssel',
     id: (id) => `${id} öffnen`,
     trees: (type) => `Bäume des Typs ${type}`,
+    serializeKey: (key, blocked) => `Serienschlüssel ${key}: ${formatCount(blocked)} wartend`,
+    queue: (type) => `Warteschlange ${type}`,
     dedupeKey: (type, key) => `Der Baum des Typs ${type} mit dem Dedupe-Schlüssel ${key}`,
     none: 'Nichts gefunden.',
     found: (count) => things(count, 'Treffer', 'Treffer'),
@@ -679,7 +686,7 @@ export const de: Texts = {
     maxJson: 'Größte Eingabe',
     maxUpload: 'Größte Datei',
     keyboard: 'Tastatur',
-    useKeys: 'Einzelne Tasten lösen etwas aus',
+    useKeys: 'Tastenkürzel aus einem Buchstaben',
     keys: {
       search: 'suchen',
       next: 'nächste Zeile',

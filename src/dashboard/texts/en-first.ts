@@ -22,8 +22,8 @@ export const enFirst = {
   fresh: {
     live: 'Live',
     asOf: (time: string) => `As of ${time}`,
-    pause: 'Pause',
-    resume: 'Resume',
+    pause: 'Pause updates',
+    resume: 'Resume updates',
   },
   you: {
     signOut: 'Sign out',

@@ -1,5 +1,5 @@
 /** Everything that the dashboard says, in English. */
-import type { OperationKind, StandstillReason } from '../../generated/dashboard.ts';
+import type { FileFormat, OperationKind, StandstillReason } from '../../generated/dashboard.ts';
 import { enFirst } from './en-first.ts';
 import { formatCount, formatDuration, formatRate, formatTenths, formatTime, things } from './formats.ts';
 
@@ -144,7 +144,7 @@ export const en = {
     flow: 'fed by its parent',
     waitsFor: (types: string) => `waits for ${types}`,
     created: 'Created',
-    reaped: 'Deleted at',
+    reaped: 'Will be deleted',
     callbacks: 'Callbacks',
     schedule: 'From schedule',
     openItems: 'Items',
@@ -161,7 +161,7 @@ export const en = {
     removeAsk: "Delete the whole tree, with all payloads and results? This can't be undone.",
     replay: 'Replay failures',
     gone: 'There is no such tree, or it was deleted.',
-    retention: 'Keep',
+    retention: 'Change retention',
     retentionAsk:
       'How long is this tree kept once it is complete? A complete tree whose time is over is deleted at once.',
     retentionDays: 'Days (empty: for ever)',
@@ -220,13 +220,13 @@ export const en = {
   share: {
     label: 'Share a progress page',
     ask: (type: string) =>
-      `Create a link to a page that shows the progress of ${type}, live, to whoever has it? They need no key, and see nothing else.`,
+      `Create a link to a page with the live progress of ${type}? Whoever has the link needs no key, and sees nothing else.`,
     lifetime: 'Valid for',
     hours: (hours: number) => things(hours, 'hour', 'hours'),
-    results: 'It also shows the results',
+    results: 'The page also shows the results',
     link: 'Link',
     validUntil: 'Valid until',
-    whoever: 'The link is shown only now.',
+    whoever: 'Copy the link now: it is not shown again.',
     copy: 'Copy link',
     open: 'Open the page',
     revoke: 'Revoke links',
@@ -268,7 +268,10 @@ export const en = {
     replay: 'Replay',
     replayAsk: (number: string) => `Try item ${number} again, with this payload?`,
     gone: 'There is no such item, or its tree was deleted.',
-    notJson: 'This is not valid JSON.',
+    notJson: (place: { line: number; column: number } | undefined) =>
+      place === undefined
+        ? 'This is not valid JSON: something is missing at the end.'
+        : `This is not valid JSON: line ${formatCount(place.line)}, column ${formatCount(place.column)}.`,
   },
   standstill: {
     title: 'Why is it not running?',
@@ -498,7 +501,13 @@ export const en = {
     format: 'Format',
     guess: 'Guess',
     guessed: (guess: string) => `Guessed: ${guess}`,
-    delimiter: 'Between cells',
+    formatNames: {
+      CSV: 'CSV',
+      NDJSON: 'NDJSON',
+      JSON_ARRAY: 'JSON array',
+      LINES: 'Lines of text',
+    } as Readonly<Record<FileFormat, string>>,
+    delimiter: 'Separator',
     delimiters: { ',': 'Comma', ';': 'Semicolon', '\t': 'Tab', '|': 'Vertical bar' } as Readonly<
       Record<string, string>
     >,
@@ -516,7 +525,8 @@ export const en = {
     empty: 'No file was imported.',
     uploads: 'Uploaded files',
     uploadsIntro: 'Each can be imported until it expires, more than once.',
-    upload: 'Upload',
+    upload: 'File',
+    noName: (id: string) => `Without a name, ${id}`,
     size: 'Size',
     incomplete: 'incomplete',
     expires: 'Expires',
@@ -533,7 +543,7 @@ export const en = {
     pause: 'Pause',
     resume: 'Resume',
     paused: 'paused',
-    empty: 'There are no schedules.',
+    empty: 'There are no schedules. Create one with jobtree schedule put, or putSchedule of the API.',
     timing: ({ cron, everyMs, timeZone }: Timing) =>
       cron == null ? `every ${formatDuration(everyMs ?? 0)}` : `${cron}, ${timeZone ?? 'UTC'}`,
     skipAsk: (name: string) => `Skip the next occurrence of ${name}?`,
@@ -569,7 +579,7 @@ export const en = {
     },
   },
   callbacks: {
-    title: 'Callback deliveries',
+    title: 'Callbacks',
     endpoint: 'Endpoint',
     event: 'Event',
     status: 'Status',
@@ -577,7 +587,7 @@ export const en = {
     created: 'Created',
     retry: 'Send again',
     retryAsk: (endpoint: string) => `Send this message to ${endpoint} again?`,
-    empty: 'No callback was or is to be sent.',
+    empty: 'There are no callbacks, sent or planned.',
     last: 'Last answer',
     add: 'Add callback',
     addAsk: 'Which endpoint is called? For jobs that are complete already, nothing is sent.',
@@ -594,7 +604,7 @@ export const en = {
     revoked: 'revoked',
     revoke: 'Revoke',
     revokeAsk: (name: string) => `Revoke ${name} for good? Whoever uses it is refused within five seconds.`,
-    empty: 'There are no keys.',
+    empty: 'There are no keys. Create one with jobtree api-keys create.',
   },
   audit: {
     title: 'Audit',
@@ -609,9 +619,11 @@ export const en = {
   palette: {
     open: 'Search',
     title: 'Go to',
-    input: 'A page, a type, an id, or a type and a dedupe key',
+    input: 'A page, a type, an id, a serialize key, or a type and a dedupe key',
     id: (id: string) => `Open ${id}`,
     trees: (type: string) => `Trees of type ${type}`,
+    serializeKey: (key: string, blocked: number) => `Serialize key ${key}: ${formatCount(blocked)} waiting`,
+    queue: (type: string) => `Queue ${type}`,
     dedupeKey: (type: string, key: string) => `The tree of type ${type} with the dedupe key ${key}`,
     none: 'Nothing is found.',
     found: (count: number) => things(count, 'choice', 'choices'),
@@ -631,7 +643,7 @@ export const en = {
     maxJson: 'Largest payload',
     maxUpload: 'Largest file',
     keyboard: 'Keyboard',
-    useKeys: 'Single keys do something',
+    useKeys: 'Shortcuts of a single letter',
     keys: {
       search: 'search',
       next: 'next row',

@@ -25,7 +25,9 @@ const en = {
   noDownload: (status: number) => `The results could not be downloaded: the server answered ${status}.`,
   loading: 'Loading…',
   ended: 'This link has expired or was revoked. Ask whoever gave it to you for a new one.',
-  gone: 'There is nothing at this address: the link is incomplete, or the tree was deleted.',
+  incomplete: 'This link is incomplete. Copy all of it into the address bar.',
+  gone: 'There is nothing at this address: the tree was deleted.',
+  validUntil: (time: string) => `This page is valid until ${time}.`,
 };
 
 const de: typeof en = {
@@ -52,19 +54,23 @@ const de: typeof en = {
     `Die Ergebnisse konnten nicht heruntergeladen werden: Der Server antwortete mit ${status}.`,
   loading: 'Wird geladen …',
   ended: 'Dieser Link ist abgelaufen oder wurde widerrufen. Bitten Sie um einen neuen.',
-  gone: 'Unter dieser Adresse ist nichts: Der Link ist unvollständig, oder der Baum wurde gelöscht.',
+  incomplete: 'Dieser Link ist unvollständig. Kopieren Sie ihn ganz in die Adresszeile.',
+  gone: 'Unter dieser Adresse ist nichts: Der Baum wurde gelöscht.',
+  validUntil: (time) => `Diese Seite ist gültig bis ${time}.`,
 };
 
 /** In the reader's language. */
 export function textsOfReader() {
   const locale = languageOf(navigator.languages);
-  const { states, ...texts } = locale.startsWith('de') ? de : en;
+  const { states, validUntil, ...texts } = locale.startsWith('de') ? de : en;
   const say = wordsIn(locale);
+  const moment = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
   const clock = new Intl.DateTimeFormat(locale, { timeStyle: 'medium' });
   return {
     ...texts,
     locale,
     clock: (time: number) => clock.format(time),
+    validUntil: (time: number) => validUntil(moment.format(time)),
     state: ({ outcome, itemProgress }: Pick<JobTreeProgress, 'outcome' | 'itemProgress'>) =>
       states[outcome ?? (itemProgress > 0 ? 'RUNNING' : 'WAITING')] ?? '',
     job: (job: JobProgress) => `${states[job.outcome ?? job.status] ?? ''}: ${say(job)}`,

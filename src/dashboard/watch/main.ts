@@ -12,13 +12,14 @@ import { WatchedResults, WatchedTree } from '../../generated/dashboard.ts';
 import { textsOfReader } from '../texts/watch.ts';
 import '../styles.css';
 import './watch.css';
-import { toLink } from './link.ts';
+import { claimsOf, toLink } from './link.ts';
 
 const t = textsOfReader();
 // The element says how far the tree is in it, too.
 document.documentElement.lang = t.locale;
 const url = new URL('../../graphql', document.baseURI).href;
-const { tree, token, shows } = toLink(location.hash);
+const { tree, token } = toLink(location.hash);
+const claims = claimsOf(token);
 const credentials = new Credentials({}, token);
 const http = new Http({
   url,
@@ -122,6 +123,7 @@ function toResults(): HTMLElement {
 }
 
 async function show(): Promise<void> {
+  if (tree === '' || claims === undefined) throw new Error(t.incomplete);
   const { job } = await http.request(WatchedTree, { id: tree }, { repeatable: true });
   if (job == null) throw new JobtreeError('NOT_FOUND', t.gone);
   const jobs = toJobs(job.tree);
@@ -163,9 +165,10 @@ async function show(): Promise<void> {
     freshness,
     bar,
     problem,
-    element('h2', {}, t.jobs),
-    jobs.list,
-    ...(shows === 'RESULTS' ? [toResults()] : []),
+    // Of a single job, the bar has said all.
+    ...(job.tree.length > 1 ? [element('h2', {}, t.jobs), jobs.list] : []),
+    ...(claims.sees === 'RESULTS' ? [toResults()] : []),
+    element('p', { className: 'quiet' }, t.validUntil(claims.expiresMs)),
   );
 }
 

@@ -227,7 +227,7 @@ const columns = `id, kind, requested_at as "requestedAt", total, done, cancelled
     'items', (select jsonb_agg(jsonb_build_object('jobId', u.job_id, 'position', u.position))
               from unnest(${first('item_job_ids')}, ${first('item_positions')}) u(job_id, position)),
     'itemCount', coalesce(cardinality(item_positions), 0), 'dedupeKeyCount', coalesce(cardinality(dedupe_keys), 0),
-    'statuses', coalesce(to_jsonb(statuses), conditions::jsonb -> 'statuses'),
+    'statuses', coalesce(to_jsonb(${first('statuses')}), conditions::jsonb -> 'statuses'),
     'from', coalesce(to_jsonb(coalesce(died_from, added_from)), conditions::jsonb -> 'createdFrom'),
     'until', coalesce(to_jsonb(coalesce(died_until, added_until)), conditions::jsonb -> 'createdUntil'),
     'hasPayload', payload is not null,

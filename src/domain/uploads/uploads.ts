@@ -15,6 +15,7 @@ import type { S3Store } from '../../object-store/s3.ts';
 import { StoreError } from '../../object-store/store-error.ts';
 import type { Caller } from '../access/rights.ts';
 import type { StoredUse, Storer } from '../access/stored.ts';
+import { maxFileNameLength } from '../values/limits.ts';
 import { firstUuid, lastUuid, type Range } from '../values/range.ts';
 
 export interface Upload {
@@ -33,13 +34,15 @@ export interface Upload {
   readonly store: string | null;
   /** The tenant of the caller that sent it. */
   readonly tenant: string | null;
+  /** The name of the file; null if its sender gave none. */
+  readonly name: string | null;
 }
 
 /** Who sends an upload, or which uploads are meant: those of a tenant and of a caller, where they are not null. */
 export type Sender = Pick<Caller, 'tenant' | 'account'>;
 
 const columns = `id, length, size, expected_sha256 as "expectedSha256", digest_state as "digestState", sha256,
-  created_at as "createdAt", expires_at as "expiresAt", store, tenant`;
+  created_at as "createdAt", expires_at as "expiresAt", store, tenant, name`;
 
 const everybody: Sender = { tenant: null, account: null };
 
@@ -47,6 +50,8 @@ const everybody: Sender = { tenant: null, account: null };
 export interface NewUpload {
   readonly length: number | undefined;
   readonly sha256: Buffer | undefined;
+  /** Of the file, if the sender gives one: see `fileName`. */
+  readonly name?: string | undefined;
   readonly sender: Sender;
   /** The caller whose storage it counts for. */
   readonly owner: Storer;
@@ -103,7 +108,7 @@ export class Uploads {
   }
 
   /** @throws StorageLimitError if there is no room for it */
-  async create({ length, sha256, sender, owner }: NewUpload): Promise<Upload> {
+  async create({ length, sha256, name, sender, owner }: NewUpload): Promise<Upload> {
     await this.#stored?.check(owner, { items: 0, bytes: length ?? 1 });
     const [row] = await this.#database
       .forRequest(owner)
@@ -115,6 +120,7 @@ export class Uploads {
         this.#store?.name ?? null,
         sender.tenant,
         sender.account,
+        name ?? null,
       );
     return (await this.find(row?.create_upload ?? '')) as Upload;
   }
@@ -312,6 +318,10 @@ export interface Part {
 
 /** The key of an object in the store; with an empty name, the prefix of all objects of the upload. */
 const keyOf = (id: string, name: string) => `${id}/${name}`;
+
+/** A file's name as it is kept: any text, without what can't be stored or shown, and cut after 255 characters. Undefined if nothing is left. */
+export const fileName = (name: string | undefined): string | undefined =>
+  [...(name ?? '').replace(/\p{Cc}/gu, ' ').trim()].slice(0, maxFileNameLength).join('') || undefined;
 
 /** Parses a SHA-256 in the form of RFC 9530: `sha-256=:…base64…:`, possibly among other digests. */
 export function parseDigest(text: string, field: string): Buffer {

@@ -15,6 +15,7 @@ export const maxShownDepth = 1_000;
 export const maxNameLength = 200;
 export const maxDedupeKeyLength = 500;
 export const maxSerializeKeyLength = 255;
+export const maxFileNameLength = 255;
 export const maxTreeDepth = 32;
 export const maxTreeJobs = 1_000;
 /** The total size of the payloads of one claim, approximately; claim_items has the same limit. */

@@ -87,9 +87,9 @@ export class UploadStore {
   /** Stores the body as a whole upload. A refused or broken one is removed; undefined if the stream broke. */
   async whole(
     body: Readable,
-    { length, sha256, sender, owner }: Partial<NewUpload> & Pick<NewUpload, 'sender' | 'owner'>,
+    { length, sha256, name, sender, owner }: Partial<NewUpload> & Pick<NewUpload, 'sender' | 'owner'>,
   ): Promise<Upload | undefined> {
-    const upload = await this.begin({ length, sha256, sender, owner });
+    const upload = await this.begin({ length, sha256, name, sender, owner });
     try {
       const stored = await this.append(body, upload, { length: length ?? null, owner });
       if (stored.end === 'CUT') {

@@ -6,7 +6,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { type Caller, explainRefusal, uploadsOf } from '../../domain/access/rights.ts';
-import { parseDigest, type Upload, type Uploads } from '../../domain/uploads/uploads.ts';
+import { fileName, parseDigest, type Upload, type Uploads } from '../../domain/uploads/uploads.ts';
 import { InvalidInputError, NotFoundError } from '../../errors.ts';
 import { encodeGlobalId, keyOf } from '../../schema/global-id.ts';
 import type { OwnerOf } from '../rights/owners.ts';
@@ -53,7 +53,13 @@ export function createUploads(options: {
       throw new InvalidInputError('Give either Upload-Length, or Upload-Defer-Length: 1.', 'Upload-Length');
     }
     const sender = callerOf(request);
-    const upload = await store.begin({ length, sha256: digestOf(request), sender, owner: ownerOf(request) });
+    const upload = await store.begin({
+      length,
+      sha256: digestOf(request),
+      name: nameOf(request),
+      sender,
+      owner: ownerOf(request),
+    });
     if (length === 0) await store.finish(upload, { hasher: await hasherOf(upload), size: 0 });
     respond(response, 201, { ...tusHeaders(upload), location: locationOf(upload) });
   };
@@ -177,6 +183,13 @@ function digestOf({ headers }: IncomingMessage): Buffer | undefined {
   return undefined;
 }
 
+/** What `Upload-Metadata` says of the file, in pairs of a word and a text in Base64: only its name is kept. */
+function nameOf({ headers }: IncomingMessage): string | undefined {
+  const pairs = String(headers['upload-metadata'] ?? '').split(',');
+  const found = pairs.map((pair) => pair.trim().split(' ')).find(([word]) => word === 'filename');
+  return fileName(Buffer.from(found?.[1] ?? '', 'base64').toString());
+}
+
 const idOf = ({ id }: Upload) => encodeGlobalId('Upload', id);
 
 /** Relative to the collection, wherever a proxy puts that. */
@@ -197,6 +210,9 @@ const tusHeaders = (upload: Upload): Record<string, string> => ({
   'upload-offset': String(upload.size),
   ...(upload.length === null ? { 'upload-defer-length': '1' } : { 'upload-length': String(upload.length) }),
   'upload-expires': upload.expiresAt.toUTCString(),
+  ...(upload.name !== null && {
+    'upload-metadata': `filename ${Buffer.from(upload.name).toString('base64')}`,
+  }),
   ...digestHeader(upload),
 });
 

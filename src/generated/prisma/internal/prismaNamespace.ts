@@ -4347,7 +4347,8 @@ export const UploadScalarFieldEnum = {
   removedAt: 'removedAt',
   store: 'store',
   tenant: 'tenant',
-  account: 'account'
+  account: 'account',
+  name: 'name'
 } as const
 
 export type UploadScalarFieldEnum = (typeof UploadScalarFieldEnum)[keyof typeof UploadScalarFieldEnum]

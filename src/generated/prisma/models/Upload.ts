@@ -49,6 +49,7 @@ export type UploadMinAggregateOutputType = {
   store: string | null
   tenant: string | null
   account: string | null
+  name: string | null
 }
 
 export type UploadMaxAggregateOutputType = {
@@ -64,6 +65,7 @@ export type UploadMaxAggregateOutputType = {
   store: string | null
   tenant: string | null
   account: string | null
+  name: string | null
 }
 
 export type UploadCountAggregateOutputType = {
@@ -79,6 +81,7 @@ export type UploadCountAggregateOutputType = {
   store: number
   tenant: number
   account: number
+  name: number
   _all: number
 }
 
@@ -106,6 +109,7 @@ export type UploadMinAggregateInputType = {
   store?: true
   tenant?: true
   account?: true
+  name?: true
 }
 
 export type UploadMaxAggregateInputType = {
@@ -121,6 +125,7 @@ export type UploadMaxAggregateInputType = {
   store?: true
   tenant?: true
   account?: true
+  name?: true
 }
 
 export type UploadCountAggregateInputType = {
@@ -136,6 +141,7 @@ export type UploadCountAggregateInputType = {
   store?: true
   tenant?: true
   account?: true
+  name?: true
   _all?: true
 }
 
@@ -238,6 +244,7 @@ export type UploadGroupByOutputType = {
   store: string | null
   tenant: string | null
   account: string | null
+  name: string | null
   _count: UploadCountAggregateOutputType | null
   _avg: UploadAvgAggregateOutputType | null
   _sum: UploadSumAggregateOutputType | null
@@ -276,6 +283,7 @@ export type UploadWhereInput = {
   store?: Prisma.StringNullableFilter<"Upload"> | string | null
   tenant?: Prisma.StringNullableFilter<"Upload"> | string | null
   account?: Prisma.StringNullableFilter<"Upload"> | string | null
+  name?: Prisma.StringNullableFilter<"Upload"> | string | null
 }
 
 export type UploadOrderByWithRelationInput = {
@@ -291,6 +299,7 @@ export type UploadOrderByWithRelationInput = {
   store?: Prisma.SortOrderInput | Prisma.SortOrder
   tenant?: Prisma.SortOrderInput | Prisma.SortOrder
   account?: Prisma.SortOrderInput | Prisma.SortOrder
+  name?: Prisma.SortOrderInput | Prisma.SortOrder
 }
 
 export type UploadWhereUniqueInput = Prisma.AtLeast<{
@@ -309,6 +318,7 @@ export type UploadWhereUniqueInput = Prisma.AtLeast<{
   store?: Prisma.StringNullableFilter<"Upload"> | string | null
   tenant?: Prisma.StringNullableFilter<"Upload"> | string | null
   account?: Prisma.StringNullableFilter<"Upload"> | string | null
+  name?: Prisma.StringNullableFilter<"Upload"> | string | null
 }, "id">
 
 export type UploadOrderByWithAggregationInput = {
@@ -324,6 +334,7 @@ export type UploadOrderByWithAggregationInput = {
   store?: Prisma.SortOrderInput | Prisma.SortOrder
   tenant?: Prisma.SortOrderInput | Prisma.SortOrder
   account?: Prisma.SortOrderInput | Prisma.SortOrder
+  name?: Prisma.SortOrderInput | Prisma.SortOrder
   _count?: Prisma.UploadCountOrderByAggregateInput
   _avg?: Prisma.UploadAvgOrderByAggregateInput
   _max?: Prisma.UploadMaxOrderByAggregateInput
@@ -347,6 +358,7 @@ export type UploadScalarWhereWithAggregatesInput = {
   store?: Prisma.StringNullableWithAggregatesFilter<"Upload"> | string | null
   tenant?: Prisma.StringNullableWithAggregatesFilter<"Upload"> | string | null
   account?: Prisma.StringNullableWithAggregatesFilter<"Upload"> | string | null
+  name?: Prisma.StringNullableWithAggregatesFilter<"Upload"> | string | null
 }
 
 export type UploadCreateInput = {
@@ -362,6 +374,7 @@ export type UploadCreateInput = {
   store?: string | null
   tenant?: string | null
   account?: string | null
+  name?: string | null
 }
 
 export type UploadUncheckedCreateInput = {
@@ -377,6 +390,7 @@ export type UploadUncheckedCreateInput = {
   store?: string | null
   tenant?: string | null
   account?: string | null
+  name?: string | null
 }
 
 export type UploadUpdateInput = {
@@ -392,6 +406,7 @@ export type UploadUpdateInput = {
   store?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   tenant?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   account?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  name?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type UploadUncheckedUpdateInput = {
@@ -407,6 +422,7 @@ export type UploadUncheckedUpdateInput = {
   store?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   tenant?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   account?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  name?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type UploadCreateManyInput = {
@@ -422,6 +438,7 @@ export type UploadCreateManyInput = {
   store?: string | null
   tenant?: string | null
   account?: string | null
+  name?: string | null
 }
 
 export type UploadUpdateManyMutationInput = {
@@ -437,6 +454,7 @@ export type UploadUpdateManyMutationInput = {
   store?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   tenant?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   account?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  name?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type UploadUncheckedUpdateManyInput = {
@@ -452,6 +470,7 @@ export type UploadUncheckedUpdateManyInput = {
   store?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   tenant?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   account?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  name?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type UploadCountOrderByAggregateInput = {
@@ -467,6 +486,7 @@ export type UploadCountOrderByAggregateInput = {
   store?: Prisma.SortOrder
   tenant?: Prisma.SortOrder
   account?: Prisma.SortOrder
+  name?: Prisma.SortOrder
 }
 
 export type UploadAvgOrderByAggregateInput = {
@@ -487,6 +507,7 @@ export type UploadMaxOrderByAggregateInput = {
   store?: Prisma.SortOrder
   tenant?: Prisma.SortOrder
   account?: Prisma.SortOrder
+  name?: Prisma.SortOrder
 }
 
 export type UploadMinOrderByAggregateInput = {
@@ -502,6 +523,7 @@ export type UploadMinOrderByAggregateInput = {
   store?: Prisma.SortOrder
   tenant?: Prisma.SortOrder
   account?: Prisma.SortOrder
+  name?: Prisma.SortOrder
 }
 
 export type UploadSumOrderByAggregateInput = {
@@ -524,6 +546,7 @@ export type UploadSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs =
   store?: boolean
   tenant?: boolean
   account?: boolean
+  name?: boolean
 }, ExtArgs["result"]["upload"]>
 
 export type UploadSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -539,6 +562,7 @@ export type UploadSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extens
   store?: boolean
   tenant?: boolean
   account?: boolean
+  name?: boolean
 }, ExtArgs["result"]["upload"]>
 
 export type UploadSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -554,6 +578,7 @@ export type UploadSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extens
   store?: boolean
   tenant?: boolean
   account?: boolean
+  name?: boolean
 }, ExtArgs["result"]["upload"]>
 
 export type UploadSelectScalar = {
@@ -569,9 +594,10 @@ export type UploadSelectScalar = {
   store?: boolean
   tenant?: boolean
   account?: boolean
+  name?: boolean
 }
 
-export type UploadOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "createdAt" | "expiresAt" | "length" | "size" | "expectedSha256" | "digestState" | "sha256" | "removedAt" | "store" | "tenant" | "account", ExtArgs["result"]["upload"]>
+export type UploadOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "createdAt" | "expiresAt" | "length" | "size" | "expectedSha256" | "digestState" | "sha256" | "removedAt" | "store" | "tenant" | "account" | "name", ExtArgs["result"]["upload"]>
 
 export type $UploadPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "Upload"
@@ -619,6 +645,10 @@ export type $UploadPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
      * The sender; null if it was not authenticated.
      */
     account: string | null
+    /**
+     * The name of the file, as the sender gave it: up to 255 characters; null if it gave none.
+     */
+    name: string | null
   }, ExtArgs["result"]["upload"]>
   composites: {}
 }
@@ -1054,6 +1084,7 @@ export interface UploadFieldRefs {
   readonly store: Prisma.FieldRef<"Upload", 'String'>
   readonly tenant: Prisma.FieldRef<"Upload", 'String'>
   readonly account: Prisma.FieldRef<"Upload", 'String'>
+  readonly name: Prisma.FieldRef<"Upload", 'String'>
 }
     
 

@@ -1,0 +1,155 @@
+/** What a newcomer meets in the dashboard: the menu of a phone, addresses that lead nowhere, the search, and the page before one has signed in. */
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { App } from '../../src/server/create-app.ts';
+import { createJob } from '../support/api.ts';
+import { violations } from '../support/axe.ts';
+import { launchBrowser, withoutBrowser } from '../support/browser.ts';
+import { excess, openDashboard, type PageOptions, phone, screenshot, views } from '../support/dashboard.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { makeKey } from '../support/keys.ts';
+import { startServer } from '../support/server.ts';
+
+describe.skipIf(withoutBrowser)('a newcomer to the dashboard', () => {
+  let db: TestDatabase;
+  let app: App;
+  let browser: Browser;
+  let tree: string;
+  beforeAll(async () => {
+    db = await createDatabase();
+    app = await startServer(db.url);
+    browser = await launchBrowser();
+    tree = await createJob(app.url, {
+      type: 'ship',
+      sealed: true,
+      items: Array.from({ length: 3 }, () => ({ serializeKey: 'acme' })),
+    });
+  });
+  afterAll(async () => {
+    await browser.close();
+    await app.close();
+    await db.drop();
+  });
+
+  const open = (path: string, options: PageOptions = {}) => openDashboard(browser, app.url, path, options);
+
+  describe.each(views.filter(([, device]) => device === 'phone'))('on a phone, %s', (scheme) => {
+    it('the menu is behind a button: it opens and closes by keyboard, and closes after a choice', async () => {
+      const { page, problems } = await open('/', { size: { width: 360, height: 740 }, scheme });
+      await page.getByRole('link', { name: 'ship' }).waitFor();
+      await page.getByRole('button', { name: 'Help' }).waitFor();
+      const header = await page.locator('header').boundingBox();
+      expect(header?.height).toBeLessThanOrEqual(85);
+      await screenshot(page, `header-${scheme}`);
+      const menu = page.getByRole('navigation', { name: 'Pages' });
+      expect(await menu.count()).toBe(0);
+      const button = page.getByRole('button', { name: 'Pages' });
+      await button.focus();
+      await page.keyboard.press('Enter');
+      await menu.getByRole('link', { name: 'System' }).waitFor();
+      await screenshot(page, `menu-${scheme}`);
+      expect(await violations(page)).toEqual([]);
+      await page.keyboard.press('Escape');
+      await menu.waitFor({ state: 'hidden' });
+      expect(await button.evaluate((one) => one === document.activeElement)).toBe(true);
+      await page.keyboard.press('Enter');
+      await menu.getByRole('link', { name: 'Trees' }).waitFor();
+      await page.keyboard.press('Tab');
+      await page.keyboard.press('Tab');
+      await page.keyboard.press('Tab');
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { name: 'Queues' }).waitFor();
+      await menu.waitFor({ state: 'hidden' });
+      expect(problems).toEqual([]);
+      await page.close();
+    });
+  });
+
+  it('nothing is wider than the smallest screen, with the menu open', async () => {
+    const { page } = await open('/', { size: phone });
+    await page.getByRole('button', { name: 'Pages' }).click();
+    await page.getByRole('navigation', { name: 'Pages' }).waitFor();
+    expect(await excess(page)).toBe(0);
+    await page.close();
+  });
+
+  it('the menu marks Trees on the screens of a tree and of an item', async () => {
+    const { page } = await open(`/trees/${tree}`);
+    const current = page.getByRole('navigation', { name: 'Pages' }).locator('[aria-current]');
+    await page.getByRole('heading', { name: 'Tree ship' }).waitFor();
+    await expect.poll(() => current.allInnerTexts()).toEqual(['Trees']);
+    await page.getByRole('table', { name: 'Items' }).getByRole('link').first().click();
+    await page.getByRole('heading', { name: /^ship/ }).waitFor();
+    await expect.poll(() => current.allInnerTexts()).toEqual(['Trees']);
+    await page.close();
+  });
+
+  const nobody = '00000000-0000-7000-8000-000000000000';
+  it.each([
+    ['/trees/xyz', 'There is no such tree', 'Trees'],
+    ['/trees/Job:xyz', 'There is no such tree', 'Trees'],
+    [`/trees/Job:${nobody}`, 'There is no such tree', 'Trees'],
+    ['/items/xyz', 'There is no such item', 'Trees'],
+    [`/items/JobItem:${nobody}:7`, 'There is no such item', 'Trees'],
+    ['/dead-letters/xyz', 'Nothing of this group is left', 'Dead letters'],
+    [`/dead-letters/DeadLetterGroup:7`, 'Nothing of this group is left', 'Dead letters'],
+    ['/nowhere', 'There is no such page', 'Trees'],
+  ])('the address %s says that there is nothing, with a way to the list', async (path, words, list) => {
+    const { page } = await open(path);
+    const main = page.getByRole('main');
+    await main.getByRole('status').getByText(words).waitFor();
+    expect(await main.getByRole('button').count()).toBe(0);
+    await main.getByRole('link', { name: list }).click();
+    await page.getByRole('heading', { name: list }).waitFor();
+    await page.close();
+  });
+
+  it('the search finds a serialize key, which leads to the item that has it, and the queue of a type', async () => {
+    const { page, problems } = await open('/');
+    await page.getByRole('button', { name: 'Search' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('combobox').fill('acme');
+    await dialog.getByRole('option', { name: 'Serialize key acme: 2 waiting' }).waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: /^ship/ }).waitFor();
+
+    await page.getByRole('button', { name: 'Search' }).click();
+    await dialog.getByRole('combobox').fill('shi');
+    await dialog.getByRole('option', { name: 'Queue ship' }).click();
+    await page.getByRole('heading', { name: 'Queue ship' }).waitFor();
+    expect(problems).toEqual([]);
+    await page.close();
+  });
+
+  describe('where one has to sign in', () => {
+    let closed: App;
+    beforeAll(async () => {
+      closed = await startServer(db.url, { JOBTREE_AUTH: 'keys' });
+    });
+    afterAll(() => closed.close());
+
+    it('nothing but that is shown before and after, and the name of the key without its id in between', async () => {
+      const { key, id } = await makeKey(db, ['admin'], { name: 'boss' });
+      const { page } = await openDashboard(browser, closed.url, '/operations');
+      const heading = page.getByRole('heading');
+      const isAsked = async () => {
+        await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+        expect(await heading.allInnerTexts()).toEqual(['Sign in']);
+        expect(await page.getByText('Live').count()).toBe(0);
+        expect(await page.getByRole('button', { name: 'Pause updates' }).count()).toBe(0);
+        expect(await violations(page)).toEqual([]);
+      };
+      await isAsked();
+      await screenshot(page, 'before-sign-in');
+      await page.getByLabel('Key or token').fill(key);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByText('key boss', { exact: true }).waitFor();
+      expect(await page.getByRole('banner').innerText()).not.toContain(id);
+      await page.getByRole('heading', { name: 'Operations' }).waitFor();
+      await page.getByRole('button', { name: 'Sign out' }).click();
+      await isAsked();
+      await page.close();
+    });
+  });
+});
