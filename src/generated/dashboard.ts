@@ -1492,12 +1492,12 @@ export type PendingCountsQueryVariables = Exact<{
 
 export type PendingCountsQuery = { job?: { pendingCounts: { waiting: number, blocked: number, scheduled: number, retrying: number, ready: number, running: number, perSecond?: number | null, secondsLeft?: number | null } } | null };
 
-export type ItemQueryVariables = Exact<{
+export type LiveItemSubscriptionVariables = Exact<{
   id: Scalars['ID']['input'];
 }>;
 
 
-export type ItemQuery = { item?: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, priority: number, createdAt: string, finishedAt?: string | null, runAt?: string | null, retryAt?: string | null, failureCount: number, dedupeKey?: string | null, serializeKey?: string | null, note?: string | null, log: Array<{ at: string, attempt: number, text: string }>, failures: Array<{ at: string, attempt: number, code: string, message: string, stack?: string | null, worker?: string | null }>, standstills: Array<{ reason: StandstillReason, type: string, itemCount: number, hasMore: boolean, until?: string | null, since?: string | null, limit?: number | null, code?: string | null, serializeKey?: string | null, cancelReason?: CancelReason | null, job?: { id: string } | null, item?: { id: string } | null, head?: { id: string, status: ItemStatus, failures: Array<{ code: string, message: string }> } | null, waitsFor: Array<{ id: string, type: string }> }>, parentItem?: { id: string, job: { type: string } } | null, childItems: { nodes: Array<{ id: string, status: ItemStatus, job: { type: string } }> }, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string, slow: boolean } | null, job: { id: string, type: string, maxFailuresPerItem: number, root: { id: string } } } | null };
+export type LiveItemSubscription = { live: { item?: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, priority: number, createdAt: string, finishedAt?: string | null, runAt?: string | null, retryAt?: string | null, failureCount: number, dedupeKey?: string | null, serializeKey?: string | null, note?: string | null, log: Array<{ at: string, attempt: number, text: string }>, failures: Array<{ at: string, attempt: number, code: string, message: string, stack?: string | null, worker?: string | null }>, standstills: Array<{ reason: StandstillReason, type: string, itemCount: number, hasMore: boolean, until?: string | null, since?: string | null, limit?: number | null, code?: string | null, serializeKey?: string | null, cancelReason?: CancelReason | null, job?: { id: string } | null, item?: { id: string } | null, head?: { id: string, status: ItemStatus, failures: Array<{ code: string, message: string }> } | null, waitsFor: Array<{ id: string, type: string }> }>, parentItem?: { id: string, job: { type: string } } | null, childItems: { nodes: Array<{ id: string, status: ItemStatus, job: { type: string } }> }, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string, slow: boolean } | null, job: { id: string, type: string, maxFailuresPerItem: number, root: { id: string } } } | null } };
 
 export type ItemPayloadQueryVariables = Exact<{
   id: Scalars['ID']['input'];
@@ -2939,68 +2939,70 @@ export const PendingCounts = /*#__PURE__*/ new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<PendingCountsQuery, PendingCountsQueryVariables>;
-export const Item = /*#__PURE__*/ new TypedDocumentString(`
-    query Item($id: ID!) {
-  item(id: $id) {
-    id
-    status
-    payload
-    result
-    priority
-    createdAt
-    finishedAt
-    runAt
-    retryAt
-    failureCount
-    dedupeKey
-    serializeKey
-    note
-    log {
-      at
-      attempt
-      text
-    }
-    failures {
-      at
-      attempt
-      code
-      message
-      stack
-      worker
-    }
-    standstills {
-      ...Standstill
-    }
-    parentItem {
+export const LiveItem = /*#__PURE__*/ new TypedDocumentString(`
+    subscription LiveItem($id: ID!) {
+  live {
+    item(id: $id) {
       id
-      job {
-        type
+      status
+      payload
+      result
+      priority
+      createdAt
+      finishedAt
+      runAt
+      retryAt
+      failureCount
+      dedupeKey
+      serializeKey
+      note
+      log {
+        at
+        attempt
+        text
       }
-    }
-    childItems(first: 50) {
-      nodes {
+      failures {
+        at
+        attempt
+        code
+        message
+        stack
+        worker
+      }
+      standstills {
+        ...Standstill
+      }
+      parentItem {
         id
-        status
         job {
           type
         }
       }
-    }
-    assignment {
-      id
-      worker
-      attempt
-      claimedAt
-      heartbeatAt
-      deadlineAt
-      slow
-    }
-    job {
-      id
-      type
-      maxFailuresPerItem
-      root {
+      childItems(first: 50) {
+        nodes {
+          id
+          status
+          job {
+            type
+          }
+        }
+      }
+      assignment {
         id
+        worker
+        attempt
+        claimedAt
+        heartbeatAt
+        deadlineAt
+        slow
+      }
+      job {
+        id
+        type
+        maxFailuresPerItem
+        root {
+          id
+        }
       }
     }
   }
@@ -3034,7 +3036,7 @@ export const Item = /*#__PURE__*/ new TypedDocumentString(`
     id
     type
   }
-}`) as unknown as TypedDocumentString<ItemQuery, ItemQueryVariables>;
+}`) as unknown as TypedDocumentString<LiveItemSubscription, LiveItemSubscriptionVariables>;
 export const ItemPayload = /*#__PURE__*/ new TypedDocumentString(`
     query ItemPayload($id: ID!) {
   item(id: $id) {

@@ -60,9 +60,9 @@ export function pause(isPaused: boolean): void {
   for (const one of shown.values()) one.restart();
 }
 
-/** Asks again for what is shown, after a change of one's own. */
+/** Asks again for what is shown, after a change of one's own; what was over may go on by it. */
 export function askAgain(): void {
-  for (const one of shown.values()) if (one.isAnswer) one.restart();
+  for (const one of shown.values()) if (one.isAnswer || one.isOver) one.restart();
 }
 
 /** `key` names what is shown, and so stands for the source, which may be another object at each render; undefined subscribes to nothing. */
@@ -101,6 +101,7 @@ class Shown {
   readonly #onEnd: () => void;
   readonly #listeners = new Set<() => void>();
   #ending = new AbortController();
+  #isOver = false;
   #linger: ReturnType<typeof setTimeout> | undefined;
 
   constructor(source: LiveSource<unknown, unknown, unknown>, onEnd: () => void) {
@@ -128,7 +129,12 @@ class Shown {
     return this.#source.isAnswer === true;
   }
 
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
   restart(): void {
+    this.#isOver = false;
     this.#ending.abort();
     this.#ending = new AbortController();
     if (!freshness.isPaused) void this.#follow(this.#ending.signal);
@@ -148,6 +154,7 @@ class Shown {
     try {
       const states = watch(socket, document, () => variables(this.state.value), watched, signal);
       for await (const value of endedBy(signal, states)) this.#show({ value });
+      this.#isOver = !signal.aborted;
     } catch (error) {
       if (!(error instanceof JobtreeError)) throw error;
       this.#show({ ...this.state, error });

@@ -7,6 +7,7 @@ import {
   type OperationChangesSubscription,
   type OperationStateFragment,
 } from '../../generated/dashboard.ts';
+import type { Pushed } from './follow.ts';
 import type { LiveSource } from './live.ts';
 
 export function operationOf(
@@ -43,3 +44,9 @@ export function jobsOf(
     isFinal: ({ complete }) => complete,
   };
 }
+
+/** What the items of a job follow. */
+export const pushedOf = ({ revision, completedAt }: JobStateFragment): Pushed => ({
+  mark: revision,
+  isOpen: completedAt == null,
+});

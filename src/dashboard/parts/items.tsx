@@ -26,10 +26,24 @@ export function ItemTable({ items, more }: { items: readonly ItemRow[]; more?: R
       ),
     },
     { title: t.trees.outcome, cell: (item) => <State state={item.status} /> },
-    { title: t.item.serializeKey, grow: 1, cell: (item) => item.serializeKey },
-    { title: t.item.attempts, isNumber: true, cell: (item) => item.failureCount || '' },
-    { title: t.item.note, grow: 2, cell: (item) => item.note },
-    { title: t.item.finished, isTime: true, cell: (item) => <Time at={item.finishedAt ?? item.createdAt} /> },
+    {
+      title: t.item.serializeKey,
+      grow: 1,
+      only: ({ serializeKey }) => serializeKey != null,
+      cell: (item) => item.serializeKey,
+    },
+    {
+      title: t.item.attempts,
+      isNumber: true,
+      only: ({ failureCount }) => failureCount > 0,
+      cell: (item) => item.failureCount || '',
+    },
+    { title: t.item.note, grow: 2, only: ({ note }) => note != null, cell: (item) => item.note },
+    {
+      title: t.item.finished,
+      isTime: true,
+      cell: (item) => item.finishedAt != null && <Time at={item.finishedAt} />,
+    },
   ];
   return (
     <Table

@@ -2,35 +2,27 @@
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { type ItemStatus, type JobStateFragment, PendingCounts } from '../../generated/dashboard.ts';
 import { ask } from '../data/connection.ts';
-import { useFreshness } from '../data/live.ts';
+import { useFollowing } from '../data/follow.ts';
+import { pushedOf } from '../data/sources.ts';
 import { useTexts } from '../texts/all.ts';
 import { Problem } from './ask.tsx';
 import { Count, State } from './progress.tsx';
-import { readAgainMs, Swatch } from './strip.tsx';
-
-/** They cost the more the more waits: to keep them current may take this share of the time. */
-const shareOfTime = 0.02;
+import { Swatch } from './strip.tsx';
 
 export const pendingOf = (jobId: string) =>
   queryOptions({
     queryKey: ['pending counts', jobId],
-    queryFn: async ({ signal }) => {
-      const askedAt = performance.now();
-      const { job } = await ask(PendingCounts, { jobId }, signal);
-      return { job, againMs: Math.max(readAgainMs, (performance.now() - askedAt) / shareOfTime) };
-    },
+    queryFn: ({ signal }) => ask(PendingCounts, { jobId }, signal),
   });
 
 /** Ended ones are pushed; what the others wait for is read. */
 export function JobCounts({ jobId, progress }: { jobId: string; progress: JobStateFragment }) {
   const t = useTexts();
-  const { isPaused } = useFreshness();
-  const isOpen = progress.completedAt == null;
-  const { data, error } = useQuery({
-    ...pendingOf(jobId),
-    refetchInterval: ({ state }) => isOpen && !isPaused && (state.data?.againMs ?? readAgainMs),
-  });
-  const pending = isOpen ? data?.job?.pendingCounts : undefined;
+  const query = useQuery(pendingOf(jobId));
+  const pushed = pushedOf(progress);
+  useFollowing(query, pushed);
+  const { data, error } = query;
+  const pending = pushed.isOpen ? data?.job?.pendingCounts : undefined;
   const counts: [ItemStatus, number][] = [
     ['SUCCEEDED', progress.succeeded],
     ['FAILED', progress.failed],

@@ -3,7 +3,7 @@ import { queryOptions, useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, type MouseEvent, type ReactNode, useRef, useState } from 'react';
 import { ItemRanges, type ItemStatus } from '../../generated/dashboard.ts';
 import { ask } from '../data/connection.ts';
-import { useFreshness } from '../data/live.ts';
+import { type Pushed, useFollowing } from '../data/follow.ts';
 import {
   isExactAt,
   panned,
@@ -20,7 +20,6 @@ import { Answer } from './ask.tsx';
 import { useDrawn } from './canvas.ts';
 import { drawStrip, drawSwatch } from './strip-canvas.ts';
 
-export const readAgainMs = 10_000;
 /** So many reads make one strip; what is beyond is shown when it is zoomed into. */
 const mostReads = 10;
 /** An item that is as wide as this can be clicked. */
@@ -50,8 +49,7 @@ export const stripOf = (jobId: string, view: View) =>
 interface StripProps {
   readonly jobId: string;
   readonly itemCount: number;
-  /** Whether its items change. */
-  readonly isOpen: boolean;
+  readonly pushed: Pushed;
   readonly view: View;
   readonly onView: (view: View) => void;
   readonly onOpen: (itemId: string) => void;
@@ -59,13 +57,9 @@ interface StripProps {
 
 export function ItemStrip(props: StripProps) {
   const t = useTexts();
-  const { jobId, view, isOpen } = props;
-  const { isPaused } = useFreshness();
-  const query = useQuery({
-    ...stripOf(jobId, view),
-    refetchInterval: isOpen && !isPaused ? readAgainMs : false,
-    placeholderData: (before) => before,
-  });
+  const { jobId, view, pushed } = props;
+  const query = useQuery({ ...stripOf(jobId, view), placeholderData: (before) => before });
+  useFollowing(query, pushed);
   return (
     <Answer query={query}>
       {({ strip, isCut }) => (

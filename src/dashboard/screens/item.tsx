@@ -1,16 +1,22 @@
 /** One item: what went in, what came out, and what happened on the way. */
-import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
-import { CancelItems, Item, type ItemQuery, Promote, UpdateItem } from '../../generated/dashboard.ts';
-import { ask } from '../data/connection.ts';
+import {
+  CancelItems,
+  LiveItem,
+  type LiveItemSubscription,
+  Promote,
+  UpdateItem,
+} from '../../generated/dashboard.ts';
+import { useAnswer } from '../data/live-answers.ts';
 import { Action } from '../parts/action.tsx';
-import { Answer, Missing } from '../parts/ask.tsx';
+import { Missing } from '../parts/ask.tsx';
 import { CopyButton } from '../parts/copy.tsx';
 import { ReplayItem } from '../parts/dead-item.tsx';
 import { Facts, Json } from '../parts/facts.tsx';
 import { Failures } from '../parts/failures.tsx';
 import { shortId } from '../parts/items.tsx';
+import { LiveAnswer } from '../parts/live-list.tsx';
 import { usePayload } from '../parts/payload-editor.tsx';
 import { State } from '../parts/progress.tsx';
 import { Standstills } from '../parts/standstills.tsx';
@@ -19,22 +25,17 @@ import { reverse } from '../parts/undo.tsx';
 import { useTexts } from '../texts/all.ts';
 import { formatTime } from '../texts/formats.ts';
 
-type Shown = NonNullable<ItemQuery['item']>;
+type Shown = NonNullable<LiveItemSubscription['live']['item']>;
 
 export default function ItemScreen() {
   const t = useTexts();
   const { id } = useParams({ from: '/items/$id' });
-  const query = useQuery({
-    queryKey: ['item', id],
-    queryFn: ({ signal }) => ask(Item, { id }, signal),
-    // Nothing is told about a single item.
-    refetchInterval: ({ state }) => (state.data?.item?.finishedAt == null ? 10_000 : false),
-  });
+  const live = useAnswer(LiveItem, { id });
   const missing = <Missing words={t.item.gone} />;
   return (
-    <Answer query={query} missing={missing}>
+    <LiveAnswer live={live} missing={missing}>
       {({ item }) => (item == null ? missing : <Facing item={item} />)}
-    </Answer>
+    </LiveAnswer>
   );
 }
 
@@ -50,7 +51,9 @@ function Facing({ item }: { item: Shown }) {
         <State state={item.status} />
       </p>
       <Actions item={item} />
-      {assignment != null && <p>{t.item.held(assignment.worker, assignment.attempt)}</p>}
+      {item.status === 'RUNNING' && assignment != null && (
+        <p>{t.item.held(assignment.worker, assignment.attempt)}</p>
+      )}
       <Standstills standstills={standstills} />
       <Facts
         facts={[
@@ -64,6 +67,12 @@ function Facing({ item }: { item: Shown }) {
           [
             t.item.finished,
             item.finishedAt == null ? undefined : <Time key="finished" at={item.finishedAt} />,
+          ],
+          [
+            t.item.finishedBy,
+            item.status === 'SUCCEEDED' && assignment != null
+              ? t.item.byWorker(assignment.worker, assignment.attempt)
+              : undefined,
           ],
           [t.item.runAt, item.runAt == null ? undefined : <Time key="runAt" at={item.runAt} />],
           [t.item.retryAt, item.retryAt == null ? undefined : <Time key="retryAt" at={item.retryAt} />],

@@ -1,6 +1,7 @@
 /** One tree: its jobs with their counts, and the items of one of them. */
 import {
   queryOptions,
+  type UseQueryResult,
   useInfiniteQuery,
   usePrefetchInfiniteQuery,
   usePrefetchQuery,
@@ -18,8 +19,9 @@ import {
   TreeStandstills as TreeStandstillsQuery,
 } from '../../generated/dashboard.ts';
 import { ask } from '../data/connection.ts';
+import { type Pushed, useFollowing } from '../data/follow.ts';
 import { useLive } from '../data/live.ts';
-import { jobsOf, type TreeLive } from '../data/sources.ts';
+import { jobsOf, pushedOf, type TreeLive } from '../data/sources.ts';
 import { useMay } from '../data/viewer.ts';
 import { Action } from '../parts/action.tsx';
 import { AddItems } from '../parts/add-items.tsx';
@@ -77,13 +79,7 @@ export default function TreeScreen() {
   const missing = <Missing words={t.tree.gone} />;
   return (
     <Answer query={query} missing={missing}>
-      {({ job }) =>
-        job == null ? (
-          missing
-        ) : (
-          <Shown root={job.root} value={value} id={id} onChange={() => void query.refetch()} />
-        )
-      }
+      {({ job }) => (job == null ? missing : <Shown root={job.root} value={value} id={id} query={query} />)}
     </Answer>
   );
 }
@@ -92,19 +88,23 @@ function Shown({
   root,
   value,
   id,
-  onChange,
+  query,
 }: {
   root: Root;
   value: TreeLive | undefined;
   id: string;
-  onChange: () => void;
+  query: UseQueryResult<TreeQuery>;
 }) {
   const t = useTexts();
   const search = useSearch({ from: '/trees/$id' });
   const rows = root.tree.map((job) => ({ job, progress: value?.jobs.get(job.id) ?? job.progress }));
   const shown = rows.find(({ job }) => job.id === (search.job ?? id)) ?? rows[0];
   const failed = value?.failed ?? rows.reduce((sum, { progress }) => sum + progress.failed, 0);
-  const isOpen = value === undefined || !value.complete;
+  const isComplete = value?.complete ?? rows.every(({ progress }) => progress.completedAt != null);
+  const isOpen = !isComplete;
+  // Of the tree itself, only these are not told of: what it is once it is complete, and jobs that are added to it.
+  useFollowing(query, { mark: `${isComplete} ${value?.jobs.size ?? rows.length}`, isOpen: false });
+  const onChange = () => void query.refetch();
   const replayFilter = { jobId: root.id };
   const mayAdminister = useMay()('ADMINISTER');
   return (
@@ -157,7 +157,7 @@ function Shown({
         <CopyButton label={t.copy.id} text={() => root.id} />
         <CopyButton label={t.copy.command} text={() => `jobtree watch ${root.id}`} />
       </div>
-      {isOpen && <TreeStandstills id={root.id} />}
+      {isOpen && <TreeStandstills id={root.id} pushed={{ mark: value?.revision, isOpen }} />}
       <Facts
         facts={[
           [t.tree.created, <Time key="created" at={root.createdAt} />],
@@ -187,9 +187,9 @@ const standstillsOf = (id: string) =>
     queryFn: ({ signal }) => ask(TreeStandstillsQuery, { id }, signal),
   });
 
-/** Read again now and then: what it depends on, such as workers, is not told of. */
-function TreeStandstills({ id }: { id: string }) {
-  const query = useQuery({ ...standstillsOf(id), refetchInterval: 10_000 });
+function TreeStandstills({ id, pushed }: { id: string; pushed: Pushed }) {
+  const query = useQuery(standstillsOf(id));
+  useFollowing(query, pushed);
   return <Standstills standstills={query.data?.job?.treeStandstills ?? []} treeId={id} />;
 }
 
@@ -207,6 +207,7 @@ function JobItems({ row: { job, progress }, onChange }: { row: JobRow; onChange:
   const navigate = useNavigate({ from: '/trees/$id' });
   const status = statusOf(search.status);
   const { find, path } = search;
+  const pushed = pushedOf(progress);
   return (
     <section aria-label={t.tree.openItems}>
       <h2>
@@ -219,7 +220,7 @@ function JobItems({ row: { job, progress }, onChange }: { row: JobRow; onChange:
       <ItemStrip
         jobId={job.id}
         itemCount={progress.itemCount}
-        isOpen={progress.completedAt == null}
+        pushed={pushed}
         view={{ from: search.from, to: search.to }}
         onView={(view) =>
           navigate({ search: (now) => ({ ...now, job: job.id, ...whole, ...view }), replace: true })
@@ -236,16 +237,18 @@ function JobItems({ row: { job, progress }, onChange }: { row: JobRow; onChange:
           path={path}
         />
       ) : (
-        <ListedItems jobId={job.id} status={status} />
+        <ListedItems jobId={job.id} status={status} pushed={pushed} />
       )}
     </section>
   );
 }
 
-function ListedItems({ jobId, status }: { jobId: string; status: ItemStatus | undefined }) {
+function ListedItems(props: { jobId: string; status: ItemStatus | undefined; pushed: Pushed }) {
+  const { jobId, status, pushed } = props;
   const t = useTexts();
   const navigate = useNavigate({ from: '/trees/$id' });
   const pages = useInfiniteQuery(itemsOf(jobId, status));
+  useFollowing(pages, pushed);
   return (
     <>
       <form className="filters" onSubmit={(event) => event.preventDefault()}>

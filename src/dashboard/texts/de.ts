@@ -293,6 +293,8 @@ export const de: Texts = {
     attempt: 'Versuch',
     stack: 'Stack',
     held: (worker, attempt) => `${worker} arbeitet daran, Versuch ${attempt}.`,
+    finishedBy: 'Erledigt von',
+    byWorker: (worker, attempt) => `${worker}, Versuch ${attempt}`,
     note: 'Notiz',
     log: 'Verlauf',
     parent: 'Entstanden aus',

@@ -235,6 +235,8 @@ export const en = {
     attempt: 'Attempt',
     stack: 'Stack',
     held: (worker: string, attempt: number) => `${worker} is working on it, attempt ${attempt}.`,
+    finishedBy: 'Finished by',
+    byWorker: (worker: string, attempt: number) => `${worker}, attempt ${attempt}`,
     note: 'Note',
     log: 'Log',
     parent: 'Made from',

@@ -1,0 +1,204 @@
+/** What a screen reads follows what it is told: the items of a tree, one item, and what is known of a tree once it is complete. */
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Client, createClient } from '../../src/client/index.ts';
+import type { App } from '../../src/server/create-app.ts';
+import { createJob, data, work } from '../support/api.ts';
+import { launchBrowser, withoutBrowser } from '../support/browser.ts';
+import { claim, failAll, openDashboard } from '../support/dashboard.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { startServer } from '../support/server.ts';
+
+describe.skipIf(withoutBrowser)('a screen follows what it is told', () => {
+  let db: TestDatabase;
+  let app: App;
+  let client: Client;
+  let browser: Browser;
+  beforeAll(async () => {
+    db = await createDatabase();
+    app = await startServer(db.url);
+    client = createClient({ url: app.url });
+    browser = await launchBrowser();
+  });
+  afterAll(async () => {
+    await browser.close();
+    await client.close();
+    await app.close();
+    await db.drop();
+  });
+
+  const open = (path: string, options = {}) => openDashboard(browser, app.url, path, options);
+  const strip = (page: Page) => page.getByRole('slider', { name: 'Items in their order' });
+  const items = (page: Page) => page.getByRole('table', { name: 'Items' });
+  /** The statuses in the list of items. */
+  const listed = (page: Page) => items(page).locator('.state').allInnerTexts();
+  const legend = (page: Page, text: string) => page.locator('.legend').getByText(text).waitFor();
+  /** What the page asks for over HTTP. */
+  const watch = (page: Page) => {
+    const asked: string[] = [];
+    page.on('request', (request) => {
+      const [, name] = /query (\w+)/.exec(request.postData() ?? '') ?? [];
+      if (name !== undefined) asked.push(name);
+    });
+    return (name?: string) => asked.filter((one) => name === undefined || one === name).length;
+  };
+
+  it('the list of items, the strip and its words follow the counts of the job, and nothing else is read', async () => {
+    const id = await createJob(app.url, { type: 'bill', items: [{}, {}, {}] });
+    const { page, problems } = await open(`/trees/${id}`);
+    await expect.poll(() => listed(page)).toEqual(['○ Ready', '○ Ready', '○ Ready']);
+    await failAll(app.url, 'bill', 'REFUSED', 'No money');
+    await legend(page, 'Failed 3');
+    await expect.poll(() => listed(page)).toEqual(['✕ Failed', '✕ Failed', '✕ Failed']);
+    await expect.poll(() => strip(page).getAttribute('aria-valuetext')).toContain('3 failed');
+    await client.addItems(id, [{}, {}], { seal: true });
+    await expect.poll(async () => (await listed(page)).slice(3)).toEqual(['○ Ready', '○ Ready']);
+    await page.getByText('5 of 5 items shown').waitFor();
+    await client.replayDeadLetters({ jobId: id });
+    await work(app.url, 'bill', 5);
+    await legend(page, 'Succeeded 5');
+    await expect.poll(() => listed(page)).toEqual(Array(5).fill('✓ Succeeded'));
+    await expect.poll(() => strip(page).getAttribute('aria-valuetext')).toContain('5 succeeded');
+    expect(problems).toEqual([]);
+    await page.close();
+  });
+
+  it('what becomes of a tree when it is complete is known at once: when it is deleted', async () => {
+    const id = await createJob(app.url, {
+      type: 'kept',
+      sealed: true,
+      items: [{}],
+      retentionSeconds: 86_400,
+    });
+    const { page } = await open(`/trees/${id}`);
+    await expect.poll(() => listed(page)).toEqual(['○ Ready']);
+    expect(await page.getByText('Deleted at').count()).toBe(0);
+    await work(app.url, 'kept', 1);
+    await page.getByText('Deleted at').waitFor();
+    await page.close();
+  });
+
+  it('a tree that was complete is followed again after its failures are replayed', async () => {
+    const id = await createJob(app.url, { type: 'again', sealed: true, items: [{}] });
+    await failAll(app.url, 'again', 'REFUSED', 'No money');
+    const { page } = await open(`/trees/${id}`);
+    await expect.poll(() => listed(page)).toEqual(['✕ Failed']);
+    await page.getByRole('button', { name: 'Replay failures', exact: true }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Replay failures', exact: true }).click();
+    await dialog.getByText('1 of 1: Finished').waitFor();
+    await dialog.getByRole('button', { name: 'Close', exact: true }).click();
+    await expect.poll(() => listed(page)).toEqual(['○ Ready']);
+    await work(app.url, 'again', 1);
+    await legend(page, 'Succeeded 1');
+    await expect.poll(() => listed(page)).toEqual(['✓ Succeeded']);
+    await page.close();
+  });
+
+  it('nothing is read while nothing changes, nor in a pause, whose end reads everything again', async () => {
+    const id = await createJob(app.url, { type: 'quiet', sealed: true, items: [{}] });
+    const { page } = await open(`/trees/${id}`);
+    const asked = watch(page);
+    await expect.poll(() => listed(page)).toEqual(['○ Ready']);
+    await page.getByRole('button', { name: 'Pause', exact: true }).click();
+    await page.getByRole('button', { name: 'Resume', exact: true }).waitFor();
+    await page.clock.install();
+    await work(app.url, 'quiet', 1);
+    const before = asked();
+    await page.clock.runFor(60_000);
+    expect(await listed(page)).toEqual(['○ Ready']);
+    expect(asked()).toBe(before);
+    await page.getByRole('button', { name: 'Resume', exact: true }).click();
+    await expect.poll(() => listed(page)).toEqual(['✓ Succeeded']);
+    await page.getByText('Why is it not running?').waitFor({ state: 'detached' });
+    // The last reads, of what has just been told.
+    await page.clock.runFor(5_000);
+    await expect.poll(() => strip(page).getAttribute('aria-valuetext')).toContain('1 succeeded');
+    const last = asked();
+    await page.clock.runFor(60_000);
+    expect(await listed(page)).toEqual(['✓ Succeeded']);
+    expect(asked()).toBe(last);
+    await page.close();
+  });
+
+  it('of many changes the first is read at once, and the others together, two seconds later', async () => {
+    const id = await createJob(app.url, { type: 'busy', sealed: true, items: Array(9).fill({}) });
+    const { page } = await open(`/trees/${id}`);
+    const asked = watch(page);
+    const told: string[] = [];
+    page.on('websocket', (socket) => socket.on('framereceived', ({ payload }) => told.push(String(payload))));
+    await page.reload();
+    await expect.poll(async () => (await listed(page)).length).toBe(9);
+    await page.clock.install();
+    // From here on its time stands still, but for what is said here.
+    await page.clock.pauseAt(Date.now() + 60_000);
+    await expect.poll(() => asked('Items')).toBe(3);
+    await page.clock.runFor(2_000);
+    const workOne = async (done: number) => {
+      await work(app.url, 'busy', 1);
+      await expect.poll(() => told.some((text) => text.includes(`"succeeded":${done},`))).toBe(true);
+      for (const frame of [1, 2, 3, 4, 5]) await page.clock.runFor(frame && 20);
+      await legend(page, `Succeeded ${done}`);
+    };
+    await workOne(1);
+    await expect.poll(() => asked('Items')).toBe(4);
+    for (const done of [2, 3, 4, 5]) await workOne(done);
+    await expect.poll(async () => (await listed(page))[0]).toBe('✓ Succeeded');
+    expect((await listed(page)).slice(1)).toEqual(Array(8).fill('○ Ready'));
+    expect(asked('Items')).toBe(4);
+    await page.clock.runFor(2_000);
+    await expect.poll(async () => (await listed(page))[4]).toBe('✓ Succeeded');
+    await page.clock.runFor(5_000);
+    await listed(page);
+    expect(asked('Items')).toBe(5);
+    await page.close();
+  });
+
+  it('an item says who works on it while that is so, and afterwards who finished it', async () => {
+    const id = await createJob(app.url, { type: 'single', sealed: true, items: [{}] });
+    const [item] = (await client.items(id)).nodes;
+    const { page } = await open(`/items/${item?.id}`);
+    await page.getByText('Ready', { exact: false }).first().waitFor();
+    const { claimItems } = await data(app.url, claim, { type: 'single' });
+    await page.getByText('test is working on it, attempt 1.').waitFor();
+    await data(
+      app.url,
+      `mutation ($id: ID!) { reportOutcomes(input: { reports: [{ assignmentId: $id, outcome: { success: { result: "done" } } }] }) {
+        ... on ReportOutcomesPayload { entries { status } } } }`,
+      { id: claimItems.assignments[0].id },
+    );
+    await page.getByText('"done"').waitFor();
+    expect(await page.getByText('is working on it').count()).toBe(0);
+    await page.getByText('test, attempt 1').waitFor();
+    await page.close();
+  });
+
+  it('an item that is replayed on its own screen is followed behind the dialog, which stays until it is closed', async () => {
+    const id = await createJob(app.url, { type: 'alone', sealed: true, items: [{}] });
+    await failAll(app.url, 'alone', 'REFUSED', 'No money');
+    const [item] = (await client.items(id)).nodes;
+    const { page } = await open(`/items/${item?.id}`);
+    await page.getByRole('button', { name: 'Replay', exact: true }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Replay', exact: true }).click();
+    await dialog.getByText('1 of 1: Finished').waitFor();
+    await page.locator('main [data-state=READY]').waitFor();
+    await dialog.getByRole('button', { name: 'Close', exact: true }).click();
+    await page.getByRole('button', { name: 'Replay', exact: true }).waitFor({ state: 'detached' });
+    await page.close();
+  });
+
+  it('an item that has not finished has no time at which it did', async () => {
+    const id = await createJob(app.url, {
+      type: 'line',
+      sealed: true,
+      items: [{ serializeKey: 'acme' }, { serializeKey: 'acme' }],
+    });
+    const { page } = await open(`/trees/${id}`);
+    await expect.poll(() => listed(page)).toEqual(['○ Ready', '⊟ Blocked']);
+    expect(await items(page).locator('[data-title=Finished] time').count()).toBe(0);
+    await work(app.url, 'line', 1);
+    await expect.poll(() => items(page).locator('[data-title=Finished] time').count()).toBe(1);
+    await page.close();
+  });
+});
