@@ -711,6 +711,7 @@ create table "jobtree"."upload" (
   "store" text,
   "tenant" text,
   "account" text,
+  "name" text,
   constraint "upload_pkey" primary key ("id")
 );
 create index "upload_store_expires_at_idx" on "jobtree"."upload" ("store", "expires_at");
