@@ -123,14 +123,13 @@ describe.skipIf(withoutBrowser)('a screen follows what it is told', () => {
 
   it('of many changes the first is read at once, and the others together, two seconds later', async () => {
     const id = await createJob(app.url, { type: 'busy', sealed: true, items: Array(9).fill({}) });
-    const { page } = await open('/queues');
+    const page = await browser.newPage();
     const asked = watch(page);
     const answered = watch(page, 'requestfinished');
     const told: string[] = [];
     page.on('websocket', (socket) => socket.on('framereceived', ({ payload }) => told.push(String(payload))));
     await page.clock.install();
     await page.goto(new URL(`dashboard/#/trees/${id}`, app.url).href);
-    await page.reload();
     await expect.poll(async () => (await listed(page)).length).toBe(9);
     // From here on its time stands still, but for what is said here.
     await page.clock.pauseAt((await page.evaluate(() => Date.now())) + 1_000);
