@@ -72,9 +72,9 @@ describe.skipIf(withoutBrowser)('a screen follows what it is told', () => {
     });
     const { page } = await open(`/trees/${id}`);
     await expect.poll(() => listed(page)).toEqual(['○ Ready']);
-    expect(await page.getByText('Deleted at').count()).toBe(0);
+    expect(await page.getByText('Will be deleted').count()).toBe(0);
     await work(app.url, 'kept', 1);
-    await page.getByText('Deleted at').waitFor();
+    await page.getByText('Will be deleted').waitFor();
     await page.close();
   });
 
@@ -100,15 +100,15 @@ describe.skipIf(withoutBrowser)('a screen follows what it is told', () => {
     const { page } = await open(`/trees/${id}`);
     const asked = watch(page);
     await expect.poll(() => listed(page)).toEqual(['○ Ready']);
-    await page.getByRole('button', { name: 'Pause', exact: true }).click();
-    await page.getByRole('button', { name: 'Resume', exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Pause updates', exact: true }).click();
+    await page.getByRole('button', { name: 'Resume updates', exact: true }).waitFor();
     await page.clock.install();
     await work(app.url, 'quiet', 1);
     const before = asked();
     await page.clock.runFor(60_000);
     expect(await listed(page)).toEqual(['○ Ready']);
     expect(asked()).toBe(before);
-    await page.getByRole('button', { name: 'Resume', exact: true }).click();
+    await page.getByRole('button', { name: 'Resume updates', exact: true }).click();
     await expect.poll(() => listed(page)).toEqual(['✓ Succeeded']);
     await page.getByText('Why is it not running?').waitFor({ state: 'detached' });
     // The last reads, of what has just been told.
