@@ -72,9 +72,9 @@ describe.skipIf(withoutBrowser)('a screen follows what it is told', () => {
     });
     const { page } = await open(`/trees/${id}`);
     await expect.poll(() => listed(page)).toEqual(['○ Ready']);
-    expect(await page.getByText('Deleted at').count()).toBe(0);
+    expect(await page.getByText('Will be deleted').count()).toBe(0);
     await work(app.url, 'kept', 1);
-    await page.getByText('Deleted at').waitFor();
+    await page.getByText('Will be deleted').waitFor();
     await page.close();
   });
 
@@ -100,15 +100,15 @@ describe.skipIf(withoutBrowser)('a screen follows what it is told', () => {
     const { page } = await open(`/trees/${id}`);
     const asked = watch(page);
     await expect.poll(() => listed(page)).toEqual(['○ Ready']);
-    await page.getByRole('button', { name: 'Pause', exact: true }).click();
-    await page.getByRole('button', { name: 'Resume', exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Pause updates', exact: true }).click();
+    await page.getByRole('button', { name: 'Resume updates', exact: true }).waitFor();
     await page.clock.install();
     await work(app.url, 'quiet', 1);
     const before = asked();
     await page.clock.runFor(60_000);
     expect(await listed(page)).toEqual(['○ Ready']);
     expect(asked()).toBe(before);
-    await page.getByRole('button', { name: 'Resume', exact: true }).click();
+    await page.getByRole('button', { name: 'Resume updates', exact: true }).click();
     await expect.poll(() => listed(page)).toEqual(['✓ Succeeded']);
     await page.getByText('Why is it not running?').waitFor({ state: 'detached' });
     // The last reads, of what has just been told.
@@ -123,14 +123,13 @@ describe.skipIf(withoutBrowser)('a screen follows what it is told', () => {
 
   it('of many changes the first is read at once, and the others together, two seconds later', async () => {
     const id = await createJob(app.url, { type: 'busy', sealed: true, items: Array(9).fill({}) });
-    const { page } = await open('/queues');
+    const page = await browser.newPage();
     const asked = watch(page);
     const answered = watch(page, 'requestfinished');
     const told: string[] = [];
     page.on('websocket', (socket) => socket.on('framereceived', ({ payload }) => told.push(String(payload))));
     await page.clock.install();
     await page.goto(new URL(`dashboard/#/trees/${id}`, app.url).href);
-    await page.reload();
     await expect.poll(async () => (await listed(page)).length).toBe(9);
     // From here on its time stands still, but for what is said here.
     await page.clock.pauseAt((await page.evaluate(() => Date.now())) + 1_000);
