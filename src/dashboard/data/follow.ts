@@ -21,8 +21,8 @@ interface Query {
 /** From one read to the next, at least. */
 const leastMs = 2_000;
 const silenceMs = 10_000;
-/** What is expensive to read, because there is much of it, is read more rarely: it takes up at most this share of the time. */
-const shareOfTime = 0.02;
+/** What is expensive to read, because there is much of it, is read more rarely: it takes up at most these shares of the time. */
+const share = { changing: 0.1, silent: 0.02 };
 
 /** Reads a query again when the mark is no longer that with which it was first shown, and after a pause. */
 export function useFollowing(query: Query, { mark, isOpen }: Pushed): void {
@@ -83,11 +83,10 @@ class Follower {
   }
 
   #dueAt(): number {
+    if (!this.#isStale)
+      return Math.max(this.#readAt, this.#shownAt) + Math.max(silenceMs, this.#tookMs / share.silent);
     // The last read, when nothing changes any more, is not put off.
-    const restMs = this.#isOpen ? this.#tookMs / shareOfTime : 0;
-    return this.#isStale
-      ? this.#readAt + Math.max(leastMs, restMs)
-      : Math.max(this.#readAt, this.#shownAt) + Math.max(silenceMs, restMs);
+    return this.#readAt + Math.max(leastMs, this.#isOpen ? this.#tookMs / share.changing : 0);
   }
 
   async #read(): Promise<void> {
