@@ -34,7 +34,7 @@ describe.skipIf(withoutBrowser)('a screen follows what it is told', () => {
   const listed = (page: Page) => items(page).locator('.state').allInnerTexts();
   const legend = (page: Page, text: string) => page.locator('.legend').getByText(text).waitFor();
   /** What the page asks for over HTTP, or what it has been answered. */
-  const watch = (page: Page, event: 'request' | 'requestfinished' = 'request') => {
+  const watch = (page: Page, event: 'request' | 'requestfinished' | 'requestfailed' = 'request') => {
     const asked: string[] = [];
     page.on(event as 'request', (request) => {
       const [, name] = /query (\w+)/.exec(request.postData() ?? '') ?? [];
@@ -99,6 +99,9 @@ describe.skipIf(withoutBrowser)('a screen follows what it is told', () => {
     const id = await createJob(app.url, { type: 'quiet', sealed: true, items: [{}] });
     const { page } = await open(`/trees/${id}`);
     const asked = watch(page);
+    const answered = watch(page, 'requestfinished');
+    /** Given up by the page. */
+    const givenUp = watch(page, 'requestfailed');
     await expect.poll(() => listed(page)).toEqual(['○ Ready']);
     await page.getByRole('button', { name: 'Pause updates', exact: true }).click();
     await page.getByRole('button', { name: 'Resume updates', exact: true }).waitFor();
@@ -111,9 +114,16 @@ describe.skipIf(withoutBrowser)('a screen follows what it is told', () => {
     await page.getByRole('button', { name: 'Resume updates', exact: true }).click();
     await expect.poll(() => listed(page)).toEqual(['✓ Succeeded']);
     await page.getByText('Why is it not running?').waitFor({ state: 'detached' });
-    // The last reads, of what has just been told.
-    await page.clock.runFor(5_000);
     await expect.poll(() => strip(page).getAttribute('aria-valuetext')).toContain('1 succeeded');
+    // The last reads, of what has just been told, end.
+    await expect
+      .poll(async () => {
+        const known = asked();
+        await page.clock.runFor(20_000);
+        await expect.poll(() => answered() + givenUp()).toBeGreaterThanOrEqual(asked());
+        return asked() - known;
+      })
+      .toBe(0);
     const last = asked();
     await page.clock.runFor(60_000);
     expect(await listed(page)).toEqual(['✓ Succeeded']);
