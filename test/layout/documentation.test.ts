@@ -102,7 +102,9 @@ function anchorsOf(file: string): string[] {
 }
 
 it('every link between pages leads to a file and a heading', () => {
-  const pages = readdirSync(join(root, 'docs')).map((name) => `docs/${name}`);
+  const pages = readdirSync(join(root, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`);
   const broken: string[] = [];
   for (const page of [...pages, 'README.md', 'CHANGELOG.md', 'SECURITY.md', 'prisma/functions/README.md']) {
     for (const [, link = ''] of proseOf(page).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)) {
