@@ -52,7 +52,7 @@ const others = `
   Subscription.jobProgress.sinceRevision Subscription.jobTreeProgress.rootId Subscription.jobTreeProgress.sinceRevision
   Subscription.operationProgress.operationId SyncSchedulesInput.prefix TraceContext.traceparent TreeProgress.revision TreeProgress.rootId TraceContext.tracestate
   Standstill.code StorageLimitError.field Storage.tenants.tenant TenantStorage.tenant TraceContextInput.traceparent TraceContextInput.tracestate TypeSchema.payload TypeSchema.result UpdateItemInput.itemId
-  UpdateItemInput.payload Upload.id Upload.sha256 Worker.version WorkerInput.version`;
+  UpdateItemInput.payload Upload.id Upload.name Upload.sha256 Worker.version WorkerInput.version`;
 
 const texts = ['String', 'ID', 'JSON'];
 const found = Object.values(schema.getTypeMap()).flatMap((type) => {
