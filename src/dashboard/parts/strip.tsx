@@ -120,7 +120,8 @@ function Shown({ jobId, itemCount, view, onView, onOpen, strip }: StripProps & {
           segment.start + 1,
           segment.start + segment.count,
           strip.total,
-          segment,
+          segment.first,
+          segment.last,
           segment.counts
             .map(({ status, count }) => t.strip.count(count, t.state[status] ?? status))
             .join(', '),

@@ -253,8 +253,8 @@ export const de: Texts = {
     openItem: 'Element öffnen',
     shown: (count, all) =>
       `${formatCount(count)} von ${elements(all).replace(/Elemente$/, 'Elementen')} im Bild`,
-    at: (first, last, total, numbers, counts) =>
-      `Am Zeiger: ${first === last ? `Element ${numbers.first}, Platz ${formatCount(first)}` : `Elemente ${numbers.first} bis ${numbers.last}, Plätze ${formatCount(first)} bis ${formatCount(last)}`} von ${formatCount(total)}: ${counts}`,
+    at: (first, last, total, firstNumber, lastNumber, counts) =>
+      `Am Zeiger: ${first === last ? `Element ${firstNumber}, Platz ${formatCount(first)}` : `Elemente ${firstNumber} bis ${lastNumber}, Plätze ${formatCount(first)} bis ${formatCount(last)}`} von ${formatCount(total)}: ${counts}`,
     count: (count, state) => `${formatCount(count)} ${state.toLowerCase()}`,
     cut: 'Es gibt mehr, als hier Platz hat: Vergrößern Sie, um den Rest zu sehen.',
     perSecond: (rate) => `${formatRate(rate)} je Sekunde`,

@@ -195,15 +195,15 @@ export const en = {
     right: 'Later items',
     openItem: 'Open item',
     shown: (count: number, all: number) => `${formatCount(count)} of ${things(all, 'item', 'items')} shown`,
-    /** Of the items from one place to another, which have these numbers. */
     at: (
       first: number,
       last: number,
       total: number,
-      numbers: { readonly first: number; readonly last: number },
+      firstNumber: number,
+      lastNumber: number,
       counts: string,
     ) =>
-      `At the cursor: ${first === last ? `item ${numbers.first}, place ${formatCount(first)}` : `items ${numbers.first} to ${numbers.last}, places ${formatCount(first)} to ${formatCount(last)}`} of ${formatCount(total)}: ${counts}`,
+      `At the cursor: ${first === last ? `item ${firstNumber}, place ${formatCount(first)}` : `items ${firstNumber} to ${lastNumber}, places ${formatCount(first)} to ${formatCount(last)}`} of ${formatCount(total)}: ${counts}`,
     count: (count: number, state: string) => `${formatCount(count)} ${state.toLowerCase()}`,
     cut: 'There is more than fits here: zoom in to see the rest.',
     perSecond: (rate: number) => `${formatRate(rate)} per second`,
