@@ -1,6 +1,6 @@
 /** What an entry of the audit is about: ids and names lead to what they name, if there is a page of it. */
 import { Link } from '@tanstack/react-router';
-import { Fragment } from 'react';
+import { Fragment, type ReactNode } from 'react';
 import { shortId } from './items.tsx';
 
 export const Subjects = ({ subjects }: { subjects: readonly string[] }) =>
@@ -15,51 +15,47 @@ export const Subjects = ({ subjects }: { subjects: readonly string[] }) =>
 const form = /^(?:(\w+) )?(?:(Job|JobItem|DeadLetterGroup):(\S+)|(.+))$/s;
 
 function Subject({ text }: { text: string }) {
-  const [, word, kind, rest = '', name] = form.exec(text) ?? [];
-  const id = `${kind}:${rest}`;
-  const before = word === undefined ? '' : `${word} `;
-  if (kind === 'Job')
-    return (
-      <>
-        {before}
+  const [, word, kind, rest = '', name = ''] = form.exec(text) ?? [];
+  const link = linkOf(kind ?? word, kind === undefined ? name : `${kind}:${rest}`);
+  if (link === undefined) return text;
+  return (
+    <>
+      {word !== undefined && `${word} `}
+      {link}
+    </>
+  );
+}
+
+function linkOf(kind: string | undefined, id: string): ReactNode {
+  switch (kind) {
+    case 'Job':
+      return (
         <Link to="/trees/$id" params={{ id }}>
           {id}
         </Link>
-      </>
-    );
-  if (kind === 'JobItem')
-    return (
-      <>
-        {before}
+      );
+    case 'JobItem':
+      return (
         <Link to="/items/$id" params={{ id }} title={id}>
           JobItem:…:{shortId(id)}
         </Link>
-      </>
-    );
-  if (kind === 'DeadLetterGroup')
-    return (
-      <>
-        {before}
+      );
+    case 'DeadLetterGroup':
+      return (
         <Link to="/dead-letters/$id" params={{ id }}>
           {id}
         </Link>
-      </>
-    );
-  if ((word === 'type' || word === 'types') && name !== undefined)
-    return (
-      <>
-        {before}
-        <Link to="/queues/$type" params={{ type: name }}>
-          {name}
+      );
+    case 'type':
+    case 'types':
+      return (
+        <Link to="/queues/$type" params={{ type: id }}>
+          {id}
         </Link>
-      </>
-    );
-  if (word === 'schedule')
-    return (
-      <>
-        {before}
-        <Link to="/schedules">{name}</Link>
-      </>
-    );
-  return text;
+      );
+    case 'schedule':
+      return <Link to="/schedules">{id}</Link>;
+    default:
+      return undefined;
+  }
 }

@@ -27,12 +27,13 @@ type Group = Extract<NonNullable<LiveDeadLetterGroupSubscription['live']['node']
 export default function DeadLetterGroupScreen() {
   const { id } = useParams({ from: '/dead-letters/$id' });
   const live = useAnswer(LiveDeadLetterGroup, { id });
-  /** Of which cause it was, if that is known here. */
   const last = useRef<Group>(undefined);
+  // Of which cause it was, if that is known here.
+  const gone = <Gone last={last.current?.id === id ? last.current : undefined} />;
   return (
-    <LiveAnswer live={live} missing={<Gone last={last.current} />}>
+    <LiveAnswer live={live} missing={gone}>
       {({ node }) => {
-        if (node == null || !('id' in node)) return <Gone last={last.current} />;
+        if (node == null || !('id' in node)) return gone;
         last.current = node as Group;
         return <Facing key={id} group={last.current} />;
       }}
