@@ -30,8 +30,8 @@ const maxSchemas = 5;
 const maxSelections = 20 * maxFields;
 /** Of argument values: enough for the deepest JSON in an item of the deepest tree. */
 const maxValueDepth = maxJsonDepth + 100;
-/** Of the text, in UTF-16 units: anything larger belongs in variables. */
-const maxLength = 2_000_000;
+/** Of the text, in UTF-16 units: anything larger belongs in variables. Quoting a block of so many lines in an error takes 30 ms. */
+const maxLength = 250_000;
 /** Names are quoted in errors, and an alias is repeated in the answer for each value. */
 const maxNameLength = 200;
 // Matches only from the start of a word: a search from every character would take a second for a megabyte.
