@@ -35,10 +35,19 @@ async function buildPage(source: string, target: string): Promise<readonly strin
       // What a screen imports is fetched together with it. Every browser that knows light-dark() knows how.
       modulePreload: { polyfill: false },
       rolldownOptions: {
-        // What every screen needs is one file, which is smaller than several, and has nothing that is loaded later.
+        // What every screen needs is one file, which is smaller than several, and has nothing that is loaded later. What several screens
+        // share is another: a screen is there after two requests, instead of twenty.
         output: {
           codeSplitting: {
-            groups: [{ name: (id, chunks) => (isFirst(id, chunks) ? 'first' : null) }],
+            groups: [
+              {
+                name: (id, chunks) => {
+                  const entries = entriesOf(id, chunks);
+                  if (entries.some((entry) => entry.isEntry)) return 'first';
+                  return entries.length > 1 ? 'shared' : null;
+                },
+              },
+            ],
           },
         },
       },
@@ -56,13 +65,10 @@ async function buildPage(source: string, target: string): Promise<readonly strin
   return folders.filter((one) => one !== undefined);
 }
 
-/** Whether the page imports a module at once: by itself, or through others. */
-function isFirst(id: string, chunks: { getModuleInfo: Rollup.GetModuleInfo }): boolean {
+/** What is loaded by itself, the page or a screen, and imports a module with it: directly, or through others. */
+function entriesOf(id: string, chunks: { getModuleInfo: Rollup.GetModuleInfo }): Rollup.ModuleInfo[] {
   const met = new Set([id]);
-  for (const one of met) {
-    const info = chunks.getModuleInfo(one);
-    if (info?.isEntry) return true;
-    for (const importer of info?.importers ?? []) met.add(importer);
-  }
-  return false;
+  for (const one of met) for (const importer of chunks.getModuleInfo(one)?.importers ?? []) met.add(importer);
+  const modules = [...met].map((one) => chunks.getModuleInfo(one)).filter((info) => info !== null);
+  return modules.filter((info) => info.isEntry || info.dynamicImporters.length > 0);
 }
