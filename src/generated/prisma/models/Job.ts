@@ -460,7 +460,6 @@ export type JobWhereInput = {
   parent?: Prisma.XOR<Prisma.JobNullableScalarRelationFilter, Prisma.JobWhereInput> | null
   tree?: Prisma.JobListRelationFilter
   children?: Prisma.JobListRelationFilter
-  progress?: Prisma.JobProgressListRelationFilter
 }
 
 export type JobOrderByWithRelationInput = {
@@ -500,7 +499,6 @@ export type JobOrderByWithRelationInput = {
   parent?: Prisma.JobOrderByWithRelationInput
   tree?: Prisma.JobOrderByRelationAggregateInput
   children?: Prisma.JobOrderByRelationAggregateInput
-  progress?: Prisma.JobProgressOrderByRelationAggregateInput
 }
 
 export type JobWhereUniqueInput = Prisma.AtLeast<{
@@ -544,7 +542,6 @@ export type JobWhereUniqueInput = Prisma.AtLeast<{
   parent?: Prisma.XOR<Prisma.JobNullableScalarRelationFilter, Prisma.JobWhereInput> | null
   tree?: Prisma.JobListRelationFilter
   children?: Prisma.JobListRelationFilter
-  progress?: Prisma.JobProgressListRelationFilter
 }, "id" | "dedupeKey_type">
 
 export type JobOrderByWithAggregationInput = {
@@ -660,7 +657,6 @@ export type JobCreateInput = {
   parent?: Prisma.JobCreateNestedOneWithoutChildrenInput
   tree?: Prisma.JobCreateNestedManyWithoutRootInput
   children?: Prisma.JobCreateNestedManyWithoutParentInput
-  progress?: Prisma.JobProgressCreateNestedManyWithoutJobInput
 }
 
 export type JobUncheckedCreateInput = {
@@ -698,7 +694,6 @@ export type JobUncheckedCreateInput = {
   idleExpirySeconds?: number | null
   tree?: Prisma.JobUncheckedCreateNestedManyWithoutRootInput
   children?: Prisma.JobUncheckedCreateNestedManyWithoutParentInput
-  progress?: Prisma.JobProgressUncheckedCreateNestedManyWithoutJobInput
 }
 
 export type JobUpdateInput = {
@@ -736,7 +731,6 @@ export type JobUpdateInput = {
   parent?: Prisma.JobUpdateOneWithoutChildrenNestedInput
   tree?: Prisma.JobUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUpdateManyWithoutParentNestedInput
-  progress?: Prisma.JobProgressUpdateManyWithoutJobNestedInput
 }
 
 export type JobUncheckedUpdateInput = {
@@ -774,7 +768,6 @@ export type JobUncheckedUpdateInput = {
   idleExpirySeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   tree?: Prisma.JobUncheckedUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUncheckedUpdateManyWithoutParentNestedInput
-  progress?: Prisma.JobProgressUncheckedUpdateManyWithoutJobNestedInput
 }
 
 export type JobCreateManyInput = {
@@ -1230,20 +1223,6 @@ export type JobUncheckedUpdateManyWithoutParentNestedInput = {
   deleteMany?: Prisma.JobScalarWhereInput | Prisma.JobScalarWhereInput[]
 }
 
-export type JobCreateNestedOneWithoutProgressInput = {
-  create?: Prisma.XOR<Prisma.JobCreateWithoutProgressInput, Prisma.JobUncheckedCreateWithoutProgressInput>
-  connectOrCreate?: Prisma.JobCreateOrConnectWithoutProgressInput
-  connect?: Prisma.JobWhereUniqueInput
-}
-
-export type JobUpdateOneRequiredWithoutProgressNestedInput = {
-  create?: Prisma.XOR<Prisma.JobCreateWithoutProgressInput, Prisma.JobUncheckedCreateWithoutProgressInput>
-  connectOrCreate?: Prisma.JobCreateOrConnectWithoutProgressInput
-  upsert?: Prisma.JobUpsertWithoutProgressInput
-  connect?: Prisma.JobWhereUniqueInput
-  update?: Prisma.XOR<Prisma.XOR<Prisma.JobUpdateToOneWithWhereWithoutProgressInput, Prisma.JobUpdateWithoutProgressInput>, Prisma.JobUncheckedUpdateWithoutProgressInput>
-}
-
 export type JobCreateWithoutTreeInput = {
   id: string
   depth: number
@@ -1278,7 +1257,6 @@ export type JobCreateWithoutTreeInput = {
   root: Prisma.JobCreateNestedOneWithoutTreeInput
   parent?: Prisma.JobCreateNestedOneWithoutChildrenInput
   children?: Prisma.JobCreateNestedManyWithoutParentInput
-  progress?: Prisma.JobProgressCreateNestedManyWithoutJobInput
 }
 
 export type JobUncheckedCreateWithoutTreeInput = {
@@ -1315,7 +1293,6 @@ export type JobUncheckedCreateWithoutTreeInput = {
   retentionSeconds?: number | null
   idleExpirySeconds?: number | null
   children?: Prisma.JobUncheckedCreateNestedManyWithoutParentInput
-  progress?: Prisma.JobProgressUncheckedCreateNestedManyWithoutJobInput
 }
 
 export type JobCreateOrConnectWithoutTreeInput = {
@@ -1357,7 +1334,6 @@ export type JobCreateWithoutChildrenInput = {
   root: Prisma.JobCreateNestedOneWithoutTreeInput
   parent?: Prisma.JobCreateNestedOneWithoutChildrenInput
   tree?: Prisma.JobCreateNestedManyWithoutRootInput
-  progress?: Prisma.JobProgressCreateNestedManyWithoutJobInput
 }
 
 export type JobUncheckedCreateWithoutChildrenInput = {
@@ -1394,7 +1370,6 @@ export type JobUncheckedCreateWithoutChildrenInput = {
   retentionSeconds?: number | null
   idleExpirySeconds?: number | null
   tree?: Prisma.JobUncheckedCreateNestedManyWithoutRootInput
-  progress?: Prisma.JobProgressUncheckedCreateNestedManyWithoutJobInput
 }
 
 export type JobCreateOrConnectWithoutChildrenInput = {
@@ -1436,7 +1411,6 @@ export type JobCreateWithoutRootInput = {
   parent?: Prisma.JobCreateNestedOneWithoutChildrenInput
   tree?: Prisma.JobCreateNestedManyWithoutRootInput
   children?: Prisma.JobCreateNestedManyWithoutParentInput
-  progress?: Prisma.JobProgressCreateNestedManyWithoutJobInput
 }
 
 export type JobUncheckedCreateWithoutRootInput = {
@@ -1473,7 +1447,6 @@ export type JobUncheckedCreateWithoutRootInput = {
   idleExpirySeconds?: number | null
   tree?: Prisma.JobUncheckedCreateNestedManyWithoutRootInput
   children?: Prisma.JobUncheckedCreateNestedManyWithoutParentInput
-  progress?: Prisma.JobProgressUncheckedCreateNestedManyWithoutJobInput
 }
 
 export type JobCreateOrConnectWithoutRootInput = {
@@ -1520,7 +1493,6 @@ export type JobCreateWithoutParentInput = {
   root: Prisma.JobCreateNestedOneWithoutTreeInput
   tree?: Prisma.JobCreateNestedManyWithoutRootInput
   children?: Prisma.JobCreateNestedManyWithoutParentInput
-  progress?: Prisma.JobProgressCreateNestedManyWithoutJobInput
 }
 
 export type JobUncheckedCreateWithoutParentInput = {
@@ -1557,7 +1529,6 @@ export type JobUncheckedCreateWithoutParentInput = {
   idleExpirySeconds?: number | null
   tree?: Prisma.JobUncheckedCreateNestedManyWithoutRootInput
   children?: Prisma.JobUncheckedCreateNestedManyWithoutParentInput
-  progress?: Prisma.JobProgressUncheckedCreateNestedManyWithoutJobInput
 }
 
 export type JobCreateOrConnectWithoutParentInput = {
@@ -1615,7 +1586,6 @@ export type JobUpdateWithoutTreeInput = {
   root?: Prisma.JobUpdateOneRequiredWithoutTreeNestedInput
   parent?: Prisma.JobUpdateOneWithoutChildrenNestedInput
   children?: Prisma.JobUpdateManyWithoutParentNestedInput
-  progress?: Prisma.JobProgressUpdateManyWithoutJobNestedInput
 }
 
 export type JobUncheckedUpdateWithoutTreeInput = {
@@ -1652,7 +1622,6 @@ export type JobUncheckedUpdateWithoutTreeInput = {
   retentionSeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   idleExpirySeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   children?: Prisma.JobUncheckedUpdateManyWithoutParentNestedInput
-  progress?: Prisma.JobProgressUncheckedUpdateManyWithoutJobNestedInput
 }
 
 export type JobUpsertWithoutChildrenInput = {
@@ -1700,7 +1669,6 @@ export type JobUpdateWithoutChildrenInput = {
   root?: Prisma.JobUpdateOneRequiredWithoutTreeNestedInput
   parent?: Prisma.JobUpdateOneWithoutChildrenNestedInput
   tree?: Prisma.JobUpdateManyWithoutRootNestedInput
-  progress?: Prisma.JobProgressUpdateManyWithoutJobNestedInput
 }
 
 export type JobUncheckedUpdateWithoutChildrenInput = {
@@ -1737,7 +1705,6 @@ export type JobUncheckedUpdateWithoutChildrenInput = {
   retentionSeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   idleExpirySeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   tree?: Prisma.JobUncheckedUpdateManyWithoutRootNestedInput
-  progress?: Prisma.JobProgressUncheckedUpdateManyWithoutJobNestedInput
 }
 
 export type JobUpsertWithWhereUniqueWithoutRootInput = {
@@ -1808,170 +1775,6 @@ export type JobUpdateWithWhereUniqueWithoutParentInput = {
 export type JobUpdateManyWithWhereWithoutParentInput = {
   where: Prisma.JobScalarWhereInput
   data: Prisma.XOR<Prisma.JobUpdateManyMutationInput, Prisma.JobUncheckedUpdateManyWithoutParentInput>
-}
-
-export type JobCreateWithoutProgressInput = {
-  id: string
-  depth: number
-  type: string
-  dedupeKey?: string | null
-  priority: number
-  runAt?: Date | string | null
-  maxFailuresPerItem: number
-  backoffMs?: Prisma.JobCreatebackoffMsInput | number[]
-  backoffJitter: number
-  heartbeatIntervalMs: number
-  finalStage: boolean
-  feed?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
-  feedsChildren: boolean
-  createdAt: Date | string
-  sealedAt?: Date | string | null
-  cancelledAt?: Date | string | null
-  cancelling?: boolean
-  scheduleName?: string | null
-  occurrenceAt?: Date | string | null
-  toleratedFailureCount?: number | null
-  toleratedFailurePercentage?: number | null
-  failedAt?: Date | string | null
-  afterIds?: Prisma.JobCreateafterIdsInput | string[]
-  awaited?: boolean
-  waits?: boolean
-  releasing?: boolean
-  blocksOnFailure?: boolean
-  cancelReason?: string | null
-  retentionSeconds?: number | null
-  idleExpirySeconds?: number | null
-  root: Prisma.JobCreateNestedOneWithoutTreeInput
-  parent?: Prisma.JobCreateNestedOneWithoutChildrenInput
-  tree?: Prisma.JobCreateNestedManyWithoutRootInput
-  children?: Prisma.JobCreateNestedManyWithoutParentInput
-}
-
-export type JobUncheckedCreateWithoutProgressInput = {
-  id: string
-  rootId: string
-  parentId?: string | null
-  depth: number
-  type: string
-  dedupeKey?: string | null
-  priority: number
-  runAt?: Date | string | null
-  maxFailuresPerItem: number
-  backoffMs?: Prisma.JobCreatebackoffMsInput | number[]
-  backoffJitter: number
-  heartbeatIntervalMs: number
-  finalStage: boolean
-  feed?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
-  feedsChildren: boolean
-  createdAt: Date | string
-  sealedAt?: Date | string | null
-  cancelledAt?: Date | string | null
-  cancelling?: boolean
-  scheduleName?: string | null
-  occurrenceAt?: Date | string | null
-  toleratedFailureCount?: number | null
-  toleratedFailurePercentage?: number | null
-  failedAt?: Date | string | null
-  afterIds?: Prisma.JobCreateafterIdsInput | string[]
-  awaited?: boolean
-  waits?: boolean
-  releasing?: boolean
-  blocksOnFailure?: boolean
-  cancelReason?: string | null
-  retentionSeconds?: number | null
-  idleExpirySeconds?: number | null
-  tree?: Prisma.JobUncheckedCreateNestedManyWithoutRootInput
-  children?: Prisma.JobUncheckedCreateNestedManyWithoutParentInput
-}
-
-export type JobCreateOrConnectWithoutProgressInput = {
-  where: Prisma.JobWhereUniqueInput
-  create: Prisma.XOR<Prisma.JobCreateWithoutProgressInput, Prisma.JobUncheckedCreateWithoutProgressInput>
-}
-
-export type JobUpsertWithoutProgressInput = {
-  update: Prisma.XOR<Prisma.JobUpdateWithoutProgressInput, Prisma.JobUncheckedUpdateWithoutProgressInput>
-  create: Prisma.XOR<Prisma.JobCreateWithoutProgressInput, Prisma.JobUncheckedCreateWithoutProgressInput>
-  where?: Prisma.JobWhereInput
-}
-
-export type JobUpdateToOneWithWhereWithoutProgressInput = {
-  where?: Prisma.JobWhereInput
-  data: Prisma.XOR<Prisma.JobUpdateWithoutProgressInput, Prisma.JobUncheckedUpdateWithoutProgressInput>
-}
-
-export type JobUpdateWithoutProgressInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  depth?: Prisma.IntFieldUpdateOperationsInput | number
-  type?: Prisma.StringFieldUpdateOperationsInput | string
-  dedupeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  priority?: Prisma.IntFieldUpdateOperationsInput | number
-  runAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  maxFailuresPerItem?: Prisma.IntFieldUpdateOperationsInput | number
-  backoffMs?: Prisma.JobUpdatebackoffMsInput | number[]
-  backoffJitter?: Prisma.FloatFieldUpdateOperationsInput | number
-  heartbeatIntervalMs?: Prisma.IntFieldUpdateOperationsInput | number
-  finalStage?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  feed?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
-  feedsChildren?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  scheduleName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  occurrenceAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  toleratedFailureCount?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
-  toleratedFailurePercentage?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
-  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  afterIds?: Prisma.JobUpdateafterIdsInput | string[]
-  awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  blocksOnFailure?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  cancelReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  retentionSeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
-  idleExpirySeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
-  root?: Prisma.JobUpdateOneRequiredWithoutTreeNestedInput
-  parent?: Prisma.JobUpdateOneWithoutChildrenNestedInput
-  tree?: Prisma.JobUpdateManyWithoutRootNestedInput
-  children?: Prisma.JobUpdateManyWithoutParentNestedInput
-}
-
-export type JobUncheckedUpdateWithoutProgressInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  rootId?: Prisma.StringFieldUpdateOperationsInput | string
-  parentId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  depth?: Prisma.IntFieldUpdateOperationsInput | number
-  type?: Prisma.StringFieldUpdateOperationsInput | string
-  dedupeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  priority?: Prisma.IntFieldUpdateOperationsInput | number
-  runAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  maxFailuresPerItem?: Prisma.IntFieldUpdateOperationsInput | number
-  backoffMs?: Prisma.JobUpdatebackoffMsInput | number[]
-  backoffJitter?: Prisma.FloatFieldUpdateOperationsInput | number
-  heartbeatIntervalMs?: Prisma.IntFieldUpdateOperationsInput | number
-  finalStage?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  feed?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
-  feedsChildren?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  scheduleName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  occurrenceAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  toleratedFailureCount?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
-  toleratedFailurePercentage?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
-  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  afterIds?: Prisma.JobUpdateafterIdsInput | string[]
-  awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  blocksOnFailure?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  cancelReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  retentionSeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
-  idleExpirySeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
-  tree?: Prisma.JobUncheckedUpdateManyWithoutRootNestedInput
-  children?: Prisma.JobUncheckedUpdateManyWithoutParentNestedInput
 }
 
 export type JobCreateManyRootInput = {
@@ -2076,7 +1879,6 @@ export type JobUpdateWithoutRootInput = {
   parent?: Prisma.JobUpdateOneWithoutChildrenNestedInput
   tree?: Prisma.JobUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUpdateManyWithoutParentNestedInput
-  progress?: Prisma.JobProgressUpdateManyWithoutJobNestedInput
 }
 
 export type JobUncheckedUpdateWithoutRootInput = {
@@ -2113,7 +1915,6 @@ export type JobUncheckedUpdateWithoutRootInput = {
   idleExpirySeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   tree?: Prisma.JobUncheckedUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUncheckedUpdateManyWithoutParentNestedInput
-  progress?: Prisma.JobProgressUncheckedUpdateManyWithoutJobNestedInput
 }
 
 export type JobUncheckedUpdateManyWithoutRootInput = {
@@ -2184,7 +1985,6 @@ export type JobUpdateWithoutParentInput = {
   root?: Prisma.JobUpdateOneRequiredWithoutTreeNestedInput
   tree?: Prisma.JobUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUpdateManyWithoutParentNestedInput
-  progress?: Prisma.JobProgressUpdateManyWithoutJobNestedInput
 }
 
 export type JobUncheckedUpdateWithoutParentInput = {
@@ -2221,7 +2021,6 @@ export type JobUncheckedUpdateWithoutParentInput = {
   idleExpirySeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   tree?: Prisma.JobUncheckedUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUncheckedUpdateManyWithoutParentNestedInput
-  progress?: Prisma.JobProgressUncheckedUpdateManyWithoutJobNestedInput
 }
 
 export type JobUncheckedUpdateManyWithoutParentInput = {
@@ -2266,13 +2065,11 @@ export type JobUncheckedUpdateManyWithoutParentInput = {
 export type JobCountOutputType = {
   tree: number
   children: number
-  progress: number
 }
 
 export type JobCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   tree?: boolean | JobCountOutputTypeCountTreeArgs
   children?: boolean | JobCountOutputTypeCountChildrenArgs
-  progress?: boolean | JobCountOutputTypeCountProgressArgs
 }
 
 /**
@@ -2297,13 +2094,6 @@ export type JobCountOutputTypeCountTreeArgs<ExtArgs extends runtime.Types.Extens
  */
 export type JobCountOutputTypeCountChildrenArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   where?: Prisma.JobWhereInput
-}
-
-/**
- * JobCountOutputType without action
- */
-export type JobCountOutputTypeCountProgressArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
-  where?: Prisma.JobProgressWhereInput
 }
 
 
@@ -2344,7 +2134,6 @@ export type JobSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = ru
   parent?: boolean | Prisma.Job$parentArgs<ExtArgs>
   tree?: boolean | Prisma.Job$treeArgs<ExtArgs>
   children?: boolean | Prisma.Job$childrenArgs<ExtArgs>
-  progress?: boolean | Prisma.Job$progressArgs<ExtArgs>
   _count?: boolean | Prisma.JobCountOutputTypeDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["job"]>
 
@@ -2463,7 +2252,6 @@ export type JobInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   parent?: boolean | Prisma.Job$parentArgs<ExtArgs>
   tree?: boolean | Prisma.Job$treeArgs<ExtArgs>
   children?: boolean | Prisma.Job$childrenArgs<ExtArgs>
-  progress?: boolean | Prisma.Job$progressArgs<ExtArgs>
   _count?: boolean | Prisma.JobCountOutputTypeDefaultArgs<ExtArgs>
 }
 export type JobIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
@@ -2482,7 +2270,6 @@ export type $JobPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
     parent: Prisma.$JobPayload<ExtArgs> | null
     tree: Prisma.$JobPayload<ExtArgs>[]
     children: Prisma.$JobPayload<ExtArgs>[]
-    progress: Prisma.$JobProgressPayload<ExtArgs>[]
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
@@ -2960,7 +2747,6 @@ export interface Prisma__JobClient<T, Null = never, ExtArgs extends runtime.Type
   parent<T extends Prisma.Job$parentArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Job$parentArgs<ExtArgs>>): Prisma.Prisma__JobClient<runtime.Types.Result.GetResult<Prisma.$JobPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
   tree<T extends Prisma.Job$treeArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Job$treeArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$JobPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   children<T extends Prisma.Job$childrenArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Job$childrenArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$JobPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
-  progress<T extends Prisma.Job$progressArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Job$progressArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$JobProgressPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
    * @param onfulfilled The callback to execute when the Promise is resolved.
@@ -3487,30 +3273,6 @@ export type Job$childrenArgs<ExtArgs extends runtime.Types.Extensions.InternalAr
   take?: number
   skip?: number
   distinct?: Prisma.JobScalarFieldEnum | Prisma.JobScalarFieldEnum[]
-}
-
-/**
- * Job.progress
- */
-export type Job$progressArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
-  /**
-   * Select specific fields to fetch from the JobProgress
-   */
-  select?: Prisma.JobProgressSelect<ExtArgs> | null
-  /**
-   * Omit specific fields from the JobProgress
-   */
-  omit?: Prisma.JobProgressOmit<ExtArgs> | null
-  /**
-   * Choose, which related nodes to fetch as well
-   */
-  include?: Prisma.JobProgressInclude<ExtArgs> | null
-  where?: Prisma.JobProgressWhereInput
-  orderBy?: Prisma.JobProgressOrderByWithRelationInput | Prisma.JobProgressOrderByWithRelationInput[]
-  cursor?: Prisma.JobProgressWhereUniqueInput
-  take?: number
-  skip?: number
-  distinct?: Prisma.JobProgressScalarFieldEnum | Prisma.JobProgressScalarFieldEnum[]
 }
 
 /**

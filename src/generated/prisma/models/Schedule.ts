@@ -590,6 +590,14 @@ export type ScheduleUncheckedUpdateManyInput = {
   error?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
+export type DateTimeNullableListFilter<$PrismaModel = never> = {
+  equals?: Date[] | string[] | Prisma.ListDateTimeFieldRefInput<$PrismaModel> | null
+  has?: Date | string | Prisma.DateTimeFieldRefInput<$PrismaModel> | null
+  hasEvery?: Date[] | string[] | Prisma.ListDateTimeFieldRefInput<$PrismaModel>
+  hasSome?: Date[] | string[] | Prisma.ListDateTimeFieldRefInput<$PrismaModel>
+  isEmpty?: boolean
+}
+
 export type ScheduleCountOrderByAggregateInput = {
   name?: Prisma.SortOrder
   cron?: Prisma.SortOrder
@@ -667,6 +675,14 @@ export type ScheduleCreatequeuedInput = {
 
 export type ScheduleCreateopenRootIdsInput = {
   set: string[]
+}
+
+export type NullableBigIntFieldUpdateOperationsInput = {
+  set?: bigint | number | null
+  increment?: bigint | number
+  decrement?: bigint | number
+  multiply?: bigint | number
+  divide?: bigint | number
 }
 
 export type ScheduleUpdatequeuedInput = {
