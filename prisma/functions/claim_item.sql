@@ -6,11 +6,7 @@
 -- locks      the row of queue, if the type has a limit; the queue entry that has the item
 -- errors     JT001 no such item; JT005 it can't be claimed, with the reason in the error's detail: its status, PAUSED or LIMITED
 create or replace function jobtree.claim_item(p_job_id uuid, p_position bigint, p_worker text, p_durable boolean default true)
-returns table (
-  lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
-  heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[], keyed boolean, lost boolean
-)
+returns setof jobtree.claimed_lease
 language plpgsql volatile
 set jit = off
 set enable_seqscan = off
@@ -44,7 +40,7 @@ begin
     elsif found then
       return query
         with given as materialized (
-          select l.* from jobtree.lease_entry(v_entry.tid, (p_position - v_entry.position)::integer, 1, 1, p_worker, null, null,
+          select l.* from jobtree.lease_entry(v_entry.tid, (p_position - v_entry.position)::integer, 1, 1, p_worker, null, null, null,
             v_queue.concurrency is not null) l
         ), noted as materialized (
           select jobtree.note_claims(array_agg(g.lease_id), array_agg(g.type)) from given g

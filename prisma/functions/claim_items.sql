@@ -29,11 +29,7 @@ create or replace function jobtree.claim_items(
   p_starts integer[] default '{}',
   p_durable boolean default true
 )
-returns table (
-  lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
-  heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[], keyed boolean, lost boolean, kind text
-)
+returns setof jobtree.claimed_lease
 language plpgsql volatile
 set jit = off
 set enable_seqscan = off
@@ -79,6 +75,7 @@ declare
   v_room integer;
   v_is_keyed boolean;
   v_keyed text[];
+  v_message jobtree.claimed_lease;
 begin
   if (1 <= all (p_limits)) is not true then
     raise exception 'limits must be whole numbers of at least 1.' using errcode = 'JT002', column = 'limits';
@@ -96,7 +93,7 @@ begin
     perform set_config('synchronous_commit', 'off', true);
   end if;
   if cardinality(p_claim_ids) > 0 and jobtree.is_repeated(p_claim_ids) then
-    return query select r.*, 'REPEATED' from jobtree.repeat_claim(p_claim_ids[1], p_workers[1]) r;
+    return query select * from jobtree.repeat_claim(p_claim_ids[1], p_workers[1]);
     return;
   end if;
   if v_limited is not null then
@@ -199,39 +196,36 @@ begin
   if cardinality(v_tids) > 0 and v_limited is not null then
     return query
       with given as materialized (
-        select h.* from jobtree.lease_entries(v_tids, v_froms, v_counts, v_requests, p_workers, p_claim_ids, p_starts, v_counting) h
+        select h.* from jobtree.lease_entries(v_tids, v_froms, v_counts, v_requests, p_workers, p_claim_ids, p_starts, v_kind, v_counting) h
       ), noted as materialized (
         select jobtree.note_claims(array_agg(g.lease_id), array_agg(g.type)) from given g where g.type = any (v_limited)
       )
-      select g.*, v_kind from given g, noted;
+      select g.* from given g, noted;
   elsif cardinality(v_tids) = 1 then
     return query
-      select h.*, v_kind
-      from jobtree.lease_entry(
-        v_tids[1], 0, v_counts[1], v_requests[1], p_workers[v_requests[1]], p_claim_ids[v_requests[1]], p_starts[v_requests[1]]
-      ) h;
+      select * from jobtree.lease_entry(
+        v_tids[1], 0, v_counts[1], v_requests[1], p_workers[v_requests[1]], p_claim_ids[v_requests[1]], p_starts[v_requests[1]], v_kind
+      );
   elsif cardinality(v_tids) > 0 then
     return query
-      select h.*, v_kind
-      from jobtree.lease_entries(v_tids, v_froms, v_counts, v_requests, p_workers, p_claim_ids, p_starts) h;
+      select * from jobtree.lease_entries(v_tids, v_froms, v_counts, v_requests, p_workers, p_claim_ids, p_starts, v_kind);
   elsif v_kind = 'LOCKED' then
-    return query select null::uuid, null::integer, null::uuid, null::uuid, null::text, null::bigint, null::integer, null::text,
-      null::integer, null::timestamptz, null::timestamptz, null::smallint, null::bigint, null::boolean, null::integer[], null::text, null::timestamptz, null::integer[], null::boolean, null::boolean, v_kind;
+    v_message.kind := v_kind;
+    return next v_message;
   end if;
-  if v_limited is not null then
-    return query
-      select null::uuid, null::integer, null::uuid, null::uuid, l.type, null::bigint, null::integer, null::text, null::integer,
-        n.now, n.now + l.again_in_ms * interval '1 millisecond', null::smallint, null::bigint, null::boolean, null::integer[], null::text, null::timestamptz, null::integer[], null::boolean, null::boolean,
-        case when l.room is null then 'TAKEN' else 'LIMITED' end
-      from unnest(v_limited, v_rooms, v_again) l(type, room, again_in_ms), (select clock_timestamp() as now) n
-      where coalesce(l.room, 0) = 0;
-  end if;
-  if v_keyed is not null then
-    return query
-      select null::uuid, null::integer, null::uuid, null::uuid, k.type, null::bigint, null::integer, null::text, null::integer,
-        null::timestamptz, null::timestamptz, null::smallint, null::bigint, null::boolean, null::integer[], null::text, null::timestamptz, null::integer[], null::boolean, null::boolean,
-        'KEYED'
-      from unnest(v_keyed) k(type);
-  end if;
+  for v_limit in 1 .. coalesce(cardinality(v_limited), 0) loop
+    continue when v_rooms[v_limit] > 0;
+    v_message.kind := case when v_rooms[v_limit] is null then 'TAKEN' else 'LIMITED' end;
+    v_message.type := v_limited[v_limit];
+    v_message.claimed_at := clock_timestamp();
+    v_message.deadline_at := v_message.claimed_at + v_again[v_limit] * interval '1 millisecond';
+    return next v_message;
+  end loop;
+  v_message := null;
+  foreach v_type in array coalesce(v_keyed, '{}') loop
+    v_message.kind := 'KEYED';
+    v_message.type := v_type;
+    return next v_message;
+  end loop;
 end
 $$;

@@ -5,6 +5,7 @@
 --            from 0, with no gap between parts of one entry; how many items; and for which request. The rest of an entry goes back to its
 --            place in the queue
 -- p_workers, p_claim_ids, p_starts   of the requests: the worker; the claim id, if any; and how many items it starts at once, as claim_items has it
+-- p_kind     the kind of the rows that it returns
 -- p_limited_types   the types whose leases count against a concurrency limit (note_claims)
 -- returns    a row for each lease: the number of its request, from 1; whether items remain behind it in its entry; numbers, null for all of
 --            its items; the payloads in order, as JSON texts separated by the record separator U+001E, which JSON can't contain; and the
@@ -13,13 +14,9 @@
 --            are not leased but counted as cancelled
 create or replace function jobtree.lease_entries(
   p_tids tid[], p_froms integer[], p_counts integer[], p_requests integer[], p_workers text[], p_claim_ids uuid[], p_starts integer[],
-  p_limited_types text[] default null
+  p_kind text, p_limited_types text[] default null
 )
-returns table (
-  lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
-  heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[], keyed boolean, lost boolean
-)
+returns setof jobtree.claimed_lease
 language plpgsql volatile
 set jit = off
 set enable_seqscan = off
@@ -109,7 +106,7 @@ begin
     p.has_rest, null::integer[], p.payloads, p.ready_at::timestamptz,
     case when p.attempt > p.max_failures_per_item then
       jobtree.last_attempts(p.job_id, p.position, p.count, p.attempt, p.max_failures_per_item)
-    end, p.keyed, p.lost
+    end, p.keyed, p.lost, p_kind
   from part p
   order by p.n;
 end

@@ -5,30 +5,27 @@
 -- p_from, p_count   the items: the first one in the entry, from 0, and how many
 -- p_request, p_worker, p_claim_id, p_starts   whose lease it is; p_claim_id is null for a claim that can't be repeated;
 --            and how many of its items it starts at once, as claim_items has it
+-- p_kind     the kind of the row that it returns
 -- p_is_limited   whether it counts against a concurrency limit (note_claims)
 -- returns    as lease_entries; no row if the job was cancelled, in which case all items of the entry count as cancelled
 -- locks      none new
 create or replace function jobtree.lease_entry(
   p_tid tid, p_from integer, p_count integer, p_request integer, p_worker text, p_claim_id uuid, p_starts integer,
-  p_is_limited boolean default false
+  p_kind text default null, p_is_limited boolean default false
 )
-returns table (
-  lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
-  heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[], keyed boolean, lost boolean
-)
+returns setof jobtree.claimed_lease
 language plpgsql volatile
 set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan
 as $$
-#variable_conflict use_column
 declare
   v_now constant timestamptz(3) := clock_timestamp();
   v_entry record;
   v_is_shortened boolean;
   v_job record;
+  v_lease jobtree.claimed_lease;
 begin
   -- The first part of a small entry is cut off in place; put_back handles all other rests.
   update jobtree.queue_entry q
@@ -66,47 +63,36 @@ begin
       v_entry.priority, v_entry.type, v_entry.keyed, v_entry.ready_at, v_entry.lost, p_from, p_count);
   end if;
 
-  lease_id := jobtree.new_lease_id(coalesce(p_claim_id, jobtree.new_id()));
-  request := p_request;
-  job_id := v_entry.job_id;
-  root_id := v_job.root_id;
-  type := v_entry.type;
-  first_position := v_entry.position + p_from;
-  attempt := v_entry.attempt;
-  worker := p_worker;
-  heartbeat_interval_ms := v_job.heartbeat_interval_ms;
-  claimed_at := v_now;
-  deadline_at := v_now + 3 * v_job.heartbeat_interval_ms * interval '1 millisecond';
-  priority := v_entry.priority;
-  place := v_entry.place + p_from;
-  has_rest := p_from + p_count < v_entry.count;
-  keyed := v_entry.keyed;
-  lost := v_entry.lost;
-  -- An item that is due but not promoted has been ready since its run_at.
-  ready_at := coalesce(v_entry.run_at, v_entry.ready_at);
-  if attempt > v_job.max_failures_per_item then
-    last_numbers := jobtree.last_attempts(job_id, first_position, p_count, attempt, v_job.max_failures_per_item);
-  end if;
+  v_lease := row(
+    jobtree.new_lease_id(coalesce(p_claim_id, jobtree.new_id())), p_request, v_entry.job_id, v_job.root_id, v_entry.type,
+    v_entry.position + p_from, v_entry.attempt, p_worker, v_job.heartbeat_interval_ms, v_now,
+    v_now + 3 * v_job.heartbeat_interval_ms * interval '1 millisecond', v_entry.priority, v_entry.place + p_from,
+    p_from + p_count < v_entry.count, null, null,
+    -- An item that is due but not promoted has been ready since its run_at.
+    coalesce(v_entry.run_at, v_entry.ready_at), case when v_entry.attempt > v_job.max_failures_per_item then
+      jobtree.last_attempts(v_entry.job_id, v_entry.position + p_from, p_count, v_entry.attempt, v_job.max_failures_per_item)
+    end, v_entry.keyed, v_entry.lost, p_kind
+  )::jobtree.claimed_lease;
   insert into jobtree.lease (
     id, job_id, claim_id, position, claimed_at, heartbeat_at, check_at, attempt, count, priority, open, worker, keyed, waiting, lost,
     limited_type
   )
   values (
-    lease_id, v_entry.job_id, p_claim_id, first_position, v_now, v_now, deadline_at, v_entry.attempt, p_count, v_entry.priority,
-    (~B'0'::bit(128)) << (128 - p_count), p_worker, v_entry.keyed,
+    v_lease.lease_id, v_entry.job_id, p_claim_id, v_lease.first_position, v_now, v_now, v_lease.deadline_at, v_entry.attempt, p_count,
+    v_entry.priority, (~B'0'::bit(128)) << (128 - p_count), p_worker, v_entry.keyed,
     jobtree.waiting_bits(p_count, p_starts, v_entry.lost), v_entry.lost, case when p_is_limited then v_entry.type end
   );
   if p_count = 1 then
-    select i.payload::text into payloads from jobtree.job_item i where i.job_id = v_entry.job_id and i.position = first_position;
-    return next;
+    select i.payload::text into v_lease.payloads from jobtree.job_item i where i.job_id = v_entry.job_id and i.position = v_lease.first_position;
+    return next v_lease;
     return;
   end if;
-  select string_agg(i.payload::text, E'\x1e') into payloads
+  select string_agg(i.payload::text, E'\x1e') into v_lease.payloads
   from (
     select i.payload from jobtree.job_item i
-    where i.job_id = v_entry.job_id and i.position >= first_position and i.position < first_position + p_count
+    where i.job_id = v_entry.job_id and i.position >= v_lease.first_position and i.position < v_lease.first_position + p_count
     order by i.position
   ) i;
-  return next;
+  return next v_lease;
 end
 $$;

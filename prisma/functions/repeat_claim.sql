@@ -5,11 +5,7 @@
 -- locks      the claim's leases, in the order of their ids
 -- errors     JT002 the claim was another worker's
 create or replace function jobtree.repeat_claim(p_claim_id uuid, p_worker text)
-returns table (
-  lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
-  heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[], keyed boolean, lost boolean
-)
+returns setof jobtree.claimed_lease
 language plpgsql volatile
 set jit = off
 set enable_seqscan = off
@@ -53,7 +49,7 @@ begin
     k.claimed_at::timestamptz, v_now + 3 * k.heartbeat_interval_ms * interval '1 millisecond', k.priority, null::bigint, false, i.numbers, i.payloads, null::timestamptz,
     case when k.attempt > k.max_failures_per_item then
       jobtree.last_attempts(k.job_id, k.position, k.count, k.attempt, k.max_failures_per_item)
-    end, k.keyed, k.lost
+    end, k.keyed, k.lost, 'REPEATED'
   from kept k
   cross join lateral (
     select array_agg(i.number order by i.number) as numbers, string_agg(i.payload::text, E'\x1e' order by i.number) as payloads

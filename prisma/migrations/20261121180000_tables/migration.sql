@@ -788,3 +788,10 @@ left join lateral (
   order by c.position desc
   limit 1
 ) c on true;
+
+-- What a claim returns: a lease that it made or found again, or a message (its kind says which), of which most columns are null.
+create type "jobtree"."claimed_lease" as (
+  lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
+  heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint, has_rest boolean,
+  numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[], keyed boolean, lost boolean, kind text
+);

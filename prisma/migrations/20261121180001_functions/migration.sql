@@ -1282,11 +1282,7 @@ $$;
 -- locks      the row of queue, if the type has a limit; the queue entry that has the item
 -- errors     JT001 no such item; JT005 it can't be claimed, with the reason in the error's detail: its status, PAUSED or LIMITED
 create or replace function jobtree.claim_item(p_job_id uuid, p_position bigint, p_worker text, p_durable boolean default true)
-returns table (
-  lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
-  heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[], keyed boolean, lost boolean
-)
+returns setof jobtree.claimed_lease
 language plpgsql volatile
 set jit = off
 set enable_seqscan = off
@@ -1320,7 +1316,7 @@ begin
     elsif found then
       return query
         with given as materialized (
-          select l.* from jobtree.lease_entry(v_entry.tid, (p_position - v_entry.position)::integer, 1, 1, p_worker, null, null,
+          select l.* from jobtree.lease_entry(v_entry.tid, (p_position - v_entry.position)::integer, 1, 1, p_worker, null, null, null,
             v_queue.concurrency is not null) l
         ), noted as materialized (
           select jobtree.note_claims(array_agg(g.lease_id), array_agg(g.type)) from given g
@@ -1379,11 +1375,7 @@ create or replace function jobtree.claim_items(
   p_starts integer[] default '{}',
   p_durable boolean default true
 )
-returns table (
-  lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
-  heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[], keyed boolean, lost boolean, kind text
-)
+returns setof jobtree.claimed_lease
 language plpgsql volatile
 set jit = off
 set enable_seqscan = off
@@ -1429,6 +1421,7 @@ declare
   v_room integer;
   v_is_keyed boolean;
   v_keyed text[];
+  v_message jobtree.claimed_lease;
 begin
   if (1 <= all (p_limits)) is not true then
     raise exception 'limits must be whole numbers of at least 1.' using errcode = 'JT002', column = 'limits';
@@ -1446,7 +1439,7 @@ begin
     perform set_config('synchronous_commit', 'off', true);
   end if;
   if cardinality(p_claim_ids) > 0 and jobtree.is_repeated(p_claim_ids) then
-    return query select r.*, 'REPEATED' from jobtree.repeat_claim(p_claim_ids[1], p_workers[1]) r;
+    return query select * from jobtree.repeat_claim(p_claim_ids[1], p_workers[1]);
     return;
   end if;
   if v_limited is not null then
@@ -1549,40 +1542,37 @@ begin
   if cardinality(v_tids) > 0 and v_limited is not null then
     return query
       with given as materialized (
-        select h.* from jobtree.lease_entries(v_tids, v_froms, v_counts, v_requests, p_workers, p_claim_ids, p_starts, v_counting) h
+        select h.* from jobtree.lease_entries(v_tids, v_froms, v_counts, v_requests, p_workers, p_claim_ids, p_starts, v_kind, v_counting) h
       ), noted as materialized (
         select jobtree.note_claims(array_agg(g.lease_id), array_agg(g.type)) from given g where g.type = any (v_limited)
       )
-      select g.*, v_kind from given g, noted;
+      select g.* from given g, noted;
   elsif cardinality(v_tids) = 1 then
     return query
-      select h.*, v_kind
-      from jobtree.lease_entry(
-        v_tids[1], 0, v_counts[1], v_requests[1], p_workers[v_requests[1]], p_claim_ids[v_requests[1]], p_starts[v_requests[1]]
-      ) h;
+      select * from jobtree.lease_entry(
+        v_tids[1], 0, v_counts[1], v_requests[1], p_workers[v_requests[1]], p_claim_ids[v_requests[1]], p_starts[v_requests[1]], v_kind
+      );
   elsif cardinality(v_tids) > 0 then
     return query
-      select h.*, v_kind
-      from jobtree.lease_entries(v_tids, v_froms, v_counts, v_requests, p_workers, p_claim_ids, p_starts) h;
+      select * from jobtree.lease_entries(v_tids, v_froms, v_counts, v_requests, p_workers, p_claim_ids, p_starts, v_kind);
   elsif v_kind = 'LOCKED' then
-    return query select null::uuid, null::integer, null::uuid, null::uuid, null::text, null::bigint, null::integer, null::text,
-      null::integer, null::timestamptz, null::timestamptz, null::smallint, null::bigint, null::boolean, null::integer[], null::text, null::timestamptz, null::integer[], null::boolean, null::boolean, v_kind;
+    v_message.kind := v_kind;
+    return next v_message;
   end if;
-  if v_limited is not null then
-    return query
-      select null::uuid, null::integer, null::uuid, null::uuid, l.type, null::bigint, null::integer, null::text, null::integer,
-        n.now, n.now + l.again_in_ms * interval '1 millisecond', null::smallint, null::bigint, null::boolean, null::integer[], null::text, null::timestamptz, null::integer[], null::boolean, null::boolean,
-        case when l.room is null then 'TAKEN' else 'LIMITED' end
-      from unnest(v_limited, v_rooms, v_again) l(type, room, again_in_ms), (select clock_timestamp() as now) n
-      where coalesce(l.room, 0) = 0;
-  end if;
-  if v_keyed is not null then
-    return query
-      select null::uuid, null::integer, null::uuid, null::uuid, k.type, null::bigint, null::integer, null::text, null::integer,
-        null::timestamptz, null::timestamptz, null::smallint, null::bigint, null::boolean, null::integer[], null::text, null::timestamptz, null::integer[], null::boolean, null::boolean,
-        'KEYED'
-      from unnest(v_keyed) k(type);
-  end if;
+  for v_limit in 1 .. coalesce(cardinality(v_limited), 0) loop
+    continue when v_rooms[v_limit] > 0;
+    v_message.kind := case when v_rooms[v_limit] is null then 'TAKEN' else 'LIMITED' end;
+    v_message.type := v_limited[v_limit];
+    v_message.claimed_at := clock_timestamp();
+    v_message.deadline_at := v_message.claimed_at + v_again[v_limit] * interval '1 millisecond';
+    return next v_message;
+  end loop;
+  v_message := null;
+  foreach v_type in array coalesce(v_keyed, '{}') loop
+    v_message.kind := 'KEYED';
+    v_message.type := v_type;
+    return next v_message;
+  end loop;
 end
 $$;
 
@@ -4893,6 +4883,7 @@ $$;
 --            from 0, with no gap between parts of one entry; how many items; and for which request. The rest of an entry goes back to its
 --            place in the queue
 -- p_workers, p_claim_ids, p_starts   of the requests: the worker; the claim id, if any; and how many items it starts at once, as claim_items has it
+-- p_kind     the kind of the rows that it returns
 -- p_limited_types   the types whose leases count against a concurrency limit (note_claims)
 -- returns    a row for each lease: the number of its request, from 1; whether items remain behind it in its entry; numbers, null for all of
 --            its items; the payloads in order, as JSON texts separated by the record separator U+001E, which JSON can't contain; and the
@@ -4901,13 +4892,9 @@ $$;
 --            are not leased but counted as cancelled
 create or replace function jobtree.lease_entries(
   p_tids tid[], p_froms integer[], p_counts integer[], p_requests integer[], p_workers text[], p_claim_ids uuid[], p_starts integer[],
-  p_limited_types text[] default null
+  p_kind text, p_limited_types text[] default null
 )
-returns table (
-  lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
-  heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[], keyed boolean, lost boolean
-)
+returns setof jobtree.claimed_lease
 language plpgsql volatile
 set jit = off
 set enable_seqscan = off
@@ -4997,7 +4984,7 @@ begin
     p.has_rest, null::integer[], p.payloads, p.ready_at::timestamptz,
     case when p.attempt > p.max_failures_per_item then
       jobtree.last_attempts(p.job_id, p.position, p.count, p.attempt, p.max_failures_per_item)
-    end, p.keyed, p.lost
+    end, p.keyed, p.lost, p_kind
   from part p
   order by p.n;
 end
@@ -5010,30 +4997,27 @@ $$;
 -- p_from, p_count   the items: the first one in the entry, from 0, and how many
 -- p_request, p_worker, p_claim_id, p_starts   whose lease it is; p_claim_id is null for a claim that can't be repeated;
 --            and how many of its items it starts at once, as claim_items has it
+-- p_kind     the kind of the row that it returns
 -- p_is_limited   whether it counts against a concurrency limit (note_claims)
 -- returns    as lease_entries; no row if the job was cancelled, in which case all items of the entry count as cancelled
 -- locks      none new
 create or replace function jobtree.lease_entry(
   p_tid tid, p_from integer, p_count integer, p_request integer, p_worker text, p_claim_id uuid, p_starts integer,
-  p_is_limited boolean default false
+  p_kind text default null, p_is_limited boolean default false
 )
-returns table (
-  lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
-  heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[], keyed boolean, lost boolean
-)
+returns setof jobtree.claimed_lease
 language plpgsql volatile
 set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan
 as $$
-#variable_conflict use_column
 declare
   v_now constant timestamptz(3) := clock_timestamp();
   v_entry record;
   v_is_shortened boolean;
   v_job record;
+  v_lease jobtree.claimed_lease;
 begin
   -- The first part of a small entry is cut off in place; put_back handles all other rests.
   update jobtree.queue_entry q
@@ -5071,48 +5055,37 @@ begin
       v_entry.priority, v_entry.type, v_entry.keyed, v_entry.ready_at, v_entry.lost, p_from, p_count);
   end if;
 
-  lease_id := jobtree.new_lease_id(coalesce(p_claim_id, jobtree.new_id()));
-  request := p_request;
-  job_id := v_entry.job_id;
-  root_id := v_job.root_id;
-  type := v_entry.type;
-  first_position := v_entry.position + p_from;
-  attempt := v_entry.attempt;
-  worker := p_worker;
-  heartbeat_interval_ms := v_job.heartbeat_interval_ms;
-  claimed_at := v_now;
-  deadline_at := v_now + 3 * v_job.heartbeat_interval_ms * interval '1 millisecond';
-  priority := v_entry.priority;
-  place := v_entry.place + p_from;
-  has_rest := p_from + p_count < v_entry.count;
-  keyed := v_entry.keyed;
-  lost := v_entry.lost;
-  -- An item that is due but not promoted has been ready since its run_at.
-  ready_at := coalesce(v_entry.run_at, v_entry.ready_at);
-  if attempt > v_job.max_failures_per_item then
-    last_numbers := jobtree.last_attempts(job_id, first_position, p_count, attempt, v_job.max_failures_per_item);
-  end if;
+  v_lease := row(
+    jobtree.new_lease_id(coalesce(p_claim_id, jobtree.new_id())), p_request, v_entry.job_id, v_job.root_id, v_entry.type,
+    v_entry.position + p_from, v_entry.attempt, p_worker, v_job.heartbeat_interval_ms, v_now,
+    v_now + 3 * v_job.heartbeat_interval_ms * interval '1 millisecond', v_entry.priority, v_entry.place + p_from,
+    p_from + p_count < v_entry.count, null, null,
+    -- An item that is due but not promoted has been ready since its run_at.
+    coalesce(v_entry.run_at, v_entry.ready_at), case when v_entry.attempt > v_job.max_failures_per_item then
+      jobtree.last_attempts(v_entry.job_id, v_entry.position + p_from, p_count, v_entry.attempt, v_job.max_failures_per_item)
+    end, v_entry.keyed, v_entry.lost, p_kind
+  )::jobtree.claimed_lease;
   insert into jobtree.lease (
     id, job_id, claim_id, position, claimed_at, heartbeat_at, check_at, attempt, count, priority, open, worker, keyed, waiting, lost,
     limited_type
   )
   values (
-    lease_id, v_entry.job_id, p_claim_id, first_position, v_now, v_now, deadline_at, v_entry.attempt, p_count, v_entry.priority,
-    (~B'0'::bit(128)) << (128 - p_count), p_worker, v_entry.keyed,
+    v_lease.lease_id, v_entry.job_id, p_claim_id, v_lease.first_position, v_now, v_now, v_lease.deadline_at, v_entry.attempt, p_count,
+    v_entry.priority, (~B'0'::bit(128)) << (128 - p_count), p_worker, v_entry.keyed,
     jobtree.waiting_bits(p_count, p_starts, v_entry.lost), v_entry.lost, case when p_is_limited then v_entry.type end
   );
   if p_count = 1 then
-    select i.payload::text into payloads from jobtree.job_item i where i.job_id = v_entry.job_id and i.position = first_position;
-    return next;
+    select i.payload::text into v_lease.payloads from jobtree.job_item i where i.job_id = v_entry.job_id and i.position = v_lease.first_position;
+    return next v_lease;
     return;
   end if;
-  select string_agg(i.payload::text, E'\x1e') into payloads
+  select string_agg(i.payload::text, E'\x1e') into v_lease.payloads
   from (
     select i.payload from jobtree.job_item i
-    where i.job_id = v_entry.job_id and i.position >= first_position and i.position < first_position + p_count
+    where i.job_id = v_entry.job_id and i.position >= v_lease.first_position and i.position < v_lease.first_position + p_count
     order by i.position
   ) i;
-  return next;
+  return next v_lease;
 end
 $$;
 
@@ -8110,11 +8083,7 @@ $$;
 -- locks      the claim's leases, in the order of their ids
 -- errors     JT002 the claim was another worker's
 create or replace function jobtree.repeat_claim(p_claim_id uuid, p_worker text)
-returns table (
-  lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
-  heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, last_numbers integer[], keyed boolean, lost boolean
-)
+returns setof jobtree.claimed_lease
 language plpgsql volatile
 set jit = off
 set enable_seqscan = off
@@ -8158,7 +8127,7 @@ begin
     k.claimed_at::timestamptz, v_now + 3 * k.heartbeat_interval_ms * interval '1 millisecond', k.priority, null::bigint, false, i.numbers, i.payloads, null::timestamptz,
     case when k.attempt > k.max_failures_per_item then
       jobtree.last_attempts(k.job_id, k.position, k.count, k.attempt, k.max_failures_per_item)
-    end, k.keyed, k.lost
+    end, k.keyed, k.lost, 'REPEATED'
   from kept k
   cross join lateral (
     select array_agg(i.number order by i.number) as numbers, string_agg(i.payload::text, E'\x1e' order by i.number) as payloads
