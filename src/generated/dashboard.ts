@@ -1292,9 +1292,16 @@ export type LiveDeadLetterGroupSubscriptionVariables = Exact<{
 
 
 export type LiveDeadLetterGroupSubscription = { live: { node?:
-      | { id: string, type: string, code: string, pattern: string, count: number, firstAt: string, lastAt: string, note?: string | null, notedAt?: string | null, example?: { id: string, payload?: unknown | null, failures: Array<{ at: string, attempt: number, code: string, message: string, stack?: string | null, worker?: string | null }> } | null, items: Array<{ id: string, status: ItemStatus, createdAt: string, finishedAt?: string | null, failureCount: number, dedupeKey?: string | null, serializeKey?: string | null, note?: string | null }>, history: Array<{ from: string, count: number }> }
+      | { id: string, type: string, code: string, pattern: string, count: number, firstAt: string, lastAt: string, note?: string | null, notedAt?: string | null, example?: { id: string, payload?: unknown | null, failures: Array<{ at: string, attempt: number, code: string, message: string, stack?: string | null, worker?: string | null }> } | null, items: Array<{ id: string, status: ItemStatus, failureCount: number, createdAt: string, finishedAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, note?: string | null, lastFailure?: { code: string, message: string } | null }>, history: Array<{ from: string, count: number }> }
       | Record<PropertyKey, never>
      | null } };
+
+export type TreeDeadLettersQueryVariables = Exact<{
+  id: Scalars['ID']['input'];
+}>;
+
+
+export type TreeDeadLettersQuery = { job?: { treeDeadLetters?: { hasMore: boolean, groups: Array<{ groupId: string, type: string, code: string, pattern: string, count: number }> } | null } | null };
 
 export type DeadLetterCountQueryVariables = Exact<{
   filter: DeadLetterFilter;
@@ -1440,7 +1447,7 @@ export type BadLinesQueryVariables = Exact<{
 
 export type BadLinesQuery = { job?: { items: { nodes: Array<{ payload?: unknown | null, failures: Array<{ code: string, message: string }> }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } } | null };
 
-export type ItemRowFragment = { id: string, status: ItemStatus, failureCount: number, createdAt: string, finishedAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, note?: string | null };
+export type ItemRowFragment = { id: string, status: ItemStatus, failureCount: number, createdAt: string, finishedAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, note?: string | null, lastFailure?: { code: string, message: string } | null };
 
 export type ItemsQueryVariables = Exact<{
   jobId: Scalars['ID']['input'];
@@ -1449,7 +1456,7 @@ export type ItemsQueryVariables = Exact<{
 }>;
 
 
-export type ItemsQuery = { job?: { items: { nodes: Array<{ id: string, status: ItemStatus, failureCount: number, createdAt: string, finishedAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, note?: string | null }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } } | null };
+export type ItemsQuery = { job?: { items: { nodes: Array<{ id: string, status: ItemStatus, failureCount: number, createdAt: string, finishedAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, note?: string | null, lastFailure?: { code: string, message: string } | null }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } } | null };
 
 export type SearchItemsQueryVariables = Exact<{
   jobId: Scalars['ID']['input'];
@@ -1460,7 +1467,7 @@ export type SearchItemsQueryVariables = Exact<{
 }>;
 
 
-export type SearchItemsQuery = { job?: { searchItems: { searched: number, nextFrom?: string | null, nodes: Array<{ id: string, status: ItemStatus, failureCount: number, createdAt: string, finishedAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, note?: string | null }> } } | null };
+export type SearchItemsQuery = { job?: { searchItems: { searched: number, nextFrom?: string | null, nodes: Array<{ id: string, status: ItemStatus, failureCount: number, createdAt: string, finishedAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, note?: string | null, lastFailure?: { code: string, message: string } | null }> } } | null };
 
 export type AddItemMutationVariables = Exact<{
   input: AddItemsInput;
@@ -1497,7 +1504,7 @@ export type LiveItemSubscriptionVariables = Exact<{
 }>;
 
 
-export type LiveItemSubscription = { live: { item?: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, priority: number, createdAt: string, finishedAt?: string | null, runAt?: string | null, retryAt?: string | null, failureCount: number, dedupeKey?: string | null, serializeKey?: string | null, note?: string | null, log: Array<{ at: string, attempt: number, text: string }>, failures: Array<{ at: string, attempt: number, code: string, message: string, stack?: string | null, worker?: string | null }>, standstills: Array<{ reason: StandstillReason, type: string, itemCount: number, hasMore: boolean, until?: string | null, since?: string | null, limit?: number | null, code?: string | null, serializeKey?: string | null, cancelReason?: CancelReason | null, job?: { id: string } | null, item?: { id: string } | null, head?: { id: string, status: ItemStatus, failures: Array<{ code: string, message: string }> } | null, waitsFor: Array<{ id: string, type: string }> }>, parentItem?: { id: string, job: { type: string } } | null, childItems: { nodes: Array<{ id: string, status: ItemStatus, job: { type: string } }> }, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string, slow: boolean } | null, job: { id: string, type: string, maxFailuresPerItem: number, root: { id: string } } } | null } };
+export type LiveItemSubscription = { live: { item?: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, priority: number, createdAt: string, finishedAt?: string | null, runAt?: string | null, retryAt?: string | null, failureCount: number, dedupeKey?: string | null, serializeKey?: string | null, note?: string | null, deadLetterGroupId?: string | null, log: Array<{ at: string, attempt: number, text: string }>, failures: Array<{ at: string, attempt: number, code: string, message: string, stack?: string | null, worker?: string | null }>, standstills: Array<{ reason: StandstillReason, type: string, itemCount: number, hasMore: boolean, until?: string | null, since?: string | null, limit?: number | null, code?: string | null, serializeKey?: string | null, cancelReason?: CancelReason | null, job?: { id: string } | null, item?: { id: string } | null, head?: { id: string, status: ItemStatus, failures: Array<{ code: string, message: string }> } | null, waitsFor: Array<{ id: string, type: string }> }>, parentItem?: { id: string, job: { type: string } } | null, childItems: { nodes: Array<{ id: string, status: ItemStatus, job: { type: string } }> }, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string, slow: boolean } | null, job: { id: string, type: string, maxFailuresPerItem: number, root: { id: string } } } | null } };
 
 export type ItemPayloadQueryVariables = Exact<{
   id: Scalars['ID']['input'];
@@ -2053,6 +2060,10 @@ export const ItemRow = /*#__PURE__*/ new TypedDocumentString(`
   dedupeKey
   serializeKey
   note
+  lastFailure {
+    code
+    message
+  }
 }
     `, {"fragmentName":"ItemRow"}) as unknown as TypedDocumentString<ItemRowFragment, unknown>;
 export const OperationState = /*#__PURE__*/ new TypedDocumentString(`
@@ -2450,14 +2461,7 @@ export const LiveDeadLetterGroup = /*#__PURE__*/ new TypedDocumentString(`
           }
         }
         items(first: 100) {
-          id
-          status
-          createdAt
-          finishedAt
-          failureCount
-          dedupeKey
-          serializeKey
-          note
+          ...ItemRow
         }
       }
     }
@@ -2477,7 +2481,37 @@ export const LiveDeadLetterGroup = /*#__PURE__*/ new TypedDocumentString(`
     from
     count
   }
+}
+fragment ItemRow on JobItem {
+  id
+  status
+  failureCount
+  createdAt
+  finishedAt
+  dedupeKey
+  serializeKey
+  note
+  lastFailure {
+    code
+    message
+  }
 }`) as unknown as TypedDocumentString<LiveDeadLetterGroupSubscription, LiveDeadLetterGroupSubscriptionVariables>;
+export const TreeDeadLetters = /*#__PURE__*/ new TypedDocumentString(`
+    query TreeDeadLetters($id: ID!) {
+  job(id: $id) {
+    treeDeadLetters {
+      groups {
+        groupId
+        type
+        code
+        pattern
+        count
+      }
+      hasMore
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<TreeDeadLettersQuery, TreeDeadLettersQueryVariables>;
 export const DeadLetterCount = /*#__PURE__*/ new TypedDocumentString(`
     query DeadLetterCount($filter: DeadLetterFilter!) {
   all: deadLetterCount(filter: $filter, replayable: false)
@@ -2863,6 +2897,10 @@ export const Items = /*#__PURE__*/ new TypedDocumentString(`
   dedupeKey
   serializeKey
   note
+  lastFailure {
+    code
+    message
+  }
 }`) as unknown as TypedDocumentString<ItemsQuery, ItemsQueryVariables>;
 export const SearchItems = /*#__PURE__*/ new TypedDocumentString(`
     query SearchItems($jobId: ID!, $path: String, $equals: String, $text: String, $from: ID) {
@@ -2885,6 +2923,10 @@ export const SearchItems = /*#__PURE__*/ new TypedDocumentString(`
   dedupeKey
   serializeKey
   note
+  lastFailure {
+    code
+    message
+  }
 }`) as unknown as TypedDocumentString<SearchItemsQuery, SearchItemsQueryVariables>;
 export const AddItem = /*#__PURE__*/ new TypedDocumentString(`
     mutation AddItem($input: AddItemsInput!) {
@@ -2969,6 +3011,7 @@ export const LiveItem = /*#__PURE__*/ new TypedDocumentString(`
         stack
         worker
       }
+      deadLetterGroupId
       standstills {
         ...Standstill
       }

@@ -57,7 +57,7 @@ export async function takesPart(
   );
 }
 
-const none: ItemParts = { payload: 0, result: 0, failures: 0, stacks: 0, log: 0 };
+const none: ItemParts = { payload: 0, result: 0, failures: 0, lastFailure: 0, stacks: 0, log: 0 };
 
 /**
  * Refuses the selected parts of these items if they are too large for the answer. A single item is never too large, since there
@@ -72,7 +72,7 @@ export async function checkAnswerSize(
   if (items.length === 0 || Object.values(parts).every((times) => times === 0)) return [];
   const sizes = await readItemSizes(context.engine.database, items, parts);
   const answer = taken(context);
-  for (const part of ['payload', 'result', 'failures', 'stacks', 'log'] as const) {
+  for (const part of Object.keys(none) as (keyof ItemParts)[]) {
     if (parts[part] > 0) for (const item of items) answer.parts.add(`${part} ${itemIdOf(item)}`);
   }
   const before = answer.bytes;
@@ -152,38 +152,43 @@ export function textLength(value: unknown, most: number): number {
 /** Fields that lead to the same items, or contain nothing large. */
 const ways = new Set(['nodes', 'edges', 'node', 'item', 'assignment', 'assignments']);
 
+/** The fields with messages. */
+type Failing = 'failures' | 'lastFailure';
+
 /** How often the answer contains each part of an item; with aliases, it may be more than once. */
 function selectedParts(info: GraphQLResolveInfo): ItemParts {
   const found = {
     payload: new Set<string>(),
     result: new Set<string>(),
     failures: new Set<string>(),
+    lastFailure: new Set<string>(),
     stacks: new Set<string>(),
     log: new Set<string>(),
   };
 
-  function visitField(field: FieldNode, path: string): void {
+  function visitField(field: FieldNode, path: string, above: Failing): void {
     const name = field.name.value;
     const key = `${path}.${field.alias?.value ?? name}`;
+    const isFailing = name === 'failures' || name === 'lastFailure';
     if (name === 'payload' || name === 'result' || name === 'log') found[name].add(key);
-    else if (name === 'failures') found.failures.add(`${key}.message`);
+    else if (isFailing) found[name].add(`${key}.message`);
     // Apart from stacks, messages make failures large.
-    else if (name === 'message') found.failures.add(key);
+    else if (name === 'message') found[above].add(key);
     else if (name === 'stack') found.stacks.add(key);
     // Reading an assignment includes its payload.
     if (name === 'assignment') found.payload.add(`${key}.payload`);
-    if (field.selectionSet !== undefined && (ways.has(name) || name === 'failures'))
-      visit(field.selectionSet, key);
+    if (field.selectionSet !== undefined && (ways.has(name) || isFailing))
+      visit(field.selectionSet, key, isFailing ? name : above);
   }
 
-  function visit({ selections }: SelectionSetNode, path: string): void {
+  function visit({ selections }: SelectionSetNode, path: string, above: Failing = 'failures'): void {
     for (const selection of selections) {
       if (isLeftOut(selection)) continue;
-      if (selection.kind === Kind.FIELD) visitField(selection, path);
-      else if (selection.kind === Kind.INLINE_FRAGMENT) visit(selection.selectionSet, path);
+      if (selection.kind === Kind.FIELD) visitField(selection, path, above);
+      else if (selection.kind === Kind.INLINE_FRAGMENT) visit(selection.selectionSet, path, above);
       else {
         const fragment = info.fragments[selection.name.value];
-        if (fragment !== undefined) visit(fragment.selectionSet, path);
+        if (fragment !== undefined) visit(fragment.selectionSet, path, above);
       }
     }
   }
@@ -201,6 +206,7 @@ function selectedParts(info: GraphQLResolveInfo): ItemParts {
     payload: found.payload.size,
     result: found.result.size,
     failures: found.failures.size,
+    lastFailure: found.lastFailure.size,
     stacks: found.stacks.size,
     log: found.log.size,
   };

@@ -1,5 +1,6 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import { Turns } from '../db/turns.ts';
+import { readGroupIds } from '../domain/items/dead-letters.ts';
 import { type ItemNote, readNotes } from '../domain/items/item-notes.ts';
 import { type ChildrenRequest, readChildKeys } from '../domain/items/item-pages.ts';
 import {
@@ -7,6 +8,7 @@ import {
   type Item,
   type ItemFailure as ItemFailureRow,
   readFailures,
+  readFailuresAt,
   readItems,
   readPayloads,
   readResults,
@@ -87,6 +89,12 @@ const failures = createLoader(async (keys: readonly ItemKey[], context) =>
     ? readFailures(context.engine.database, keys)
     : keys.map(() => []),
 );
+const lastFailures = createLoader(async (keys: readonly FailureKey[], context) =>
+  (await takesPart(keys, 'lastFailure', context))
+    ? (await readFailuresAt(context.engine.database, keys)).map((failure) => failure ?? null)
+    : keys.map(() => null),
+);
+const groupIds = createLoader((keys: readonly ItemKey[], { engine }) => readGroupIds(engine.database, keys));
 
 const stacks = createLoader(async (keys: readonly FailureKey[], context) => {
   const items = new Map(keys.map((key) => [itemIdOf(key), key]));
@@ -173,6 +181,27 @@ builder.objectType(JobItem, {
         const { jobId, position, failureCount } = item;
         const all = failureCount === 0 ? [] : await failures(context).load(item);
         return all.map((failure) => ({ jobId, position, ...failure }));
+      },
+    }),
+    lastFailure: t.field({
+      type: ItemFailure,
+      nullable: true,
+      description:
+        'The last failed attempt of an item that is FAILED or RETRYING: why it is. Null for any other.',
+      resolve: async ({ jobId, position, failureCount, status }, _, context) => {
+        if (failureCount === 0 || (status !== 'FAILED' && status !== 'RETRYING')) return null;
+        const key = { jobId, position, attempt: failureCount };
+        const failure = await lastFailures(context).load(key);
+        return failure && { ...key, ...failure };
+      },
+    }),
+    deadLetterGroupId: t.id({
+      nullable: true,
+      description:
+        'The id of the group of dead letters that it is in, for `node`. Null unless it is FAILED, and once it is discarded.',
+      resolve: async (item, _, context) => {
+        const id = item.status === 'FAILED' ? await groupIds(context).load(item) : null;
+        return id && encodeGlobalId('DeadLetterGroup', id);
       },
     }),
     failureCount: t.exposeInt('failureCount', { seenBy: 'ITEMS', description: 'How many attempts failed.' }),

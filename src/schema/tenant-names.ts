@@ -43,7 +43,7 @@ const shown = `
   DeadLetterGroup.type DeleteCallbackEndpointPayload.name DeleteSchedulePayload.name ExchangePayload.limitedTypes HeldItem.type
   HeldItem.worker ItemFailure.worker Job.type JobCallback.endpoint JobItem.serializeKey JobOccurrence.schedule OperationSelection.types Query.typesWithSchemas
   Queue.type Schedule.name SerializeKey.key Standstill.serializeKey Standstill.type SyncSchedulesPayload.changed SyncSchedulesPayload.created SyncSchedulesPayload.deleted
-  TypeSchema.type WorkAvailable.types Worker.name WorkerType.type`;
+  TreeDeadLetterGroup.type TypeSchema.type WorkAvailable.types Worker.name WorkerType.type`;
 
 /** Ids that may contain a name. */
 const ids = 'CallbackEndpoint.id Query.node.id Query.nodes.ids Schedule.id';

@@ -29,7 +29,7 @@ const others = `
   CancelJobInput.jobId CancelOperationInput.operationId ClaimItemInput.itemId CreateApiKeyInput.name
   CreateApiKeyInput.rootIds CreateApiKeyInput.tenant CreateApiKeyInput.types CreateApiKeyPayload.key CreateWatchTicketPayload.ticket CreateWatchTokenInput.jobId CreateWatchTokenPayload.token RevokeWatchTokensInput.jobId DeadLetterFilter.codes
   DeadLetterFilter.dedupeKeys DeadLetterFilter.groupIds DeadLetterFilter.itemIds DeadLetterFilter.jobId DeadLetterGroup.code
-  DeadLetterGroup.id DeadLetterGroup.note DeadLetterGroup.pattern DeleteJobInput.jobId DeleteJobPayload.deletedJobId EnqueueInput.dedupeKey EnqueueInput.payload EntryError.field
+  JobItem.deadLetterGroupId TreeDeadLetterGroup.code TreeDeadLetterGroup.groupId TreeDeadLetterGroup.pattern DeadLetterGroup.id DeadLetterGroup.note DeadLetterGroup.pattern DeleteJobInput.jobId DeleteJobPayload.deletedJobId EnqueueInput.dedupeKey EnqueueInput.payload EntryError.field
   FailureInput.code FailureInput.message FailureInput.stack FeedInput.forEach FeedInput.payload FeedInput.serializeKey FileImport.uploadId
   FileInput.delimiter FileInput.encoding FileInput.quote FileSourceInput.uploadId HeartbeatEntry.assignmentId HeartbeatInput.assignmentIds HeartbeatInput.waitingIds JobTreeProgress.message TreeProgress.message
   HeldItem.assignmentId HeldItem.itemId InvalidInputError.field ItemFailure.code ItemFailure.message ItemFailure.stack ItemInput.dedupeKey ItemLogLine.text

@@ -155,6 +155,9 @@ describe('too large an answer is refused before it is read, and the error says h
     expect(
       (await request(app.url, page('items', 'first: 2', `failures { ${both} }`), { id })).errors,
     ).toMatchObject([refusal(1)]);
+    expect(
+      (await request(app.url, page('items', 'first: 2', `lastFailure { ${many} }`), { id })).errors,
+    ).toMatchObject([refusal(1)]);
   });
 
   it('logs', async () => {

@@ -1,9 +1,11 @@
 /** What the API reads for lists, and by which indexes. */
 import type { Database } from '../../src/db/database.ts';
+import { readGroupIds, readTreeDeadLetters } from '../../src/domain/items/dead-letters.ts';
 import { readNotes } from '../../src/domain/items/item-notes.ts';
 import { readItemKeys, readResultKeys } from '../../src/domain/items/item-pages.ts';
 import {
   readFailures,
+  readFailuresAt,
   readItemSizes,
   readItems,
   readPayloads,
@@ -32,6 +34,7 @@ const progress = 'job_progress by job_progress_pkey';
 const page = { after: undefined, before: undefined, take: 20, backwards: false };
 export const keysOf = ({ root, position }: Subject) =>
   [0, 1, 2].map((n) => ({ jobId: root, position: position - n }));
+const firstAttemptsOf = (subject: Subject) => keysOf(subject).map((key) => ({ ...key, attempt: 1 }));
 const itemKeys =
   (statuses: Parameters<typeof readItemKeys>[1], backwards = false) =>
   (database: Database, { root }: Subject) =>
@@ -77,13 +80,21 @@ export const lists: Readonly<
     read: (database, subject) => readFailures(database, keysOf(subject)),
     reads: ['failure by failure_pkey'],
   },
-  stacks: {
-    read: (database, subject) =>
-      readStacks(
-        database,
-        keysOf(subject).map((key) => ({ ...key, attempt: 1 })),
-      ),
+  'the last failures': {
+    read: (database, subject) => readFailuresAt(database, firstAttemptsOf(subject)),
     reads: ['failure by failure_pkey'],
+  },
+  stacks: {
+    read: (database, subject) => readStacks(database, firstAttemptsOf(subject)),
+    reads: ['failure by failure_pkey'],
+  },
+  'the groups of dead items': {
+    read: (database, subject) => readGroupIds(database, keysOf(subject)),
+    reads: ['dead_letter by dead_letter_pkey'],
+  },
+  'the dead letters of a tree': {
+    read: (database, { root }) => readTreeDeadLetters(database, [root]),
+    reads: ['dead_letter by dead_letter_pkey', 'job by job_root_id_idx'],
   },
   notes: {
     read: (database, subject) => readNotes(database, keysOf(subject)),
@@ -91,7 +102,14 @@ export const lists: Readonly<
   },
   'sizes of items': {
     read: (database, subject) =>
-      readItemSizes(database, keysOf(subject), { payload: 1, result: 1, failures: 1, stacks: 1, log: 1 }),
+      readItemSizes(database, keysOf(subject), {
+        payload: 1,
+        result: 1,
+        failures: 1,
+        lastFailure: 1,
+        stacks: 1,
+        log: 1,
+      }),
     reads: [
       'failure by failure_pkey',
       'item_note by item_note_pkey',

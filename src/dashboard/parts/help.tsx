@@ -45,6 +45,8 @@ export function Help({ onClose }: { onClose: () => void }) {
           ))}
         </select>
       </label>
+      <h3>{t.help.glossary}</h3>
+      <Facts facts={t.help.words} />
       <h3>{t.help.keyboard}</h3>
       <Keys keys={others} />
       <label>

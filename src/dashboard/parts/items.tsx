@@ -12,6 +12,12 @@ export type ItemRow = NonNullable<ItemsQuery['job']>['items']['nodes'][number];
 /** What tells items apart: the number of an item in its job. */
 export const shortId = (id: string) => id.replace(/^.*:/, '');
 
+const mostLetters = 120;
+
+/** The item's page has all of it. */
+const beginningOf = (message: string) =>
+  message.length > mostLetters ? `${message.slice(0, mostLetters)}…` : message;
+
 export function ItemTable({ items, more }: { items: readonly ItemRow[]; more?: ReactNode }) {
   const t = useTexts();
   const columns: readonly Column<ItemRow>[] = [
@@ -37,6 +43,17 @@ export function ItemTable({ items, more }: { items: readonly ItemRow[]; more?: R
       isNumber: true,
       only: ({ failureCount }) => failureCount > 0,
       cell: (item) => item.failureCount || '',
+    },
+    {
+      title: t.causes.last,
+      grow: 3,
+      only: ({ lastFailure }) => lastFailure != null,
+      cell: ({ lastFailure }) =>
+        lastFailure != null && (
+          <span>
+            <strong>{lastFailure.code}</strong> {beginningOf(lastFailure.message)}
+          </span>
+        ),
     },
     { title: t.item.note, grow: 2, only: ({ note }) => note != null, cell: (item) => item.note },
     {

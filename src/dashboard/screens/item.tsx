@@ -9,8 +9,10 @@ import {
   UpdateItem,
 } from '../../generated/dashboard.ts';
 import { useAnswer } from '../data/live-answers.ts';
+import { useMay } from '../data/viewer.ts';
 import { Action } from '../parts/action.tsx';
 import { Missing } from '../parts/ask.tsx';
+import { CauseLink } from '../parts/causes.tsx';
 import { CopyButton } from '../parts/copy.tsx';
 import { ReplayItem } from '../parts/dead-item.tsx';
 import { Facts, Json } from '../parts/facts.tsx';
@@ -41,7 +43,8 @@ export default function ItemScreen() {
 
 function Facing({ item }: { item: Shown }) {
   const t = useTexts();
-  const { assignment, standstills, parentItem, childItems, job } = item;
+  const { assignment, standstills, parentItem, childItems, job, deadLetterGroupId } = item;
+  const mayList = useMay()('LIST');
   return (
     <>
       <h1>
@@ -97,6 +100,11 @@ function Facing({ item }: { item: Shown }) {
             {t.item.attempts}{' '}
             <span className="quiet">{t.item.failures(item.failureCount, job.maxFailuresPerItem)}</span>
           </h2>
+          {deadLetterGroupId != null && mayList && (
+            <p>
+              <CauseLink id={deadLetterGroupId}>{t.causes.same}</CauseLink>
+            </p>
+          )}
           <Failures failures={item.failures} />
         </>
       )}

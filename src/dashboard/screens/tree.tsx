@@ -27,6 +27,7 @@ import { Action } from '../parts/action.tsx';
 import { AddItems } from '../parts/add-items.tsx';
 import { Answer, Missing } from '../parts/ask.tsx';
 import { AddCallback, Deliveries } from '../parts/callbacks.tsx';
+import { Causes } from '../parts/causes.tsx';
 import { CopyButton } from '../parts/copy.tsx';
 import { CountDeadLetters } from '../parts/counts.tsx';
 import { Facts } from '../parts/facts.tsx';
@@ -158,6 +159,7 @@ function Shown({
         <CopyButton label={t.copy.command} text={() => `jobtree watch ${root.id}`} />
       </div>
       {isOpen && <TreeStandstills id={root.id} pushed={{ mark: value?.revision, isOpen }} />}
+      {failed > 0 && <Causes rootId={root.id} failed={failed} />}
       <Facts
         facts={[
           [t.tree.created, <Time key="created" at={root.createdAt} />],

@@ -340,6 +340,12 @@ export const de: Texts = {
     replayHead: 'Fehlgeschlagenes Element wiederholen',
     discardHead: 'Fehlgeschlagenes Element verwerfen',
   },
+  causes: {
+    title: 'Fehlschläge',
+    more: 'Es kann mehr geben, als hier gezeigt ist.',
+    same: 'Fehlschläge derselben Ursache',
+    last: 'Letzter Fehler',
+  },
   deadLetters: {
     title: 'Fehlschläge',
     intro: 'Elemente, die endgültig fehlgeschlagen sind, nach Typ, Code und Meldung.',
@@ -685,6 +691,27 @@ export const de: Texts = {
     maxRequest: 'Größte Anfrage',
     maxJson: 'Größte Eingabe',
     maxUpload: 'Größte Datei',
+    glossary: 'Begriffe',
+    words: [
+      [
+        'Element',
+        'Ein Stück Arbeit: Eine Eingabe geht hinein, ein Ergebnis oder Fehlversuche kommen heraus.',
+      ],
+      ['Job', 'Elemente eines Typs. Jobs, die zusammengehören, sind ein Baum; der oberste ist seine Wurzel.'],
+      [
+        'Versiegelt',
+        'Es kommen keine Elemente mehr: Der Job ist fertig, wenn alle beendet sind, die er hat.',
+      ],
+      ['Zuteilung', 'Ein Element, das ein Worker hat und über das er berichtet.'],
+      ['Zurückgestellt', 'Von seinem Worker auf später verschoben, was kein Fehlversuch ist.'],
+      ['Fehlschlag', 'Ein endgültig fehlgeschlagenes Element, bis es wiederholt oder verworfen wird.'],
+      ['Ursache', 'Was Fehlschläge gemeinsam haben: Typ, Code und die Meldung ohne Namen und Zahlen.'],
+      [
+        'Serienschlüssel',
+        'Elemente mit demselben Schlüssel laufen nacheinander, in der Reihenfolge, in der sie hinzukamen.',
+      ],
+      ['Dedupe-Schlüssel', 'Was zweimal mit demselben Schlüssel hinzugefügt wird, gibt es einmal.'],
+    ],
     keyboard: 'Tastatur',
     useKeys: 'Tastenkürzel aus einem Buchstaben',
     keys: {

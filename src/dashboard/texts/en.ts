@@ -290,6 +290,12 @@ export const en = {
     replayHead: 'Replay the failed item',
     discardHead: 'Discard the failed item',
   },
+  causes: {
+    title: 'Failures',
+    more: 'There may be more than is shown here.',
+    same: 'Dead letters of the same cause',
+    last: 'Last error',
+  },
   deadLetters: {
     title: 'Dead letters',
     intro: 'Items that failed for good, by type, code and message.',
@@ -642,6 +648,18 @@ export const en = {
     maxRequest: 'Largest request',
     maxJson: 'Largest payload',
     maxUpload: 'Largest file',
+    glossary: 'Words',
+    words: [
+      ['Item', 'A piece of work: a payload goes in, a result or failures come out.'],
+      ['Job', 'Items of one type. Jobs that belong together are a tree; the one at the top is its root.'],
+      ['Sealed', 'No more items come: the job is complete when all that it has are finished.'],
+      ['Assignment', 'An item that a worker has, and reports on.'],
+      ['Snoozed', 'Put off by its worker until later, which is no failure.'],
+      ['Dead letter', 'An item that failed for good, until it is replayed or discarded.'],
+      ['Cause', 'What dead letters have in common: type, code, and message without names and numbers.'],
+      ['Serialize key', 'Items with the same key run one at a time, in the order in which they were added.'],
+      ['Dedupe key', 'What is added twice with the same key is there once.'],
+    ] as readonly (readonly [word: string, meaning: string])[],
     keyboard: 'Keyboard',
     useKeys: 'Shortcuts of a single letter',
     keys: {

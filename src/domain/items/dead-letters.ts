@@ -213,6 +213,52 @@ export async function noteGroup(
   });
 }
 
+/** The group that each of these items is in, in the order of the keys; null for one that is no dead letter. */
+export async function readGroupIds(database: Queries, keys: readonly ItemKey[]): Promise<(string | null)[]> {
+  const { rows } = await database.pool.query<{ id: string | null }>({
+    name: 'read_group_ids',
+    text: `select d.fingerprint as id from unnest($1::uuid[], $2::bigint[]) with ordinality as u(job_id, position, n)
+           left join lateral (
+             select fingerprint from jobtree.dead_letter where job_id = u.job_id and position = u.position limit 1
+           ) d on true
+           order by u.n`,
+    values: [keys.map(({ jobId }) => jobId), keys.map(({ position }) => position)],
+  });
+  return rows.map(({ id }) => id);
+}
+
+/** How many dead letters of a tree are looked at. */
+const mostCounted = 10_000;
+export const mostTreeGroups = 20;
+
+/** How many of the dead letters of a tree are in a group. */
+export type TreeGroup = Pick<DeadLetterGroup, 'id' | 'type' | 'code' | 'pattern' | 'count'>;
+
+export interface TreeDeadLetters {
+  readonly groups: readonly TreeGroup[];
+  /** Whether there may be more dead letters than these groups count. */
+  readonly hasMore: boolean;
+}
+
+/** The largest groups among the first dead letters of each tree, in the order of the roots. */
+export async function readTreeDeadLetters(
+  database: Queries,
+  rootIds: readonly string[],
+): Promise<TreeDeadLetters[]> {
+  const { rows } = await database.surveys.query<TreeGroup & { n: number; counted: number }>({
+    name: 'read_tree_dead_letters',
+    text: 'select * from jobtree.dead_letters_of_trees($1, $2, $3)',
+    values: [rootIds, mostCounted, mostTreeGroups],
+  });
+  return rootIds.map((_, i) => {
+    const ofTree = rows.filter(({ n }) => n === i + 1);
+    const groups = ofTree.map(({ n: _n, counted: _counted, ...group }) => group);
+    const counted = ofTree[0]?.counted ?? 0;
+    const shown = groups.reduce((sum, { count }) => sum + count, 0);
+    return { groups, hasMore: counted === mostCounted || shown < counted };
+  });
+}
+
 const pruneBatch = 1_000;
 
 /**

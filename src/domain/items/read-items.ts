@@ -253,16 +253,38 @@ export interface FailureKey extends ItemKey {
   readonly attempt: number;
 }
 
+const requestedFailures =
+  'unnest($1::uuid[], $2::bigint[], $3::int[]) with ordinality as u(job_id, position, attempt, n)';
+
 /** The stack of each of these failures, in the order of the keys; null if the worker sent none. */
 export async function readStacks(database: Queries, keys: readonly FailureKey[]): Promise<(string | null)[]> {
   const { rows } = await database.pool.query<{ stack: string | null }>({
     name: 'read_stacks',
-    text: `select f.stack from unnest($1::uuid[], $2::bigint[], $3::int[]) with ordinality as u(job_id, position, attempt, n)
+    text: `select f.stack from ${requestedFailures}
            left join jobtree.failure f on f.job_id = u.job_id and f.position = u.position and f.attempt = u.attempt
            order by u.n`,
     values: [...toValues(keys), keys.map(({ attempt }) => attempt)],
   });
   return rows.map(({ stack }) => stack);
+}
+
+/** These failures, in the order of the keys; undefined for one that is not kept. */
+export async function readFailuresAt(
+  database: Queries,
+  keys: readonly FailureKey[],
+): Promise<(ItemFailure | undefined)[]> {
+  const { rows } = await database.pool.query<ItemFailure & { n: number }>({
+    name: 'read_failures_at',
+    text: `select u.n, f.* from ${requestedFailures}
+           cross join lateral (
+             select attempt, code, message, worker, at from jobtree.failure
+             where job_id = u.job_id and position = u.position and attempt = u.attempt
+             limit 1
+           ) f`,
+    values: [...toValues(keys), keys.map(({ attempt }) => attempt)],
+  });
+  const found = new Map(rows.map(({ n, ...failure }) => [n, failure]));
+  return keys.map((_, i) => found.get(i + 1));
 }
 
 /** The parts of an item that may be large, each with how often it is requested. */
@@ -271,6 +293,8 @@ export interface ItemParts {
   readonly result: number;
   /** Without their stacks. */
   readonly failures: number;
+  /** Of the last failure alone, without its stack. */
+  readonly lastFailure: number;
   readonly stacks: number;
   readonly log: number;
 }
@@ -279,7 +303,7 @@ export interface ItemParts {
 export async function readItemSizes(
   database: Queries,
   keys: readonly ItemKey[],
-  { payload, result, failures, stacks, log }: ItemParts,
+  { payload, result, failures, stacks, log, lastFailure }: ItemParts,
 ): Promise<number[]> {
   const { rows } = await database.pool.query<{ sizes: number[] | null }>({
     name: 'read_item_sizes',
@@ -297,12 +321,15 @@ export async function readItemSizes(
                + case when $7::bigint > 0 then $7 * coalesce((
                    select octet_length(n.log::text) from jobtree.item_note n
                    where n.job_id = i.job_id and n.position = i.position), 0) else 0 end
+               + case when $8::bigint > 0 then $8 * coalesce((
+                   select octet_length(f.code) + octet_length(f.message) from jobtree.failure f
+                   where f.job_id = i.job_id and f.position = i.position order by f.attempt desc limit 1), 0) else 0 end
              order by u.n) as sizes
            ${requested}
            cross join lateral (
              select * from jobtree.job_item where job_id = u.job_id and position = u.position limit 1
            ) i`,
-    values: [...toValues(keys), payload, result, failures, stacks, log],
+    values: [...toValues(keys), payload, result, failures, stacks, log, lastFailure],
   });
   return rows[0]?.sizes ?? [];
 }
