@@ -1,4 +1,4 @@
--- Has servers add the lines of an upload to a job, and seal the job at the end of the file: lease_imports.
+-- Has servers add the lines of an upload to a job, and seal the job at the end of the file: leaseImports.
 --
 -- p_type     the type of the job
 -- p_file     {source: {uploadId}, format, encoding?, delimiter?, quote?, header?}; servers validate the values

@@ -5,7 +5,7 @@
 --
 -- Heartbeats change no index: a lease that got some is found at its first deadline, too, and then moves on to its present one.
 --
--- p_resumed_at   what note_sweep returned: nothing is taken back until a full lease time after it
+-- p_resumed_at   what noteSweep returned: nothing is taken back until a full lease time after it
 -- p_within   looks only at deadlines that passed within this time, past the dead rows of older leases; null for all, which is needed now
 --            and then for leases that were locked or committed late. Soon after an outage all are examined, since they are long overdue
 -- returns    how many attempts failed; how many leases were examined; the trees that changed; the types that got ready items by failed attempts, and how many;

@@ -1,14 +1,16 @@
 /** Who did what that only some may do: it stands in a table that can only be added to, in one statement with what was done, and in the log. */
+
 import { createClient as connect } from 'graphql-ws';
 import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { createClient } from '../../src/client/index.ts';
 import { readConfig } from '../../src/config.ts';
+import { pruneAudit } from '../../src/domain/access/audit.ts';
 import { schema } from '../../src/schema/index.ts';
 import { type App, createApp } from '../../src/server/create-app.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { bearer, makeKey } from '../support/keys.ts';
+import { bearer, makeKey, statementsOf } from '../support/keys.ts';
 import { startServer } from '../support/server.ts';
 
 let db: TestDatabase;
@@ -335,7 +337,7 @@ describe('the audit table', () => {
     await expect.poll(async () => (await entries('old')).length).toBe(1);
     await server.close();
     const count = (await db.query('select from jobtree.audit_entry')).length;
-    await db.query('select jobtree.prune_audit(0)');
+    await pruneAudit(statementsOf(db), 0);
     expect(await db.query('select from jobtree.audit_entry')).toHaveLength(count - 1);
   });
 });
