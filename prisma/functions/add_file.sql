@@ -7,8 +7,7 @@
 create or replace function jobtree.add_file(p_job_id uuid, p_type text, p_file jsonb)
 returns void
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
+-- plans: no seqscan
 as $$
 declare
   v_upload jobtree.upload;

@@ -7,8 +7,7 @@
 create or replace function jobtree.lease_removal(p_store text, p_lease_ms integer)
 returns uuid
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
+-- plans: no seqscan
 as $$
 declare
   v_id constant uuid := jobtree.lock_unneeded_upload(p_store);

@@ -18,9 +18,7 @@ create or replace function jobtree.note_import(
 )
 returns table (status text, root_id uuid, type text)
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan; generic
 as $$
 #variable_conflict use_column
 declare

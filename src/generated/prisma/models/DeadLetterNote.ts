@@ -323,7 +323,7 @@ export type $DeadLetterNotePayload<ExtArgs extends runtime.Types.Extensions.Inte
     note: string
     notedAt: Date
     /**
-     * Since when the group has no dead letters, as far as prune_notes has seen; null while it has some.
+     * Since when the group has no dead letters, as far as servers have seen; null while it has some.
      */
     emptySince: Date | null
   }, ExtArgs["result"]["deadLetterNote"]>
