@@ -164,6 +164,18 @@ describe('an action', () => {
     expect(await entries('syncSchedules')).toHaveLength(1);
   });
 
+  it('that changes nothing is recorded once, with the refusal; what has an effect is recorded with it', async () => {
+    const { id } = await makeKey(db, ['worker']);
+    const unknown = 'ApiKey:00000000-0000-4000-8000-000000000000';
+    const rotate = 'mutation ($id: ID!) { rotateApiKey(input: { id: $id }) { __typename } }';
+    const before = await entries('rotateApiKey');
+    for (const one of [unknown, `ApiKey:${id}`]) await ask(rotate, { variables: { id: one } });
+    expect((await entries('rotateApiKey')).slice(before.length)).toMatchObject([
+      { subjects: [unknown], outcome: 'NOT_FOUND' },
+      { subjects: [`ApiKey:${id}`], outcome: 'OK' },
+    ]);
+  });
+
   it('over a WebSocket is recorded with the address that opened it', async () => {
     const socket = connect({
       url: app.url.replace('http', 'ws'),
