@@ -25,11 +25,29 @@ export async function readStoredFunctions(client: pg.Client): Promise<StoredFunc
   return rows;
 }
 
+/**
+ * One line stands for the settings that make a function's plans independent of what Postgres believes of its tables:
+ * `-- plans: no seqscan, hashjoin; generic`.
+ */
+export const withSettings = (text: string): string =>
+  text.replace(/^-- plans: no ([\w, ]+?)(?:; (generic|custom))?$/m, (_, kinds: string, mode?: string) =>
+    [
+      'set jit = off',
+      ...kinds.split(', ').map((kind) => `set enable_${kind} = off`),
+      ...(mode === undefined ? [] : [`set plan_cache_mode = force_${mode}_plan`]),
+    ].join('\n'),
+  );
+
 /** The text of each file by the name of its function. */
 export function readFunctionFiles(directory: string): Map<string, string> {
   const files = readdirSync(directory).filter((file) => file.endsWith('.sql'));
   return new Map(
-    files.sort().map((file) => [file.slice(0, -'.sql'.length), readFileSync(join(directory, file), 'utf8')]),
+    files
+      .sort()
+      .map((file) => [
+        file.slice(0, -'.sql'.length),
+        withSettings(readFileSync(join(directory, file), 'utf8')),
+      ]),
   );
 }
 

@@ -12,12 +12,7 @@
 create or replace function jobtree.accept_results(p_lease_ids uuid[], p_numbers integer[], p_results json, p_feeding boolean)
 returns table (root_ids uuid[], ready jsonb, accepted integer[], job_ids uuid[], positions bigint[], figures json[])
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_mergejoin = off
-set enable_material = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan, bitmapscan, mergejoin, material; generic
 as $$
 declare
   v_now constant timestamptz(3) := clock_timestamp();

@@ -1,4 +1,4 @@
--- Has servers add the lines of an upload to a job, and seal the job at the end of the file: lease_imports.
+-- Has servers add the lines of an upload to a job, and seal the job at the end of the file: leaseImports.
 --
 -- p_type     the type of the job
 -- p_file     {source: {uploadId}, format, encoding?, delimiter?, quote?, header?}; servers validate the values
@@ -7,8 +7,7 @@
 create or replace function jobtree.add_file(p_job_id uuid, p_type text, p_file jsonb)
 returns void
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
+-- plans: no seqscan
 as $$
 declare
   v_upload jobtree.upload;

@@ -9,9 +9,7 @@
 create or replace function jobtree.add_items(p_job_id uuid, p_items json, p_seal boolean default false, p_traces json default null)
 returns table (root_id uuid, type text, positions bigint[], added boolean[], ready integer)
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan; generic
 as $$
 declare
   v_payloads text[];

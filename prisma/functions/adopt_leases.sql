@@ -5,11 +5,7 @@
 create or replace function jobtree.adopt_leases(p_types text[])
 returns void
 language sql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
+-- plans: no seqscan, bitmapscan, hashjoin, mergejoin
 as $$
   with adopted as (
     update jobtree.lease l set limited_type = o.type

@@ -7,9 +7,7 @@
 create or replace function jobtree.call_when_complete(p_job_id uuid, p_callbacks jsonb)
 returns void
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
+-- plans: no seqscan, bitmapscan
 as $$
 declare
   v_progress constant jobtree.job_progress := jobtree.lock_root(p_job_id);

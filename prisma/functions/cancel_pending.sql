@@ -9,12 +9,7 @@
 create or replace function jobtree.cancel_pending(p_operation jobtree.operation, p_last_job_id uuid, p_last_position bigint)
 returns table (cancelled bigint, was_busy boolean, root_ids uuid[], ready jsonb)
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan, bitmapscan, hashjoin, mergejoin; generic
 as $$
 declare
   v_found record;

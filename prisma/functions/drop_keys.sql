@@ -2,8 +2,7 @@
 create or replace function jobtree.drop_keys(p_keys text[])
 returns void
 language sql volatile
-set jit = off
-set enable_seqscan = off
+-- plans: no seqscan
 as $$
   delete from jobtree.serialize_key k where k.key = any (p_keys) and k.job_id is null
 $$;

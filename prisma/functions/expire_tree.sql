@@ -7,9 +7,7 @@
 create or replace function jobtree.expire_tree(p_root_id uuid, p_expiry_seconds integer)
 returns uuid[]
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
+-- plans: no seqscan, bitmapscan
 set lock_timeout = '100ms'
 as $$
 declare

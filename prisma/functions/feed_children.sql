@@ -8,12 +8,7 @@
 create or replace function jobtree.feed_children(p_job_ids uuid[], p_positions bigint[], p_new_items json[] default null)
 returns jsonb
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan, bitmapscan, hashjoin, mergejoin; generic
 as $$
 declare
   v_child jobtree.job;

@@ -9,12 +9,7 @@
 create or replace function jobtree.feed_results(p_lease_ids uuid[], p_numbers integer[], p_results json)
 returns table (root_ids uuid[], ready jsonb, accepted integer[], figures json[])
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan, bitmapscan, hashjoin, mergejoin; generic
 as $$
 declare
   v_parents uuid[];

@@ -5,9 +5,7 @@
 create or replace function jobtree.few_jobs(p_types text[], p_tenant text)
 returns uuid[]
 language plpgsql stable
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
+-- plans: no seqscan, bitmapscan
 -- A custom plan drops the condition that is not wanted.
 set plan_cache_mode = force_custom_plan
 as $$

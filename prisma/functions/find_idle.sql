@@ -10,12 +10,7 @@
 create or replace function jobtree.find_idle(p_from uuid, p_limit integer, p_idle_seconds integer, p_expiry_seconds integer)
 returns table (next_from uuid, expired uuid[])
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan, bitmapscan, hashjoin, mergejoin; generic
 as $$
 declare
   v_now constant timestamptz := clock_timestamp();

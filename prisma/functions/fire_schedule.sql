@@ -15,8 +15,7 @@ create or replace function jobtree.fire_schedule(
 )
 returns table (root_ids uuid[], ready jsonb)
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
+-- plans: no seqscan
 -- In case another client has locked a serialize key: other schedules wait for this one.
 set lock_timeout = '100ms'
 set plan_cache_mode = force_generic_plan

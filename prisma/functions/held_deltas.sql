@@ -7,11 +7,7 @@
 create or replace function jobtree.held_deltas(p_type text)
 returns table (tid tid, items integer)
 language sql stable
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
+-- plans: no seqscan, bitmapscan, hashjoin, mergejoin
 as $$
   with latest as materialized (
     select d.ctid as tid, d.items, array(select pg_snapshot_xip(d.seen)) || d.xid as running,

@@ -13,9 +13,7 @@
 create or replace function jobtree.hold_jobs(p_job_ids uuid[], p_wait boolean)
 returns uuid[]
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan; generic
 as $$
 declare
   v_ids constant uuid[] := array(select distinct u from unnest(p_job_ids) u order by 1);

@@ -7,9 +7,7 @@
 create or replace function jobtree.hold_tree(p_root_id uuid, p_seconds integer)
 returns boolean
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
+-- plans: no seqscan, bitmapscan
 as $$
 begin
   loop

@@ -5,11 +5,7 @@
 create or replace function jobtree.idle_since(p_root_id uuid)
 returns timestamptz
 language sql stable
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
+-- plans: no seqscan, bitmapscan, hashjoin, mergejoin
 as $$
   select case
     when bool_or(j.sealed_at is null and j.feed is null)

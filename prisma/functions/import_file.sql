@@ -7,8 +7,7 @@
 create or replace function jobtree.import_file(p_job_id uuid, p_file jsonb)
 returns uuid
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
+-- plans: no seqscan
 as $$
 declare
   v_job constant jobtree.job := jobtree.lock_open_job(p_job_id, false);

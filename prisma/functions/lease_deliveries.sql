@@ -11,12 +11,7 @@
 create or replace function jobtree.lease_deliveries(p_lease_ms integer, p_limit integer, p_host_limit integer, p_busy text[])
 returns table (id uuid, message_id text, endpoint text, url text, host text, secrets text[], body text, attempt integer, sent_at timestamptz)
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan, bitmapscan, hashjoin, mergejoin; generic
 as $$
 #variable_conflict use_column
 declare

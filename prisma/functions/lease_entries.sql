@@ -18,14 +18,7 @@ create or replace function jobtree.lease_entries(
 )
 returns setof jobtree.claimed_lease
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set enable_material = off
-set enable_memoize = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan, bitmapscan, hashjoin, mergejoin, material, memoize; generic
 as $$
 declare
   -- With the precision of the columns.

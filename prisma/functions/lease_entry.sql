@@ -15,10 +15,7 @@ create or replace function jobtree.lease_entry(
 )
 returns setof jobtree.claimed_lease
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan, bitmapscan; generic
 as $$
 declare
   v_now constant timestamptz(3) := clock_timestamp();

@@ -1,5 +1,5 @@
 -- Gives a server an upload whose objects must be deleted from a store: one that is removed, or that has expired while no file import reads
--- it. note_removal records progress.
+-- it. Servers record progress.
 --
 -- p_lease_ms for how long no other server gets it, in milliseconds
 -- returns    its id; null if there is none
@@ -7,8 +7,7 @@
 create or replace function jobtree.lease_removal(p_store text, p_lease_ms integer)
 returns uuid
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
+-- plans: no seqscan
 as $$
 declare
   v_id constant uuid := jobtree.lock_unneeded_upload(p_store);

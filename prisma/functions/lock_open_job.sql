@@ -7,9 +7,7 @@
 create or replace function jobtree.lock_open_job(p_job_id uuid, p_seal boolean)
 returns jobtree.job
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan; generic
 as $$
 declare
   v_job jobtree.job;

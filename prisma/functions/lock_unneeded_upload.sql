@@ -6,8 +6,7 @@
 create or replace function jobtree.lock_unneeded_upload(p_store text)
 returns uuid
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
+-- plans: no seqscan
 as $$
 declare
   v_now constant timestamptz(3) := clock_timestamp();

@@ -9,8 +9,7 @@
 create or replace function jobtree.make_occurrence(p_schedule jobtree.schedule, p_at timestamptz)
 returns jobtree.schedule
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
+-- plans: no seqscan
 as $$
 declare
   v_root_id uuid;

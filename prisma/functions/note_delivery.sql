@@ -8,8 +8,7 @@
 create or replace function jobtree.note_delivery(p_id uuid, p_attempt integer, p_answer json)
 returns void
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
+-- plans: no seqscan
 as $$
 declare
   v_now constant timestamptz(3) := clock_timestamp();

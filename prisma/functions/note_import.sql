@@ -1,7 +1,7 @@
 -- Adds the next items of a file import and records its progress in one transaction, so that no crash loses a line or adds one twice. Lines
 -- that can't be read, or that make no valid payload of the job's type, become items that have failed for good.
 --
--- p_lease_id what lease_imports returned; if it has changed, another server has taken over
+-- p_lease_id what leaseImports returned; if it has changed, another server has taken over
 -- p_payloads as add_payloads takes them; null for no items, which only keeps the lease
 -- p_bad      which of the items are bad lines, from 1, in ascending order
 -- p_codes, p_problems   what is wrong with each of those
@@ -18,9 +18,7 @@ create or replace function jobtree.note_import(
 )
 returns table (status text, root_id uuid, type text)
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan; generic
 as $$
 #variable_conflict use_column
 declare

@@ -10,12 +10,7 @@
 create or replace function jobtree.note_items(p_lease_ids uuid[], p_numbers integer[], p_notes text[], p_logs jsonb[])
 returns integer
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan, bitmapscan, hashjoin, mergejoin; generic
 as $$
 declare
   v_count integer;

@@ -10,11 +10,7 @@ create or replace function jobtree.open_reports(
 )
 returns table (n integer, lease_id uuid, number integer, report json, kind text, feeds_children boolean, field text, message text)
 language plpgsql stable
-set jit = off
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan, hashjoin, mergejoin; generic
 as $$
 #variable_conflict use_column
 begin

@@ -6,8 +6,7 @@
 create or replace function jobtree.operation_of(p_kind text, p_filter jsonb, p_payload json default null)
 returns jobtree.operation
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
+-- plans: no seqscan
 as $$
 declare
   v_filter constant jsonb := jsonb_strip_nulls(case jsonb_typeof(p_filter) when 'object' then p_filter else '{}' end);

@@ -5,9 +5,7 @@
 create or replace function jobtree.pending_counts(p_job_ids uuid[])
 returns table (waiting bigint, blocked bigint, scheduled bigint, retrying bigint, ready bigint, running bigint, per_second double precision)
 language plpgsql stable
-set jit = off
-set enable_seqscan = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan; generic
 as $$
 begin
   return query

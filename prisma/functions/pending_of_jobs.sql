@@ -9,12 +9,7 @@
 create or replace function jobtree.pending_of_jobs(p_job_ids uuid[], p_most integer)
 returns table (job_id uuid, status text, items bigint, has_more boolean, "position" bigint, until timestamptz)
 language plpgsql stable
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan, bitmapscan, hashjoin, mergejoin; generic
 as $$
 #variable_conflict use_column
 declare

@@ -7,11 +7,7 @@
 create or replace function jobtree.pending_window(p_operation jobtree.operation, p_ranges integer default 1000, p_items bigint default 25600)
 returns table (from_job_id uuid, from_position bigint, last_job_id uuid, last_position bigint)
 language plpgsql stable
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
+-- plans: no seqscan, bitmapscan, hashjoin, mergejoin
 -- A custom plan drops the tables that the operation does not look at.
 set plan_cache_mode = force_custom_plan
 as $$

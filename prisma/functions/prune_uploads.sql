@@ -6,8 +6,7 @@
 create or replace function jobtree.prune_uploads(p_limit integer default 32)
 returns boolean
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
+-- plans: no seqscan
 as $$
 declare
   -- Rows of objects are small: they contain no data.

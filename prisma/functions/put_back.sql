@@ -9,9 +9,7 @@ create or replace function jobtree.put_back(
 )
 returns void
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan; generic
 as $$
 declare
   v_first integer := 0;

@@ -9,8 +9,7 @@
 create or replace function jobtree.put_schedule(p_schedule json)
 returns table (created boolean, changed boolean)
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
+-- plans: no seqscan
 as $$
 declare
   v_now constant timestamptz(3) := clock_timestamp();

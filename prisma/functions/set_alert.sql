@@ -5,8 +5,7 @@
 create or replace function jobtree.set_alert(p_type text, p_alert jsonb)
 returns void
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
+-- plans: no seqscan
 as $$
 begin
   if p_alert is null or p_alert = 'null' then

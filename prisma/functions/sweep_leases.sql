@@ -5,7 +5,7 @@
 --
 -- Heartbeats change no index: a lease that got some is found at its first deadline, too, and then moves on to its present one.
 --
--- p_resumed_at   what note_sweep returned: nothing is taken back until a full lease time after it
+-- p_resumed_at   what noteSweep returned: nothing is taken back until a full lease time after it
 -- p_within   looks only at deadlines that passed within this time, past the dead rows of older leases; null for all, which is needed now
 --            and then for leases that were locked or committed late. Soon after an outage all are examined, since they are long overdue
 -- returns    how many attempts failed; how many leases were examined; the trees that changed; the types that got ready items by failed attempts, and how many;
@@ -16,12 +16,7 @@ create or replace function jobtree.sweep_leases(
 )
 returns table (lost integer, leases integer, root_ids uuid[], ready jsonb, given_back json, figures json[], failed json[])
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan, bitmapscan, hashjoin, mergejoin; generic
 as $$
 declare
   v_now constant timestamptz(3) := clock_timestamp();

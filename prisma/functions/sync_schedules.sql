@@ -8,8 +8,7 @@
 create or replace function jobtree.sync_schedules(p_schedules json, p_prefix text default null)
 returns table (created text[], changed text[], deleted text[])
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
+-- plans: no seqscan
 as $$
 declare
   v_schedule record;

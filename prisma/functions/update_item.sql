@@ -10,10 +10,7 @@
 create or replace function jobtree.update_item(p_job_id uuid, p_position bigint, p_changes json)
 returns table (root_id uuid, type text, priority smallint, place bigint, made_ready boolean)
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan, bitmapscan; generic
 as $$
 #variable_conflict use_column
 declare

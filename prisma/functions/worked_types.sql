@@ -6,9 +6,7 @@
 create or replace function jobtree.worked_types(p_types text[] default null, p_after text default null)
 returns setof text
 language sql stable
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
+-- plans: no seqscan, bitmapscan
 as $$
   with recursive known(type) as (
     (select f.type from jobtree.figure f where p_types is null and f.type > coalesce(p_after, '') order by f.type limit 1)

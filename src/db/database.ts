@@ -1,5 +1,5 @@
 /**
- * Access to Postgres. Operations call stored functions with named statements, one round trip each; many reads of the API go through Prisma,
+ * Access to Postgres. Operations call stored functions, or are statements, one round trip each; many reads of the API go through Prisma,
  * which is several times slower for one row but writes the joins. Operations, reads, and calls that keep leases alive have a pool each, so that
  * none of them takes the connections of another.
  */
@@ -82,6 +82,19 @@ export interface AuditRow {
   readonly outcome: string;
 }
 
+/** What only servers do, and in one statement: it needs no stored function. */
+export interface Statement {
+  /** Unique: the statement is prepared by it. */
+  readonly name: string;
+  /** Tables that `text` reads or that change with it, as in WITH. */
+  readonly first?: string;
+  /** What is done. If it affects nothing it returns no row, and nothing is entered into the audit. */
+  readonly text: string;
+}
+
+/** A condition that is true: as a part of a statement it lets the commit return before it is on the disk. */
+export const unflushed = "set_config('synchronous_commit', 'off', true) = 'off'";
+
 /** What operations and reads need of a database: of the server's, or of one limited to a request. */
 export interface Queries {
   readonly prisma: PrismaClient;
@@ -89,21 +102,21 @@ export interface Queries {
     query<Row extends pg.QueryResultRow>(statement: pg.QueryConfig): Promise<pg.QueryResult<Row>>;
   };
   /**
-   * Calls `jobtree.<name>` and returns its rows. JSON is passed as text, everything else as pg takes it. A call that fails without an answer
+   * Calls `jobtree.<name>`, or executes a statement, and returns its rows. JSON is passed as text, everything else as pg takes it. A call that fails without an answer
    * from Postgres, such as after the timeout, may have been executed.
    */
-  call<Row extends object>(name: string, ...values: readonly unknown[]): Promise<Row[]>;
+  call<Row extends object>(what: string | Statement, ...values: readonly unknown[]): Promise<Row[]>;
   /**
    * For reads that may go through everything. Of each caller one runs at a time, and of all together half as many as there may be reads. One
    * that takes longer than 10 s is ended with BUSY.
    */
   readonly surveys: Pick<Queries['pool'], 'query'>;
   /** The same for calls that keep leases alive, which wait neither for reads nor for operations. */
-  callForLeases<Row extends object>(name: string, ...values: readonly unknown[]): Promise<Row[]>;
-  /** Calls a function and enters the call into the audit: both happen, or neither. */
+  callForLeases<Row extends object>(what: string | Statement, ...values: readonly unknown[]): Promise<Row[]>;
+  /** Does this and enters it into the audit: both happen, or neither. */
   callAudited<Row extends object>(
     entry: AuditRow,
-    name: string,
+    what: string | Statement,
     ...values: readonly unknown[]
   ): Promise<Row[]>;
   /** Enters an attempt into the audit, unless it is there already. */
@@ -173,9 +186,16 @@ export class Database implements Queries {
       // So that a server that has been idle still has a connection when others have filled Postgres.
       min: 1,
     };
-    const open = (max: number, name: string) =>
-      new PatientPool({ ...connection, max, application_name: name });
-    this.#operations = open(options.poolSize, 'jobtree');
+    const open = (max: number, name: string, settings = '') =>
+      new PatientPool({
+        ...connection,
+        ...('options' in connection && { options: connection.options + settings }),
+        max,
+        application_name: name,
+      });
+    // What is kept as a statement finds rows by their keys, too, whatever Postgres knows of the tables.
+    const byKeys = ' -c enable_seqscan=off';
+    this.#operations = open(options.poolSize, 'jobtree', byKeys);
     this.#operationTurns = new Turns(options.poolSize, { waitMs: checkoutMs, isSerial: true });
     const readsAtOnce = Math.max(2, Math.floor(options.poolSize / 2));
     const reads = open(readsAtOnce, 'jobtree reads');
@@ -184,7 +204,7 @@ export class Database implements Queries {
     this.#readTurns = new Turns(readsAtOnce, { waitMs: checkoutMs, turnMs });
     this.#surveyTurns = new Turns(Math.floor(readsAtOnce / 2), { waitMs: checkoutMs, turnMs, ownAtOnce: 1 });
     this.#surveyMs = Math.min(surveyMs, options.timeoutMs);
-    this.#leases = open(leasesPoolSize, 'jobtree leases');
+    this.#leases = open(leasesPoolSize, 'jobtree leases', byKeys);
     this.#pools = [this.#leases, this.#operations, reads];
     for (const pool of this.#pools) {
       pool.on('error', (error) => {
@@ -234,35 +254,51 @@ export class Database implements Queries {
     for (const pool of this.#pools) await pool.open(waitMs);
   }
 
-  call<Row extends object>(name: string, ...values: readonly unknown[]): Promise<Row[]> {
-    return this.#call(this.#operations, name, values);
+  call<Row extends object>(what: string | Statement, ...values: readonly unknown[]): Promise<Row[]> {
+    return this.#call(this.#operations, what, values);
   }
 
   readonly surveys: Queries['surveys'] = { query: (statement) => this.#survey(statement) };
 
-  callForLeases<Row extends object>(name: string, ...values: readonly unknown[]): Promise<Row[]> {
-    return this.#call(this.#leases, name, values);
+  callForLeases<Row extends object>(what: string | Statement, ...values: readonly unknown[]): Promise<Row[]> {
+    return this.#call(this.#leases, what, values);
   }
 
   callAudited<Row extends object>(
     entry: AuditRow,
-    name: string,
+    what: string | Statement,
     ...values: readonly unknown[]
   ): Promise<Row[]> {
+    const count = values.length;
     // A data-modifying WITH is executed whether or not anything reads it.
-    const text = `with audited as (${insertAudit(values.length)}) ${this.#statement(name, values.length)}`;
-    return this.#send(this.#operations, `audited ${name}/${values.length}`, text, [
-      ...values,
-      ...auditValues(entry),
-    ]);
+    const { name, text } =
+      typeof what === 'string'
+        ? {
+            name: `${what}/${count}`,
+            text: `with audited as (${insertAudit(count)}) ${this.#statement(what, count)}`,
+          }
+        : {
+            name: what.name,
+            text: textOf({
+              first: `${what.first ? `${what.first}, ` : ''}done as (${what.text}),
+                audited as (${insertAudit(count, 'where exists (select from done)')})`,
+              text: 'select * from done',
+            }),
+          };
+    return this.#send(this.#operations, `audited ${name}`, text, [...values, ...auditValues(entry)]);
   }
 
   async audit(entry: AuditRow): Promise<void> {
     await this.#send(this.#operations, 'audit', insertAudit(0), auditValues(entry));
   }
 
-  #call<Row extends object>(pool: pg.Pool, name: string, values: readonly unknown[]): Promise<Row[]> {
-    return this.#send(pool, `${name}/${values.length}`, this.#statement(name, values.length), values);
+  #call<Row extends object>(
+    pool: pg.Pool,
+    what: string | Statement,
+    values: readonly unknown[],
+  ): Promise<Row[]> {
+    if (typeof what !== 'string') return this.#send(pool, what.name, textOf(what), values);
+    return this.#send(pool, `${what}/${values.length}`, this.#statement(what, values.length), values);
   }
 
   async #send<Row extends object>(
@@ -311,11 +347,11 @@ export class Database implements Queries {
     return {
       prisma: this.prisma,
       pool: { query: (statement) => this.#readTurns.run(request, () => this.pool.query(statement)) },
-      call: (name, ...values) => this.#operationTurns.run(request, () => this.call(name, ...values)),
+      call: (what, ...values) => this.#operationTurns.run(request, () => this.call(what, ...values)),
       surveys: { query: (statement) => this.#surveyInTurn(request, statement) },
-      callForLeases: (name, ...values) => this.callForLeases(name, ...values),
-      callAudited: (entry, name, ...values) =>
-        this.#operationTurns.run(request, () => this.callAudited(entry, name, ...values)),
+      callForLeases: (what, ...values) => this.callForLeases(what, ...values),
+      callAudited: (entry, what, ...values) =>
+        this.#operationTurns.run(request, () => this.callAudited(entry, what, ...values)),
       audit: (entry) => this.audit(entry),
     };
   }
@@ -373,14 +409,17 @@ export class Database implements Queries {
   }
 }
 
+export const textOf = ({ first, text }: Omit<Statement, 'name'>): string =>
+  first === undefined ? text : `with ${first} ${text}`;
+
 /** `before` is the number of parameters that come before its own. */
-function insertAudit(before: number): string {
+function insertAudit(before: number, condition = ''): string {
   const [id, actor, tenant, action, subjects, address, outcome] = Array.from(
     { length: 7 },
     (_, i) => `$${before + i + 1}`,
   );
   return `insert into jobtree.audit_entry (id, at, actor, tenant, action, subjects, address, outcome)
-    values (${id}::uuid, clock_timestamp(), ${actor}, ${tenant}, ${action}, ${subjects}::text[], ${address}, ${outcome})
+    select ${id}::uuid, clock_timestamp(), ${actor}, ${tenant}, ${action}, ${subjects}::text[], ${address}, ${outcome} ${condition}
     on conflict (id) do nothing`;
 }
 

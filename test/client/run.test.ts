@@ -1,4 +1,5 @@
 /** Workers that are programs, and what signals do to them. */
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -7,10 +8,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
 import { createClient, Worker } from '../../src/client/index.ts';
+import { revokeApiKey } from '../../src/domain/access/api-keys.ts';
 import { useServer } from '../cli/setup.ts';
 import { createDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
-import { makeKey } from '../support/keys.ts';
+import { makeKey, statementsOf } from '../support/keys.ts';
 import { startProxy } from '../support/proxy.ts';
 import { freePort, startServer } from '../support/server.ts';
 
@@ -197,7 +199,7 @@ it('a worker that the server refuses at the start exits with 1, and one that is 
   const admitted = begin(key, 'mail');
   await client.createJob({ type: 'mail', items: [{ payload: 'input' }] });
   await eventually(() => expect(admitted.said()).toBe('claimed\n'));
-  await db.query('select jobtree.revoke_api_key($1)', [id]);
+  await revokeApiKey(statementsOf(db), id);
   await eventually(() => expect(admitted.said()).toContain('refuses the caller'));
   expect(admitted.child.exitCode).toBeNull();
 });

@@ -1,11 +1,13 @@
 /** Clients that show who they are, and go on when what they showed is not good any more. */
+
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { createClient, Worker, watchJob } from '../../src/client/index.ts';
+import { revokeApiKey } from '../../src/domain/access/api-keys.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { run } from '../cli/program.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { makeKey } from '../support/keys.ts';
+import { makeKey, statementsOf } from '../support/keys.ts';
 import { startServer } from '../support/server.ts';
 import { forge, watchToken } from '../support/watch-tokens.ts';
 
@@ -22,7 +24,7 @@ afterAll(async () => {
   await db.drop();
 });
 
-const revoke = (id: string) => db.query('select jobtree.revoke_api_key($1)', [id]);
+const revoke = (id: string) => revokeApiKey(statementsOf(db), id);
 
 it('a token is sent in every way: requests, the socket, uploads, results', async () => {
   const client = createClient({ url: app.url, token: admin });

@@ -1,6 +1,8 @@
 /** Callbacks: what a fold makes of them, who may send a delivery, and what comes of attempts. Races are forced, and time is set. */
+
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { textOf } from '../../src/db/database.ts';
 import {
   type DeliveryAnswer,
   type LeasedDelivery,
@@ -18,6 +20,7 @@ import {
   listEndpoints,
   putEndpoint,
   rotateSecret,
+  sealSecret,
 } from '../../src/domain/callbacks/endpoints.ts';
 import { startOperation } from '../../src/domain/items/operations.ts';
 import { addCallbacks } from '../../src/domain/jobs/add-callbacks.ts';
@@ -390,7 +393,7 @@ describe('an endpoint', () => {
       [b, d, [d, c]],
       [a, b, [d, c]],
     ] as const) {
-      await t.db.query('select jobtree.seal_secret($1, $2, $3)', [name, from, to]);
+      await t.db.query(textOf(sealSecret), [name, from, to]);
       const [row] = await t.db.query<{ secret: string; previous_secret: string }>(
         'select secret, previous_secret from jobtree.callback_endpoint where name = $1',
         [name],

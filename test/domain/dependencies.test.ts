@@ -348,7 +348,7 @@ describe('release', () => {
     const call = database.call.bind(database);
     const called: string[] = [];
     vi.spyOn(database, 'call').mockImplementation(async (name, ...values) => {
-      called.push(name);
+      called.push(typeof name === 'string' ? name : name.name);
       const rows = await call(name, ...values);
       if (called.length === 1) await database.pool.query('select jobtree.fold_progress($1)', [ids[root]]);
       return rows as never[];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Queries } from '../../src/db/database.ts';
+import type { Queries, Statement } from '../../src/db/database.ts';
 import { coveredTypes } from '../../src/domain/access/scoped-reads.ts';
-import { Figures, restOfTypes, sumOf } from '../../src/domain/figures/figures.ts';
+import { Figures, pruneFigures, restOfTypes, sumOf } from '../../src/domain/figures/figures.ts';
 import { readFigures } from '../../src/domain/figures/read-figures.ts';
 import { countSlow } from '../../src/domain/figures/slow-items.ts';
 import { toStored } from '../../src/domain/values/tenants.ts';
@@ -201,8 +201,8 @@ describe('figures of other servers', () => {
     let calls = 0;
     const failing = {
       ...database,
-      call: async (name: string, ...values: unknown[]) => {
-        const rows = await database.call(name, ...values);
+      call: async (what: Statement, ...values: unknown[]) => {
+        const rows = await database.call(what, ...values);
         // What the second one writes is written, but nobody hears of it.
         if (++calls === 2) throw new Error('the connection broke');
         return rows;
@@ -261,7 +261,7 @@ describe('figures of other servers', () => {
        from unnest('{1, 47, 49, 50}'::int[]) h`,
       [type],
     );
-    await t.db.query('select jobtree.prune_figures()');
+    await pruneFigures(t.engine.database);
     expect(
       await t.db.query('select count(*)::int as rows from jobtree.figure where type = $1', [type]),
     ).toEqual([{ rows: 2 }]);

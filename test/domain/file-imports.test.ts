@@ -1,4 +1,5 @@
 /** Servers that share imports: one at a time, and none adds what another one has taken over. */
+import { hash } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { createJob } from '../../src/domain/jobs/create-job.ts';
 import {
@@ -10,16 +11,18 @@ import {
   type Row,
   readFileImports,
 } from '../../src/domain/uploads/file-imports.ts';
-import { Uploads } from '../../src/domain/uploads/uploads.ts';
+import { appendUpload, createUpload, finishUpload, Uploads } from '../../src/domain/uploads/uploads.ts';
 import { importFile } from '../../src/files/import-file.ts';
 import { newType, useEngine } from '../support/engine.ts';
 
 const t = useEngine();
 
 async function makeImport(type = newType()): Promise<string> {
-  const [row] = await t.db.query<{ id: string }>(`select jobtree.create_upload(3, null, 60000, null) as id`);
-  await t.db.query(`select jobtree.append_upload($1, 0, 1, 'a', null, '', null, 60000)`, [row?.id]);
-  await t.db.query(`select jobtree.finish_upload($1, 1, sha256('a'), 60000)`, [row?.id]);
+  const { database } = t.engine;
+  const [row] = await database.call<{ id: string }>(createUpload, 3, null, 60_000, null, null, null, null);
+  const bytes = Buffer.from('a');
+  await database.call(appendUpload, row?.id, 0, 1, bytes, null, Buffer.alloc(0), null, 60_000);
+  await database.call(finishUpload, row?.id, 1, hash('sha256', bytes, 'buffer'), 60_000);
   const { jobId } = await createJob(t.engine, {
     type,
     file: { source: { uploadId: row?.id as string }, format: 'LINES' },
@@ -214,10 +217,9 @@ it('a job that is sealed already does not fail with its import', async () => {
 });
 
 it('an upload is not removed while a job is created from it: whichever locks its row first wins', async () => {
-  const [upload] = await t.db.query<{ id: string }>(
-    'select jobtree.create_upload(0, null, 60000, null) as id',
-  );
-  await t.db.query(`select jobtree.finish_upload($1, 0, sha256(''), 60000)`, [upload?.id]);
+  const { database } = t.engine;
+  const [upload] = await database.call<{ id: string }>(createUpload, 0, null, 60_000, null, null, null, null);
+  await database.call(finishUpload, upload?.id, 0, hash('sha256', '', 'buffer'), 60_000);
   await t.db.query(`update jobtree.upload set expires_at = now() - interval '1 s' where id = $1`, [
     upload?.id,
   ]);

@@ -319,7 +319,8 @@ describe('operations on trees against others', () => {
     const type = newType();
     const tree = await create(type);
     const flood = await t.db.query<{ id: string }>(
-      `select jobtree.start_tree_operation('CANCEL_TREES', '{"types": []}', 0, 'flood') as id from generate_series(1, 1000)`,
+      `insert into jobtree.operation (id, kind, requested_at, types, before_position, total, tenant, conditions)
+       select jobtree.new_id(), 'CANCEL_TREES', now(), '{}', 0, 0, 'flood', '{"types": []}' from generate_series(1, 1000) returning id`,
     );
     const holder = await locked(
       'select from jobtree.operation where id = any ($1) for update',

@@ -1,5 +1,7 @@
 /** Trees: creation, feeding, sealing that cascades, completion, results, deletion. */
+
 import { describe, expect, it } from 'vitest';
+import { revokeWatchTokens } from '../../src/domain/access/watch-tokens.ts';
 import { addItems } from '../../src/domain/items/add-items.ts';
 import { noteItems } from '../../src/domain/items/item-notes.ts';
 import { startOperation } from '../../src/domain/items/operations.ts';
@@ -724,7 +726,8 @@ describe('deletion', () => {
     const held = await claimItems(t.engine, 'w', [{ type: parent, limit: 2 }]);
     const again = held.find(({ payload }) => payload.value === 'bad');
     await reportOutcomes(t.engine, [{ assignmentId: again?.id ?? '', failure }]);
-    await t.db.query('select jobtree.hold_tree($1, 60), jobtree.revoke_watch_tokens($1)', [root]);
+    await t.db.query('select jobtree.hold_tree($1, 60)', [root]);
+    await revokeWatchTokens(t.engine.database, root);
     await t.db.query('insert into jobtree.idle_tree (root_id, idle_since) values ($1, now())', [root]);
     await t.fold(root);
     const tables = await t.db.query<{ table: string; column: string }>(

@@ -1,6 +1,8 @@
 /** People at the dashboard, in a real browser: at a real issuer by OpenID Connect, by a key, through a proxy; and when that ends. */
+
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { revokeApiKey } from '../../src/domain/access/api-keys.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { createJob, work } from '../support/api.ts';
 import { violations } from '../support/axe.ts';
@@ -8,7 +10,7 @@ import { launchBrowser, withoutBrowser } from '../support/browser.ts';
 import { excess, screenshot, views } from '../support/dashboard.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { clientId, type Issuer, startIssuer } from '../support/issuer.ts';
-import { makeKey } from '../support/keys.ts';
+import { makeKey, statementsOf } from '../support/keys.ts';
 import { freePort, startServer } from '../support/server.ts';
 
 describe.skipIf(withoutBrowser)('signing in to the dashboard', () => {
@@ -286,7 +288,7 @@ describe.skipIf(withoutBrowser)('signing in to the dashboard', () => {
     await page.getByRole('button', { name: 'Sign in', exact: true }).click();
     await page.getByText('key first').waitFor();
     await page.getByRole('row').filter({ hasText: 'greet' }).waitFor();
-    await db.query('select jobtree.revoke_api_key($1)', [first.id]);
+    await revokeApiKey(statementsOf(db), first.id);
     const again = page.getByRole('dialog', { name: 'Sign in again' });
     await again.getByLabel('Key or token').fill(first.key);
     await again.getByRole('button', { name: 'Sign in', exact: true }).click();

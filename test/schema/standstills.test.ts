@@ -178,7 +178,7 @@ const situations: Record<(typeof standstillReasons)[number], (type: string) => P
   },
   IMPORTING: async (type) => {
     const jobId = await create({ type });
-    // An upload whose store is away: as postpone_import leaves it, and no server takes it up.
+    // An upload whose store is away: as postponeImport leaves it, and no server takes it up.
     await db.query(
       `insert into jobtree.file_import (job_id, type, upload_id, options, size, created_at, store_away_at, leased_until)
        values ($1, $2, gen_random_uuid(), '{}', 1, now(), now(), 'infinity')`,

@@ -1,14 +1,16 @@
 /** Who did what that only some may do: it stands in a table that can only be added to, in one statement with what was done, and in the log. */
+
 import { createClient as connect } from 'graphql-ws';
 import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { createClient } from '../../src/client/index.ts';
 import { readConfig } from '../../src/config.ts';
+import { pruneAudit } from '../../src/domain/access/audit.ts';
 import { schema } from '../../src/schema/index.ts';
 import { type App, createApp } from '../../src/server/create-app.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { bearer, makeKey } from '../support/keys.ts';
+import { bearer, makeKey, statementsOf } from '../support/keys.ts';
 import { startServer } from '../support/server.ts';
 
 let db: TestDatabase;
@@ -160,6 +162,18 @@ describe('an action', () => {
     expect(await entries('noteDeadLetters')).toMatchObject([{ subjects: [id], outcome: 'NOT_FOUND' }]);
     await ask('mutation { syncSchedules(input: { schedules: [] }) { __typename } }');
     expect(await entries('syncSchedules')).toHaveLength(1);
+  });
+
+  it('that changes nothing is recorded once, with the refusal; what has an effect is recorded with it', async () => {
+    const { id } = await makeKey(db, ['worker']);
+    const unknown = 'ApiKey:00000000-0000-4000-8000-000000000000';
+    const rotate = 'mutation ($id: ID!) { rotateApiKey(input: { id: $id }) { __typename } }';
+    const before = await entries('rotateApiKey');
+    for (const one of [unknown, `ApiKey:${id}`]) await ask(rotate, { variables: { id: one } });
+    expect((await entries('rotateApiKey')).slice(before.length)).toMatchObject([
+      { subjects: [unknown], outcome: 'NOT_FOUND' },
+      { subjects: [`ApiKey:${id}`], outcome: 'OK' },
+    ]);
   });
 
   it('over a WebSocket is recorded with the address that opened it', async () => {
@@ -335,7 +349,7 @@ describe('the audit table', () => {
     await expect.poll(async () => (await entries('old')).length).toBe(1);
     await server.close();
     const count = (await db.query('select from jobtree.audit_entry')).length;
-    await db.query('select jobtree.prune_audit(0)');
+    await pruneAudit(statementsOf(db), 0);
     expect(await db.query('select from jobtree.audit_entry')).toHaveLength(count - 1);
   });
 });

@@ -1,6 +1,9 @@
 /** One socket, on which each operation shows a watch token of its own: what it opens, when it ends, and who can't stay. */
+
 import type { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { textOf } from '../../src/db/database.ts';
+import { revokeTokens } from '../../src/domain/access/watch-tokens.ts';
 import { Hub } from '../../src/events/hub.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
@@ -154,7 +157,7 @@ describe('the end of a token', () => {
     const short = await forge(db, { rootId: trees[2].slice(4), expiresMs: Date.now() + 2_000 });
     const over = await begin(socket, trees[2], short);
     const startedAt = performance.now();
-    await db.query('select jobtree.revoke_watch_tokens($1)', [trees[1].slice(4)]);
+    await db.query(textOf(revokeTokens), [trees[1].slice(4)]);
     for (const [{ id }, message] of [
       [revoked, 'The watch token was revoked.'],
       [over, 'The watch token has expired.'],

@@ -735,11 +735,6 @@ describe('the names of a tenant', () => {
       ).data;
       expect(createApiKey).toMatchObject({ code: 'INVALID_INPUT', field: 'tenant' });
       expect(createApiKey.message).toMatch(/^tenant is .*it must be 1 to 40 of the characters/);
-      await expect(
-        db.query(`select jobtree.create_api_key('x', sha256('x'), '{admin}', '{}', '{}', null, 't', $1)`, [
-          tenant,
-        ]),
-      ).rejects.toThrow('tenant must be');
     },
   );
 

@@ -1,10 +1,12 @@
 /** Watch tokens: what they open and until when, what ends with them, and what others make up. */
+
 import { createHmac, randomBytes } from 'node:crypto';
 import { createClient } from 'graphql-ws';
 import { exportSPKI, generateKeyPair, jwtVerify, SignJWT, UnsecuredJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { WebSocket } from 'ws';
-import { headerOf, watchTokenPrefix } from '../../src/domain/access/watch-tokens.ts';
+import { textOf } from '../../src/db/database.ts';
+import { headerOf, revokeTokens, watchTokenPrefix } from '../../src/domain/access/watch-tokens.ts';
 import { Hub } from '../../src/events/hub.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
@@ -387,10 +389,8 @@ describe('the end of a watch token', () => {
         status: 200,
       });
     // Again, of the same tree, up to the very millisecond.
-    const [again] = await db.query<{ at: Date }>('select jobtree.revoke_watch_tokens($1) as at', [
-      id.slice(4),
-    ]);
-    const issuedMs = again?.at.getTime() ?? 0;
+    const [again] = await db.query<{ revoked_at: Date }>(textOf(revokeTokens), [id.slice(4)]);
+    const issuedMs = again?.revoked_at.getTime() ?? 0;
     const last = await forge(db, { rootId: id.slice(4), issuedMs, expiresMs: issuedMs + 60_000 });
     for (const one of [next, last])
       await expect.poll(async () => (await ask(other.url, one, typename)).status).toBe(401);
@@ -404,10 +404,10 @@ describe('the end of a watch token', () => {
     onTestFinished(() => database.close());
     const transaction = await database.pool.connect();
     await transaction.query('begin');
-    await transaction.query('select jobtree.revoke_watch_tokens($1)', [slow.id.slice(4)]);
+    await transaction.query(textOf(revokeTokens), [slow.id.slice(4)]);
     const quickToken = await watchToken(app.url, admin, quick.id);
     const quickSocket = await openSocket(app.url, quickToken, quick.id);
-    await db.query('select jobtree.revoke_watch_tokens($1)', [quick.id.slice(4)]);
+    await db.query(textOf(revokeTokens), [quick.id.slice(4)]);
     expect(await quickSocket.closed).toMatchObject({ code: 4403 });
     expect(await ask(app.url, token, typename)).toMatchObject({ status: 200 });
     await transaction.query('commit');
@@ -434,7 +434,7 @@ describe('the end of a watch token', () => {
 
   it('leaves nothing behind with its tree, or once it has expired', async () => {
     const { id } = await newTree();
-    const revoke = (jobId: string) => db.query('select jobtree.revoke_watch_tokens($1)', [jobId.slice(4)]);
+    const revoke = (jobId: string) => db.query(textOf(revokeTokens), [jobId.slice(4)]);
     const rows = (rootId: string) =>
       db.query('select 1 from jobtree.watch_revocation where root_id = $1', [rootId.slice(4)]);
     await revoke(id);
@@ -462,7 +462,7 @@ describe('the end of a watch token', () => {
       'insert into jobtree.watch_revocation (root_id, revoked_at, transaction_id) values ($1, $2, 1)',
       [rootId, later],
     );
-    expect(await db.query('select jobtree.revoke_watch_tokens($1) as at', [rootId])).toEqual([{ at: later }]);
+    expect(await db.query(textOf(revokeTokens), [rootId])).toEqual([{ revoked_at: later }]);
   });
 });
 

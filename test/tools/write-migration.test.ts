@@ -92,6 +92,21 @@ it('a changed body migrates that function only', async () => {
   expect(await write('c')).toBeUndefined();
 });
 
+it('a line about plans becomes settings', async () => {
+  writeFunction(
+    'found',
+    `() returns integer language sql\n-- plans: no seqscan, hashjoin; generic\nas $$ select 1 $$`,
+  );
+  expect(textOf(await write('settings'))).toContain(
+    `language sql
+set jit = off
+set enable_seqscan = off
+set enable_hashjoin = off
+set plan_cache_mode = force_generic_plan
+as $$`,
+  );
+});
+
 it('a changed table migrates that change only', async () => {
   await write('a');
   writeTables('name String\n  age Int?');

@@ -1,4 +1,13 @@
 /** Upkeep with nothing to do: what the loops of a server call again and again. */
+import { pruning } from '../../../dist/db/prune.js';
+import { oldEntries } from '../../../dist/domain/access/audit.js';
+import { oldDeliveries } from '../../../dist/domain/callbacks/deliveries.js';
+import { noteWorkers } from '../../../dist/domain/engine/workers.js';
+import { oldFigures } from '../../../dist/domain/figures/figures.js';
+import { pruneSome } from '../../../dist/domain/items/dead-letters.js';
+import { oldOperations } from '../../../dist/domain/items/operations.js';
+import { leaseSome } from '../../../dist/domain/uploads/file-imports.js';
+import { pruneRates } from '../../../dist/domain/work/queues.js';
 import { fillHistory, itemsPerJob } from '../history.ts';
 import type { Growth } from '../measures/growth.ts';
 
@@ -19,15 +28,15 @@ export const finishedItems: Growth = {
     find_idle: `select * from jobtree.find_idle('${neverSeen}', 1000, 3600, 3600)`,
     reap_trees: 'select * from jobtree.reap_trees(604800)',
     raise_alerts: 'select * from jobtree.raise_alerts()',
-    note_workers: `select * from jobtree.note_workers('${neverSeen}', '[]')`,
+    note_workers: [noteWorkers, neverSeen, '[]'],
     lease_deliveries: "select * from jobtree.lease_deliveries(60000, 100, 10, '{}')",
-    lease_imports: 'select * from jobtree.lease_imports(1, 60000, false)',
-    prune_figures: 'select * from jobtree.prune_figures()',
-    prune_audit: 'select * from jobtree.prune_audit(86400)',
-    prune_deliveries: 'select * from jobtree.prune_deliveries()',
-    prune_operations: 'select * from jobtree.prune_operations()',
-    prune_notes: 'select * from jobtree.prune_notes()',
-    prune_rates: 'select * from jobtree.prune_rates()',
+    lease_imports: [leaseSome, 1, 60_000, false],
+    prune_figures: [pruning(oldFigures), 5_000],
+    prune_audit: [pruning(oldEntries), 1_000, 86_400],
+    prune_deliveries: [pruning(oldDeliveries), 1_000],
+    prune_operations: [pruning(oldOperations), 1_000],
+    prune_notes: [pruneSome, null, 1_000],
+    prune_rates: [pruneRates],
     prune_uploads: 'select * from jobtree.prune_uploads()',
   },
 };

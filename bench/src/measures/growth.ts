@@ -4,6 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
+import { type Statement, textOf } from '../../../dist/db/database.js';
 import { migrate } from '../../../dist/db/migrate.js';
 import type { Bench, Report } from '../bench.ts';
 import { median, type Table, whole } from '../figures.ts';
@@ -21,8 +22,8 @@ export interface Growth {
   fill(pool: pg.Pool, from: number, to: number): Promise<void>;
   /** Whether a session holds an old snapshot all the time. Default: no. */
   readonly holdsSnapshot?: boolean;
-  /** The calls, by their name: SQL. */
-  readonly calls: Readonly<Record<string, string>>;
+  /** The calls, by their name: SQL, or a statement of the domain with its values. */
+  readonly calls: Readonly<Record<string, string | readonly [Statement, ...unknown[]]>>;
   /** The longest that a call may take at any size, in milliseconds. Default: three times what it takes at the smallest size, and 5 ms. */
   readonly limitMs?: number;
 }
@@ -55,7 +56,8 @@ export async function measureGrowth(bench: Bench): Promise<Report> {
       await database.pool.query('vacuum analyze');
       await database.settle();
       await delay(restMs);
-      for (const name of names) found.get(name)?.push(await time(database.pool, calls[name] as string));
+      for (const name of names)
+        found.get(name)?.push(await time(database.pool, calls[name] as Growth['calls'][string]));
     }
     snapshot?.release(true);
     await database.drop();
@@ -85,7 +87,9 @@ export async function measureGrowth(bench: Bench): Promise<Report> {
   };
 }
 
-async function time(pool: pg.Pool, call: string): Promise<number> {
+async function time(pool: pg.Pool, call: Growth['calls'][string]): Promise<number> {
+  const query =
+    typeof call === 'string' ? { text: call } : { text: textOf(call[0]), values: call.slice(1) as unknown[] };
   const client = await pool.connect();
   const times: number[] = [];
   try {
@@ -93,7 +97,7 @@ async function time(pool: pg.Pool, call: string): Promise<number> {
     for (let i = 0; i <= rounds; i++) {
       await client.query('begin');
       const startedAt = performance.now();
-      await client.query(call);
+      await client.query(query);
       times.push(performance.now() - startedAt);
       await client.query('rollback');
     }

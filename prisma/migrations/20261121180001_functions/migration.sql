@@ -253,7 +253,7 @@ begin
 end
 $$;
 
--- Has servers add the lines of an upload to a job, and seal the job at the end of the file: lease_imports.
+-- Has servers add the lines of an upload to a job, and seal the job at the end of the file: leaseImports.
 --
 -- p_type     the type of the job
 -- p_file     {source: {uploadId}, format, encoding?, delimiter?, quote?, header?}; servers validate the values
@@ -411,46 +411,6 @@ as $$
   )
   insert into jobtree.held_delta (type, items)
   select a.limited_type, sum(bit_count(a.open)) from adopted a group by a.limited_type
-$$;
-
--- Stores bytes of an upload if they continue what is stored: if two callers send the same part, one of them stores it.
---
--- p_position    how many bytes the caller believes to be stored
--- p_size        how many bytes these are, at least one
--- p_data        the bytes; null for an upload in an object store
--- p_object      the object that the caller has stored with the bytes; null for an upload in Postgres
--- p_digest      the state of the SHA-256 after these bytes
--- p_length      the size of the whole upload, in bytes, if it becomes known only now; null leaves the known one
--- p_lifetime_ms how long the upload is kept from now on, in milliseconds
--- returns       whether the bytes were stored; if not, the stored size differs from p_position, or the upload is complete or removed
--- locks         the upload's row
-create or replace function jobtree.append_upload(
-  p_id uuid, p_position bigint, p_size integer, p_data bytea, p_object text, p_digest bytea, p_length bigint, p_lifetime_ms bigint
-)
-returns boolean
-language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-as $$
-declare
-  v_tenant text;
-begin
-  update jobtree.upload u
-  set size = u.size + p_size, digest_state = p_digest, length = coalesce(u.length, p_length),
-    expires_at = clock_timestamp() + p_lifetime_ms * interval '1 millisecond'
-  where u.id = p_id and u.size = p_position and u.sha256 is null and u.removed_at is null and (u.store is null) = (p_object is null)
-  returning coalesce(u.tenant, '') into v_tenant;
-  if not found then
-    return false;
-  end if;
-  if p_object is null then
-    insert into jobtree.upload_chunk (upload_id, position, data) values (p_id, p_position, p_data);
-  else
-    insert into jobtree.upload_object (upload_id, position, size, name) values (p_id, p_position, p_size, p_object);
-  end if;
-  insert into jobtree.stored_delta (tenant, items, bytes) values (v_tenant, 0, p_size);
-  return true;
-end
 $$;
 
 -- The id of the n-th assignment of a lease: the lease's id, with n as its last byte. Plain SQL, so that the planner inlines it.
@@ -990,46 +950,6 @@ as $$
   cross join lateral (select j.root_id from jobtree.job j where j.id = k.job_id offset 0) j
 $$;
 
--- Looks up hashes of API keys, many in one call, and stores when keys were last used, at most once a minute for each. Skips locked rows: a
--- later call stores it. The commit does not wait for the disk.
---
--- p_hashes   the hashes of the keys that callers have sent
--- p_used     the ids of keys that were used recently
--- returns    the valid keys among these, without revoked and expired ones; `left_ms` is for how long the hash remains valid, null if there
---            is no limit
--- locks      rows of used keys, skipping locked ones
-create or replace function jobtree.check_api_keys(p_hashes bytea[], p_used uuid[])
-returns table (hash bytea, id uuid, name text, roles text[], types text[], root_ids uuid[], left_ms bigint, tenant text, limits jsonb)
-language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set plan_cache_mode = force_generic_plan
-as $$
-declare
-  v_now constant timestamptz(3) := clock_timestamp();
-begin
-  if cardinality(p_used) > 0 then
-    perform set_config('synchronous_commit', 'off', true);
-    update jobtree.api_key k set last_used_at = v_now
-    where k.id in (
-      select u.id from jobtree.api_key u
-      where u.id = any (p_used) and (u.last_used_at is null or u.last_used_at < v_now - interval '1 minute')
-      for update skip locked
-    );
-  end if;
-  return query
-  select h.hash, k.id, k.name, k.roles, k.types, k.root_ids, 
-    ceil(extract(epoch from least(k.expires_at, case when k.hash <> h.hash then k.previous_until end) - v_now) * 1000)::bigint, k.tenant, k.limits
-  from unnest(p_hashes) h(hash)
-  cross join lateral (
-    select * from jobtree.api_key c where c.hash = h.hash
-    union all
-    select * from jobtree.api_key c where c.previous_hash = h.hash and c.previous_until > v_now
-  ) k
-  where k.revoked_at is null and (k.expires_at is null or k.expires_at > v_now);
-end
-$$;
-
 -- Rejects new items that insert_items can't take. Nearly all items are a payload and nothing else, {"payload": …} without a space, which
 -- comparing two lengths shows: an object with further keys is longer than its payload by more than the twelve bytes of the key, the colon
 -- and the braces. Only the others are checked one by one. Priorities, instants and the length of dedupe keys are left to casts and the
@@ -1252,24 +1172,6 @@ begin
   if p_context ->> 'tracestate' !~ '^[ -~]+$' or length(p_context ->> 'tracestate') > 512 then
     raise exception 'traceContext.tracestate must be a W3C tracestate: 1 to 512 visible ASCII characters.'
       using errcode = 'JT002', column = 'traceContext.tracestate';
-  end if;
-end
-$$;
-
--- Rejects jobs that can't have watch tokens, which open whole trees.
---
--- errors  JT001 no such job; JT002 it is not a root
-create or replace function jobtree.check_watched_tree(p_job_id uuid)
-returns void
-language plpgsql stable
-as $$
-declare
-  v_root_id constant uuid := (select j.root_id from jobtree.job j where j.id = p_job_id);
-begin
-  if v_root_id is null then
-    raise exception 'There is no job %.', p_job_id using errcode = 'JT001', column = 'jobId';
-  elsif v_root_id <> p_job_id then
-    raise exception 'Job % is not a root: watch tokens are for whole trees.', p_job_id using errcode = 'JT002', column = 'jobId';
   end if;
 end
 $$;
@@ -1619,16 +1521,6 @@ begin
 end
 $$;
 
--- How many items an operation of this kind with this filter would select.
---
--- p_kind, p_filter, errors   those of start_operation
-create or replace function jobtree.count_matching(p_kind text, p_filter jsonb)
-returns bigint
-language sql volatile
-as $$
-  select jobtree.operation_total(o) from jobtree.operation_of(p_kind, p_filter) o
-$$;
-
 -- How often each name occurs in a list: {name: count}; null for an empty list.
 --
 -- returns    a JSON object
@@ -1636,56 +1528,6 @@ create or replace function jobtree.count_names(p_names text[]) returns jsonb
 language sql immutable
 as $$
   select jsonb_object_agg(c.name, c.count) from (select u.name, count(*) as count from unnest(p_names) u(name) group by u.name) c
-$$;
-
--- Creates an API key.
---
--- p_hash      SHA-256 of the key, which is not stored
--- p_roles     at least one of admin, operator, producer, worker, watcher; admin can't be combined with p_types or p_root_ids
--- p_types     the job types that it is valid for: names, or prefixes of names followed by a star; empty for all
--- p_root_ids  the trees that it is valid for; empty for all
--- p_tenant    the tenant of its callers and of p_types; null for callers that see all tenants
--- p_limits    limits that replace the servers' settings: requestsPerSecond, costPerSecond, connections, subscriptions, storedItems,
---             storedBytes; each a whole number, at least 1
--- returns     its id
--- errors      JT002, with the field in the error's column
-create or replace function jobtree.create_api_key(
-  p_name text, p_hash bytea, p_roles text[], p_types text[], p_root_ids uuid[], p_expires_at timestamptz, p_created_by text,
-  p_tenant text default null,
-  p_limits jsonb default '{}'
-)
-returns uuid
-language plpgsql volatile
-as $$
-declare
-  v_id constant uuid := gen_random_uuid();
-begin
-  if length(p_name) between 1 and 200 is not true then
-    raise exception 'name must be a text of 1 to 200 characters.' using errcode = 'JT002', column = 'name';
-  end if;
-  if (cardinality(p_roles) > 0 and p_roles <@ '{admin,operator,producer,worker,watcher}') is not true then
-    raise exception 'roles must be one or more of admin, operator, producer, worker and watcher.' using errcode = 'JT002', column = 'roles';
-  end if;
-  if 'admin' = any (p_roles) and (cardinality(p_types) > 0 or cardinality(p_root_ids) > 0) then
-    raise exception 'A key with the role admin can''t be limited to types or trees.' using errcode = 'JT002', column = 'roles';
-  end if;
-  if p_expires_at <= clock_timestamp() then
-    raise exception 'expiresAt has already passed.' using errcode = 'JT002', column = 'expiresAt';
-  end if;
-  if p_tenant !~ '^[a-z0-9-]{1,40}$' then
-    raise exception 'tenant must be 1 to 40 of the characters a to z, 0 to 9 and -.' using errcode = 'JT002', column = 'tenant';
-  end if;
-  if exists (
-    select from jsonb_each(p_limits) l
-    where l.key not in ('requestsPerSecond', 'costPerSecond', 'connections', 'subscriptions', 'storedItems', 'storedBytes')
-      or (l.value #>> '{}') !~ '^[1-9][0-9]{0,15}$'
-  ) then
-    raise exception 'limits must be an object of known limits, each a whole number from 1 to 9999999999999999.' using errcode = 'JT002', column = 'limits';
-  end if;
-  insert into jobtree.api_key (id, name, hash, roles, types, root_ids, created_at, created_by, expires_at, tenant, limits)
-  values (v_id, p_name, p_hash, p_roles, p_types, p_root_ids, clock_timestamp(), p_created_by, p_expires_at, p_tenant, p_limits);
-  return v_id;
-end
 $$;
 
 -- Creates a whole tree of jobs, with the items that it starts with.
@@ -1841,63 +1683,6 @@ begin
     perform jobtree.drop_keys(v_keys);
   end if;
   return query select v_root, true;
-end
-$$;
-
--- Begins an upload: append_upload stores its bytes, and finish_upload declares it complete.
---
--- p_length      its size in bytes; null if not known yet
--- p_sha256      the SHA-256 that the whole file must have; null for any
--- p_lifetime_ms how long it is kept after its last byte, in milliseconds
--- p_store       the object store that gets its bytes; null for upload_chunk
--- p_tenant      the sender's tenant; null for none
--- p_account     the sender; null if it was not authenticated
--- p_name        the name of the file: up to 255 characters; null if the sender gave none
--- returns       its id
-create or replace function jobtree.create_upload(
-  p_length bigint, p_sha256 bytea, p_lifetime_ms bigint, p_store text, p_tenant text default null, p_account text default null,
-  p_name text default null
-)
-returns uuid
-language sql volatile
-as $$
-  insert into jobtree.upload (id, created_at, expires_at, length, expected_sha256, store, tenant, account, name)
-  values (
-    jobtree.new_id(), clock_timestamp(), clock_timestamp() + p_lifetime_ms * interval '1 millisecond', p_length, p_sha256, p_store, p_tenant, p_account,
-    p_name
-  )
-  returning id
-$$;
-
--- Creates a ticket, which opens what a watch token opens, once and only for a short time. Removes some expired ones. The commit does not
--- wait for the disk: the holder of a ticket that a crash forgot asks for another.
---
--- p_hash              SHA-256 of the ticket, which is not stored
--- p_tenant            the tenant of the token's creator
--- p_secret_id         the secret that signed the token
--- p_issued_ms         when the token was issued
--- p_token_expires_ms  when the token expires
--- p_lifetime_ms       for how long the ticket is valid
--- locks               expired tickets, skipping locked ones
-create or replace function jobtree.create_watch_ticket(
-  p_hash bytea, p_root_id uuid, p_tenant text, p_sees text, p_secret_id integer, p_issued_ms double precision, p_token_expires_ms double precision,
-  p_lifetime_ms integer
-)
-returns void
-language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-as $$
-begin
-  perform set_config('synchronous_commit', 'off', true);
-  insert into jobtree.watch_ticket (hash, root_id, tenant, sees, secret_id, issued_ms, token_expires_ms, expires_at)
-  values (p_hash, p_root_id, p_tenant, p_sees, p_secret_id, p_issued_ms, p_token_expires_ms, clock_timestamp() + p_lifetime_ms * interval '1 millisecond');
-  delete from jobtree.watch_ticket t
-  where t.hash in (
-    select o.hash from jobtree.watch_ticket o
-    where o.expires_at < clock_timestamp() order by o.expires_at limit 10
-    for update skip locked
-  );
 end
 $$;
 
@@ -2148,18 +1933,6 @@ begin
   delete from jobtree.tree_deletion d where d.root_id = p_root_id;
   return true;
 end
-$$;
-
--- Removes a version of a type's schemas. From now on, data that fits no other version is rejected; without any version the type accepts
--- everything. What was added before stays.
---
--- returns    whether there was such a version
-create or replace function jobtree.delete_type_schema(p_type text, p_version integer)
-returns boolean
-language sql volatile
-as $$
-  with deleted as (delete from jobtree.type_schema t where t.type = p_type and t.version = p_version returning t.id)
-  select exists (select from deleted);
 $$;
 
 -- Finds a circle among jobs that wait for each other, by depth-first search: each job is entered once, and each edge is followed once.
@@ -2741,41 +2514,6 @@ begin
 end
 $$;
 
--- Ends a file import whose file can't be read to its end, and fails its job, which accepts no more items. cancel_items cancels what is
--- pending in it; finished items stay.
---
--- p_lease_id what lease_imports returned
--- p_code, p_message   the reason
--- returns    the tree's root; null if another server has the import, or the tree is gone
--- locks      the import's row, then the job's
-create or replace function jobtree.fail_import(p_job_id uuid, p_lease_id uuid, p_code text, p_message text, p_bytes_read bigint)
-returns uuid
-language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-as $$
-declare
-  v_now constant timestamptz(3) := clock_timestamp();
-  v_job jobtree.job;
-begin
-  update jobtree.file_import f
-  set finished_at = v_now, lease_id = null, leased_until = null, error_code = p_code, error_message = p_message,
-    bytes_read = greatest(f.bytes_read, p_bytes_read)
-  where f.job_id = p_job_id and f.lease_id = p_lease_id;
-  if not found then
-    return null;
-  end if;
-  select * into v_job from jobtree.job j where j.id = p_job_id for no key update;
-  if v_job.id is not null and v_job.sealed_at is null then
-    update jobtree.job j
-    set failed_at = v_now, cancelled_at = v_now, cancel_reason = 'FAILURES', cancelling = true, waits = false, sealed_at = v_now
-    where j.id = p_job_id;
-    insert into jobtree.progress_delta (root_id, job_id) values (v_job.root_id, p_job_id);
-  end if;
-  return v_job.root_id;
-end
-$$;
-
 -- Ends jobs in which more items failed than they tolerate: from this commit on they accept no items and give none to workers, and what is
 -- pending in them counts as cancelled. cancel_items does the work, as for cancel_job. Jobs that are already cancelled are ignored.
 --
@@ -2833,60 +2571,6 @@ begin
   select array_agg(e.id) into v_ended from ended e;
   return query select v_ended, null::uuid[], (select array_agg(o.id) from unnest(v_over) o(id) where (o.id = any (v_ended)) is not true);
 end
-$$;
-
--- The payloads that reports of successes would create for fed jobs through their mappings, for servers that validate them. Goes report by
--- report until there are about 4 MB; the caller asks again for the rest. Leaves out payloads that a report may not create at all
--- (feed_problem).
---
--- p_types    the types of the fed jobs to examine
--- p_lease_ids, p_numbers, p_results   as accept_results takes them
--- p_from     the first report to examine, from 1
--- returns    for each payload the number of its report, the type and the JSON text; and a last row without a type, with the number of the
---            last report examined
-create or replace function jobtree.fed_payloads(p_types text[], p_lease_ids uuid[], p_numbers integer[], p_results json, p_from integer)
-returns table (n integer, type text, payload text)
-language sql stable
-set jit = off
-set enable_seqscan = off
-as $$
-  with made as materialized (
-    select u.n, c.id, c.type, c.feed, i.payload, u.result, z.items, z.bytes,
-      sum(case when z.items <= 1000 and z.bytes <= 20e6 then z.bytes else 0 end) over (order by u.n) as total
-    from rows from (unnest(p_lease_ids), unnest(p_numbers), json_array_elements(p_results)) with ordinality u(lease_id, number, result, n)
-    cross join lateral (select * from jobtree.lease l where l.id = u.lease_id limit 1) l
-    cross join lateral (
-      select i.payload from jobtree.job_item i where i.job_id = l.job_id and i.position = l.position + u.number - 1 limit 1
-    ) i
-    join jobtree.job c on c.parent_id = l.job_id and c.feed ->> 'source' = 'SUCCESSES' and c.type = any (p_types) and c.cancelled_at is null
-    cross join lateral jobtree.feed_size(c.feed, i.payload, u.result) z
-    where u.n >= p_from
-  ), looked as materialized (
-    select m.*, m.total <= 4e6 or m.n = min(m.n) over () as is_looked from made m
-  )
-  select k.n::integer, k.type, f.payload::text
-  from looked k
-  cross join lateral jobtree.feed_payloads(k.feed, k.payload, k.result) f(payload)
-  where case when k.is_looked and k.items <= 1000 and k.bytes <= 20e6 then not exists (select from jobtree.feed_gap(k.feed, k.payload, k.result)) end
-  union all
-  select coalesce(min(k.n) - 1, cardinality(p_numbers))::integer, null, null from looked k where not k.is_looked;
-$$;
-
--- The types of the jobs that successes under each lease feed by mappings, for servers that validate the resulting payloads.
---
--- returns    no row for an unknown lease, and an empty list if nothing is fed
-create or replace function jobtree.fed_types_of_leases(p_ids uuid[])
-returns table (id uuid, type text[])
-language sql stable
-set jit = off
-set enable_seqscan = off
-as $$
-  select l.id, array(
-    select c.type from jobtree.job c
-    where c.parent_id = l.job_id and c.feed ->> 'source' = 'SUCCESSES'
-  )
-  from unnest(p_ids) u(id)
-  cross join lateral (select * from jobtree.lease l where l.id = u.id limit 1) l;
 $$;
 
 -- Creates the items of child jobs from successes of their parents: by each child's mapping, and from the new items that
@@ -3361,27 +3045,6 @@ create or replace function jobtree.fingerprint(p_type text, p_code text, p_patte
 language sql immutable parallel safe
 as $$
   select md5(p_type || E'\x1f' || p_code || E'\x1f' || regexp_replace(p_pattern, '(… \w+)s\M', '\1', 'g'))::uuid
-$$;
-
--- Declares an upload complete: from now on it can be imported.
---
--- p_size     how many bytes the caller believes to be stored
--- p_sha256   of the whole file
--- returns    whether it is complete now; if not, the stored size differs from p_size, or the upload is removed
--- locks      the upload's row
-create or replace function jobtree.finish_upload(p_id uuid, p_size bigint, p_sha256 bytea, p_lifetime_ms bigint)
-returns boolean
-language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-as $$
-begin
-  update jobtree.upload u
-  set length = u.size, sha256 = p_sha256, digest_state = null,
-    expires_at = clock_timestamp() + p_lifetime_ms * interval '1 millisecond'
-  where u.id = p_id and u.size = p_size and u.removed_at is null and (u.sha256 is null or u.sha256 = p_sha256);
-  return found;
-end
 $$;
 
 -- Creates the trees of a schedule's due occurrences and sets its next occurrence in one transaction, so that each occurrence is created
@@ -4159,20 +3822,6 @@ begin
 end
 $$;
 
--- Creates the secret that signs watch tokens, if there is none yet. Every server calls it when it starts.
---
--- p_secret  256 random bits
-create or replace function jobtree.init_watch_secret(p_secret bytea)
-returns void
-language plpgsql volatile
-as $$
-begin
-  insert into jobtree.watch_secret (id, secret, created_at)
-  select 1, p_secret, clock_timestamp() where not exists (select from jobtree.watch_secret)
-  on conflict (id) do nothing;
-end
-$$;
-
 -- Finds what is wrong with an object that a caller sent: an unknown key, or an invalid value. A key with null counts as
 -- missing.
 --
@@ -4692,7 +4341,7 @@ begin
 end
 $$;
 
--- Rejects every change to the audit, whoever makes it, except additions and removals by prune_audit, which never affect entries younger
+-- Rejects every change to the audit, whoever makes it, except additions and removals by the servers' upkeep, which never affect entries younger
 -- than a day.
 --
 -- errors     insufficient_privilege
@@ -4784,19 +4433,6 @@ begin
       where s.status <> 'HELD';
   end if;
 end
-$$;
-
--- Which types have schemas, for servers that validate: the versions of each, the newest first. Read in the connection pool of operations,
--- which wait for it, not in that of reads.
---
--- returns    a row for each version
-create or replace function jobtree.known_schemas()
-returns table (type text, version integer, id uuid, has_payload boolean, has_result boolean)
-language sql stable
-as $$
-  select t.type, t.version, t.id, t.payload is not null, t.result is not null
-  from jobtree.type_schema t
-  order by t.type, t.version desc;
 $$;
 
 -- Which of the items claimed together fail for good if this attempt fails: its number exceeds maxFailuresPerItem, counted from when the
@@ -5135,49 +4771,8 @@ as $$
   select (left(p_assignment_id::text, 34) || '00')::uuid
 $$;
 
--- Gives a server file imports that no other server is working on, those that have waited longest first. A server that had one before can no
--- longer record progress for it.
---
--- p_lease_ms for how long it has them, in milliseconds; note_import renews that
--- p_in_store whether to give imports of uploads in an object store, or of those in Postgres
--- returns    what to import, and from which position
--- locks      the imports, skipping locked ones
-create or replace function jobtree.lease_imports(p_limit integer, p_lease_ms integer, p_in_store boolean)
-returns table (
-  job_id uuid, lease_id uuid, upload_id uuid, options jsonb, size bigint, attempts integer, "position" bigint, line bigint, columns jsonb,
-  type text
-)
-language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-as $$
-#variable_conflict use_column
-declare
-  v_now constant timestamptz(3) := clock_timestamp();
-begin
-  return query
-  with free as (
-    select f.job_id from jobtree.file_import f
-    where f.finished_at is null and (f.leased_until is null or f.leased_until <= v_now)
-      and exists (select from jobtree.upload u where u.id = f.upload_id and (u.store is not null) = p_in_store)
-    order by f.leased_until nulls first, f.job_id
-    limit p_limit
-    for update skip locked
-  )
-  update jobtree.file_import f
-  set lease_id = gen_random_uuid(), leased_until = v_now + p_lease_ms * interval '1 millisecond', attempts = f.attempts + 1,
-    started_at = coalesce(f.started_at, v_now)
-  where f.job_id = any (array(select r.job_id from free r))
-  returning f.job_id, f.lease_id, f.upload_id, f.options, f.size, f.attempts, f.position, f.line, f.columns,
-    (select j.type from jobtree.job j where j.id = f.job_id);
-end
-$$;
-
 -- Gives a server an upload whose objects must be deleted from a store: one that is removed, or that has expired while no file import reads
--- it. note_removal records progress.
+-- it. Servers record progress.
 --
 -- p_lease_ms for how long no other server gets it, in milliseconds
 -- returns    its id; null if there is none
@@ -5972,23 +5567,6 @@ as $$
   cross join lateral generate_series(0, b.size - 1) n
 $$;
 
--- Returns what a watch token for a tree is made of: the secret that signs it, and the time. Writes nothing.
---
--- p_job_id  the root of the tree
--- returns   the newest secret with its number, and the time in milliseconds
--- errors    JT001 no such job; JT002 it is not a root
-create or replace function jobtree.new_watch_token(p_job_id uuid)
-returns table (secret_id integer, secret bytea, now_ms double precision)
-language plpgsql stable
-as $$
-begin
-  perform jobtree.check_watched_tree(p_job_id);
-  return query
-  select s.id, s.secret, floor(extract(epoch from clock_timestamp()) * 1000)::double precision
-  from jobtree.watch_secret s order by s.id desc limit 1;
-end
-$$;
-
 -- How many items of a job have ended lately, counted by ten seconds, once more have ended: the number of the present ten seconds since 1970, and
 -- the counts of these and of the five before them. Plain SQL, so that the planner inlines it.
 --
@@ -6094,7 +5672,7 @@ $$;
 -- Adds the next items of a file import and records its progress in one transaction, so that no crash loses a line or adds one twice. Lines
 -- that can't be read, or that make no valid payload of the job's type, become items that have failed for good.
 --
--- p_lease_id what lease_imports returned; if it has changed, another server has taken over
+-- p_lease_id what leaseImports returned; if it has changed, another server has taken over
 -- p_payloads as add_payloads takes them; null for no items, which only keeps the lease
 -- p_bad      which of the items are bad lines, from 1, in ascending order
 -- p_codes, p_problems   what is wrong with each of those
@@ -6247,80 +5825,6 @@ begin
   );
   get diagnostics v_count = row_count;
   return v_count;
-end
-$$;
-
--- Records how far the objects of a removed upload are deleted. A part that a server was storing at that time may arrive later, and if its
--- server died no row names it. So the store counts as empty only if it is found empty after p_settle_ms. prune_uploads then deletes the
--- rows.
---
--- p_is_empty whether the store has no object of the upload at the moment
--- p_settle_ms   for how long after the removal a part may still arrive, in milliseconds
--- locks      the upload's row
-create or replace function jobtree.note_removal(p_id uuid, p_is_empty boolean, p_settle_ms integer)
-returns void
-language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-as $$
-declare
-  v_now constant timestamptz(3) := clock_timestamp();
-  v_settle constant interval := p_settle_ms * interval '1 millisecond';
-begin
-  update jobtree.upload u
-  set store = case when not p_is_empty or u.removed_at + v_settle > v_now then u.store end,
-    expires_at = case when p_is_empty then greatest(v_now, u.removed_at + v_settle) else v_now end
-  where u.id = p_id and u.removed_at is not null;
-end
-$$;
-
--- Records that a server is looking for lost heartbeats. After a gap in which none did (all were down, or Postgres was away) no heartbeat
--- can have arrived either: from its end on, every lease has a full lease time before it may be taken back.
---
--- p_gap_ms   the longest time without a look that does not count as a gap, in milliseconds
--- returns    since when servers have been looking without a gap
--- locks      the one row of watch, skipping it if locked
-create or replace function jobtree.note_sweep(p_gap_ms integer)
-returns timestamptz
-language plpgsql volatile
-as $$
-declare
-  v_now constant timestamptz(3) := clock_timestamp();
-begin
-  perform set_config('synchronous_commit', 'off', true);
-  update jobtree.watch w
-  set swept_at = v_now,
-    resumed_at = case when w.swept_at < v_now - p_gap_ms * interval '1 millisecond' then v_now else w.resumed_at end
-  where w.ctid = (select f.ctid from jobtree.watch f where f.id = 1 for update skip locked);
-  return (select w.resumed_at from jobtree.watch w where w.id = 1);
-end
-$$;
-
--- Replaces the list of workers that a server has connections to, and removes those of servers that have sent none for a minute. The commit
--- does not wait for the disk.
---
--- p_workers  JSON array of {name, version, types, concurrency, connectedMs}, each name once; connectedMs is for how long it has been
---            connected
--- locks      the rows of the server; outdated rows of others, skipping locked ones
-create or replace function jobtree.note_workers(p_server_id uuid, p_workers json)
-returns void
-language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set plan_cache_mode = force_generic_plan
-as $$
-declare
-  v_now constant timestamptz(3) := clock_timestamp();
-begin
-  perform set_config('synchronous_commit', 'off', true);
-  insert into jobtree.worker (server_id, name, version, types, concurrency, connected_at, seen_at)
-  select p_server_id, w.name, w.version, w.types, w.concurrency, v_now - w."connectedMs" * interval '1 millisecond', v_now
-  from json_to_recordset(p_workers) w(name text, version text, types text[], concurrency integer[], "connectedMs" bigint)
-  on conflict on constraint worker_pkey do update
-  set version = excluded.version, types = excluded.types, concurrency = excluded.concurrency, seen_at = excluded.seen_at;
-  delete from jobtree.worker w where w.server_id = p_server_id and w.seen_at < v_now;
-  delete from jobtree.worker w
-  where w.ctid = any (array(select o.ctid from jobtree.worker o where o.seen_at < v_now - interval '1 minute' for update skip locked));
 end
 $$;
 
@@ -6702,41 +6206,6 @@ as $$
   cross join lateral generate_series(0, least(1024, p_count - 1024 * (f.block - 1)) - 1) n
 $$;
 
--- Gives back a file import whose upload can't be read because its object store is away. It is due again after as long as the store has been
--- away, at least a second and at most a minute. note_import resets this once the import makes progress.
---
--- p_lease_id    what lease_imports returned
--- p_code, p_message   the reason
--- p_patience_ms for how long to keep trying, in milliseconds
--- returns       false if that time is over, and fail_import has to end the import; true also if another server has it
--- locks         the import's row
-create or replace function jobtree.postpone_import(p_job_id uuid, p_lease_id uuid, p_code text, p_message text, p_patience_ms integer)
-returns boolean
-language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-as $$
-declare
-  v_now constant timestamptz(3) := clock_timestamp();
-  v_since timestamptz;
-begin
-  select coalesce(f.store_away_at, v_now) into v_since from jobtree.file_import f
-  where f.job_id = p_job_id and f.lease_id = p_lease_id
-  for update;
-  if not found then
-    return true;
-  end if;
-  if v_now - v_since > p_patience_ms * interval '1 millisecond' then
-    return false;
-  end if;
-  update jobtree.file_import f
-  set store_away_at = v_since, error_code = p_code, error_message = p_message, attempts = 0, lease_id = null,
-    leased_until = v_now + least(greatest(v_now - v_since, interval '1 second'), interval '1 minute')
-  where f.job_id = p_job_id;
-  return true;
-end
-$$;
-
 -- Passes on serialize keys whose heads have ended but whose next item could not follow at once, because of a lock or because the call left
 -- it for later. Looks at p_limit ended heads in the order of their keys: call it again until it returns no key, to go through all of them.
 --
@@ -7062,86 +6531,6 @@ begin
 end
 $$;
 
--- Removes audit entries that are older than p_keep_seconds, at least a day, up to p_limit rows.
---
--- returns    how many
--- locks      old entries, skipping locked ones, which another server is removing
-create or replace function jobtree.prune_audit(p_keep_seconds bigint, p_limit integer default 1000)
-returns integer
-language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set plan_cache_mode = force_generic_plan
-as $$
-declare
-  v_count integer;
-begin
-  -- Not as a setting of the function: for a parameter that Postgres doesn't know, only superusers may do that.
-  perform set_config('jobtree.prunes_audit', 'on', true);
-  delete from jobtree.audit_entry e
-  where e.id = any (array(
-    select o.id from jobtree.audit_entry o
-    where o.at < clock_timestamp() - greatest(p_keep_seconds, 86400) * interval '1 second'
-    order by o.at
-    limit p_limit
-    for update skip locked
-  ));
-  get diagnostics v_count = row_count;
-  perform set_config('jobtree.prunes_audit', 'off', true);
-  return v_count;
-end
-$$;
-
--- Removes settled deliveries that are older than 30 days, up to p_limit.
---
--- returns    how many
--- locks      old deliveries, skipping locked ones
-create or replace function jobtree.prune_deliveries(p_limit integer default 1000)
-returns integer
-language sql volatile
-set jit = off
-set enable_seqscan = off
-as $$
-  with old as (
-    select d.id from jobtree.callback_delivery d
-    -- Their ids begin with the time of their creation.
-    where d.id < (lpad(to_hex((extract(epoch from now() - interval '30 days') * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid
-      and d.due_at is null
-    order by d.id
-    limit p_limit
-    for update skip locked
-  ), gone as (
-    delete from jobtree.callback_delivery d where d.id = any (array(select o.id from old o)) returning d.id
-  )
-  select count(*)::integer from gone
-$$;
-
--- Removes figures that are older than two days, up to p_limit rows.
---
--- returns    how many
--- locks      old figures, skipping locked ones
-create or replace function jobtree.prune_figures(p_limit integer default 5000)
-returns integer
-language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set plan_cache_mode = force_generic_plan
-as $$
-declare
-  v_count integer;
-begin
-  delete from jobtree.figure f
-  where f.ctid = any (array(
-    select o.ctid from jobtree.figure o
-    where o.minute < clock_timestamp() - interval '2 days'
-    limit p_limit
-    for update skip locked
-  ));
-  get diagnostics v_count = row_count;
-  return v_count;
-end
-$$;
-
 -- Removes what an item that is given back again and again would leave behind: of the ended leases that began with the same item, all but the
 -- last twenty and those under which an item succeeded, failed for good, or failed in a way that is kept.
 --
@@ -7184,93 +6573,6 @@ as $$
       for update skip locked
     ) k
   ))
-$$;
-
--- Looks at the next notes about groups of dead letters: records since when a group has none left, and removes notes of groups that have had
--- none, whenever they were looked at, for 30 days.
---
--- p_after    the note to continue after, by its fingerprint; null to start over
--- p_limit    at how many notes it looks
--- returns    the last note it looked at; null at the end
--- locks      the notes that it changes, skipping locked ones
-create or replace function jobtree.prune_notes(p_after uuid default null, p_limit integer default 1000)
-returns uuid
-language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
-as $$
-declare
-  v_fingerprints uuid[];
-begin
-  v_fingerprints := array(
-    select n.fingerprint from jobtree.dead_letter_note n
-    where n.fingerprint > coalesce(p_after, '00000000-0000-0000-0000-000000000000')
-    order by n.fingerprint
-    limit p_limit
-  );
-  with changed as materialized (
-    select n.fingerprint, n.empty_since, f.is_empty
-    from jobtree.dead_letter_note n
-    cross join lateral (
-      select not exists (select from jobtree.dead_letter d where d.fingerprint = n.fingerprint) as is_empty offset 0
-    ) f
-    where n.fingerprint = any (v_fingerprints)
-      and (f.is_empty <> (n.empty_since is not null) or f.is_empty and n.empty_since < clock_timestamp() - interval '30 days')
-    for update of n skip locked
-  ), noted as (
-    update jobtree.dead_letter_note n set empty_since = case when c.is_empty then clock_timestamp() end
-    from changed c
-    where n.fingerprint = c.fingerprint and c.is_empty <> (c.empty_since is not null)
-  )
-  delete from jobtree.dead_letter_note n
-  using changed c
-  where n.fingerprint = c.fingerprint and c.is_empty and c.empty_since is not null;
-  return case when cardinality(v_fingerprints) = p_limit then v_fingerprints[p_limit] end;
-end
-$$;
-
--- Removes finished operations that were requested more than 30 days ago, up to p_limit.
---
--- returns    how many
--- locks      old operations, skipping locked ones
-create or replace function jobtree.prune_operations(p_limit integer default 1000)
-returns integer
-language sql volatile
-set jit = off
-set enable_seqscan = off
-as $$
-  with old as (
-    select o.id from jobtree.operation o
-    -- Their ids begin with the time of their creation.
-    where o.id < (lpad(to_hex((extract(epoch from now() - interval '30 days') * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid
-      and o.finished_at is not null
-    order by o.id
-    limit p_limit
-    for update skip locked
-  ), gone as (
-    delete from jobtree.operation o where o.id = any (array(select k.id from old k)) returning o.id
-  )
-  select count(*)::integer from gone
-$$;
-
--- Removes slices that no longer count towards a rate.
---
--- locks      none that a claim waits for
-create or replace function jobtree.prune_rates()
-returns void
-language sql volatile
-set jit = off
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-as $$
-  delete from jobtree.rate_slice s
-  using jobtree.queue q
-  where q.rate_limit is not null and s.type = q.type and s.ends_at < now() - q.rate_interval_ms * interval '1 millisecond' - interval '1 second'
 $$;
 
 -- Deletes the rows of an upload that is removed, or that has expired while no file import reads it: up to p_limit chunks, and after the
@@ -7703,46 +7005,6 @@ begin
     end if;
   end loop;
   return v_raised;
-end
-$$;
-
--- The schemas of a version of a type, for servers that validate.
---
--- returns    a row, or none if the version was deleted
-create or replace function jobtree.read_schema(p_id uuid)
-returns table (payload json, result json)
-language sql stable
-as $$
-  select t.payload, t.result from jobtree.type_schema t where t.id = p_id;
-$$;
-
--- Returns what servers need to verify watch tokens, in one call for all of them: the secrets, and the revocations that an earlier call
--- could not see.
---
--- A revocation gets its time before it commits, so the time can't tell whether it is new. Its transaction id can: whatever an earlier
--- snapshot did not see has an id that is not below that snapshot's xmin.
---
--- p_since   the `seen_to` of the earlier call; 0 for all
--- returns   the time in milliseconds, the secrets with their numbers, and the revoked trees with the time up to which their tokens are
---           revoked
-create or replace function jobtree.read_watch_tokens(p_since bigint)
-returns table (
-  now_ms double precision, seen_to text, secret_ids integer[], secrets bytea[], root_ids uuid[], revoked_ms double precision[]
-)
-language plpgsql stable
-set jit = off
-set enable_seqscan = off
-set plan_cache_mode = force_generic_plan
-as $$
-begin
-  return query
-  select floor(extract(epoch from clock_timestamp()) * 1000)::double precision, pg_snapshot_xmin(pg_current_snapshot())::text,
-    s.ids, s.secrets, r.root_ids, r.revoked_ms
-  from (select array_agg(w.id order by w.id) as ids, array_agg(w.secret order by w.id) as secrets from jobtree.watch_secret w) s
-  cross join (
-    select array_agg(v.root_id) as root_ids, array_agg(floor(extract(epoch from v.revoked_at) * 1000)::double precision) as revoked_ms
-    from jobtree.watch_revocation v where v.transaction_id >= p_since
-  ) r;
 end
 $$;
 
@@ -8702,25 +7964,6 @@ begin
 end
 $$;
 
--- Resumes a paused schedule; occurrences that it missed during the pause are not made up for. Does nothing if it is not paused.
---
--- p_next_at  its next occurrence, which servers compute
--- locks      the schedule's row, exclusively
--- errors     JT001 no such schedule
-create or replace function jobtree.resume_schedule(p_name text, p_next_at timestamptz)
-returns void
-language plpgsql volatile
-as $$
-begin
-  update jobtree.schedule s
-  set next_at = case when s.paused_at is null then s.next_at else p_next_at end, paused_at = null
-  where s.name = p_name;
-  if not found then
-    raise exception 'There is no schedule %.', p_name using errcode = 'JT001', column = 'name';
-  end if;
-end
-$$;
-
 -- Makes a delivery due at once, whatever its state; if it fails, the waits begin anew. An endpoint that had answered 410 is called again.
 --
 -- p_tenant   only a delivery to an endpoint of this tenant; null for any
@@ -8746,80 +7989,6 @@ begin
 end
 $$;
 
--- Revokes an API key permanently. Servers notice within seconds (`check_api_keys`). Revoking it twice changes nothing.
---
--- p_tenant   only a key of this tenant; null for any
--- returns    whether it was not revoked before
--- errors     JT001 no such key
-create or replace function jobtree.revoke_api_key(p_id uuid, p_tenant text default null)
-returns boolean
-language plpgsql volatile
-as $$
-begin
-  update jobtree.api_key k set revoked_at = clock_timestamp() where k.id = p_id and k.revoked_at is null and (p_tenant is null or k.tenant = p_tenant);
-  if found then
-    return true;
-  end if;
-  if not exists (select from jobtree.api_key k where k.id = p_id and (p_tenant is null or k.tenant = p_tenant)) then
-    raise exception 'There is no such key.' using errcode = 'JT001', column = 'id';
-  end if;
-  return false;
-end
-$$;
-
--- Revokes all existing watch tokens of a tree. Servers notice within seconds (`read_watch_tokens`). Removes some rows that are older than
--- any token can be.
---
--- p_job_id  the root of the tree
--- returns   the time up to which tokens are revoked
--- locks     the row of the tree; old rows, skipping locked ones
--- errors    JT001 no such job; JT002 it is not a root
-create or replace function jobtree.revoke_watch_tokens(p_job_id uuid)
-returns timestamptz
-language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-as $$
-declare
-  v_revoked_at timestamptz(3);
-begin
-  perform jobtree.check_watched_tree(p_job_id);
-  insert into jobtree.watch_revocation as r (root_id, revoked_at, transaction_id)
-  values (p_job_id, clock_timestamp(), pg_current_xact_id()::text::bigint)
-  -- A clock that was set back must not make tokens valid again.
-  on conflict (root_id) do update
-  set revoked_at = greatest(r.revoked_at, excluded.revoked_at), transaction_id = excluded.transaction_id
-  returning r.revoked_at into v_revoked_at;
-  delete from jobtree.watch_revocation r
-  where r.root_id in (
-    select o.root_id from jobtree.watch_revocation o
-    where o.revoked_at < clock_timestamp() - interval '25 hours'
-    order by o.revoked_at limit 100
-    for update skip locked
-  );
-  return v_revoked_at;
-end
-$$;
-
--- Replaces the text of an API key. The previous text remains valid for p_keep_previous_ms; older ones are invalid.
---
--- p_hash     SHA-256 of the new text
--- p_tenant   only a key of this tenant; null for any
--- errors     JT001 no such key, or it is revoked
-create or replace function jobtree.rotate_api_key(p_id uuid, p_hash bytea, p_keep_previous_ms bigint, p_tenant text default null)
-returns void
-language plpgsql volatile
-as $$
-begin
-  update jobtree.api_key k
-  set hash = p_hash, previous_hash = k.hash, previous_until = clock_timestamp() + p_keep_previous_ms * interval '1 millisecond'
-  where k.id = p_id and k.revoked_at is null and (p_tenant is null or k.tenant = p_tenant);
-  if not found then
-    raise exception 'There is no such key, or it is revoked.' using errcode = 'JT001', column = 'id';
-  end if;
-end
-$$;
-
 -- Replaces the secret of an endpoint. The previous one also signs for p_keep_previous_ms; older ones no longer do.
 --
 -- errors     JT001 no such endpoint; JT002 an invalid secret
@@ -8837,27 +8006,6 @@ begin
   if not found then
     raise exception 'There is no endpoint %.', p_name using errcode = 'JT001', column = 'name';
   end if;
-end
-$$;
-
--- Stores a new secret that signs watch tokens from now on. Tokens that the previous secret has signed remain valid; those of older ones do
--- not. So two rotations invalidate all tokens.
---
--- p_secret  256 random bits
--- returns   the number of the new secret
--- locks     the table: rotations run one after the other
-create or replace function jobtree.rotate_watch_secret(p_secret bytea)
-returns integer
-language plpgsql volatile
-as $$
-declare
-  v_newest integer;
-begin
-  lock table jobtree.watch_secret in share row exclusive mode;
-  select max(s.id) into v_newest from jobtree.watch_secret s;
-  delete from jobtree.watch_secret s where s.id < v_newest;
-  insert into jobtree.watch_secret (id, secret, created_at) values (coalesce(v_newest, 0) + 1, p_secret, clock_timestamp());
-  return coalesce(v_newest, 0) + 1;
 end
 $$;
 
@@ -9071,47 +8219,6 @@ begin
 end
 $$;
 
--- Stores a server's figures of a minute, a row for each type, replacing what it stored before: calls can be repeated. The commit does not
--- wait for the disk: a crash of Postgres may lose the latest ones.
---
--- p_slot_id  the server and its minute
--- p_minute   the minute, as an earlier call for this slot returned it; null for the first call, which writes nothing, so that a repeated
---            call never writes to another minute
--- p_figures  JSON array of the columns of figure, without minute and slot_id
--- returns    the minute, and in how many milliseconds it ends: 0 once it is over
-create or replace function jobtree.save_figures(p_slot_id uuid, p_minute timestamptz, p_figures json)
-returns table (minute timestamptz, ends_in_ms integer)
-language plpgsql volatile
-set plan_cache_mode = force_generic_plan
-as $$
-#variable_conflict use_column
-declare
-  v_now constant timestamptz := clock_timestamp();
-  v_minute constant timestamptz := coalesce(p_minute, date_trunc('minute', v_now));
-  v_ends_in_ms constant integer := greatest(extract(epoch from v_minute + interval '1 minute' - v_now) * 1000, 0);
-begin
-  if p_minute is null then
-    return query select v_minute, v_ends_in_ms;
-    return;
-  end if;
-  perform set_config('synchronous_commit', 'off', true);
-  insert into jobtree.figure (
-    type, minute, slot_id, claimed, succeeded, failed, lost, dead, wait_buckets, wait_counts, took_buckets, took_counts
-  )
-  select f.type, v_minute, p_slot_id, f.claimed, f.succeeded, f.failed, f.lost, f.dead,
-    f.wait_buckets, f.wait_counts, f.took_buckets, f.took_counts
-  from json_to_recordset(p_figures) f(
-    type text, claimed integer, succeeded integer, failed integer, lost integer, dead integer,
-    wait_buckets integer[], wait_counts integer[], took_buckets integer[], took_counts integer[]
-  )
-  on conflict on constraint figure_pkey do update
-  set claimed = excluded.claimed, succeeded = excluded.succeeded, failed = excluded.failed, lost = excluded.lost, dead = excluded.dead,
-    wait_buckets = excluded.wait_buckets, wait_counts = excluded.wait_counts,
-    took_buckets = excluded.took_buckets, took_counts = excluded.took_counts;
-  return query select v_minute, v_ends_in_ms;
-end
-$$;
-
 -- Finds what is wrong with a schedule: a key that put_schedule does not know, or an invalid value. A key with null counts as missing.
 -- Whether a cron expression can be parsed, and when it is due, is checked by the caller that computes nextAt.
 --
@@ -9190,23 +8297,6 @@ begin
     insert into jobtree.progress_delta (root_id, job_id) values (v_job.root_id, v_job.id);
   end if;
   return v_job.root_id;
-end
-$$;
-
--- Replaces the stored text of an endpoint's current or previous secret with the same secret, sealed with another key. Does nothing if the
--- secret has changed meanwhile.
---
--- errors     JT002
-create or replace function jobtree.seal_secret(p_name text, p_from text, p_to text)
-returns void
-language plpgsql volatile
-as $$
-begin
-  perform jobtree.check_secret(p_to);
-  update jobtree.callback_endpoint e
-  set secret = case when e.secret = p_from then p_to else e.secret end,
-    previous_secret = case when e.previous_secret = p_from then p_to else e.previous_secret end
-  where e.name = p_name and p_from in (e.secret, e.previous_secret);
 end
 $$;
 
@@ -9491,30 +8581,6 @@ begin
 end
 $$;
 
--- Skips an occurrence of a schedule: the next one, or a queued one. Does nothing if it is no longer either.
---
--- p_at       the occurrence
--- p_next_at  the one after it, which servers compute; used if p_at is the next one
--- returns    whether it was skipped
--- locks      the schedule's row, exclusively
--- errors     JT001 no such schedule
-create or replace function jobtree.skip_occurrence(p_name text, p_at timestamptz, p_next_at timestamptz)
-returns boolean
-language plpgsql volatile
-as $$
-begin
-  update jobtree.schedule s
-  set next_at = case when s.next_at = p_at then p_next_at else s.next_at end,
-    queued = array_remove(s.queued, p_at::timestamptz(3)),
-    skipped_at = p_at, skip_reason = 'ASKED'
-  where s.name = p_name and (s.next_at = p_at or p_at = any (s.queued));
-  if not found and not exists (select from jobtree.schedule s where s.name = p_name) then
-    raise exception 'There is no schedule %.', p_name using errcode = 'JT001', column = 'name';
-  end if;
-  return found;
-end
-$$;
-
 -- Gives items back to be tried later: each is scheduled, and its next attempt has the number of this one. It is not a failure, and nothing
 -- remains of it but the lease, for a while (prune_leases).
 --
@@ -9638,40 +8704,6 @@ begin
 end
 $$;
 
--- Begins to cancel or delete trees: those that meet some conditions, and exist by now. run_tree_operation does the work in batches, of trees that
--- a server selects: the conditions are its.
---
--- p_kind     CANCEL_TREES or DELETE_TREES
--- p_conditions   those of a list of trees; {types?} is also what callers with a scope see the operation by
--- p_total    how many trees meet them
--- p_tenant   who owns it; null for none
--- p_scope    the types that the caller may see; null for all
--- p_requested_by   who asks for it, for people
--- returns    the operation
--- locks      none
--- errors     JT002 an unknown kind
-create or replace function jobtree.start_tree_operation(
-  p_kind text, p_conditions jsonb, p_total bigint, p_tenant text default null, p_scope text[] default null, p_requested_by text default null
-)
-returns uuid
-language plpgsql volatile
-as $$
-declare
-  v_id constant uuid := jobtree.new_id();
-begin
-  if p_kind is null or p_kind not in ('CANCEL_TREES', 'DELETE_TREES') then
-    raise exception 'kind must be CANCEL_TREES or DELETE_TREES.' using errcode = 'JT002', column = 'kind';
-  end if;
-  insert into jobtree.operation (id, kind, requested_at, types, before_position, total, tenant, requested_by, conditions, scope)
-  values (
-    v_id, p_kind, clock_timestamp(),
-    case jsonb_typeof(p_conditions -> 'types') when 'array' then array(select jsonb_array_elements_text(p_conditions -> 'types')) end,
-    0, p_total, p_tenant, p_requested_by, p_conditions, p_scope
-  );
-  return v_id;
-end
-$$;
-
 -- The status of an item: the only place that decides it. It depends on no clock, so an index has what a page of one status needs: what
 -- has come due keeps its status until promote_due has cleared its time. Plain SQL, so that the planner inlines it. An index is built on it:
 -- a migration that changes what it says of entries must build that anew.
@@ -9707,7 +8739,7 @@ $$;
 --
 -- Heartbeats change no index: a lease that got some is found at its first deadline, too, and then moves on to its present one.
 --
--- p_resumed_at   what note_sweep returned: nothing is taken back until a full lease time after it
+-- p_resumed_at   what noteSweep returned: nothing is taken back until a full lease time after it
 -- p_within   looks only at deadlines that passed within this time, past the dead rows of older leases; null for all, which is needed now
 --            and then for leases that were locked or committed late. Soon after an outage all are examined, since they are long overdue
 -- returns    how many attempts failed; how many leases were examined; the trees that changed; the types that got ready items by failed attempts, and how many;
@@ -10028,33 +9060,6 @@ exception when others then
 end
 $$;
 
--- The type of each job, for servers that validate payloads.
---
--- returns    no row for an unknown job
-create or replace function jobtree.types_of_jobs(p_ids uuid[])
-returns table (id uuid, type text)
-language sql stable
-set jit = off
-set enable_seqscan = off
-as $$
-  select j.id, j.type from jobtree.job j where j.id = any (p_ids);
-$$;
-
--- The type of the items of each lease, for servers that validate results.
---
--- returns    no row for an unknown lease
-create or replace function jobtree.types_of_leases(p_ids uuid[])
-returns table (id uuid, type text)
-language sql stable
-set jit = off
-set enable_seqscan = off
-as $$
-  select l.id, j.type
-  from unnest(p_ids) u(id)
-  cross join lateral (select * from jobtree.lease l where l.id = u.id limit 1) l
-  cross join lateral (select * from jobtree.job j where j.id = l.job_id limit 1) j;
-$$;
-
 -- Finds deltas that no server folds: they come from a server that died, from SQL, or from a long transaction. Workers may not have been
 -- told of their items either.
 --
@@ -10193,25 +9198,6 @@ returns text
 language sql immutable
 as $$
   select lower(substring(p_url from '^[^:]+://(\[[^\]]*\]|[^/?#:]*)'))
-$$;
-
--- Uses up a ticket: of several concurrent calls, one succeeds.
---
--- p_hash    SHA-256 of the text that the caller sent
--- returns   what its token opens; no row if there is no such ticket, or it was used or has expired
--- locks     the ticket
-create or replace function jobtree.use_watch_ticket(p_hash bytea)
-returns table (root_id uuid, tenant text, sees text, secret_id integer, issued_ms double precision, token_expires_ms double precision)
-language plpgsql volatile
-as $$
-begin
-  return query
-  with used as (
-    delete from jobtree.watch_ticket t where t.hash = p_hash
-    returning t.root_id, t.tenant, t.sees, t.secret_id, t.issued_ms, t.token_expires_ms, t.expires_at
-  )
-  select u.root_id, u.tenant, u.sees, u.secret_id, u.issued_ms, u.token_expires_ms from used u where u.expires_at > clock_timestamp();
-end
 $$;
 
 -- What is wrong with a value that a caller sent.

@@ -1,8 +1,8 @@
 /** API keys. A key is shown once, when it is created; only its hash is stored. */
 import { createHash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import type { Queries } from '../../db/database.ts';
-import { InvalidInputError } from '../../errors.ts';
+import { type Queries, type Statement, unflushed } from '../../db/database.ts';
+import { InvalidInputError, NotFoundError } from '../../errors.ts';
 import { checkId, checkInstant, checkInteger, checkText } from '../values/checks.ts';
 import { keepPreviousMsRange, maxNameLength, maxScopeEntries } from '../values/limits.ts';
 import { checkTenant } from '../values/tenants.ts';
@@ -50,6 +50,15 @@ export interface NewApiKey {
 
 type Calls = Pick<Queries, 'call'>;
 
+/** Postgres has the clock: an end that is over makes no key. */
+const insertKey: Statement = {
+  name: 'create_api_key',
+  text: `insert into jobtree.api_key (id, name, hash, roles, types, root_ids, created_at, created_by, expires_at, tenant, limits)
+    select gen_random_uuid(), $1, $2, $3, $4, $5, clock_timestamp(), $7, $6::timestamptz, $8, $9
+    where $6 is null or $6 > clock_timestamp()
+    returning id`,
+};
+
 /** The answer is the only place where the key appears. */
 export async function createApiKey(
   database: Calls,
@@ -60,11 +69,14 @@ export async function createApiKey(
     if (key[field]?.length === 0)
       throw new InvalidInputError(`${field} is empty; leave it out for a key without this scope.`, field);
   const text = newKey();
-  const [row] = await database.call<{ create_api_key: string }>(
-    'create_api_key',
+  const roles = checkRoles(key.roles);
+  if (roles.includes('admin') && (key.types != null || key.rootIds != null))
+    throw new InvalidInputError("A key with the role admin can't be limited to types or trees.", 'roles');
+  const [row] = await database.call<{ id: string }>(
+    insertKey,
     checkText(key.name, 'name', maxNameLength),
     hashOf(text),
-    checkRoles(key.roles),
+    roles,
     checkTypePatterns(key.types ?? []),
     checkRootIds(key.rootIds ?? []),
     key.expiresAt == null ? null : checkInstant(key.expiresAt, 'expiresAt'),
@@ -72,9 +84,17 @@ export async function createApiKey(
     key.tenant == null ? null : checkTenant(key.tenant),
     JSON.stringify(checkLimits(key.limits ?? {})),
   );
-  if (row === undefined) throw new Error('create_api_key returned no row');
-  return { id: row.create_api_key, key: text };
+  if (row === undefined) throw new InvalidInputError('expiresAt has already passed.', 'expiresAt');
+  return { id: row.id, key: text };
 }
+
+const rotateKey: Statement = {
+  name: 'rotate_api_key',
+  text: `update jobtree.api_key k
+    set hash = $2, previous_hash = k.hash, previous_until = clock_timestamp() + $3 * interval '1 millisecond'
+    where k.id = $1 and k.revoked_at is null and ($4::text is null or k.tenant = $4)
+    returning k.id`,
+};
 
 /** The previous key stays valid for `keepPreviousMs`. Affects only a key of `tenant`, unless that is null. */
 export async function rotateApiKey(
@@ -85,9 +105,21 @@ export async function rotateApiKey(
 ): Promise<{ key: string }> {
   const text = newKey();
   const keepMs = checkInteger(keepPreviousMs, 'keepPreviousMs', ...keepPreviousMsRange);
-  await database.call('rotate_api_key', id, hashOf(text), keepMs, tenant);
+  const [row] = await database.call(rotateKey, id, hashOf(text), keepMs, tenant);
+  if (row === undefined) throw new NotFoundError('There is no such key, or it is revoked.', 'id');
   return { key: text };
 }
+
+/** Servers notice within seconds: `checkKeys`. */
+const revokeKey: Statement = {
+  name: 'revoke_api_key',
+  first: `known as (
+    select k.id, k.revoked_at from jobtree.api_key k where k.id = $1 and ($2::text is null or k.tenant = $2) for update
+  )`,
+  text: `update jobtree.api_key k set revoked_at = coalesce(o.revoked_at, clock_timestamp())
+    from known o where k.id = o.id
+    returning o.revoked_at is null as revoked`,
+};
 
 /** Returns false if the key was revoked before. Affects only a key of `tenant`, unless that is null. */
 export async function revokeApiKey(
@@ -95,9 +127,38 @@ export async function revokeApiKey(
   id: string,
   tenant: string | null = null,
 ): Promise<boolean> {
-  const [row] = await database.call<{ revoke_api_key: boolean }>('revoke_api_key', id, tenant);
-  return row?.revoke_api_key === true;
+  const [row] = await database.call<{ revoked: boolean }>(revokeKey, id, tenant);
+  if (row === undefined) throw new NotFoundError('There is no such key.', 'id');
+  return row.revoked;
 }
+
+/**
+ * Looks up hashes of keys, and stores when the keys with the ids of the second list were last used, at most once a minute for each. Rows that
+ * are locked wait for a later call, and the commit does not wait for the disk. Returns the valid keys; `left_ms` is for how long the hash
+ * remains valid, null if there is no limit.
+ */
+export const checkKeys: Statement = {
+  name: 'check_api_keys',
+  first: `used as (
+    update jobtree.api_key k set last_used_at = clock_timestamp()
+    where k.id = any (array(
+      select u.id from jobtree.api_key u
+      where u.id = any ($2::uuid[]) and ${unflushed} and (u.last_used_at is null or u.last_used_at < clock_timestamp() - interval '1 minute')
+      for update skip locked
+    ))
+  )`,
+  text: `select h.hash, k.id, k.name, k.roles, k.types, k.root_ids, k.tenant, k.limits,
+      ceil(extract(epoch from least(k.expires_at, k.until) - clock_timestamp()) * 1000)::bigint as left_ms
+    from unnest($1::bytea[]) h(hash)
+    cross join lateral (
+      select c.id, c.name, c.roles, c.types, c.root_ids, c.tenant, c.limits, c.revoked_at, c.expires_at, null::timestamptz as until
+      from jobtree.api_key c where c.hash = h.hash
+      union all
+      select c.id, c.name, c.roles, c.types, c.root_ids, c.tenant, c.limits, c.revoked_at, c.expires_at, c.previous_until
+      from jobtree.api_key c where c.previous_hash = h.hash and c.hash <> h.hash and c.previous_until > clock_timestamp()
+    ) k
+    where k.revoked_at is null and (k.expires_at is null or k.expires_at > clock_timestamp())`,
+};
 
 const columns = `id, name, tenant, roles, types, root_ids as "rootIds", created_at as "createdAt", created_by as "createdBy",
   expires_at as "expiresAt", coalesce(expires_at <= now(), false) as "isOver", last_used_at as "lastUsedAt", revoked_at as "revokedAt", limits,

@@ -9,6 +9,7 @@ import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { AuditRow, Queries } from '../../db/database.ts';
+import { type Old, prune } from '../../db/prune.ts';
 import { asRefusal } from '../../db/sqlstate.ts';
 import { type ErrorCode, JobtreeError } from '../../errors.ts';
 import { checkInstant, checkText } from '../values/checks.ts';
@@ -37,7 +38,7 @@ export class Audit {
   }
 
   /**
-   * Does something and notes it. The first function that `use` calls writes the entry in the same statement. For results that
+   * Does something and notes it. The first that `use` calls, if that does anything, writes the entry in the same statement. For results that
    * report a refusal instead of throwing it, `refusalOf` returns the code.
    */
   async run<T>(
@@ -52,13 +53,13 @@ export class Audit {
       prisma: database.prisma,
       pool: database.pool,
       surveys: database.surveys,
-      callForLeases: (name, ...values) => database.callForLeases(name, ...values),
-      callAudited: (other, name, ...values) => database.callAudited(other, name, ...values),
+      callForLeases: (what, ...values) => database.callForLeases(what, ...values),
+      callAudited: (other, what, ...values) => database.callAudited(other, what, ...values),
       audit: (other) => database.audit(other),
-      call: async (name, ...values) => {
-        if (isNoted) return database.call(name, ...values);
-        const rows = await database.callAudited({ ...entry, outcome: 'OK' }, name, ...values);
-        isNoted = true;
+      call: async (what, ...values) => {
+        if (isNoted) return database.call(what, ...values);
+        const rows = await database.callAudited({ ...entry, outcome: 'OK' }, what, ...values);
+        isNoted = typeof what === 'string' || rows.length > 0;
         return rows as never;
       },
     };
@@ -191,8 +192,13 @@ function storedSubjects(tenant: string | null, subject: string): string[] {
 
 const pruneBatch = 1_000;
 
+/** The trigger of the table lets this pass, except for entries younger than a day. */
+export const oldEntries: Old = {
+  table: 'audit_entry',
+  where: `at < now() - greatest($2::bigint, 86400) * interval '1 second' and set_config('jobtree.prunes_audit', 'on', true) = 'on'`,
+  orderBy: 'at',
+};
+
 /** Deletes a batch of older entries. Returns whether there may be more. */
-export async function pruneAudit(database: Queries, keepSeconds: number): Promise<boolean> {
-  const [row] = await database.call<{ prune_audit: number }>('prune_audit', keepSeconds, pruneBatch);
-  return row?.prune_audit === pruneBatch;
-}
+export const pruneAudit = (database: Pick<Queries, 'call'>, keepSeconds: number): Promise<boolean> =>
+  prune(database, oldEntries, pruneBatch, keepSeconds);

@@ -7,7 +7,8 @@
  * algorithm, or refer to another key.
  */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { Queries } from '../../db/database.ts';
+import { type Queries, type Statement, unflushed } from '../../db/database.ts';
+import { InvalidInputError, NotFoundError } from '../../errors.ts';
 import { checkInteger } from '../values/checks.ts';
 import { watchTokenSecondsRange } from '../values/limits.ts';
 import { isSees, type Sees, type WatchedTree } from './rights.ts';
@@ -37,9 +38,30 @@ export interface WatchTokenState {
 
 type Calls = Pick<Queries, 'call'>;
 
+const newToken: Statement = {
+  name: 'new_watch_token',
+  text: `select s.id as secret_id, s.secret, floor(extract(epoch from clock_timestamp()) * 1000)::double precision as now_ms
+    from jobtree.watch_secret s
+    where exists (select from jobtree.job j where j.id = $1 and j.root_id = j.id)
+    order by s.id desc limit 1`,
+};
+
+/** Why there is no token for this job: tokens open whole trees. */
+async function refusal({ pool }: Pick<Queries, 'pool'>, jobId: string): Promise<Error> {
+  const { rows } = await pool.query<{ root_id: string }>({
+    name: 'root_of_job',
+    text: 'select root_id from jobtree.job where id = $1',
+    values: [jobId],
+  });
+  const [job] = rows;
+  if (job === undefined) return new NotFoundError(`There is no job ${jobId}.`, 'jobId');
+  if (job.root_id === jobId) return new Error('There is no secret for watch tokens.');
+  return new InvalidInputError(`Job ${jobId} is not a root: watch tokens are for whole trees.`, 'jobId');
+}
+
 /** @throws NotFoundError; InvalidInputError for a job that is not a root */
 export async function createWatchToken(
-  database: Calls,
+  database: Pick<Queries, 'call' | 'pool'>,
   options: {
     readonly rootId: string;
     readonly tenant: string | null;
@@ -49,11 +71,8 @@ export async function createWatchToken(
 ): Promise<{ token: string; expiresAt: Date }> {
   const { rootId, tenant, sees } = options;
   const seconds = checkInteger(options.expiresInSeconds, 'expiresInSeconds', ...watchTokenSecondsRange);
-  const [row] = await database.call<{ secret_id: number; secret: Buffer; now_ms: number }>(
-    'new_watch_token',
-    rootId,
-  );
-  if (row === undefined) throw new Error('There is no secret for watch tokens.');
+  const [row] = await database.call<{ secret_id: number; secret: Buffer; now_ms: number }>(newToken, rootId);
+  if (row === undefined) throw await refusal(database, rootId);
   const expiresMs = row.now_ms + seconds * 1_000;
   const secret = { id: row.secret_id, secret: row.secret };
   return {
@@ -69,20 +88,80 @@ export async function createWatchToken(
   };
 }
 
-export async function revokeWatchTokens(database: Calls, rootId: string): Promise<Date> {
-  const [row] = await database.call<{ revoke_watch_tokens: Date }>('revoke_watch_tokens', rootId);
-  if (row === undefined) throw new Error('revoke_watch_tokens returned no row');
-  return row.revoke_watch_tokens;
+/** Servers notice within seconds: `readWatchTokens`. Also removes some rows that are older than any token can be. */
+export const revokeTokens: Statement = {
+  name: 'revoke_watch_tokens',
+  first: `old as (
+    delete from jobtree.watch_revocation r
+    where r.root_id = any (array(
+      select o.root_id from jobtree.watch_revocation o
+      where o.revoked_at < now() - interval '25 hours' and o.root_id <> $1
+      order by o.revoked_at limit 100
+      for update skip locked
+    ))
+  )`,
+  // A clock that was set back must not make tokens valid again.
+  text: `insert into jobtree.watch_revocation as r (root_id, revoked_at, transaction_id)
+    select j.id, clock_timestamp(), pg_current_xact_id()::text::bigint from jobtree.job j where j.id = $1 and j.root_id = j.id
+    on conflict (root_id) do update
+    set revoked_at = greatest(r.revoked_at, excluded.revoked_at), transaction_id = excluded.transaction_id
+    returning r.revoked_at`,
+};
+
+/** @throws NotFoundError; InvalidInputError for a job that is not a root */
+export async function revokeWatchTokens(
+  database: Pick<Queries, 'call' | 'pool'>,
+  rootId: string,
+): Promise<Date> {
+  const [row] = await database.call<{ revoked_at: Date }>(revokeTokens, rootId);
+  if (row === undefined) throw await refusal(database, rootId);
+  return row.revoked_at;
 }
+
+const initSecret: Statement = {
+  name: 'init_watch_secret',
+  text: `insert into jobtree.watch_secret (id, secret, created_at)
+    select 1, $1, clock_timestamp() where not exists (select from jobtree.watch_secret)
+    on conflict (id) do nothing`,
+};
 
 /** Called by every server; only the first one on a database has an effect. */
 export async function initWatchSecret(database: Calls): Promise<void> {
-  await database.call('init_watch_secret', randomBytes(32));
+  await database.call(initSecret, randomBytes(32));
 }
 
+const rotateSecret: Statement = {
+  name: 'rotate_watch_secret',
+  first: `newest as (select coalesce(max(s.id), 0) as id from jobtree.watch_secret s),
+    old as (delete from jobtree.watch_secret s using newest n where s.id < n.id)`,
+  text: `insert into jobtree.watch_secret (id, secret, created_at) select n.id + 1, $1, clock_timestamp() from newest n
+    on conflict (id) do nothing
+    returning id`,
+};
+
+/** Tokens that the previous secret has signed remain valid; those of older ones do not. So two rotations invalidate all tokens. */
 export async function rotateWatchSecret(database: Calls): Promise<void> {
-  await database.call('rotate_watch_secret', randomBytes(32));
+  // Another rotation may take the number first.
+  while ((await database.call(rotateSecret, randomBytes(32))).length === 0);
 }
+
+/**
+ * A revocation gets its time before it commits, so the time can't tell whether it is new. Its transaction id can: whatever an earlier
+ * snapshot did not see has an id that is not below that snapshot's xmin.
+ */
+const readTokens: Statement = {
+  name: 'read_watch_tokens',
+  text: `select floor(extract(epoch from clock_timestamp()) * 1000)::double precision as now_ms,
+      pg_snapshot_xmin(pg_current_snapshot())::text as seen_to, s.secret_ids, s.secrets, r.root_ids, r.revoked_ms
+    from (
+      select array_agg(w.id order by w.id) as secret_ids, array_agg(w.secret order by w.id) as secrets from jobtree.watch_secret w
+    ) s
+    cross join (
+      select array_agg(v.root_id) as root_ids,
+        array_agg(floor(extract(epoch from v.revoked_at) * 1000)::double precision) as revoked_ms
+      from jobtree.watch_revocation v where v.transaction_id >= $1
+    ) r`,
+};
 
 /** `since` is the `seenTo` of the previous call; 0 for all revocations. */
 export async function readWatchTokens(
@@ -96,7 +175,7 @@ export async function readWatchTokens(
     secrets: Buffer[] | null;
     root_ids: string[] | null;
     revoked_ms: number[] | null;
-  }>('read_watch_tokens', since);
+  }>(readTokens, since);
   if (row === undefined) throw new Error('read_watch_tokens returned no row');
   return {
     nowMs: row.now_ms,
@@ -163,12 +242,28 @@ export function readWatchToken(token: string, { id, secret }: WatchSecret): Watc
   };
 }
 
+/** Also removes some expired tickets. The commit does not wait for the disk: the holder of a ticket that a crash forgot asks for another. */
+const insertTicket: Statement = {
+  name: 'create_watch_ticket',
+  first: `expired as (
+    delete from jobtree.watch_ticket t
+    where t.hash = any (array(
+      select o.hash from jobtree.watch_ticket o
+      where o.expires_at < now() order by o.expires_at limit 10
+      for update skip locked
+    ))
+  )`,
+  text: `insert into jobtree.watch_ticket (hash, root_id, tenant, sees, secret_id, issued_ms, token_expires_ms, expires_at)
+    select $1, $2, $3, $4, $5, $6, $7, clock_timestamp() + $8 * interval '1 millisecond'
+    where ${unflushed}`,
+};
+
 /** A ticket opens what its token does: once, and within half a minute. */
 export async function createWatchTicket(database: Calls, claims: WatchedTree): Promise<string> {
   const ticket = `${watchTicketPrefix}${randomBytes(32).toString('base64url')}`;
   const { rootId, tenant, sees, secretId, issuedMs, expiresMs } = claims;
   await database.call(
-    'create_watch_ticket',
+    insertTicket,
     hashOf(ticket),
     rootId,
     tenant,
@@ -181,6 +276,16 @@ export async function createWatchTicket(database: Calls, claims: WatchedTree): P
   return ticket;
 }
 
+/** Of several concurrent calls, one succeeds. */
+const takeTicket: Statement = {
+  name: 'use_watch_ticket',
+  first: `used as (
+    delete from jobtree.watch_ticket t where t.hash = $1
+    returning t.root_id, t.tenant, t.sees, t.secret_id, t.issued_ms, t.token_expires_ms, t.expires_at
+  )`,
+  text: `select root_id, tenant, sees, secret_id, issued_ms, token_expires_ms from used where expires_at > clock_timestamp()`,
+};
+
 /** The tree that the token of a ticket opens; undefined if it is not a ticket, was used, or has expired. */
 export async function useWatchTicket(database: Calls, ticket: string): Promise<WatchedTree | undefined> {
   if (!ticket.startsWith(watchTicketPrefix) || ticket.length !== ticketLength) return undefined;
@@ -191,7 +296,7 @@ export async function useWatchTicket(database: Calls, ticket: string): Promise<W
     secret_id: number;
     issued_ms: number;
     token_expires_ms: number;
-  }>('use_watch_ticket', hashOf(ticket));
+  }>(takeTicket, hashOf(ticket));
   return (
     row && {
       rootId: row.root_id,

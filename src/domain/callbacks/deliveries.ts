@@ -1,5 +1,6 @@
 /** Messages to endpoints: the fold and alerts add them, servers send them (`server/loops/callbacks.ts`), and people inspect them. */
 import type { Queries } from '../../db/database.ts';
+import { monthOld, type Old, prune } from '../../db/prune.ts';
 import { checkName } from '../values/checks.ts';
 import { maxNameLength } from '../values/limits.ts';
 import { firstUuid, lastUuid, type Range } from '../values/range.ts';
@@ -85,12 +86,15 @@ export async function noteDelivery(
   await engine.database.call('note_delivery', id, attempt, JSON.stringify({ at: sentAt, ...answer }));
 }
 
+export const oldDeliveries: Old = {
+  table: 'callback_delivery',
+  where: `${monthOld} and due_at is null`,
+  orderBy: 'id',
+};
+
 /** Deletes a batch of deliveries that were settled long ago. Returns whether there may be more. */
-export async function pruneDeliveries(engine: CallbackEngine): Promise<boolean> {
-  const batch = 1_000;
-  const [row] = await engine.database.call<{ prune_deliveries: number }>('prune_deliveries', batch);
-  return row?.prune_deliveries === batch;
-}
+export const pruneDeliveries = ({ database }: Pick<CallbackEngine, 'database'>): Promise<boolean> =>
+  prune(database, oldDeliveries, 1_000);
 
 /** Sends it immediately, and again with the waits of a new delivery. Affects only a delivery to an endpoint of `tenant`, unless that is null. */
 export async function retryDelivery(

@@ -1,7 +1,7 @@
 /** Where callbacks go: named URLs with secrets, which are shown once, when they are created. */
 import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
-import type { Queries } from '../../db/database.ts';
+import type { Queries, Statement } from '../../db/database.ts';
 import { InvalidInputError } from '../../errors.ts';
 import { checkInteger, checkName, checkText } from '../values/checks.ts';
 import { keepPreviousMsRange, maxNameLength, maxUrlLength } from '../values/limits.ts';
@@ -64,6 +64,15 @@ export async function rotateSecret(
   return { secret };
 }
 
+/** Does nothing if the secret has changed meanwhile. */
+export const sealSecret: Statement = {
+  name: 'seal_secret',
+  text: `update jobtree.callback_endpoint e
+    set secret = case when e.secret = $2 then $3 else e.secret end,
+      previous_secret = case when e.previous_secret = $2 then $3 else e.previous_secret end
+    where e.name = $1 and $2 in (e.secret, e.previous_secret)`,
+};
+
 /** Seals secrets that are not sealed, or that are sealed with an old key. A secret that can't be opened stays as it is. */
 export async function sealSecrets({ database, secrets, logger }: CallbackEngine): Promise<void> {
   if (!secrets.seals) return;
@@ -76,7 +85,7 @@ export async function sealSecrets({ database, secrets, logger }: CallbackEngine)
   for (const { name, stored } of rows) {
     if (secrets.isCurrent(stored)) continue;
     try {
-      await database.call('seal_secret', name, stored, secrets.seal(secrets.open(stored, name), name));
+      await database.call(sealSecret, name, stored, secrets.seal(secrets.open(stored, name), name));
     } catch (error) {
       if (!(error instanceof SealedError)) throw error;
       logger.warn({ endpoint: name, reason: error.message }, 'the secret of an endpoint cannot be opened');

@@ -3,7 +3,7 @@
  * writes them to Postgres at intervals.
  */
 import { randomUUID } from 'node:crypto';
-import type { Queries } from '../../db/database.ts';
+import { type Queries, type Statement, unflushed } from '../../db/database.ts';
 import { checkBatch, checkInteger, checkName, checkText } from '../values/checks.ts';
 import { maxNameLength } from '../values/limits.ts';
 import { namesOf } from '../values/tenants.ts';
@@ -65,6 +65,27 @@ export const liveLeases = (fewJobs: string) => `few as (
                select l.* from jobtree.lease l where l.check_at is not null and (select f.jobs is null from few f)
              )`;
 
+/** Replaces the list of a server, and removes those of servers that have sent none for a minute. The commit does not wait for the disk. */
+export const noteWorkers: Statement = {
+  name: 'note_workers',
+  first: `gone as (
+    delete from jobtree.worker w
+    where w.server_id = $1 and w.name <> all (array(select o ->> 'name' from json_array_elements($2::json) o))
+  ), outdated as (
+    delete from jobtree.worker w
+    where w.ctid = any (array(
+      select o.ctid from jobtree.worker o
+      where o.server_id <> $1 and o.seen_at < now() - interval '1 minute' for update skip locked
+    ))
+  )`,
+  text: `insert into jobtree.worker (server_id, name, version, types, concurrency, connected_at, seen_at)
+    select $1, w.name, w.version, w.types, w.concurrency, now() - w."connectedMs" * interval '1 millisecond', now()
+    from json_to_recordset($2::json) w(name text, version text, types text[], concurrency integer[], "connectedMs" bigint)
+    where ${unflushed}
+    on conflict on constraint worker_pkey do update
+    set version = excluded.version, types = excluded.types, concurrency = excluded.concurrency, seen_at = excluded.seen_at`,
+};
+
 export class Workers {
   readonly #serverId = randomUUID();
   readonly #connected = new Map<object, { introduction: WorkerIntroduction; since: number }>();
@@ -86,7 +107,7 @@ export class Workers {
   async save(database: Queries): Promise<void> {
     if (this.#connected.size === 0 && !this.#isNoted) return;
     this.#isNoted = this.#connected.size > 0;
-    await database.call('note_workers', this.#serverId, JSON.stringify(this.#rows()));
+    await database.call(noteWorkers, this.#serverId, JSON.stringify(this.#rows()));
   }
 
   /** Lists workers by name, starting after `after`; only those of `tenant`, unless that is null. */

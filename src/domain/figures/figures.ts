@@ -4,7 +4,8 @@
  * server is killed, its unsaved figures are lost.
  */
 import { randomUUID } from 'node:crypto';
-import type { Queries } from '../../db/database.ts';
+import { type Queries, type Statement, unflushed } from '../../db/database.ts';
+import { type Old, prune } from '../../db/prune.ts';
 import { beginningOf, tenantOf } from '../values/tenants.ts';
 import { Histogram } from './histogram.ts';
 
@@ -57,6 +58,39 @@ interface Slot {
   dirty: boolean;
   saving: boolean;
 }
+
+/**
+ * Stores a slot's figures, a row for each type, in place of what it stored before. The first call for a slot has no minute, gets it, and writes
+ * nothing, so that a repeated call never writes to another minute. The commit does not wait for the disk: a crash of Postgres may lose the
+ * latest figures.
+ */
+const saveFigures: Statement = {
+  name: 'save_figures',
+  first: `saved as (
+    insert into jobtree.figure (
+      type, minute, slot_id, claimed, succeeded, failed, lost, dead, wait_buckets, wait_counts, took_buckets, took_counts
+    )
+    select f.type, $2, $1, f.claimed, f.succeeded, f.failed, f.lost, f.dead,
+      f.wait_buckets, f.wait_counts, f.took_buckets, f.took_counts
+    from json_to_recordset($3::json) f(
+      type text, claimed integer, succeeded integer, failed integer, lost integer, dead integer,
+      wait_buckets integer[], wait_counts integer[], took_buckets integer[], took_counts integer[]
+    )
+    where $2::timestamptz is not null and ${unflushed}
+    on conflict on constraint figure_pkey do update
+    set claimed = excluded.claimed, succeeded = excluded.succeeded, failed = excluded.failed, lost = excluded.lost, dead = excluded.dead,
+      wait_buckets = excluded.wait_buckets, wait_counts = excluded.wait_counts,
+      took_buckets = excluded.took_buckets, took_counts = excluded.took_counts
+  )`,
+  text: `select s.minute, greatest(extract(epoch from s.minute + interval '1 minute' - clock_timestamp()) * 1000, 0)::integer as ends_in_ms
+    from (select coalesce($2::timestamptz, date_trunc('minute', clock_timestamp())) as minute) s`,
+};
+
+export const oldFigures: Old = { table: 'figure', key: 'ctid', where: `minute < now() - interval '2 days'` };
+
+/** Removes a batch of figures of more than two days ago. Returns whether there may be more. */
+export const pruneFigures = (database: Pick<Queries, 'call'>): Promise<boolean> =>
+  prune(database, oldFigures, 5_000);
 
 export class Figures {
   /** Since the server started. */
@@ -133,7 +167,7 @@ export class Figures {
   /** Returns the slot's minute. */
   async #write(database: Queries, slot: Slot, rows: readonly object[]): Promise<Date> {
     const values = [slot.id, slot.minute ?? null, JSON.stringify(rows)];
-    const [row] = await database.call<{ minute: Date; ends_in_ms: number }>('save_figures', ...values);
+    const [row] = await database.call<{ minute: Date; ends_in_ms: number }>(saveFigures, ...values);
     if (row === undefined) throw new Error('save_figures returned no row');
     slot.endsAt = performance.now() + row.ends_in_ms;
     return row.minute;

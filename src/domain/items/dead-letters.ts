@@ -1,5 +1,5 @@
 /** Items that failed for good, grouped by type, code and the pattern of the message. */
-import type { Queries } from '../../db/database.ts';
+import type { Queries, Statement } from '../../db/database.ts';
 import { InvalidInputError, NotFoundError } from '../../errors.ts';
 import { type Caller, coversType, type Scope } from '../access/rights.ts';
 import { checkInstant, checkText } from '../values/checks.ts';
@@ -261,13 +261,42 @@ export async function readTreeDeadLetters(
 
 const pruneBatch = 1_000;
 
+/** Records since when a group has had no dead letters, and removes its note after 30 days, whenever it was looked at. */
+export const pruneSome: Statement = {
+  name: 'prune_notes',
+  first: `looked as materialized (
+    select n.fingerprint from jobtree.dead_letter_note n
+    where n.fingerprint > coalesce($1::uuid, '00000000-0000-0000-0000-000000000000')
+    order by n.fingerprint
+    limit $2
+  ), changed as materialized (
+    select n.fingerprint, n.empty_since, f.is_empty
+    from jobtree.dead_letter_note n
+    cross join lateral (
+      select not exists (select from jobtree.dead_letter d where d.fingerprint = n.fingerprint) as is_empty offset 0
+    ) f
+    where n.fingerprint = any (array(select l.fingerprint from looked l))
+      and (f.is_empty <> (n.empty_since is not null) or f.is_empty and n.empty_since < now() - interval '30 days')
+    for update of n skip locked
+  ), noted as (
+    update jobtree.dead_letter_note n set empty_since = case when c.is_empty then clock_timestamp() end
+    from changed c
+    where n.fingerprint = c.fingerprint and c.is_empty <> (c.empty_since is not null)
+  ), gone as (
+    delete from jobtree.dead_letter_note n
+    using changed c
+    where n.fingerprint = c.fingerprint and c.is_empty and c.empty_since is not null
+  )`,
+  text: `select case when count(*) = $2 then (array_agg(l.fingerprint order by l.fingerprint desc))[1] end as last from looked l`,
+};
+
 /**
  * Removes notes of groups that have had no dead letters for a month, among the next ones after `from`. Returns where to continue; undefined at
  * the end.
  */
 export async function pruneNotes(database: Queries, from?: string): Promise<string | undefined> {
-  const [row] = await database.call<{ prune_notes: string | null }>('prune_notes', from ?? null, pruneBatch);
-  return row?.prune_notes ?? undefined;
+  const [row] = await database.call<{ last: string | null }>(pruneSome, from ?? null, pruneBatch);
+  return row?.last ?? undefined;
 }
 
 /** Items of a group, the newest dead letter first. */

@@ -5,6 +5,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Queries } from '../../db/database.ts';
+import { monthOld, type Old, prune } from '../../db/prune.ts';
 import { NotFoundError } from '../../errors.ts';
 import { coversType, seesTenant, type TenantScope } from '../access/rights.ts';
 import { coveredJobs, coveredTypes } from '../access/scoped-reads.ts';
@@ -141,7 +142,7 @@ export async function countMatching<Kind extends OperationKind>(
   checkFilter(filter);
   const { rows } = await engine.database.surveys.query<{ count: number }>({
     name: 'count_matching',
-    text: 'select jobtree.count_matching($1, $2) as count',
+    text: 'select jobtree.operation_total(o) as count from jobtree.operation_of($1, $2) o',
     values: [kind, JSON.stringify(filter)],
   });
   const [row] = rows;
@@ -207,13 +208,15 @@ export async function cancelOperation(
   });
 }
 
-const pruneBatch = 1_000;
+export const oldOperations: Old = {
+  table: 'operation',
+  where: `${monthOld} and finished_at is not null`,
+  orderBy: 'id',
+};
 
 /** Removes a batch of those that finished and were requested more than a month ago. Returns whether there may be more. */
-export async function pruneOperations(database: Queries): Promise<boolean> {
-  const [row] = await database.call<{ prune_operations: number }>('prune_operations', pruneBatch);
-  return row?.prune_operations === pruneBatch;
-}
+export const pruneOperations = (database: Pick<Queries, 'call'>): Promise<boolean> =>
+  prune(database, oldOperations, 1_000);
 
 /** How many of the names, codes and ids that an operation is about are shown. */
 const mostShown = 20;

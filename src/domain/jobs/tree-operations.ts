@@ -2,7 +2,7 @@
  * Operations on trees: all that meet the conditions of a list are cancelled, or deleted. What meets them is decided tree by tree, just before its
  * turn, among the trees that existed when the operation was requested: one that no longer does is left alone.
  */
-import type { Queries } from '../../db/database.ts';
+import type { Queries, Statement } from '../../db/database.ts';
 import type { TenantScope } from '../access/rights.ts';
 import { coveredTrees } from '../access/scoped-reads.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -26,6 +26,16 @@ export function conditionsOf(kind: TreeOperationKind, conditions: JobConditions)
   };
 }
 
+/** Callers with a scope also see the operation by the types of its conditions. */
+export const insertTreeOperation: Statement = {
+  name: 'start_tree_operation',
+  text: `insert into jobtree.operation (id, kind, requested_at, types, before_position, total, tenant, scope, requested_by, conditions)
+    select jobtree.new_id(), $1, clock_timestamp(),
+      case jsonb_typeof($2::jsonb -> 'types') when 'array' then array(select jsonb_array_elements_text($2::jsonb -> 'types')) end,
+      0, $3, $4, $5, $6, $2
+    returning id`,
+};
+
 /** Starts an operation and returns its id. The caller's scope applies for as long as it takes. */
 export async function startOnTrees(
   engine: Engine,
@@ -36,8 +46,8 @@ export async function startOnTrees(
 ): Promise<string> {
   const conditions = conditionsOf(kind, given);
   const { count } = await countJobs(engine.database, conditions, 0);
-  const [row] = await engine.database.call<{ start_tree_operation: string }>(
-    'start_tree_operation',
+  const [row] = await engine.database.call<{ id: string }>(
+    insertTreeOperation,
     kind,
     JSON.stringify(conditions),
     count,
@@ -46,8 +56,8 @@ export async function startOnTrees(
     requestedBy ?? null,
   );
   if (row === undefined) throw new Error('start_tree_operation returned no row');
-  await runForAMoment(engine, row.start_tree_operation, runOnTrees);
-  return row.start_tree_operation;
+  await runForAMoment(engine, row.id, runOnTrees);
+  return row.id;
 }
 
 /** Runs one batch. */

@@ -1,5 +1,5 @@
 /** Registers, removes and reads the schemas of types. For what they do, see type-schemas.ts. */
-import type { Queries } from '../../db/database.ts';
+import type { Queries, Statement } from '../../db/database.ts';
 import { InvalidInputError } from '../../errors.ts';
 import { checkInteger, checkName, toJsonText } from '../values/checks.ts';
 import { JsonText } from '../values/json-text.ts';
@@ -51,6 +51,14 @@ export async function putTypeSchema(
   return { created: row?.put_type_schema === true };
 }
 
+const deleteVersion: Statement = {
+  name: 'delete_type_schema',
+  text: 'delete from jobtree.type_schema where type = $1 and version = $2 returning id',
+};
+
+/**
+ * From now on, data that fits no other version is rejected; without any version the type accepts everything. What was added before stays.
+ */
 export async function deleteTypeSchema(
   engine: SchemaEngine,
   type: string,
@@ -58,13 +66,9 @@ export async function deleteTypeSchema(
 ): Promise<{ deleted: boolean }> {
   checkName(type, 'type', maxNameLength);
   checkInteger(version, 'version', 1, maxTypeVersion);
-  const [row] = await engine.database.call<{ delete_type_schema: boolean }>(
-    'delete_type_schema',
-    type,
-    version,
-  );
+  const deleted = await engine.database.call(deleteVersion, type, version);
   await engine.schemas.refresh();
-  return { deleted: row?.delete_type_schema === true };
+  return { deleted: deleted.length > 0 };
 }
 
 async function toSchemaText(schema: unknown, field: string): Promise<string | null> {

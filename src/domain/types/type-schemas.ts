@@ -8,7 +8,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
-import type { Database } from '../../db/database.ts';
+import type { Database, Statement } from '../../db/database.ts';
 import { InvalidInputError } from '../../errors.ts';
 import { JsonText } from '../values/json-text.ts';
 import { maxSchemaWork } from '../values/limits.ts';
@@ -58,6 +58,32 @@ export function toChecked(
 ): Checked {
   return { type, field: `${field}.payload`, value, length: payload.length };
 }
+
+/** Read in the connection pool of operations, which wait for it, not in that of reads. */
+const knownSchemas: Statement = {
+  name: 'known_schemas',
+  text: `select type, version, id, payload is not null as has_payload, result is not null as has_result
+    from jobtree.type_schema order by type, version desc`,
+};
+const readSchema: Statement = {
+  name: 'read_schema',
+  text: 'select payload, result from jobtree.type_schema where id = $1',
+};
+const typesOfJobs: Statement = {
+  name: 'types_of_jobs',
+  text: 'select j.id, j.type from jobtree.job j where j.id = any ($1::uuid[])',
+};
+const typesOfLeases: Statement = {
+  name: 'types_of_leases',
+  text: `select l.id, j.type from jobtree.lease l join jobtree.job j on j.id = l.job_id where l.id = any ($1::uuid[])`,
+};
+const fedTypesOfLeases: Statement = {
+  name: 'fed_types_of_leases',
+  text: `select l.id, array(
+      select c.type from jobtree.job c where c.parent_id = l.job_id and c.feed ->> 'source' = 'SUCCESSES'
+    ) as type
+    from jobtree.lease l where l.id = any ($1::uuid[])`,
+};
 
 export class TypeSchemas {
   readonly #database: Database;
@@ -113,7 +139,7 @@ export class TypeSchemas {
       id: string;
       has_payload: boolean;
       has_result: boolean;
-    }>('known_schemas');
+    }>(knownSchemas);
     const known = { payload: new Map<string, Version[]>(), result: new Map<string, Version[]>() };
     for (const { type, version, id, has_payload, has_result } of rows) {
       if (has_payload) push(known.payload, type, { id, version });
@@ -130,7 +156,7 @@ export class TypeSchemas {
 
   /** The type of each job; unknown jobs are left out. */
   typesOfJobs(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
-    return this.#typesOf('types_of_jobs', this.#typesOfJobs, ids);
+    return this.#typesOf(typesOfJobs, this.#typesOfJobs, ids);
   }
 
   /**
@@ -142,16 +168,16 @@ export class TypeSchemas {
     isShown?: (type: string) => boolean,
   ): Promise<ReadonlyMap<string, string>> {
     this.#isAskedOfLeases = true;
-    return this.#typesOf('types_of_leases', this.#typesOfLeases, ids, isShown);
+    return this.#typesOf(typesOfLeases, this.#typesOfLeases, ids, isShown);
   }
 
   /** The types of the jobs that successes of each lease feed by mappings; unknown leases are left out. */
   fedTypesOfLeases(ids: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
-    return this.#typesOf('fed_types_of_leases', this.#fedTypesOfLeases, ids);
+    return this.#typesOf(fedTypesOfLeases, this.#fedTypesOfLeases, ids);
   }
 
   async #typesOf<Type extends string | readonly string[]>(
-    read: 'types_of_jobs' | 'types_of_leases' | 'fed_types_of_leases',
+    read: Statement,
     known: LRUCache<string, Type>,
     ids: readonly string[],
     isShown: (type: Type) => boolean = () => true,
@@ -218,7 +244,7 @@ export class TypeSchemas {
   }
 
   async #compile(part: Part, id: string): Promise<Validator | undefined> {
-    const [row] = await this.#database.call<Record<Part, unknown>>('read_schema', id);
+    const [row] = await this.#database.call<Record<Part, unknown>>(readSchema, id);
     // The schema may just have been deleted.
     if (row == null) return undefined;
     // The module is loaded only if there are schemas.

@@ -1,5 +1,5 @@
 /** Uploads that become the items of jobs: which server imports one, and how far it is. `files/` reads them, `server/loops/importer.ts` runs the imports. */
-import type { Queries } from '../../db/database.ts';
+import type { Queries, Statement } from '../../db/database.ts';
 import type { Engine } from '../engine/engine.ts';
 import { joinTexts } from '../values/json-text.ts';
 import { firstUuid, lastUuid, type Range } from '../values/range.ts';
@@ -61,9 +61,31 @@ interface ImportRow {
 /** In milliseconds, longer than a working server is ever silent. */
 export const importLeaseMs = 10_000;
 
+/**
+ * Those that no other server is working on; those that have waited longest first. A server that had one before can no longer record progress
+ * for it.
+ */
+export const leaseSome: Statement = {
+  name: 'lease_imports',
+  first: `free as (
+    select f.job_id from jobtree.file_import f
+    where f.finished_at is null and (f.leased_until is null or f.leased_until <= clock_timestamp())
+      and exists (select from jobtree.upload u where u.id = f.upload_id and (u.store is not null) = $3)
+    order by f.leased_until nulls first, f.job_id
+    limit $1
+    for update skip locked
+  )`,
+  text: `update jobtree.file_import f
+    set lease_id = gen_random_uuid(), leased_until = clock_timestamp() + $2 * interval '1 millisecond', attempts = f.attempts + 1,
+      started_at = coalesce(f.started_at, clock_timestamp())
+    where f.job_id = any (array(select r.job_id from free r))
+    returning f.job_id, f.lease_id, f.upload_id, f.options, f.size, f.attempts, f.position, f.line, f.columns,
+      (select j.type from jobtree.job j where j.id = f.job_id)`,
+};
+
 /** Leases imports whose uploads are in an object store, or those whose uploads are in Postgres. */
 export async function leaseImports(engine: Engine, limit: number, inStore = false): Promise<LeasedImport[]> {
-  const rows = await engine.database.call<ImportRow>('lease_imports', limit, importLeaseMs, inStore);
+  const rows = await engine.database.call<ImportRow>(leaseSome, limit, importLeaseMs, inStore);
   return rows.map(({ job_id: jobId, lease_id: leaseId, upload_id: uploadId, ...row }) => ({
     jobId,
     leaseId,
@@ -128,27 +150,68 @@ export async function noteImport(
   return row.status;
 }
 
+/** Ends the import, then fails the job, which takes no more items; cancel_items does the rest. No row if another server has the import. */
+const failOne: Statement = {
+  name: 'fail_import',
+  first: `ended as (
+    update jobtree.file_import f
+    set finished_at = clock_timestamp(), lease_id = null, leased_until = null, error_code = $3, error_message = $4,
+      bytes_read = greatest(f.bytes_read, $5)
+    where f.job_id = $1 and f.lease_id = $2
+    returning f.job_id
+  ), failed as (
+    update jobtree.job j
+    set failed_at = n.at, cancelled_at = n.at, cancel_reason = 'FAILURES', cancelling = true, waits = false, sealed_at = n.at
+    from ended e
+    cross join (select clock_timestamp()::timestamptz(3) as at) n
+    where j.id = e.job_id and j.sealed_at is null
+    returning j.root_id, j.id
+  ), counted as (
+    insert into jobtree.progress_delta (root_id, job_id) select f.root_id, f.id from failed f
+  )`,
+  text: 'select j.root_id from ended e join jobtree.job j on j.id = e.job_id',
+};
+
 export async function failImport(
   engine: Engine,
   { jobId, leaseId }: LeasedImport,
   { code, message }: { code: FileErrorCode; message: string },
   bytesRead: number,
 ): Promise<void> {
-  const [row] = await engine.database.call<{ fail_import: string | null }>(
-    'fail_import',
+  const [row] = await engine.database.call<{ root_id: string }>(
+    failOne,
     jobId,
     leaseId,
     code,
     message.slice(0, 1_000),
     bytesRead,
   );
-  if (row?.fail_import == null) return;
-  engine.effects.touched(row.fail_import);
+  if (row === undefined) return;
+  engine.effects.touched(row.root_id);
   engine.effects.unfinished();
 }
 
 /** How long an import waits for the store of its upload before it fails: long enough for restarts, repairs and corrected settings. */
 const storePatienceMs = 3_600_000;
+
+/**
+ * The import is due again after as long as the store has been away, at least a second and at most a minute. note_import resets this once the
+ * import makes progress. Returns a row if the store has been away for longer than `$5` milliseconds.
+ */
+const postponeOne: Statement = {
+  name: 'postpone_import',
+  first: `away as (
+    select f.job_id, coalesce(f.store_away_at, now()) as since, now() - f.store_away_at > $5 * interval '1 millisecond' as is_over
+    from jobtree.file_import f where f.job_id = $1 and f.lease_id = $2
+    for update
+  ), back as (
+    update jobtree.file_import f
+    set store_away_at = a.since, error_code = $3, error_message = $4, attempts = 0, lease_id = null,
+      leased_until = now() + least(greatest(now() - a.since, interval '1 second'), interval '1 minute')
+    from away a where f.job_id = a.job_id and a.is_over is not true
+  )`,
+  text: 'select a.job_id from away a where a.is_over',
+};
 
 /** Gives the import back, to be tried again later. Returns false if it has waited for long enough. */
 export async function postponeImport(
@@ -156,15 +219,8 @@ export async function postponeImport(
   { jobId, leaseId }: LeasedImport,
   { code, message }: { code: FileErrorCode; message: string },
 ): Promise<boolean> {
-  const [row] = await engine.database.call<{ postpone_import: boolean }>(
-    'postpone_import',
-    jobId,
-    leaseId,
-    code,
-    message,
-    storePatienceMs,
-  );
-  return row?.postpone_import === true;
+  const [over] = await engine.database.call(postponeOne, jobId, leaseId, code, message, storePatienceMs);
+  return over === undefined;
 }
 
 export type FileImportStatus = 'WAITING' | 'RUNNING' | 'COMPLETED' | 'FAILED' | 'CANCELLED';

@@ -8,7 +8,7 @@
  * keys of all its objects have the same prefix.
  */
 import { randomUUID } from 'node:crypto';
-import type { Database, Queries } from '../../db/database.ts';
+import type { Database, Queries, Statement } from '../../db/database.ts';
 import { Turns } from '../../db/turns.ts';
 import { InvalidInputError } from '../../errors.ts';
 import type { S3Store } from '../../object-store/s3.ts';
@@ -87,6 +87,54 @@ export interface UploadsOptions {
   readonly stored?: StoredUse | undefined;
 }
 
+/** `$3` and the like are how long the upload is kept from now on, in milliseconds. */
+export const createUpload: Statement = {
+  name: 'create_upload',
+  text: `insert into jobtree.upload (id, created_at, expires_at, length, expected_sha256, store, tenant, account, name)
+    values (jobtree.new_id(), clock_timestamp(), clock_timestamp() + $3 * interval '1 millisecond', $1, $2, $4, $5, $6, $7)
+    returning id`,
+};
+
+/**
+ * Stores `$3` bytes if they continue what is stored, of which the caller believes that it ends at `$2`: if two callers send the same part, one
+ * of them stores it. They are `$4`, or the object `$5`; `$7` is the size of the whole upload, if it becomes known only now.
+ */
+export const appendUpload: Statement = {
+  name: 'append_upload',
+  first: `taken as (
+    update jobtree.upload u
+    set size = u.size + $3, digest_state = $6, length = coalesce(u.length, $7),
+      expires_at = clock_timestamp() + $8 * interval '1 millisecond'
+    where u.id = $1 and u.size = $2 and u.sha256 is null and u.removed_at is null and (u.store is null) = ($5::text is null)
+    returning coalesce(u.tenant, '') as tenant
+  ), chunk as (
+    insert into jobtree.upload_chunk (upload_id, position, data) select $1, $2, $4 from taken where $5 is null
+  ), object as (
+    insert into jobtree.upload_object (upload_id, position, size, name) select $1, $2, $3, $5 from taken where $5 is not null
+  )`,
+  text: `insert into jobtree.stored_delta (tenant, items, bytes) select t.tenant, 0, $3 from taken t returning tenant`,
+};
+
+export const finishUpload: Statement = {
+  name: 'finish_upload',
+  text: `update jobtree.upload u
+    set length = u.size, sha256 = $3, digest_state = null, expires_at = clock_timestamp() + $4 * interval '1 millisecond'
+    where u.id = $1 and u.size = $2 and u.removed_at is null and (u.sha256 is null or u.sha256 = $3)
+    returning u.id`,
+};
+
+/**
+ * Records how far the objects of a removed upload are deleted. A part that a server was storing at that time may arrive later, and if its server
+ * died no row names it. So the store counts as empty only if it is found empty after `$3` milliseconds. prune_uploads then deletes the rows.
+ */
+const noteRemoval: Statement = {
+  name: 'note_removal',
+  text: `update jobtree.upload u
+    set store = case when not $2 or u.removed_at + $3 * interval '1 millisecond' > clock_timestamp() then u.store end,
+      expires_at = case when $2 then greatest(clock_timestamp(), u.removed_at + $3 * interval '1 millisecond') else clock_timestamp() end
+    where u.id = $1 and u.removed_at is not null`,
+};
+
 export class Uploads {
   readonly #database: Database;
   readonly #lifetimeMs: number;
@@ -112,8 +160,8 @@ export class Uploads {
     await this.#stored?.check(owner, { items: 0, bytes: length ?? 1 });
     const [row] = await this.#database
       .forRequest(owner)
-      .call<{ create_upload: string }>(
-        'create_upload',
+      .call<{ id: string }>(
+        createUpload,
         length ?? null,
         sha256 ?? null,
         this.#lifetimeMs,
@@ -122,7 +170,7 @@ export class Uploads {
         sender.account,
         name ?? null,
       );
-    return (await this.find(row?.create_upload ?? '')) as Upload;
+    return (await this.find(row?.id ?? '')) as Upload;
   }
 
   async find(id: string, { tenant, account } = everybody): Promise<Upload | undefined> {
@@ -161,8 +209,8 @@ export class Uploads {
       if (!isStored) return false;
     }
     const [row] = await this.#chunkTurns.run(owner, () =>
-      this.#database.call<{ append_upload: boolean }>(
-        'append_upload',
+      this.#database.call(
+        appendUpload,
         id,
         position,
         data.length,
@@ -173,7 +221,7 @@ export class Uploads {
         this.#lifetimeMs,
       ),
     );
-    if (row?.append_upload === true) return true;
+    if (row !== undefined) return true;
     // Nobody waits for that: if it fails, the object is deleted with the upload.
     if (object !== null)
       this.#open(store)
@@ -184,14 +232,8 @@ export class Uploads {
 
   /** Declares the upload complete. Returns false if it has more or fewer bytes. */
   async finish(id: string, size: number, sha256: Buffer): Promise<boolean> {
-    const [row] = await this.#database.call<{ finish_upload: boolean }>(
-      'finish_upload',
-      id,
-      size,
-      sha256,
-      this.#lifetimeMs,
-    );
-    return row?.finish_upload === true;
+    const [row] = await this.#database.call(finishUpload, id, size, sha256, this.#lifetimeMs);
+    return row !== undefined;
   }
 
   async remove(id: string): Promise<'REMOVED' | 'GONE' | 'USED'> {
@@ -225,7 +267,7 @@ export class Uploads {
     const keys = await store.list(keyOf(id, ''), removedInTurn, signal);
     for (let at = 0; at < keys.length; at += removedAtOnce)
       await Promise.all(keys.slice(at, at + removedAtOnce).map((key) => store.delete(key, signal)));
-    await this.#database.call('note_removal', id, keys.length === 0, settleMs);
+    await this.#database.call(noteRemoval, id, keys.length === 0, settleMs);
     return true;
   }
 

@@ -3,6 +3,7 @@
  * defaults apply to new jobs, and a lifetime limits how long an item may wait for its first worker. Claims obey them in the
  * database (lock_queues).
  */
+import type { Statement } from '../../db/database.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { FailedItems } from '../engine/failure-log.ts';
 import { sumOf } from '../figures/figures.ts';
@@ -216,6 +217,14 @@ const unset: QueueSettings = {
 
 const expiryBatch = 100;
 
+/** Slices that no longer count towards a rate. */
+export const pruneRates: Statement = {
+  name: 'prune_rates',
+  text: `delete from jobtree.rate_slice s
+    using jobtree.queue q
+    where q.rate_limit is not null and s.type = q.type and s.ends_at < now() - q.rate_interval_ms * interval '1 millisecond' - interval '1 second'`,
+};
+
 /** Fails items that exceeded the lifetime of their type, and deletes records that rates no longer count. Returns whether there is more. */
 export async function tendQueues(engine: Engine): Promise<boolean> {
   const [row] = await engine.database.call<{
@@ -232,7 +241,7 @@ export async function tendQueues(engine: Engine): Promise<boolean> {
   if (row.types !== null) engine.figures.expired(new Map(Object.entries(row.types)));
   engine.failureLog.note(row.failed);
   if (row.more) return true;
-  await engine.database.call('prune_rates');
+  await engine.database.call(pruneRates);
   return false;
 }
 

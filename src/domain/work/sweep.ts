@@ -1,4 +1,5 @@
 /** What becomes due with time, and what a dead server left behind: each part is a separate call, so that one can fail without the others. */
+import { type Statement, unflushed } from '../../db/database.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { FailedItems } from '../engine/failure-log.ts';
 import type { ReportFigure } from '../figures/figures.ts';
@@ -8,11 +9,27 @@ const treesAtOnce = 5_000;
 
 type Ready = Record<string, number> | null;
 
+/**
+ * Records that a server is looking for lost heartbeats. After a gap in which none did (all were down, or Postgres was away) no heartbeat can
+ * have arrived either: from its end on, every lease has a full lease time before it may be taken back. Skips the row if it is locked.
+ */
+const noteLook: Statement = {
+  name: 'note_sweep',
+  first: `noted as (
+    update jobtree.watch w
+    set swept_at = clock_timestamp(),
+      resumed_at = case when w.swept_at < clock_timestamp() - $1 * interval '1 millisecond' then clock_timestamp() else w.resumed_at end
+    where w.ctid = (select f.ctid from jobtree.watch f where f.id = 1 for update skip locked) and ${unflushed}
+    returning w.resumed_at
+  )`,
+  text: `select coalesce(n.resumed_at, w.resumed_at) as resumed_at from jobtree.watch w left join noted n on true where w.id = 1`,
+};
+
 /** Since when servers have been checking for lost heartbeats without a gap. */
 export async function noteSweep(engine: Engine, gapMs: number): Promise<Date> {
-  const [row] = await engine.database.call<{ note_sweep: Date }>('note_sweep', gapMs);
+  const [row] = await engine.database.call<{ resumed_at: Date }>(noteLook, gapMs);
   if (row === undefined) throw new Error('note_sweep returned no row');
-  return row.note_sweep;
+  return row.resumed_at;
 }
 
 /** Takes back the items of workers that fell silent within a period (an ISO 8601 duration). Returns how many, and whether there are more. */

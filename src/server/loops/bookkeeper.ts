@@ -4,11 +4,11 @@
  */
 import type { Logger } from 'pino';
 import type { Engine } from '../../domain/engine/engine.ts';
+import { pruneFigures } from '../../domain/figures/figures.ts';
 import { Loop } from './loop.ts';
 
 const saveEveryMs = 10_000;
 const pruneEveryMs = 600_000;
-const pruneBatch = 5_000;
 const failure = 'figures could not be saved; trying again';
 
 export class Bookkeeper {
@@ -46,7 +46,6 @@ export class Bookkeeper {
     await figures.save(database);
     await workers.save(database);
     if (performance.now() < this.#pruneAt) return;
-    const [row] = await database.call<{ prune_figures: number }>('prune_figures', pruneBatch);
-    if (row?.prune_figures !== pruneBatch) this.#pruneAt = performance.now() + pruneEveryMs;
+    if (!(await pruneFigures(database))) this.#pruneAt = performance.now() + pruneEveryMs;
   }
 }

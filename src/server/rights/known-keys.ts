@@ -9,7 +9,7 @@ import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { Queries } from '../../db/database.ts';
-import { isKeyText } from '../../domain/access/api-keys.ts';
+import { checkKeys, isKeyText } from '../../domain/access/api-keys.ts';
 import { type CallerLimits, createCaller, noLimits, type Role } from '../../domain/access/rights.ts';
 import { UnauthenticatedError, UnavailableError } from '../../errors.ts';
 import { Tries } from '../limits/tries.ts';
@@ -192,7 +192,7 @@ export class KnownKeys {
 
   async #check(digests: readonly string[], used: readonly string[]): Promise<Map<string, Row>> {
     const rows = await this.#database.callForLeases<Row>(
-      'check_api_keys',
+      checkKeys,
       digests.map((digest) => Buffer.from(digest, 'base64')),
       used,
     );

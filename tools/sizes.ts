@@ -1,0 +1,103 @@
+/**
+ * npm run sizes
+ *
+ * How much there is to read: what the database holds, and what is longest. Reads the tree only. It finds functions by their indentation, which
+ * the formatter sees to.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const longFile = 300;
+const longFunction = 60;
+const shown = 10;
+
+interface Sized {
+  readonly name: string;
+  readonly size: number;
+}
+
+const read = (file: string) => readFileSync(join(root, file), 'utf8').trimEnd();
+const linesOf = (text: string) => text.split('\n').length;
+/** All below a folder whose names end so. */
+const files = (folder: string, ending: RegExp) =>
+  readdirSync(join(root, folder), { recursive: true })
+    .map((path) => `${folder}/${path}`)
+    .filter((name) => ending.test(name))
+    .toSorted()
+    .map((name) => ({ name, text: read(name) }));
+const isGenerated = ({ name }: { name: string }) => name.startsWith('src/generated/');
+const total = (all: readonly { text: string }[]) => all.reduce((sum, { text }) => sum + linesOf(text), 0);
+
+/** Functions, methods and arrow functions with a body of their own, by the file and line at which they begin. */
+function functionsIn({ name, text }: { name: string; text: string }): Sized[] {
+  const lines = text.split('\n');
+  return lines.flatMap((line, at) => {
+    const [, indent] = /^( *)(?![ }*/]|if|for|while|switch|do|try).*(?:\)|=>|\): .*) \{$/.exec(line) ?? [];
+    if (indent === undefined || / (?:class|interface) /.test(line)) return [];
+    const end = lines.findIndex((other, i) => i > at && other.startsWith(`${indent}}`));
+    return [{ name: `${name}:${at + 1}`, size: end - at + 1 }];
+  });
+}
+
+function show(title: string, all: readonly Sized[], from = 0, most = Number.POSITIVE_INFINITY): void {
+  const found = all.filter(({ size }) => size > from).toSorted((a, b) => b.size - a.size);
+  console.log(`\n${title}${most < found.length ? '' : `: ${found.length}`}`);
+  for (const { name, size } of found.slice(0, most)) console.log(`${String(size).padStart(8)}  ${name}`);
+}
+
+const stored = files('prisma/functions', /\.sql$/).map(({ name, text }) => ({
+  name: name.slice('prisma/functions/'.length, -'.sql'.length),
+  text,
+  body: /\$\$\n(.*)\n\$\$/s.exec(text)?.[1] ?? '',
+}));
+const typescript = files('src', /\.tsx?$/);
+const written = typescript.filter((file) => !isGenerated(file));
+const figures: Sized[] = [
+  { name: 'stored functions', size: stored.length },
+  { name: 'lines of stored functions', size: total(stored) },
+  { name: 'tables', size: read('prisma/schema.prisma').match(/^model /gm)?.length ?? 0 },
+  { name: 'lines of src', size: total(written) },
+  { name: 'generated lines of src', size: total(typescript.filter(isGenerated)) },
+  { name: 'lines of tests', size: total(files('test', /\.tsx?$/)) },
+  {
+    name: 'lines of bench and tools',
+    size: total([...files('bench/src', /\.ts$/), ...files('tools', /\.ts$/)]),
+  },
+  { name: 'lines of migrations', size: total(files('prisma/migrations', /\.sql$/)) },
+];
+for (const { name, size } of figures) console.log(`${String(size).padStart(8)}  ${name}`);
+
+show(
+  'Longest bodies of stored functions',
+  stored.map(({ name, body }) => ({ name, size: linesOf(body) })),
+  0,
+  shown,
+);
+show(
+  'Stored functions with the most variables',
+  stored.map(({ name, body }) => ({
+    name,
+    size: /^declare\n(.*?)^begin$/ms.exec(body)?.[1]?.match(/^ {2}v_\w+ /gm)?.length ?? 0,
+  })),
+  0,
+  shown,
+);
+show(
+  `Files of src with more than ${longFile} lines`,
+  written.map(({ name, text }) => ({ name, size: linesOf(text) })),
+  longFile,
+);
+show(`Functions of src with more than ${longFunction} lines`, written.flatMap(functionsIn), longFunction);
+show(
+  'Words of the documentation',
+  [
+    { name: 'README.md', text: read('README.md') },
+    ...files('docs', /\.md$/),
+    ...files('prisma/functions', /\.md$/),
+  ].map(({ name, text }) => ({
+    name,
+    size: text.split(/\s+/).length,
+  })),
+);
