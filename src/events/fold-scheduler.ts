@@ -51,7 +51,7 @@ interface FoldQueue {
 const markAgeMs = 1_000;
 const forgetAfterMs = 2_000;
 /** Folding many trees at once takes a fraction of the time of folding each alone: so up to the first number of trees go into one fold. */
-const treesPerFold = { fewest: 25, most: 200 };
+const treesPerFold = { fewest: 50, most: 200 };
 const slowMs = 500;
 const pauseAfterFailureMs = { first: 200, longest: 1_000 };
 const longestWaitMs = 1_000;

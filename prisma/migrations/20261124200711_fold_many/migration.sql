@@ -124,21 +124,23 @@ begin
     return;
   end if;
 
-  v_sure := jobtree.exclude_adders(array(
-    select s.job_id
-    from (
-      select d.job_id, sum(d.items - d.succeeded - d.failed - d.cancelled) as more
-      from unnest(v_roots, v_from) t(root_id, from_delta)
-      cross join lateral (select d.* from jobtree.progress_delta d where d.root_id = t.root_id offset 0) d
-      where t.from_delta = 0
-      group by d.job_id
-    ) s
-    cross join lateral (select j.* from jobtree.job j where j.id = s.job_id offset 0) j
-    cross join lateral (select p.* from jobtree.job_progress p where p.job_id = s.job_id order by p.version desc limit 1) p
-    where j.sealed_at is not null and not j.waits and not j.awaited and not j.feeds_children
-      and p.item_count - p.succeeded - p.failed - p.cancelled + s.more = 0
-    limit 2000
-  ));
+  if 0 = any (v_from) then
+    v_sure := jobtree.exclude_adders(array(
+      select s.job_id
+      from (
+        select d.job_id, sum(d.items - d.succeeded - d.failed - d.cancelled) as more
+        from unnest(v_roots, v_from) t(root_id, from_delta)
+        cross join lateral (select d.* from jobtree.progress_delta d where d.root_id = t.root_id offset 0) d
+        where t.from_delta = 0
+        group by d.job_id
+      ) s
+      cross join lateral (select j.* from jobtree.job j where j.id = s.job_id offset 0) j
+      cross join lateral (select p.* from jobtree.job_progress p where p.job_id = s.job_id order by p.version desc limit 1) p
+      where j.sealed_at is not null and not j.waits and not j.awaited and not j.feeds_children
+        and p.item_count - p.succeeded - p.failed - p.cancelled + s.more = 0
+      limit 2000
+    ));
+  end if;
 
   with read as materialized (
     select d.* from unnest(v_roots, v_from) t(root_id, from_delta)
