@@ -12,7 +12,7 @@ set plan_cache_mode = force_generic_plan
 as $$
 begin
   -- A job counts as open until the message with its completion, so that openJobs matches the messages read so far.
-  perform jobtree.send_hint('progress', variadic array(
+  perform jobtree.send_hints('progress', array(
     select jsonb_build_object('root', m.root_id, 'openJobs', m.open_jobs + m.later, 'jobs', m.jobs)::text
     from (
       select p.root_id, max(p.tree_open_jobs) as open_jobs, jsonb_agg(jsonb_build_object(

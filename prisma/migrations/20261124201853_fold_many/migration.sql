@@ -1,7 +1,6 @@
 drop routine jobtree.add_deliveries(uuid,uuid[]);
 drop routine jobtree.fold_counters(uuid[],bigint[]);
 drop routine jobtree.next_pace(bigint[],bigint,timestamp with time zone);
-drop routine jobtree.send_hint(text,text);
 
 set local check_function_bodies = off;
 
@@ -589,12 +588,20 @@ as $$
   select case when p_retention_seconds is distinct from -1 then p_completed_at + make_interval(secs => coalesce(p_retention_seconds, 0)) end
 $$;
 
+-- Sends one hint, as send_hints does.
+create or replace function jobtree.send_hint(p_topic text, p_payload text)
+returns void
+language sql volatile
+as $$
+  select jobtree.send_hints(p_topic, array[p_payload])
+$$;
+
 -- Sends hints to all servers when the transaction commits. Anybody who may connect to the database may notify and listen on any channel, so
 -- the names of these channels contain a secret that only the owner can read. Without effect while the queue for notifications is half full,
 -- for example because a session that listens has a transaction open: a commit that finds it full fails. Whoever waits for hints also polls.
 --
 -- p_topic    progress or work
-create or replace function jobtree.send_hint(p_topic text, variadic p_payloads text[])
+create or replace function jobtree.send_hints(p_topic text, p_payloads text[])
 returns void
 language sql volatile
 as $$
@@ -620,7 +627,7 @@ set plan_cache_mode = force_generic_plan
 as $$
 begin
   -- A job counts as open until the message with its completion, so that openJobs matches the messages read so far.
-  perform jobtree.send_hint('progress', variadic array(
+  perform jobtree.send_hints('progress', array(
     select jsonb_build_object('root', m.root_id, 'openJobs', m.open_jobs + m.later, 'jobs', m.jobs)::text
     from (
       select p.root_id, max(p.tree_open_jobs) as open_jobs, jsonb_agg(jsonb_build_object(
