@@ -23,6 +23,7 @@ import { measureHeartbeats } from './measures/heartbeats.ts';
 import { measureHistory } from './measures/history.ts';
 import { measureIdle } from './measures/idle.ts';
 import { measureImport } from './measures/import.ts';
+import { measureJobs } from './measures/jobs.ts';
 import { measureLatency } from './measures/latency.ts';
 import { measureLimits } from './measures/limits.ts';
 import { measureMemory } from './measures/memory.ts';
@@ -46,6 +47,7 @@ import { startRedis } from './redis.ts';
 const run: Record<Measure, (bench: Bench) => Promise<Report>> = {
   add: measureAdd,
   work: measureWork,
+  jobs: measureJobs,
   failures: measureFailures,
   fed: measureFed,
   'dead-rows': measureDeadRows,

@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 export const measures = [
   'add',
   'work',
+  'jobs',
   'failures',
   'fed',
   'dead-rows',

@@ -29,6 +29,7 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_now constant timestamptz(3) := clock_timestamp();
+  v_tens constant bigint := floor(extract(epoch from v_now) / 10);
   v_root jobtree.job_progress;
   -- The counters of the jobs under examination, as they will be written at the end.
   v_rows jobtree.job_progress[];
@@ -57,9 +58,6 @@ declare
   v_ended uuid[];
   v_inexact uuid[];
   v_held uuid[];
-  -- Of the completed jobs.
-  v_failed uuid[];
-  v_cancelled uuid[];
   v_settled uuid[];
   v_awaited boolean;
   -- The tree's retention, if this fold has completed it.
@@ -116,7 +114,7 @@ begin
         k.changed_at, k.reap_at, k.default_retention, k.bytes + coalesce(s.bytes, 0) as bytes,
         k.tree_failed + case when k.is_root then coalesce((select sum(a.failed) from summed a), 0) else 0 end as tree_failed,
         k.tree_completed_at,
-        case when s.job_id is null then k.pace else jobtree.next_pace(k.pace, s.succeeded + s.failed, v_now) end as pace
+        case when s.job_id is null then k.pace else jobtree.next_pace(k.pace, s.succeeded + s.failed, v_tens) end as pace
       from known k
       left join summed s on s.job_id = k.job_id
     )
@@ -152,10 +150,7 @@ begin
     v_completed := null;
     v_awaited := false;
     if v_even then
-      select array_agg(r.job_id), array_agg(r.job_id) filter (where j.failed_at is not null),
-        array_agg(r.job_id) filter (where j.failed_at is null and j.cancelled_at is not null),
-        bool_or(j.awaited)
-      into v_completed, v_failed, v_cancelled, v_awaited
+      select array_agg(r.job_id), bool_or(j.awaited) into v_completed, v_awaited
       from unnest(v_rows) r
       join jobtree.job j on j.id = r.job_id
       where r.job_id = any (v_touched) and r.completed_at is null and j.sealed_at is not null and not j.waits
@@ -171,13 +166,12 @@ begin
     end if;
     if v_completed is not null then
       with judged as materialized (
-        select r.*, r.job_id = any (v_completed) as ends,
-          case
-            when (r.job_id = any (v_completed)) is not true then r.outcome
-            when r.job_id = any (v_failed) then 'FAILED' when r.job_id = any (v_cancelled) then 'CANCELLED'
-            when r.failed = 0 then 'SUCCEEDED' when r.succeeded > 0 then 'PARTIAL' else 'FAILED'
-          end as verdict
+        select r.*, e.id is not null as ends,
+          case when e.id is null then r.outcome else jobtree.job_verdict(e.failed_at, e.cancelled_at, r.succeeded, r.failed) end as verdict
         from unnest(v_rows) r
+        left join lateral (
+          select j.id, j.failed_at, j.cancelled_at from jobtree.job j where j.id = r.job_id and r.job_id = any (v_completed) offset 0
+        ) e on true
       )
       select array_agg(row(
         j.job_id, j.version, j.is_root, j.generation, j.item_count, j.succeeded, j.failed, j.cancelled,
@@ -232,8 +226,7 @@ begin
   end loop;
 
   if cardinality(v_ends) > 0 then
-    select case when j.retention_seconds is distinct from -1 then v_now + coalesce(j.retention_seconds, 0) * interval '1 second' end,
-      j.retention_seconds is null
+    select jobtree.reap_time(j.retention_seconds, v_now), j.retention_seconds is null
     into v_reap_at, v_default_retention
     from jobtree.job j
     where j.id = p_root_id and (select r.open_jobs = 0 from unnest(v_rows) r where r.is_root);
@@ -258,7 +251,7 @@ begin
     select jobtree.tenant_of(j.type), v_items, v_bytes from jobtree.job j where j.id = p_root_id;
   end if;
   if cardinality(v_ends) > 0 then
-    perform jobtree.add_deliveries(p_root_id, v_ends);
+    perform jobtree.add_deliveries(array[p_root_id], v_ends);
   end if;
 
   if cardinality(v_blocked) > 0 then

@@ -1,13 +1,7 @@
--- Sends a hint to all servers when the transaction commits. Anybody who may connect to the database may notify and listen on any channel, so
--- the names of these channels contain a secret that only the owner can read. Without effect while the queue for notifications is half full,
--- for example because a session that listens has a transaction open: a commit that finds it full fails. Whoever waits for hints also polls.
---
--- p_topic    progress or work
+-- Sends one hint, as send_hints does.
 create or replace function jobtree.send_hint(p_topic text, p_payload text)
 returns void
 language sql volatile
 as $$
-  select pg_notify(format('jobtree_%s_%s', p_topic, s.secret), p_payload)
-  from jobtree.hint_secret s
-  where s.id = 1 and pg_notification_queue_usage() < 0.5
+  select jobtree.send_hints(p_topic, array[p_payload])
 $$;

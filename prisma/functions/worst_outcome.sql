@@ -1,8 +1,12 @@
--- The outcome of a tree whose jobs have these outcomes; null if none is complete.
+-- The outcome of a tree whose jobs have these outcomes; null if none is complete. An expression, so that the planner inlines it.
 create or replace function jobtree.worst_outcome(p_outcomes text[])
 returns text
-language sql immutable
+language sql immutable parallel safe
 as $$
-  select o.outcome from unnest('{FAILED,CANCELLED,PARTIAL,SUCCEEDED}'::text[]) with ordinality o(outcome, n)
-  where o.outcome = any (p_outcomes) order by o.n limit 1
+  select case
+    when 'FAILED' = any (p_outcomes) then 'FAILED'
+    when 'CANCELLED' = any (p_outcomes) then 'CANCELLED'
+    when 'PARTIAL' = any (p_outcomes) then 'PARTIAL'
+    when 'SUCCEEDED' = any (p_outcomes) then 'SUCCEEDED'
+  end
 $$;

@@ -42,16 +42,16 @@ interface Tree {
 /** Trees that wait to be folded, and how many folds run at a time. */
 interface FoldQueue {
   readonly width: number;
-  /** The most trees in one transaction. */
-  readonly treesPerFold: number;
+  /** How many trees are in one transaction, if there are so many. */
+  readonly treesPerFold: { readonly fewest: number; readonly most: number };
   readonly waiting: Tree[];
   readonly workers: Set<Promise<void>>;
 }
 
 const markAgeMs = 1_000;
 const forgetAfterMs = 2_000;
-/** Where only counters change, folding many trees at once takes a fraction of the time of folding each alone. */
-const treesPerFold = 25;
+/** Folding many trees at once takes a fraction of the time of folding each alone: so up to the first number of trees go into one fold. */
+const treesPerFold = { fewest: 50, most: 200 };
 const slowMs = 500;
 const pauseAfterFailureMs = { first: 200, longest: 1_000 };
 const longestWaitMs = 1_000;
@@ -63,7 +63,12 @@ export class FoldScheduler {
   readonly #onUnfinished: (() => void) | undefined;
   readonly #trees = new Map<string, Tree>();
   readonly #healthy: FoldQueue = { width: 4, treesPerFold, waiting: [], workers: new Set() };
-  readonly #suspects: FoldQueue = { width: 2, treesPerFold: 1, waiting: [], workers: new Set() };
+  readonly #suspects: FoldQueue = {
+    width: 2,
+    treesPerFold: { fewest: 1, most: 1 },
+    waiting: [],
+    workers: new Set(),
+  };
   readonly #stopped = new AbortController();
   readonly #touched = new Signal();
   #running: Promise<void> | undefined;
@@ -159,7 +164,7 @@ export class FoldScheduler {
         return;
       }
       // If there are many trees, the deltas of an interval are folded together, which saves more than it delays.
-      const areFew = this.#trees.size <= treesPerFold;
+      const areFew = this.#trees.size <= treesPerFold.fewest;
       if (areFew && !this.#hasDirty()) await this.#touched.wait(forgetAfterMs);
     }
   }
@@ -183,7 +188,8 @@ export class FoldScheduler {
   }
 
   #work(queue: FoldQueue): void {
-    const size = Math.min(queue.treesPerFold, Math.ceil(queue.waiting.length / queue.width));
+    const { fewest, most } = queue.treesPerFold;
+    const size = Math.min(most, Math.max(fewest, Math.ceil(queue.waiting.length / queue.width)));
     while (queue.workers.size < queue.width && queue.waiting.length > 0) {
       const worker = this.#fold(queue.waiting.splice(0, size)).finally(() => {
         queue.workers.delete(worker);

@@ -13,7 +13,7 @@ import { updateItem } from '../../src/domain/items/update-item.ts';
 import { cancelJob } from '../../src/domain/jobs/cancel-job.ts';
 import { createJob, type NewJob } from '../../src/domain/jobs/create-job.ts';
 import { deleteJob } from '../../src/domain/jobs/delete-job.ts';
-import { foldProgress } from '../../src/domain/jobs/fold-progress.ts';
+import { foldProgress, foldTrees } from '../../src/domain/jobs/fold-progress.ts';
 import { sealJob } from '../../src/domain/jobs/seal-job.ts';
 import { assignmentIdOf, type ItemKey } from '../../src/domain/values/ids.ts';
 import { splitTexts } from '../../src/domain/values/json-text.ts';
@@ -750,7 +750,7 @@ describe('fold', () => {
   });
 
   it.each([
-    ['fold_counters', 'array[$1::uuid], array[0]'],
+    ['fold_plain', 'array[$1::uuid], array[0]'],
     ['fold_progress', '$1'],
   ])(
     'a job that gets its last items and its seal while %s counts it does not complete before they are done',
@@ -777,6 +777,114 @@ describe('fold', () => {
       });
     },
   );
+
+  describe('of many trees', () => {
+    const others = 20;
+    /** A tree whose only item is done, and others like it; none is folded or sealed. */
+    async function doneTrees() {
+      const type = newType();
+      const jobIds: string[] = [];
+      for (let i = 0; i <= others; i++) jobIds.push((await t.create({ type, items: [{}] }))[type] ?? '');
+      const held = await claimItems(t.engine, 'w', [{ type, limit: others + 1 }]);
+      await reportOutcomes(t.engine, reportsOf(held));
+      const foldAll = () =>
+        foldTrees(
+          t.engine,
+          jobIds.map((rootId) => ({ rootId, fromDelta: 0 })),
+        );
+      const sealAll = () => Promise.all(jobIds.map((id) => sealJob(t.engine, id)));
+      const complete = async () => {
+        const rows = await t.db.query<{ job_id: string }>(
+          'select job_id from jobtree.job_progress where job_id = any ($1) and open_jobs = 0 and completions = 1',
+          [jobIds],
+        );
+        return rows.length;
+      };
+      return { type, jobIds, one: jobIds[7] ?? '', foldAll, sealAll, complete };
+    }
+
+    it('an adder is in flight: its job is complete only with its items, and the others at once', async () => {
+      const { type, one, foldAll, sealAll, complete } = await doneTrees();
+      await otherCalls('add_items', one, '[{"payload": "late"}]');
+      await sealAll();
+      const folds = await foldAll();
+      expect([await complete(), folds.get(one)?.retry]).toEqual([others, true]);
+      await other.query('commit');
+      await foldAll();
+      expect(await complete()).toBe(others);
+      expect((await t.fold(one))[type]).toMatchObject({ itemCount: 2, succeeded: 1, completedAt: null });
+      await reportOutcomes(t.engine, reportsOf([await t.claimOne(type)]));
+      await foldAll();
+      expect(await complete()).toBe(others + 1);
+    });
+
+    it('an adder waits for the fold that completes its job, and is refused', async () => {
+      const { one, jobIds, sealAll, complete } = await doneTrees();
+      await sealAll();
+      await otherCalls(
+        'fold_trees',
+        jobIds,
+        jobIds.map(() => 0),
+      );
+      const added = addItems(t.engine, one, [{}], { seal: false });
+      const refused = expect(added).rejects.toThrow(JobSealedError);
+      await lockWaiters(t.db, 1);
+      await other.query('commit');
+      await refused;
+      expect(await complete()).toBe(others + 1);
+    });
+
+    it('two folds at once: each tree is counted by one of them, and is complete once', async () => {
+      const { jobIds, foldAll, sealAll, complete } = await doneTrees();
+      await sealAll();
+      const half = jobIds.slice(0, others / 2);
+      await otherCalls(
+        'fold_trees',
+        half,
+        half.map(() => 0),
+      );
+      expect([...(await foldAll()).keys()].sort()).toEqual(jobIds.slice(others / 2).sort());
+      await other.query('commit');
+      expect((await foldAll()).size).toBe(others + 1);
+      expect(await complete()).toBe(others + 1);
+    });
+
+    it('a cancellation is in flight: its job is complete only with it, and the others at once', async () => {
+      const { type, one, foldAll, sealAll, complete } = await doneTrees();
+      await sealAll();
+      await otherCalls('cancel_job', one);
+      const folds = await foldAll();
+      expect([await complete(), folds.get(one)?.retry]).toEqual([others, true]);
+      await other.query('commit');
+      await foldAll();
+      expect(await complete()).toBe(others + 1);
+      expect((await t.fold(one))[type]).toMatchObject({ succeeded: 1, cancelled: 0, outcome: 'CANCELLED' });
+    });
+
+    it('a replay is in flight: its tree is skipped, and complete only when the item is done again', async () => {
+      const { type, jobIds, foldAll, sealAll } = await doneTrees();
+      const { [type]: dead = '' } = await t.create({ type, items: [{}], sealed: true });
+      await reportOutcomes(t.engine, [
+        { assignmentId: (await t.claimOne(type)).id, failure: { ...failure, permanent: true } },
+      ]);
+      await t.fold(dead);
+      await sealAll();
+      const [item] = await t.items(dead);
+      await otherCalls('replay_items', dead, [dead], [item?.position]);
+      jobIds.push(dead);
+      expect((await foldAll()).has(dead)).toBe(false);
+      await other.query('commit');
+      await foldAll();
+      expect((await t.fold(dead))[type]).toMatchObject({ failed: 0, completedAt: null, generation: 1 });
+      await reportOutcomes(t.engine, reportsOf([await t.claimOne(type)]));
+      await foldAll();
+      expect((await t.fold(dead))[type]).toMatchObject({
+        succeeded: 1,
+        outcome: 'SUCCEEDED',
+        completions: 2,
+      });
+    });
+  });
 
   it('a fold meets a seal in flight and counts without it, and the next fold completes the job', async () => {
     const { type, jobId, held } = await lease(1);

@@ -55,26 +55,31 @@ async function socketOf(app: App, key: string) {
   let ids = 0;
   return {
     ...socket,
-    ask: async (query: string) => {
-      const id = `q${ids++}`;
-      socket.send({ type: 'subscribe', id, payload: { query } });
-      return socket.until((message) => message.id === id);
+    /** Sends an operation as many times at once. */
+    ask: async (query: string, count = 1) => {
+      const sent = Array.from({ length: count }, () => `q${ids++}`);
+      for (const id of sent) socket.send({ type: 'subscribe', id, payload: { query } });
+      const answers = [];
+      for (const id of sent) answers.push(await socket.until((message) => message.id === id));
+      return answers;
     },
   };
 }
 
 const slow = { requestsPerSecond: 3 };
 
+/** At once, since what was used up comes back with time. */
+const together = <T>(count: number, send: () => Promise<T>) =>
+  Promise.all(Array.from({ length: count }, send));
+
 describe('operations beyond the requests per second of a key', () => {
   it('are refused over HTTP with 429, and every answer says what is left', async () => {
     const app = await start();
     const { key } = await makeKey(db, ['admin'], { limits: slow });
-    const answers: Told[] = [];
-    for (let i = 0; i < 4; i++) answers.push(await ask(app, key));
-    const [first] = answers;
+    const answers = await together(8, () => ask(app, key));
+    const first = answers.find(({ headers }) => headers.get('ratelimit') === '"requests";r=2;t=1');
     expect(first?.status).toBe(200);
     expect(first?.headers.get('ratelimit-policy')).toBe('"requests";q=3;w=1');
-    expect(first?.headers.get('ratelimit')).toMatch(/^"requests";r=2;t=1$/);
     const last = answers.find(({ status }) => status === 429);
     expect(last?.headers.get('retry-after')).toBe('1');
     expect(last?.headers.get('ratelimit')).toMatch(/^"requests";r=0;t=1$/);
@@ -88,27 +93,26 @@ describe('operations beyond the requests per second of a key', () => {
   it("are refused by Yoga's plugins too, and on event streams", async () => {
     const app = await start();
     const { key } = await makeKey(db, ['admin'], { limits: { requestsPerSecond: 1 } });
-    await ask(app, key);
-    const other = await ask(app, key, '{ __typename }', {
-      'content-type': 'application/json; charset=UTF-8',
-    });
-    expect(other.status).toBe(429);
-    expect(other.headers.get('retry-after')).toBe('1');
-    expect(other.headers.get('ratelimit-policy')).toBe('"requests";q=1;w=1');
-    const events = await collectSse(app.url, 'subscription { queues { type } }', {}, bearer(key));
-    expect(events[0].errors[0].extensions.code).toBe('RATE_LIMITED');
+    const yoga = { 'content-type': 'application/json; charset=UTF-8' };
+    const answers = await together(4, () => ask(app, key, '{ __typename }', yoga));
+    const refused = answers.find(({ status }) => status === 429);
+    expect(refused?.headers.get('retry-after')).toBe('1');
+    expect(refused?.headers.get('ratelimit-policy')).toBe('"requests";q=1;w=1');
+    const streams = await together(4, () => collectSse(app.url, 'subscription { nothing }', {}, bearer(key)));
+    const codes = streams.map(([event]) => event.errors[0].extensions.code);
+    expect(codes).toContain('RATE_LIMITED');
   });
 
   it('are answered with an error on a socket, which stays open', async () => {
     const app = await start();
     const { key } = await makeKey(db, ['admin'], { limits: slow });
     const socket = await socketOf(app, key);
-    const answers = [];
-    for (let i = 0; i < 4; i++) answers.push(await socket.ask('{ __typename }'));
+    const answers = await socket.ask('{ __typename }', 8);
     expect(answers[0].payload).toEqual({ data: { __typename: 'Query' } });
-    expect(answers[3].payload.errors[0].extensions).toMatchObject({ code: 'RATE_LIMITED', retryAfter: 1 });
+    const refused = answers.find(({ payload }) => payload.errors !== undefined);
+    expect(refused.payload.errors[0].extensions).toMatchObject({ code: 'RATE_LIMITED', retryAfter: 1 });
     await expect
-      .poll(async () => (await socket.ask('{ __typename }')).payload.data, { interval: 300 })
+      .poll(async () => (await socket.ask('{ __typename }'))[0].payload.data, { interval: 300 })
       .toEqual({ __typename: 'Query' });
   });
 
@@ -116,8 +120,11 @@ describe('operations beyond the requests per second of a key', () => {
     const app = await start({ JOBTREE_CALLER_REQUESTS_PER_SECOND: '4' });
     const [one, other] = [await makeKey(db, ['admin']), await makeKey(db, ['admin'])];
     const socket = await socketOf(app, one.key);
-    for (let i = 0; i < 6; i++) await socket.ask('{ __typename }');
-    expect((await ask(app, one.key)).status).toBe(429);
+    const [answers] = await Promise.all([
+      together(4, () => ask(app, one.key)),
+      socket.ask('{ __typename }', 8),
+    ]);
+    expect(answers.map(({ status }) => status)).toContain(429);
     expect((await ask(app, other.key)).status).toBe(200);
   });
 });
@@ -126,13 +133,13 @@ it('operations beyond the cost per second of a key are refused; a single one may
   const app = await start();
   const { key } = await makeKey(db, ['admin'], { limits: { costPerSecond: 1_000 } });
   const pages = '{ jobs(first: 1000) { nodes { id type } } }';
-  const first = await ask(app, key, pages);
-  expect(first.status).toBe(200);
-  expect(first.headers.get('ratelimit-policy')).toBe('"cost";q=1000;w=1');
-  const second = await ask(app, key, pages);
-  expect(second.status).toBe(429);
-  expect(Number(second.headers.get('retry-after'))).toBeGreaterThanOrEqual(2);
-  expect(second.body.errors?.[0]?.extensions).toMatchObject({ code: 'RATE_LIMITED', limit: 'cost' });
+  const answers = await together(2, () => ask(app, key, pages));
+  const [first, second] = answers.sort((a, b) => a.status - b.status);
+  expect(first?.status).toBe(200);
+  expect(first?.headers.get('ratelimit-policy')).toBe('"cost";q=1000;w=1');
+  expect(second?.status).toBe(429);
+  expect(Number(second?.headers.get('retry-after'))).toBeGreaterThanOrEqual(2);
+  expect(second?.body.errors?.[0]?.extensions).toMatchObject({ code: 'RATE_LIMITED', limit: 'cost' });
 });
 
 describe("an operation that can't be executed counts as one, and is refused beyond the limit:", () => {
@@ -246,7 +253,7 @@ describe("an operation that can't be executed counts as one, and is refused beyo
     const upload = await post(
       '/api/uploads',
       { 'content-type': 'application/octet-stream' },
-      'x'.repeat(600_000),
+      'x'.repeat(1_200_000),
     )(app, key);
     expect(upload.status).toBe(201);
     await upload.text();

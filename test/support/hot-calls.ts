@@ -364,6 +364,26 @@ export const calls: Readonly<Record<string, Call>> = {
       'progress_delta by progress_delta_root_id_id_idx',
     ],
   },
+  'a fold that completes trees': {
+    text: [
+      withoutScans,
+      'update jobtree.job set sealed_at = now(), feeds_children = false where id = $1',
+      'delete from jobtree.progress_delta where root_id = $1',
+      `insert into jobtree.progress_delta (root_id, job_id, cancelled)
+       select $1, $1, item_count - succeeded - failed - cancelled from jobtree.job_progress where job_id = $1`,
+      'select * from jobtree.fold_trees(array[$1::uuid], array[0])',
+    ],
+    values: ({ root }) => [root],
+    reads: [
+      'callback by callback_pkey',
+      'hint_secret by hint_secret_pkey',
+      'job by job_pkey',
+      'job_progress by Tid Scan',
+      'job_progress by job_progress_pkey',
+      'progress_delta by Tid Scan',
+      'progress_delta by progress_delta_root_id_id_idx',
+    ],
+  },
   'a fold that fails a job': {
     text: [
       withoutScans,

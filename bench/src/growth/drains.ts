@@ -52,6 +52,23 @@ const fillDue = `
   )
   select j.id from job j`;
 
+/** Trees of one job, which are complete once these deltas are counted. */
+const fillDone = `
+  with tree as materialized (
+    select jobtree.new_id() as id from generate_series(1, $1)
+  ), jobs as (
+    insert into jobtree.job (
+      id, root_id, depth, type, priority, max_failures_per_item, backoff_ms, backoff_jitter, heartbeat_interval_ms, final_stage, feeds_children,
+      created_at, sealed_at
+    )
+    select t.id, t.id, 0, 'done', 0, 3, '{0}', 0, 60000, true, false, now(), now() from tree t
+  ), progress as (
+    insert into jobtree.job_progress (job_id, version, is_root, open_jobs, item_count) select t.id, 0, true, 1, 1 from tree t
+  ), deltas as (
+    insert into jobtree.progress_delta (root_id, job_id, succeeded) select t.id, t.id, 1 from tree t
+  )
+  select t.id from tree t limit 1`;
+
 interface Drain {
   readonly name: string;
   /** Makes a job and gives its id. Default: goes on with the job of the one before. */
@@ -62,6 +79,16 @@ interface Drain {
 
 /** In the order in which one needs the other. */
 const drains: readonly Drain[] = [
+  {
+    name: 'fold_trees: completes trees',
+    fill: fillDone,
+    step: (_, next) => `
+      with some as materialized (
+        select d.id, d.root_id from jobtree.progress_delta d where d.id > ${next || 0} order by d.id limit 1000
+      )
+      select (select max(s.id)::text from some s) as next
+      from (select count(*) from jobtree.fold_trees(array(select s.root_id from some s), array(select 0::bigint from some s))) f`,
+  },
   {
     name: 'promote_due: makes items ready',
     fill: fillDue,

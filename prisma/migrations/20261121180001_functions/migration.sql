@@ -187,12 +187,13 @@ begin
 end
 $$;
 
--- Adds the callbacks' deliveries for jobs that have just been completed, and for the tree if these were its last. The fold calls it in its
--- transaction: if a crash undoes that, the next fold adds the same messages with the same ids.
+-- Adds the callbacks' deliveries for jobs that have just been completed, and for the trees of which these were the last. The fold calls it in
+-- its transaction: if a crash undoes that, the next fold adds the same messages with the same ids.
 --
--- p_job_ids  the completed jobs, whose job_progress rows already show this completion
--- locks      the tree's rows of callback; only another fold of the tree would wait for them, and there is none
-create or replace function jobtree.add_deliveries(p_root_id uuid, p_job_ids uuid[])
+-- p_root_ids the trees
+-- p_job_ids  the completed jobs, at least one of each tree, whose job_progress rows already show this completion
+-- locks      the trees' rows of callback; only another fold of such a tree would wait for them, and there is none
+create or replace function jobtree.add_deliveries(p_root_ids uuid[], p_job_ids uuid[])
 returns void
 language plpgsql volatile
 set jit = off
@@ -204,13 +205,16 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_now constant timestamptz(3) := clock_timestamp();
+  v_root_ids constant uuid[] := array(
+    select r from unnest(p_root_ids) r cross join lateral (select from jobtree.callback c where c.root_id = r limit 1) c
+  );
 begin
-  if not exists (select from jobtree.callback c where c.root_id = p_root_id) then
+  if cardinality(v_root_ids) = 0 then
     return;
   end if;
 
   insert into jobtree.callback_delivery (id, message_id, endpoint, event, root_id, body, created_at, due_at)
-  select jobtree.new_id(), format('job_%s_%s', m.id, m.completions), c.endpoint, 'JOB', p_root_id,
+  select jobtree.new_id(), format('job_%s_%s', m.id, m.completions), c.endpoint, 'JOB', m.root_id,
     jobtree.callback_body('job.completed', m.completed_at, json_build_object(
       'jobId', 'Job:' || m.id, 'rootId', 'Job:' || m.root_id, 'type', jobtree.name_within(m.type, c.endpoint), 'dedupeKey', m.dedupe_key,
       'outcome', m.outcome, 'cancelReason', m.cancel_reason,
@@ -225,30 +229,33 @@ begin
     where p.completed_at is not null
     offset 0
   ) m
-  join jobtree.callback c on c.root_id = p_root_id and c.event = 'JOB'
+  join jobtree.callback c on c.root_id = m.root_id and c.event = 'JOB'
   on conflict do nothing;
 
-  if (select p.open_jobs from jobtree.job_progress p where p.job_id = p_root_id order by p.version desc limit 1) > 0 then
-    return;
-  end if;
   with counted as (
-    update jobtree.callback c set completions = c.completions + 1 where c.root_id = p_root_id and c.event = 'TREE' returning c.*
+    update jobtree.callback c
+    set completions = c.completions + 1
+    from unnest(v_root_ids) r(id)
+    where c.root_id = r.id and c.event = 'TREE'
+      and (select p.open_jobs from jobtree.job_progress p where p.job_id = r.id order by p.version desc limit 1) = 0
+    returning c.*
   ), tree as materialized (
-    select count(*) as jobs, sum(p.item_count) as item_count, sum(p.succeeded) as succeeded, sum(p.failed) as failed,
+    select j.root_id, count(*) as jobs, sum(p.item_count) as item_count, sum(p.succeeded) as succeeded, sum(p.failed) as failed,
       sum(p.cancelled) as cancelled, max(p.completed_at) as completed_at, max(p.tree_outcome) as outcome
-    from jobtree.job j
+    from (select distinct c.root_id from counted c) c
+    join jobtree.job j on j.root_id = c.root_id
     cross join lateral (select * from jobtree.job_progress p where p.job_id = j.id order by p.version desc limit 1) p
-    where j.root_id = p_root_id and exists (select from counted)
+    group by j.root_id
   )
   insert into jobtree.callback_delivery (id, message_id, endpoint, event, root_id, body, created_at, due_at)
-  select jobtree.new_id(), format('tree_%s_%s', p_root_id, c.completions), c.endpoint, 'TREE', p_root_id,
+  select jobtree.new_id(), format('tree_%s_%s', c.root_id, c.completions), c.endpoint, 'TREE', c.root_id,
     jobtree.callback_body('tree.completed', t.completed_at, json_build_object(
       'rootId', 'Job:' || r.id, 'type', jobtree.name_within(r.type, c.endpoint), 'dedupeKey', r.dedupe_key, 'outcome', t.outcome, 'cancelReason', r.cancel_reason, 'jobs', t.jobs,
       'itemCount', t.item_count, 'succeeded', t.succeeded, 'failed', t.failed, 'cancelled', t.cancelled, 'completions', c.completions
     ))::text, v_now, v_now
   from counted c
-  cross join tree t
-  join jobtree.job r on r.id = p_root_id
+  join tree t on t.root_id = c.root_id
+  join jobtree.job r on r.id = c.root_id
   on conflict do nothing;
 end
 $$;
@@ -3117,22 +3124,24 @@ begin
 end
 $$;
 
--- Folds, all at once, those of the given trees in which only counters change, which is the usual case: each job that has deltas is not
--- sealed or has items left to do, and has no failures that a policy limits.
+-- Folds, all at once, those of the given trees in which nothing follows from the counts except that jobs are complete, which is the usual case.
+-- Left alone are trees with a job that has failures which a policy limits, deltas after its completion, or more items done than added; and
+-- those with a job that is complete while others wait for it or are fed by it. As in fold_progress, all deltas of a job that is complete must
+-- have been read: so trees are left, too, if p_from is not 0, or a transaction is still adding.
 --
 -- p_root_ids the trees, none twice
 -- p_from     for each tree the delta to read from
--- returns    the trees that it folded, and the last delta read of each (0 for none). It changed nothing of the others
--- locks      the roots' job_progress rows, skipping locked ones
+-- returns    the trees that it folded, and the last delta read of each (0 for none); and, with null, those that it left only because all
+--            deltas must have been read. It changed nothing of these and of the others
+-- locks      the roots' job_progress rows, skipping locked ones; those of exclude_adders for up to 2,000 jobs that may be complete
 -- notifies   as fold_progress does
 -- durability as fold_progress
-create or replace function jobtree.fold_counters(p_root_ids uuid[], p_from bigint[])
+create or replace function jobtree.fold_plain(p_root_ids uuid[], p_from bigint[])
 returns table (root_id uuid, last_delta bigint)
 language plpgsql volatile
 set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
-set enable_hashjoin = off
 set enable_mergejoin = off
 -- In case another client has locked deltas: other trees wait for these.
 set lock_timeout = '50ms'
@@ -3141,10 +3150,15 @@ as $$
 #variable_conflict use_column
 declare
   v_now constant timestamptz(3) := clock_timestamp();
+  v_tens constant bigint := floor(extract(epoch from v_now) / 10);
   v_roots uuid[];
   v_from bigint[];
-  v_rows jobtree.job_progress[];
   v_lasts bigint[];
+  -- Jobs that are sealed, and to which no transaction is adding.
+  v_sure uuid[];
+  v_rows jobtree.job_progress[];
+  v_ended_trees uuid[];
+  v_ended uuid[];
 begin
   perform set_config('synchronous_commit', 'off', true);
   select array_agg(t.root_id), array_agg(t.from_delta) into v_roots, v_from
@@ -3156,83 +3170,119 @@ begin
     return;
   end if;
 
+  if 0 = any (v_from) then
+    v_sure := jobtree.exclude_adders(array(
+      select s.job_id
+      from (
+        select d.job_id, sum(d.items - d.succeeded - d.failed - d.cancelled) as more
+        from unnest(v_roots, v_from) t(root_id, from_delta)
+        cross join lateral (select d.* from jobtree.progress_delta d where d.root_id = t.root_id offset 0) d
+        where t.from_delta = 0
+        group by d.job_id
+      ) s
+      cross join lateral (select j.* from jobtree.job j where j.id = s.job_id offset 0) j
+      cross join lateral (select p.* from jobtree.job_progress p where p.job_id = s.job_id order by p.version desc limit 1) p
+      where j.sealed_at is not null and not j.waits and not j.awaited and not j.feeds_children
+        and p.item_count - p.succeeded - p.failed - p.cancelled + s.more = 0
+      limit 2000
+    ));
+  end if;
+
   with read as materialized (
     select d.* from unnest(v_roots, v_from) t(root_id, from_delta)
     cross join lateral (
       select d.*, d.ctid as tid from jobtree.progress_delta d where d.root_id = t.root_id and d.id >= t.from_delta offset 0
     ) d
   ), summed as (
-    select r.root_id, r.job_id, sum(r.items) as items, sum(r.succeeded) as succeeded, sum(r.failed) as failed,
-      sum(r.cancelled) as cancelled, sum(r.bytes) as bytes, bool_or(r.started or r.succeeded > 0) as started, max(r.id) as last, true as is_read
+    select r.root_id, r.job_id, sum(r.items) as items, sum(r.succeeded) as succeeded, sum(r.failed) as failed, sum(r.cancelled) as cancelled,
+      sum(r.bytes) as bytes, bool_or(r.started or r.succeeded > 0) as started, max(r.id) as last, array_agg(r.tid) as tids
     from read r
     group by r.root_id, r.job_id
     union all
-    -- The root's row counts the failures of the tree.
-    select r.root_id, r.root_id, 0, 0, 0, 0, 0, false, 0, false
+    -- The root's row counts the open jobs and the failures of the tree.
+    select r.root_id, r.root_id, 0, 0, 0, 0, 0, false, 0, null
     from read r
     group by r.root_id
-    having sum(r.failed) <> 0 and not bool_or(r.job_id = r.root_id)
-  ), counted as materialized (
-    select s.root_id, s.last, p.tid, p.job_id, p.version, p.is_root, p.generation, p.item_count + s.items as item_count,
-      p.succeeded + s.succeeded as succeeded, p.failed + s.failed as failed, p.cancelled + s.cancelled as cancelled, p.open_jobs,
-      coalesce(p.started_at, case when s.started then v_now end) as started_at, p.completed_at, p.outcome, p.tree_outcome, p.completions,
-      p.bytes + s.bytes as bytes, jobtree.next_pace(p.pace, s.succeeded + s.failed, v_now) as pace, s.items as more_items, s.bytes as more_bytes, s.is_read,
-      p.tree_failed + case when p.is_root then sum(s.failed) over (partition by s.root_id) else 0 end as tree_failed
+    having not bool_or(r.job_id = r.root_id)
+  ), counted as (
+    select s.root_id, s.last, s.tids, s.tids is not null as is_read, s.items as more_items, s.bytes as more_bytes, s.failed as more_failed,
+      p.tid, p.job_id, p.version, p.is_root, p.generation, p.item_count + s.items as item_count, p.succeeded + s.succeeded as succeeded,
+      p.failed + s.failed as failed, p.item_count + s.items - p.succeeded - s.succeeded - p.failed - s.failed - p.cancelled - s.cancelled as undone,
+      p.cancelled + s.cancelled as cancelled, p.open_jobs, coalesce(p.started_at, case when s.started then v_now end) as started_at,
+      p.completed_at, p.outcome, p.tree_outcome, p.completions, p.reap_at, p.default_retention, p.bytes + s.bytes as bytes, p.tree_failed,
+      p.tree_completed_at, case when s.tids is null then p.pace else jobtree.next_pace(p.pace, s.succeeded + s.failed, v_tens) end as pace,
+      j.type, j.sealed_at, j.waits, j.awaited or j.feeds_children as leads_on, j.failed_at, j.cancelled_at, j.retention_seconds,
+      coalesce(j.tolerated_failure_count, j.tolerated_failure_percentage) is not null as has_policy
     from summed s
     cross join lateral (
       select p.*, p.ctid as tid from jobtree.job_progress p where p.job_id = s.job_id order by p.version desc limit 1
     ) p
-  ), judged as materialized (
-    select t.root_id, coalesce(c.last, 0) as last, c.more_items, c.more_bytes
-    from unnest(v_roots) t(root_id)
-    left join (
-      select c.root_id, max(c.last) as last, sum(c.more_items) as more_items, sum(c.more_bytes) as more_bytes, bool_and(
-        not c.is_read
-        or c.completed_at is null
-        and c.succeeded + c.failed + c.cancelled <= c.item_count
-        and (c.succeeded + c.failed + c.cancelled < c.item_count or j.sealed_at is null)
-        and (c.failed = 0 or coalesce(j.tolerated_failure_count, j.tolerated_failure_percentage) is null)
-      ) as is_plain
-      from counted c
-      join jobtree.job j on j.id = c.job_id
-      group by c.root_id
-    ) c on c.root_id = t.root_id
-    where c.is_plain is not false
-  ), consumed as (
-    delete from jobtree.progress_delta d
-    where d.ctid = any (array(select r.tid from read r where r.root_id in (select j.root_id from judged j)))
-  ), replaced as (
-    delete from jobtree.job_progress p
-    where p.ctid = any (array(select c.tid from counted c where c.root_id in (select j.root_id from judged j)))
-  ), written as (
-    insert into jobtree.job_progress
-    select c.job_id, c.version + 1, c.is_root, c.generation, c.item_count, c.succeeded, c.failed, c.cancelled, c.open_jobs,
-      c.started_at, c.completed_at, c.outcome, c.tree_outcome, c.completions, v_now, null, false, c.bytes, c.tree_failed, null, c.pace
+    cross join lateral (select j.* from jobtree.job j where j.id = s.job_id offset 0) j
+  ), judged as (
+    select c.*, c.is_read and c.undone = 0 and c.sealed_at is not null and not c.waits as ends,
+      jobtree.job_verdict(c.failed_at, c.cancelled_at, c.succeeded, c.failed) as verdict
     from counted c
-    where c.root_id in (select j.root_id from judged j)
-    returning job_progress
+  ), summed_up as (
+    select j.*, count(*) filter (where j.ends) over tree as ending, sum(j.more_items) over tree as tree_items, sum(j.more_bytes) over tree as tree_bytes,
+      sum(j.more_failed) over tree as more_tree_failed, case when j.is_root then array_agg(j.verdict) filter (where j.ends) over tree end as verdicts,
+      bool_and(
+        not j.is_read or j.completed_at is null and j.undone >= 0 and not (j.failed > 0 and j.has_policy) and not (j.ends and j.leads_on)
+      ) over tree as is_simple,
+      bool_and(not j.ends or j.job_id in (select s from unnest(v_sure) s)) over tree as is_sure
+    from judged j
+    window tree as (partition by j.root_id)
+  ), folded as materialized (
+    select f.root_id, f.last, f.tids, f.tid, f.type, f.is_root, f.ends, f.tree_items, f.tree_bytes,
+      f.is_read or f.is_root and (f.ending > 0 or f.more_tree_failed <> 0) as changes,
+      row(
+        f.job_id, f.version + 1, f.is_root, f.generation, f.item_count, f.succeeded, f.failed, f.cancelled, f.open_jobs - e.ending, f.started_at,
+        case when f.ends then v_now else f.completed_at end, case when f.ends then f.verdict else f.outcome end,
+        case when e.ending > 0 then jobtree.worst_outcome(f.tree_outcome || f.verdicts) else f.tree_outcome end,
+        f.completions + f.ends::integer, v_now, case when e.ends_tree then jobtree.reap_time(f.retention_seconds, v_now) else f.reap_at end,
+        case when e.ends_tree then f.retention_seconds is null else f.default_retention end, f.bytes,
+        f.tree_failed + case when f.is_root then f.more_tree_failed else 0 end,
+        case when e.ends_tree then v_now else f.tree_completed_at end, f.pace
+      )::jobtree.job_progress as progress
+    from summed_up f
+    cross join lateral (
+      select case when f.is_root then f.ending else 0 end as ending, f.is_root and f.ending > 0 and f.ending = f.open_jobs as ends_tree
+    ) e
+    where f.is_simple and f.is_sure
+  ), consumed as (
+    delete from jobtree.progress_delta d where d.ctid = any (array(select unnest(f.tids) from folded f))
+  ), replaced as (
+    delete from jobtree.job_progress p where p.ctid = any (array(select f.tid from folded f where f.changes))
+  ), written as (
+    insert into jobtree.job_progress select (f.progress).* from folded f where f.changes
   ), stored as (
     insert into jobtree.stored_delta (tenant, items, bytes)
-    select r.tenant, sum(r.items), sum(r.bytes)
+    select t.tenant, sum(t.items), sum(t.bytes)
     from (
-      select jobtree.tenant_of(t.type) as tenant, j.more_items as items, j.more_bytes as bytes
-      from judged j
-      cross join lateral (select t.type from jobtree.job t where t.id = j.root_id offset 0) t
-      where j.more_items <> 0 or j.more_bytes <> 0
-    ) r
-    group by r.tenant
+      select jobtree.tenant_of(f.type) as tenant, f.tree_items as items, f.tree_bytes as bytes
+      from folded f
+      where f.is_root and (f.tree_items <> 0 or f.tree_bytes <> 0)
+    ) t
+    group by t.tenant
+  ), trees as (
+    select t.root_id, case when bool_and(t.is_sure) then max(t.last) end as last
+    from (
+      select s.root_id, s.last, s.is_simple, s.is_sure from summed_up s
+      union all
+      select r, 0, true, true from unnest(v_roots) r
+    ) t(root_id, last, is_simple, is_sure)
+    group by t.root_id
+    having bool_and(t.is_simple)
   )
-  select array(select j.root_id from judged j), array(select j.last from judged j), array(select w.job_progress from written w)
-  into v_roots, v_lasts, v_rows;
+  select array_agg(t.root_id), array_agg(t.last), array(select f.progress from folded f),
+    array(select distinct f.root_id from folded f where f.ends), array(select (f.progress).job_id from folded f where f.ends)
+  into v_roots, v_lasts, v_rows, v_ended_trees, v_ended
+  from trees t;
 
+  if cardinality(v_ended) > 0 then
+    perform jobtree.add_deliveries(v_ended_trees, v_ended);
+  end if;
   if cardinality(v_rows) > 0 then
-    -- Each message contains how many jobs of its tree are open, which is in the root's row.
-    perform jobtree.tell_progress(v_rows || array(
-      select p::jobtree.job_progress
-      from unnest(v_roots, v_lasts) t(root_id, last)
-      cross join lateral (select p.* from jobtree.job_progress p where p.job_id = t.root_id order by p.version desc limit 1) p
-      where t.last > 0 and t.root_id not in (select r.job_id from unnest(v_rows) r)
-    ));
+    perform jobtree.tell_progress(v_rows);
   end if;
   return query select t.root_id, t.last from unnest(v_roots, v_lasts) t(root_id, last);
 end
@@ -3269,6 +3319,7 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_now constant timestamptz(3) := clock_timestamp();
+  v_tens constant bigint := floor(extract(epoch from v_now) / 10);
   v_root jobtree.job_progress;
   -- The counters of the jobs under examination, as they will be written at the end.
   v_rows jobtree.job_progress[];
@@ -3297,9 +3348,6 @@ declare
   v_ended uuid[];
   v_inexact uuid[];
   v_held uuid[];
-  -- Of the completed jobs.
-  v_failed uuid[];
-  v_cancelled uuid[];
   v_settled uuid[];
   v_awaited boolean;
   -- The tree's retention, if this fold has completed it.
@@ -3356,7 +3404,7 @@ begin
         k.changed_at, k.reap_at, k.default_retention, k.bytes + coalesce(s.bytes, 0) as bytes,
         k.tree_failed + case when k.is_root then coalesce((select sum(a.failed) from summed a), 0) else 0 end as tree_failed,
         k.tree_completed_at,
-        case when s.job_id is null then k.pace else jobtree.next_pace(k.pace, s.succeeded + s.failed, v_now) end as pace
+        case when s.job_id is null then k.pace else jobtree.next_pace(k.pace, s.succeeded + s.failed, v_tens) end as pace
       from known k
       left join summed s on s.job_id = k.job_id
     )
@@ -3392,10 +3440,7 @@ begin
     v_completed := null;
     v_awaited := false;
     if v_even then
-      select array_agg(r.job_id), array_agg(r.job_id) filter (where j.failed_at is not null),
-        array_agg(r.job_id) filter (where j.failed_at is null and j.cancelled_at is not null),
-        bool_or(j.awaited)
-      into v_completed, v_failed, v_cancelled, v_awaited
+      select array_agg(r.job_id), bool_or(j.awaited) into v_completed, v_awaited
       from unnest(v_rows) r
       join jobtree.job j on j.id = r.job_id
       where r.job_id = any (v_touched) and r.completed_at is null and j.sealed_at is not null and not j.waits
@@ -3411,13 +3456,12 @@ begin
     end if;
     if v_completed is not null then
       with judged as materialized (
-        select r.*, r.job_id = any (v_completed) as ends,
-          case
-            when (r.job_id = any (v_completed)) is not true then r.outcome
-            when r.job_id = any (v_failed) then 'FAILED' when r.job_id = any (v_cancelled) then 'CANCELLED'
-            when r.failed = 0 then 'SUCCEEDED' when r.succeeded > 0 then 'PARTIAL' else 'FAILED'
-          end as verdict
+        select r.*, e.id is not null as ends,
+          case when e.id is null then r.outcome else jobtree.job_verdict(e.failed_at, e.cancelled_at, r.succeeded, r.failed) end as verdict
         from unnest(v_rows) r
+        left join lateral (
+          select j.id, j.failed_at, j.cancelled_at from jobtree.job j where j.id = r.job_id and r.job_id = any (v_completed) offset 0
+        ) e on true
       )
       select array_agg(row(
         j.job_id, j.version, j.is_root, j.generation, j.item_count, j.succeeded, j.failed, j.cancelled,
@@ -3472,8 +3516,7 @@ begin
   end loop;
 
   if cardinality(v_ends) > 0 then
-    select case when j.retention_seconds is distinct from -1 then v_now + coalesce(j.retention_seconds, 0) * interval '1 second' end,
-      j.retention_seconds is null
+    select jobtree.reap_time(j.retention_seconds, v_now), j.retention_seconds is null
     into v_reap_at, v_default_retention
     from jobtree.job j
     where j.id = p_root_id and (select r.open_jobs = 0 from unnest(v_rows) r where r.is_root);
@@ -3498,7 +3541,7 @@ begin
     select jobtree.tenant_of(j.type), v_items, v_bytes from jobtree.job j where j.id = p_root_id;
   end if;
   if cardinality(v_ends) > 0 then
-    perform jobtree.add_deliveries(p_root_id, v_ends);
+    perform jobtree.add_deliveries(array[p_root_id], v_ends);
   end if;
 
   if cardinality(v_blocked) > 0 then
@@ -3549,10 +3592,9 @@ begin
 end
 $$;
 
--- Folds several trees in one transaction: those in which only counters change all at once (fold_counters), and each of the others with
--- fold_progress.
+-- Folds several trees in one transaction: most of them all at once (fold_plain), and each of the others with fold_progress.
 --
--- p_root_ids the trees, none twice
+-- p_root_ids the trees, none twice; of more than 1,000, the others are left for a later call
 -- p_from     for each tree the delta to read from
 -- returns    for each tree what fold_progress returns; no row for one that another fold has
 -- locks      those of fold_progress, until the last tree is folded. Locked rows are skipped, so the order does not matter
@@ -3562,16 +3604,27 @@ language plpgsql volatile
 as $$
 #variable_conflict use_column
 declare
+  v_root_ids uuid[] := p_root_ids[:1000];
+  v_from bigint[] := p_from[:1000];
   v_folded uuid[];
   v_lasts bigint[];
+  v_left uuid[];
 begin
-  select array_agg(f.root_id), array_agg(f.last_delta) into v_folded, v_lasts from jobtree.fold_counters(p_root_ids, p_from) f;
+  select array_agg(f.root_id) filter (where f.last_delta is not null), array_agg(f.last_delta) filter (where f.last_delta is not null),
+    array_agg(f.root_id) filter (where f.last_delta is null)
+  into v_folded, v_lasts, v_left
+  from jobtree.fold_plain(v_root_ids, v_from) f;
+  if v_left is not null then
+    select v_folded || array_agg(f.root_id), v_lasts || array_agg(f.last_delta) into v_folded, v_lasts
+    from jobtree.fold_plain(v_left, array_fill(0::bigint, array[cardinality(v_left)])) f
+    where f.last_delta is not null;
+  end if;
   return query
     select t.root_id, t.last_delta, false, false from unnest(v_folded, v_lasts) t(root_id, last_delta)
     union all
     select t.root_id, f.last_delta, f.retry, f.unfinished
-    from unnest(p_root_ids, p_from) t(root_id, from_delta), lateral jobtree.fold_progress(t.root_id, t.from_delta) f
-    where (t.root_id = any (v_folded)) is not true;
+    from unnest(v_root_ids, v_from) t(root_id, from_delta), lateral jobtree.fold_progress(t.root_id, t.from_delta) f
+    where t.root_id not in (select u from unnest(v_folded) u);
 end
 $$;
 
@@ -4317,6 +4370,20 @@ begin
     group by a.range
   ) r;
 end
+$$;
+
+-- The outcome of a job whose items have all ended.
+create or replace function jobtree.job_verdict(p_failed_at timestamptz, p_cancelled_at timestamptz, p_succeeded bigint, p_failed bigint)
+returns text
+language sql immutable parallel safe
+as $$
+  select case
+    when p_failed_at is not null then 'FAILED'
+    when p_cancelled_at is not null then 'CANCELLED'
+    when p_failed = 0 then 'SUCCEEDED'
+    when p_succeeded > 0 then 'PARTIAL'
+    else 'FAILED'
+  end
 $$;
 
 -- The jobs that an operation's filter selects: a job with all jobs below it, or the jobs of single items. Null if it selects by neither.
@@ -5568,17 +5635,18 @@ as $$
 $$;
 
 -- How many items of a job have ended lately, counted by ten seconds, once more have ended: the number of the present ten seconds since 1970, and
--- the counts of these and of the five before them. Plain SQL, so that the planner inlines it.
+-- the counts of these and of the five before them. An expression, so that the planner inlines it.
 --
 -- p_pace     the same before; empty at first
-create or replace function jobtree.next_pace(p_pace bigint[], p_ended bigint, p_now timestamptz) returns bigint[]
+-- p_now      the number of the present ten seconds
+create or replace function jobtree.next_pace(p_pace bigint[], p_ended bigint, p_now bigint) returns bigint[]
 language sql immutable parallel safe
 as $$
-  select array[s.now, coalesce(s.counts[1], 0) + greatest(p_ended, 0)] || s.counts[2:6]
-  from (
-    select n.now, (array_fill(0::bigint, array[least(greatest(n.now - coalesce(p_pace[1], 0), 0), 6)::integer]) || p_pace[2:7])[1:6] as counts
-    from (select floor(extract(epoch from p_now) / 10)::bigint as now) n
-  ) s
+  select case
+    when p_now <= p_pace[1] then array[p_now, p_pace[2] + greatest(p_ended, 0)] || p_pace[3:7]
+    else array[p_now, greatest(p_ended, 0)]
+      || (array_fill(0::bigint, array[least(p_now - coalesce(p_pace[1], 0), 6)::integer - 1]) || p_pace[2:7])[1:5]
+  end
 $$;
 
 -- Records what was claimed of limited types, so that the next claim counts it.
@@ -7026,6 +7094,16 @@ as $$
   ) t
 $$;
 
+-- When a tree that is complete may be reaped; null for never. Where the servers' default applies, that counts from this time.
+--
+-- p_retention_seconds of the root
+create or replace function jobtree.reap_time(p_retention_seconds integer, p_completed_at timestamptz)
+returns timestamptz
+language sql stable parallel safe
+as $$
+  select case when p_retention_seconds is distinct from -1 then p_completed_at + make_interval(secs => coalesce(p_retention_seconds, 0)) end
+$$;
+
 -- Marks complete trees whose retention is over for deletion: delete_tree, called by any server, deletes them in batches. From here on
 -- nothing of them can be replayed, and their dedupe keys are free. Trees that is_kept holds back come later.
 --
@@ -8344,18 +8422,29 @@ as $$
   from stop s
 $$;
 
--- Sends a hint to all servers when the transaction commits. Anybody who may connect to the database may notify and listen on any channel, so
--- the names of these channels contain a secret that only the owner can read. Without effect while the queue for notifications is half full,
--- for example because a session that listens has a transaction open: a commit that finds it full fails. Whoever waits for hints also polls.
---
--- p_topic    progress or work
+-- Sends one hint, as send_hints does.
 create or replace function jobtree.send_hint(p_topic text, p_payload text)
 returns void
 language sql volatile
 as $$
-  select pg_notify(format('jobtree_%s_%s', p_topic, s.secret), p_payload)
-  from jobtree.hint_secret s
-  where s.id = 1 and pg_notification_queue_usage() < 0.5
+  select jobtree.send_hints(p_topic, array[p_payload])
+$$;
+
+-- Sends hints to all servers when the transaction commits. Anybody who may connect to the database may notify and listen on any channel, so
+-- the names of these channels contain a secret that only the owner can read. Without effect while the queue for notifications is half full,
+-- for example because a session that listens has a transaction open: a commit that finds it full fails. Whoever waits for hints also polls.
+--
+-- p_topic    progress or work
+create or replace function jobtree.send_hints(p_topic text, p_payloads text[])
+returns void
+language sql volatile
+as $$
+  select pg_notify(s.channel, p)
+  from (
+    select format('jobtree_%s_%s', p_topic, h.secret) as channel from jobtree.hint_secret h where h.id = 1 and pg_notification_queue_usage() < 0.5
+    offset 0
+  ) s
+  cross join unnest(p_payloads) p
 $$;
 
 -- Sets the dead letter alert of a type. An unchanged alert keeps its current spell.
@@ -8904,25 +8993,27 @@ set plan_cache_mode = force_generic_plan
 as $$
 begin
   -- A job counts as open until the message with its completion, so that openJobs matches the messages read so far.
-  perform jobtree.send_hint('progress', jsonb_build_object('root', m.root_id, 'openJobs', m.open_jobs + m.later, 'jobs', m.jobs)::text)
-  from (
-    select p.root_id, max(p.tree_open_jobs) as open_jobs, jsonb_agg(jsonb_build_object(
-      'jobId', p.job_id, 'generation', p.generation, 'itemCount', p.item_count, 'succeeded', p.succeeded,
-      'failed', p.failed, 'cancelled', p.cancelled, 'sealed', p.sealed_at is not null,
-      'startedAt', floor(extract(epoch from p.started_at) * 1000),
-      'completedAt', floor(extract(epoch from p.completed_at) * 1000), 'outcome', p.outcome, 'cancelReason', p.cancel_reason, 'completions', p.completions
-    )) as jobs, coalesce(
-      sum(count(p.completed_at)) over (partition by p.root_id order by p.page rows between 1 following and unbounded following), 0
-    ) as later
+  perform jobtree.send_hints('progress', array(
+    select jsonb_build_object('root', m.root_id, 'openJobs', m.open_jobs + m.later, 'jobs', m.jobs)::text
     from (
-      select r.*, j.root_id, j.sealed_at, j.cancel_reason, max(r.open_jobs) over (partition by j.root_id) as tree_open_jobs,
-        (row_number() over (partition by j.root_id order by r.job_id) - 1) / 22 as page
-      from unnest(p_rows) r
-      join jobtree.job j on j.id = r.job_id
-    ) p
-    group by p.root_id, p.page
-    order by p.root_id, p.page
-  ) m;
+      select p.root_id, max(p.tree_open_jobs) as open_jobs, jsonb_agg(jsonb_build_object(
+        'jobId', p.job_id, 'generation', p.generation, 'itemCount', p.item_count, 'succeeded', p.succeeded,
+        'failed', p.failed, 'cancelled', p.cancelled, 'sealed', p.sealed_at is not null,
+        'startedAt', floor(extract(epoch from p.started_at) * 1000),
+        'completedAt', floor(extract(epoch from p.completed_at) * 1000), 'outcome', p.outcome, 'cancelReason', p.cancel_reason, 'completions', p.completions
+      )) as jobs, coalesce(
+        sum(count(p.completed_at)) over (partition by p.root_id order by p.page rows between 1 following and unbounded following), 0
+      ) as later
+      from (
+        select r.*, j.root_id, j.sealed_at, j.cancel_reason, max(r.open_jobs) over (partition by j.root_id) as tree_open_jobs,
+          (row_number() over (partition by j.root_id order by r.job_id) - 1) / 22 as page
+        from unnest(p_rows) r
+        join jobtree.job j on j.id = r.job_id
+      ) p
+      group by p.root_id, p.page
+      order by p.root_id, p.page
+    ) m
+  ));
 end
 $$;
 
@@ -9361,13 +9452,17 @@ as $$
   )
 $$;
 
--- The outcome of a tree whose jobs have these outcomes; null if none is complete.
+-- The outcome of a tree whose jobs have these outcomes; null if none is complete. An expression, so that the planner inlines it.
 create or replace function jobtree.worst_outcome(p_outcomes text[])
 returns text
-language sql immutable
+language sql immutable parallel safe
 as $$
-  select o.outcome from unnest('{FAILED,CANCELLED,PARTIAL,SUCCEEDED}'::text[]) with ordinality o(outcome, n)
-  where o.outcome = any (p_outcomes) order by o.n limit 1
+  select case
+    when 'FAILED' = any (p_outcomes) then 'FAILED'
+    when 'CANCELLED' = any (p_outcomes) then 'CANCELLED'
+    when 'PARTIAL' = any (p_outcomes) then 'PARTIAL'
+    when 'SUCCEEDED' = any (p_outcomes) then 'SUCCEEDED'
+  end
 $$;
 -- What stands on functions.
 create trigger "lease_places" after update of "open" on "jobtree"."lease" for each row
