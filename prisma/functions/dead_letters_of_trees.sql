@@ -9,11 +9,7 @@
 create or replace function jobtree.dead_letters_of_trees(p_root_ids uuid[], p_most integer, p_groups integer)
 returns table (n integer, id uuid, type text, code text, pattern text, count bigint, counted bigint)
 language sql stable
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
+-- plans: no seqscan, bitmapscan, hashjoin, mergejoin
 as $$
   select t.n::integer, g.*
   from unnest(p_root_ids) with ordinality as t(root_id, n)

@@ -13,10 +13,7 @@
 create or replace function jobtree.fold_plain(p_root_ids uuid[], p_from bigint[])
 returns table (root_id uuid, last_delta bigint)
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_mergejoin = off
+-- plans: no seqscan, bitmapscan, mergejoin
 -- In case another client has locked deltas: other trees wait for these.
 set lock_timeout = '50ms'
 set plan_cache_mode = force_generic_plan

