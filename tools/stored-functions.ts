@@ -1,6 +1,6 @@
-/** The functions in the schema `jobtree`, as Postgres has them and as prisma/functions/<name>.sql gives them. */
+/** The functions in the schema `jobtree`, as Postgres has them and as prisma/functions/<subject>/<name>.sql gives them. */
 import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type pg from 'pg';
 
 export interface StoredFunction {
@@ -38,17 +38,15 @@ export const withSettings = (text: string): string =>
     ].join('\n'),
   );
 
-/** The text of each file by the name of its function. */
+/** The text of each file by the name of its function, in the order of the names. */
 export function readFunctionFiles(directory: string): Map<string, string> {
-  const files = readdirSync(directory).filter((file) => file.endsWith('.sql'));
-  return new Map(
-    files
-      .sort()
-      .map((file) => [
-        file.slice(0, -'.sql'.length),
-        withSettings(readFileSync(join(directory, file), 'utf8')),
-      ]),
+  const paths = readdirSync(directory, { recursive: true, encoding: 'utf8' }).filter((path) =>
+    path.endsWith('.sql'),
   );
+  const texts = paths.map(
+    (path) => [basename(path, '.sql'), withSettings(readFileSync(join(directory, path), 'utf8'))] as const,
+  );
+  return new Map(texts.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 export async function dropStoredFunctions(client: pg.Client): Promise<void> {

@@ -1,6 +1,6 @@
 /** Whoever uses the API needs no source: everything in the committed schema has a description. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { buildSchema, isEnumType, isInputObjectType, isInterfaceType, isObjectType } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { settingDescriptions } from '../../src/settings.ts';
@@ -32,10 +32,11 @@ it('every type, field, argument and value of the schema is described', () => {
 
 describe('a stored function', () => {
   const folder = join(root, 'prisma/functions');
-  const functions = readdirSync(folder)
-    .filter((name) => name.endsWith('.sql'))
-    .map((file) => {
-      const text = readFileSync(join(folder, file), 'utf8');
+  const functions = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.sql'))
+    .map((path) => {
+      const file = basename(path);
+      const text = readFileSync(join(folder, path), 'utf8');
       const start = text.indexOf('create or replace function');
       const [contract, code] = [text.slice(0, start), text.slice(start).replaceAll(/--.*$/gm, '')];
       return { file, text, contract, code };
@@ -102,11 +103,13 @@ function anchorsOf(file: string): string[] {
 }
 
 it('every link between pages leads to a file and a heading', () => {
-  const pages = readdirSync(join(root, 'docs'))
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => `docs/${name}`);
+  const pages = ['docs', 'prisma/functions'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => `${folder}/${name}`),
+  );
   const broken: string[] = [];
-  for (const page of [...pages, 'README.md', 'CHANGELOG.md', 'SECURITY.md', 'prisma/functions/README.md']) {
+  for (const page of [...pages, 'README.md', 'CHANGELOG.md', 'SECURITY.md']) {
     for (const [, link = ''] of proseOf(page).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)) {
       const [path = '', anchor] = link.split('#');
       const file = path === '' ? page : join(dirname(page), path);

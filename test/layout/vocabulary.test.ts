@@ -18,7 +18,7 @@ const model = section(read('prisma/functions/README.md'), 'The status of an item
 
 it.each<[string, readonly string[]]>([
   ['the API', valuesOf('ItemStatus')],
-  ['what SQL decides', namesIn(read('prisma/functions/status_of_item.sql'), /(?:then|else) '(\w+)'/g)],
+  ['what SQL decides', namesIn(read('prisma/functions/items/status_of_item.sql'), /(?:then|else) '(\w+)'/g)],
   [
     'the concepts',
     namesIn(section(read('docs/concepts.md'), 'From payload to result'), /^- \*\*(\w+)\.\*\*/gm),

@@ -3,9 +3,10 @@
  * their handlers, or by a limit of concurrency and a rate. Also measures whether the limited types get what their limits allow,
  * and what settings of other types cost a type without any.
  */
-import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import type pg from 'pg';
+import { readFunctionFiles } from '../../../tools/stored-functions.ts';
 import { alternate, type Bench, itemsFor, type Jobtree, type Report, withJobtree } from '../bench.ts';
 import { startChild } from '../child.ts';
 import { cpu, median, medianRun, type Run, ratio, whole } from '../figures.ts';
@@ -26,10 +27,10 @@ const otherTypes = 1_000;
 const plainBatch = 10;
 
 /** The function that claims, and the same without its check for limited types, which is all that types without limits pay. */
-const claimItems = readFileSync(
-  new URL('../../../prisma/functions/claim_items.sql', import.meta.url),
-  'utf8',
-);
+const claimItems =
+  readFunctionFiles(fileURLToPath(new URL('../../../prisma/functions', import.meta.url))).get(
+    'claim_items',
+  ) ?? '';
 const look = /if exists \(\s*select from jobtree\.queue q [^;]*?v_limited := '\{\}';\s*elsif not p_durable/;
 const withoutLook = claimItems.replace(look, 'if not p_durable');
 if (withoutLook === claimItems) throw new Error('claim_items looks for limited types in another way.');
