@@ -56,6 +56,10 @@ export async function fillEnded(db: TestDatabase, { items, jobs }: Size): Promis
      select o.job_id, o.position, 1, o.lease_id, now(), false, 'E', 'no', 'w' from jobtree.outcome o where o.failed`,
   );
   await db.query(
+    `insert into jobtree.dead_letter (job_id, position, type, died_at, code, pattern, fingerprint)
+     select o.job_id, o.position, 'ended', now(), 'E', 'no', '00000000-0000-4000-8000-000000000001' from jobtree.outcome o where o.failed`,
+  );
+  await db.query(
     `insert into jobtree.item_note (job_id, position, noted_at, note, log)
      select o.job_id, o.position, now(), 'n', '[]' from jobtree.outcome o`,
   );
