@@ -45,7 +45,7 @@ begin
     v_sure := jobtree.exclude_adders(array(
       select s.job_id
       from (
-        select d.job_id, sum(d.items - d.succeeded - d.failed - d.cancelled) as more
+        select d.job_id, sum(d.items::bigint - d.succeeded - d.failed - d.cancelled) as more
         from unnest(v_roots, v_from) t(root_id, from_delta)
         cross join lateral (select d.* from jobtree.progress_delta d where d.root_id = t.root_id offset 0) d
         where t.from_delta = 0
@@ -55,6 +55,8 @@ begin
       cross join lateral (select p.* from jobtree.job_progress p where p.job_id = s.job_id order by p.version desc limit 1) p
       where j.sealed_at is not null and not j.waits and not j.awaited and not j.feeds_children
         and p.item_count - p.succeeded - p.failed - p.cancelled + s.more = 0
+      -- Of one tree the ids begin alike: the limit cuts one tree, not all of them.
+      order by s.job_id
       limit 2000
     ));
   end if;
