@@ -83,11 +83,11 @@ const drains: readonly Drain[] = [
     name: 'fold_trees: completes trees',
     fill: fillDone,
     step: (_, next) => `
-      with some as materialized (
+      with thousand as materialized (
         select d.id, d.root_id from jobtree.progress_delta d where d.id > ${next || 0} order by d.id limit 1000
       )
-      select (select max(s.id)::text from some s) as next
-      from (select count(*) from jobtree.fold_trees(array(select s.root_id from some s), array(select 0::bigint from some s))) f`,
+      select (select max(s.id)::text from thousand s) as next
+      from (select count(*) from jobtree.fold_trees(array(select s.root_id from thousand s), array(select 0::bigint from thousand s))) f`,
   },
   {
     name: 'promote_due: makes items ready',
