@@ -300,6 +300,22 @@ describe('races for the slots of a type', () => {
     expect([await take(type, 5), await take(type, 5)]).toEqual([1, 0]);
   });
 
+  it('a pause that commits between two looks of a claim at the queue lets none of its items through', async () => {
+    const { type } = await job(20, { concurrency: 5, rate: { limit: 5, intervalMs: 60_000 } });
+    const [locker, claimer] = [await t.db.connect(), await t.db.connect()];
+    await other.query('select jobtree.set_queue($1, $2)', [type, { paused: true }]);
+    await locker.query('begin; lock table jobtree.rate_slice in access exclusive mode');
+    const claimed = claimer.query('select * from jobtree.claim_items($1, $2, $3)', [['w'], [type], [20]]);
+    // It skips the locked queue, and stops before it counts.
+    await lockWaiters(t.db, 1);
+    await other.query('commit');
+    await locker.query('rollback');
+    const { rows } = await claimed;
+    await locker.end();
+    await claimer.end();
+    expect(rows.map(({ kind }) => kind)).toEqual(['TAKEN']);
+  });
+
   it("a claim that can't see what others have committed is refused", async () => {
     const { type } = await job(10, { concurrency: 5 });
     await other.query('set transaction isolation level repeatable read');

@@ -5204,15 +5204,16 @@ begin
     end if;
   end loop;
 
-  -- New statements, which see what earlier claims have committed.
+  -- A new statement, which sees what earlier claims have committed; and one only, since a queue may be paused or resumed at any time: of two
+  -- looks at it, each could leave it to the other.
   return query
     select r.*, q.concurrency is not null
     from jobtree.queue_rooms(array(
       select q.type from jobtree.queue q where q.type = any (p_types) and (q.paused or q.type = any (v_locked))
     )) r
-    cross join lateral (select q.concurrency from jobtree.queue q where q.type = r.type offset 0) q;
-  return query
-    select q.type, null::integer, 0, null::boolean from jobtree.queue q
+    cross join lateral (select q.concurrency from jobtree.queue q where q.type = r.type offset 0) q
+    union all
+    select q.type, null, 0, null from jobtree.queue q
     where q.type = any (p_types) and q.type <> all (v_locked) and not q.paused and (q.concurrency is not null or q.rate_limit is not null);
 end
 $$;
