@@ -61,6 +61,8 @@ export interface Answer {
 
 /** So long do those hold on who hold what they have. */
 const holdMs = { short: 700, long: 20_000 };
+/** In the long form so long is each attack repeated: what bystanders see in it are many answers, not the handful of a second. */
+const repeatMs = 5_000;
 const answerTimeoutMs = 60_000;
 const most = { copies: 4, answer: 20_000 };
 
@@ -99,8 +101,12 @@ export class Attacker {
 
   /** Does it once, or, in the long form, several times at once. */
   async repeat(action: (copy: number) => Promise<unknown>): Promise<void> {
-    const copies = this.isLong ? most.copies : 1;
-    await Promise.all(Array.from({ length: copies }, (_, copy) => action(copy)));
+    const until = performance.now() + (this.isLong ? repeatMs : 0);
+    const again = async (copy: number) => {
+      do await action(copy);
+      while (performance.now() < until);
+    };
+    await Promise.all(Array.from({ length: this.isLong ? most.copies : 1 }, (_, copy) => again(copy)));
   }
 
   /** Holds what it has for a while. */
