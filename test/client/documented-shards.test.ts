@@ -21,7 +21,10 @@ afterAll(async () => {
 
 it('trees of many customers complete on both databases, and are found on their shards', async () => {
   const file = join(import.meta.dirname, `.shards-${process.pid}.ts`);
-  const code = example('several-databases.md', 'shards').replaceAll("'jobtree-client'", "'../../src/client/index.ts'");
+  const code = example('several-databases.md', 'shards').replaceAll(
+    "'jobtree-client'",
+    "'../../src/client/index.ts'",
+  );
   await writeFile(file, `// @ts-nocheck\n${code}`);
   onTestFinished(() => rm(file));
   const { connectShards } = await import(file);
