@@ -7,7 +7,7 @@
 
     Worker({"greeting": greet}).run()
 
-It speaks the protocol of docs/workers.md over HTTP: it claims, sends heartbeats and reports, waits for hints on an event stream, and sends
+It speaks the protocol of docs/worker-protocol.md over HTTP: it claims, sends heartbeats and reports, waits for hints on an event stream, and sends
 again whatever got no answer. A handler runs in a thread of its own; it takes a payload and the item, and returns the result. It raises any
 exception to fail, PermanentError to fail for good, RetryAfter to say when to try again, and Snooze to get the item later, which is no failure.
 Once `item.wanted()` is false, the work is useless, so a handler that takes long should check it now and then. It logs to "jobtree" of the

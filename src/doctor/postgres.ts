@@ -136,14 +136,14 @@ export async function checkPooler(pooled: Session): Promise<Judgement[]> {
     found.push(
       warning(
         'lock_timeout is not set on the role: a call may wait for a lock until JOBTREE_DATABASE_TIMEOUT_MS.',
-        "`alter role … set lock_timeout = '1s';` and see the section on poolers in docs/configuration.md.",
+        "`alter role … set lock_timeout = '1s';` and see the section on poolers in docs/connections.md.",
       ),
     );
   if (row?.jit === 'on')
     found.push(
       warning(
         'jit is on for the role: Postgres may take longer to compile a read than to execute it.',
-        '`alter role … set jit = off;` and see the section on poolers in docs/configuration.md.',
+        '`alter role … set jit = off;` and see the section on poolers in docs/connections.md.',
       ),
     );
   if (found.length > 0) return found;

@@ -58,7 +58,7 @@ export async function checkUploadStore(config: ObjectStoreConfig): Promise<Judge
     const { problem, reason } = error;
     const advice =
       advices[reason] ??
-      (reason === 'AccessDenied' ? `Allow ${action}: docs/files.md has the policy.` : bringBack);
+      (reason === 'AccessDenied' ? `Allow ${action}: docs/object-store.md has the policy.` : bringBack);
     return [sick(`${store.name} fails at ${action}: ${problem}`, advice)];
   } finally {
     store.close();

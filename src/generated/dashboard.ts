@@ -200,7 +200,7 @@ export type CreateApiKeyInput = {
   rootIds?: InputMaybe<Array<Scalars['ID']['input']>>;
   /** The tenant of its callers: 1 to 40 characters from a to z, 0 to 9 and `-`. An admin of a tenant can only create keys of that tenant; any other is FORBIDDEN. Default: that of the caller. */
   tenant?: InputMaybe<Scalars['String']['input']>;
-  /** Only jobs of these types, up to 100: names, or prefixes followed by `*`, which without a tenant does not reach into those of tenants (`docs/security.md`). Not with the role ADMIN. Default: all. */
+  /** Only jobs of these types, up to 100: names, or prefixes followed by `*`, which without a tenant does not reach into those of tenants (`docs/tenants.md`). Not with the role ADMIN. Default: all. */
   types?: InputMaybe<Array<Scalars['String']['input']>>;
 };
 

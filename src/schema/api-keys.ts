@@ -85,7 +85,7 @@ export const ApiKey = builder.objectRef<ApiKeyState>('ApiKey').implement({
     types: t.stringList({
       nullable: true,
       description:
-        'The types of jobs that it has access to, up to 100: names, or prefixes followed by `*`, which without a tenant does not reach into those of tenants (`docs/security.md`). Null for all.',
+        'The types of jobs that it has access to, up to 100: names, or prefixes followed by `*`, which without a tenant does not reach into those of tenants (`docs/tenants.md`). Null for all.',
       resolve: ({ types }) => (types.length === 0 ? null : types),
     }),
     rootIds: t.idList({

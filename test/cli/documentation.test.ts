@@ -23,11 +23,11 @@ function all(command: Command, path = ''): { path: string; command: Command }[] 
   });
 }
 
-it('every command and every option is documented', () => {
+it('every command is on the page, and its help describes every option', () => {
   for (const { path, command } of all(createProgram())) {
     const [name] = path.split(' ');
     expect(page).toContain(`| \`jobtree ${name}`);
-    for (const { long } of command.options) expect(page).toContain(long);
+    for (const { long, description } of command.options) expect(description, `${path} ${long}`).not.toBe('');
   }
 });
 

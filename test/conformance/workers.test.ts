@@ -1,6 +1,6 @@
 /**
  * What every worker must do, whatever its language: the one of the client in TypeScript, and the example in Python, which is written after
- * `docs/workers.md`. Each is a process that does as its payloads say, and prints when it begins and ends with one.
+ * `docs/worker-protocol.md`. Each is a process that does as its payloads say, and prints when it begins and ends with one.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -174,7 +174,7 @@ it('sees rows of all tenants, as the pages on SQL and on security say', async ()
   expect(claimed.map(({ job_id }) => job_id).toSorted()).toEqual(jobs.toSorted());
   const seen = await as('jobtree_watch', 'select type from jobtree.job where type = any($1)', [types]);
   expect(seen.map(({ type }) => type).toSorted()).toEqual(types);
-  for (const page of ['sql.md', 'security.md']) {
+  for (const page of ['sql.md', 'tenants.md']) {
     const text = readFileSync(new URL(`../../docs/${page}`, import.meta.url), 'utf8');
     expect(text).toMatch(/\*\*(Postgres roles|Roles) are not aware of (\[tenants\]\(\S+\)|tenants)\*\*/);
   }

@@ -75,8 +75,8 @@ describe('the rights', () => {
     expect(rootFields.length).toBeGreaterThan(60);
   });
 
-  it('are those of the page on security', () => {
-    const page = readFileSync(new URL('../../docs/security.md', import.meta.url), 'utf8');
+  it('are those of the page on roles', () => {
+    const page = readFileSync(new URL('../../docs/tenants.md', import.meta.url), 'utf8');
     for (const [permission, { meaning, roles, scopes }] of Object.entries(permissions)) {
       const names = rootFields
         .filter((field) => field.permission === permission)

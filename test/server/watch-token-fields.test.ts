@@ -1,5 +1,5 @@
 /**
- * Every field of every type, asked for with each kind of watch token, over each way to the API: it is shown as the page on security says, and else refused.
+ * Every field of every type, asked for with each kind of watch token, over each way to the API: it is shown as the page on watch tokens says, and else refused.
  */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -60,7 +60,7 @@ afterAll(async () => {
 });
 
 /** What the page says that a token shows first. */
-const page = readFileSync(new URL('../../docs/security.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../../docs/watch-tokens.md', import.meta.url), 'utf8');
 const documented = new Map<string, Sees>(
   seen.flatMap((sees) => {
     const row = new RegExp(`^\\| \`${sees}\` \\|.*\\|(.*)\\|$`, 'm').exec(page)?.[1] ?? '';
@@ -72,7 +72,7 @@ const documented = new Map<string, Sees>(
 const isOfPages = (place: string) => /^(\w+Connection|\w+Edge|PageInfo)\./.test(place);
 const leastFor = (place: string) => (isOfPages(place) ? 'ITEMS' : documented.get(place));
 
-it('the page on security names every field that a watch token shows', () => {
+it('the page on watch tokens names every field that a watch token shows', () => {
   const rules = [...ways].flatMap(([place, way]) => {
     const sees = seenByOf(way.at(-1)?.field);
     return sees === undefined || isOfPages(place) ? [] : [[place, sees] as const];

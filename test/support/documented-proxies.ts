@@ -27,7 +27,10 @@ export async function startDocumentedProxy(
   const folder = mkdtempSync(join(tmpdir(), 'jobtree-proxied-'));
   chmodSync(folder, 0o755);
   const port = await freePort();
-  let text = example('security.md', name).replaceAll('the value of JOBTREE_PROXY_SECRET', secret);
+  let text = example(name.endsWith('-auth') ? 'authentication.md' : 'security.md', name).replaceAll(
+    'the value of JOBTREE_PROXY_SECRET',
+    secret,
+  );
   for (const [documented, address] of Object.entries(addresses))
     text = text.replaceAll(documented, new URL(address).host);
   const file = join(folder, 'configuration');

@@ -35,7 +35,7 @@ const Input = builder.inputType('CreateApiKeyInput', {
     roles: t.field({ type: [Role], required: true, description: 'Its roles: at least one.' }),
     types: t.stringList({
       description:
-        'Only jobs of these types, up to 100: names, or prefixes followed by `*`, which without a tenant does not reach into those of tenants (`docs/security.md`). Not with the role ADMIN. Default: all.',
+        'Only jobs of these types, up to 100: names, or prefixes followed by `*`, which without a tenant does not reach into those of tenants (`docs/tenants.md`). Not with the role ADMIN. Default: all.',
     }),
     rootIds: t.idList({
       description: 'Only the trees of these roots, up to 100. Not with the role ADMIN. Default: all.',
