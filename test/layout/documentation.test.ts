@@ -120,3 +120,15 @@ it('every link between pages leads to a file and a heading', () => {
   }
   expect(broken).toEqual([]);
 });
+
+it('each stop in the life of an item is a function in the file that it links to', () => {
+  const links = [...proseOf('docs/life-of-an-item.md').matchAll(/\[`(\w+)`\]\(([^)]+)\)/g)];
+  expect(links.length).toBeGreaterThanOrEqual(12);
+  const missing = links.filter(
+    ([, name = '', path = '']) =>
+      !new RegExp(`\\b${name}\\(|function\\*? ${name}\\b`).test(
+        readFileSync(join(root, 'docs', path), 'utf8'),
+      ),
+  );
+  expect(missing.map(([link]) => link)).toEqual([]);
+});
