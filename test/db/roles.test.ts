@@ -155,7 +155,7 @@ it('does its own work from end to end', async () => {
   expect(assignments.map(({ state }) => state)).toEqual(['RELEASED', 'SUCCEEDED']);
 });
 
-it('sees rows of all tenants, as the pages on SQL and on security say', async () => {
+it('sees rows of all tenants, as the pages on SQL and on tenants say', async () => {
   const tenants = ['acme', 'globex'];
   const jobs: string[] = [];
   for (const tenant of tenants) {

@@ -61,7 +61,7 @@ export interface Answer {
 
 /** So long do those hold on who hold what they have. */
 const holdMs = { short: 700, long: 20_000 };
-/** In the long form so long is each attack repeated: what bystanders see in it are many answers, not the handful of a second. */
+/** How long each copy goes on in the long form: a percentile of what bystanders see needs more answers than those of one second. */
 const repeatMs = 5_000;
 const answerTimeoutMs = 60_000;
 const most = { copies: 4, answer: 20_000 };
@@ -99,7 +99,7 @@ export class Attacker {
     this.#open.add(open);
   }
 
-  /** Does it once, or, in the long form, several times at once. */
+  /** Does it once, or, in the long form, in several copies at once, each again and again. */
   async repeat(action: (copy: number) => Promise<unknown>): Promise<void> {
     const until = performance.now() + (this.isLong ? repeatMs : 0);
     const again = async (copy: number) => {
