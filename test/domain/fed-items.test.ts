@@ -240,3 +240,44 @@ describe('a path that leads nowhere', () => {
     expect(created).toEqual(payloads.map((payload) => ({ payload, key: null })));
   });
 });
+
+describe('several reports of one assignment in one call', () => {
+  const success = { result: { id: 7 } };
+  const failure = { failure: { code: 'E', message: 'no' } };
+  const snooze = { snoozeMs: 60_000 };
+  const nowhere = { result: null };
+  const unknown = { result: { id: 7 }, newItems: [{ type: 'unknown', payload: 1 }] };
+
+  it.each([
+    ['a failure', [nowhere, failure], ['INVALID', 'ACCEPTED'], 0],
+    ['a failure, after new items', [unknown, failure], ['INVALID', 'ACCEPTED'], 0],
+    ['a result', [nowhere, success], ['INVALID', 'ACCEPTED'], 1],
+    ['a snooze', [unknown, snooze], ['INVALID', 'ACCEPTED'], 0],
+    ['the third', [nowhere, unknown, success, failure], ['INVALID', 'INVALID', 'ACCEPTED', 'STALE'], 1],
+    ['none', [nowhere, unknown, nowhere], ['INVALID', 'INVALID', 'INVALID'], 0],
+    ['the first', [success, nowhere, success], ['ACCEPTED', 'STALE', 'DUPLICATE'], 1],
+    ['the first, a failure', [failure, nowhere, failure], ['ACCEPTED', 'STALE', 'DUPLICATE'], 0],
+  ])('are judged up to the first that is valid: %s', async (_, outcomes, statuses, fed) => {
+    const call = async (report: (id: string) => Promise<readonly string[]>) => {
+      const [parent, child] = [newType('parent'), newType('child')];
+      const feed = { payload: 'result.id' };
+      const ids = await t.create({ type: parent, items: [{}], children: [{ type: child, feed }] });
+      const { id } = await t.claimOne(parent);
+      expect(await report(id)).toEqual(statuses);
+      expect((await t.items(ids[child] ?? '')).length).toBe(fed);
+      // What was accepted has ended the assignment; what was not has left it to the worker.
+      const [again] = await reportOutcomes(t.engine, [{ assignmentId: id, result: { id: 8 } }]);
+      expect(again?.status).toBe(statuses.includes('ACCEPTED') ? 'STALE' : 'ACCEPTED');
+    };
+    const reports = (assignmentId: string) => outcomes.map((outcome) => ({ assignmentId, ...outcome }));
+    await call(async (id) => (await reportOutcomes(t.engine, reports(id))).map(({ status }) => status));
+    await call(async (id) => {
+      const [row] = await t.db.query<{ answers: { index: number; status: string }[] | null }>(
+        'select answers from jobtree.report_outcomes($1)',
+        [JSON.stringify(reports(id))],
+      );
+      const given = new Map(row?.answers?.map(({ index, status }) => [index, status]));
+      return outcomes.map((_, i) => given.get(i) ?? 'ACCEPTED');
+    });
+  });
+});

@@ -2,7 +2,7 @@
 --
 -- p_ns, p_lease_ids, p_numbers, p_reports
 --            an index for the answer, the assignment, and {result, newItems?}, {failure: {code, message, permanent?, retryAfterMs?, stack?}}
---            or {snoozeMs}; of two for one assignment the first is judged first
+--            or {snoozeMs}; of several for one assignment the first that is valid counts
 -- p_wait     whether to wait for rows that another transaction has locked, or to answer BUSY, which means that nothing was done
 -- returns    as report_outcomes, with figures and failures as report_results returns them
 -- locks      leases in the order of their ids, then the rows of fed children, shared and in the order of their ids, then the keys of

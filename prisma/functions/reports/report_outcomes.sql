@@ -8,8 +8,8 @@
 -- A report on an assignment past its deadline still counts until a sweep takes the item back.
 --
 -- p_reports  JSON array of {assignmentId, result}, {assignmentId, failure: {code, message, permanent?, retryAfterMs?, stack?}} or
---            {assignmentId, snoozeMs}, and with a result newItems?: [{type, payload, dedupeKey?, priority?, runAt?, serializeKey?}] for fed children. Of two reports for
---            one assignment the first is judged first.
+--            {assignmentId, snoozeMs}, and with a result newItems?: [{type, payload, dedupeKey?, priority?, runAt?, serializeKey?}] for fed
+--            children. Of several reports for one assignment the first that is valid counts.
 -- returns    one row: the roots of the trees that changed; the types that may have got ready items, and how many; and the answers, a
 --            list of {index, status, retryAt, field, message}: index counts from 0, retryAt is when a failed or snoozed item is due again,
 --            also for a DUPLICATE of the failure. Reports that are not in the list are simply ACCEPTED; null if that holds for all.

@@ -5899,8 +5899,8 @@ begin
 end
 $$;
 
--- Selects the reports whose lease is locked and whose item is open, one for each assignment, together with the first problem of their
--- content.
+-- Selects the reports whose lease is locked and whose item is open, together with the first problem of their content: of several for one
+-- assignment the first that has none, and those before it.
 --
 -- p_ns, p_lease_ids, p_numbers, p_reports   as report_each takes them
 -- p_held     the leases that this transaction has locked for them
@@ -5920,32 +5920,35 @@ as $$
 #variable_conflict use_column
 begin
   return query
-    select o.n, o.lease_id, o.number, o.report, o.kind, o.feeds_children, p.field, p.message
+    select r.n, r.lease_id, r.number, r.report, r.kind, r.feeds_children, r.field, r.message
     from (
-      select u.*, case
-          when u.report ->> 'failure' is not null then 'FAILURE'
-          when u.report ->> 'snoozeMs' is not null then 'SNOOZE'
-          else 'RESULT'
-        end as kind, l.job_id, l.position + u.number - 1 as position, j.feeds_children,
-        row_number() over (partition by u.lease_id, u.number order by u.n) as nth
-      from unnest(p_ns, p_lease_ids, p_numbers, p_reports) u(n, lease_id, number, report)
-      join jobtree.lease l on l.id = u.lease_id
-      join jobtree.job j on j.id = l.job_id
-      where u.lease_id = any (p_held) and j.cancelled_at is null
-        and case when u.number > 0 then get_bit(l.open, u.number - 1) = 1 end
-    ) o
-    left join lateral (
-      select r.* from jobtree.report_problem(o.report::jsonb) r
-      union all
-      select f.*
-      from jobtree.job_item i
-      cross join lateral jobtree.feed_problem(o.job_id, i.payload, o.report) f
-      where i.job_id = o.job_id and i.position = o.position and o.kind = 'RESULT'
-        and (o.feeds_children or o.report ->> 'newItems' is not null)
-        and not exists (select from jobtree.report_problem(o.report::jsonb))
-      limit 1
-    ) p on true
-    where o.nth = 1;
+      select o.n, o.lease_id, o.number, o.report, o.kind, o.feeds_children, p.field, p.message,
+        min(o.n) filter (where p.message is null) over (partition by o.lease_id, o.number) as first_n
+      from (
+        select u.*, case
+            when u.report ->> 'failure' is not null then 'FAILURE'
+            when u.report ->> 'snoozeMs' is not null then 'SNOOZE'
+            else 'RESULT'
+          end as kind, l.job_id, l.position + u.number - 1 as position, j.feeds_children
+        from unnest(p_ns, p_lease_ids, p_numbers, p_reports) u(n, lease_id, number, report)
+        join jobtree.lease l on l.id = u.lease_id
+        join jobtree.job j on j.id = l.job_id
+        where u.lease_id = any (p_held) and j.cancelled_at is null
+          and case when u.number > 0 then get_bit(l.open, u.number - 1) = 1 end
+      ) o
+      left join lateral (
+        select r.* from jobtree.report_problem(o.report::jsonb) r
+        union all
+        select f.*
+        from jobtree.job_item i
+        cross join lateral jobtree.feed_problem(o.job_id, i.payload, o.report) f
+        where i.job_id = o.job_id and i.position = o.position and o.kind = 'RESULT'
+          and (o.feeds_children or o.report ->> 'newItems' is not null)
+          and not exists (select from jobtree.report_problem(o.report::jsonb))
+        limit 1
+      ) p on true
+    ) r
+    where r.first_n is null or r.n <= r.first_n;
 end
 $$;
 
@@ -7711,7 +7714,7 @@ $$;
 --
 -- p_ns, p_lease_ids, p_numbers, p_reports
 --            an index for the answer, the assignment, and {result, newItems?}, {failure: {code, message, permanent?, retryAfterMs?, stack?}}
---            or {snoozeMs}; of two for one assignment the first is judged first
+--            or {snoozeMs}; of several for one assignment the first that is valid counts
 -- p_wait     whether to wait for rows that another transaction has locked, or to answer BUSY, which means that nothing was done
 -- returns    as report_outcomes, with figures and failures as report_results returns them
 -- locks      leases in the order of their ids, then the rows of fed children, shared and in the order of their ids, then the keys of
@@ -7818,8 +7821,8 @@ $$;
 -- A report on an assignment past its deadline still counts until a sweep takes the item back.
 --
 -- p_reports  JSON array of {assignmentId, result}, {assignmentId, failure: {code, message, permanent?, retryAfterMs?, stack?}} or
---            {assignmentId, snoozeMs}, and with a result newItems?: [{type, payload, dedupeKey?, priority?, runAt?, serializeKey?}] for fed children. Of two reports for
---            one assignment the first is judged first.
+--            {assignmentId, snoozeMs}, and with a result newItems?: [{type, payload, dedupeKey?, priority?, runAt?, serializeKey?}] for fed
+--            children. Of several reports for one assignment the first that is valid counts.
 -- returns    one row: the roots of the trees that changed; the types that may have got ready items, and how many; and the answers, a
 --            list of {index, status, retryAt, field, message}: index counts from 0, retryAt is when a failed or snoozed item is due again,
 --            also for a DUPLICATE of the failure. Reports that are not in the list are simply ACCEPTED; null if that holds for all.
@@ -9467,6 +9470,7 @@ as $$
     when 'SUCCEEDED' = any (p_outcomes) then 'SUCCEEDED'
   end
 $$;
+
 -- What stands on functions.
 create trigger "lease_places" after update of "open" on "jobtree"."lease" for each row
   when (old.limited_type is not null and new.open <> old.open) execute function jobtree.give_back_places();
